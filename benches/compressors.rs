@@ -1,6 +1,6 @@
-//! What do compressor dictionaries save where blocks are small, and what do they cost readers? Lines of a
-//! log and comments of TPC-H's lineitem in blocks of 256 values, beside the same without dictionaries, and
-//! beside Zstandard alone. A scan and 1,000 random rows, from memory and on one thread; medians are printed.
+//! How many bytes do compressor dictionaries save in small blocks, and what do they cost readers? Compares lines of a
+//! log and comments of TPC-H's lineitem in blocks of 256 values with the same blocks without dictionaries, and with
+//! Zstandard alone. Runs a scan and reads 1,000 random rows, from memory and on one thread; prints medians.
 //!
 //! ```sh
 //! cargo bench --bench compressors
@@ -24,7 +24,7 @@ const ROWS: usize = 500_000;
 const BLOCK_VALUES: usize = 256;
 const RUNS: usize = 9;
 
-/// Lines of several programs, with times, hosts, numbers of blocks, and requests.
+/// Returns log lines of several programs, with times, hosts, numbers of blocks, and requests.
 fn log() -> StringArray {
     let mut rng = StdRng::seed_from_u64(7);
     let mut line = |i: usize| {
@@ -94,7 +94,7 @@ fn comments() -> StringArray {
     columns.flatten().take(ROWS).map(Some).collect()
 }
 
-/// The shard, and milliseconds of writing it.
+/// Returns a shard, and the milliseconds of writing it.
 fn write(text: &StringArray, profile: Profile, shares: bool) -> (Bytes, f64) {
     let column: ArrayRef = Arc::new(text.clone());
     let batch = RecordBatch::try_from_iter([("text", column)]).expect("a batch");
@@ -130,7 +130,7 @@ fn median<T>(mut work: impl FnMut() -> T) -> f64 {
     times[RUNS / 2]
 }
 
-/// Bytes of the column, with its dictionaries.
+/// Returns the bytes of the column, including its dictionaries.
 fn column_bytes(bytes: &Bytes) -> u64 {
     let shard = Shard::from_bytes(bytes.clone()).expect("a shard");
     let info = shard.inspect(&InspectOptions::default()).expect("a report");
@@ -141,7 +141,7 @@ fn column_bytes(bytes: &Bytes) -> u64 {
     buffers.map(|buffer| buffer.range.len()).sum()
 }
 
-/// Bytes of blocks that Zstandard alone compresses, at a level.
+/// Returns the bytes of the blocks compressed by Zstandard alone, at a level.
 fn zstandard(text: &StringArray, level: i32) -> usize {
     let offsets: Vec<usize> = text
         .value_offsets()

@@ -1,4 +1,4 @@
-//! How fast blocks decode, against a memcpy of the decoded values measured in the same run.
+//! How fast do blocks decode, compared with a memcpy of the decoded values in the same run?
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -44,7 +44,7 @@ fn unpack<W: Word>(c: &mut Criterion, name: &str, widths: &[u32]) {
             &mut region,
         )
         .unwrap();
-        // A width that does not pay would be stored, and measured, as Plain.
+        // A width that saves no bytes would be stored, and measured, as Plain.
         assert_eq!(region.first(), Some(&4), "width {width} is not FFOR");
         decode_number(
             &mut group,
@@ -56,7 +56,7 @@ fn unpack<W: Word>(c: &mut Criterion, name: &str, widths: &[u32]) {
     group.finish();
 }
 
-/// The checksum of the format, and the same by the library whose vectors are chosen at compile time.
+/// Compares the format's checksum with a library that chooses vector instructions at compile time.
 fn checksums(c: &mut Criterion) {
     let mut group = c.benchmark_group("checksum");
     let bytes: Vec<u8> = values::<u8>(8);
@@ -140,7 +140,7 @@ fn nested(c: &mut Criterion) {
     group.finish();
 }
 
-/// Lines like those of a cluster's log, or those of the file that `ARROW_SHARD_BENCH_TEXT` names.
+/// Returns lines as in the log of a cluster, or the lines of the file that `ARROW_SHARD_BENCH_TEXT` names.
 fn log_lines() -> Vec<String> {
     if let Ok(path) = std::env::var("ARROW_SHARD_BENCH_TEXT") {
         let text = std::fs::read_to_string(path).unwrap();
@@ -166,7 +166,7 @@ fn log_lines() -> Vec<String> {
     numbers.take(8192).enumerate().map(line).collect()
 }
 
-/// Whether FSST pays beside LZ4: decoded bytes per second, and the sizes on standard error.
+/// Compares FSST with LZ4: decoded bytes per second, and the sizes on standard error.
 fn text(c: &mut Criterion) {
     let lines = log_lines();
     let n = lines.len();
@@ -211,7 +211,7 @@ fn text(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("decode", name), |b| {
             b.iter(|| decode_strings(black_box(&region), n, BytesLayout::Offsets32, &mut cx));
         });
-        // One value in 64: of FsstValues, an eighth of the groups is decompressed.
+        // One value in 64: FsstValues decompresses an eighth of its groups.
         let few: Vec<Range<usize>> = (0..n).step_by(64).map(|i| i..i + 1).collect();
         group.bench_function(BenchmarkId::new("decode_few", name), |b| {
             b.iter(|| decode_some(black_box(&region), n, &few, &mut cx));
@@ -241,7 +241,7 @@ fn decode_strings(
     out.finish()
 }
 
-/// Decodes values of a region of `n`.
+/// Decodes some of the `n` values of a region.
 fn decode_some(
     region: &[u8],
     n: usize,
@@ -311,7 +311,7 @@ fn strings(c: &mut Criterion) {
     group.finish();
 }
 
-/// Whether cutting integers of 16 bytes in two pays: decimals of up to 40 bits, one in ten negative.
+/// Measures splitting integers of 16 bytes into halves: decimals of up to 40 bits, one in ten negative.
 fn decimals(c: &mut Criterion) {
     let number = |(i, v): (usize, u64)| match i % 10 {
         0 => -i128::from(v),

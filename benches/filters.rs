@@ -1,12 +1,11 @@
-//! What does a filter cost, and what does it save? Lineitem of TPC-H at scale factor 0.1 is asked
-//! for a month of its rows, for rare and frequent values, for shares of its rows, and for single
-//! rows: as a scan with a filter, as a full scan and arrow's kernels, and as Parquet with page
-//! index and row filter. All run in the same process, on one thread, from memory. The ratios are
-//! printed at the end.
+//! What does a filter cost, and what does it save? Reads from lineitem of TPC-H at scale factor 0.1 a month of rows,
+//! rows with rare and frequent values, shares of the rows, and single rows. Compares a scan with a filter, a full
+//! scan with arrow's kernels, and Parquet with page index and row filter. All run in the same process, on one thread,
+//! from memory. Prints the ratios at the end.
 //!
 //! ```sh
 //! cargo bench --bench filters            # everything
-//! cargo bench --bench filters -- month   # what has `month` in its name
+//! cargo bench --bench filters -- month   # benches with `month` in their names
 //! ```
 #![expect(clippy::expect_used, reason = "a bench that fails has nothing to tell")]
 #![expect(clippy::cast_possible_truncation, reason = "rows of a bench are few")]
@@ -41,7 +40,7 @@ use tpchgen_arrow::LineItemArrow;
 
 type Kernel = fn(&dyn Array) -> Result<BooleanArray, ArrowError>;
 
-/// A question: of a column, as a predicate and as a kernel.
+/// A question about a column, as a predicate and as a kernel.
 struct Question {
     name: &'static str,
     column: &'static str,
@@ -65,7 +64,7 @@ fn text(array: &dyn Array, value: &str) -> Result<BooleanArray, ArrowError> {
     )
 }
 
-/// Quantities are decimals of two digits after the point.
+/// Returns which quantities are below a bound. Quantities are decimals with two digits after the point.
 fn less(array: &dyn Array, quantity: i128) -> Result<BooleanArray, ArrowError> {
     let quantity = arrow_array::Decimal128Array::from_value(quantity * 100, 1)
         .with_precision_and_scale(15, 2)?;
@@ -157,8 +156,8 @@ fn write_parquet(batches: &[RecordBatch]) -> Bytes {
     file.into()
 }
 
-/// Six million readings of a state that stays for about 300 rows, without what would answer before
-/// the values do.
+/// Returns six million readings of a state that stays for about 300 rows, without statistics and dictionaries, so
+/// filters must read values.
 fn states() -> Bytes {
     let batches: Vec<RecordBatch> = (0..60i64)
         .map(|batch| {
@@ -225,7 +224,7 @@ fn take_parquet(file: &Bytes, rows: &[u64]) -> usize {
     count(reader.expect("a reader"))
 }
 
-/// Median of a bench, in nanoseconds, as criterion has written it down.
+/// Returns the median of a bench in nanoseconds, from criterion's results.
 fn median(results: &Path, id: &str) -> Option<f64> {
     let folder = results.join(id.replace('/', "_"));
     let text = std::fs::read_to_string(folder.join("new/estimates.json")).ok()?;

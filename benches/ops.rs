@@ -1,6 +1,6 @@
-//! What does a change by reference cost, beside writing the rows anew? Lineitem of TPC-H at scale factor 1,
-//! 6 million rows, on one thread and from local files: two shards of about 1 GB are merged, one row in a
-//! hundred is deleted, and rows are read of which some are deleted. Medians of several runs are printed.
+//! What does a change by reference cost, compared with rewriting the rows? Uses lineitem of TPC-H at scale factor 1,
+//! 6 million rows, on one thread and from local files. Merges two shards of about 1 GB, deletes one row in a hundred,
+//! and scans shards with deleted rows. Prints medians of several runs.
 //!
 //! ```sh
 //! cargo bench --bench ops
@@ -16,7 +16,7 @@ use std::time::Instant;
 use tpchgen::generators::LineItemGenerator;
 use tpchgen_arrow::LineItemArrow;
 
-/// Milliseconds that some work takes: the median of so many runs.
+/// Returns the median milliseconds of `runs` runs.
 fn median<T>(runs: usize, mut work: impl FnMut(usize) -> T) -> f64 {
     let mut times: Vec<f64> = (0..runs)
         .map(|run| {
@@ -84,7 +84,7 @@ fn main() {
         "a shard of {rows} rows and {:.0} MB, profile Balanced",
         bytes as f64 / 1e6
     );
-    // Rows that are spread, as keys are, and not in order.
+    // Scattered rows in no order, like the results of a lookup by key.
     let deleted: Vec<u64> = (0..rows / 100).map(|i| i * 7_919 % rows).collect();
     let delete = median(11, |run| {
         let mut editor = ShardEditor::open(path("whole")).expect("an editor");
@@ -105,13 +105,13 @@ fn main() {
         100.0 * delete / rewrite
     );
 
-    // As many rows, which lie side by side.
+    // The same number of rows, in one contiguous range.
     let mut editor = ShardEditor::open(path("whole")).expect("an editor");
     let run: Vec<u64> = (rows / 3..rows / 3 + rows / 100).collect();
     editor.delete_rows(&run).expect("rows are deleted");
     editor.commit_to(path("deleted-run")).expect("a commit");
 
-    // In turns, so that what else the machine does concerns all alike.
+    // In turns, so other load of the machine affects all scans alike.
     let names = ["whole", "deleted-0", "deleted-run", "anew-0"];
     let mut times = names.map(|_| Vec::new());
     for _ in 0..15 {

@@ -1,11 +1,10 @@
-//! How do writing, scanning, projecting, opening and random access compare with the `parquet`
-//! crate? Both sides run in the same process, on one thread, over the same kind of memory map, and
-//! open the file anew every time, so that every checksum is verified; "verified" is a shard that is
-//! open and has been read before. The ratios are printed at the end.
+//! How do writing, scanning, projecting, opening and random access compare with the `parquet` crate? Both sides run
+//! in the same process, on one thread, over the same kind of memory map. They reopen the file every time, so every
+//! checksum is verified; "verified" is a shard that is already open and has been read. Prints the ratios at the end.
 //!
 //! ```sh
 //! cargo bench --bench vs_parquet            # everything
-//! cargo bench --bench vs_parquet -- scan    # what has `scan` in its name
+//! cargo bench --bench vs_parquet -- scan    # benches with `scan` in their names
 //! ```
 #![expect(clippy::expect_used, reason = "a bench that fails has nothing to tell")]
 #![expect(clippy::cast_possible_truncation, reason = "rows of a bench are few")]
@@ -36,7 +35,7 @@ const SHARD_PROFILES: [(&str, Profile); 3] = [
     ("high", Profile::HighCompression),
 ];
 
-/// A table, and where its files are.
+/// A table, and its files.
 struct Table {
     name: &'static str,
     schema: SchemaRef,
@@ -101,7 +100,7 @@ impl Table {
         file
     }
 
-    /// The first, the middle and the last column.
+    /// Returns the first, the middle and the last column.
     fn three(&self) -> Vec<usize> {
         let last = self.schema.fields().len() - 1;
         let mut columns = vec![0, last / 2, last];
@@ -109,7 +108,7 @@ impl Table {
         columns
     }
 
-    /// Rows spread over the table.
+    /// Returns rows spread over the table.
     fn some_rows(&self) -> Vec<u64> {
         let rows = self.rows() as u64;
         (0..10).map(|i| rows * i / 10 + i).collect()
@@ -124,7 +123,7 @@ fn parquet_codecs() -> [(&'static str, Compression); 2] {
     ]
 }
 
-/// Opens a shard anew: nothing of it is known, and no checksum verified.
+/// Opens a shard with empty caches, so no checksum has been verified.
 fn open(file: &Bytes) -> Shard {
     Shard::from_bytes(file.clone()).expect("a shard")
 }
@@ -141,7 +140,7 @@ fn scan_shard(shard: &Shard, projection: impl Into<Projection>) -> usize {
 
 fn mapped(path: &Path) -> Bytes {
     let file = File::open(path).expect("a file");
-    // SAFETY: nobody but this process knows the file.
+    // SAFETY: no other process uses the file.
     #[allow(unsafe_code)]
     let map = unsafe { memmap2::Mmap::map(&file) }.expect("a map");
     Bytes::from_owner(map)
@@ -242,7 +241,7 @@ fn bench_table(c: &mut Criterion, table: &Table) {
     }
 }
 
-/// TPC-H lineitem at scale factor 0.1, with strings of the given type.
+/// Returns TPC-H lineitem at scale factor 0.1, with strings of the given type.
 fn lineitem(strings: &DataType) -> Vec<RecordBatch> {
     let generator = LineItemGenerator::new(0.1, 1, 1);
     let with_strings = |batch: Result<RecordBatch, _>| {
@@ -264,7 +263,7 @@ fn lineitem(strings: &DataType) -> Vec<RecordBatch> {
     LineItemArrow::new(generator).map(with_strings).collect()
 }
 
-/// Doubles that are decimals, from a file of little-endian values.
+/// Reads doubles from a file of little-endian values; they represent decimals.
 fn doubles(path: &Path) -> Option<Vec<RecordBatch>> {
     let bytes = std::fs::read(path).ok()?;
     let values = bytes
@@ -322,9 +321,9 @@ fn tables(folder: &Path) -> Vec<Table> {
     tables
 }
 
-/// Median of a bench, in nanoseconds, as criterion has written it down.
+/// Returns the median of a bench in nanoseconds, from criterion's results.
 fn median(results: &Path, id: &str) -> Option<f64> {
-    // Criterion replaces what a file name cannot hold.
+    // Criterion replaces characters that a file name cannot contain.
     let folder = results.join(id.replace(['/', '?', '"', '\\', ':', '*', '<', '>', '|', '^'], "_"));
     let text = std::fs::read_to_string(folder.join("new/estimates.json")).ok()?;
     let json: serde_json::Value = serde_json::from_str(&text).ok()?;

@@ -1,4 +1,4 @@
-//! Asks a million readings for the few that are out of range, and says what that was spared.
+//! Finds the few readings out of range among a million, and prints how much the scan skipped.
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_shard::Shard;

@@ -1,4 +1,4 @@
-//! A shard's life: merge shards by reference, delete rows, bring one back, and write what is left anew.
+//! Changes shards: merges them by reference, deletes rows, restores one, and compacts the remaining rows.
 //!
 //! ```sh
 //! cargo run --example merge_and_delete
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         write_day(&path(&format!("{day}.amudai.shard")), day)?;
     }
 
-    // No row is copied: the new directory refers to the buffers of both.
+    // No row is copied: the new directory refers to the buffers of both shards.
     let week = path("week.amudai.shard");
     let merged = merge([path("1.amudai.shard"), path("2.amudai.shard")], &week)?;
     println!(
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         merged.bytes()
     );
 
-    // Whoever has the shard open is not disturbed by what follows.
+    // A shard that is already open keeps its rows during the following changes.
     let before = Shard::open(&week)?;
     let mut late_editor = ShardEditor::open(&week)?;
     late_editor.delete_rows(&[1])?;
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{deleted} rows without a delay deleted, and one brought back");
     assert_eq!(before.num_rows(), 2000);
 
-    // Nobody overwrites the change of another.
+    // If another editor has changed the shard, a commit fails with a conflict.
     let late = late_editor.commit().map_err(|error| error.kind());
     assert_eq!(late, Err(ErrorKind::Conflict));
 
@@ -73,7 +73,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{} very late flights", batch?.num_rows());
     }
 
-    // What is left becomes one stripe; the old files go once nobody needs them.
+    // The remaining rows become one stripe; vacuum removes old files that no shard refers to.
     let options = CompactOptions::default();
     if let Some(done) = compact(&week, &options)? {
         println!("{} rows in {} stripe", done.rows(), done.stripes());

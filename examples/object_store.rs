@@ -1,4 +1,4 @@
-//! A shard in an object store: here one in memory; S3, Azure, Google Cloud Storage and HTTP work the same.
+//! Writes and reads a shard in an object store, here in memory; S3, Azure, Google Cloud Storage and HTTP work the same.
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_shard::Shard;
@@ -22,12 +22,12 @@ fn flights() -> Result<RecordBatch, Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Any executor will do.
+    // Any executor works.
     futures::executor::block_on(async {
         let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         let path = Path::from("tables/flights.amudai.shard");
 
-        // What is encoded is sent while more batches come; `finish` makes the object visible.
+        // Encoded data are uploaded while more batches are written; `finish` makes the object visible.
         let batch = flights()?;
         let (schema, options) = (batch.schema(), WriterOptions::default());
         let mut writer =
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         writer.write(&batch).await?;
         writer.finish().await?;
 
-        // One request reads the end of the object, which tells where everything is.
+        // One request reads the end of the object, which contains the positions of all other parts.
         let shard = Shard::open_object(store, &path, ShardOptions::default()).await?;
         let scan = shard.scan().with_filter(col("delay").gt(90));
         let mut stream = scan.build_stream().await?;

@@ -1,4 +1,4 @@
-//! Converts a Parquet file to a shard, and compares what both hold.
+//! Converts a Parquet file to a shard, and compares their rows.
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt32Array};
 use arrow_select::concat::concat_batches;

@@ -1,4 +1,4 @@
-//! Reads 2 of 2,000 columns, and counts the bytes that this touches.
+//! Reads 2 of 2,000 columns, and counts the bytes that are read.
 
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_shard::io::{ByteRange, LocalFile, NoContainer, ReadAt};
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts what is read of a file.
+/// A file that counts the bytes read.
 #[derive(Debug)]
 struct Counting {
     file: LocalFile,

@@ -1,4 +1,4 @@
-//! Writes many batches, a file per stripe, and reads the stripes on as many threads.
+//! Writes many batches with a file per stripe, and reads each stripe on a thread of its own.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;

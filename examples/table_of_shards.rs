@@ -1,4 +1,4 @@
-//! Shards of a folder as one table: a shard a day, of which a later one has a column more.
+//! Reads the shards of a folder as one table: one shard per day, and later shards have an additional column.
 //!
 //! ```sh
 //! cargo run --example table_of_shards
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         table.row_ranges().len()
     );
 
-    // Shards without a match are skipped by their statistics; where there is no gate, it is null.
+    // Shards without a match are skipped by their statistics; a shard without the column `gate` returns nulls.
     let late = col("day").gt_eq(2).and(col("delay").gt(90));
     let mut rows = 0;
     for batch in table.scan().with_filter(late).with_threads(2).build()? {
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("{rows} late flights since the second day");
 
-    // The second shard's row 17, and the third one's first.
+    // Row 17 of the second shard, and the first row of the third one.
     let taken = table.take(&[(1, 17), (2, 0)], ["day", "gate"])?;
     assert_eq!((taken.num_rows(), taken.column(1).null_count()), (2, 1));
     Ok(())

@@ -1,4 +1,4 @@
-//! The one error type of the crate: a kind to match on, the place it happened, and what to do.
+//! The error type of the crate: a kind to match on, a place, and a message.
 
 use arrow_schema::ArrowError;
 use std::{fmt, io};
@@ -6,13 +6,13 @@ use std::{fmt, io};
 /// A [`std::result::Result`] with the error of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, for programs to match on.
+/// The kind of an error, for programs to match on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The operating system or a store failed to read or write.
     Io,
-    /// The bytes are not an Amudai shard at all, or there is a folder or a device in place of a file.
+    /// The file is not an Amudai shard, or the path is a folder or a device.
     NotAShard,
     /// The shard's major format version is newer than this reader.
     UnsupportedVersion,
@@ -20,48 +20,48 @@ pub enum ErrorKind {
     Corrupt,
     /// A stored checksum does not match the bytes that it covers.
     Checksum,
-    /// A file that the shard refers to is whole, but is not the one that the shard was written with.
+    /// A file that the shard refers to is intact, but is not the file that the shard was written with.
     WrongFile,
-    /// The shard is well formed, but uses something this build cannot read or write.
+    /// The shard is well formed, but uses a feature that this build cannot read or write.
     Unsupported,
-    /// Reading on would exceed one of the [`Limits`](crate::Limits).
+    /// The read would exceed one of the [`Limits`](crate::Limits).
     LimitExceeded,
-    /// An argument of a call makes no sense.
+    /// An argument of a call is invalid.
     InvalidArgument,
     /// A batch or a requested schema does not fit the shard's schema.
     SchemaMismatch,
-    /// No column has the name or index that was asked for.
+    /// No column has the requested name or index.
     UnknownColumn,
-    /// More than one column has the name that was asked for.
+    /// More than one column has the requested name.
     AmbiguousColumn,
-    /// A value cannot be stored or returned in the type that was asked for.
+    /// A value cannot be stored or returned in the requested type.
     ValueOutOfRange,
-    /// A row number lies outside the shard.
+    /// A row number is outside of the shard.
     RowOutOfRange,
-    /// Offsets of the requested Arrow type would overflow in one batch.
+    /// The offsets of the requested Arrow type would overflow in one batch.
     OffsetOverflow,
     /// The destination exists already.
     AlreadyExists,
-    /// Somebody else has changed what was to be replaced.
+    /// Another writer has changed the file or object that was to be replaced.
     Conflict,
-    /// Another file or object has taken the place of the one that was opened. Opening the shard again
-    /// helps, repeating the read does not.
+    /// Another file or object has replaced the one that was opened. Open the shard again; repeating the read does not
+    /// help.
     Replaced,
     /// The file does not exist.
     NotFound,
-    /// A reference points outside the places a shard may refer to.
+    /// A reference points outside of the folder of the shard.
     ForbiddenUrl,
-    /// An earlier write failed, so that nothing more can be written.
+    /// An earlier write failed, so nothing more can be written.
     Poisoned,
     /// An Arrow kernel failed.
     Arrow,
-    /// Code of the caller failed, such as a function in a filter. Its error is the
+    /// Code of the caller failed, such as a function in a filter. The error of that code is the
     /// [`source`](std::error::Error::source).
     External,
 }
 
 impl ErrorKind {
-    /// Short name of the kind, the first words of an error's text.
+    /// Returns a short name of the kind, with which the text of an error begins.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Io => "I/O error",
@@ -97,8 +97,8 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// An error: its [`kind`](Error::kind), the [`element`](Error::element) of the shard that it is
-/// about (outermost first: file, stripe, field, block), a message, and the error below it.
+/// An error of this crate. It has a [`kind`](Error::kind), an [`element`](Error::element) (the place in the shard,
+/// outermost first: file, stripe, field, block), a message, and the error that caused it.
 ///
 /// ```
 /// use arrow_shard::{Error, ErrorKind};
@@ -108,9 +108,8 @@ impl fmt::Display for ErrorKind {
 /// assert_eq!(error.to_string(), "corrupt: field `a`, block 7: expected 8 bytes, found 3");
 /// ```
 ///
-/// What an error displays leaves out the error below it, which is its
-/// [`source`](std::error::Error::source): whoever prints a chain of errors says each once. `{:#}`
-/// displays all of them in one line.
+/// The displayed text leaves out the cause, which is the [`source`](std::error::Error::source), so that a program that
+/// prints a chain of errors shows each error once. `{:#}` displays the whole chain in one line.
 ///
 /// ```
 /// # use arrow_shard::Error;
@@ -124,16 +123,16 @@ pub struct Error(Box<Inner>);
 
 struct Inner {
     kind: ErrorKind,
-    /// Outermost place last, because places are added while the error travels up.
+    /// The outermost place is last, because places are added while the error propagates.
     element: Vec<String>,
     message: String,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
-    /// Whether a reader failed, so that nothing is known of the bytes.
+    /// Whether the reader failed, which says nothing about the bytes of the shard.
     is_of_reader: bool,
 }
 
 impl Error {
-    /// A new error without a place.
+    /// Returns an error without a place.
     #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
@@ -145,7 +144,8 @@ impl Error {
         }))
     }
 
-    /// The error of code of the caller. An error of this crate that it passes on comes back as it was.
+    /// Returns the error for failed code of the caller. If that code passed on an error of this crate, returns that
+    /// error unchanged.
     #[cold]
     pub(crate) fn of_caller(message: &str, error: ArrowError) -> Self {
         match Self::from(error) {
@@ -160,26 +160,25 @@ impl Error {
         }
     }
 
-    /// Shorthand for a [`ErrorKind::Corrupt`] error.
+    /// Returns an [`ErrorKind::Corrupt`] error.
     #[cold]
     pub(crate) fn corrupt(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Corrupt, message)
     }
 
-    /// Shorthand for a [`ErrorKind::Unsupported`] error.
+    /// Returns an [`ErrorKind::Unsupported`] error.
     #[cold]
     pub(crate) fn unsupported(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unsupported, message)
     }
 
-    /// Shorthand for a [`ErrorKind::InvalidArgument`] error.
+    /// Returns an [`ErrorKind::InvalidArgument`] error.
     #[cold]
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidArgument, message)
     }
 
-    /// Adds the place that contains the places named so far. A place that was named last is not named
-    /// again.
+    /// Adds a place that contains the present places. If the same place was added last, it is not repeated.
     #[must_use]
     #[cold]
     pub fn within(mut self, element: impl Into<String>) -> Self {
@@ -190,7 +189,7 @@ impl Error {
         self
     }
 
-    /// Keeps the error that caused this one, which the message is not to repeat.
+    /// Sets the error that caused this one. The message should not repeat it.
     #[must_use]
     #[cold]
     pub fn caused_by(
@@ -201,7 +200,7 @@ impl Error {
         self
     }
 
-    /// Notes that a reader failed: the error says nothing about the shard.
+    /// Marks the error as a failure of the reader, which says nothing about the bytes of the shard.
     #[must_use]
     #[cold]
     pub(crate) fn of_reader(mut self) -> Self {
@@ -209,29 +208,29 @@ impl Error {
         self
     }
 
-    /// Whether a reader failed, so that nothing is known of the bytes.
+    /// Whether the reader failed, which says nothing about the bytes of the shard.
     pub(crate) fn is_of_reader(&self) -> bool {
         self.0.is_of_reader
     }
 
-    /// What went wrong.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// Where it went wrong, outermost place first, joined by `, `; empty if no place is known.
+    /// Returns the place of the error, outermost part first, joined by `, `. It is empty if no place is known.
     pub fn element(&self) -> String {
         let places: Vec<&str> = self.0.element.iter().rev().map(String::as_str).collect();
         places.join(", ")
     }
 
-    /// What was expected, what was found, and what to do.
+    /// Returns the message: what was expected, what was found, and what to do.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The message, and what the errors below say. Errors of others often repeat the one below them, which
-    /// is then left out.
+    /// Returns the message, followed by the messages of the causes. A cause is left out if the text already contains
+    /// it, because errors of other crates often repeat their cause.
     pub(crate) fn whole_message(&self) -> String {
         let mut text = self.0.message.clone();
         let mut below = std::error::Error::source(self);
@@ -246,8 +245,8 @@ impl Error {
     }
 }
 
-/// Shows the text of the error and of those below it in one line, like `{:#}`: this is what Rust prints
-/// of an error that `main` returns.
+/// Shows the whole chain of errors in one line, like `{:#}`, because Rust prints the `Debug` text of an error that
+/// `main` returns.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:#}")
@@ -260,9 +259,10 @@ impl fmt::Display for Error {
         if !self.0.element.is_empty() {
             write!(f, "{}: ", self.element())?;
         }
-        match f.alternate() {
-            true => f.write_str(&self.whole_message()),
-            false => f.write_str(&self.0.message),
+        if f.alternate() {
+            f.write_str(&self.whole_message())
+        } else {
+            f.write_str(&self.0.message)
         }
     }
 }
@@ -273,7 +273,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// An error of this crate that was wrapped comes back as it was.
+/// Converts an I/O error. If it wraps an error of this crate, that error is returned unchanged.
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         let error = match error.downcast::<Self>() {
@@ -295,14 +295,14 @@ impl From<io::Error> for Error {
                     .into(),
             ),
             io::ErrorKind::Other => (ErrorKind::Io, "the system or a store failed".into()),
-            // The system's own words for the kind: "no storage space", "permission denied".
+            // The operating system's description of the kind: "no storage space", "permission denied".
             named => (ErrorKind::Io, named.to_string()),
         };
         Self::new(kind, message).caused_by(error)
     }
 }
 
-/// Whether the process, or the system, has no file descriptor left.
+/// Whether the process or the system has no file descriptor left.
 pub(crate) fn is_out_of_descriptors(error: &io::Error) -> bool {
     #[cfg(unix)]
     const ERRORS: [i32; 2] = {
@@ -315,13 +315,13 @@ pub(crate) fn is_out_of_descriptors(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|e| ERRORS.contains(&e))
 }
 
-/// The message of an error that says no more than its source.
+/// The message for an Arrow error, which is the source and has the details.
 const ARROW_FAILED: &str = "a kernel of Arrow failed";
 
-/// The message of an error that code outside of Arrow and this crate has wrapped.
+/// The message for an error of other code, which is the source and has the details.
 const EXTERNAL_FAILED: &str = "code outside of this crate failed";
 
-/// An error of this crate that was wrapped comes back as it was.
+/// Converts an Arrow error. If it wraps an error of this crate, that error is returned unchanged.
 impl From<ArrowError> for Error {
     fn from(error: ArrowError) -> Self {
         let error = match error {
@@ -338,16 +338,16 @@ impl From<ArrowError> for Error {
     }
 }
 
-/// The error is wrapped as it is: [`Error::from`] gives it back, with its kind.
+/// Wraps the error. [`Error::from`] unwraps it, with its kind.
 impl From<Error> for ArrowError {
     fn from(error: Error) -> Self {
         Self::ExternalError(Box::new(error))
     }
 }
 
-/// Adds places to the errors of a [`Result`], paying for the text only when there is one.
+/// Adds places to the errors of a [`Result`]. The text of the place is made only if there is an error.
 pub(crate) trait Within<T> {
-    /// Adds the place made by `element` to the error, if there is one.
+    /// Adds the place `element()` to the error, if there is one.
     fn within(self, element: impl FnOnce() -> String) -> Result<T>;
 }
 
@@ -357,7 +357,7 @@ impl<T> Within<T> for Result<T> {
     }
 }
 
-/// A number of a file as a length in memory; fails on hosts whose addresses are narrower.
+/// Converts a number in a file to a length in memory. Fails if it exceeds the address space of the host.
 pub(crate) fn to_usize(value: u64) -> Result<usize> {
     usize::try_from(value).map_err(|_| {
         Error::new(
@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(e.to_string(), "corrupt: stripe 2, block 1: bad");
     }
 
-    /// What any chain of errors prints: each of them, once.
+    /// Returns the text of a chain of errors, with each error once.
     fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         match error.source() {
             Some(below) => format!("{error}: {}", chain(below)),

@@ -1,9 +1,9 @@
-//! Columnar files for [Apache Arrow](https://arrow.apache.org/): RecordBatches go into *shards* and come
-//! out of them equal, types and metadata included.
+//! Columnar files for [Apache Arrow](https://arrow.apache.org/): RecordBatches are written to *shards* and read back
+//! unchanged, types and metadata included.
 //!
-//! A shard is a file in the Amudai shard format. Rows are cut into stripes, each column of a stripe into
-//! buffers, each buffer into blocks, and every block is encoded by itself. So a reader fetches the
-//! columns and rows that it wants, and nothing else.
+//! A shard is a file in the Amudai shard format. Rows are divided into stripes, each column of a stripe into buffers,
+//! and each buffer into blocks, and every block is encoded independently. A reader can therefore fetch just the columns
+//! and rows that it needs.
 //!
 //! ```text
 //! one file                                 or a directory file, and a file per stripe
@@ -26,9 +26,9 @@
 //!
 //! # Write
 //!
-//! A [`ShardWriter`] takes batches of one schema. The file appears when [`finish`](ShardWriter::finish)
-//! returns, complete, or not at all. [`WriterOptions`] choose the [`Profile`](write::Profile), which
-//! trades size for speed, the [`Layout`](write::Layout), the number of threads, and more.
+//! A [`ShardWriter`] takes batches of one schema. The complete file appears when [`finish`](ShardWriter::finish)
+//! returns; after an error, no file appears. [`WriterOptions`] choose the [`Profile`](write::Profile), which trades
+//! size for speed, the [`Layout`](write::Layout), the number of threads, and more.
 //!
 //! ```
 //! use arrow_shard::arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray};
@@ -52,9 +52,9 @@
 //!
 //! # Scan, filter, take
 //!
-//! [`Shard::open`] reads the tail of the file. [`Shard::scan`] gives batches of the columns and rows
-//! that are asked for, in order; [`Shard::take`] gives rows by their numbers. A filter skips whatever
-//! statistics, Bloom filters and range indexes rule out before it reads a value.
+//! [`Shard::open`] reads the tail of the file. [`Shard::scan`] returns batches of the requested columns and rows, in
+//! order, and [`Shard::take`] returns rows by number. Before a filter reads values, it skips the rows that statistics,
+//! Bloom filters and range indexes rule out.
 //!
 //! ```
 //! # use arrow_shard::arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray};
@@ -88,18 +88,18 @@
 //! # }
 //! ```
 //!
-//! [`Shard::statistics`] gives planners null counts, bounds and distinct counts without reading data.
-//! [`Shard::inspect`] shows sizes and encodings, [`Shard::verify`]
-//! checks every checksum, block and column. Files in memory, memory maps and
-//! [custom readers](io::ReadAt) work as files do.
+//! [`Shard::statistics`] provides planners with null counts, bounds and distinct counts without reading data.
+//! [`Shard::inspect`] shows sizes and encodings, and [`Shard::verify`] checks every checksum, block and column. A shard
+//! can also be in memory, in a memory map, or behind a
+//! [custom reader](io::ReadAt).
 //!
 //! # Errors
 //!
-//! An [`Error`] has a [`kind`](Error::kind) to match on, the file, stripe, field and block that it is about,
-//! and a message that says what was expected and what to do.
+//! An [`Error`] has a [`kind`](Error::kind) to match on, the file, stripe, field and block where it occurred, and a
+//! message with what was expected and what to do.
 //!
-//! Iterators and streams of batches return `ArrowError`, as all readers of the Arrow crates do.
-//! `Error::from` makes it the `Error` that it was, with its kind and place:
+//! Iterators and streams of batches return `ArrowError`, like all readers of the Arrow crates. `Error::from` converts
+//! it back to the original `Error`, with its kind and place:
 //!
 //! ```
 //! # use arrow_shard::arrow_array::record_batch;
@@ -127,15 +127,15 @@
 //! # }
 //! ```
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! * A read gives the data that were written, or an error. A flipped byte is an error, never another
-//!   value: every block and every message of the metadata has a checksum.
-//! * Reading never panics, never hangs, and never allocates more than [`Limits`] allow or a fixed multiple
-//!   of the bytes that are there, whatever the input.
-//! * Only `finish` makes a file valid. A file is written beside its final name, synced, and renamed.
-//! * Statistics, filters and indexes change how fast a scan is, and never its rows.
-//! * References of a shard lead to no file outside of its folder.
+//! * A read returns the data that were written, or an error. A flipped byte is an error, never another value: every
+//!   block and every message of the metadata has a checksum.
+//! * Reading never panics or hangs, for any input. It never allocates more than the [`Limits`] allow, or than a fixed
+//!   multiple of the bytes of the input.
+//! * Only `finish` makes a file valid. A file is written under a temporary name in its folder, synced, and renamed.
+//! * Statistics, filters and indexes change the speed of a scan, but never its rows.
+//! * A shard cannot refer to files outside of its folder.
 //!
 //! # Features
 //!
@@ -149,18 +149,18 @@
 //! | `object_store` | no | shards in S3, Azure, Google Cloud Storage and HTTP, through the crate `object_store` |
 //! | `cli` | no | the command line `arrow-shard` |
 //! | `cloud` | no | the command line with URLs: S3, Azure, Google Cloud Storage, HTTP |
-//! | `experimental` | no | the layers below (`buffer`, `column`, `encoding`, `format`) and what shows them, outside of semantic versioning |
+//! | `experimental` | no | the internal layers (`buffer`, `column`, `encoding`, `format`) and functions that show them, outside of semantic versioning |
 //!
-//! Without the C libraries the crate builds for `wasm32-unknown-unknown`. Public signatures use the types
-//! of Arrow 59, whose crates are re-exported: [`arrow_array`], [`arrow_buffer`] and [`arrow_schema`]. With
-//! the feature `object_store`, so is `object_store` 0.13. Use the re-exports, or the same versions: types of
-//! another version of these crates do not fit. The crate needs Rust 1.91 or later.
+//! Without the C libraries, the crate builds for `wasm32-unknown-unknown`. Public signatures use the types of Arrow 59.
+//! Its crates are re-exported: [`arrow_array`], [`arrow_buffer`] and [`arrow_schema`]. With the feature `object_store`,
+//! `object_store` 0.13 is re-exported as well. Use the re-exports, or the same versions: types of another version of
+//! these crates are not compatible. The crate needs Rust 1.91 or later.
 //!
 //! # The format
 //!
-//! `docs/format.md`, a file of this package, describes every byte, so that a reader can be written from
-//! that page alone. [`Wire`](write::Wire) says whom a shard is
-//! for: every reader of the specification, or microsoft/amudai, the reference implementation, as well.
+//! `docs/format.md`, a file of this package, describes every byte, so that a reader can be written from that page
+//! alone. [`Wire`](write::Wire) selects how the metadata are written: `Spec` follows the specification to the letter,
+//! and `Reference` is understood by microsoft/amudai, the reference implementation.
 
 #![cfg_attr(
     not(feature = "experimental"),
@@ -175,7 +175,7 @@ compile_error!(
     "arrow-shard writes Arrow's little-endian buffers as they are: big-endian hosts are not supported"
 );
 
-// The layers below the promised surface, for tools, benches and tests.
+// The modules below are not part of the stable API. The feature makes them public for tools, benches and tests.
 #[cfg(not(feature = "experimental"))]
 mod buffer;
 #[cfg(feature = "experimental")]
@@ -216,7 +216,14 @@ pub use limits::Limits;
 pub use read::{Projection, Shard, ShardOptions};
 pub use write::{ShardWriter, WriterOptions};
 
-/// The examples of the README, which are complete and compiled as they are shown.
+/// Compiles the examples of the README as they are shown.
 #[cfg(all(doctest, feature = "object_store"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The examples of the guide, likewise.
+#[cfg(all(doctest, feature = "object_store"))]
+#[doc = include_str!("../docs/guide/reading.md")]
+#[doc = include_str!("../docs/guide/object-stores.md")]
+#[doc = include_str!("../docs/guide/life.md")]
+struct Guide;

@@ -1,11 +1,11 @@
-//! How much a reader allows a file to ask for.
+//! Limits on the resources that a file may demand of a reader.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::settings::settings;
 use std::fmt::Display;
 
-/// Upper bounds that a reader enforces on every input, so that a damaged or hostile file costs an
-/// error and not the machine. The defaults are far above what any sound shard needs.
+/// Upper bounds that a reader enforces on every input, so that a damaged or hostile file causes an error instead of
+/// exhausting the machine. The defaults are far above the needs of any valid shard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     max_message_bytes: u64,
@@ -43,43 +43,42 @@ impl Default for Limits {
 
 settings! {
     Limits {
-        /// Largest metadata message, block map or range index, in bytes; 1 GiB by default.
+        /// Maximum size in bytes of a metadata message, block map or range index: 1 GiB by default.
         max_message_bytes, with_max_message_bytes: u64;
-        /// Most schema nodes, nested ones included; 4,000,000 by default.
+        /// Maximum number of schema nodes, nested ones included: 4,000,000 by default.
         max_schema_nodes, with_max_schema_nodes: u32;
-        /// Deepest nesting of schema nodes, in levels; 64 by default.
+        /// Maximum nesting of schema nodes, in levels: 64 by default.
         max_schema_depth, with_max_schema_depth: u32;
-        /// Deepest nesting of a property value, in levels; 32 by default.
+        /// Maximum nesting of a property value, in levels: 32 by default.
         max_value_depth, with_max_value_depth: u32;
-        /// Deepest nesting of block encodings, in levels; 8 by default.
+        /// Maximum nesting of block encodings, in levels: 8 by default.
         max_encoding_depth, with_max_encoding_depth: u32;
-        /// Most stripes of a shard; 4,194,304 by default.
+        /// Maximum number of stripes in a shard: 4,194,304 by default.
         max_stripes, with_max_stripes: u64;
-        /// Most values of one block; 1,048,576 by default, 16 times the largest block of known writers. A few
-        /// bytes may stand for any number of equal values.
+        /// Maximum number of values in a block: 1,048,576 by default, 16 times the largest block of known writers.
+        /// Without a limit, a few bytes could encode any number of equal values.
         max_block_values, with_max_block_values: u32;
-        /// Most decoded bytes of one block, and most bytes of the numbers that all levels of its
-        /// encodings together hold while it is decoded; 4 GiB by default.
+        /// Maximum number of decoded bytes of a block: 4 GiB by default. The same limit applies to the bytes of the
+        /// numbers that all levels of its encodings hold together during decoding.
         max_block_bytes, with_max_block_bytes: u64;
-        /// Largest value dictionary, and most that the compressor dictionaries of a stripe field
-        /// come to, in bytes; 4 GiB by default.
+        /// Maximum size in bytes of a value dictionary, and of all compressor dictionaries of a stripe field together:
+        /// 4 GiB by default.
         max_dictionary_bytes, with_max_dictionary_bytes: u64;
-        /// Most bytes of Arrow data in one batch; 8 GiB by default.
+        /// Maximum number of bytes of Arrow data in a batch: 8 GiB by default.
         max_batch_bytes, with_max_batch_bytes: u64;
-        /// Most bytes in one batch of items that the file does not store, because they are null or all the
-        /// same, in lists of a fixed size; 256 MiB by default. A null list takes as much memory as its size in the
-        /// schema says, and not a byte of the file.
+        /// Maximum number of bytes in a batch for items of fixed-size lists that the file does not store, because they
+        /// are null or all equal: 256 MiB by default. A null list takes no bytes in the file, but as much memory as the
+        /// list size in the schema demands.
         max_absent_bytes, with_max_absent_bytes: u64;
-        /// Most bytes that an open shard caches of each kind of parsed element; 256 MiB by default. The
-        /// kinds are lists of fields; fields of stripes with their statistics, block maps,
-        /// dictionaries and range indexes; and arrays of text in memory. Beyond that it drops the
-        /// oldest, and parses them again when they are needed.
+        /// Maximum number of bytes that an open shard caches of each kind of parsed element: 256 MiB by default. The
+        /// kinds are: lists of fields; fields of stripes with their statistics, block maps, dictionaries and range
+        /// indexes; and arrays of text in memory. A full cache drops the oldest elements, which are parsed again when
+        /// they are needed.
         max_cached_bytes, with_max_cached_bytes: u64;
     }
 }
 
-/// The error of a file that asks for more than a limit allows: it names the limit, as the caller
-/// would raise it.
+/// Returns the error for a file that exceeds a limit. It names the limit that the caller can raise.
 #[cold]
 pub(crate) fn exceeded(limit: &str, allowed: u64, found: impl Display) -> Error {
     Error::new(
@@ -89,8 +88,8 @@ pub(crate) fn exceeded(limit: &str, allowed: u64, found: impl Display) -> Error 
 }
 
 impl Limits {
-    /// Limits for files of strangers: far below the defaults, yet above what shards of ordinary
-    /// tables need, so that the worst file costs a service some hundred megabytes and no more.
+    /// Returns limits for untrusted files: far below the defaults, but above the needs of ordinary tables. The worst
+    /// file costs a service a few hundred megabytes of memory.
     ///
     /// | limit | strict | default |
     /// |-|-:|-:|
@@ -130,7 +129,7 @@ impl Limits {
         }
     }
 
-    /// Refuses metadata messages that are larger than the limits allow.
+    /// Fails if a metadata message is larger than the limits allow.
     pub(crate) fn check_message_bytes(&self, bytes: u64) -> Result<()> {
         match self.max_message_bytes {
             limit if bytes > limit => Err(exceeded(
@@ -142,7 +141,7 @@ impl Limits {
         }
     }
 
-    /// Refuses more stripes than the limits allow.
+    /// Fails if there are more stripes than the limits allow.
     pub(crate) fn check_stripes(&self, count: u64) -> Result<()> {
         match self.max_stripes {
             limit if count > limit => Err(exceeded(
@@ -154,7 +153,7 @@ impl Limits {
         }
     }
 
-    /// Refuses blocks of more values than the limits allow.
+    /// Fails if a block has more values than the limits allow.
     pub(crate) fn check_block_values(&self, count: u64) -> Result<()> {
         match u64::from(self.max_block_values) {
             limit if count > limit => Err(exceeded(
@@ -166,7 +165,7 @@ impl Limits {
         }
     }
 
-    /// Refuses blocks that decode to more bytes than the limits allow.
+    /// Fails if a block decodes to more bytes than the limits allow.
     pub(crate) fn check_block_bytes(&self, bytes: u64) -> Result<()> {
         let limit = self.max_block_bytes;
         if bytes > limit {
@@ -176,7 +175,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Refuses unstored items of fixed-size lists that would take more memory than the limits allow.
+    /// Fails if items of fixed-size lists that are not stored would take more memory than the limits allow.
     pub(crate) fn check_absent_bytes(&self, bytes: u64) -> Result<()> {
         let limit = self.max_absent_bytes;
         if bytes <= limit {
@@ -191,7 +190,7 @@ impl Limits {
         ))
     }
 
-    /// Refuses batches that hold more than the limits allow.
+    /// Fails if a batch would have more bytes than the limits allow.
     pub(crate) fn check_batch_bytes(&self, elements: u64, width: usize) -> Result<()> {
         let (bytes, limit) = (elements.saturating_mul(width as u64), self.max_batch_bytes);
         if bytes > limit {

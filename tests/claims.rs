@@ -1,6 +1,6 @@
-//! Shards of a few bytes that claim very many rows, as values that are all alike or in blocks of very many of them.
-//! Whatever is done with such a shard takes memory and time in proportion to its bytes and to what is asked for,
-//! or is refused by a limit that the error names.
+//! Shards of a few bytes that claim very many rows, as equal values or in huge blocks. Every operation on such a shard
+//! takes memory and time in proportion to its bytes and to the requested rows, or fails with an error that names a
+//! limit.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 #![expect(clippy::panic, reason = "reports what went wrong with many files")]
 
@@ -33,9 +33,9 @@ static ALLOCATOR: Counting = Counting;
 
 const MEMORY: usize = 64 << 20;
 const MEMORY_PER_BYTE: usize = 64;
-/// Far more than any step takes, even where tests are not optimized.
+/// Far more time than any step takes, even without optimization.
 const TIME: Duration = Duration::from_secs(20);
-/// Rows of the shards that are written before they are forged.
+/// Rows of the written shards, before they are forged.
 const ROWS: usize = 100;
 
 /// Runs a step within the bounds; `bytes` is the size of the shard.
@@ -51,7 +51,7 @@ fn bounded<T>(what: &str, bytes: usize, step: impl FnOnce() -> T) -> T {
     done
 }
 
-/// The value, or nothing if a limit refused it; the error then names the limit.
+/// Returns the value, or `None` for an error that names a limit; panics for other errors.
 #[track_caller]
 fn allowed<T>(what: &str, result: Result<T>) -> Option<T> {
     match result {
@@ -65,7 +65,7 @@ fn allowed<T>(what: &str, result: Result<T>) -> Option<T> {
     }
 }
 
-/// Columns of which all rows are alike, of every kind.
+/// Returns columns of every kind with equal values in all rows.
 fn alike() -> RecordBatch {
     let number: ArrayRef = Arc::new(Int64Array::from(vec![7; ROWS]));
     let text: ArrayRef = Arc::new(StringArray::from(vec!["no such luck"; ROWS]));
@@ -90,7 +90,7 @@ fn alike() -> RecordBatch {
     .unwrap()
 }
 
-/// Everything that may be done with a shard, each step within bounds.
+/// Runs all operations on a shard, and checks that each is within bounds.
 fn everything(name: &str, file: &[u8], deleted: u64) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("claims.amudai.shard");
@@ -224,14 +224,14 @@ fn rows_that_are_alike_cost_nothing() {
 fn rows_that_are_all_deleted_cost_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let [from, to] = ["from", "to"].map(|name| folder.path().join(format!("{name}.amudai.shard")));
-    // The items of lists have buffers, though there are none.
+    // The items of lists have buffers, although there are no items.
     let mut batch = alike();
     batch.remove_column(batch.schema().index_of("l").unwrap());
     std::fs::write(&from, written_bytes(&[batch], WriterOptions::default())).unwrap();
     let mut editor = ShardEditor::open(&from).unwrap();
     assert_eq!(editor.delete(&col("a").eq(7)).unwrap(), ROWS as u64);
     editor.commit_to(&to).unwrap();
-    // The deletes are a constant, and values are no bytes either: there are no other files.
+    // The deletes are a constant, and the values take no bytes either, so there are no other files.
     let files = std::fs::read_dir(folder.path()).unwrap();
     let files: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
     assert_eq!(files.len(), 2, "{files:?}");
@@ -240,7 +240,7 @@ fn rows_that_are_all_deleted_cost_nothing() {
         let forged = claiming(&file, 1 << rows, 1, 1 << rows, |_, _, _| ());
         everything(&format!("2^{rows}, all deleted"), &forged, 1 << rows);
     }
-    // The count is held against the constant, however many rows there are.
+    // The count is compared with the constant, for any number of rows.
     for rows in [ROWS as u64, 1 << 40, 1 << 62] {
         let forged = claiming(&file, rows, 1, 5, |_, _, _| ());
         let shard = Shard::from_bytes(forged.into()).unwrap();
@@ -251,7 +251,7 @@ fn rows_that_are_all_deleted_cost_nothing() {
     }
 }
 
-/// A shard of one column `a` of numbers, or `t` of texts, in blocks of so many values.
+/// Returns a shard of one column `a` of numbers, or `t` of texts, in `count` blocks of `values` values.
 fn blocks(text: bool, count: usize, values: usize, block: &[u8]) -> Vec<u8> {
     let column: ArrayRef = match text {
         true => Arc::new(StringArray::from(vec!["x"; ROWS])),
@@ -267,7 +267,7 @@ fn blocks(text: bool, count: usize, values: usize, block: &[u8]) -> Vec<u8> {
     })
 }
 
-/// Values of a block of numbers that are 7, by an encoding.
+/// Returns a block of numbers that are all 7, in an encoding.
 fn sevens(values: usize, plan: &number::Plan) -> Vec<u8> {
     let mut block = Vec::new();
     number::encode(&vec![7u64; values], NumberKind::Signed, plan, &mut block).unwrap();
@@ -308,7 +308,7 @@ fn large_blocks_cost_what_is_asked_for() {
         blocks(true, 1, values, &block)
     };
     everything("texts", &texts(30, values), 0);
-    // Of long values, the rows that are asked for.
+    // With long values, only the requested rows are read.
     for values in [40_000, values] {
         let file = texts(60_000, values);
         let shard = Shard::from_bytes(file.clone().into()).unwrap();
@@ -323,7 +323,7 @@ fn large_blocks_cost_what_is_asked_for() {
     let shard = Shard::from_bytes(file.clone().into()).unwrap();
     let report = bounded("verify long texts", file.len(), || shard.verify(|_| ()));
     assert_eq!(report.unwrap().problems, []);
-    // More values are refused, and the error says by what.
+    // More values are an error that names the limit.
     let block = sevens(1, &single());
     let shard = Shard::from_bytes(blocks(false, 1, 1 << 26, &block).into()).unwrap();
     let error = collect(shard.scan().with_limit(1).build().unwrap()).unwrap_err();
@@ -374,7 +374,7 @@ fn null_lists_of_a_fixed_size_are_bounded_by_a_limit() {
                 }
             }
         }
-        // A caller who wants them gets them.
+        // A caller with a higher limit can read them.
         if size == 1 << 24 {
             let limits = Limits::default().with_max_absent_bytes(1 << 29);
             assert_eq!(read(3, limits).unwrap().num_rows(), 3);

@@ -1,7 +1,6 @@
-//! Damaged shards: every byte changed, every number replaced, every truncation; plain, and with all
-//! checksums mended, as an attacker would. Reading then gives an error or the data that was
-//! written; it never panics, hangs, gives other data, or takes more memory than is allowed here:
-//! 64 MiB and 64 bytes for every byte of the shard.
+//! Damaged shards: every byte changed, every number replaced, every truncation; without and with repaired checksums, as
+//! an attacker would do. Reading returns an error or the written data. It never panics, hangs, returns other data, or
+//! takes more memory than 64 MiB plus 64 bytes for every byte of the shard.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 #![expect(clippy::panic, reason = "reports what went wrong with many files")]
 
@@ -34,44 +33,44 @@ static ALLOCATOR: Counting = Counting;
 
 const MEMORY: usize = 64 << 20;
 const MEMORY_PER_BYTE: usize = 64;
-/// Far more than any case takes, even where tests are not optimized.
+/// Far more time than any case takes, even without optimization.
 const TIME: Duration = Duration::from_secs(5);
 
-/// What is at stake: the files of a shard, and what they hold.
+/// The files of a shard, and their data.
 struct Subject {
     files: Vec<(String, Vec<u8>)>,
     questions: Questions,
     intact: Content,
 }
 
-/// All that can be read of a shard, part by part.
+/// Everything that can be read from a shard, part by part.
 #[derive(Debug)]
 struct Content {
     schema: Result<SchemaRef>,
     rows: Result<Vec<RecordBatch>>,
-    /// The rows with internal fields, if they were asked for.
+    /// The rows with internal fields, if they were read.
     internal: Option<Result<Vec<RecordBatch>>>,
     taken: Result<RecordBatch>,
-    /// What the filters of the subject find.
+    /// The results of the subject's filters.
     filtered: Vec<Result<Vec<RecordBatch>>>,
-    /// The rows in parts, or by threads.
+    /// The rows, read in parts or by threads.
     parts: Result<Vec<RecordBatch>>,
     statistics: [Result<RecordBatch>; 2],
-    /// Whether verification found nothing, if it was asked.
+    /// Whether verification found no problem, if it ran.
     is_sound: Option<bool>,
 }
 
-/// What is read beside all rows, a part of it each time: reading everything in every way would take
-/// too long.
+/// Filters to read with, in addition to reading all rows. Each case uses only some of them, because using all would
+/// take too long.
 struct Questions {
-    /// What every row is asked at once.
+    /// A predicate over all columns.
     any: Predicate,
-    /// One of these is asked at a time.
+    /// Further predicates; each case uses one of them.
     others: Vec<Predicate>,
 }
 
 impl Questions {
-    /// Questions that values of every column answer, and that statistics, filters and indexes may.
+    /// Creates predicates for every column, which values decide, and statistics, filters and indexes may decide.
     fn new(batch: &RecordBatch) -> Self {
         let mut values = Vec::new();
         let mut others = Vec::new();
@@ -112,7 +111,7 @@ impl Questions {
         }
     }
 
-    /// All of them, for data that are intact; else the first and one of the others.
+    /// Returns all predicates for intact data; otherwise the first one, and one of the others.
     fn asked(&self, which: Option<usize>) -> Vec<Option<&Predicate>> {
         let other = |i: usize| which.is_none_or(|n| n % self.others.len() == i);
         let others = self.others.iter().enumerate();
@@ -121,7 +120,7 @@ impl Questions {
     }
 }
 
-/// True of every row.
+/// Returns true for every row.
 fn all(batch: &RecordBatch) -> std::result::Result<BooleanArray, ArrowError> {
     Ok(BooleanArray::from(vec![true; batch.num_rows()]))
 }
@@ -163,7 +162,7 @@ impl Subject {
         batches.iter().map(|batch| batch.num_rows() as u64).sum()
     }
 
-    /// Whether a column has a range index.
+    /// Returns whether a column has a range index.
     fn has_range_index(&self) -> bool {
         let shard = open(&self.files, Limits::default()).unwrap();
         let fields = shard.shard_schema().unwrap().fields;
@@ -190,8 +189,8 @@ fn open(files: &[(String, Vec<u8>)], limits: Limits) -> Result<Shard> {
     Shard::from_reader(Arc::new(directory), Arc::new(folder), options)
 }
 
-/// Reads everything; `rows` is how many rows there should be. Of what takes long, `which` says what
-/// is read; all is where it is `None`.
+/// Reads everything; `rows` is the expected number of rows. `which` selects one of the slow reads; `None` selects all
+/// of them.
 fn read(
     files: &[(String, Vec<u8>)],
     rows: u64,
@@ -200,7 +199,7 @@ fn read(
     which: Option<usize>,
 ) -> Result<Content> {
     let shard = open(files, limits)?;
-    // What these say is not data; they must only come to an end.
+    // The results of these calls are not data; the calls must only terminate.
     let _ = shard.shard_schema();
     let _ = shard.properties();
     let _ = shard.sorting_columns();
@@ -222,7 +221,7 @@ fn read(
     }
     let asked = questions.asked(which);
     let filtered = asked.into_iter().map(|predicate| match predicate {
-        // A shard may say that it has 2^63 rows that do not match.
+        // A shard may claim 2^63 rows that do not match.
         Some(predicate) => {
             let last = shard.num_rows().min(rows + 1000);
             scan(
@@ -264,16 +263,16 @@ fn read(
     })
 }
 
-/// Whether internal fields are read as well: of intact data, and every fourth time.
+/// Returns whether internal fields are read as well: for intact data, and in every fourth case.
 fn is_asked_for_internal(which: Option<usize>) -> bool {
     which.is_none_or(|n| n.is_multiple_of(4))
 }
 
-/// The batches of a scan, as far as there should be any.
+/// Returns the batches of a scan, until there are more rows than expected.
 fn scan(scan: ScanBuilder, rows: u64) -> Result<Vec<RecordBatch>> {
     let mut batches = Vec::new();
     let mut found = 0;
-    // Several batches, but not so many that long columns take too long.
+    // Several batches, but few enough for long columns.
     let size = usize::try_from(rows / 4).unwrap_or(usize::MAX).max(29);
     for batch in scan.with_batch_size(size).build()? {
         let batch = batch.map_err(own_error)?;
@@ -284,7 +283,7 @@ fn scan(scan: ScanBuilder, rows: u64) -> Result<Vec<RecordBatch>> {
         }
         found += batch.num_rows() as u64;
         batches.push(batch);
-        // A shard may say that it has 2^63 rows of nothing.
+        // A shard may claim 2^63 rows without values.
         if found > rows + 1000 {
             break;
         }
@@ -307,16 +306,16 @@ fn take(shard: &Shard, rows: u64) -> Result<RecordBatch> {
     shard.take(&wanted, Projection::All)
 }
 
-/// What may come of reading a damaged shard.
+/// The allowed results of reading a damaged shard.
 #[derive(Clone, Copy, PartialEq)]
 enum Allowed {
-    /// The data, or an error.
+    /// The written data, or an error.
     SameData,
-    /// Anything that is an array, or an error: mended checksums vouch for the damage.
+    /// Any valid array, or an error, because repaired checksums confirm the damage.
     AnyData,
 }
 
-/// Whether rows are those expected, however they are cut into batches, or an error.
+/// Returns whether rows are the expected ones, in any batches, or an error.
 fn equal_rows(found: &Result<Vec<RecordBatch>>, expected: &Result<Vec<RecordBatch>>) -> bool {
     let (Ok(found), Ok(expected)) = (found, expected) else {
         return found.is_err();
@@ -348,7 +347,7 @@ impl<'a> Trial<'a> {
     fn new(subject: &'a Subject, allowed: Allowed) -> Self {
         let limits = match allowed {
             Allowed::SameData => Limits::default(),
-            // What an attacker may claim is bounded by what a reader grants.
+            // The limits of a reader bound the claims of an attacker.
             Allowed::AnyData => Limits::default()
                 .with_max_message_bytes(1 << 20)
                 .with_max_block_values(1 << 16)
@@ -392,7 +391,7 @@ impl<'a> Trial<'a> {
             Ok(Err(_)) => None,
         };
         if let Some(wrong) = wrong {
-            // One example of each kind is enough to see what is wrong.
+            // One example of each kind is enough for the report.
             let kind = wrong
                 .split(|c: char| c.is_ascii_digit())
                 .next()
@@ -461,7 +460,7 @@ impl<'a> Trial<'a> {
             .or(same(statistics, "statistics"))
     }
 
-    /// Panics if anything went wrong, or nothing was tried.
+    /// Panics if any case failed, or if there was no case.
     fn finish(self) {
         assert!(self.trials > 1000, "only {} trials", self.trials);
         assert!(
@@ -470,7 +469,7 @@ impl<'a> Trial<'a> {
             self.accepted,
             self.trials
         );
-        // Some bytes mean nothing, or something else that is as good.
+        // Changes of some bytes have no effect, or lead to another valid shard.
         assert!(self.accepted > 0, "nothing could be read any more");
         assert!(self.failures.is_empty(), "{:#?}", self.failures);
     }
@@ -489,7 +488,7 @@ fn memory_and_panics_are_noticed() {
     );
 }
 
-/// Calls `each` with every change of the bytes of `range`, made to a copy of `bytes`.
+/// Calls `each` with a copy of `bytes` for every change of the bytes in `range`.
 fn changes(
     bytes: &[u8],
     range: std::ops::Range<usize>,
@@ -521,7 +520,7 @@ fn changes(
     }
 }
 
-/// Damages every file in every way, and leaves checksums alone.
+/// Damages every file in every way, without repairing checksums.
 fn damage(subject: &Subject) {
     let mut trial = Trial::new(subject, Allowed::SameData);
     for (i, (name, bytes)) in subject.files.iter().enumerate() {
@@ -540,7 +539,7 @@ fn damage(subject: &Subject) {
     trial.finish();
 }
 
-/// Damages everything that a checksum covers, and mends the checksum, and those over it.
+/// Damages everything that a checksum covers, and repairs the checksum, and the checksums that cover it.
 fn mended(subject: &Subject) {
     let mut trial = Trial::new(subject, Allowed::AnyData);
     let regions = covered(&subject.files);

@@ -1,5 +1,4 @@
-//! Memory stays flat, whatever is read or written: many shards at once, a reader that is slow, a shard
-//! that is large.
+//! Memory stays constant for any amount of data: many concurrent shards, a slow reader, a large shard.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 #[path = "support/later.rs"]
@@ -47,7 +46,7 @@ async fn distant(bytes: &Bytes, options: ShardOptions) -> Shard {
         .unwrap()
 }
 
-/// Scans so many shards, 64 at a time; gives the most memory that was held.
+/// Scans a number of shards, 64 at a time, and returns the peak memory.
 fn scanned(bytes: &Bytes, rows: usize, shards: usize) -> usize {
     allocations::start();
     let found: usize = block_on(async {
@@ -57,7 +56,7 @@ fn scanned(bytes: &Bytes, rows: usize, shards: usize) -> usize {
             let mut rows = 0;
             while let Some(batch) = stream.try_next().await.unwrap() {
                 rows += batch.num_rows();
-                // The other tasks get on meanwhile.
+                // Lets other tasks run.
                 polls(3).await;
             }
             rows
@@ -83,7 +82,7 @@ fn a_thousand_shards_are_scanned_by_64_tasks() {
         few / MIB,
         many / MIB
     );
-    // Each task holds about its shard.
+    // Each task holds about the size of its shard.
     assert!(few > 64 * MIB / 2 && many < 64 * 3 * MIB, "{few} {many}");
     assert!(many < few + few / 10, "{few} {many}");
 }
@@ -102,7 +101,7 @@ fn a_stream_that_is_read_slowly_fetches_no_more_than_it_may() {
         let mut rows = 0;
         while let Some(batch) = stream.try_next().await.unwrap() {
             rows += batch.num_rows();
-            // The others have all the time that they want.
+            // The other tasks have enough time.
             polls(20).await;
         }
         rows
@@ -113,7 +112,7 @@ fn a_stream_that_is_read_slowly_fetches_no_more_than_it_may() {
     assert!(peak < 24 * MIB, "{peak}");
 }
 
-/// Takes bytes, and forgets them.
+/// A sink that counts bytes and drops them.
 struct Nowhere(Arc<AtomicU64>);
 
 impl AsyncSink for Nowhere {
@@ -135,7 +134,7 @@ impl AsyncSink for Nowhere {
     }
 }
 
-/// `FLAT_MIB=20480` writes 20 GiB.
+/// The environment variable `FLAT_MIB` sets the size: `FLAT_MIB=20480` writes 20 GiB.
 #[test]
 fn a_large_shard_takes_no_more_memory_than_a_small_one() {
     let most: u64 = std::env::var("FLAT_MIB").map_or(256, |mib| mib.parse().unwrap());

@@ -1,5 +1,5 @@
-//! Runs the corpus of the fuzz targets through what they run, and makes its seeds:
-//! `cargo test --features experimental --test fuzz_corpus -- --ignored` writes `fuzz/corpus/*/seed-*` anew.
+//! Runs the functions of the fuzz targets on their corpus, and creates its seeds:
+//! `cargo test --features experimental --test fuzz_corpus -- --ignored` rewrites `fuzz/corpus/*/seed-*`.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -25,12 +25,12 @@ use arrow_shard::format::BasicType;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The corpus must stay small enough to live in the repository.
+/// Most bytes of the corpus, which is part of the repository.
 const MAX_BYTES: usize = 700_000;
-/// Bytes that a case may take beside a multiple of its input: what the limits of the targets allow,
-/// several times over, because they compare several ways of reading.
+/// Bytes that a case may take in addition to a multiple of its input: several times the limits of the targets, because
+/// targets compare several ways of reading.
 const MAX_MEMORY: usize = 64 << 20;
-/// Damaged copies that are tried of each file.
+/// Number of damaged copies of each file.
 const CASES_PER_FILE: usize = 20;
 
 #[global_allocator]
@@ -41,7 +41,7 @@ fn folder(target: &str) -> PathBuf {
     root.join("fuzz/corpus").join(target)
 }
 
-/// The files of a target's corpus, in one order everywhere.
+/// Returns the files of a target's corpus, in the same order on all machines.
 fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let entries = fs::read_dir(folder(target)).unwrap();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -54,7 +54,7 @@ fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     files.into_iter().map(read).collect()
 }
 
-/// Runs a case, which must neither panic nor take more memory than limits and input explain.
+/// Runs a case, which must neither panic nor take more memory than limits and input allow.
 fn check(run: fn(&[u8]), data: &[u8], what: impl Fn() -> String) {
     allocations::start();
     if let Err(panic) = allocations::caught(|| run(data)) {
@@ -89,7 +89,7 @@ fn damage_to_the_corpus_runs_through_every_target() {
             for _ in 0..CASES_PER_FILE {
                 let mut damaged = data.clone();
                 for _ in 0..rng.random_range(1..4) {
-                    // Metadata stand in front.
+                    // Metadata come first.
                     let reach = if rng.random() { 40 } else { data.len() };
                     let at = rng.random_range(0..reach.clamp(1, data.len().max(1)));
                     match (damaged.get_mut(at), rng.random_range(0..4)) {
@@ -141,7 +141,7 @@ fn write_seeds() {
     }
 }
 
-/// The golden files of COLE.
+/// Returns the golden files of COLE.
 fn cole_files() -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/golden");
     let files = fs::read_dir(folder)
@@ -153,7 +153,7 @@ fn cole_files() -> Vec<Vec<u8>> {
     files.iter().map(|path| fs::read(path).unwrap()).collect()
 }
 
-/// Numbers of several shapes, in every encoding and with parts nested and raw.
+/// Returns numbers of several distributions, in every encoding, with nested and raw parts.
 fn number_blocks() -> Vec<Vec<u8>> {
     let pack = || Box::new(Plan::FlBitPack);
     let ffor = || Box::new(Plan::Ffor);
@@ -231,7 +231,7 @@ fn number_seeds<W: Word>(kind: NumberKind, plan: &Plan) -> Option<Vec<u8>> {
     let values: Vec<W> = (0..1030).map(|i| W::truncate(value(i))).collect();
     let mut region = Vec::new();
     number::encode(&values, kind, plan, &mut region).unwrap();
-    // What is not encoded as planned would be there many times.
+    // Blocks that are not encoded as planned would be duplicates.
     let planned = *plan == Plan::Plain || region[0] != 1;
     planned.then(|| fuzz::number_blocks::input::<W>(kind, 1030, region.len() as u8, &region))
 }
@@ -311,7 +311,7 @@ fn bytes_blocks() -> Vec<Vec<u8>> {
             seeds.push(fuzz::bytes_blocks::input(size, n as u16, seed, &region));
         }
     }
-    // A symbol table that is full, and one whose codes are all escapes.
+    // A full symbol table, and one with only escape codes.
     let noise: Vec<u8> = (0..2000u32)
         .map(|i| (i.wrapping_mul(0x9E37_79B9) >> 24) as u8)
         .collect();

@@ -1,4 +1,4 @@
-//! Generated code stays where it belongs. That it is current, a test of `tools/codegen` says.
+//! Generated code is only in the intended places. A test of `tools/codegen` checks that it is current.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ fn only_the_wires_and_the_schema_writer_see_generated_code() {
 #[test]
 fn the_generators_are_no_dependency_of_the_library() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
-    // Profiles say how workspace members are compiled, and depend on nothing.
+    // Profiles configure the compilation of workspace members, and add no dependencies.
     let (manifest, _) = manifest.split_once("[profile.dev]").unwrap();
     for generator in ["prost-build", "protox", "flatc-fork"] {
         assert!(

@@ -1,4 +1,4 @@
-//! Memory of conversions from other formats: in proportion to the file, whatever the shape of its rows.
+//! Memory of conversions from other formats: in proportion to the file, for any shape of rows.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
@@ -15,8 +15,8 @@ use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
 
-/// Runs a command on a file, with at most `most` bytes of peak memory, and returns the peak. The system
-/// counts the peak of all commands so far, so that they come in the order of their bounds.
+/// Runs a command on a file, with at most `most` bytes of peak memory, and returns the peak. The system reports the
+/// peak of all commands so far, so commands must run in the order of their bounds.
 fn run(folder: &TempDir, arguments: &[&str], name: &str, most: u64) -> u64 {
     let done = Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
         .args(arguments)
@@ -36,7 +36,7 @@ fn joined(cells: impl IntoIterator<Item = String>) -> String {
     cells.into_iter().collect::<Vec<_>>().join(",")
 }
 
-/// Rows of numbers, after a header.
+/// Returns rows of numbers as CSV, after a header.
 fn wide_csv(columns: usize, rows: usize) -> String {
     let names = joined((0..columns).map(|i| format!("k{i}")));
     let row = joined((0..columns).map(|i| i.to_string()));
@@ -70,25 +70,25 @@ fn peaks_are_in_proportion_to_the_file() {
     let mut program = 64 * MIB;
     for (name, text) in texts {
         fs::write(folder.path().join(name), &text).unwrap();
-        // The writer of a shard takes memory of its own for each column.
+        // The writer of a shard takes additional memory for each column.
         let arguments = ["convert", "--force", "--quiet", name, "out.arrow"];
         let most = program + 20 * text.len() as u64 + 64 * MIB;
         let peak = run(&folder, &arguments, name, most);
         if name == "small.csv" {
-            // The code of the program counts, too.
+            // The code of the program counts as memory, too.
             program = peak;
         }
     }
     large_values(&folder);
 }
 
-/// Parquet files with more than 2 GiB of values in a row group.
+/// Tests Parquet files with more than 2 GiB of values in a row group.
 fn large_values(folder: &TempDir) {
     let value = "0".repeat(1 << 20);
     let plain = vec![value.as_str(); 125];
     let small: Vec<String> = (0..8_000).map(|i| i.to_string()).collect();
     let mixed: Vec<&str> = small.iter().map(String::as_str).chain([&*value]).collect();
-    // A dictionary of one large value, and of one among small ones.
+    // A dictionary of one large value, and one with a large value among small ones.
     let coded = |entries: &[&str], key: i32| {
         let keys = Int32Array::from(vec![key; 3_000]);
         let entries = Arc::new(StringArray::from_iter_values(entries));

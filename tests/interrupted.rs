@@ -1,4 +1,4 @@
-//! A program that ends without dropping its values takes its temporary files with it.
+//! A program that ends without dropping its values can still delete its temporary files.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
@@ -17,7 +17,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The only test here: it concerns the whole process.
+/// The only test in this program, because it affects the whole process.
 #[test]
 fn what_is_not_committed_is_discarded_and_what_is_stays() {
     let folder = tempfile::tempdir().unwrap();
@@ -49,14 +49,14 @@ fn what_is_not_committed_is_discarded_and_what_is_stays() {
     let left = names(folder.path());
     assert_eq!(left.len(), 3, "{left:?}");
     assert!(left.contains(&"committed".to_owned()) && left.contains(&"whole.shard".to_owned()));
-    // Whoever wants to create a file waits.
+    // A thread that wants to create a file waits.
     let late = path("late");
     let other = std::thread::spawn(move || LocalSink::create(late).map(drop));
     std::thread::sleep(std::time::Duration::from_millis(50));
     assert!(!other.is_finished());
     drop(discarded);
     other.join().unwrap().unwrap();
-    // Those that are still in use fail, and leave nothing.
+    // Files in use fail, and leave nothing.
     assert!(sealed.commit().is_err());
     assert!(unfinished.finish().is_err());
     assert_eq!(names(folder.path()), left);

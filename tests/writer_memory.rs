@@ -1,4 +1,4 @@
-//! How much memory a writer takes.
+//! Memory of writers.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 mod support;
@@ -22,8 +22,7 @@ static ALLOCATOR: Counting = Counting;
 
 const MIB: usize = 1 << 20;
 
-/// Writes a batch that often to a file; gives the most memory that was held meanwhile, beyond that of
-/// the batch, and the shard.
+/// Writes a batch several times to a file. Returns the peak memory in addition to the batch, and the shard.
 fn write(batch: &RecordBatch, times: usize, options: WriterOptions) -> (usize, Shard) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.shard");
@@ -41,7 +40,7 @@ fn one(column: ArrayRef) -> RecordBatch {
     RecordBatch::try_from_iter([("c", column)]).unwrap()
 }
 
-/// 5,000 rows that all are the same 5,000 numbers, or a text of 10,000 bytes.
+/// Returns 5,000 rows that are all the same 5,000 numbers, or the same text of 10,000 bytes.
 fn repeated() -> Vec<(&'static str, ArrayRef)> {
     let rows = 5000_usize;
     let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values(0..5000));
@@ -96,7 +95,7 @@ fn values_that_rows_share_do_not_exceed_the_memory_limit() {
     }
 }
 
-/// Distinct numbers of many rows, which have large filters.
+/// Returns many distinct numbers, which need large filters.
 fn numbers() -> RecordBatch {
     one(Arc::new(Int64Array::from_iter_values(0..20_000)))
 }

@@ -1,4 +1,4 @@
-//! What is encoded, and how: data that suits each encoding.
+//! The measured cases: data that suits each encoding.
 
 use arrow_shard::encoding::bytes;
 use arrow_shard::encoding::number::Plan;
@@ -8,17 +8,17 @@ use rand::{Rng, SeedableRng};
 
 /// Values of a block, the default of a writer.
 pub(crate) const VALUES: usize = 8192;
-/// Values of a block of text, which is cut by its bytes.
+/// Values of a block of text: blocks of text are limited by bytes.
 const LINES: usize = 2048;
 
 /// A block of numbers to encode.
 pub(crate) struct Numbers<W> {
-    /// What the values are like.
+    /// A description of the values.
     pub(crate) about: String,
     pub(crate) kind: NumberKind,
     pub(crate) plan: Plan,
     pub(crate) values: Vec<W>,
-    /// Whether it is to reach half of the speed of a copy.
+    /// Whether the goal is half of the speed of a copy.
     pub(crate) goal: bool,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Numbers<W> {
 pub(crate) struct Strings {
     pub(crate) about: &'static str,
     pub(crate) plan: bytes::Plan,
-    /// Ends of the values, after a 0; empty if all have 16 bytes.
+    /// Offsets of the values, beginning with 0; empty if all values have 16 bytes.
     pub(crate) offsets: Vec<u64>,
     pub(crate) values: Vec<u8>,
 }
@@ -41,7 +41,7 @@ fn delta(differences: Plan) -> Plan {
     }
 }
 
-/// Integers of `width` bits that look random.
+/// Returns a random integer of `width` bits.
 fn noise(rng: &mut StdRng, width: u32) -> u64 {
     rng.random::<u64>() >> (64 - width)
 }
@@ -50,14 +50,14 @@ fn values<W: Word>(mut next: impl FnMut() -> u64) -> Vec<W> {
     (0..VALUES).map(|_| W::truncate(next())).collect()
 }
 
-/// Integers of one size, under every encoding that they may have.
+/// Returns integers of one size, with every encoding for integers.
 pub(crate) fn integers<W: Word>() -> Vec<Numbers<W>> {
     let mut cases = packed();
     cases.extend(nested());
     cases
 }
 
-/// What the speed goals are about: packed integers.
+/// Returns the cases with speed goals: packed integers.
 fn packed<W: Word>() -> Vec<Numbers<W>> {
     let rng = &mut StdRng::seed_from_u64(1);
     let widths = if W::BITS == 32 {
@@ -100,7 +100,7 @@ fn packed<W: Word>() -> Vec<Numbers<W>> {
     cases
 }
 
-/// What is built from packed integers, or compressed.
+/// Returns the cases of compression, and of encodings on top of packed integers.
 fn nested<W: Word>() -> Vec<Numbers<W>> {
     use NumberKind::{Signed, Unsigned};
     let mut rng = StdRng::seed_from_u64(2);
@@ -186,7 +186,7 @@ fn nested<W: Word>() -> Vec<Numbers<W>> {
     cases
 }
 
-/// Floats of one size; `bits` gives those of a number as that size has them.
+/// Returns floats of one size; `bits` converts a number to the bits of that size.
 pub(crate) fn floats<W: Word>(bits: impl Fn(f64) -> u64) -> Vec<Numbers<W>> {
     let mut rng = StdRng::seed_from_u64(3);
     let kind = NumberKind::Float;
@@ -213,7 +213,7 @@ pub(crate) fn floats<W: Word>(bits: impl Fn(f64) -> u64) -> Vec<Numbers<W>> {
     ]
 }
 
-/// Byte strings, under every encoding that they may have.
+/// Returns byte strings, with every encoding for byte strings.
 pub(crate) fn strings() -> Vec<Strings> {
     let mut rng = StdRng::seed_from_u64(4);
     let lines: Vec<String> = (0..LINES).map(|_| line(&mut rng)).collect();
@@ -284,7 +284,7 @@ fn variable<S: AsRef<str>>(about: &'static str, plan: bytes::Plan, strings: &[S]
     }
 }
 
-/// A line like those of a cluster's log.
+/// Returns a line as in the log of a cluster.
 fn line(rng: &mut StdRng) -> String {
     let block = noise(rng, 63);
     let (subnet, host) = (rng.random_range(0..256), rng.random_range(0..256));

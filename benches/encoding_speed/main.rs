@@ -1,5 +1,5 @@
-//! How fast every encoding decodes, as a table in Markdown: a block of a writer's default size, and
-//! single values of it, beside a copy of what is decoded.
+//! How fast does every encoding decode? Prints a Markdown table with the times for a block of a writer's default size
+//! and for single values of it, and the ratio to a copy of the decoded bytes.
 //!
 //! ```sh
 //! cargo bench --features experimental --bench encoding_speed
@@ -21,30 +21,30 @@ use cases::{Numbers, Strings, VALUES};
 use meter::Turns;
 use std::hint::black_box;
 
-/// The next position of those at which single values are read.
+/// Distance of two positions at which single values are read.
 const STRIDE: usize = 1237;
 
-/// Distance of what is read from what is written, within their pages. Where they lie at the same
-/// place of a page, copies of the C library may be many times slower.
+/// Distance of the source from the target, within their pages. If both are at the same offset in a page, copies by the
+/// C library may be many times slower.
 const APART: usize = 2048;
 const PAGE: usize = 4096;
 
-/// What a row says of time, in nanoseconds.
+/// The times of a row, in nanoseconds.
 struct Times {
     /// Decoding all values of a block.
     decode: f64,
     /// Decoding one of its values.
     get: f64,
-    /// Copying what was decoded.
+    /// Copying the decoded bytes.
     copy: f64,
-    /// How fast decoding is, where a copy is 1.
+    /// Speed of decoding, as a share of the speed of a copy.
     share: f64,
     /// A cycle of the core.
     cycle: f64,
 }
 
 impl Times {
-    /// Of what decodes a block to that many bytes, and of what decodes one of its values.
+    /// Measures `decode`, which decodes a block to `bytes` bytes, and `get`, which decodes one of its values.
     fn of(bytes: usize, mut decode: impl FnMut(), mut get: impl FnMut()) -> Self {
         let (source, mut target) = (vec![1u8; bytes], Vec::new());
         let target = apart(&mut target, bytes, &source);
@@ -60,7 +60,7 @@ impl Times {
     }
 }
 
-/// `n` words in `place`, [`APART`] from the bytes that become them.
+/// Returns `n` words in `place`, at the distance [`APART`] from their source `from`.
 fn apart<'a, W: Word>(place: &'a mut Vec<W>, n: usize, from: &[u8]) -> &'a mut [W] {
     place.resize(n + PAGE / W::BYTES, W::ZERO);
     let found = place.as_ptr().addr() % PAGE;
@@ -100,7 +100,7 @@ impl Row {
     }
 }
 
-/// The encodings of a block and in what they nest.
+/// Returns the name of a block's encoding, with its nested encodings.
 fn name(tree: &EncodingTree) -> String {
     let own = tree.code.name();
     let children: Vec<String> = tree.children.iter().map(|(_, child)| name(child)).collect();
@@ -111,8 +111,8 @@ fn name(tree: &EncodingTree) -> String {
     }
 }
 
-/// The name, if the block was encoded as it was to be: data of another sort would be measured as
-/// Plain.
+/// Returns the name, after checking that the block has the planned encoding: data that do not suit it would be encoded,
+/// and measured, as Plain.
 fn checked_name(tree: &EncodingTree, plan: &str) -> String {
     let found = tree.code.name();
     let wanted = plan.split('(').next().unwrap_or_default();
@@ -232,7 +232,7 @@ fn all_numbers<W: Word>(cases: &[Numbers<W>]) -> Vec<Row> {
     cases.iter().map(numbers).collect()
 }
 
-/// Which of the rows that are to reach half of a copy do not.
+/// Returns the rows that miss the goal of half the speed of a copy.
 fn missed<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<String> {
     let slow = rows.filter(|row| row.goal && row.times.share < 0.5);
     slow.map(|row| format!("{} of {} ({:.2})", row.name, row.about, row.times.share))
@@ -263,9 +263,10 @@ fn main() {
     let rows = || integers.iter().flat_map(|(_, rows)| rows);
     let (all, missed) = (rows().filter(|row| row.goal).count(), missed(rows()));
     let reached = all - missed.len();
-    let others = match missed.is_empty() {
-        true => String::new(),
-        false => format!(" The others: {}.", missed.join("; ")),
+    let others = if missed.is_empty() {
+        String::new()
+    } else {
+        format!(" The others: {}.", missed.join("; "))
     };
     println!(
         "{reached} of the {all} rows of FLBitPack, FFOR and Delta over FFOR reach half of the speed of a \

@@ -1,11 +1,11 @@
-//! Times of tasks that take turns, and of a cycle of the core beside them.
+//! Measures alternating tasks, and the length of a processor cycle.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Turns of everything.
+/// Number of turns.
 const ROUNDS: usize = 1001;
-/// What is short is repeated for that long within a turn.
+/// Length of a turn of one task; a short task is repeated within it.
 const TURN: Duration = Duration::from_micros(60);
 
 /// Nanoseconds of tasks, turn by turn.
@@ -15,8 +15,7 @@ pub(crate) struct Turns<const N: usize> {
 }
 
 impl<const N: usize> Turns<N> {
-    /// Does the tasks in turn. What they read and write stays in the caches of the core where it
-    /// fits.
+    /// Runs the tasks in turn. Their inputs and outputs stay in the caches of the core if they fit.
     pub(crate) fn of(mut tasks: [&mut dyn FnMut(); N]) -> Self {
         let mut repeats = [0; N];
         for (repeats, task) in repeats.iter_mut().zip(&mut tasks) {
@@ -36,31 +35,31 @@ impl<const N: usize> Turns<N> {
         turns
     }
 
-    /// Median nanoseconds of a task.
+    /// Returns the median nanoseconds of a task.
     pub(crate) fn time(&self, task: usize) -> f64 {
         median(self.tasks[task].clone())
     }
 
-    /// How many times as fast as another task one is: the median over all turns.
+    /// Returns the ratio of a task's speed to another one's: the median over all turns.
     pub(crate) fn speed(&self, task: usize, other: usize) -> f64 {
         let pairs = self.tasks[task].iter().zip(&self.tasks[other]);
         median(pairs.map(|(time, other)| other / time).collect())
     }
 
-    /// Median nanoseconds of a cycle of the core.
+    /// Returns the median nanoseconds of a processor cycle.
     pub(crate) fn cycle(&self) -> f64 {
         median(self.cycles.clone())
     }
 }
 
-/// How often a task is done in a turn.
+/// Returns the number of repetitions of a task in a turn.
 fn fitting(task: &mut dyn FnMut()) -> u32 {
     let warm = (0..9).map(|_| time(1, task)).collect();
     let repeats = TURN.as_nanos() as f64 / median(warm);
     repeats.clamp(1.0, 1e6) as u32
 }
 
-/// Nanoseconds of doing it once, out of `repeats`.
+/// Returns the mean nanoseconds of a task over `repeats` repetitions.
 fn time(repeats: u32, task: &mut dyn FnMut()) -> f64 {
     let start = Instant::now();
     for _ in 0..repeats {
@@ -69,8 +68,8 @@ fn time(repeats: u32, task: &mut dyn FnMut()) -> f64 {
     start.elapsed().as_nanos() as f64 / f64::from(repeats)
 }
 
-/// Nanoseconds of a cycle now, whatever the clock rate is: additions and rotations that wait for
-/// each other take one each.
+/// Returns the current nanoseconds of a processor cycle, at any clock rate: dependent additions and rotations take one
+/// cycle each.
 fn cycle() -> f64 {
     const STEPS: u32 = 50_000;
     let (mut value, summand) = (black_box(1u64), black_box(0x9e37_79b9_7f4a_7c15u64));

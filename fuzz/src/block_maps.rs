@@ -1,5 +1,5 @@
-//! A block map: its blocks follow each other, are found by position, and are the same when written
-//! and parsed again.
+//! Checks a block map: its blocks follow each other, are found by position, and do not change when written and parsed
+//! again.
 //!
 //! Input: u64 bytes before the map | map
 

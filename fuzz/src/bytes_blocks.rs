@@ -1,4 +1,4 @@
-//! A region of byte strings: every way of reading it agrees, and what it holds can be encoded again.
+//! Checks a region of byte strings: all ways to read it agree, and its values can be encoded again.
 //!
 //! Input: u8 size of the values, by [`SIZES`] | u16 number of values | u8 selection | region
 
@@ -12,10 +12,10 @@ use arrow_shard::encoding::bytes::{
 use arrow_shard::encoding::{Context, Scratch, number};
 use std::ops::Range;
 
-/// Sizes of values; `None` for any.
+/// Sizes of values; `None` for variable sizes.
 pub const SIZES: [Option<usize>; 6] = [None, None, Some(0), Some(1), Some(3), Some(16)];
 
-/// Values, `None` where the region itself says that they are null.
+/// Values, with `None` for nulls that the region itself stores.
 type Values = Vec<Option<Vec<u8>>>;
 
 pub fn run(data: &[u8]) {
@@ -26,7 +26,7 @@ pub fn run(data: &[u8]) {
     check(region, SIZES[usize::from(*head) % SIZES.len()], n, *seed);
 }
 
-/// The input for a region.
+/// Returns the input for a region.
 pub fn input(size: Option<usize>, n: u16, seed: u8, region: &[u8]) -> Vec<u8> {
     let head = SIZES
         .iter()
@@ -103,7 +103,7 @@ fn check(region: &[u8], size: Option<usize>, n: usize, seed: u8) {
     if size.is_none() {
         let narrow = read(region, n, BytesLayout::Offsets32, &whole, cx).ok();
         assert_eq!(narrow, all.as_ref().ok().cloned(), "32 and 64 bits differ");
-        // Views of repeated values need no copies, so that they stay within limits for longer.
+        // Views of repeated values need no copies, so they exceed limits later.
         let views = read_views(region, n, cx);
         assert!(
             all.is_err() || views.as_ref() == all.as_ref().ok(),
@@ -133,7 +133,7 @@ fn check(region: &[u8], size: Option<usize>, n: usize, seed: u8) {
     again(&all, size, seed, cx);
 }
 
-/// As views, unless they would be too many bytes to copy out.
+/// Reads values as views, unless copying them out would take too many bytes.
 fn read_views(region: &[u8], n: usize, cx: &mut Context<'_>) -> Option<Values> {
     let most = cx.limits.max_block_bytes();
     let mut bits = BooleanBufferBuilder::new(n);

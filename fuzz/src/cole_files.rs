@@ -1,5 +1,5 @@
-//! The bytes of a COLE file: reading comes to an end, and gives valid arrays or an error; a row that is read by
-//! a filter is the row that is read without one.
+//! Checks the bytes of a COLE file: reading terminates, and returns valid arrays or an error. A filter that matches all
+//! rows returns the same rows as no filter.
 
 use arrow_shard::arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_shard::interop::cole::ReaderBuilder;
@@ -7,7 +7,7 @@ use arrow_shard::read::col_at;
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// Rows that are read.
+/// Most rows that are read.
 const ROWS: u64 = 3000;
 const BATCH_ROWS: usize = 1000;
 
@@ -29,7 +29,7 @@ pub fn run(data: &[u8]) {
     read(last.with_row_selection(num_rows.saturating_sub(5)..num_rows));
 }
 
-/// The first rows; `None` after an error.
+/// Returns the first rows; `None` after an error.
 fn read(builder: ReaderBuilder) -> Option<Vec<RecordBatch>> {
     let reader = builder
         .with_limit(ROWS)

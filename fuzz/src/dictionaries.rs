@@ -1,4 +1,4 @@
-//! A value dictionary, as it is or with its checksums mended: its entries divide its values.
+//! Checks a value dictionary, unchanged or with its checksums repaired: its entries divide its values.
 //!
 //! Input: u8 whether to mend | buffer
 
@@ -35,10 +35,10 @@ fn u64_at(buffer: &[u8], at: usize) -> Option<usize> {
     usize::try_from(u64::from_le_bytes(*bytes)).ok()
 }
 
-/// Start and size of each section that the header names.
+/// Start and size of each section in the header.
 type Sections = Vec<Option<(usize, usize)>>;
 
-/// The sections: one after the other behind the header.
+/// Returns the sections of the spec's form, one after the other after the header.
 fn spec_sections(buffer: &[u8]) -> Sections {
     let mut at = Some(48usize);
     [18, 26, 34]
@@ -51,7 +51,7 @@ fn spec_sections(buffer: &[u8]) -> Sections {
         .to_vec()
 }
 
-/// The sections, by the ranges of the header.
+/// Returns the sections of the reference form, from the ranges in the header.
 fn reference_sections(buffer: &[u8]) -> Sections {
     [14, 30, 46]
         .map(|field| {

@@ -1,5 +1,5 @@
-//! What the fuzz targets run, one module each. A test of the library, `tests/fuzz_corpus.rs`, runs
-//! the corpus through the same functions, and makes the seeds with the builders here.
+//! The code of the fuzz targets, one module for each. A test of the library, `tests/fuzz_corpus.rs`, runs the same
+//! functions on the corpus, and creates the seeds with the builders here.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -26,7 +26,7 @@ mod covered;
 
 use arrow_shard::Limits;
 
-/// A target: its name, which is that of its folder in the corpus, and what it runs.
+/// A target: its name, which is also the name of its folder in the corpus, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
@@ -40,7 +40,7 @@ pub const TARGETS: [Target; 7] = [
     ("cole_files", cole_files::run),
 ];
 
-/// Limits that leave no case much time or memory.
+/// Returns limits that bound the time and memory of each case.
 fn limits() -> Limits {
     Limits::default()
         .with_max_message_bytes(1 << 20)

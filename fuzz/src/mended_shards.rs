@@ -1,4 +1,4 @@
-//! Sound shards, of which a few bytes are changed, and the checksums over them mended.
+//! Checks sound shards after changing a few bytes and repairing the checksums over them.
 //!
 //! Input: u8 shard | changes of 6 bytes: u16 region | u16 place in it | u8 how | u8 operand
 
@@ -60,7 +60,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// The same data, written in every way that matters for reading.
+/// Returns the same data, written with various options that affect reading.
 pub fn shards() -> Vec<Vec<u8>> {
     let options = || WriterOptions::default().with_creation_time(Some(638_000_000_000_000_000));
     let [flat, nested] = [flat(), nested()];

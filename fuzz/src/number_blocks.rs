@@ -1,4 +1,4 @@
-//! A region of numbers: every way of reading it agrees, and what it holds can be encoded again.
+//! Checks a region of numbers: all ways to read it agree, and its values can be encoded again.
 //!
 //! Input: u8 width and kind | u16 number of values | u8 selection | region
 
@@ -21,7 +21,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// The input for a region.
+/// Returns the input for a region.
 pub fn input<W: Word>(kind: NumberKind, n: u16, seed: u8, region: &[u8]) -> Vec<u8> {
     let kind = match kind {
         NumberKind::Unsigned => 0,

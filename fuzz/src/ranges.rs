@@ -1,12 +1,12 @@
-//! Positions to select.
+//! Chooses positions to select.
 
 use std::ops::Range;
 
-/// Up to eight ascending ranges of `n` positions, chosen by the bits of `seed`.
+/// Returns up to eight ascending ranges of `n` positions, chosen by the bits of `seed`.
 pub fn ranges(seed: u8, n: usize) -> Vec<Range<usize>> {
     let (mut ranges, mut at) = (Vec::new(), 0);
     for bit in 0..8 {
-        // A part of the positions that depends on the seed alone, so that a case can be repeated.
+        // The length depends only on the seed and `n`, so a case can be repeated.
         let step = n * (1 + usize::from(seed.rotate_left(bit) & 7)) / 40 + 1;
         let end = (at + step).min(n);
         if seed >> bit & 1 == 1 {
@@ -17,7 +17,7 @@ pub fn ranges(seed: u8, n: usize) -> Vec<Range<usize>> {
     ranges
 }
 
-/// The elements of the ranges, one after the other.
+/// Returns the elements of the ranges, one after the other.
 pub fn pick<T: Clone>(all: &[T], ranges: &[Range<usize>]) -> Vec<T> {
     ranges
         .iter()

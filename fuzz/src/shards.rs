@@ -1,5 +1,4 @@
-//! The bytes of a shard: everything that can be asked of it comes to an end, and a shard that
-//! verification calls sound can be read.
+//! Checks the bytes of a shard: all operations on it terminate, and a shard that verification finds sound can be read.
 
 use arrow_array::{RecordBatchReader, Scalar};
 use arrow_shard::io::NoContainer;
@@ -8,13 +7,13 @@ use arrow_shard::{Error, ErrorKind, Projection, Shard};
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// Batches and rows that are read of a scan.
+/// Most batches that are read from a scan, and most rows of a batch.
 const BATCHES: usize = 4;
 const BATCH_ROWS: usize = 1000;
-/// Columns that filters ask for, and rows that they look at: none may match.
+/// Most columns that filters test, and most rows that they read, because no row may match.
 const FILTERED_COLUMNS: usize = 8;
 const FILTERED_ROWS: u64 = 4000;
-/// Most rows that are verified: rows that are all alike cost a file nothing.
+/// Most rows that are verified, because a small file may claim many rows of one value.
 const VERIFIED_ROWS: u64 = 1 << 17;
 
 pub fn run(data: &[u8]) {
@@ -25,7 +24,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Reads all that there is.
+/// Reads everything in a shard.
 pub fn read(shard: &Shard) {
     let _ = (
         shard.schema(),
@@ -53,7 +52,7 @@ pub fn read(shard: &Shard) {
     for filter in filters(shard) {
         let rows = 0..rows.min(FILTERED_ROWS);
         let error = batches_of(shard.scan().with_filter(filter).with_row_range(rows));
-        // Not all types have an order.
+        // Types without an order cannot be compared.
         errors.extend(error.filter(|error| error.kind() != ErrorKind::SchemaMismatch));
     }
     errors.extend(shard.statistics(Projection::All).err());
@@ -71,7 +70,7 @@ pub fn read(shard: &Shard) {
     }
     let report = shard.verify(|_| {}).expect("a report");
     if report.is_sound() {
-        // What is sound may still be too much, or nothing that this build knows.
+        // A sound shard may still exceed limits, or contain unsupported parts.
         let excused = [
             ErrorKind::LimitExceeded,
             ErrorKind::Unsupported,
@@ -82,8 +81,7 @@ pub fn read(shard: &Shard) {
     }
 }
 
-/// Whether rows hold what the first one holds, more, or nothing, for a few columns whose name is
-/// theirs alone.
+/// Returns filters for a few columns with unique names: equal to the value of the first row, above it, or null.
 fn filters(shard: &Shard) -> Vec<Predicate> {
     let Ok(row) = shard.take(&[0], Projection::All) else {
         return Vec::new();
@@ -110,7 +108,7 @@ fn filters(shard: &Shard) -> Vec<Predicate> {
     filters
 }
 
-/// Reads a few batches from a row on.
+/// Reads a few batches from a row.
 fn scan(shard: &Shard, first: u64) -> Option<Error> {
     batches_of(shard.scan().with_offset(first))
 }

@@ -1,8 +1,8 @@
-"""What does it cost to read shards from Python?
+"""How fast are shards read from Python?
 
-Scans into pyarrow against the same scan in Rust, and polars and DuckDB over shards against the same over Parquet with
-their own readers. Runs take turns, in any order; the table has their medians. Build the module with `build.sh` or
-`PROFILE=release test.sh` first.
+Compares scans into pyarrow with the same scan in Rust, and polars and DuckDB over shards with the same queries over
+Parquet with their own readers. Runs alternate in random order; the table shows medians. Build the module with
+`build.sh` or `PROFILE=release test.sh` first.
 
     python bench.py [rows]
 """
@@ -30,7 +30,7 @@ RUNS = 25
 
 
 def log_table(rows: int) -> pa.Table:
-    """Rows like those of a log: times in order, few and many distinct texts, numbers, nulls."""
+    """Returns rows like a log: ascending times, texts with few and with many distinct values, numbers, nulls."""
     rng = np.random.default_rng(1)
     at = np.cumsum(rng.integers(0, 2_000_000, rows)).astype("datetime64[us]")
     words = np.array([f"host-{i:04}.example.org" for i in range(500)])
@@ -49,10 +49,10 @@ def log_table(rows: int) -> pa.Table:
 
 
 def interleaved(runs: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """The median time of each, in milliseconds, of runs that take turns."""
+    """Returns the median time of each of several alternating runs, in milliseconds."""
     times: dict[str, list[float]] = {name: [] for name in runs}
     for turn in range(RUNS + 1):
-        # In any order: memory that the one before gave back may still be on its way.
+        # In random order, because memory of the previous run may still be being freed.
         for name, run in random.sample(list(runs.items()), len(runs)):
             begin = time.perf_counter()
             run()
@@ -66,7 +66,7 @@ def row(title: str, ours: float, theirs: float) -> None:
 
 
 def drained(reader: pa.RecordBatchReader) -> None:
-    """Reads all batches. A `for` loop would hold each until it has the next, which then is decoded into other memory."""
+    """Reads all batches. A `for` loop would keep each batch until the next one is decoded, which needs other memory."""
     try:
         while True:
             reader.read_next_batch()
@@ -75,8 +75,8 @@ def drained(reader: pa.RecordBatchReader) -> None:
 
 
 def scans(shard: str) -> None:
-    """Scans into pyarrow, against the scan itself: batches that nobody keeps. A table keeps all of them, in memory that
-    is new, and so it is compared with batches that are kept.
+    """Compares scans into pyarrow with the scan itself. Both drop batches at once. A table keeps all batches in new
+    memory, so it is compared with a scan that keeps its batches, too.
     """
     f = sh.open(shard)
     print(f"\n{'scan, ms':<46} {'pyarrow':>10} {'Rust':>10} {'ratio':>8}")
@@ -102,7 +102,7 @@ def scans(shard: str) -> None:
 
 
 def engines(shard: str, parquet: str, table: pa.Table) -> None:
-    """polars and DuckDB over both formats."""
+    """Compares polars and DuckDB over both formats."""
     shards = sh.dataset(shard)
     cut = table["at"][int(len(table) * 0.98)].as_py()
     print(f"\n{'engine, ms':<46} {'shard':>10} {'Parquet':>10} {'ratio':>8}")

@@ -1,14 +1,12 @@
 //! Spec: docs/format.md, "Blobs" (property `arrow_shard.blobs`).
 //!
-//! A blob is a value that is alone in a block, as it is:
+//! A blob is an unencoded value that is alone in its block:
 //!
 //! ```text
 //! u32 0 | u32 size + 19 | u16 code = 1 | u8 8 | u64 0 | u64 size | value | pad to 8 [| checksum u32]
 //! ```
 
 use super::BlockRange;
-use super::stored::FieldBuffers;
-use super::stored_buffer::Body;
 use crate::encoding::EncodingCode;
 use crate::error::{Error, Result};
 use crate::format::{NameValuePair, ValueKind, find_property};
@@ -19,48 +17,48 @@ pub const BLOBS_PROPERTY: &str = "arrow_shard.blobs";
 
 /// Bytes of a blob's block before the value.
 const BLOB_HEADER: usize = 27;
-/// Those of them that belong to the region of values.
+/// Bytes of the region of values before the value.
 const REGION_HEADER: u64 = 19;
-/// Bytes of the checksum behind the value.
+/// Bytes of the checksum after the value.
 const CHECKSUM: u64 = 4;
 
-/// Which blocks of DATA are blobs: one byte for each block, 0 where it is none, else 1 more than there are bytes of
-/// padding behind the value. Without it, the block map would tell the size of a blob to the next multiple of 8.
+/// A list of the blocks of DATA that are blobs: one byte per block, 0 for other blocks, else 1 plus the bytes of
+/// padding after the value. Without the table, the block map would give the size of a blob only up to the next multiple of 8.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BlobTable(Vec<u8>);
 
 impl BlobTable {
-    /// Adds a block that is no blob.
+    /// Adds a block that is not a blob.
     pub fn push_other(&mut self) {
         self.0.push(0);
     }
 
-    /// Adds the block of a blob of `len` bytes.
+    /// Adds the block of a blob of `len` bytes. The block has `block` bytes.
     pub fn push_blob(&mut self, block: usize, len: usize, checksums: bool) {
-        let tail = if checksums { CHECKSUM as usize } else { 0 };
+        let tail = if checksums { size_of::<u32>() } else { 0 };
         let padding = block.saturating_sub(BLOB_HEADER + len + tail);
         self.0.push(u8::try_from(padding + 1).unwrap_or(u8::MAX));
     }
 
-    /// Number of blobs.
+    /// Returns the number of blobs.
     pub fn count(&self) -> u64 {
         self.0.iter().filter(|&&entry| entry > 0).count() as u64
     }
 
-    /// Whether there are any.
+    /// Returns whether any block is a blob.
     pub fn has_blobs(&self) -> bool {
         self.0.iter().any(|&entry| entry > 0)
     }
 
-    /// The table as a property.
+    /// Returns the table as a property.
     pub fn to_property(&self) -> NameValuePair {
         NameValuePair::new(BLOBS_PROPERTY, self.0.clone())
     }
 
-    /// The table among the properties of a stripe field, if there is one.
+    /// Finds the table in the properties of a stripe field, if it has one.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the property has another shape.
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the property is malformed.
     pub fn from_properties(properties: &[NameValuePair]) -> Result<Option<Self>> {
         let Some(value) = find_property(properties, BLOBS_PROPERTY) else {
             return Ok(None);
@@ -73,8 +71,8 @@ impl BlobTable {
         }
     }
 
-    /// Where the value of a block is in its buffer, if the block is a blob.
-    fn find(&self, block: &BlockRange, checksums: bool) -> Result<Option<Range<u64>>> {
+    /// Returns the range of the block's value in its buffer, if the block is a blob.
+    pub(super) fn find(&self, block: &BlockRange, checksums: bool) -> Result<Option<Range<u64>>> {
         let padding = match self.0.get(block.ordinal) {
             Some(0) => return Ok(None),
             Some(entry) => u64::from(entry - 1),
@@ -101,20 +99,7 @@ impl BlobTable {
     }
 }
 
-impl FieldBuffers {
-    /// Where the value of a block of DATA is in that buffer, if the block is a blob.
-    ///
-    /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if it is said to be a blob and cannot be one.
-    pub fn blob(&self, block: &BlockRange) -> Result<Option<Range<u64>>> {
-        match (&self.blobs, self.data.as_ref().map(|data| &data.body)) {
-            (Some(table), Some(Body::Blocks(blocks))) => table.find(block, blocks.checksums),
-            _ => Ok(None),
-        }
-    }
-}
-
-/// What the block of a blob of so many bytes begins with.
+/// Returns the first bytes of the block of a blob of `len` bytes.
 pub fn blob_header(len: u64) -> [u8; BLOB_HEADER] {
     let mut header = [0; BLOB_HEADER];
     // Blocks have less than 4 GiB.

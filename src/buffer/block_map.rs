@@ -12,21 +12,21 @@
 use crate::error::{Error, Result, to_usize};
 use std::ops::Range;
 
-/// Blocks per segment that the writer makes.
+/// Blocks per segment in maps from this writer.
 const SEGMENT_BLOCKS: usize = 1024;
 /// Bytes of a segment record before its packed sizes.
 const RECORD_HEADER: usize = 28;
-/// Bytes of the footer with `data_size`, as it is written.
+/// Bytes of the footer that this writer writes, with `data_size`.
 const FOOTER: usize = 40;
-/// Bytes of the footer that Chapter 7 prints, without `data_size`.
+/// Bytes of the footer printed in Chapter 7, without `data_size`.
 const SHORT_FOOTER: usize = 32;
 
-/// Where the blocks of a stream are, and which positions they hold.
+/// The byte range of each block of a stream, and the positions that it holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BlockMap {
-    /// Position after the last one of each block.
+    /// End of the positions of each block.
     value_ends: Vec<u64>,
-    /// Byte after the last one of each block, relative to the start of the buffer.
+    /// End of the bytes of each block, relative to the start of the buffer.
     byte_ends: Vec<u64>,
 }
 
@@ -35,47 +35,47 @@ pub struct BlockMap {
 pub struct BlockRange {
     /// Ordinal of the block.
     pub ordinal: usize,
-    /// Positions that it holds.
+    /// Positions of its values.
     pub values: Range<u64>,
-    /// Its bytes, relative to the start of the buffer, checksum included.
+    /// Its bytes, relative to the start of the buffer, including the checksum.
     pub bytes: Range<u64>,
 }
 
 impl BlockMap {
-    /// Appends a block; both sizes must be positive.
+    /// Appends a block. Both sizes must be positive.
     pub fn push(&mut self, values: u32, bytes: u32) {
         self.value_ends.push(self.value_count() + u64::from(values));
         self.byte_ends.push(self.data_size() + u64::from(bytes));
     }
 
-    /// Bytes that the map takes in memory.
+    /// Returns the memory that the map takes, in bytes.
     pub fn memory_size(&self) -> u64 {
         size_of_val(self.value_ends.as_slice()) as u64
             + size_of_val(self.byte_ends.as_slice()) as u64
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub fn len(&self) -> usize {
         self.value_ends.len()
     }
 
     #[cfg(feature = "experimental")]
-    /// Whether there is no block.
+    /// Returns whether the map is empty.
     pub fn is_empty(&self) -> bool {
         self.value_ends.is_empty()
     }
 
-    /// Number of values in all blocks.
+    /// Returns the number of values in all blocks.
     pub fn value_count(&self) -> u64 {
         self.value_ends.last().copied().unwrap_or(0)
     }
 
-    /// Number of bytes of all blocks, without the padding after them.
+    /// Returns the number of bytes of all blocks, without the padding after them.
     pub fn data_size(&self) -> u64 {
         self.byte_ends.last().copied().unwrap_or(0)
     }
 
-    /// Block `ordinal`, or `None` past the last.
+    /// Returns block `ordinal`, or `None` past the last one.
     pub fn block(&self, ordinal: usize) -> Option<BlockRange> {
         let start = |ends: &[u64]| match ordinal {
             0 => 0,
@@ -88,7 +88,7 @@ impl BlockMap {
         })
     }
 
-    /// The blocks that hold any of the given positions, in order.
+    /// Returns the blocks that hold any of the given positions, in order.
     pub fn overlapping(&self, positions: Range<u64>) -> impl Iterator<Item = BlockRange> + '_ {
         let first = self
             .value_ends
@@ -98,7 +98,7 @@ impl BlockMap {
             .take_while(move |b| b.values.start < positions.end)
     }
 
-    /// Appends the stored form; the start of `out` must be a multiple of 8 within the buffer.
+    /// Appends the stored form. The start of `out` must be a multiple of 8 within the buffer.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         let mut logical_offsets = vec![0];
@@ -126,7 +126,7 @@ impl BlockMap {
     /// Parses a block map, with all its segments.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the map contradicts itself, or its blocks exceed
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the map contradicts itself, or if its blocks exceed
     /// the `data_section` bytes before it.
     pub fn parse(map: &[u8], data_section: u64) -> Result<Self> {
         let layout = Layout::find(map)?;
@@ -254,7 +254,7 @@ fn encode_segment(segment: &[BlockRange], map_start: usize, out: &mut Vec<u8>) -
     Ok(())
 }
 
-/// The fixed parts of a block map: its footer, and where its segment list begins.
+/// The fixed parts of a block map: its footer and the start of its segment list.
 struct Layout {
     values: u64,
     blocks: u64,
@@ -265,7 +265,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// Finds the footer; of its two lengths, the right one makes the segment list start where the
+    /// Finds the footer. It has two possible lengths; with the right one, the segment list starts where the
     /// last segment record ends.
     fn find(map: &[u8]) -> Result<Self> {
         let long = Self::with_footer(map, FOOTER);
@@ -352,14 +352,14 @@ fn size_width(bits: u8) -> Result<usize> {
     }
 }
 
-/// The u64 at byte `at`, which the caller has checked to exist.
+/// Returns the u64 at byte `at`, which the caller has checked to exist.
 fn le_u64(bytes: &[u8], at: usize) -> u64 {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[at..at + 8]);
     u64::from_le_bytes(word)
 }
 
-/// The u32 at byte `at`, which the caller has checked to exist.
+/// Returns the u32 at byte `at`, which the caller has checked to exist.
 fn le_u32(bytes: &[u8], at: usize) -> u32 {
     let mut word = [0; 4];
     word.copy_from_slice(&bytes[at..at + 4]);

@@ -6,16 +6,16 @@ use crate::error::{Result, Within, to_usize};
 use crate::limits::Limits;
 use std::ops::Range;
 
-/// Decoded bytes of a block that a reader always keeps: several times those of ordinary blocks, which have up to
-/// 65,536 values.
+/// Largest decoded block that a reader always keeps, in bytes. It is several times the size of an ordinary block,
+/// which has up to 65,536 values.
 const MOST_KEPT_BYTES: u64 = 8 << 20;
-/// Additional decoded bytes per stored byte of a block that a reader keeps.
+/// Additional decoded bytes that a reader keeps per stored byte of a block.
 const MOST_KEPT_RATIO: u64 = 64;
 
 /// The part of a block that a selection covers.
 pub(super) struct BlockPart {
     pub(super) block: BlockRange,
-    /// Number of values of the block.
+    /// Number of values in the block.
     pub(super) len: usize,
     /// Selected values, relative to the block.
     pub(super) ranges: Vec<Range<usize>>,
@@ -26,8 +26,8 @@ impl BlockPart {
         matches!(self.ranges.as_slice(), [r] if r.start == 0 && r.end == self.len)
     }
 
-    /// Whether so little of the block follows, beside what is selected, that it is not worth keeping: batches
-    /// mostly end with blocks, but for rows that do not match.
+    /// Returns whether the rest of the block after the selection is too short to be worth keeping: at most 1/64 of
+    /// the selected span. Batches mostly end with blocks, apart from rows that do not match.
     pub(super) fn ends_block(&self) -> bool {
         let start = self.ranges.first().map_or(0, |range| range.start);
         let end = self.ranges.last().map_or(0, |range| range.end);
@@ -38,14 +38,14 @@ impl BlockPart {
         self.ranges.iter().map(Range::len).sum()
     }
 
-    /// Most decoded bytes of the block that are kept for later rows. A reader decodes only the requested rows of
-    /// a larger block, because a few bytes may stand for any number of values.
+    /// Returns the most decoded bytes of the block that are kept for later rows. A reader decodes only the requested
+    /// rows of a larger block, because few bytes may encode any number of values.
     pub(super) fn most_kept(&self) -> u64 {
         let encoded = self.block.bytes.end - self.block.bytes.start;
         MOST_KEPT_BYTES.saturating_add(encoded.saturating_mul(MOST_KEPT_RATIO))
     }
 
-    /// All of the block.
+    /// Returns the whole block.
     pub(super) fn whole(&self) -> Self {
         #[expect(
             clippy::single_range_in_vec_init,
@@ -60,9 +60,9 @@ impl BlockPart {
     }
 }
 
-/// Splits a selection at the borders of blocks, whose values take `width` bytes each. A block says how
-/// many it has, and few bytes may say much: there must be no room for them before they have been found
-/// to be within the limits.
+/// Splits a selection at block borders. Values take `width` bytes each. The block map determines the number of
+/// values of a block, and few bytes may claim many values: memory is allocated only after the claim
+/// was checked against the limits.
 pub(super) fn block_parts(
     buffer: &StoredBuffer,
     map: &BlockMap,
@@ -76,7 +76,7 @@ pub(super) fn block_parts(
     let mut parts: Vec<BlockPart> = Vec::new();
     let mut rest = elements.ranges();
     loop {
-        // Most ranges lie in the same block as the one before.
+        // Most ranges lie in the same block as the previous one.
         if let Some(last) = parts.last_mut() {
             let Range { start, end } = last.block.values;
             let inside = rest.partition_point(|range| range.end <= end);

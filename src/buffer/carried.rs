@@ -1,46 +1,46 @@
 //! Spec: docs/format.md, "Checksums of raw buffers and block maps": the checksums that a buffer carries,
-//! repeated in the descriptor, so that a whole block of another file is told from the right one.
+//! repeated in the descriptor, which shows whether an intact block belongs to another file.
 
 use crate::encoding::envelope;
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::io::ByteRange;
 
-/// A descriptor repeats the checksums of at most this number of blocks. The checksums of more blocks are
-/// listed before the block map, which has about the same size. A block takes at least two bytes of the map, so
+/// Most blocks with checksums that a descriptor repeats. If there are more blocks, their checksums are listed before
+/// the block map, which has about the same size. A block takes at least two bytes of the map, so
 /// buffers with a copied map (at most 4,096 bytes) do not exceed this number.
 pub(super) const MOST_REPEATED: usize = 2048;
 
-/// The checksums that the parts of a buffer have to carry, in the order of the parts: the blocks of a
-/// stream, header and sections of a value dictionary, the parts of a range index.
+/// The checksums that the parts of a buffer must carry, in the order of the parts: the blocks of a
+/// stream, the header and sections of a value dictionary, or the parts of a range index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarriedChecksums(Box<[u32]>);
 
 impl CarriedChecksums {
-    /// Expects these checksums.
+    /// Takes the expected checksums.
     pub fn new(checksums: Vec<u32>) -> Self {
         Self(checksums.into())
     }
 
-    /// The checksums in a list of little-endian numbers.
+    /// Reads the checksums from a list of little-endian numbers.
     pub fn from_list(list: &[u8]) -> Self {
         let (words, _) = list.as_chunks();
         Self(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
     }
 
-    /// Number of parts.
+    /// Returns the number of parts.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Bytes that the checksums take in memory.
+    /// Returns the memory that the checksums take, in bytes.
     pub fn memory_size(&self) -> u64 {
         size_of_val(&*self.0) as u64
     }
 
-    /// Compares the checksum at the end of a block.
+    /// Compares the checksum at the end of a block with the expected one.
     ///
     /// # Errors
-    /// [`WrongFile`](ErrorKind::WrongFile) if it is not the one that the block had when it was written.
+    /// [`WrongFile`](ErrorKind::WrongFile) if the checksum has changed since the block was written.
     pub fn check_block(&self, ordinal: usize, block: &[u8]) -> Result<()> {
         match (self.0.get(ordinal), envelope::stored_checksum(block)) {
             (Some(expected), Some(found)) if *expected == found => Ok(()),
@@ -48,10 +48,10 @@ impl CarriedChecksums {
         }
     }
 
-    /// Compares the checksums of all parts.
+    /// Compares the checksums of all parts with the expected ones.
     ///
     /// # Errors
-    /// [`WrongFile`](ErrorKind::WrongFile) if one is not as it was when the buffer was written.
+    /// [`WrongFile`](ErrorKind::WrongFile) if one of them has changed since the buffer was written.
     pub fn check_all(&self, found: &[u32]) -> Result<()> {
         if *found == *self.0 {
             return Ok(());
@@ -81,10 +81,10 @@ fn wrong_file(expected: Option<u32>, found: Option<u32>) -> Error {
     )
 }
 
-/// Where the list of the blocks' checksums is: at the end of the bytes before the block map.
+/// Returns the range of the list of block checksums, which is at the end of the bytes before the block map.
 ///
 /// # Errors
-/// [`Corrupt`](ErrorKind::Corrupt) if the buffer has no room for it.
+/// [`Corrupt`](ErrorKind::Corrupt) if the list does not fit into the buffer.
 pub(super) fn list_range(buffer: ByteRange, map: ByteRange, blocks: u64) -> Result<ByteRange> {
     let len = blocks.checked_mul(4);
     let start = len.and_then(|len| map.start().checked_sub(len));
@@ -96,15 +96,15 @@ pub(super) fn list_range(buffer: ByteRange, map: ByteRange, blocks: u64) -> Resu
     }
 }
 
-/// The list of the blocks' checksums as it is stored.
+/// Returns the stored form of the list of block checksums.
 pub(super) fn encode_list(checksums: &[u32]) -> Vec<u8> {
     checksums.iter().flat_map(|sum| sum.to_le_bytes()).collect()
 }
 
-/// The checksums at the ends of parts that follow each other; of those without bytes, none.
+/// Returns the checksums at the ends of consecutive parts. Parts without bytes have none.
 ///
 /// # Errors
-/// [`Corrupt`](ErrorKind::Corrupt) if the bytes are too few.
+/// [`Corrupt`](ErrorKind::Corrupt) if there are too few bytes.
 pub(super) fn checksums_at_ends(
     bytes: &[u8],
     parts: impl IntoIterator<Item = ByteRange>,
@@ -136,7 +136,7 @@ mod tests {
     use bytes::Bytes;
     use std::sync::Arc;
 
-    /// A stream of blocks of one number each, its bytes, and its notes.
+    /// Writes a stream of blocks of one number each. Returns its description, bytes, and notes.
     fn stream(blocks: u32, first: u32, is_listed: bool) -> (EncodedBuffer, Bytes, OwnProperties) {
         let mut writer = BlockStreamWriter::new(Arc::default());
         for i in 0..blocks {
@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    /// Reads all numbers of a buffer out of these bytes.
+    /// Reads all numbers of a buffer from these bytes.
     fn read(described: &EncodedBuffer, notes: &OwnProperties, bytes: &Bytes) -> Result<Vec<u8>> {
         let buffer: StoredBuffer = stored_buffer(described, 0, 0, notes, &mut |_| Ok(0))?;
         let Body::Blocks(blocks) = &buffer.body else {
@@ -216,7 +216,7 @@ mod tests {
             assert_eq!(map.start() % 16, 0);
             let values = read(&described, &notes, &bytes).unwrap();
             assert_eq!(values.len(), 4 * blocks as usize);
-            // The whole other file; then its blocks with the list and the map of this one.
+            // First the whole other file, then its blocks with the list and the map of this one.
             let whole = read(&described, &notes, &other).unwrap_err();
             let list = map.start()
                 - if blocks > most {
@@ -236,9 +236,10 @@ mod tests {
                 error.to_string().contains("block 0, file `s.stripe`: "),
                 "{error}"
             );
-            let expected = match blocks > most {
-                true => ErrorKind::Checksum,
-                false => ErrorKind::WrongFile,
+            let expected = if blocks > most {
+                ErrorKind::Checksum
+            } else {
+                ErrorKind::WrongFile
             };
             assert_eq!(whole.kind(), expected, "{blocks} blocks: {whole}");
         }
@@ -255,7 +256,7 @@ mod tests {
         damaged[usize::try_from(map.start()).unwrap() - 1] ^= 1;
         let error = read(&described, &notes, &damaged.into()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Checksum, "{error}");
-        // Another number of blocks has another number of checksums, or none that fits the map.
+        // Another number of blocks needs another number of checksums, or cannot fit the map.
         for blocks in [0, 4999, 5001, 1 << 40, u64::MAX] {
             described.block_count = Some(blocks);
             let error = read(&described, &notes, &bytes).unwrap_err();

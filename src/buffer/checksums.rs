@@ -13,7 +13,7 @@ pub const CHECKSUMS_PROPERTY: &str = "arrow_shard.checksums";
 /// Bytes that one checksum covers.
 pub const CHUNK_BYTES: u32 = 65_536;
 
-/// What part of a buffer the checksums of an entry cover.
+/// The part of a buffer that the checksums of an entry cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CoveredPart {
     /// All bytes of a raw buffer.
@@ -22,9 +22,9 @@ pub enum CoveredPart {
     BlockMap,
     /// The header of a range index.
     RangeIndexHeader,
-    /// No bytes: the checksums repeat those that the buffer carries itself.
+    /// No bytes: the checksums repeat the ones that the buffer itself carries.
     Carried,
-    /// The list of the blocks' checksums, which lies before the block map.
+    /// The list of block checksums, which lies before the block map.
     BlockList,
 }
 
@@ -52,32 +52,32 @@ impl CoveredPart {
     }
 }
 
-/// The checksums of one part of one buffer, a u32 for every chunk of its bytes.
+/// The checksums of one part of a buffer, a u32 for each chunk of its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChecksumEntry {
     /// Ordinal of the encoding in the stripe field.
     pub encoding: u16,
     /// Ordinal of the buffer in the encoding.
     pub buffer: u16,
-    /// What is covered.
+    /// The covered part.
     pub part: CoveredPart,
     /// Bytes per chunk.
     pub chunk_bytes: u32,
-    /// One checksum per chunk; the last chunk may be short.
+    /// One checksum per chunk. The last chunk may be short.
     pub checksums: Vec<u32>,
 }
 
 impl ChecksumEntry {
-    /// What the entries of a table are ordered by: encoding, buffer, part.
+    /// Returns the sort key of the entries of a table: encoding, buffer, part.
     fn place(&self) -> (usize, usize, u16) {
         (self.encoding.into(), self.buffer.into(), self.part.code())
     }
 }
 
-/// Checksums of everything in a stripe field that carries none of its own.
+/// Checksums of all parts of a stripe field that do not carry their own.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChecksumTable {
-    /// Ordered by place; of several for one, the first counts.
+    /// Ordered by place. If a place has several entries, the first counts.
     entries: Vec<ChecksumEntry>,
 }
 
@@ -87,7 +87,7 @@ impl ChecksumTable {
         self.add_chunks(encoding, buffer, part, bytes.chunks(CHUNK_BYTES as usize));
     }
 
-    /// Like [`add`](Self::add), the bytes cut into chunks of [`CHUNK_BYTES`] already.
+    /// Adds the checksums of chunks of [`CHUNK_BYTES`].
     pub fn add_chunks<'a>(
         &mut self,
         encoding: u16,
@@ -111,7 +111,7 @@ impl ChecksumTable {
                 encoding,
                 buffer,
                 part: CoveredPart::Carried,
-                // No number of bytes means anything here, but readers refuse 0.
+                // The number of bytes has no meaning here, but readers reject 0.
                 chunk_bytes: 1,
                 checksums,
             });
@@ -123,12 +123,12 @@ impl ChecksumTable {
         self.entries.insert(at, entry);
     }
 
-    /// Whether nothing is covered.
+    /// Returns whether the table has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The table as a property.
+    /// Returns the table as a property.
     pub fn to_property(&self) -> NameValuePair {
         let mut bytes = Vec::new();
         for entry in &self.entries {
@@ -144,10 +144,10 @@ impl ChecksumTable {
         NameValuePair::new(CHECKSUMS_PROPERTY, bytes)
     }
 
-    /// The table among the properties of a stripe field; empty if there is none.
+    /// Finds the table in the properties of a stripe field. It is empty without such a property.
     ///
     /// # Errors
-    /// [`Corrupt`](ErrorKind::Corrupt) if the property has another shape.
+    /// [`Corrupt`](ErrorKind::Corrupt) if the property is malformed.
     pub fn from_properties(properties: &[NameValuePair]) -> Result<Self> {
         let Some(value) = find_property(properties, CHECKSUMS_PROPERTY) else {
             return Ok(Self::default());
@@ -160,7 +160,7 @@ impl ChecksumTable {
         let mut entries = Vec::new();
         while !rest.is_empty() {
             let (entry, behind) = Self::parse_entry(rest).ok_or_else(malformed)?;
-            // A part that this reader does not know covers what it does not read.
+            // This reader does not read parts that it does not know.
             entries.extend(entry);
             rest = behind;
         }
@@ -168,8 +168,8 @@ impl ChecksumTable {
         Ok(Self { entries })
     }
 
-    /// The first entry and the bytes behind it; the inner `None` if its part is unknown, the outer
-    /// one if it is malformed.
+    /// Splits off the first entry. Returns `None` if the bytes are malformed, and no entry if its part is
+    /// unknown.
     fn parse_entry(bytes: &[u8]) -> Option<(Option<ChecksumEntry>, &[u8])> {
         let ([e0, e1, b0, b1, p0, p1, 0, 0], bytes) = bytes.split_first_chunk()? else {
             return None;
@@ -196,10 +196,10 @@ impl ChecksumTable {
         Some((entry, rest))
     }
 
-    /// The checksums of a part of a buffer that is `len` bytes long, if it has any.
+    /// Returns the checksums of a part of `len` bytes, if it has any.
     ///
     /// # Errors
-    /// [`Corrupt`](ErrorKind::Corrupt) if there are not as many as the length needs.
+    /// [`Corrupt`](ErrorKind::Corrupt) if their number does not fit the length.
     pub fn find(
         &self,
         encoding: usize,
@@ -226,7 +226,7 @@ impl ChecksumTable {
         }))
     }
 
-    /// The checksums that a buffer has to carry, if they are known.
+    /// Returns the checksums that a buffer must carry, if they are known.
     pub fn carried(&self, encoding: usize, buffer: usize) -> Option<CarriedChecksums> {
         let entry = self.entry(encoding, buffer, CoveredPart::Carried)?;
         Some(CarriedChecksums::new(entry.checksums.clone()))
@@ -249,7 +249,7 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// The smallest range of whole chunks around `range`, or `range` if they are verified already.
+    /// Returns the smallest range of whole chunks around `range`, or `range` itself if it has been verified.
     pub fn cover(&self, range: Range<u64>) -> Range<u64> {
         if range.is_empty() || self.is_verified(&range) {
             return range;
@@ -271,7 +271,7 @@ impl Chunks {
             .all(|chunk| self.verified.contains(chunk))
     }
 
-    /// Verifies the chunks that `bytes` holds; `range`, what they are of the whole, comes from
+    /// Verifies the chunks of `bytes`. `range` is their range in the whole sequence, and comes from
     /// [`cover`](Self::cover).
     ///
     /// # Errors
@@ -310,12 +310,12 @@ impl Chunks {
     }
 }
 
-/// A growing set of small numbers that threads share.
+/// A growing set of small numbers, shared between threads.
 #[derive(Debug)]
 pub struct VerifiedSet(Box<[AtomicU64]>);
 
 impl VerifiedSet {
-    /// An empty set of numbers below `len`.
+    /// Creates an empty set for numbers below `len`.
     pub fn new(len: usize) -> Self {
         Self((0..len.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
     }
@@ -324,7 +324,7 @@ impl VerifiedSet {
         self.0.get(usize::try_from(i / 64).ok()?)
     }
 
-    /// Whether `i` is in the set.
+    /// Returns whether `i` is in the set.
     pub fn contains(&self, i: u64) -> bool {
         self.word(i)
             .is_some_and(|w| w.load(Ordering::Relaxed) >> (i % 64) & 1 == 1)
@@ -360,7 +360,7 @@ mod tests {
             panic!("bytes")
         };
         let mut packed = packed.to_vec();
-        // A part that no reader knows yet, without chunks.
+        // An unknown part without chunks.
         packed.extend([0, 0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(parse(&packed).unwrap(), table);
         packed.pop();

@@ -8,19 +8,19 @@ use bytes::Bytes;
 /// Name of the property of a stripe field that holds its [`EncodingCodes`].
 pub const ENCODING_CODES_PROPERTY: &str = "arrow_shard.encoding_codes";
 
-/// The codes of all blocks of a field, encoding by encoding, so that a reader that lacks one of them
-/// passes on to the next encoding of the field before it reads a block.
+/// The codes of all blocks of a field, per encoding. A reader that does not support one of them can choose the
+/// next encoding of the field before it reads any block.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EncodingCodes {
-    /// By ordinal of the encoding, ascending: its codes, little-endian.
+    /// Pairs of an encoding's ordinal and its codes, little-endian. Ordinals ascend.
     entries: Vec<(u16, Bytes)>,
 }
 
 impl EncodingCodes {
-    /// The codes among the properties of a stripe field; none if there is no such property.
+    /// Finds the codes in the properties of a stripe field. They are empty without such a property.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the property has another shape.
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the property is malformed.
     pub fn from_properties(properties: &[NameValuePair]) -> Result<Self> {
         let Some(value) = find_property(properties, ENCODING_CODES_PROPERTY) else {
             return Ok(Self::default());
@@ -49,10 +49,10 @@ impl EncodingCodes {
         Some(Self { entries })
     }
 
-    /// Whether this build decodes all blocks of an encoding, as far as that is known.
+    /// Checks that this build can decode all blocks of an encoding, as far as their codes are known.
     ///
     /// # Errors
-    /// [`Unsupported`](crate::ErrorKind::Unsupported), with the codes that it lacks.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) with the unsupported codes.
     pub fn check(&self, encoding: usize) -> Result<()> {
         let ordinals = |(ordinal, _): &(u16, Bytes)| usize::from(*ordinal);
         let Ok(noted) = self.entries.binary_search_by_key(&encoding, ordinals) else {
@@ -119,7 +119,7 @@ mod tests {
             property(&[0, 0, 1, 0]),
             property(&[0, 0, 1, 0, 1]),
             property(&[0, 0, 255, 255, 1, 0]),
-            // Encodings that do not ascend.
+            // Ordinals of encodings that do not ascend.
             property(&[1, 0, 0, 0, 1, 0, 0, 0]),
         ] {
             let error = EncodingCodes::from_properties(&properties).unwrap_err();

@@ -7,14 +7,15 @@ use bytes::Bytes;
 /// Name of the property of a stripe field that holds its [`MapCopies`].
 pub const BLOCK_MAPS_PROPERTY: &str = "arrow_shard.block_maps";
 
-/// Bytes of a block map, at most, of which there is a copy.
+/// Largest block map that is copied, in bytes.
 const MOST_BYTES: usize = 4096;
 
-/// A block map is copied if its buffer is so many times as large: others come along with their buffer.
+/// Smallest ratio of a buffer to its block map for which the map is copied. In smaller buffers, readers
+/// fetch the map along with the blocks.
 const LEAST_RATIO: u64 = 256;
 
-/// Copies of the block maps of a stripe field, for readers that are far from the buffers: who has read
-/// the descriptor need not ask for the map before the blocks.
+/// Copies of the block maps of a stripe field. With remote storage, a reader that has the descriptor need not
+/// request the map before the blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MapCopies {
     copies: Vec<MapCopy>,
@@ -31,7 +32,7 @@ struct MapCopy {
 }
 
 impl MapCopies {
-    /// Adds a copy of the map of a buffer of so many bytes, if it is small beside it.
+    /// Adds a copy of the map of a buffer of `buffer_len` bytes, if the map is much smaller than the buffer.
     pub fn add(&mut self, encoding: u16, buffer: u16, map: &[u8], buffer_len: u64) {
         let is_small = (map.len() as u64).saturating_mul(LEAST_RATIO) <= buffer_len;
         if is_small && map.len() <= MOST_BYTES {
@@ -43,18 +44,18 @@ impl MapCopies {
         }
     }
 
-    /// Whether there is no copy.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.copies.is_empty()
     }
 
-    /// The copies as a property.
+    /// Returns the copies as a property.
     pub fn to_property(&self) -> NameValuePair {
         let mut bytes = Vec::new();
         for copy in &self.copies {
             bytes.extend_from_slice(&copy.encoding.to_le_bytes());
             bytes.extend_from_slice(&copy.buffer.to_le_bytes());
-            // A map that is copied is short.
+            // Only short maps are copied.
             let len = u32::try_from(copy.map.len()).unwrap_or(u32::MAX);
             bytes.extend_from_slice(&len.to_le_bytes());
             bytes.extend_from_slice(&copy.map);
@@ -62,10 +63,10 @@ impl MapCopies {
         NameValuePair::new(BLOCK_MAPS_PROPERTY, bytes)
     }
 
-    /// The copies among the properties of a stripe field; none if there is no such property.
+    /// Finds the copies in the properties of a stripe field. The list is empty without such a property.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the property has another shape.
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the property is malformed.
     pub fn from_properties(properties: &[NameValuePair]) -> Result<Self> {
         let Some(value) = find_property(properties, BLOCK_MAPS_PROPERTY) else {
             return Ok(Self::default());
@@ -84,7 +85,7 @@ impl MapCopies {
         Ok(Self { copies })
     }
 
-    /// The copy of the block map of a buffer, if there is one; of several, the first.
+    /// Returns the first copy of the block map of a buffer, if there is one.
     pub fn find(&self, encoding: usize, buffer: usize) -> Option<&Bytes> {
         let place = |copy: &MapCopy| (usize::from(copy.encoding), usize::from(copy.buffer));
         let mut copies = self.copies.iter();
@@ -94,7 +95,7 @@ impl MapCopies {
 }
 
 impl MapCopy {
-    /// The first copy and the bytes behind it.
+    /// Splits off the first copy. Returns also the remaining bytes.
     fn parse(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let ([e0, e1, b0, b1, len @ ..], bytes) = bytes.split_first_chunk::<8>()?;
         let len = u32::from_le_bytes(*len) as usize;

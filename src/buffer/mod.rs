@@ -61,7 +61,7 @@ pub use writer::{BlockStreamWriter, FinishedBuffer};
 
 use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
 
-/// The words of a buffer, which is copied if it is not aligned; rest bytes are left out.
+/// Returns the whole words of a buffer, which is copied if it is not aligned.
 pub(crate) fn words<W: ArrowNativeType>(data: &Buffer) -> ScalarBuffer<W> {
     let len = data.len() / size_of::<W>();
     if data.as_ptr().align_offset(align_of::<W>()) == 0 {

@@ -10,7 +10,7 @@ use crate::error::Result;
 use std::ops::Range;
 
 impl StoredBuffer {
-    /// Appends the byte ranges that hold the given elements of `width` bytes each; the block map
+    /// Appends the byte ranges that hold the given elements of `width` bytes each. The block map
     /// of a block-based buffer must be loaded.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl StoredBuffer {
                 }
                 let (mut next, mut covered) = (0, 0);
                 let mut rest = elements.ranges();
-                // Most ranges lie in the same block as the one before.
+                // Most ranges lie in the same block as the previous one.
                 while let Some(range) = rest.first() {
                     for block in map.overlapping(range.clone()) {
                         covered = block.values.end;
@@ -61,10 +61,10 @@ impl StoredBuffer {
 }
 
 impl FieldLayout {
-    /// Appends the places that positions of the field need, without those of its children. Gives
-    /// whether there are more to ask for, which only OFFSETS says: bytes of DATA.
+    /// Appends the places that positions of the field need, without the places for its children. Returns
+    /// whether more places are needed that only the content of OFFSETS determines: bytes of DATA.
     ///
-    /// A list whose items are not wanted needs its presence alone.
+    /// A list whose items are not wanted needs only its presence.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if the field has fewer positions.
@@ -82,7 +82,7 @@ impl FieldLayout {
         }
         if let Some(offsets) = &buffers.offsets {
             match self.physical {
-                // One offset per position, of 64 bits always.
+                // One offset per position, always of 64 bits.
                 Physical::Union => offsets.places_of(rows, 8, out)?,
                 Physical::Lists if !with_items => {}
                 _ => {

@@ -1,6 +1,6 @@
 //! Spec: Chapter 6, "List Encoding" and "Primitive Variable-Sized Encoding".
 //!
-//! Offsets of lists and of byte values that are stored apart from them.
+//! Offsets of lists, and of byte strings that are stored separately from their offsets.
 
 use super::stored_buffer::{Body, StoredBuffer};
 use super::stream::{BlockCache, Numbers, ReadContext, read_numbers};
@@ -9,12 +9,12 @@ use crate::encoding::NumberKind;
 use crate::error::{Error, Result, Within, to_usize};
 use crate::kernels::is_ascending;
 
-/// Where the items of lists are, or the bytes of values: what OFFSETS says of some positions.
+/// The items of lists, or the bytes of values, as OFFSETS determines them for some positions.
 #[derive(Debug, Clone)]
 pub struct Spans {
-    /// The items, or bytes.
+    /// Positions of the items, or of bytes.
     pub items: Selection,
-    /// Where those of each position begin among these, and those of the last one end.
+    /// Where the items of each position start among the selected ones, followed by the end of the last one.
     pub ends: Vec<u64>,
 }
 
@@ -27,16 +27,16 @@ impl Default for Spans {
     }
 }
 
-/// What was decoded of an OFFSETS buffer last.
+/// Recently decoded offsets.
 #[derive(Debug, Default)]
 pub struct OffsetsCache {
     blocks: BlockCache<Numbers>,
-    /// Positions that were looked at to find out which items to fetch.
+    /// Positions that were decoded ahead, to find out which items to fetch.
     ahead: Option<(Selection, Spans)>,
 }
 
 impl OffsetsCache {
-    /// What was decoded ahead of some positions.
+    /// Returns the spans of some positions if they were decoded ahead.
     fn take(&mut self, rows: &Selection) -> Option<Spans> {
         let (decoded, spans) = self.ahead.as_ref()?;
         if decoded == rows {
@@ -55,10 +55,10 @@ impl OffsetsCache {
 }
 
 impl Spans {
-    /// What an OFFSETS buffer of a field with `positions` positions says of some of them.
+    /// Reads the spans of `rows` from the OFFSETS buffer of a field with `positions` positions.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if they do not ascend, or those of damaged bytes.
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if offsets do not ascend, and the errors of reading damaged bytes.
     pub fn read(
         buffer: &StoredBuffer,
         positions: u64,
@@ -95,11 +95,11 @@ impl Spans {
         Ok(Self { items, ends })
     }
 
-    /// The items of positions that are read next, or in parts one after the other. Blocks that are
-    /// decoded for this are not decoded again then.
+    /// Returns the items of positions that are read next, as a whole or in consecutive parts. Offsets from blocks
+    /// are kept, so that they are decoded only once.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if they do not ascend, or those of damaged bytes.
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if offsets do not ascend, and the errors of reading damaged bytes.
     pub fn items_ahead(
         buffer: &StoredBuffer,
         positions: u64,
@@ -121,11 +121,11 @@ impl Spans {
     }
 }
 
-/// The given elements of an OFFSETS buffer of a field with `positions` positions: raw u32 or u64,
+/// Reads elements of the OFFSETS buffer of a field with `positions` positions: raw u32 or u64,
 /// or blocks of u64.
 ///
 /// # Errors
-/// [`Corrupt`](crate::ErrorKind::Corrupt) if they do not ascend, or those of damaged bytes.
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if offsets do not ascend, and the errors of reading damaged bytes.
 fn read_offsets(
     buffer: &StoredBuffer,
     positions: u64,
@@ -152,7 +152,7 @@ fn read_offsets(
     Ok(offsets)
 }
 
-/// Bytes of an element of an OFFSETS buffer.
+/// Returns the bytes per element of an OFFSETS buffer.
 pub fn offset_width(buffer: &StoredBuffer, positions: u64) -> usize {
     if is_narrow(buffer, positions) { 4 } else { 8 }
 }

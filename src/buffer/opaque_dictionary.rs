@@ -9,8 +9,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::checksum;
 use bytes::Bytes;
 
-/// Most of them in one encoding, so that the ids in blocks take a byte, and a reader that has to
-/// prepare all of them little memory.
+/// Most dictionaries of one encoding. With this limit, ids in blocks take a byte, and a reader that
+/// prepares all dictionaries needs little memory.
 pub const MAX_OPAQUE_DICTIONARIES: usize = 255;
 
 /// Bytes of kind and length.
@@ -20,18 +20,18 @@ const CHECKSUM: usize = 4;
 /// A compressor dictionary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpaqueDictionary {
-    /// What it is for.
+    /// The kind of dictionary.
     pub kind: DictionaryKind,
-    /// What the compressor takes.
+    /// The content for the compressor.
     pub payload: Bytes,
 }
 
 impl OpaqueDictionary {
-    /// The dictionary that the bytes of a buffer are; `verify` says whether to compare the checksum.
+    /// Parses the bytes of a buffer. `verify` says whether to verify the checksum.
     ///
     /// # Errors
-    /// [`Corrupt`](ErrorKind::Corrupt) if there are more or fewer bytes than the length says,
-    /// [`Checksum`](ErrorKind::Checksum) if the payload was damaged,
+    /// [`Corrupt`](ErrorKind::Corrupt) if the number of bytes does not fit the stored length,
+    /// [`Checksum`](ErrorKind::Checksum) if the payload is damaged,
     /// [`Unsupported`](ErrorKind::Unsupported) for an unknown kind.
     pub fn parse(bytes: &Bytes, verify: bool) -> Result<Self> {
         let Some(([k0, k1, k2, k3, l0, l1, l2, l3], rest)) = bytes.split_first_chunk::<HEADER>()
@@ -66,10 +66,10 @@ impl OpaqueDictionary {
         })
     }
 
-    /// The bytes of the buffer.
+    /// Returns the bytes of the buffer.
     ///
     /// # Errors
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for a payload of 4 GiB.
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for a payload of 4 GiB or more.
     pub fn encode(&self) -> Result<Vec<u8>> {
         let len = u32::try_from(self.payload.len())
             .map_err(|_| Error::invalid("a compressor dictionary exceeds 4 GiB"))?;

@@ -7,21 +7,21 @@ use super::map_copies::MapCopies;
 use crate::error::Result;
 use crate::format::NameValuePair;
 
-/// What properties of a stripe field say of its buffers.
+/// Information about buffers from the properties of a stripe field.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OwnProperties {
-    /// Checksums of what carries none of its own.
+    /// Checksums of parts that do not carry their own.
     pub checksums: ChecksumTable,
     /// Copies of block maps.
     pub maps: MapCopies,
-    /// Codes of the blocks of each encoding, which this crate does not write.
+    /// Codes of the blocks of each encoding. This crate does not write them.
     pub codes: EncodingCodes,
-    /// Which blocks of DATA are blobs, if some are.
+    /// Which blocks of DATA are blobs, if any are.
     pub blobs: Option<BlobTable>,
 }
 
 impl OwnProperties {
-    /// The properties that a writer notes; none where there is nothing to say.
+    /// Returns the properties to write. Empty ones are left out.
     pub fn to_properties(&self) -> Vec<NameValuePair> {
         let checksums = (!self.checksums.is_empty()).then(|| self.checksums.to_property());
         let maps = (!self.maps.is_empty()).then(|| self.maps.to_property());
@@ -29,10 +29,10 @@ impl OwnProperties {
         [checksums, maps, blobs].into_iter().flatten().collect()
     }
 
-    /// What the properties of a stripe field say.
+    /// Parses the properties of a stripe field.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if one has another shape.
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if one of them is malformed.
     pub fn from_properties(properties: &[NameValuePair]) -> Result<Self> {
         Ok(Self {
             checksums: ChecksumTable::from_properties(properties)?,

@@ -15,15 +15,15 @@ use std::ops::Range;
 
 const WORD: usize = size_of::<u32>();
 
-/// Where the blocks of a struct's members are.
+/// The packed group of a struct, which holds the blocks of its members.
 #[derive(Debug)]
 pub struct PackedGroup {
     buffer: StoredBuffer,
 }
 
 impl PackedGroup {
-    /// The packed group of a struct; `None` if it has none. `artifact` gives the number of an artifact
-    /// for its URL.
+    /// Finds the packed group of a struct. Returns `None` if it has none. `artifact` returns the number of an
+    /// artifact for its URL.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if its descriptor contradicts itself.
@@ -51,7 +51,7 @@ impl PackedGroup {
         Ok(None)
     }
 
-    /// All of its bytes, which of them are the block map, and whether super-blocks have checksums.
+    /// Returns the place of the buffer, the range of its block map, and whether super-blocks have checksums.
     pub fn parts(&self) -> (Place, Option<ByteRange>, bool) {
         let (map, checksums) = match &self.buffer.body {
             Body::Blocks(blocks) => (Some(blocks.map_range), blocks.checksums),
@@ -60,7 +60,7 @@ impl PackedGroup {
         (self.buffer.place, map, checksums)
     }
 
-    /// The blocks of a member. All members share what is known of the super-blocks.
+    /// Returns the blocks of a member. All members share the block map and the verified super-blocks.
     pub(super) fn member(&self, index: u32) -> Result<StoredBuffer> {
         let Body::Blocks(blocks) = &self.buffer.body else {
             return Err(Error::corrupt("a packed group without a block map"));
@@ -73,11 +73,11 @@ impl PackedGroup {
     }
 }
 
-/// Where the block of a member is in a super-block without its checksum.
+/// Returns the range of a member's block in a super-block without its checksum.
 ///
 /// # Errors
-/// [`Corrupt`](crate::ErrorKind::Corrupt) if the super-block does not have that member, or is not as long
-/// as its header says.
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if the super-block lacks the member, or if its length contradicts
+/// its header.
 pub fn member_block(super_block: &[u8], index: u32) -> Result<Range<usize>> {
     let word = |i: usize| {
         let bytes = super_block.get(i * WORD..)?.first_chunk::<WORD>()?;
@@ -122,10 +122,11 @@ pub fn member_block(super_block: &[u8], index: u32) -> Result<Range<usize>> {
     Ok(block)
 }
 
-/// Appends a super-block of so many members to nothing; `block` appends the block of each.
+/// Writes a super-block of `members` members to `out`, which is cleared first. `block` appends the block of each.
 ///
 /// # Errors
-/// Those of `block`; [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a block exceeds 4 GiB.
+/// Returns the errors of `block`, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a block exceeds
+/// 4 GiB.
 pub(super) fn write_super_block(
     members: usize,
     out: &mut Vec<u8>,

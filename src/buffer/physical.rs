@@ -6,7 +6,7 @@ use crate::format::{BasicType, DataType};
 /// How the values of a schema node are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Physical {
-    /// Nothing but presence: `Unit`, `Struct`, `FixedSizeList`.
+    /// Only presence: `Unit`, `Struct`, `FixedSizeList`.
     Presence,
     /// One bit per position.
     Bits,
@@ -14,7 +14,7 @@ pub enum Physical {
     Number(usize),
     /// Binary values of one size, in bytes.
     Fixed(usize),
-    /// Strings and binary values of any size.
+    /// Strings and binary values of variable size.
     Bytes,
     /// Offsets into children: `List`, `Map`.
     Lists,
@@ -23,16 +23,16 @@ pub enum Physical {
 }
 
 impl Physical {
-    /// Whether values are stored, and not where those below are.
+    /// Returns whether the field itself stores values, rather than its children.
     pub fn is_leaf(self) -> bool {
         !matches!(self, Self::Presence | Self::Lists | Self::Union)
     }
 
-    /// How values of `node` are stored.
+    /// Returns how values of `node` are stored.
     ///
     /// # Errors
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if a fixed size exceeds 31 bits, as
-    /// Arrow's do.
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if a fixed size exceeds 31 bits, the limit of
+    /// Arrow.
     pub fn of(node: &DataType) -> Result<Self> {
         use BasicType as T;
         Ok(match node.basic_type {
@@ -60,7 +60,7 @@ impl Physical {
         })
     }
 
-    /// Bytes per value, for values of one size.
+    /// Returns the bytes per value, for values of one size.
     pub fn width(self) -> Option<usize> {
         match self {
             Self::Number(width) | Self::Fixed(width) => Some(width),

@@ -6,18 +6,18 @@ use crate::kernels::as_bytes;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes of every piece but the last: those that one checksum covers.
+/// Bytes of every piece except the last: the bytes that one checksum covers.
 const PIECE_BYTES: usize = CHUNK_BYTES as usize;
 
-/// Longer blocks are few, and their memory is not kept.
+/// Largest vector for encoding a block that is kept, in bytes. Longer blocks are rare.
 const MOST_SCRATCH: usize = 1 << 20;
 
-/// Memory of pieces that have been written, for the pieces of the next stripe: the system takes
-/// longer to hand out fresh memory than values take to be copied.
+/// Memory of written pieces, for reuse by the next stripe. Getting fresh memory from the system takes longer
+/// than copying values into it.
 #[derive(Debug, Default)]
 pub struct PiecePool {
     pieces: Mutex<Vec<Vec<u8>>>,
-    /// Where blocks are encoded, one at a time by each thread.
+    /// Memory for encoding blocks. Each thread encodes one at a time.
     scratch: Mutex<Vec<Vec<u8>>>,
 }
 
@@ -26,7 +26,7 @@ impl PiecePool {
         lock(&self.pieces)
     }
 
-    /// Runs `work` with an empty vector, whose memory is used again and again.
+    /// Runs `work` with an empty vector, and keeps its memory for later calls.
     pub(super) fn with_scratch<T>(&self, work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         let mut scratch = lock(&self.scratch).pop().unwrap_or_default();
         let done = work(&mut scratch);
@@ -37,12 +37,12 @@ impl PiecePool {
         done
     }
 
-    /// Bytes of memory that wait for the next stripe.
+    /// Returns the bytes of memory that are kept for the next stripe.
     pub fn memory_size(&self) -> usize {
         self.pieces().len() * PIECE_BYTES
     }
 
-    /// An empty piece with room for all of its bytes.
+    /// Returns an empty piece with room for all of its bytes.
     fn take(&self) -> Vec<u8> {
         let kept = self.pieces().pop();
         kept.unwrap_or_else(|| Vec::with_capacity(PIECE_BYTES))
@@ -50,21 +50,21 @@ impl PiecePool {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Empty vectors are all that there is to spoil.
+    // Poisoning is harmless, because the vectors hold no data.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Bytes in pieces, each of which but the last has [`CHUNK_BYTES`].
+/// Bytes in pieces. Each piece except the last has [`CHUNK_BYTES`].
 #[derive(Debug)]
 pub struct Pieces {
     pool: Arc<PiecePool>,
     full: Vec<Vec<u8>>,
-    /// Starts small, because a table may have very many columns.
+    /// The last piece. It starts small, because a table may have very many columns.
     open: Vec<u8>,
 }
 
 impl Pieces {
-    /// No bytes yet; pieces come from the pool and go back there.
+    /// Creates an empty sequence. Its pieces come from the pool and return to it.
     pub fn new(pool: Arc<PiecePool>) -> Self {
         Self {
             pool,
@@ -73,29 +73,29 @@ impl Pieces {
         }
     }
 
-    /// Number of bytes.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.full.len() * PIECE_BYTES + self.open.len()
     }
 
     #[cfg(any(test, feature = "experimental"))]
-    /// Whether there are no bytes.
+    /// Returns whether the sequence is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes held in memory. They do not depend on what pieces of the pool have been before.
+    /// Returns the bytes held in memory, independent of earlier uses of the pool's pieces.
     pub fn memory_size(&self) -> usize {
         self.full.len() * PIECE_BYTES + self.open.capacity().min(PIECE_BYTES)
     }
 
-    /// The pieces, in order.
+    /// Returns the pieces, in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let open = Some(&self.open).filter(|open| !open.is_empty());
         self.full.iter().chain(open).map(Vec::as_slice)
     }
 
-    /// Appends some of these bytes to `out`.
+    /// Appends a range of these bytes to `out`.
     pub(super) fn copy(&self, bytes: Range<usize>, out: &mut Vec<u8>) {
         let mut at = bytes.start;
         while at < bytes.end {
@@ -110,7 +110,7 @@ impl Pieces {
         }
     }
 
-    /// No bytes yet, of the same pool.
+    /// Creates an empty sequence with the same pool.
     pub(super) fn sibling(&self) -> Self {
         Self::new(self.pool.clone())
     }
@@ -129,8 +129,8 @@ impl Pieces {
         self.extend(as_bytes(words));
     }
 
-    /// Appends `count` words that `word` gives by their index. Whatever else was appended must have
-    /// left a whole number of words.
+    /// Appends `count` words, which `word` returns by index. Earlier appends must have left a whole number of
+    /// words.
     pub fn extend_with<W: Word>(&mut self, count: usize, word: impl Fn(usize) -> W) {
         let mut done = 0;
         while done < count {
@@ -156,14 +156,14 @@ impl Pieces {
         }
     }
 
-    /// How many bytes the open piece takes, at least one, if `wanted` are to come. The piece before
-    /// it is ended if it is full.
+    /// Returns how many more bytes the open piece can take, at least one, if `wanted` bytes follow. Starts a new piece
+    /// if the open one is full.
     fn room(&mut self, wanted: usize) -> usize {
         if self.open.len() == PIECE_BYTES {
             let piece = self.pool.take();
             self.full.push(std::mem::replace(&mut self.open, piece));
         }
-        // A piece that grows to its end gets the memory of one at once.
+        // A piece that will become full gets all of its memory at once.
         if self.open.capacity() < PIECE_BYTES && self.open.len() + wanted >= PIECE_BYTES {
             let mut piece = self.pool.take();
             piece.extend_from_slice(&self.open);
@@ -220,7 +220,7 @@ mod tests {
         drop(pieces);
         assert_eq!(pool.pieces().len() * PIECE_BYTES, held);
 
-        // The next buffer takes the same memory, and finds nothing in it.
+        // The next buffer reuses the memory, and starts empty.
         let mut next = Pieces::new(pool.clone());
         next.extend(&expected);
         assert!(pool.pieces().is_empty());

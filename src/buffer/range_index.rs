@@ -6,7 +6,7 @@
 //! positions of a block u16 | 0 u16 | minimums | maximums | invalid counts | zeros to 64
 //! ```
 //! Each of the three is one block of u8: the little-endian bytes of an entry for every block of
-//! positions. Null and NaN are invalid; a block that has nothing else has zeros for a range.
+//! positions. Nulls and NaN are invalid. The range of a block with only invalid values is zeros.
 
 use super::BUFFER_ALIGNMENT;
 use super::Chunks;
@@ -18,34 +18,35 @@ use crate::io::ByteRange;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Bytes of the header, which has no checksum of its own.
+/// Bytes of the header, which carries no checksum.
 pub const RANGE_INDEX_HEADER: usize = 40;
 const VERSION: u16 = 1;
 
-/// The entries of a range index that is to be written.
+/// The entries of a range index to write.
 #[derive(Debug, Clone, Copy)]
 pub struct RangeIndexInput<'a> {
     /// Type of the field.
     pub basic_type: BasicType,
-    /// Positions of the field.
+    /// Number of positions of the field.
     pub positions: u64,
-    /// Least value of every block, little-endian.
+    /// Smallest value of every block, little-endian.
     pub minimums: &'a [u8],
-    /// Greatest value of every block.
+    /// Largest value of every block, little-endian.
     pub maximums: &'a [u8],
-    /// Values of every block that are null or NaN.
+    /// Number of values in every block that are null or NaN.
     pub invalid: &'a [u16],
 }
 
 impl RangeIndexInput<'_> {
-    /// The bytes of the index; `plan` says how bytes are to be encoded.
+    /// Returns the bytes of the index. `plan` chooses an encoding for bytes.
     ///
     /// # Errors
-    /// If a part exceeds 4 GiB.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a part exceeds 4 GiB.
     pub fn encode(&self, plan: impl Fn(&[u8]) -> number::Plan) -> Result<Vec<u8>> {
-        let invalid: Vec<u8> = match self.invalid.iter().all(|&count| count == 0) {
-            true => Vec::new(),
-            false => self.invalid.iter().flat_map(|n| n.to_le_bytes()).collect(),
+        let invalid: Vec<u8> = if self.invalid.iter().all(|&count| count == 0) {
+            Vec::new()
+        } else {
+            self.invalid.iter().flat_map(|n| n.to_le_bytes()).collect()
         };
         let mut out = Vec::new();
         out.extend_from_slice(&VERSION.to_le_bytes());
@@ -69,7 +70,7 @@ impl RangeIndexInput<'_> {
     }
 }
 
-/// What the entries of an index are.
+/// Type of the entries of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BoundKind {
     Signed,
@@ -80,7 +81,7 @@ enum BoundKind {
     Decimal128,
 }
 
-/// The header of a range index, which says how much there is of it.
+/// The header of a range index, which determines the sizes of its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RangeIndexHeader {
     kind: BoundKind,
@@ -92,11 +93,11 @@ pub struct RangeIndexHeader {
 }
 
 impl RangeIndexHeader {
-    /// Parses the header at the start of the index of a field of `positions` positions;
-    /// `checksums` are those of the header, if there are any.
+    /// Parses the header at the start of the index of a field of `positions` positions.
+    /// `checksums` covers the header, if there are checksums.
     ///
     /// # Errors
-    /// Those of [`RangeIndex::parse`].
+    /// Returns the errors of [`RangeIndex::parse`].
     pub fn parse(
         bytes: &[u8],
         node: &DataType,
@@ -123,15 +124,18 @@ impl RangeIndexHeader {
                 number(0, 2)
             )));
         }
-        let expect = |what: &str, found: u64, expected: u64| match found == expected {
-            true => Ok(()),
-            false => Err(Error::corrupt(format!(
-                "{what}: expected {expected}, found {found}"
-            ))),
+        let expect = |what: &str, found: u64, expected: u64| {
+            if found == expected {
+                Ok(())
+            } else {
+                Err(Error::corrupt(format!(
+                    "{what}: expected {expected}, found {found}"
+                )))
+            }
         };
         expect("type of the field", number(2, 1), node.basic_type as u64)?;
         expect("positions of the field", number(4, 8), positions)?;
-        // Where the header has no checksum, another number would drop rows unseen.
+        // Without a checksum of the header, a wrong number would lose rows unnoticed.
         expect("positions of a block", number(36, 2), INDEX_BLOCK)?;
         expect("padding of the header", number(38, 2), 0)?;
         if positions == 0 {
@@ -147,7 +151,7 @@ impl RangeIndexHeader {
         })
     }
 
-    /// Number of blocks of [`INDEX_BLOCK`] positions.
+    /// Returns the number of blocks of [`INDEX_BLOCK`] positions.
     pub fn blocks(&self) -> u64 {
         self.positions.div_ceil(INDEX_BLOCK)
     }
@@ -161,30 +165,30 @@ pub struct RangeIndex {
     positions: u64,
     minimums: Vec<u8>,
     maximums: Vec<u8>,
-    /// Empty if all are 0.
+    /// Counts of invalid values. Empty if all are 0.
     invalid: Vec<u8>,
 }
 
 /// A block of a range index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexedBlock {
-    /// The positions.
+    /// Positions of the block.
     pub positions: Range<u64>,
-    /// Values that are null or NaN.
+    /// Number of values that are null or NaN.
     pub invalid: u64,
-    /// Least and greatest value, of the kinds that range statistics have; `None` if all are
+    /// Smallest and largest value, with the kinds of range statistics. `None` if all values are
     /// invalid.
     pub range: Option<(AnyValue, AnyValue)>,
 }
 
 impl RangeIndex {
-    /// Parses the index of a field of `positions` positions; `checksums` are those of the header,
-    /// if there are any.
+    /// Parses the index of a field of `positions` positions. `checksums` covers the header, if there are
+    /// checksums.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) or [`Checksum`](crate::ErrorKind::Checksum) if the bytes are
-    /// damaged or fit another field, [`Unsupported`](crate::ErrorKind::Unsupported) for another version,
-    /// or a type that has no order here.
+    /// damaged or belong to another field, [`Unsupported`](crate::ErrorKind::Unsupported) for another version,
+    /// or for a type without a supported order.
     pub fn parse(
         bytes: &[u8],
         node: &DataType,
@@ -211,7 +215,7 @@ impl RangeIndex {
             0 => Vec::new(),
             size => part(size, 2, "invalid counts")?,
         };
-        // A part that the header leaves out would stand here.
+        // If the header left out a part, its bytes would be here.
         if rest.len() >= BUFFER_ALIGNMENT || rest.iter().any(|&byte| byte != 0) {
             return Err(Error::corrupt(format!(
                 "{} bytes follow the range index, expected zeros up to a multiple of {BUFFER_ALIGNMENT}",
@@ -230,10 +234,10 @@ impl RangeIndex {
         Ok(index)
     }
 
-    /// The checksums that the parts of an index carry, as they are stored.
+    /// Returns the stored checksums of the parts of an index.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the bytes are too few.
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if there are too few bytes.
     pub fn carried_checksums(bytes: &[u8]) -> Result<Vec<u32>> {
         let header = bytes.first_chunk::<RANGE_INDEX_HEADER>();
         let header = header.ok_or_else(|| Error::corrupt("a range index without a header"))?;
@@ -266,45 +270,46 @@ impl RangeIndex {
         Ok(())
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub fn len(&self) -> usize {
         self.minimums.len() / self.width
     }
 
-    /// Bytes that the index takes in memory.
+    /// Returns the memory that the index takes, in bytes.
     pub fn memory_size(&self) -> u64 {
         (self.minimums.len() + self.maximums.len() + self.invalid.len()) as u64
     }
 
-    /// Number of positions of the field.
+    /// Returns the number of positions of the field.
     pub fn positions(&self) -> u64 {
         self.positions
     }
 
-    /// The least value of each block as the field stores values, meaningless where all of a
-    /// block's values are invalid.
+    /// Returns the smallest value of each block, as the field stores values. It has no meaning for blocks with only
+    /// invalid values.
     pub fn minimums(&self) -> &[u8] {
         &self.minimums
     }
 
-    /// The greatest value of each block, as [`minimums`](Self::minimums).
+    /// Returns the largest value of each block, as the field stores values. It has no meaning for blocks with only
+    /// invalid values.
     pub fn maximums(&self) -> &[u8] {
         &self.maximums
     }
 
-    /// Values of block `i` that are null or NaN.
+    /// Returns the number of values of block `i` that are null or NaN.
     pub fn invalid(&self, i: usize) -> u64 {
         let count = self.invalid.get(2 * i..2 * i + 2);
         count.map_or(0, |c| u64::from(u16::from_le_bytes([c[0], c[1]])))
     }
 
     #[cfg(any(test, feature = "experimental"))]
-    /// Whether there are no blocks.
+    /// Returns whether the index is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The blocks, in order.
+    /// Returns the blocks, in order.
     pub fn blocks(&self) -> impl Iterator<Item = IndexedBlock> {
         (0..self.len()).map(|i| {
             let start = i as u64 * INDEX_BLOCK;
@@ -315,13 +320,13 @@ impl RangeIndex {
     fn block(&self, i: usize, positions: Range<u64>) -> IndexedBlock {
         let invalid = self.invalid(i);
         let bytes = i * self.width..(i + 1) * self.width;
-        let range = match invalid == positions.end - positions.start {
-            true => None,
-            false => self
-                .minimums
+        let range = if invalid == positions.end - positions.start {
+            None
+        } else {
+            self.minimums
                 .get(bytes.clone())
                 .zip(self.maximums.get(bytes))
-                .map(|(min, max)| (self.value(min), self.value(max))),
+                .map(|(min, max)| (self.value(min), self.value(max)))
         };
         IndexedBlock {
             positions,
@@ -353,12 +358,13 @@ impl RangeIndex {
     }
 }
 
-/// What the entries of the index of a field are, and their width in bytes.
+/// Returns the type of the entries for a field, and their width in bytes.
 fn bounds_of(node: &DataType) -> Result<(BoundKind, usize)> {
     use BasicType as T;
-    let integer = match node.signed {
-        true => BoundKind::Signed,
-        false => BoundKind::Unsigned,
+    let integer = if node.signed {
+        BoundKind::Signed
+    } else {
+        BoundKind::Unsigned
     };
     Ok(match (node.basic_type, node.label(), node.fixed_size) {
         (T::Int8, _, _) => (integer, 1),
@@ -382,14 +388,15 @@ fn bounds_of(node: &DataType) -> Result<(BoundKind, usize)> {
     })
 }
 
-/// The bytes in a block of an index, `len` of them.
+/// Decodes the `len` bytes of a block of an index.
 fn decode(block: &[u8], checksum: bool, len: u64, cx: &mut Context<'_>) -> Result<Vec<u8>> {
-    // An index over more positions than it could have bytes for is refused before it costs any.
+    // The limits are checked first, because few bytes can claim many positions.
     cx.limits.check_block_bytes(len)?;
     cx.limits.check_block_values(len)?;
-    let content = match checksum {
-        true => envelope::strip_checksum(block, true)?,
-        false => block,
+    let content = if checksum {
+        envelope::strip_checksum(block, true)?
+    } else {
+        block
     };
     let mut bytes = vec![0u8; to_usize(len)?];
     let values = envelope::open(content)?.values;
@@ -504,7 +511,7 @@ mod tests {
         for len in 0..bytes.len() - 64 {
             parse(&bytes[..len], &int32(), 1000).unwrap_err();
         }
-        // Blocks of another size say other things of the same values.
+        // With another block size, the entries would describe other values.
         for bit in 0..8 {
             let mut other = bytes.clone();
             other[36] ^= 1 << bit;

@@ -5,11 +5,11 @@ use super::stored_buffer::{Body, StoredBuffer};
 use crate::error::{Error, Result, to_usize};
 use std::ops::Range;
 
-/// Elements of a raw buffer.
+/// A range of elements of a raw buffer.
 pub(super) struct RawPart<'a> {
-    /// Their bytes of the buffer.
+    /// Their range of bytes in the buffer.
     wanted: Range<u64>,
-    /// The bytes that have to be verified with them.
+    /// The bytes that must be read to verify the elements.
     pub(super) covered: Range<u64>,
     checksums: Option<&'a Chunks>,
 }
@@ -37,7 +37,7 @@ impl<'a> RawPart<'a> {
         })
     }
 
-    /// Verifies the bytes that have to be, and gives the place of the elements among them.
+    /// Verifies the covered bytes where necessary. Returns the range of the elements among them.
     pub(super) fn verify(&self, covered: &[u8]) -> Result<Range<usize>> {
         if let Some(checksums) = self.checksums {
             checksums.verify(&self.covered, covered)?;
@@ -47,7 +47,7 @@ impl<'a> RawPart<'a> {
     }
 }
 
-/// The bytes of elements of `width` bytes.
+/// Returns the bytes of elements of `width` bytes.
 pub(super) fn raw_bytes(elements: &Range<u64>, width: usize) -> Result<Range<u64>> {
     let scale = |n: u64| {
         n.checked_mul(width as u64)

@@ -10,15 +10,15 @@ use crate::encoding::{EncodingCode, NumberKind, Word, envelope, presence};
 use crate::error::{Error, Result, Within, to_usize};
 use std::ops::Range;
 
-/// Average length from which on runs are handled faster than values.
+/// Shortest average length for which handling runs is faster than handling values.
 const SHORTEST: usize = 16;
 
-/// Numbers as runs of equal ones; neighbouring runs may be equal.
+/// Numbers as runs of equal values. Adjacent runs may be equal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Runs {
     /// The value of each run, little-endian.
     pub values: Vec<u8>,
-    /// Where each run ends, counted from the first element; ascending.
+    /// End of each run, counted from the first element. Ends ascend.
     pub ends: Vec<usize>,
 }
 
@@ -58,11 +58,11 @@ impl Runs {
     }
 }
 
-/// The given elements of a buffer of numbers as runs; `None` where a block is not made of runs, or
-/// of short ones, or has nulls.
+/// Reads elements of a buffer of numbers as runs. Returns `None` if a block does not store runs, if its runs are
+/// short, or if it has nulls.
 ///
 /// # Errors
-/// Those of damaged bytes, with the block named.
+/// Returns an error that names the block if the block is damaged.
 pub fn read_runs<W: Word>(
     buffer: &StoredBuffer,
     kind: NumberKind,
@@ -97,8 +97,8 @@ pub fn read_runs<W: Word>(
     Ok(Some(all))
 }
 
-/// Returns whether the encoding of a block says that all of its values are equal, so that decoding one checks
-/// them all. Checks the presence section.
+/// Returns whether the encoding of a block is SingleValue, so that decoding one value checks all of
+/// them. Checks the presence section.
 ///
 /// # Errors
 /// Returns an error that names the block if the block is damaged.

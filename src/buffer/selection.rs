@@ -1,4 +1,4 @@
-//! Which positions of a sequence are asked for.
+//! The selected positions of a sequence.
 
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -11,14 +11,14 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// The positions of one range.
+    /// Selects the positions of one range.
     pub fn range(range: Range<u64>) -> Self {
         let mut selection = Self::default();
         selection.push(range);
         selection
     }
 
-    /// Appends a range that starts at or after the end of the last one; neighbours are joined.
+    /// Appends a range that starts at or after the end of the last one. Adjacent ranges are joined.
     pub fn push(&mut self, range: Range<u64>) {
         if range.is_empty() {
             return;
@@ -33,22 +33,22 @@ impl Selection {
         }
     }
 
-    /// The ranges.
+    /// Returns the ranges.
     pub fn ranges(&self) -> &[Range<u64>] {
         &self.ranges
     }
 
-    /// Number of positions.
+    /// Returns the number of positions.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether no position is selected.
+    /// Returns whether no position is selected.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The only range, if there is exactly one.
+    /// Returns the only range, if there is exactly one.
     pub fn as_range(&self) -> Option<Range<u64>> {
         match self.ranges.as_slice() {
             [one] => Some(one.clone()),
@@ -56,12 +56,12 @@ impl Selection {
         }
     }
 
-    /// One past the last selected position, 0 if there is none.
+    /// Returns the position after the last selected one, or 0 if none is selected.
     pub fn end(&self) -> u64 {
         self.ranges.last().map_or(0, |r| r.end)
     }
 
-    /// The positions that lie in a range.
+    /// Returns the positions that lie in a range.
     #[must_use]
     pub fn within(&self, range: &Range<u64>) -> Self {
         let first = self.ranges.partition_point(|r| r.end <= range.start);
@@ -72,7 +72,7 @@ impl Selection {
             .collect()
     }
 
-    /// The positions that are in both.
+    /// Returns the positions that are in both selections.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let (mut a, mut b) = (
@@ -93,13 +93,13 @@ impl Selection {
         both
     }
 
-    /// The first position that is at or after another.
+    /// Returns the first selected position at or after `position`.
     pub fn next_from(&self, position: u64) -> Option<u64> {
         let first = self.ranges.partition_point(|r| r.end <= position);
         self.ranges.get(first).map(|r| r.start.max(position))
     }
 
-    /// The selected positions from the one with ordinal `ordinals.start` up to that with
+    /// Returns the selected positions by their ordinals, from `ordinals.start` up to, but not including,
     /// `ordinals.end`.
     #[must_use]
     pub fn slice(&self, ordinals: Range<u64>) -> Self {
@@ -117,7 +117,7 @@ impl Selection {
         slice
     }
 
-    /// The same positions of a sequence that has `factor` elements for every one of this.
+    /// Returns the selected elements of a sequence that has `factor` elements for each position of this one.
     #[must_use]
     pub fn scale(&self, factor: u64) -> Self {
         let mut scaled = Self::default();
@@ -127,7 +127,7 @@ impl Selection {
         scaled
     }
 
-    /// The bytes of a bitmap that hold the selected bits.
+    /// Returns the bytes of a bitmap that hold the selected bits.
     #[must_use]
     pub fn bytes_of_bits(&self) -> Self {
         let mut bytes = Self::default();
@@ -138,11 +138,11 @@ impl Selection {
         bytes
     }
 
-    /// The elements of OFFSETS that say where the selected positions begin and end: one more than
-    /// there are positions, per range.
+    /// Returns the elements of OFFSETS that hold the starts and ends of the selected positions: for each range, one
+    /// more than positions.
     #[must_use]
     pub fn with_ends(&self) -> Self {
-        // There is a gap between ranges, so that those of their ends do not overlap.
+        // The gaps between ranges leave room for the ends.
         let ranges = self.ranges.iter();
         ranges.map(|range| range.start..range.end + 1).collect()
     }

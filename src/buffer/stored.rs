@@ -8,23 +8,24 @@ use super::own_properties::OwnProperties;
 use super::packed_group::PackedGroup;
 use super::physical::Physical;
 use super::stored_buffer::{Body, Place, StoredBuffer, place, stored_buffer};
-use super::{RANGE_INDEX_HEADER, Selection};
+use super::{BlockRange, RANGE_INDEX_HEADER, Selection};
 use crate::encoding::Dictionaries;
 use crate::error::{Error, Result};
 use crate::format::{
     AnyValue, BufferKind, DataEncoding, DataType, EncodedBuffer, NativeDataEncoding,
     StripeFieldDescriptor,
 };
+use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Where the values of a stripe field are.
+/// How and where the values of a stripe field are stored.
 #[derive(Debug)]
 pub struct FieldLayout {
-    /// Logical positions of the field.
+    /// Number of logical positions of the field.
     pub positions: u64,
     /// How the values are stored.
     pub physical: Physical,
-    /// Where they are.
+    /// Where the values are.
     pub storage: Storage,
 }
 
@@ -44,15 +45,15 @@ pub enum Storage {
 pub struct FieldBuffers {
     /// Values, codes, bits or union ordinals.
     pub data: Option<StoredBuffer>,
-    /// Presence, apart from the values.
+    /// Presence, stored separately from the values.
     pub presence: Option<StoredBuffer>,
-    /// Offsets, apart from the values.
+    /// Offsets, stored separately from the values.
     pub offsets: Option<StoredBuffer>,
-    /// The value dictionary that the codes of `data` stand for.
+    /// The value dictionary for the codes in `data`.
     pub dictionary: Option<Place>,
-    /// The checksums that the value dictionary has to carry, if they are known.
+    /// The checksums that the value dictionary must carry, if they are known.
     pub dictionary_checksums: Option<CarriedChecksums>,
-    /// What blocks share to be smaller.
+    /// Compressor dictionaries that the blocks share.
     pub compressors: Vec<StoredDictionary>,
     loaded_compressors: OnceLock<Dictionaries>,
     /// The range index over the values.
@@ -63,36 +64,48 @@ pub struct FieldBuffers {
     pub embedded_presence: bool,
     /// Whether the blocks of `data` hold the offsets of their values.
     pub embedded_offsets: bool,
-    /// Which blocks of `data` are blobs, if some are.
+    /// Which blocks of `data` are blobs, if any are.
     pub blobs: Option<BlobTable>,
 }
 
 impl FieldBuffers {
-    /// The block-based and raw buffers.
+    /// Returns the block-based and raw buffers.
     pub fn streams(&self) -> impl Iterator<Item = &StoredBuffer> {
         [&self.data, &self.presence, &self.offsets]
             .into_iter()
             .flatten()
     }
 
-    /// Bytes of the block-based and raw buffers. Members of a packed group, which have their bytes in
-    /// common, take all of them, because nobody reads fewer.
+    /// Returns the size of the block-based and raw buffers, in bytes. Members of a packed group share their bytes, and
+    /// each of them counts all of the bytes, because readers always read whole super-blocks.
     pub fn stream_bytes(&self) -> u64 {
         let bytes = self.streams().map(|buffer| buffer.place.range.len());
         bytes.fold(0, u64::saturating_add)
     }
 
-    /// The compressor dictionaries, once they have been loaded, or if there are none.
+    /// Returns the compressor dictionaries, unless they still have to be loaded.
     pub fn dictionaries(&self) -> Option<&Dictionaries> {
-        match self.compressors.is_empty() {
-            true => Some(Dictionaries::none()),
-            false => self.loaded_compressors.get(),
+        if self.compressors.is_empty() {
+            Some(Dictionaries::none())
+        } else {
+            self.loaded_compressors.get()
         }
     }
 
-    /// Keeps the compressor dictionaries, all of them.
+    /// Keeps the compressor dictionaries. The caller must have loaded all of them.
     pub fn load_dictionaries(&self, dictionaries: Dictionaries) {
         self.loaded_compressors.get_or_init(|| dictionaries);
+    }
+
+    /// Returns the range in DATA of the value of a block, if the block is a blob.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the table lists the block as a blob and it cannot be one.
+    pub fn blob(&self, block: &BlockRange) -> Result<Option<Range<u64>>> {
+        match (&self.blobs, self.data.as_ref().map(|data| &data.body)) {
+            (Some(table), Some(Body::Blocks(blocks))) => table.find(block, blocks.checksums),
+            _ => Ok(None),
+        }
     }
 
     fn add_compressor(
@@ -120,42 +133,42 @@ impl FieldBuffers {
     }
 }
 
-/// Where a compressor dictionary is.
+/// Place of a compressor dictionary.
 #[derive(Debug)]
 pub struct StoredDictionary {
-    /// The number by which blocks refer to it, from 1 on.
+    /// The id by which blocks refer to it, from 1 on.
     pub id: u32,
     /// The bytes.
     pub place: Place,
-    /// The checksum that it has to carry, if that is known.
+    /// The checksum that it must carry, if it is known.
     pub carried: Option<CarriedChecksums>,
 }
 
-/// Where a range index is.
+/// Place of a range index.
 #[derive(Debug)]
 pub struct StoredIndex {
     /// The bytes.
     pub place: Place,
     /// Checksums of its header, if there are any.
     pub header_checksums: Option<Chunks>,
-    /// The checksums that its parts have to carry, if they are known.
+    /// The checksums that its parts must carry, if they are known.
     pub carried: Option<CarriedChecksums>,
 }
 
-/// Stands for the number of positions of a field without a descriptor: it has as many as its place
-/// in the schema asks for. No other field has so many, so that each of them has one after it.
+/// Position count of a field without a descriptor, which takes any number of rows. Real fields have
+/// fewer positions, so each of their positions has a successor.
 const ABSENT: u64 = u64::MAX;
 
 impl FieldLayout {
-    /// Whether the field has no descriptor.
+    /// Returns whether the field has no descriptor.
     pub fn is_absent(&self) -> bool {
         self.positions == ABSENT
     }
 
-    /// Refuses rows that the field has not.
+    /// Checks that the field has all of these rows.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt), because what led to the rows says there are more.
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if it has not, because the metadata that led to the rows claim them.
     pub fn check_rows(&self, rows: &Selection) -> Result<()> {
         if rows.end() > self.positions {
             return Err(Error::corrupt(format!(
@@ -167,7 +180,7 @@ impl FieldLayout {
         Ok(())
     }
 
-    /// A field without a descriptor: every position is null.
+    /// Creates the layout of a field without a descriptor: every position is null.
     pub fn absent(node: &DataType) -> Result<Self> {
         Ok(Self {
             positions: ABSENT,
@@ -176,13 +189,13 @@ impl FieldLayout {
         })
     }
 
-    /// Checks a descriptor and finds its buffers. Of several encodings, the first that this
-    /// reader supports is used. `group` is the packed group that the field may be a member of, and
-    /// `artifact` gives the number of an artifact for its URL.
+    /// Checks a descriptor and finds its buffers, in the first encoding that this reader supports. The field may
+    /// be a member of the packed group `group`. `artifact` returns the number of an artifact for its
+    /// URL.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if the descriptor contradicts itself,
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) if no encoding can be read.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if this reader supports none of the encodings.
     pub fn try_new(
         node: &DataType,
         descriptor: &StripeFieldDescriptor,
@@ -205,7 +218,7 @@ impl FieldLayout {
             )));
         }
         let all_null = nulls == Some(positions);
-        // An ordered dictionary keeps its entries, though no position has one.
+        // An ordered dictionary keeps its entries even if no position refers to one.
         let mut encodings = descriptor.encodings.iter();
         let keeps_entries = positions > 0
             && field.constant_value.is_none()
@@ -249,7 +262,7 @@ fn first_supported(
                     positions,
                     group,
                 };
-                // What its blocks need is asked first: the rest of it may be of a newer kind, too.
+                // Block codes come first: if they are unsupported, the rest may be of a newer kind, too.
                 notes
                     .codes
                     .check(ordinal)
@@ -276,7 +289,7 @@ fn first_supported(
     )))
 }
 
-/// What else decides what buffers mean.
+/// Properties of the field that determine the meaning of its buffers.
 #[derive(Clone, Copy)]
 struct FieldContext<'a> {
     physical: Physical,
@@ -328,7 +341,7 @@ fn native_buffers(
                 continue;
             }
             BufferKind::RangeIndex => {
-                // One more has nothing to add.
+                // A second index adds nothing.
                 if buffers.range_index.is_some() {
                     continue;
                 }
@@ -383,14 +396,14 @@ fn twice(kind: BufferKind) -> Error {
     Error::corrupt(format!("two {kind:?} buffers"))
 }
 
-/// Which member of a packed group a buffer is; members refer to no bytes of their own.
+/// Returns the index of a member in its packed group, if the buffer is one. Members have no bytes of their own.
 pub fn packed_member(buffer: &EncodedBuffer) -> Option<u32> {
     buffer
         .packed_group_index
         .filter(|_| buffer.buffer.is_none())
 }
 
-/// The values of a member of a packed group.
+/// Returns the values of a member of a packed group.
 fn packed_values(
     kind: BufferKind,
     physical: Physical,
@@ -466,7 +479,7 @@ fn check_complete(buffers: &FieldBuffers, physical: Physical, positions: u64) ->
     }
 }
 
-/// Values without offsets are delimited, in blocks of their own.
+/// Checks values without offsets, which must be delimited, in blocks without presence.
 fn check_delimited(data: &StoredBuffer, buffers: &FieldBuffers) -> Result<()> {
     match data.body {
         Body::Raw(_) => Err(Error::corrupt("raw values of any size without OFFSETS")),

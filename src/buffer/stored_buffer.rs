@@ -19,12 +19,12 @@ pub struct Place {
     pub range: ByteRange,
 }
 
-/// A buffer of values, raw or made of blocks.
+/// A buffer of values, raw or block-based.
 #[derive(Debug)]
 pub struct StoredBuffer {
     /// Its role.
     pub kind: BufferKind,
-    /// All of its bytes, the block map included.
+    /// All of its bytes, including the block map.
     pub place: Place,
     /// How the bytes are organised.
     pub body: Body,
@@ -33,7 +33,7 @@ pub struct StoredBuffer {
 /// How the bytes of a buffer are organised.
 #[derive(Debug)]
 pub enum Body {
-    /// Plain little-endian values, with the checksums of their bytes if they have any.
+    /// Plain little-endian values, and the checksums of their bytes if there are any.
     Raw(Option<Chunks>),
     /// Encoded blocks and their map.
     Blocks(Blocks),
@@ -42,44 +42,44 @@ pub enum Body {
 /// The block-based body of a buffer.
 #[derive(Debug)]
 pub struct Blocks {
-    /// The block map, as a range of the artifact.
+    /// The range of the block map in the artifact.
     pub map_range: ByteRange,
-    /// What the descriptor says that these bytes are.
+    /// The copy of the block map in the descriptor, if there is one.
     pub map_copy: Option<Bytes>,
     /// Whether every block ends with a checksum.
     pub checksums: bool,
     /// Checksums of the block map.
     pub map_checksums: Option<Arc<Chunks>>,
-    /// Where the checksums are that the blocks have to carry, and checksums of that list, if the descriptor
-    /// does not repeat it.
+    /// Range of the list of the checksums that blocks must carry, and checksums of that list. `None` if the
+    /// descriptor repeats the checksums.
     list: Option<(ByteRange, Arc<Chunks>)>,
     known: Arc<KnownBlocks>,
     member: Option<u32>,
 }
 
-/// What is known of blocks once they have been asked for.
+/// The loaded map and checksums of blocks, and which blocks have been verified.
 #[derive(Debug, Default)]
 struct KnownBlocks {
     map: OnceLock<BlockMap>,
     verified: OnceLock<VerifiedSet>,
-    /// The checksums that the blocks have to carry.
+    /// The checksums that the blocks must carry.
     carried: OnceLock<CarriedChecksums>,
 }
 
 impl Blocks {
-    /// The block map, once [`load_map`](Self::load_map) has seen its bytes.
+    /// Returns the block map, if [`load_map`](Self::load_map) has parsed it.
     pub fn map(&self) -> Option<&BlockMap> {
         self.known.map.get()
     }
 
-    /// The block map, which must have been loaded.
+    /// Returns the block map, which must have been loaded.
     pub(super) fn loaded_map(&self) -> Result<&BlockMap> {
         self.map()
             .ok_or_else(|| Error::corrupt("block map not loaded"))
     }
 
-    /// The bytes that [`load_map`](Self::load_map) takes: the block map, and the list of checksums before it
-    /// if there is one.
+    /// Returns the range of the bytes that [`load_map`](Self::load_map) takes: the block map, and the list of checksums
+    /// before it if there is one.
     pub fn described_in(&self) -> Result<ByteRange> {
         match &self.list {
             Some((list, _)) => ByteRange::try_new(list.start(), self.map_range.end()),
@@ -87,10 +87,10 @@ impl Blocks {
         }
     }
 
-    /// Parses the bytes of the block map, and the list before it. `buffer` is the whole buffer's range.
+    /// Parses the bytes of the block map, and of the list before it. `buffer` is the range of the whole buffer.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) or [`Checksum`](crate::ErrorKind::Checksum).
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) or [`Checksum`](crate::ErrorKind::Checksum) if they are damaged.
     pub fn load_map(&self, buffer: ByteRange, bytes: &[u8], verify: bool) -> Result<()> {
         let mut bytes = bytes;
         let mut listed = None;
@@ -131,15 +131,15 @@ impl Blocks {
         Ok(())
     }
 
-    /// Bytes that the map and the checksums of blocks take in memory.
+    /// Returns the memory that the map and the checksums of blocks take, in bytes.
     pub fn memory_size(&self) -> u64 {
         let carried = self.known.carried.get();
         self.map().map_or(0, BlockMap::memory_size)
             + carried.map_or(0, CarriedChecksums::memory_size)
     }
 
-    /// The error for a block that does not match the checksum that it carries. If the block has to carry another
-    /// checksum, it may also be a block of another file.
+    /// Explains the error for a block that does not match its own checksum. If the block must carry a different
+    /// checksum, it may also belong to another file.
     #[cold]
     pub(super) fn explain(&self, ordinal: usize, block: &[u8], error: Error) -> Error {
         match self.check_carried(ordinal, block) {
@@ -154,10 +154,10 @@ impl Blocks {
         }
     }
 
-    /// Compares the checksum that a block carries with the one that it has to carry, if that is known.
+    /// Compares the checksum that a block carries with the one that it must carry, if that is known.
     ///
     /// # Errors
-    /// [`WrongFile`](crate::ErrorKind::WrongFile) if it is another one.
+    /// [`WrongFile`](crate::ErrorKind::WrongFile) if they differ.
     pub(super) fn check_carried(&self, ordinal: usize, block: &[u8]) -> Result<()> {
         match self.known.carried.get() {
             Some(carried) => carried.check_block(ordinal, block),
@@ -165,7 +165,7 @@ impl Blocks {
         }
     }
 
-    /// Whether the checksum of a block has matched before.
+    /// Returns whether the checksum of a block has been verified.
     pub fn is_verified(&self, ordinal: usize) -> bool {
         self.known
             .verified
@@ -173,19 +173,19 @@ impl Blocks {
             .is_some_and(|v| v.contains(ordinal as u64))
     }
 
-    /// Notes that the checksum of a block matched.
+    /// Records that the checksum of a block has been verified.
     pub fn set_verified(&self, ordinal: usize) {
         if let Some(verified) = self.known.verified.get() {
             verified.insert(ordinal as u64);
         }
     }
 
-    /// Of which member the blocks are, if these are super-blocks.
+    /// Returns the index of the member whose blocks are read, if these are super-blocks.
     pub fn member(&self) -> Option<u32> {
         self.member
     }
 
-    /// The blocks of a member of these super-blocks.
+    /// Returns the blocks of a member of these super-blocks.
     pub(super) fn of_member(&self, index: u32) -> Self {
         Self {
             map_range: self.map_range,
@@ -200,12 +200,12 @@ impl Blocks {
 }
 
 impl StoredBuffer {
-    /// Whether it is the part of a member in a packed group, which has blocks of whole values.
+    /// Returns whether the buffer is a member of a packed group. The blocks of members hold whole values.
     pub fn is_member(&self) -> bool {
         matches!(&self.body, Body::Blocks(blocks) if blocks.member.is_some())
     }
 
-    /// The error for a buffer that ends too early.
+    /// Returns the error for a buffer that ends too early.
     pub(super) fn too_few(&self, wanted: u64, found: u64) -> Error {
         Error::corrupt(format!(
             "{:?} buffer holds {found} elements, expected at least {wanted}",
@@ -262,7 +262,7 @@ pub(super) fn stored_buffer(
                 known.carried.get_or_init(|| carried);
             } else if let Some(blocks) = buffer.block_count
                 && buffer.block_checksums
-                // A reader that has a copy of the map does not fetch the list next to the map.
+                // A reader with a copy of the map does not fetch the list, which is next to the map.
                 && copy.is_none()
                 && let Some(chunks) =
                     checksums(CoveredPart::BlockList, blocks.saturating_mul(4))?

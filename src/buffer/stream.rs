@@ -16,31 +16,31 @@ use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, MutableBuffer};
 use bytes::Bytes;
 use std::ops::Range;
 
-/// Gives bytes of artifacts that have been fetched, or are in memory anyway.
+/// A source of bytes of artifacts that have been fetched, or are always in memory.
 pub trait ByteSource {
-    /// The bytes of a place that was asked for before.
+    /// Returns the bytes of a place that was requested before.
     fn bytes(&self, place: Place) -> Result<Bytes>;
 
-    /// The bytes of any place, if they are in memory anyway.
+    /// Returns the bytes of any place if they are in memory, without a request.
     fn resident(&self, place: Place) -> Result<Option<Bytes>>;
 
-    /// Name of an artifact for errors, unless they name it anyway.
+    /// Returns the name of an artifact for errors, unless they name it already.
     fn name(&self, artifact: u32) -> Option<String>;
 }
 
-/// What decoding needs beside the buffers.
+/// Inputs of decoding other than the buffers.
 pub struct ReadContext<'a> {
     /// The encoded bytes.
     pub source: &'a dyn ByteSource,
-    /// What decoding may cost.
+    /// Limits on the resources that decoding may take.
     pub limits: &'a Limits,
-    /// Space that is used again from block to block.
+    /// Memory that is reused from block to block.
     pub scratch: &'a mut Scratch,
-    /// What the blocks of the field share.
+    /// Compressor dictionaries that the blocks of the field share.
     pub dictionaries: &'a Dictionaries,
     /// Whether to verify checksums that have not been verified yet.
     pub verify: bool,
-    /// Whether the rest of a block is likely to be asked for next, so that it is worth keeping.
+    /// Whether the rest of a block is likely to be needed next, so that it is worth keeping.
     pub sequential: bool,
 }
 
@@ -63,7 +63,7 @@ impl ReadContext<'_> {
         }
     }
 
-    /// Refuses to make more than the limits allow.
+    /// Checks that `elements` elements of `width` bytes are within the limits.
     pub(crate) fn check_batch_bytes(&self, elements: u64, width: usize) -> Result<()> {
         self.limits.check_batch_bytes(elements, width)
     }
@@ -74,12 +74,12 @@ impl ReadContext<'_> {
 pub struct Numbers {
     /// The values, little-endian.
     pub data: Buffer,
-    /// Which are present; `None` if all are.
+    /// Presence of the values. `None` if all are present.
     pub nulls: Option<BooleanBuffer>,
 }
 
-/// The last block decoded, kept for the next batch: by its ordinal, and what else decides what it
-/// is decoded into.
+/// The last decoded block, kept for the next batch. Its key is its ordinal, and any other parameters of
+/// decoding.
 #[derive(Debug)]
 pub struct BlockCache<T, K = usize>(Option<(K, T)>);
 
@@ -102,13 +102,13 @@ impl<T, K: PartialEq> BlockCache<T, K> {
         Ok(&self.0.insert((key, block)).1)
     }
 
-    /// Gives the memory of the block back: whoever decodes next finds it in the processor's cache.
+    /// Frees the memory of the block, so that the next decoder finds it in the CPU cache.
     fn clear(&mut self) {
         self.0 = None;
     }
 }
 
-/// Adds the name of the file that a buffer is in to an error.
+/// Adds the name of a buffer's file to an error.
 #[cold]
 fn in_file(error: Error, buffer: &StoredBuffer, cx: &ReadContext<'_>) -> Error {
     match cx.source.name(buffer.place.artifact) {
@@ -117,8 +117,8 @@ fn in_file(error: Error, buffer: &StoredBuffer, cx: &ReadContext<'_>) -> Error {
     }
 }
 
-/// The bytes of a block without its checksum, which is verified unless it has been before: against the
-/// bytes, and against what the descriptor says of it.
+/// Returns the bytes of a block without its checksum. If it has not been verified, compares the checksum with the
+/// bytes, and with the checksum in the descriptor.
 pub(super) fn block_bytes(
     buffer: &StoredBuffer,
     blocks: &Blocks,
@@ -148,7 +148,7 @@ pub(super) fn block_bytes(
     of_member(blocks, bytes.slice(..len))
 }
 
-/// The block of the member that blocks are of, out of one of them.
+/// Returns the block of a member, if `block` is a super-block. Otherwise, returns `block`.
 fn of_member(blocks: &Blocks, block: Bytes) -> Result<Bytes> {
     match blocks.member() {
         Some(index) => Ok(block.slice(member_block(&block, index)?)),
@@ -156,7 +156,7 @@ fn of_member(blocks: &Blocks, block: Bytes) -> Result<Bytes> {
     }
 }
 
-/// The bytes of elements of a raw buffer, checked against their checksums.
+/// Returns the bytes of elements of a raw buffer, after verifying their checksums.
 pub(super) fn raw_slice(
     buffer: &StoredBuffer,
     elements: &Range<u64>,
@@ -172,10 +172,10 @@ pub(super) fn raw_slice(
     Ok(bytes.slice(wanted.map_err(|e| in_file(e, buffer, cx))?))
 }
 
-/// Ranges that are fetched from memory at a time, where they lie apart.
+/// Number of scattered ranges that are prefetched from memory.
 const AHEAD: usize = 16;
 
-/// Appends the given elements of a raw buffer, all of whose bytes are there.
+/// Appends elements of a raw buffer, whose bytes are all in `whole`.
 fn copy_raw(
     buffer: &StoredBuffer,
     whole: &[u8],
@@ -203,7 +203,7 @@ fn copy_raw(
     Ok(())
 }
 
-/// The given elements of a raw buffer; without a copy if they are one range.
+/// Returns elements of a raw buffer, without a copy if they are one range.
 pub(super) fn read_raw(
     buffer: &StoredBuffer,
     elements: &Selection,
@@ -225,11 +225,11 @@ pub(super) fn read_raw(
     Ok(out.into())
 }
 
-/// The given elements of a buffer of numbers. With `embedded_presence`, blocks say which of
-/// their values are null.
+/// Reads elements of a buffer of numbers. With `embedded_presence`, blocks hold the presence of their
+/// values.
 ///
 /// # Errors
-/// Those of damaged bytes, with the block named.
+/// Returns an error that names the block if bytes are damaged.
 pub fn read_numbers<W: Word>(
     buffer: &StoredBuffer,
     kind: NumberKind,
@@ -267,7 +267,7 @@ pub fn read_numbers<W: Word>(
     reader.read::<W>(&parts, cx, Some(cache))
 }
 
-/// Whether all of the block is decoded, for the rows after those that are asked for.
+/// Returns whether the whole block is decoded, for rows after the requested ones.
 fn is_kept<W: Word>(part: &BlockPart) -> bool {
     !part.is_whole() && (part.len as u64).saturating_mul(W::BYTES as u64) <= part.most_kept()
 }
@@ -294,8 +294,8 @@ struct NumberReader<'a> {
 }
 
 impl NumberReader<'_> {
-    /// Decodes parts of blocks one after the other, straight into place where a block is wanted
-    /// whole. Without a cache nothing is kept.
+    /// Decodes parts of blocks one after the other. Whole blocks are decoded in place. Without a cache, no block
+    /// is kept.
     fn read<W: Word>(
         &self,
         parts: &[BlockPart],
@@ -335,7 +335,7 @@ impl NumberReader<'_> {
         })
     }
 
-    /// Decodes all of the block that a part is of.
+    /// Decodes the whole block that contains a part.
     fn read_whole<W: Word>(&self, part: &BlockPart, cx: &mut ReadContext<'_>) -> Result<Numbers> {
         let whole = part.whole();
         self.read::<W>(std::slice::from_ref(&whole), cx, None)
@@ -368,7 +368,7 @@ impl NumberReader<'_> {
     }
 }
 
-/// Blocks have a presence section only where their buffer has embedded presence.
+/// Checks that a block has a presence section only if its buffer has embedded presence.
 fn check_section(section: &[u8], embedded: bool) -> Result<()> {
     if !embedded && !section.is_empty() {
         return Err(Error::corrupt(
@@ -378,7 +378,7 @@ fn check_section(section: &[u8], embedded: bool) -> Result<()> {
     Ok(())
 }
 
-/// Collects presence, and costs nothing as long as nothing is null.
+/// A builder of presence bits. Without nulls, it needs no memory.
 #[derive(Default)]
 pub(super) struct NullsBuilder {
     len: usize,
@@ -404,7 +404,7 @@ impl NullsBuilder {
         self.len += len;
     }
 
-    /// Appends the presence of ranges of a block whose values were decoded before.
+    /// Appends the presence of ranges of a block that was decoded before.
     pub(super) fn append_ranges(
         &mut self,
         ranges: &[Range<usize>],
@@ -422,8 +422,8 @@ impl NullsBuilder {
         self.len += len;
     }
 
-    /// Appends the presence of a block's selected values: what its section says, where the buffer
-    /// has `embedded` presence, less what `decode` finds to be null by the values themselves.
+    /// Appends the presence of a block's selected values: the presence section, if the buffer has `embedded`
+    /// presence, without the values that `decode` marks as null.
     pub(super) fn append_block(
         &mut self,
         section: &[u8],
@@ -466,10 +466,10 @@ impl NullsBuilder {
     }
 }
 
-/// The given bits of a bit buffer, raw or made of blocks of u8.
+/// Reads bits of a bit buffer, which is raw or has blocks of u8.
 ///
 /// # Errors
-/// Those of [`read_numbers`].
+/// Returns the errors of [`read_numbers`].
 pub fn read_bits(
     buffer: &StoredBuffer,
     positions: &Selection,
@@ -487,7 +487,7 @@ pub fn read_bits(
         ));
     }
     let mut bits = BooleanBufferBuilder::new(to_usize(positions.len())?);
-    // The first bit in `bytes` of the stretch of bytes that holds the range.
+    // `stretch_bit` is the index in `bytes` of the first bit of the stretch that contains the range.
     let (mut stretch_start, mut stretch_bit, mut total) = (0, 0, 0);
     let mut stretches = elements.ranges().iter();
     for range in positions.ranges() {

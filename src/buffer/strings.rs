@@ -22,12 +22,12 @@ use std::ops::Range;
 pub struct Strings {
     /// The values.
     pub values: Decoded,
-    /// Which are present; `None` if all are.
+    /// Presence of the values. `None` if all are present.
     pub nulls: Option<BooleanBuffer>,
 }
 
-/// The block that was decoded last. What does not fit 32-bit offsets is decoded as views, and the rows after it
-/// with offsets again. `None` means that the decoded block is too large to keep.
+/// The block that was decoded last, by layout and ordinal. The layout may change from rows to rows, because values
+/// that do not fit 32-bit offsets are decoded as views. `None` if the decoded block is too large to keep.
 type StringBlocks = BlockCache<Option<Strings>, (BytesLayout, usize)>;
 
 /// The blocks of a field of byte strings that were decoded last.
@@ -35,15 +35,15 @@ type StringBlocks = BlockCache<Option<Strings>, (BytesLayout, usize)>;
 pub struct StringCache {
     blocks: StringBlocks,
     numbers: BlockCache<Numbers>,
-    /// What was decoded of OFFSETS.
+    /// Recently decoded offsets.
     pub offsets: OffsetsCache,
 }
 
 impl Strings {
-    /// `n` copies of a value.
+    /// Returns `n` copies of a value.
     ///
     /// # Errors
-    /// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if 32-bit offsets do not suffice.
+    /// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if 32-bit offsets are too narrow.
     pub fn repeated(
         value: &[u8],
         n: usize,
@@ -66,19 +66,19 @@ impl Strings {
     }
 }
 
-/// What a block of byte strings is.
+/// The form of a block of byte strings.
 #[derive(Clone, Copy)]
 enum BlockForm {
-    /// An encoded region of values, and their presence where blocks hold it.
+    /// An encoded region of values, and their presence if blocks hold it.
     Region { presence: bool },
-    /// Every value behind its length.
+    /// Every value after its length.
     Delimited,
 }
 
-/// Values of one size, `width` bytes each.
+/// Reads values of one size, `width` bytes each.
 ///
 /// # Errors
-/// Those of damaged bytes, with the block named.
+/// Returns an error that names the block if bytes are damaged.
 pub fn read_fixed(
     data: &StoredBuffer,
     width: usize,
@@ -108,11 +108,11 @@ pub fn read_fixed(
     }
 }
 
-/// Values of any size: of blocks that hold their offsets, or of DATA beside OFFSETS.
+/// Reads values of variable size, from blocks that hold their offsets, or from DATA and OFFSETS.
 ///
 /// # Errors
-/// Those of damaged bytes, with the block named;
-/// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if 32-bit offsets do not suffice.
+/// Returns an error that names the block if bytes are damaged, and
+/// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if 32-bit offsets are too narrow.
 pub fn read_strings(
     buffers: &FieldBuffers,
     positions: u64,
@@ -134,11 +134,12 @@ pub fn read_strings(
             })
         }
         _ => {
-            let form = match buffers.is_delimited() {
-                true => BlockForm::Delimited,
-                false => BlockForm::Region {
+            let form = if buffers.is_delimited() {
+                BlockForm::Delimited
+            } else {
+                BlockForm::Region {
                     presence: buffers.embedded_presence,
-                },
+                }
             };
             read_blocks(data, layout, form, rows, cx, &mut cache.blocks)
                 .within(|| "DATA buffer".to_owned())
@@ -169,7 +170,7 @@ fn read_separate(
     Ok(builder.finish())
 }
 
-/// Raw values in memory, without copying them: the offsets too, if they have the layout's width.
+/// Returns raw values in memory without copying them. Offsets of the layout's width are not copied either.
 fn raw_in_place(
     data: &StoredBuffer,
     offsets: &StoredBuffer,
@@ -188,7 +189,7 @@ fn raw_in_place(
     let elements = rows.start..rows.end + 1;
     let stored = Buffer::from(raw_slice(offsets, &elements, width, cx)?);
     let descend = || Error::corrupt("offsets do not ascend within DATA").within("OFFSETS buffer");
-    // Verifies the checksums of the bytes that the values are.
+    // Verifies the checksums of the bytes of the values.
     let verify = |first: u64, last: u64, cx: &mut ReadContext<'_>| -> Result<Buffer> {
         if last > data.place.range.len() {
             return Err(descend());
@@ -286,7 +287,7 @@ fn read_blocks(
             &mut builder,
             &mut nulls,
         ) {
-            // The requested rows alone may be within the limits.
+            // The requested rows may still be within the limits.
             Err(e) if e.kind() == ErrorKind::LimitExceeded => Ok(None),
             read => read.map(|()| {
                 Some(Strings {
@@ -308,15 +309,16 @@ fn read_blocks(
     let mut builder = BytesBuilder::new(layout, to_usize(rows.len())?);
     let mut nulls = NullsBuilder::default();
     for part in &parts {
-        let kept = match cx.sequential && !part.is_whole() {
-            true => cache
+        let kept = if cx.sequential && !part.is_whole() {
+            cache
                 .get_or_decode((layout, part.block.ordinal), || read_whole(part, cx))?
-                .as_ref(),
-            false => None,
+                .as_ref()
+        } else {
+            None
         };
         let Some(block) = kept else {
             read_part(data, part, layout, form, cx, &mut builder, &mut nulls)?;
-            // Of each block the size is bounded; here, of all together.
+            // The size of each block is limited. This limits all of them together.
             cx.check_batch_bytes(builder.bytes(), 1)?;
             continue;
         };
@@ -367,17 +369,17 @@ fn read_part(
 }
 
 impl FieldBuffers {
-    /// Whether values of any size have their offsets in a buffer apart.
+    /// Returns whether values of variable size have their offsets in a separate buffer.
     pub fn has_separate_offsets(&self) -> bool {
         !self.embedded_offsets && self.offsets.is_some() && self.dictionary.is_none()
     }
 
-    /// Whether values of any size are stored behind their lengths.
+    /// Returns whether values of variable size are stored after their lengths.
     pub fn is_delimited(&self) -> bool {
         !self.embedded_offsets && self.offsets.is_none() && self.dictionary.is_none()
     }
 
-    /// Whether values of any size are stored as raw bytes beside raw offsets.
+    /// Returns whether values of variable size are stored as raw bytes and raw offsets.
     pub fn is_raw_bytes(&self) -> bool {
         let raw = |buffer: &Option<StoredBuffer>| {
             buffer
@@ -402,9 +404,9 @@ mod tests {
     use crate::{ErrorKind, Limits};
     use ::bytes::Bytes;
 
-    /// Bytes of the block.
+    /// Size of the block, in bytes.
     const BLOCK: usize = 24;
-    /// Values that it claims to hold, as many as a block may.
+    /// Number of values that it claims to hold, the most that a block may hold.
     const CLAIMED: u32 = 1 << 20;
 
     struct Held(Bytes);
@@ -423,7 +425,7 @@ mod tests {
         }
     }
 
-    /// A DATA buffer of one block of very many values of the node, and its bytes.
+    /// Returns a DATA buffer of one block that claims very many values of the node, and its bytes.
     fn claimed(node: &DataType) -> (StoredBuffer, Held) {
         let mut map = BlockMap::default();
         map.push(CLAIMED, u32::try_from(BLOCK).unwrap());

@@ -23,7 +23,7 @@ const SPEC_FIELDS: usize = 38;
 const SPEC_HEADER: usize = 48;
 /// Bytes of a reference header.
 const REFERENCE_HEADER: usize = 128;
-/// Zero bytes after the payload of a section, so that wide loads never leave the buffer.
+/// Zero bytes after the payload of a section, so that wide loads do not leave the buffer.
 const SECTION_PADDING: usize = 64;
 
 /// The distinct values of a stripe field, by code.
@@ -31,37 +31,37 @@ const SECTION_PADDING: usize = 64;
 pub struct ValueDictionary {
     /// Type of the values.
     pub value_type: BasicType,
-    /// Number of entries, the null entry included.
+    /// Number of entries, including the null entry.
     pub count: u32,
     /// Code of the null entry.
     pub null_id: Option<u32>,
     /// The entries, one after the other.
     pub values: Bytes,
-    /// `count + 1` ends of the entries in `values`, first 0; `None` if all have one width.
+    /// `count + 1` offsets of the entries in `values`, from 0 on. `None` if all entries have the same width.
     pub offsets: Option<Vec<u64>>,
 }
 
-/// The entries of a dictionary that is to be written.
+/// The entries of a dictionary to write.
 #[derive(Debug, Clone, Copy)]
 pub struct DictionaryInput<'a> {
     /// Type of the values.
     pub value_type: BasicType,
-    /// Number of entries, the null entry included.
+    /// Number of entries, including the null entry.
     pub count: u32,
     /// Code of the null entry.
     pub null_id: Option<u32>,
-    /// Bytes of every value of a fixed-width type, else 0.
+    /// Bytes of each value of a fixed-width type, else 0.
     pub fixed_value_size: u32,
     /// The entries, one after the other.
     pub values: &'a [u8],
-    /// `count + 1` ends of variable-size entries, first 0.
+    /// `count + 1` offsets of entries of variable size, from 0 on.
     pub offsets: Option<&'a [u64]>,
-    /// Codes in the order of their values, without that of the null entry.
+    /// Codes in the order of their values, without the code of the null entry.
     pub sorted_ids: &'a [u32],
 }
 
 impl DictionaryInput<'_> {
-    /// The buffer, with the header of Chapter 6, or else that of the reference and its padding.
+    /// Returns the buffer, with the header of Chapter 6, or else with the header and padding of the reference.
     pub fn encode(&self, spec_header: bool) -> Vec<u8> {
         let offsets: Option<Vec<u8>> = self
             .offsets
@@ -77,9 +77,10 @@ impl DictionaryInput<'_> {
             section_size(sorted.len()),
         ];
         let mut out = Vec::with_capacity(REFERENCE_HEADER + sizes.iter().sum::<usize>());
-        match spec_header {
-            true => self.write_spec_header(&sizes, &mut out),
-            false => self.write_reference_header(&sizes, &mut out),
+        if spec_header {
+            self.write_spec_header(&sizes, &mut out)
+        } else {
+            self.write_reference_header(&sizes, &mut out)
         }
         write_section(self.values, &mut out);
         if let Some(offsets) = offsets {
@@ -92,7 +93,7 @@ impl DictionaryInput<'_> {
         out
     }
 
-    /// `sizes` are those of the sections of values, offsets and sorted ids.
+    /// Writes the header of Chapter 6. `sizes` are the sizes of the sections: values, offsets and sorted ids.
     fn write_spec_header(&self, sizes: &[usize; 3], out: &mut Vec<u8>) {
         #[expect(clippy::cast_possible_truncation, reason = "38 fits")]
         out.extend_from_slice(&(SPEC_FIELDS as u32).to_le_bytes());
@@ -118,7 +119,7 @@ impl DictionaryInput<'_> {
         out.extend_from_slice(&sum.to_le_bytes());
     }
 
-    /// The fields that both headers begin with.
+    /// Writes the fields at the start of both headers.
     fn write_common_fields(&self, out: &mut Vec<u8>) {
         out.push(self.value_type as u8);
         out.extend_from_slice(&self.count.to_le_bytes());
@@ -206,7 +207,7 @@ impl ValueDictionary {
 }
 
 impl ValueDictionary {
-    /// The entries that stand for values, in the order of their codes.
+    /// Returns the entries except the null entry, in the order of their codes.
     pub fn values(&self) -> impl Iterator<Item = &[u8]> {
         let width = match self.count {
             0 => 0,
@@ -223,8 +224,8 @@ impl ValueDictionary {
         })
     }
 
-    /// The checksums that the bytes of a dictionary carry, as they are stored: of the header, and of each
-    /// section.
+    /// Returns the stored checksums of the header and of each section of a
+    /// dictionary.
     ///
     /// # Errors
     /// [`Corrupt`](ErrorKind::Corrupt) or [`Checksum`](ErrorKind::Checksum) if the header is damaged.
@@ -243,11 +244,11 @@ impl ValueDictionary {
         checksums_at_ends(buffer, parts)
     }
 
-    /// Verifies the codes in the order of their values, which [`parse`](Self::parse) does not read:
-    /// no code may be there twice. That of a null entry is not there.
+    /// Verifies the sorted codes, which [`parse`](Self::parse) does not read: no code may occur twice, and the code
+    /// of a null entry must not occur.
     ///
     /// # Errors
-    /// [`Corrupt`](ErrorKind::Corrupt) or [`Checksum`](ErrorKind::Checksum).
+    /// [`Corrupt`](ErrorKind::Corrupt) or [`Checksum`](ErrorKind::Checksum) if they are damaged.
     pub fn verify_sorted_ids(buffer: &Bytes) -> Result<()> {
         let header = match Header::reference(buffer) {
             Some(header) => header?,
@@ -299,7 +300,7 @@ fn parse_offsets(payload: &[u8], count: u32, values_len: usize) -> Result<Vec<u6
     Ok(offsets)
 }
 
-/// The payload of a section, its checksum verified.
+/// Returns the range of the payload of a section, after verifying its checksum.
 fn section(buffer: &[u8], range: ByteRange) -> Result<Range<usize>> {
     let range = range.within_size(buffer.len() as u64)?.to_usize()?;
     let bytes = &buffer[range.clone()];
@@ -329,7 +330,7 @@ fn section(buffer: &[u8], range: ByteRange) -> Result<Range<usize>> {
     Ok(range.start + payload.start..range.start + payload.end)
 }
 
-/// Reads packed little-endian numbers from bytes that are known to be long enough.
+/// A reader of packed little-endian numbers from bytes that are long enough.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
@@ -355,7 +356,7 @@ impl Fields<'_> {
 }
 
 impl Header {
-    /// The reference's header, if the checksum over it says that it is one.
+    /// Parses the header of the reference. Returns `None` if the checksum shows that it is not one.
     fn reference(buffer: &[u8]) -> Option<Result<Self>> {
         let header = buffer.first_chunk::<REFERENCE_HEADER>()?;
         let (fields, sum) = header.split_at(REFERENCE_HEADER - 4);

@@ -15,24 +15,24 @@ use crate::format::{BufferKind, DataRef, EncodedBuffer};
 use crate::io::ByteRange;
 use std::sync::Arc;
 
-/// Padding between the blocks of a stream and its block map.
+/// Alignment of the block map after the blocks of a stream.
 const DATA_ALIGNMENT: usize = 16;
 
-/// Collects the blocks of one stream.
+/// A writer of the blocks of one stream.
 #[derive(Debug)]
 pub struct BlockStreamWriter {
     pool: Arc<PiecePool>,
     blocks: Pieces,
     map: BlockMap,
     checksums: bool,
-    /// The checksum of each block, if they have them.
+    /// The checksum of each block, if blocks have checksums.
     carried: Vec<u32>,
-    /// Which blocks are blobs, if there may be some.
+    /// Which blocks are blobs, if there may be any.
     blobs: Option<BlobTable>,
 }
 
 impl BlockStreamWriter {
-    /// No blocks yet; their memory comes from the pool and goes back there.
+    /// Creates a stream without blocks. Memory comes from the pool and returns to it.
     pub fn new(pool: Arc<PiecePool>) -> Self {
         Self {
             blocks: Pieces::new(pool.clone()),
@@ -44,24 +44,25 @@ impl BlockStreamWriter {
         }
     }
 
-    /// Notes which blocks are blobs.
+    /// Sets whether to record which blocks are blobs.
     #[must_use]
     pub fn with_blobs(mut self, blobs: bool) -> Self {
         self.blobs = blobs.then(BlobTable::default);
         self
     }
 
-    /// Leaves out the checksums of blocks, if something else covers them.
+    /// Sets whether blocks end with checksums. They may be left out if something else covers the blocks.
     #[must_use]
     pub fn with_checksums(mut self, checksums: bool) -> Self {
         self.checksums = checksums;
         self
     }
 
-    /// Appends a block of `values` values; `encode` writes them without envelope.
+    /// Appends a block of `values` values. `encode` writes them without the envelope.
     ///
     /// # Errors
-    /// Those of `encode`, or if the block exceeds 4 GiB.
+    /// Returns the errors of `encode`, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the block
+    /// exceeds 4 GiB or 2^32 values.
     pub fn push(
         &mut self,
         values: usize,
@@ -75,10 +76,10 @@ impl BlockStreamWriter {
         Ok(())
     }
 
-    /// Appends a block of one value of `len` bytes, which `encode` writes as a plain region.
+    /// Appends a block of one value of `len` bytes. `encode` writes it as a plain region.
     ///
     /// # Errors
-    /// Those of [`push`](Self::push).
+    /// Returns the errors of [`push`](Self::push).
     pub fn push_blob(
         &mut self,
         len: usize,
@@ -91,7 +92,7 @@ impl BlockStreamWriter {
         Ok(())
     }
 
-    /// Appends a block; how many bytes it has.
+    /// Appends a block, and returns its size in bytes.
     fn push_block(
         &mut self,
         values: usize,
@@ -112,15 +113,15 @@ impl BlockStreamWriter {
         Ok(size)
     }
 
-    /// Bytes of the blocks so far.
+    /// Returns the size of the blocks so far, in bytes.
     pub fn size(&self) -> usize {
         self.blocks.len()
     }
 
-    /// The buffer: blocks, padding, block map.
+    /// Returns the buffer: blocks, padding, block map.
     ///
     /// # Errors
-    /// If a block exceeds 4 GiB.
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if a block exceeds 4 GiB.
     pub fn finish(self, kind: BufferKind) -> Result<FinishedBuffer> {
         let mut blocks = self.blocks;
         let size = blocks.len();
@@ -141,23 +142,23 @@ impl BlockStreamWriter {
     }
 }
 
-/// A buffer that is ready to be placed in a file.
+/// A buffer that can be placed in a file.
 #[derive(Debug)]
 pub struct FinishedBuffer {
     kind: BufferKind,
     body: FinishedBody,
     embedded_presence: bool,
     embedded_offsets: bool,
-    /// The number by which blocks refer to it.
+    /// The id by which blocks refer to it.
     id: Option<u32>,
 }
 
 #[derive(Debug)]
 enum FinishedBody {
     Blocks(FinishedBlocks),
-    /// Super-blocks, as blocks.
+    /// Super-blocks.
     PackedGroup(FinishedBlocks),
-    /// A member of a packed group, which has its blocks.
+    /// The member with this index of a packed group, which holds its blocks.
     Member(u32),
     Raw(Pieces),
     Dictionary(Vec<u8>),
@@ -167,15 +168,15 @@ enum FinishedBody {
 /// The blocks of a stream.
 #[derive(Debug)]
 struct FinishedBlocks {
-    /// The blocks, and everything up to the block map.
+    /// The blocks, and all other bytes up to the block map.
     blocks: Pieces,
     map: Vec<u8>,
     count: u64,
-    /// The checksum of each block, if they have them.
+    /// The checksum of each block, if blocks have checksums.
     carried: Vec<u32>,
     /// Whether these checksums are listed before the block map.
     is_listed: bool,
-    /// Which blocks are blobs, if some are.
+    /// Which blocks are blobs, if any are.
     blobs: Option<BlobTable>,
 }
 
@@ -190,17 +191,17 @@ impl FinishedBuffer {
         }
     }
 
-    /// A raw buffer of plain little-endian values.
+    /// Creates a raw buffer of plain little-endian values.
     pub fn raw(kind: BufferKind, values: Pieces) -> Self {
         Self::new(kind, FinishedBody::Raw(values))
     }
 
-    /// A value dictionary.
+    /// Creates a value dictionary.
     pub fn dictionary(bytes: Vec<u8>) -> Self {
         Self::new(BufferKind::ValueDictionary, FinishedBody::Dictionary(bytes))
     }
 
-    /// A compressor dictionary that blocks refer to by `id`.
+    /// Creates a compressor dictionary that blocks refer to by `id`.
     pub fn opaque_dictionary(id: u32, bytes: Vec<u8>) -> Self {
         let body = FinishedBody::Dictionary(bytes);
         Self {
@@ -209,23 +210,23 @@ impl FinishedBuffer {
         }
     }
 
-    /// A range index.
+    /// Creates a range index.
     pub fn range_index(bytes: Vec<u8>) -> Self {
         Self::new(BufferKind::RangeIndex, FinishedBody::RangeIndex(bytes))
     }
 
-    /// Its role.
+    /// Returns the role of the buffer.
     pub fn kind(&self) -> BufferKind {
         self.kind
     }
 
-    /// Whether it has the blocks of other fields.
+    /// Returns whether the buffer holds the blocks of other fields.
     pub fn is_packed_group(&self) -> bool {
         matches!(self.body, FinishedBody::PackedGroup { .. })
     }
 
-    /// Puts the blocks of these streams side by side, and leaves the streams members of what it gives.
-    /// Their blocks have no checksums, and as many values.
+    /// Moves the blocks of these streams to super-blocks of a new buffer. The streams become its members.
+    /// Their blocks must have no checksums, and corresponding blocks the same number of values.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a super-block exceeds 4 GiB, or for other
@@ -294,7 +295,7 @@ impl FinishedBuffer {
         };
         if stream.carried.len() > MOST_REPEATED && !stream.is_listed {
             let list = encode_list(&stream.carried);
-            // The block map behind the list stays aligned.
+            // The block map after the list stays aligned.
             let end = stream.blocks.len() + list.len();
             (stream.blocks).extend_zeros(end.next_multiple_of(DATA_ALIGNMENT) - end);
             stream.blocks.extend(&list);
@@ -302,7 +303,7 @@ impl FinishedBuffer {
         }
     }
 
-    /// Sets what the blocks hold beside their values.
+    /// Sets which properties of values the blocks hold: presence, offsets.
     #[must_use]
     pub fn with_embedded(mut self, presence: bool, offsets: bool) -> Self {
         self.embedded_presence = presence;
@@ -310,7 +311,7 @@ impl FinishedBuffer {
         self
     }
 
-    /// Number of bytes, without the padding to the next multiple of 64.
+    /// Returns the number of bytes, without the padding to the next multiple of 64.
     pub fn size(&self) -> usize {
         match &self.body {
             FinishedBody::Raw(pieces) => pieces.len(),
@@ -322,10 +323,10 @@ impl FinishedBuffer {
         }
     }
 
-    /// Hands all bytes to `write`, in order.
+    /// Passes all bytes to `write`, in order.
     ///
     /// # Errors
-    /// Those of `write`.
+    /// Returns the errors of `write`.
     pub fn write(&self, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         match &self.body {
             FinishedBody::Raw(pieces) => pieces.iter().try_for_each(write),
@@ -338,11 +339,11 @@ impl FinishedBuffer {
         }
     }
 
-    /// Describes the buffer as placed at byte `start` of the file with that URL, and notes the
-    /// checksums of what carries none, those that it carries, and a copy of its block map.
+    /// Describes the buffer as placed at byte `start` of the file `url`. Adds to `notes` the checksums of its
+    /// parts, copies of the checksums that it carries, and a copy of its block map.
     ///
     /// # Errors
-    /// If the file exceeds 64 bits.
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if an offset in the file exceeds 64 bits.
     pub fn describe(
         &self,
         url: &str,
@@ -397,7 +398,7 @@ impl FinishedBuffer {
 }
 
 impl FinishedBlocks {
-    /// Notes the checksums of a buffer of `buffer_len` bytes, and a copy of its map.
+    /// Records the checksums of a buffer of `buffer_len` bytes, and a copy of its map.
     fn note(&self, ordinal: u16, buffer_len: u64, notes: &mut OwnProperties) {
         let Self { map, carried, .. } = self;
         notes.checksums.add(0, ordinal, CoveredPart::BlockMap, map);

@@ -4,19 +4,19 @@ use crate::error::{Error, Result};
 use crate::kernels::NumberKind;
 use std::fmt;
 
-/// The encoding of a block or of a nested region, named by its first two bytes.
+/// The encoding of a block or of a nested region. Its code is the first two bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum EncodingCode {
-    /// Values as they are.
+    /// Unencoded values.
     Plain,
     /// Bit-packed in FastLanes order.
     FlBitPack,
-    /// Differences to the minimum, nested.
+    /// Differences to the minimum, in a nested region.
     For,
     /// Bit-packed differences to the minimum.
     Ffor,
-    /// Differences of neighbours, nested.
+    /// Differences of neighbours, in a nested region.
     Delta,
     /// Runs of equal values.
     RunLength,
@@ -32,7 +32,7 @@ pub enum EncodingCode {
     TruncateU64,
     /// Floats as decimal integers.
     Alp,
-    /// Floats cut into a dictionary-encoded and a bit-packed part.
+    /// Floats split into a dictionary-encoded and a bit-packed part.
     AlpRd,
     /// Codes into the distinct values of the block.
     BlockDictionary,
@@ -50,16 +50,16 @@ pub enum EncodingCode {
     FsstValues,
     /// FFOR with exceptions.
     PatchedFfor,
-    /// Numbers in bins of a distribution that was learned from them.
+    /// Pco: numbers in bins of a distribution that was learned from them.
     Pco,
-    /// Integers of 16 bytes cut in two.
+    /// Integers of 16 bytes, split into two halves.
     Split128,
     /// A code that this build does not know.
     Other(u16),
 }
 
 impl EncodingCode {
-    /// The encoding with that code.
+    /// Returns the encoding with this code.
     pub fn from_u16(code: u16) -> Self {
         match code {
             1 => Self::Plain,
@@ -89,7 +89,7 @@ impl EncodingCode {
         }
     }
 
-    /// The code of the encoding.
+    /// Returns the code of the encoding.
     pub fn to_u16(self) -> u16 {
         match self {
             Self::Plain => 1,
@@ -119,7 +119,7 @@ impl EncodingCode {
         }
     }
 
-    /// The name of the encoding, without its code.
+    /// Returns the name of the encoding, without its code.
     pub fn name(self) -> &'static str {
         match self {
             Self::Plain => "Plain",
@@ -149,7 +149,7 @@ impl EncodingCode {
         }
     }
 
-    /// The code at the start of encoded values.
+    /// Reads the code at the start of encoded values.
     pub(crate) fn read(values: &[u8]) -> Result<Self> {
         match values.first_chunk::<2>() {
             Some(code) => Ok(Self::from_u16(u16::from_le_bytes(*code))),
@@ -160,13 +160,13 @@ impl EncodingCode {
         }
     }
 
-    /// Whether this build decodes it.
+    /// Returns whether this build can decode the encoding.
     pub fn is_supported(self) -> bool {
         let is_left_out = self == Self::Zstd && cfg!(not(feature = "zstd"));
         !is_left_out && !matches!(self, Self::Other(_))
     }
 
-    /// Whether numbers of `width` bytes may be encoded so.
+    /// Returns whether the encoding is legal for numbers of this kind and of `width` bytes.
     pub fn suits_numbers(self, kind: NumberKind, width: usize) -> bool {
         use NumberKind::{Float, Signed, Unsigned};
         match self {
@@ -190,7 +190,7 @@ impl EncodingCode {
         }
     }
 
-    /// Whether byte strings may be encoded so; `fixed` is the size of each, if it is fixed.
+    /// Returns whether the encoding is legal for byte strings. `fixed` is the size of each, if it is fixed.
     pub fn suits_bytes(self, fixed: Option<usize>) -> bool {
         match self {
             Self::Plain
@@ -205,7 +205,7 @@ impl EncodingCode {
         }
     }
 
-    /// An error that says that this build cannot decode it.
+    /// Returns the error for an encoding that this build cannot decode.
     pub(crate) fn unsupported(self) -> Error {
         Error::unsupported(format!(
             "blocks encoded as {self} cannot be decoded by this build"

@@ -1,6 +1,6 @@
 //! Spec: Chapter 7, "General-purpose encodings": the compressed bytes of ZSTD and LZ4 blocks.
 //!
-//! LZ4: the uncompressed size as u32, then one raw LZ4 block. Zstandard: frames, and no size.
+//! LZ4: the uncompressed size as u32, then one raw LZ4 block. Zstandard: frames, without a size.
 
 use super::context::Context;
 #[cfg(feature = "zstd")]
@@ -13,14 +13,14 @@ use arrow_buffer::MutableBuffer;
 /// A general-purpose compressor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Method {
-    /// Zstandard with this level; 0 is the library's default. Decoding takes any level.
+    /// Zstandard with this level, 0 for the default of the library. Decoding ignores the level.
     Zstd { level: i32 },
     /// LZ4 block format.
     Lz4,
 }
 
 impl Method {
-    /// The method that this build has: LZ4 if Zstandard is missing.
+    /// Returns the method if this build supports it, else LZ4.
     pub(super) fn available(self) -> Self {
         if cfg!(feature = "zstd") {
             self
@@ -29,7 +29,7 @@ impl Method {
         }
     }
 
-    /// Rough time to decompress to a byte of numbers, in nanoseconds.
+    /// Returns the rough time to decompress a byte of numbers, in nanoseconds per decompressed byte.
     pub(super) fn cost_per_byte(self) -> f32 {
         match self {
             Self::Zstd { .. } => 1.0,
@@ -37,8 +37,8 @@ impl Method {
         }
     }
 
-    /// Rough time to decompress a compressed byte of text, in nanoseconds. For text, the time goes
-    /// by what is read rather than by what is written.
+    /// Returns the rough time to decompress text, in nanoseconds per compressed byte. For text, the time
+    /// depends on the bytes that are read rather than on those that are written.
     pub(super) fn cost_per_compressed_byte(self) -> f32 {
         match self {
             Self::Zstd { .. } => 2.6,
@@ -47,7 +47,7 @@ impl Method {
     }
 }
 
-/// A byte of LZ4 says at most how to copy 255.
+/// Most bytes that a byte of LZ4 can decompress to.
 const LZ4_MAX_RATIO: usize = 255;
 
 fn wrong_size(expected: usize, found: usize) -> Error {
@@ -56,7 +56,7 @@ fn wrong_size(expected: usize, found: usize) -> Error {
     ))
 }
 
-/// The raw LZ4 block, after checking that it claims `len` bytes and may hold them.
+/// Returns the raw LZ4 block, after checking that it claims `len` bytes and that it can hold them.
 fn lz4_block(src: &[u8], len: usize) -> Result<&[u8]> {
     let (size, block) = split_at(src, 4, "LZ4 size")?;
     let claimed = size
@@ -90,7 +90,7 @@ fn malformed_zstd(e: impl std::fmt::Display) -> Error {
     Error::corrupt(format!("Zstandard data is malformed: {e}"))
 }
 
-/// The dictionary that a frame names, if it names one.
+/// Returns the dictionary that a frame refers to, if any.
 #[cfg(feature = "zstd")]
 fn named_dictionary<'a>(src: &[u8], cx: &Context<'a>) -> Result<Option<&'a ZstdDictionary>> {
     let dictionaries = cx.dictionaries;
@@ -99,7 +99,7 @@ fn named_dictionary<'a>(src: &[u8], cx: &Context<'a>) -> Result<Option<&'a ZstdD
         .transpose()
 }
 
-/// Decompresses `src`, which must give exactly `dst.len()` bytes.
+/// Decompresses `src`, which must decompress to exactly `dst.len()` bytes.
 pub(super) fn decompress(
     method: Method,
     src: &[u8],
@@ -134,8 +134,8 @@ pub(super) fn decompress(
     }
 }
 
-/// Appends the `len` bytes that `src` must decompress to. Memory is asked for only as the
-/// compressed bytes earn it.
+/// Appends the `len` bytes that `src` must decompress to. If `len` is implausibly large for the compressed
+/// bytes, memory is allocated step by step, as decompressed bytes fill it.
 pub(super) fn decompress_append(
     method: Method,
     src: &[u8],
@@ -160,14 +160,15 @@ pub(super) fn decompress_append(
     decompress(method, src, cx, dst)
 }
 
-/// Up to this many times the compressed bytes are allocated at once.
+/// Largest ratio to the compressed bytes that is allocated at once.
 #[cfg(feature = "zstd")]
 const EAGER_RATIO: usize = 64;
-/// Up to this many bytes are allocated at once.
+/// Number of bytes that is allocated at once whatever the ratio.
 #[cfg(feature = "zstd")]
 const EAGER_BYTES: usize = 1 << 20;
 
-/// For claims that are unlikely for the size of `src`: every step must be filled before the next.
+/// Decompresses when `len` is implausibly large for the size of `src`: each allocation must be filled before the
+/// next one.
 #[cfg(feature = "zstd")]
 fn un_zstd_in_steps(
     src: &[u8],
@@ -197,7 +198,7 @@ fn un_zstd_in_steps(
     }
 }
 
-/// Appends the compressed bytes.
+/// Compresses `data` and appends it.
 ///
 /// # Errors
 /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for more than 4 GiB.
@@ -221,13 +222,13 @@ pub(super) fn compress(method: Method, data: &[u8], out: &mut Vec<u8>) -> Result
     }
 }
 
-/// Appends the bytes compressed with a dictionary.
+/// Compresses `data` with a dictionary and appends it.
 pub(super) fn compress_trained(with: &Trained, data: &[u8], out: &mut Vec<u8>) -> Result<()> {
     #[cfg(feature = "zstd")]
     {
         compress_zstd(0, Some(with), data, out)
     }
-    // Without Zstandard there are none.
+    // Without Zstandard, no dictionary exists.
     #[cfg(not(feature = "zstd"))]
     {
         let _ = with;
@@ -240,7 +241,7 @@ fn compress_zstd(level: i32, with: Option<&Trained>, data: &[u8], out: &mut Vec<
     use std::cell::RefCell;
     use zstd::bulk::Compressor;
     thread_local! {
-        /// The compressor of this thread and its level: making one costs more than a small block.
+        /// The compressor of this thread and its level. Making one costs more than compressing a small block.
         static KEPT: RefCell<Option<(i32, Compressor<'static>)>> = const { RefCell::new(None) };
     }
     KEPT.with_borrow_mut(|kept| {
@@ -253,7 +254,7 @@ fn compress_zstd(level: i32, with: Option<&Trained>, data: &[u8], out: &mut Vec<
         let dst = out.get_mut(start..).unwrap_or_default();
         let size = match with {
             None => compressor.compress_to_buffer(data, dst)?,
-            // The level is that of the dictionary.
+            // The dictionary determines the level.
             Some(with) => compressor
                 .context_mut()
                 .compress_using_cdict(dst, data, with.prepared())

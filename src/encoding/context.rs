@@ -1,4 +1,4 @@
-//! What decoders need beside the bytes.
+//! Inputs of decoders other than the bytes of a block.
 
 use super::dictionaries::Dictionaries;
 use crate::error::Result;
@@ -6,14 +6,14 @@ use crate::kernels::{Pools, Word};
 use crate::limits::{Limits, exceeded};
 use arrow_buffer::MutableBuffer;
 
-/// What decoders need beside the bytes of a block.
+/// Inputs of decoders other than the bytes of a block.
 #[derive(Debug)]
 pub struct Context<'a> {
-    /// How much a block may ask for.
+    /// Limits on the resources that a block may take.
     pub limits: &'a Limits,
     /// Memory that is reused from block to block.
     pub scratch: &'a mut Scratch,
-    /// What the blocks of the field share.
+    /// Compressor dictionaries that the blocks of the field share.
     pub dictionaries: &'a Dictionaries,
 }
 
@@ -22,9 +22,9 @@ pub struct Context<'a> {
 pub struct Scratch {
     words: Pools,
     bytes: MutableBuffer,
-    /// Bytes of the words that are lent at the moment.
+    /// Bytes of the words that are currently lent.
     lent: u64,
-    /// Nesting of the encodings that are being decoded.
+    /// Nesting depth of the encodings that are being decoded.
     depth: u32,
     #[cfg(feature = "zstd")]
     zstd: Option<zstd::zstd_safe::DCtx<'static>>,
@@ -36,14 +36,14 @@ impl std::fmt::Debug for Scratch {
     }
 }
 
-/// Vectors kept per word type: as many as one decoder holds at once, times the usual depth.
+/// Vectors kept per word type: the most that one decoder holds at once, times the usual depth.
 const KEPT: usize = 8;
-/// Bytes of the largest vector or buffer that is kept, several times those of the blocks that are
-/// usual: what one large block needs is not held for as long as there are others.
+/// Largest vector or buffer that is kept, in bytes: several times the size for a usual block. The memory for an
+/// exceptionally large block is freed after it.
 const MOST_KEPT_BYTES: usize = 4 << 20;
 
 impl<'a> Context<'a> {
-    /// A context with these limits, for blocks that share nothing.
+    /// Creates a context with these limits, for blocks without shared dictionaries.
     pub fn new(limits: &'a Limits, scratch: &'a mut Scratch) -> Self {
         Self {
             limits,
@@ -52,7 +52,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Runs `f` one level of encodings deeper.
+    /// Runs `f` one nesting level of encodings deeper.
     pub(super) fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.scratch.depth >= self.limits.max_encoding_depth() {
             return Err(exceeded(
@@ -67,8 +67,8 @@ impl<'a> Context<'a> {
         result
     }
 
-    /// Runs `f` with `n` words of unknown content, for which the block must account: those of all
-    /// levels of its encodings together, as few bytes can ask for many at each level.
+    /// Runs `f` with `n` words of arbitrary content. They count towards the block's limit together with the words of
+    /// all outer encodings, because few bytes can request many words at each level.
     pub(super) fn with_words<W: Word, T>(
         &mut self,
         n: usize,
@@ -105,12 +105,12 @@ impl<'a> Context<'a> {
         result
     }
 
-    /// An error if a block may not decode to that many bytes.
+    /// Checks that a block may decode to `bytes` bytes.
     pub(super) fn check_bytes(&self, bytes: u64) -> Result<()> {
         self.limits.check_block_bytes(bytes)
     }
 
-    /// The Zstandard decompressor.
+    /// Returns the Zstandard decompressor.
     #[cfg(feature = "zstd")]
     pub(super) fn zstd(&mut self) -> &mut zstd::zstd_safe::DCtx<'static> {
         self.scratch
@@ -131,7 +131,7 @@ mod tests {
         let cx = &mut Context::new(&limits, &mut scratch);
         let mut lend = |outer: usize, inner: usize| {
             cx.with_words(outer, |cx, _: &mut [u64]| {
-                // What was given back does not count.
+                // Words that were returned do not count.
                 cx.with_words(inner, |_, words: &mut [u16]| Ok(words.len()))?;
                 cx.with_words(inner, |_, words: &mut [u32]| Ok(words.len()))
             })

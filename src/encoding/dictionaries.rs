@@ -5,21 +5,21 @@ use crate::kernels::{MAX_SYMBOL, Symbols};
 use bytes::Bytes;
 use std::fmt;
 
-/// What a compressor dictionary is for.
+/// The kind of a compressor dictionary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DictionaryKind {
-    /// A formatted dictionary of Zstandard, whose own id is that of its buffer.
+    /// A formatted Zstandard dictionary. Its own id is the id of its buffer.
     Zstd,
-    /// Symbols of FSST, eight bytes each, and behind them the length of each.
+    /// FSST symbols of eight bytes each, followed by their lengths.
     Symbols,
 }
 
 impl DictionaryKind {
-    /// The kind with that number.
+    /// Returns the kind with this number.
     ///
     /// # Errors
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) if there is none.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown number.
     pub fn from_u32(kind: u32) -> Result<Self> {
         match kind {
             1 => Ok(Self::Zstd),
@@ -30,7 +30,7 @@ impl DictionaryKind {
         }
     }
 
-    /// The number of the kind.
+    /// Returns the number of the kind.
     pub fn to_u32(self) -> u32 {
         match self {
             Self::Zstd => 1,
@@ -48,7 +48,7 @@ impl fmt::Display for DictionaryKind {
     }
 }
 
-/// The compressor dictionaries of a stripe field, ready to decompress with.
+/// The compressor dictionaries of a stripe field, prepared for decompression.
 #[derive(Debug, Default)]
 pub struct Dictionaries(Vec<(u32, Entry)>);
 
@@ -58,22 +58,22 @@ enum Entry {
     Symbols(Box<Symbols>),
 }
 
-/// A field without dictionaries.
+/// The dictionaries of a field without any.
 static NONE: Dictionaries = Dictionaries(Vec::new());
 
-/// About what a dictionary takes in memory beside its bytes: tables to decode by.
+/// Approximate memory of the decoding tables of a dictionary, in addition to its bytes.
 const TABLES: u64 = 28 << 10;
 
 impl Dictionaries {
-    /// Those of a field that has none.
+    /// Returns the dictionaries of a field without any.
     pub fn none() -> &'static Self {
         &NONE
     }
 
-    /// Adds the dictionary with an id that no other has.
+    /// Adds a dictionary. Its id must be unique.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the payload is no such dictionary, or one of
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the payload is not a dictionary of this kind, or has
     /// another id.
     pub fn add(&mut self, id: u32, kind: DictionaryKind, payload: Bytes) -> Result<()> {
         let entry = match kind {
@@ -84,7 +84,7 @@ impl Dictionaries {
         Ok(())
     }
 
-    /// About how many bytes they take in memory.
+    /// Returns the approximate memory of all dictionaries, in bytes.
     pub fn memory_size(&self) -> u64 {
         let size = |(_, entry): &(u32, Entry)| match entry {
             Entry::Zstd(dictionary) => TABLES + 2 * dictionary.payload.len() as u64,
@@ -104,7 +104,7 @@ impl Dictionaries {
         ))
     }
 
-    /// The dictionary that a frame of Zstandard names.
+    /// Returns the dictionary that a Zstandard frame refers to.
     #[cfg(feature = "zstd")]
     pub(super) fn zstd(&self, id: u32) -> Result<&ZstdDictionary> {
         match self.find(id) {
@@ -113,7 +113,7 @@ impl Dictionaries {
         }
     }
 
-    /// The symbols that a block names.
+    /// Returns the symbols that a block refers to.
     pub(super) fn symbols(&self, id: u32) -> Result<&Symbols> {
         match self.find(id) {
             Some(Entry::Symbols(symbols)) => Ok(symbols),
@@ -122,7 +122,7 @@ impl Dictionaries {
     }
 }
 
-/// Symbols, and behind them their lengths.
+/// Parses symbols, which are followed by their lengths.
 fn symbols(payload: &[u8]) -> Result<Symbols> {
     let count = payload.len() / (MAX_SYMBOL + 1);
     let (symbols, lengths) = payload
@@ -138,9 +138,9 @@ fn symbols(payload: &[u8]) -> Result<Symbols> {
     Symbols::try_new(symbols.as_chunks().0, lengths)
 }
 
-/// A dictionary of Zstandard.
+/// A Zstandard dictionary.
 pub(super) struct ZstdDictionary {
-    /// The bytes, as they are stored.
+    /// The stored bytes.
     pub(super) payload: Bytes,
     #[cfg(feature = "zstd")]
     pub(super) prepared: zstd::zstd_safe::DDict<'static>,
@@ -169,7 +169,7 @@ impl ZstdDictionary {
         Ok(Self { payload, prepared })
     }
 
-    /// Blocks that need it cannot be read anyway.
+    /// Keeps only the payload: this build cannot read blocks that need the dictionary.
     #[cfg(not(feature = "zstd"))]
     fn try_new(_id: u32, payload: Bytes) -> Result<Self> {
         Ok(Self { payload })

@@ -3,8 +3,8 @@
 //! ```text
 //! presence_size u32 | values_size u32 | presence | pad to 8 | values | pad | checksum u32
 //! ```
-//! The padding before the checksum makes the size of the block a multiple of 8. The checksum, if
-//! the stream has them, covers everything before it.
+//! The padding before the checksum makes the size of the block a multiple of 8. In streams with checksums,
+//! the checksum covers everything before it.
 
 use super::fields::size32;
 use crate::error::{Error, ErrorKind, Result};
@@ -16,16 +16,16 @@ const CHECKSUM: usize = 4;
 /// The two sections of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Envelope<'a> {
-    /// Which values are present; empty if all are.
+    /// The presence section, which is empty if all values are present.
     pub presence: &'a [u8],
     /// The encoded values.
     pub values: &'a [u8],
 }
 
-/// Strips the checksum of a block of a stream with checksums, and compares it first if `verify`.
+/// Strips the checksum of a block in a stream with checksums. Verifies it if `verify` is true.
 ///
 /// # Errors
-/// [`Checksum`](ErrorKind::Checksum) if the block was damaged, [`Corrupt`](ErrorKind::Corrupt) if
+/// [`Checksum`](ErrorKind::Checksum) if the block is damaged, [`Corrupt`](ErrorKind::Corrupt) if
 /// it is too short for a checksum.
 pub fn strip_checksum(block: &[u8], verify: bool) -> Result<&[u8]> {
     let Some((content, stored)) = block.split_last_chunk::<CHECKSUM>() else {
@@ -46,13 +46,13 @@ pub fn strip_checksum(block: &[u8], verify: bool) -> Result<&[u8]> {
     Ok(content)
 }
 
-/// The checksum at the end of a block of a stream with checksums, as it is stored.
+/// Returns the stored checksum at the end of a block, in a stream with checksums.
 pub fn stored_checksum(block: &[u8]) -> Option<u32> {
     let stored = block.last_chunk::<CHECKSUM>()?;
     Some(u32::from_le_bytes(*stored))
 }
 
-/// Splits a block without its checksum.
+/// Splits a block without its checksum into its sections.
 ///
 /// # Errors
 /// [`Corrupt`](ErrorKind::Corrupt) if the sections exceed the block, or the block has more bytes
@@ -86,11 +86,12 @@ pub fn open(block: &[u8]) -> Result<Envelope<'_>> {
     Ok(Envelope { presence, values })
 }
 
-/// Appends a whole block; `values` appends the encoded values, which then start on a multiple of 8
-/// within the block.
+/// Appends a whole block. `values` appends the encoded values, which start on a multiple of 8 within
+/// the block.
 ///
 /// # Errors
-/// Those of `values`; [`InvalidArgument`](ErrorKind::InvalidArgument) if a section exceeds 4 GiB.
+/// Returns the errors of `values`, and [`InvalidArgument`](ErrorKind::InvalidArgument) if a section exceeds
+/// 4 GiB.
 pub fn write(
     presence: &[u8],
     checksum: bool,

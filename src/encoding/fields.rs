@@ -3,15 +3,15 @@
 use crate::error::{Error, Result};
 use crate::kernels::{Word, as_bytes, as_bytes_mut};
 
-/// The rest of a region, read from its front.
+/// A reader of the fields at the front of a region.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Fields<'a> {
-    /// The metadata behind the encoding code, and the payload behind `size` bytes of metadata and
-    /// their padding to a multiple of 8.
+    /// Splits a region into the `size` bytes of metadata after the encoding code, and the payload. Metadata are
+    /// padded so that the payload starts on a multiple of 8.
     pub(super) fn split(values: &'a [u8], size: usize) -> Result<(Self, &'a [u8])> {
         let at = (2 + size).next_multiple_of(8);
         match (values.get(2..2 + size), values.get(at..)) {
@@ -61,7 +61,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Splits a payload after `size` bytes, for the part named `what`.
+/// Splits a payload after the `size` bytes of the part named `what`.
 pub(super) fn split_at<'a>(
     payload: &'a [u8],
     size: usize,
@@ -75,8 +75,8 @@ pub(super) fn split_at<'a>(
     })
 }
 
-/// As [`split_at`], with padding to a multiple of 8 between the parts. The padding may be missing
-/// where nothing follows it.
+/// Splits a payload after the `size` bytes of the part named `what`, which is padded to a multiple of 8. The
+/// padding may be missing if nothing follows it.
 pub(super) fn split_padded<'a>(
     payload: &'a [u8],
     size: usize,
@@ -87,7 +87,7 @@ pub(super) fn split_padded<'a>(
     Ok((first, rest.get(padding..).unwrap_or_default()))
 }
 
-/// Copies raw words, of which the region must hold exactly as many as `dst`.
+/// Copies raw words. The region must hold exactly `dst.len()` of them.
 pub(super) fn read_words<W: Word>(bytes: &[u8], dst: &mut [W]) -> Result<()> {
     expect_words::<W>(bytes, dst.len())?;
     as_bytes_mut(dst).copy_from_slice(bytes);
@@ -116,7 +116,7 @@ pub(super) fn write_word<W: Word>(value: W, out: &mut Vec<u8>) {
     out.extend_from_slice(value.to_le().as_ref());
 }
 
-/// Pads with zeros to a multiple of 8 from `start` on.
+/// Pads with zeros to a multiple of 8, counted from `start`.
 pub(super) fn pad(out: &mut Vec<u8>, start: usize) {
     let len = out.len() - start;
     out.resize(start + len.next_multiple_of(8), 0);
@@ -132,7 +132,7 @@ pub(super) fn set_size(out: &mut [u8], at: usize, size: usize) -> Result<()> {
     Ok(())
 }
 
-/// A size or count as the 32 bits that the format has for it.
+/// Converts a size or count to the 32 bits of its field.
 pub(super) fn size32(size: usize) -> Result<u32> {
     u32::try_from(size).map_err(|_| {
         Error::invalid(format!(

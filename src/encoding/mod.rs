@@ -1,8 +1,7 @@
 //! Spec: Chapter 7, block encodings: values to bytes and back.
 //!
-//! A block is an [`envelope`] around a [`presence`] section and encoded values,
-//! either [`number`]s or [`bytes`]. Encoded values name their encoding in their first two bytes,
-//! and most encodings nest others.
+//! A block is an [`envelope`] around a [`presence`] section and encoded values, either [`number`]s or
+//! [`bytes`]. The first two bytes of encoded values name their encoding. Most encodings nest others.
 
 mod code;
 mod compress;
@@ -27,16 +26,16 @@ pub use trained::Trained;
 
 use std::ops::Range;
 
-/// What an encoding choice is expected to give.
+/// Expected results of an encoding.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Size of the encoded values, in bytes.
     pub bytes: usize,
-    /// Time to decode a value, in nanoseconds: rough, for comparing encodings with each other.
+    /// Time to decode a value, in nanoseconds. It is rough, and serves to compare encodings.
     pub decode_cost: f32,
 }
 
-/// The encodings of a block, for people.
+/// The encodings of a block, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EncodingTree {
@@ -44,9 +43,9 @@ pub struct EncodingTree {
     pub code: EncodingCode,
     /// Number of values.
     pub values: usize,
-    /// Its size in bytes, children included.
+    /// Size in bytes, children included.
     pub bytes: usize,
-    /// Nested encoded regions and what they hold.
+    /// Nested encoded regions and the names of their contents.
     pub children: Vec<(&'static str, EncodingTree)>,
 }
 
@@ -65,7 +64,7 @@ impl std::fmt::Display for EncodingTree {
     }
 }
 
-/// Checks that `ranges` ascend within `n` positions, and counts the positions.
+/// Checks that `ranges` ascend within `n` positions, and returns their total length.
 fn check_ranges(ranges: &[Range<usize>], n: usize) -> crate::Result<usize> {
     let (mut end, mut count) = (0, 0);
     for range in ranges {

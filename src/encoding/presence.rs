@@ -1,6 +1,6 @@
 //! Spec: Chapter 7, "Null bitmap"; docs/format.md, "Presence".
 //!
-//! An empty section: all values are present. Else its first byte is the kind: 1, all are null;
+//! If the section is empty, all values are present. Else its first byte is the kind: 1, all are null;
 //! 2, a byte per value, 0 for null; 3, a byte `negated` and a Roaring bitmap of the present
 //! positions, or of the null ones if `negated` is 1.
 
@@ -25,7 +25,7 @@ enum Section<'a> {
     },
 }
 
-/// How a block stores which of its values are present.
+/// How a block stores the presence of its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PresenceKind {
@@ -41,10 +41,10 @@ pub enum PresenceKind {
     RoaringNull,
 }
 
-/// How a section stores the presence of `n` values.
+/// Returns how a section stores the presence of `n` values.
 ///
 /// # Errors
-/// [`Corrupt`](crate::ErrorKind::Corrupt) if the section is malformed or not one of `n` values.
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if the section is malformed or has another number of values.
 pub fn kind(section: &[u8], n: usize) -> Result<PresenceKind> {
     Ok(match parse(section, n)? {
         Section::AllPresent => PresenceKind::AllPresent,
@@ -104,17 +104,18 @@ fn parse(section: &[u8], n: usize) -> Result<Section<'_>> {
 /// Appends `n` bits (1 = present) to `bits` and returns the number of nulls.
 ///
 /// # Errors
-/// [`Corrupt`](crate::ErrorKind::Corrupt) if the section is malformed or not one of `n` values.
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if the section is malformed or has another number of values.
 pub fn decode(section: &[u8], n: usize, bits: &mut BooleanBufferBuilder) -> Result<usize> {
     let whole = 0..n;
     decode_selected(section, n, std::slice::from_ref(&whole), bits)
 }
 
-/// As [`decode`], for the positions of ascending `ranges` only; returns the nulls among them.
+/// Appends bits (1 = present) for the positions of ascending `ranges` and returns the number of nulls among
+/// them.
 ///
 /// # Errors
-/// Those of [`decode`], and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for ranges that
-/// do not ascend within `n`.
+/// Returns the errors of [`decode`], and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for ranges
+/// that do not ascend within `n`.
 pub fn decode_selected(
     section: &[u8],
     n: usize,
@@ -160,8 +161,8 @@ pub fn decode_selected(
     }
 }
 
-/// The section for the values whose bit in `nulls` is 1 if they are present; empty if all are.
-/// The smallest kind is taken, of all but the Roaring ones if `plain_only`.
+/// Encodes presence. A bit of `nulls` is 1 if the value is present. The section is empty if all values are.
+/// Otherwise it has the smallest kind, without the Roaring kinds if `plain_only`.
 ///
 /// # Errors
 /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for more than 2^32 values.
@@ -174,7 +175,7 @@ pub fn encode(nulls: &BooleanBuffer, plain_only: bool) -> Result<Vec<u8>> {
     if present == 0 {
         return Ok(vec![ALL_NULLS]);
     }
-    // An array container takes 2 bytes a position, so a bitmap of half of them can't win.
+    // A Roaring array takes 2 bytes per position, so a list of half of the positions is no smaller than `PLAIN`.
     let negated = n - present < present;
     let listed = present.min(n - present);
     if !plain_only && listed * 2 < n {
@@ -192,7 +193,7 @@ pub fn encode(nulls: &BooleanBuffer, plain_only: bool) -> Result<Vec<u8>> {
     Ok(section)
 }
 
-/// The present positions, or the null ones if `negated`.
+/// Returns the present positions, or the null ones if `negated`.
 fn positions(nulls: &BooleanBuffer, negated: bool) -> Result<RoaringBitmap> {
     let flipped;
     let bits = if negated {

@@ -5,7 +5,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// A dictionary of Zstandard to compress blocks with. Plans are equal whatever they were taught.
+/// A Zstandard dictionary to compress blocks with. All of them compare as equal, so that plans that only differ in
+/// their dictionaries are equal, too.
 #[derive(Clone)]
 pub struct Trained(Arc<Inner>);
 
@@ -17,8 +18,8 @@ struct Inner {
 }
 
 impl Trained {
-    /// A dictionary of up to `most` bytes that samples teach, which lie one after the other and have
-    /// these sizes; `None` if they are too few, and in builds without Zstandard.
+    /// Trains a dictionary of up to `most` bytes on samples, which lie one after the other and have these
+    /// sizes. Returns `None` if the samples are too few, and in builds without Zstandard.
     pub fn train(
         samples: &[u8],
         sizes: &[usize],
@@ -29,7 +30,7 @@ impl Trained {
         #[cfg(feature = "zstd")]
         {
             let mut payload = zstd::dict::from_continuous(samples, sizes, most).ok()?;
-            // Behind the magic number of formatted dictionaries stands their id.
+            // The id follows the magic number of formatted dictionaries.
             payload.get_mut(4..8)?.copy_from_slice(&id.to_le_bytes());
             let prepared = zstd::zstd_safe::CDict::try_create(&payload, level)?;
             Some(Self(Arc::new(Inner {
@@ -45,17 +46,17 @@ impl Trained {
         }
     }
 
-    /// Its id, by which blocks name it.
+    /// Returns the id that blocks refer to.
     pub fn id(&self) -> u32 {
         self.0.id
     }
 
-    /// The formatted dictionary.
+    /// Returns the formatted dictionary.
     pub fn payload(&self) -> &Bytes {
         &self.0.payload
     }
 
-    /// What the library compresses with.
+    /// Returns the dictionary as prepared for compression.
     #[cfg(feature = "zstd")]
     pub(super) fn prepared(&self) -> &zstd::zstd_safe::CDict<'static> {
         &self.0.prepared

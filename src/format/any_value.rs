@@ -5,10 +5,10 @@ use arrow_buffer::i256;
 use bytes::Bytes;
 use std::cmp::Ordering;
 
-/// A dynamically typed scalar, list or structure, with an optional name of its semantic type.
+/// A dynamically typed scalar, list or structure, optionally with the name of its semantic type.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AnyValue {
-    /// The value; `None` if the message carries no kind.
+    /// The value, or `None` if the message has no kind.
     pub kind: Option<ValueKind>,
     /// Semantic type of the value, for example `hll-v1`.
     pub annotation: Option<String>,
@@ -22,7 +22,7 @@ pub enum ValueKind {
     Null,
     /// A truth value.
     Bool(bool),
-    /// An unsigned integer; also ticks of a DateTime.
+    /// An unsigned integer. Also used for the ticks of a DateTime.
     U64(u64),
     /// A signed integer.
     I64(i64),
@@ -30,7 +30,7 @@ pub enum ValueKind {
     Double(f64),
     /// 100 ns ticks since 0001-01-01T00:00:00 UTC.
     DateTime(u64),
-    /// 100 ns ticks, two's complement.
+    /// Ticks of 100 ns, in two's complement.
     TimeSpan(u64),
     /// Text.
     String(String),
@@ -51,12 +51,12 @@ pub enum ValueKind {
 pub struct NameValuePair {
     /// Name of the property.
     pub name: String,
-    /// Value of the property; `None` if the message carries none.
+    /// Value of the property, or `None` if the message has none.
     pub value: Option<AnyValue>,
 }
 
 impl NameValuePair {
-    /// A property.
+    /// Creates a property.
     pub fn new(name: impl Into<String>, value: impl Into<AnyValue>) -> Self {
         Self {
             name: name.into(),
@@ -65,7 +65,7 @@ impl NameValuePair {
     }
 }
 
-/// The value of the first property of that name.
+/// Returns the value of the first property with this name.
 pub fn find_property<'a>(properties: &'a [NameValuePair], name: &str) -> Option<&'a AnyValue> {
     properties
         .iter()
@@ -74,21 +74,21 @@ pub fn find_property<'a>(properties: &'a [NameValuePair], name: &str) -> Option<
 }
 
 impl AnyValue {
-    /// A value with an annotation.
+    /// Adds an annotation.
     #[must_use]
     pub fn with_annotation(mut self, annotation: impl Into<String>) -> Self {
         self.annotation = Some(annotation.into());
         self
     }
 
-    /// The null value.
+    /// Returns the null value.
     pub fn null() -> Self {
         ValueKind::Null.into()
     }
 
-    /// The order of two values of one kind, as bounds of a range: the zeros are equal, and bytes
-    /// annotated `arrow.decimal` are integers. `None` for values of different kinds, of kinds
-    /// without order, and for NaN.
+    /// Compares two values of the same kind as bounds of a range. Both zeros are equal, and bytes
+    /// annotated `arrow.decimal` are integers. Returns `None` for values of different kinds, for kinds
+    /// without an order, and for NaN.
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         use ValueKind as K;
         match (self.kind.as_ref()?, other.kind.as_ref()?) {
@@ -112,7 +112,7 @@ impl AnyValue {
         }
     }
 
-    /// The truth value, if it is one.
+    /// Returns the truth value, if this is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self.kind {
             Some(ValueKind::Bool(value)) => Some(value),
@@ -120,7 +120,7 @@ impl AnyValue {
         }
     }
 
-    /// The integer, if it is one, signed or not, that an `i64` can hold.
+    /// Returns the integer, if this is one that fits an `i64`. The kind may be signed or unsigned.
     pub fn as_i64(&self) -> Option<i64> {
         match self.kind {
             Some(ValueKind::I64(value)) => Some(value),
@@ -129,7 +129,7 @@ impl AnyValue {
         }
     }
 
-    /// The integer, if it is one, signed or not, that a `u64` can hold.
+    /// Returns the integer, if this is one that fits a `u64`. The kind may be signed or unsigned.
     pub fn as_u64(&self) -> Option<u64> {
         match self.kind {
             Some(ValueKind::U64(value)) => Some(value),
@@ -138,8 +138,8 @@ impl AnyValue {
         }
     }
 
-    /// The digits of the decimal128, if it is one; its bytes in hexadecimal without the feature
-    /// `decimal`.
+    /// Returns the digits of the decimal128, if this is one. Without the feature `decimal`, returns its bytes in
+    /// hexadecimal.
     pub fn to_decimal_text(&self) -> Option<String> {
         match self.kind {
             Some(ValueKind::Decimal(value)) => Some(decimal128::decimal128_text(value)),
@@ -147,7 +147,7 @@ impl AnyValue {
         }
     }
 
-    /// The floating-point number, if it is one.
+    /// Returns the floating-point number, if this is one.
     pub fn as_f64(&self) -> Option<f64> {
         match self.kind {
             Some(ValueKind::Double(value)) => Some(value),
@@ -155,7 +155,7 @@ impl AnyValue {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the text, if this is one.
     pub fn as_str(&self) -> Option<&str> {
         match &self.kind {
             Some(ValueKind::String(value)) => Some(value),
@@ -163,7 +163,7 @@ impl AnyValue {
         }
     }
 
-    /// The bytes, if it is a value of bytes; not those of a text.
+    /// Returns the bytes, if this is a value of kind [`Bytes`](ValueKind::Bytes). A text is not.
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match &self.kind {
             Some(ValueKind::Bytes(value)) => Some(value),
@@ -171,7 +171,7 @@ impl AnyValue {
         }
     }
 
-    /// The values, if it is a list.
+    /// Returns the values, if this is a list.
     pub fn as_list(&self) -> Option<&[Self]> {
         match &self.kind {
             Some(ValueKind::List(values)) => Some(values),
@@ -179,7 +179,7 @@ impl AnyValue {
         }
     }
 
-    /// The members, if it is a structure.
+    /// Returns the members, if this is a structure.
     pub fn as_struct(&self) -> Option<&[NameValuePair]> {
         match &self.kind {
             Some(ValueKind::Struct(members)) => Some(members),
@@ -187,13 +187,13 @@ impl AnyValue {
         }
     }
 
-    /// Whether this is the null value.
+    /// Returns whether this is the null value.
     pub fn is_null(&self) -> bool {
         matches!(self.kind, Some(ValueKind::Null))
     }
 }
 
-/// An integer of 16 or 32 bytes in two's complement.
+/// Converts 16 or 32 bytes in two's complement to an integer.
 fn integer(bytes: &[u8]) -> Option<i256> {
     match bytes.len() {
         16 => Some(i256::from_i128(i128::from_le_bytes(bytes.try_into().ok()?))),

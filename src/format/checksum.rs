@@ -1,12 +1,12 @@
 //! Spec: Chapter 6, "Checksums".
 
-// Chooses vector instructions at run time, which `xxhash-rust` does when it is compiled: the bench
+// This crate chooses vector instructions at run time, `xxhash-rust` at compile time. The bench
 // `encodings` compares the two.
 use std::fmt;
 use std::hash::Hasher;
 use twox_hash::XxHash3_64;
 
-/// The 32-bit checksum of the format: XXH3-64 without seed, its halves XORed.
+/// Computes the 32-bit checksum of the format: XXH3-64 without seed, its halves XORed.
 ///
 /// ```
 /// assert_eq!(arrow_shard::format::checksum(b""), 0x15D5_14C7);
@@ -15,7 +15,7 @@ pub fn checksum(bytes: &[u8]) -> u32 {
     fold(XxHash3_64::oneshot(bytes))
 }
 
-/// A [`checksum`] of bytes that come one piece after the other.
+/// A [`checksum`] of bytes that arrive in pieces.
 #[derive(Clone, Default)]
 pub struct RunningChecksum(XxHash3_64);
 
@@ -31,7 +31,7 @@ impl RunningChecksum {
         self.0.write(bytes);
     }
 
-    /// The checksum of all bytes so far.
+    /// Returns the checksum of all bytes so far.
     pub fn value(&self) -> u32 {
         fold(self.0.finish())
     }

@@ -11,17 +11,17 @@ pub enum DataEncoding {
     Native(NativeDataEncoding),
     /// Column chunks of Parquet files.
     Parquet(Vec<ParquetFileColumnRef>),
-    /// The message names no kind that this reader knows.
+    /// An encoding of a kind that this reader does not know.
     Unknown,
 }
 
 impl DataEncoding {
-    /// Whether the values are codes of a value dictionary.
+    /// Returns whether the values are codes of a value dictionary.
     pub fn has_dictionary(&self) -> bool {
         matches!(self, Self::Native(native) if native.has_dictionary())
     }
 
-    /// Whether anything is stored: a constant has an encoding without buffers.
+    /// Returns whether anything is stored. A constant has an encoding without buffers.
     pub(crate) fn has_data(&self) -> bool {
         !matches!(self, Self::Native(native) if native.buffers.is_empty())
     }
@@ -29,7 +29,7 @@ impl DataEncoding {
     /// Calls `visit` with the URL of every reference to bytes.
     ///
     /// # Errors
-    /// Those of `visit`.
+    /// Returns the errors of `visit`.
     pub(crate) fn for_each_url(
         &mut self,
         visit: &mut dyn FnMut(&mut String) -> Result<()>,
@@ -74,7 +74,7 @@ pub struct NativeDataEncoding {
 }
 
 impl NativeDataEncoding {
-    /// Whether DATA holds codes of a value dictionary.
+    /// Returns whether DATA holds codes of a value dictionary.
     pub fn has_dictionary(&self) -> bool {
         let is_dictionary = |buffer: &EncodedBuffer| buffer.kind == BufferKind::ValueDictionary;
         self.buffers.iter().any(is_dictionary)
@@ -87,13 +87,13 @@ impl NativeDataEncoding {
 pub enum BufferKind {
     /// Values, or dictionary codes.
     Data,
-    /// Which positions are not null.
+    /// Presence: which positions are not null.
     Presence,
     /// Ends of variable-size values or of lists.
     Offsets,
-    /// The distinct values that codes stand for.
+    /// The distinct values that codes refer to.
     ValueDictionary,
-    /// A dictionary of the general-purpose compressor.
+    /// A dictionary for the general-purpose compressor.
     OpaqueDictionary,
     /// Ranges of every 256 positions.
     RangeIndex,
@@ -102,7 +102,7 @@ pub enum BufferKind {
 }
 
 impl BufferKind {
-    /// The kind with that number.
+    /// Returns the kind with this number.
     pub(crate) fn from_i32(value: i32) -> Self {
         match value {
             0 => Self::Data,
@@ -115,7 +115,7 @@ impl BufferKind {
         }
     }
 
-    /// The number of the kind.
+    /// Returns the number of the kind.
     pub(crate) fn to_i32(self) -> i32 {
         match self {
             Self::Data => 0,
@@ -134,9 +134,9 @@ impl BufferKind {
 pub struct EncodedBuffer {
     /// Its role.
     pub kind: BufferKind,
-    /// All of its bytes, the block map included; absent for members of a packed group.
+    /// All of its bytes, including the block map. Absent for members of a packed group.
     pub buffer: Option<DataRef>,
-    /// Its block map, the tail of `buffer`; absent for buffers that are not made of blocks.
+    /// Its block map, the tail of `buffer`. Absent for buffers without blocks.
     pub block_map: Option<DataRef>,
     /// Number of blocks.
     pub block_count: Option<u64>,
@@ -153,7 +153,7 @@ pub struct EncodedBuffer {
 }
 
 impl EncodedBuffer {
-    /// A buffer without blocks.
+    /// Creates the description of a buffer without blocks.
     pub fn new(kind: BufferKind, buffer: DataRef) -> Self {
         Self {
             kind,
@@ -190,7 +190,7 @@ pub struct ParquetColumnChunkRef {
     pub row_group_id: u32,
     /// Ordinal in `RowGroup.columns`.
     pub column_chunk_id: u32,
-    /// The file, if it is not the one of the [`ParquetFileColumnRef`].
+    /// The file, if it differs from the file of the [`ParquetFileColumnRef`].
     pub file_url: Option<String>,
     /// All data pages.
     pub data_pages_range: Option<ByteRange>,

@@ -5,15 +5,15 @@ use crate::io::ByteRange;
 /// A reference to bytes of this or another artifact of the shard.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct DataRef {
-    /// Where the bytes are: relative to the folder of the directory file, or empty for the
-    /// artifact that holds the reference.
+    /// Location of the artifact that holds the bytes, relative to the folder of the directory file. Empty for the
+    /// artifact that contains the reference.
     pub url: String,
     /// Position of the bytes in that artifact.
     pub range: ByteRange,
 }
 
 impl DataRef {
-    /// A reference into the artifact that holds it.
+    /// Creates a reference into the artifact that contains it.
     pub fn this(range: ByteRange) -> Self {
         Self {
             url: String::new(),
@@ -22,30 +22,30 @@ impl DataRef {
     }
 }
 
-/// Many references, column by column; an empty reference stands for an absent element.
+/// Many references, stored by column. An empty reference is an absent element.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DataRefArray {
     /// One URL per element, see [`DataRef::url`].
     pub urls: Vec<String>,
-    /// One range per element; an empty one means that the element is absent.
+    /// One range per element. The range of an absent element is empty.
     pub ranges: Vec<ByteRange>,
 }
 
 impl DataRefArray {
     #[cfg(any(test, feature = "experimental"))]
-    /// Number of elements, absent ones included.
+    /// Returns the number of elements, including absent ones.
     pub fn len(&self) -> usize {
         self.ranges.len()
     }
 
     #[cfg(feature = "experimental")]
-    /// Whether there are no elements.
+    /// Returns whether the array is empty.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     #[cfg(any(test, feature = "experimental"))]
-    /// Element `i`, or `None` if it is absent or past the end.
+    /// Returns element `i`, or `None` if it is absent or past the end.
     pub fn get(&self, i: usize) -> Option<DataRef> {
         let range = *self.ranges.get(i)?;
         if range.is_empty() {

@@ -4,13 +4,13 @@
 use crate::error::{Error, Result};
 use std::cmp::Ordering;
 
-/// Label of the schema nodes that hold decimal128, and annotation of such a value.
+/// Label of schema nodes that hold decimal128, and annotation of such values.
 pub(crate) const LABEL: &str = "KustoDecimal";
 
 /// Decimal digits of the coefficient.
 pub(crate) const DIGITS: u32 = 34;
 
-/// Powers of ten of a finite value, after the one of its last digit.
+/// Range of the exponent of a finite value's last digit.
 #[cfg(feature = "decimal")]
 const EXPONENTS: std::ops::RangeInclusive<i32> = -6176..=6111;
 
@@ -23,35 +23,38 @@ pub(crate) struct Scaled {
     pub(crate) exponent: i32,
 }
 
-/// What a value is compared with zero.
+/// Sign of a value.
 #[cfg_attr(
     not(feature = "decimal"),
     allow(dead_code, reason = "only the feature tells signs")
 )]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sign {
-    /// Below zero, negative infinity included.
+    /// Below zero, including negative infinity.
     Negative,
     /// Either zero.
     Zero,
-    /// Above zero, infinity included.
+    /// Above zero, including infinity.
     Positive,
     /// Not a number.
     Nan,
 }
 
+/// Checks that this build can convert decimals.
+///
 /// # Errors
-/// [`Unsupported`](crate::ErrorKind::Unsupported) if this build cannot convert such decimals.
+/// [`Unsupported`](crate::ErrorKind::Unsupported) if it cannot.
 pub(crate) fn check_supported() -> Result<()> {
-    match cfg!(feature = "decimal") {
-        true => Ok(()),
-        false => Err(Error::unsupported(
+    if cfg!(feature = "decimal") {
+        Ok(())
+    } else {
+        Err(Error::unsupported(
             "decimals of type KustoDecimal need the feature \"decimal\" of this build",
-        )),
+        ))
     }
 }
 
-/// The bytes of a number, its exponent kept; `None` if it has too many digits, or this build lacks
+/// Encodes a number with its exponent. Returns `None` if it does not fit, or if this build lacks
 /// the feature.
 pub(crate) fn encode(number: Scaled) -> Option<[u8; 16]> {
     #[cfg(feature = "decimal")]
@@ -72,8 +75,8 @@ pub(crate) fn encode(number: Scaled) -> Option<[u8; 16]> {
     }
 }
 
-/// The number that the bytes stand for; `None` for infinities and NaN, or if this build lacks the
-/// feature. A negative zero is zero.
+/// Decodes a number. Returns `None` for infinities and NaN, and if this build lacks the
+/// feature. A negative zero becomes zero.
 pub(crate) fn decode(bytes: [u8; 16]) -> Option<Scaled> {
     #[cfg(feature = "decimal")]
     {
@@ -90,7 +93,7 @@ pub(crate) fn decode(bytes: [u8; 16]) -> Option<Scaled> {
     }
 }
 
-/// Compares two values as numbers; `None` if one is NaN, or this build lacks the feature.
+/// Compares two values as numbers. Returns `None` if one is NaN, or if this build lacks the feature.
 pub(crate) fn compare(a: [u8; 16], b: [u8; 16]) -> Option<Ordering> {
     #[cfg(feature = "decimal")]
     {
@@ -104,7 +107,7 @@ pub(crate) fn compare(a: [u8; 16], b: [u8; 16]) -> Option<Ordering> {
     }
 }
 
-/// The sign of a value; `None` if this build lacks the feature.
+/// Returns the sign of a value, or `None` if this build lacks the feature.
 pub(crate) fn sign(bytes: [u8; 16]) -> Option<Sign> {
     #[cfg(feature = "decimal")]
     {
@@ -123,8 +126,8 @@ pub(crate) fn sign(bytes: [u8; 16]) -> Option<Sign> {
     }
 }
 
-/// The value as text, in scientific notation where it is long; as hexadecimal bytes if this build
-/// lacks the feature.
+/// Returns the value as text, with an exponent if it is long. Without the feature `decimal`, returns its bytes in
+/// hexadecimal.
 pub fn decimal128_text(bytes: [u8; 16]) -> String {
     #[cfg(feature = "decimal")]
     {
@@ -203,7 +206,7 @@ mod tests {
         #[test]
         fn any_bytes_are_a_number_or_none_and_never_panic(bytes in any::<[u8; 16]>(), other in any::<[u8; 16]>()) {
             if let Some(number) = decode(bytes) {
-                // Other bytes may stand for the same number.
+                // The same number may have other bytes, too.
                 let again = encode(number).unwrap();
                 prop_assert_eq!(decode(again), Some(number));
                 prop_assert_eq!(compare(again, bytes), Some(Ordering::Equal));

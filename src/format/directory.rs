@@ -17,13 +17,13 @@ pub struct ShardDirectory {
     pub url_list_ref: Option<DataRef>,
     /// Indexes over the whole shard.
     pub indexes_ref: Option<DataRef>,
-    /// Records, deleted ones included.
+    /// Number of records, including deleted ones.
     pub total_record_count: u64,
-    /// Records that are deleted.
+    /// Number of deleted records.
     pub deleted_record_count: u64,
     /// Number of stripes.
     pub stripe_count: u64,
-    /// Bytes of the data before encoding.
+    /// Size of the data before encoding, in bytes.
     pub raw_data_size: Option<u64>,
 }
 
@@ -50,13 +50,13 @@ pub struct StripeDirectory {
     pub field_list_ref: Option<DataRef>,
     /// Indexes over this stripe.
     pub indexes_ref: Option<DataRef>,
-    /// Records, deleted ones included.
+    /// Number of records, including deleted ones.
     pub total_record_count: u64,
-    /// Records that are deleted.
+    /// Number of deleted records.
     pub deleted_record_count: u64,
-    /// Bytes of the data before encoding.
+    /// Size of the data before encoding, in bytes.
     pub raw_data_size: Option<u64>,
-    /// Records of all earlier stripes.
+    /// Number of records in all earlier stripes.
     pub record_offset: u64,
 }
 

@@ -4,22 +4,22 @@ use super::{AnyValue, DataEncoding, IndexDescriptor, NameValuePair};
 use crate::error::Result;
 use bytes::Bytes;
 
-/// What is known of a field over a shard or a stripe.
+/// Properties and statistics of a field, over a shard or a stripe.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FieldDescriptor {
-    /// Logical positions of the field.
+    /// Number of logical positions of the field.
     pub position_count: u64,
-    /// Positions that are null.
+    /// Number of null positions.
     pub null_count: Option<u64>,
-    /// The value of every position, if they all hold the same.
+    /// The value of every position, if all are equal.
     pub constant_value: Option<AnyValue>,
-    /// Entries of the dictionary, the null entry included.
+    /// Number of entries of the dictionary, including the null entry.
     pub dictionary_size: Option<u64>,
-    /// Least and greatest value.
+    /// Smallest and largest value.
     pub range_stats: Option<RangeStats>,
     /// Number of distinct values.
     pub cardinality: Option<CardinalityInfo>,
-    /// Membership filter, at stripe level only.
+    /// Bloom filter, at stripe level only.
     pub membership_filter: Option<SplitBlockBloomFilter>,
     /// Indexes over this field.
     pub indexes: Vec<IndexDescriptor>,
@@ -29,11 +29,11 @@ pub struct FieldDescriptor {
     pub type_specific: Option<TypeStats>,
     /// Properties of the user and of this crate.
     pub custom_properties: Vec<NameValuePair>,
-    /// Bytes of the values before encoding.
+    /// Size of the values before encoding, in bytes.
     pub raw_data_size: Option<u64>,
 }
 
-/// Least and greatest value of a field.
+/// Smallest and largest value of a field.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct RangeStats {
@@ -51,46 +51,46 @@ pub struct RangeStats {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TypeStats {
-    /// Of strings, in bytes.
+    /// Statistics of strings. Lengths are in bytes.
     String {
         /// The lengths.
         lengths: LengthStats,
-        /// Values that are ASCII.
+        /// Number of values that are ASCII.
         ascii_count: Option<u64>,
     },
-    /// Of lists and maps, in elements.
+    /// Lengths of lists and maps, in elements.
     List(LengthStats),
-    /// Of booleans.
+    /// Statistics of booleans.
     Boolean {
-        /// Values that are true.
+        /// Number of true values.
         true_count: u64,
-        /// Values that are false.
+        /// Number of false values.
         false_count: u64,
     },
-    /// Of decimals.
+    /// Statistics of decimals.
     Decimal(SignStats),
-    /// Of floating-point numbers.
+    /// Statistics of floating-point numbers.
     Floating {
         /// Counts by sign.
         signs: SignStats,
-        /// Values that are positive infinity.
+        /// Number of values that are positive infinity.
         positive_infinity_count: u64,
-        /// Values that are negative infinity.
+        /// Number of values that are negative infinity.
         negative_infinity_count: u64,
     },
-    /// Of binary values, in bytes.
+    /// Lengths of binary values, in bytes.
     Binary(LengthStats),
 }
 
-/// Shortest and longest value.
+/// Lengths of the shortest and the longest value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct LengthStats {
-    /// Shortest.
+    /// Shortest length.
     pub min: u64,
-    /// Shortest that is not empty.
+    /// Shortest length above 0.
     pub min_non_empty: Option<u64>,
-    /// Longest.
+    /// Longest length.
     pub max: u64,
 }
 
@@ -98,17 +98,17 @@ pub struct LengthStats {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SignStats {
-    /// Zeros, of either sign.
+    /// Number of zeros, of either sign.
     pub zero_count: u64,
-    /// Numbers above zero.
+    /// Number of values above zero.
     pub positive_count: u64,
-    /// Numbers below zero.
+    /// Number of values below zero.
     pub negative_count: u64,
-    /// Not numbers.
+    /// Number of values that are NaN.
     pub nan_count: u64,
 }
 
-/// How many distinct values there are.
+/// Number of distinct values.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct CardinalityInfo {
@@ -116,7 +116,7 @@ pub struct CardinalityInfo {
     pub count: Option<u64>,
     /// Whether the number is an estimate.
     pub is_estimate: bool,
-    /// Sketch to estimate from and to merge.
+    /// Sketch for estimates and merges.
     pub sketch: Option<Sketch>,
 }
 
@@ -140,11 +140,11 @@ pub struct HllSketch {
     pub hash_seed: u64,
     /// Bits of the hash that select a counter.
     pub bits_per_index: u32,
-    /// The counters, `2^bits_per_index` of them.
+    /// The counters. Their number is `2^bits_per_index`.
     pub counters: Vec<u8>,
 }
 
-/// Spec: Chapter 6, "Split-Block Bloom Filters".
+/// A Bloom filter. Spec: Chapter 6, "Split-Block Bloom Filters".
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct SplitBlockBloomFilter {
@@ -152,18 +152,18 @@ pub struct SplitBlockBloomFilter {
     pub num_blocks: u64,
     /// Probability of a false positive that the filter was sized for.
     pub target_fpp: f64,
-    /// Distinct values in the filter.
+    /// Number of distinct values in the filter.
     pub num_values: u64,
     /// Name of the hash function, `xxh3_64`.
     pub hash_algorithm: String,
-    /// Seed of the hash function, 0 where the wire has no place for it.
+    /// Seed of the hash function, 0 if the wire does not store it.
     pub hash_seed: u64,
     /// The blocks, 32 bytes each.
     pub data: Bytes,
 }
 
 impl SplitBlockBloomFilter {
-    /// Number of bits that are set.
+    /// Returns the number of bits that are set.
     pub fn bits_set(&self) -> u64 {
         self.data
             .iter()
@@ -172,12 +172,12 @@ impl SplitBlockBloomFilter {
     }
 }
 
-/// A field of a stripe: what is known of it, and where its data are.
+/// A field of a stripe: its properties and statistics, and references to its data.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StripeFieldDescriptor {
-    /// What is known of the field.
+    /// Properties and statistics.
     pub field: FieldDescriptor,
-    /// Equal representations of the values, the preferred one first.
+    /// Equivalent representations of the values, the preferred one first.
     pub encodings: Vec<DataEncoding>,
 }
 
@@ -185,7 +185,7 @@ impl StripeFieldDescriptor {
     /// Calls `visit` with the URL of every reference to bytes.
     ///
     /// # Errors
-    /// Those of `visit`.
+    /// Returns the errors of `visit`.
     pub(crate) fn for_each_url(
         &mut self,
         visit: &mut dyn FnMut(&mut String) -> Result<()>,

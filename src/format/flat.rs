@@ -1,29 +1,29 @@
 //! Spec: Chapter 6, "Schema" (how a FlatBuffer is read).
 //!
-//! A reader of FlatBuffers that checks what it touches, when it touches it: opening a buffer costs
-//! nothing, however many tables it holds. Bytes may start at any address. References point forward
-//! only, so that no chain of them is longer than the buffer; but many may point to one place, and
-//! whoever follows them counts what they copy in a [`Budget`].
+//! A reader of FlatBuffers that checks each part when it is accessed. Opening a buffer costs nothing, however
+//! many tables it holds. Bytes may start at any address. References point only forward, so a chain of them
+//! is never longer than the buffer. But many references may point to the same place, so callers count the
+//! bytes that they copy in a [`Budget`].
 
 use crate::error::{Error, ErrorKind, Result};
 use hashbrown::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes that may be allocated per byte of a buffer. A sound buffer whose nodes share text of up to
-/// 4 KiB stays below it, since every node has at least 28 bytes of its own.
+/// Bytes that may be allocated per byte of a buffer. Valid buffers with nodes that share text of up to
+/// 4 KiB stay below this, since every node takes at least 28 bytes of its own.
 const EXPANSION: usize = 256;
 
-/// What may still be allocated for the content of a buffer, in bytes.
+/// Number of bytes that may still be allocated for the content of a buffer.
 #[derive(Debug)]
 pub(crate) struct Budget(usize);
 
 impl Budget {
-    /// The budget for the content of `bytes`.
+    /// Returns the budget for the content of `bytes`.
     pub(crate) fn new(bytes: &[u8]) -> Self {
         Self(bytes.len().saturating_mul(EXPANSION))
     }
 
-    /// Takes the bytes of an allocation.
+    /// Subtracts the bytes of an allocation.
     pub(crate) fn spend(&mut self, bytes: usize) -> Result<()> {
         self.0 = self.0.checked_sub(bytes).ok_or_else(|| {
             Error::new(
@@ -34,14 +34,14 @@ impl Budget {
         Ok(())
     }
 
-    /// An owned copy of a text.
+    /// Returns an owned copy of a text.
     pub(crate) fn copy(&mut self, text: &str) -> Result<String> {
         self.spend(text.len().saturating_add(size_of::<String>()))?;
         Ok(text.to_owned())
     }
 }
 
-/// One [`Budget`] for all fields of a buffer, of which each is charged once, however often it is read.
+/// A shared [`Budget`] for all fields of a buffer. Each field is charged once, however often it is read.
 #[derive(Debug)]
 pub(crate) struct Ledger(Mutex<Accounts>);
 
@@ -52,7 +52,7 @@ struct Accounts {
 }
 
 impl Ledger {
-    /// The ledger for the content of `bytes`.
+    /// Creates the ledger for the content of `bytes`.
     pub(crate) fn new(bytes: &[u8]) -> Self {
         Self(Mutex::new(Accounts {
             left: Budget::new(bytes).0,
@@ -60,7 +60,7 @@ impl Ledger {
         }))
     }
 
-    /// Reads field `i` of `bytes` with what is left, and charges it with what it took.
+    /// Reads field `i` of `bytes` with the remaining budget, and charges the field with the bytes that it took.
     pub(crate) fn read<T>(
         &self,
         i: usize,
@@ -70,9 +70,10 @@ impl Ledger {
         let accounts = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = {
             let accounts = accounts();
-            match accounts.charged.contains(&i) {
-                true => Budget::new(bytes).0,
-                false => accounts.left,
+            if accounts.charged.contains(&i) {
+                Budget::new(bytes).0
+            } else {
+                accounts.left
             }
         };
         let mut budget = Budget(before);
@@ -85,27 +86,27 @@ impl Ledger {
     }
 }
 
-/// A table of a FlatBuffer. Slots are counted from 0 in the order of their declaration.
+/// A table of a FlatBuffer. Slots are numbered from 0 in the order of their declaration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Table<'a> {
     bytes: &'a [u8],
     at: usize,
     /// Bytes of the table itself.
     len: usize,
-    /// Place of the vtable.
+    /// Position of the vtable.
     vtable: usize,
     /// Offsets of the slots, two bytes each.
     slots: &'a [u8],
 }
 
-/// A vtable that has been checked, and the place of one reference in its tables. Most tables of a
-/// kind have the same vtable.
+/// A vtable that has been checked, and the position of one reference in its tables. Most tables of a
+/// kind share a vtable.
 #[derive(Debug, Default)]
 struct KnownVtable {
     at: usize,
-    /// Bytes of a table.
+    /// Size of a table, in bytes.
     table_len: usize,
-    /// Place of the reference in a table; 0 if there is none.
+    /// Position of the reference in a table, or 0 if it has none.
     slot: usize,
 }
 
@@ -124,7 +125,7 @@ fn array<const N: usize>(bytes: &[u8], at: usize, what: &str) -> Result<[u8; N]>
         .ok_or_else(|| outside(what, at, bytes))
 }
 
-/// The place that the reference at byte `at` points to.
+/// Returns the target of the reference at byte `at`.
 fn follow(bytes: &[u8], at: usize) -> Result<usize> {
     let offset = u32::from_le_bytes(array(bytes, at, "a reference")?);
     let target = usize::try_from(offset).ok().and_then(|o| at.checked_add(o));
@@ -141,7 +142,7 @@ fn follow(bytes: &[u8], at: usize) -> Result<usize> {
 macro_rules! scalars {
     ($($name:ident: $ty:ty),*) => {
         $(
-            /// The number in a slot, or `default` if the slot is empty.
+            /// Returns the number in a slot, or `default` if the slot is empty.
             pub(crate) fn $name(&self, slot: usize, default: $ty) -> Result<$ty> {
                 Ok(match self.slot(slot, size_of::<$ty>())? {
                     Some(at) => <$ty>::from_le_bytes(array(self.bytes, at, "a number")?),
@@ -153,7 +154,7 @@ macro_rules! scalars {
 }
 
 impl<'a> Table<'a> {
-    /// The root table of a buffer.
+    /// Returns the root table of a buffer.
     pub(crate) fn root(bytes: &'a [u8]) -> Result<Self> {
         Self::at(bytes, follow(bytes, 0)?)
     }
@@ -193,12 +194,12 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Number of slots that the table's vtable has room for.
+    /// Returns the number of slots in the table's vtable.
     pub(crate) fn slot_count(&self) -> usize {
         self.slots.len() / 2
     }
 
-    /// The vtable, and the place of the reference in a slot.
+    /// Returns the vtable, and the position of the reference in a slot.
     fn known(&self, slot: usize) -> KnownVtable {
         let place = self.slot(slot, 4).ok().flatten();
         KnownVtable {
@@ -208,7 +209,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Whether a slot holds a value.
+    /// Returns whether a slot holds a value.
     pub(crate) fn has(&self, slot: usize) -> bool {
         self.offset(slot) != 0
     }
@@ -220,7 +221,7 @@ impl<'a> Table<'a> {
         entry.map_or(0, |e| usize::from(u16::from_le_bytes(*e)))
     }
 
-    /// Place of the `width` bytes that a slot holds in the table, `None` if it is empty.
+    /// Returns the position of the `width` bytes that a slot holds in the table, or `None` if it is empty.
     fn slot(&self, slot: usize, width: usize) -> Result<Option<usize>> {
         let offset = self.offset(slot);
         if offset == 0 {
@@ -237,7 +238,7 @@ impl<'a> Table<'a> {
 
     scalars!(u8: u8, i16: i16, i32: i32, u32: u32, u64: u64);
 
-    /// The truth value in a slot, false if the slot is empty.
+    /// Returns the truth value in a slot, or false if the slot is empty.
     pub(crate) fn bool(&self, slot: usize) -> Result<bool> {
         match self.u8(slot, 0)? {
             0 => Ok(false),
@@ -249,21 +250,21 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Place that the reference in a slot points to.
+    /// Returns the target of the reference in a slot.
     fn target(&self, slot: usize) -> Result<Option<usize>> {
         self.slot(slot, 4)?
             .map(|at| follow(self.bytes, at))
             .transpose()
     }
 
-    /// The table that a slot refers to.
+    /// Returns the table that a slot refers to.
     pub(crate) fn table(&self, slot: usize) -> Result<Option<Self>> {
         self.target(slot)?
             .map(|at| Self::at(self.bytes, at))
             .transpose()
     }
 
-    /// The bytes of the vector of `width`-byte elements that a slot refers to.
+    /// Returns the position and bytes of the vector of `width`-byte elements that a slot refers to.
     fn elements(&self, slot: usize, width: usize) -> Result<Option<(usize, &'a [u8])>> {
         let Some(at) = self.target(slot)? else {
             return Ok(None);
@@ -283,19 +284,19 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The vector of bytes that a slot refers to.
+    /// Returns the vector of bytes that a slot refers to.
     pub(crate) fn byte_vector(&self, slot: usize) -> Result<Option<&'a [u8]>> {
         Ok(self.elements(slot, 1)?.map(|(_, bytes)| bytes))
     }
 
-    /// The vector of words of four bytes that a slot refers to.
+    /// Returns the vector of four-byte words that a slot refers to.
     pub(crate) fn words(&self, slot: usize) -> Result<Option<&'a [[u8; 4]]>> {
         Ok(self
             .elements(slot, 4)?
             .map(|(_, bytes)| bytes.as_chunks().0))
     }
 
-    /// The vector of 32-bit integers that a slot refers to.
+    /// Returns the vector of 32-bit integers that a slot refers to.
     pub(crate) fn i32_vector(
         &self,
         slot: usize,
@@ -304,14 +305,14 @@ impl<'a> Table<'a> {
         Ok(words.map(|words| words.iter().map(|word| i32::from_le_bytes(*word))))
     }
 
-    /// The text that a slot refers to.
+    /// Returns the text that a slot refers to.
     pub(crate) fn text(&self, slot: usize) -> Result<Option<&'a str>> {
         self.byte_vector(slot)?
             .map(|bytes| utf8(bytes, self.at))
             .transpose()
     }
 
-    /// The vector of tables or of texts that a slot refers to.
+    /// Returns the vector of tables or of texts that a slot refers to.
     pub(crate) fn vector(&self, slot: usize) -> Result<Option<References<'a>>> {
         Ok(self.elements(slot, 4)?.map(|(start, elements)| References {
             bytes: self.bytes,
@@ -338,7 +339,7 @@ pub(crate) struct References<'a> {
 }
 
 impl<'a> References<'a> {
-    /// Number of elements.
+    /// Returns the number of elements.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -354,12 +355,12 @@ impl<'a> References<'a> {
         follow(self.bytes, self.start + 4 * i)
     }
 
-    /// Element `i`, a table.
+    /// Returns element `i`, a table.
     pub(crate) fn table(&self, i: usize) -> Result<Table<'a>> {
         Table::at(self.bytes, self.target(i)?)
     }
 
-    /// Element `i`, a text.
+    /// Returns element `i`, a text.
     pub(crate) fn text(&self, i: usize) -> Result<&'a str> {
         let at = self.target(i)?;
         let len = u32::from_le_bytes(array(self.bytes, at, "a text")?);
@@ -370,8 +371,8 @@ impl<'a> References<'a> {
         utf8(text, at)
     }
 
-    /// The bytes that slot `inner` refers to, of the table that slot `outer` of each element refers
-    /// to; the elements are tables.
+    /// For each element, which must be a table, follows slot `outer` to another table, and returns the bytes that slot
+    /// `inner` of that table refers to.
     pub(crate) fn bytes_below(
         self,
         outer: usize,
@@ -391,8 +392,8 @@ impl<'a> References<'a> {
         })
     }
 
-    /// As in [`bytes_below`](Self::bytes_below), if both tables have vtables that are known, and
-    /// nothing is wrong.
+    /// Does the same as [`bytes_below`](Self::bytes_below) for one element, if the vtables of both tables are known and
+    /// there is no error.
     fn bytes_of_known(
         &self,
         i: usize,
@@ -417,7 +418,7 @@ impl<'a> References<'a> {
         self.bytes.get(vector + 4..)?.get(..len)
     }
 
-    /// All elements, tables.
+    /// Returns all elements, which must be tables.
     pub(crate) fn tables(self) -> impl Iterator<Item = Result<Table<'a>>> {
         (0..self.len).map(move |i| self.table(i))
     }

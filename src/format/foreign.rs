@@ -1,4 +1,4 @@
-//! Files of other formats, told by the bytes that they begin and end with.
+//! Recognises files of other formats by their first and last bytes.
 
 /// The format of a file that is not a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,14 +34,14 @@ const PARQUET: Foreign = Foreign::Data("a Parquet file");
 const ARROW: Foreign = Foreign::Data("an Arrow IPC file");
 
 impl Foreign {
-    /// The format of a file, if a magic number tells it. Either end of the file may be empty.
+    /// Returns the format of a file if it has a known magic number. Either end of the file may be empty.
     pub(crate) fn of(head: &[u8], tail: &[u8]) -> Option<Self> {
         let begins = HEADS.iter().find(|(magic, _)| head.starts_with(magic));
         let found = begins.or_else(|| TAILS.iter().find(|(magic, _)| tail.ends_with(magic)));
         found.map(|(_, format)| *format)
     }
 
-    /// Says which file it is, and how it becomes a shard.
+    /// Returns a text that names the format, and how to convert the file to a shard.
     pub(crate) fn advice(self) -> String {
         match self {
             Self::Data(format) => {

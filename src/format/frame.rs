@@ -5,15 +5,15 @@
 //! │ length u32 │ payload │ checksum u32 │
 //! └────────────┴─────────┴──────────────┘
 //! ```
-//! Length and checksum are those of the payload alone.
+//! Length and checksum cover only the payload.
 
 use super::checksum;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Bytes of a frame beside its payload.
+/// Bytes of a frame in addition to its payload.
 pub const FRAME_OVERHEAD: usize = 8;
 
-/// The frame of a payload.
+/// Returns the frame of a payload.
 ///
 /// # Errors
 /// [`LimitExceeded`](ErrorKind::LimitExceeded) if the payload has 4 GiB or more.
@@ -34,11 +34,11 @@ pub fn seal(payload: &[u8]) -> Result<Vec<u8>> {
     Ok(frame)
 }
 
-/// The payload of a frame. Bytes behind the frame are tolerated, as references may have slack.
+/// Returns the payload of a frame. Bytes after the frame are allowed, because references may have slack.
 ///
 /// # Errors
-/// [`Corrupt`](ErrorKind::Corrupt) if the bytes are too few, [`Checksum`](ErrorKind::Checksum) if
-/// the payload is not what was sealed.
+/// [`Corrupt`](ErrorKind::Corrupt) if there are too few bytes, [`Checksum`](ErrorKind::Checksum) if
+/// the payload does not match its checksum.
 ///
 /// ```
 /// use arrow_shard::format::{open, seal};
@@ -75,7 +75,7 @@ pub fn open(frame: &[u8]) -> Result<&[u8]> {
     Ok(payload)
 }
 
-/// The first four bytes as a number, and the rest.
+/// Splits off the first four bytes as a number.
 fn split_u32(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (first, rest) = bytes.split_first_chunk::<4>()?;
     Some((u32::from_le_bytes(*first), rest))

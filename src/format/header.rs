@@ -6,12 +6,12 @@
 //! │  magic  │ patch │  minor  │ major │
 //! └─────────┴───────┴─────────┴───────┘
 //! ```
-//! Every file starts with these eight bytes, and ends with the same ones as its footer.
+//! Every file starts with these eight bytes, and ends with a footer of the same eight bytes.
 
 use crate::error::{Error, ErrorKind, Result};
 use std::fmt;
 
-/// First four bytes of header and footer.
+/// First four bytes of the header and of the footer.
 pub const MAGIC: [u8; 4] = *b"amud";
 
 /// Length of the header, and of the footer, in bytes.
@@ -20,10 +20,10 @@ pub const HEADER_LEN: usize = 8;
 /// The header and the footer that this crate writes.
 pub const HEADER: [u8; HEADER_LEN] = FormatVersion::CURRENT.to_bytes();
 
-/// Version of the format that a file is written in.
+/// Version of the format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FormatVersion {
-    /// Readers refuse a greater one than they know.
+    /// Incompatible changes. Readers reject later versions than they know.
     pub major: u8,
     /// Additions that old readers can ignore.
     pub minor: u16,
@@ -32,24 +32,24 @@ pub struct FormatVersion {
 }
 
 impl FormatVersion {
-    /// What this crate writes, 0.1.0.
+    /// The version that this crate writes, 0.1.0.
     pub const CURRENT: Self = Self {
         major: 0,
         minor: 1,
         patch: 0,
     };
 
-    /// The header, or footer, of a file of this version.
+    /// Returns the header and footer of a file of this version.
     pub const fn to_bytes(self) -> [u8; HEADER_LEN] {
         let [a, b, c, d] = MAGIC;
         let [low, high] = self.minor.to_le_bytes();
         [a, b, c, d, self.patch, low, high, self.major]
     }
 
-    /// Reads a header or a footer, of which `place` names the one.
+    /// Parses a header or a footer. `place` names it in errors.
     ///
     /// # Errors
-    /// [`NotAShard`](ErrorKind::NotAShard) unless these are eight bytes that begin with the magic;
+    /// [`NotAShard`](ErrorKind::NotAShard) unless these are eight bytes that begin with the magic number;
     /// [`UnsupportedVersion`](ErrorKind::UnsupportedVersion) if the major version is unknown.
     ///
     /// ```

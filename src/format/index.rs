@@ -2,13 +2,13 @@
 
 use super::{DataRef, NameValuePair};
 
-/// Positions of a block of a range index; the last may have fewer.
+/// Number of positions per block of a range index. The last block may have fewer.
 pub const INDEX_BLOCK: u64 = 256;
 
-/// An index: its type, what it covers, and where it is stored.
+/// An index: its type, the indexed fields, and the places where it is stored.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct IndexDescriptor {
-    /// Type of the index, which says how to read it.
+    /// Type of the index, which determines its content.
     pub index_type: String,
     /// Properties that the type defines.
     pub properties: Vec<NameValuePair>,
@@ -23,11 +23,11 @@ pub struct IndexDescriptor {
 /// A stored part of an index.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct IndexArtifact {
-    /// Name of the part, empty where the wire has no place for it.
+    /// Name of the part, empty if the wire does not store it.
     pub name: String,
-    /// Properties of the part, none where the wire has no place for them.
+    /// Properties of the part, empty if the wire does not store them.
     pub properties: Vec<NameValuePair>,
-    /// Where the part is.
+    /// Reference to the part.
     pub data_ref: Option<DataRef>,
 }
 

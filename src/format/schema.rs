@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "Schema".
 //!
-//! These are the nodes of a schema as owned trees. The stored form is a FlatBuffer, which
-//! `SchemaReader` reads field by field.
+//! Schema nodes as owned trees. The stored form is a FlatBuffer, which `SchemaReader` reads field
+//! by field.
 
 use super::AnyValue;
 use crate::error::{Error, Result};
@@ -26,9 +26,9 @@ pub enum BasicType {
     Float32 = 6,
     /// IEEE 754 binary64.
     Float64 = 7,
-    /// Bytes of any length.
+    /// Bytes of variable length.
     Binary = 8,
-    /// Bytes of one length, `fixed_size`.
+    /// Bytes of a fixed length, `fixed_size`.
     FixedSizeBinary = 9,
     /// UTF-8 text.
     String = 10,
@@ -36,9 +36,9 @@ pub enum BasicType {
     Guid = 11,
     /// u64 ticks of 100 ns since 0001-01-01.
     DateTime = 12,
-    /// Lists of any length of child 0.
+    /// Lists of variable length, with elements of child 0.
     List = 13,
-    /// Lists of one length, `fixed_size`, of child 0.
+    /// Lists of a fixed length, `fixed_size`, with elements of child 0.
     FixedSizeList = 14,
     /// One value of each child.
     Struct = 15,
@@ -49,12 +49,12 @@ pub enum BasicType {
 }
 
 impl BasicType {
-    /// Whether `signed` means something for the type.
+    /// Returns whether `signed` is meaningful for the type.
     pub fn is_integer(self) -> bool {
         matches!(self, Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64)
     }
 
-    /// Whether `fixed_size` means something for the type.
+    /// Returns whether `fixed_size` is meaningful for the type.
     pub fn has_fixed_size(self) -> bool {
         matches!(
             self,
@@ -62,7 +62,7 @@ impl BasicType {
         )
     }
 
-    /// The type with that number.
+    /// Returns the type with this number.
     pub fn from_u8(value: u8) -> Option<Self> {
         use BasicType::*;
         const ALL: [BasicType; 18] = [
@@ -92,21 +92,21 @@ impl BasicType {
 /// A node of the schema: a column, or an element of a nested one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DataType {
-    /// What values the node holds.
+    /// Basic type of the values.
     pub basic_type: BasicType,
-    /// Number of the node, which field lists are indexed by.
+    /// Number of the node, the index in field lists.
     pub schema_id: u32,
-    /// Name of a column, struct member or union variant; empty elsewhere.
+    /// Name of a column, struct member or union variant. Empty for other nodes.
     pub name: String,
     /// Other names of a struct member.
     pub aliases: Vec<String>,
     /// Child nodes of a nested type.
     pub children: Vec<DataType>,
-    /// Whether an integer is signed; false for every other type.
+    /// Whether an integer is signed. False for other types.
     pub signed: bool,
     /// Bytes of a `FixedSizeBinary`, elements of a `FixedSizeList`, 16 for a `Guid`, else 0.
     pub fixed_size: u64,
-    /// What the values mean beyond their storage.
+    /// Meaning of the values beyond their storage.
     pub extended_type: Option<ExtendedType>,
 }
 
@@ -130,12 +130,12 @@ pub enum PropertyValue {
     Json(String),
     /// A dynamically typed value.
     Any(AnyValue),
-    /// A kind that this reader does not know, with its bytes.
+    /// A value of a kind that this reader does not know: the kind and the bytes.
     Other(u8, Vec<u8>),
 }
 
 impl PropertyValue {
-    /// The value, for people.
+    /// Returns the value for display.
     pub fn text(&self) -> String {
         match self {
             Self::String(text) | Self::Json(text) => text.clone(),
@@ -168,7 +168,7 @@ pub const INGESTION_TIMESTAMP: &str = "Kusto.Amudai.IngestionTimestamp";
 pub const RECORD_IDENTITY: &str = "Kusto.Amudai.RecordIdentity";
 
 impl DataType {
-    /// A node without children or annotations.
+    /// Creates a node without children or annotations.
     pub fn new(basic_type: BasicType, name: impl Into<String>) -> Self {
         Self {
             basic_type,
@@ -182,7 +182,7 @@ impl DataType {
         }
     }
 
-    /// Calls `visit` for this node and every node below it, parents first.
+    /// Calls `visit` for this node and all nodes below it, parents first.
     pub fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a DataType)) {
         visit(self);
         for child in &self.children {
@@ -190,12 +190,12 @@ impl DataType {
         }
     }
 
-    /// The label of the extended type, or an empty string.
+    /// Returns the label of the extended type, or an empty string.
     pub fn label(&self) -> &str {
         self.extended_type.as_ref().map_or("", |e| &e.label)
     }
 
-    /// The stored type, for people: `Int64`, `Uint8`, `FixedSizeBinary(16)`.
+    /// Returns the stored type for display: `Int64`, `Uint8`, `FixedSizeBinary(16)`.
     pub fn stored_type(&self) -> String {
         let basic = format!("{:?}", self.basic_type);
         if self.basic_type.is_integer() && !self.signed {
@@ -207,10 +207,10 @@ impl DataType {
         }
     }
 
-    /// Checks what Chapter 6 says of a single node of this type: its children, and its fixed size.
+    /// Checks the number of children and the fixed size of this node against Chapter 6.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt), saying what was expected and found.
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) with the expected and the found value.
     pub(crate) fn check(&self) -> Result<()> {
         use BasicType::*;
         let children = self.children.len();
@@ -231,7 +231,7 @@ impl DataType {
         }
         let size = self.fixed_size;
         match self.basic_type {
-            // Arrow counts them with an i32.
+            // Arrow stores these sizes as i32.
             FixedSizeBinary | FixedSizeList if i32::try_from(size).is_err() => {
                 Err(Error::corrupt(format!(
                     "{:?} has fixed size {size}, which exceeds 31 bits",
@@ -245,7 +245,7 @@ impl DataType {
         }
     }
 
-    /// The text of a property of the extended type.
+    /// Returns the text of a property of the extended type.
     pub fn property(&self, name: &str) -> Option<&str> {
         let extended = self.extended_type.as_ref()?;
         extended.properties.iter().find_map(|(n, v)| match v {

@@ -1,6 +1,6 @@
 //! Spec: Chapter 6, "Schema" (as it is stored).
 //!
-//! The slots of the two layouts. They differ in `DataType` and `Schema` only:
+//! The slots of the two layouts. They differ only in `DataType` and `Schema`:
 //!
 //! | `DataType` | spec | reference | | `Schema` | spec | reference |
 //! |-|-|-|-|-|-|-|
@@ -25,20 +25,20 @@ use hashbrown::HashMap;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes that every node has for itself: its table (12) and the reference to it (4). More nodes than
-/// fit can only come from references that share tables.
+/// Bytes that every node takes for itself: its table (12) and the reference to it (4). A buffer can have more
+/// nodes than that allows only if references share tables.
 const MIN_NODE_BYTES: usize = 16;
 
-/// Longest name of a node, in bytes. Names are read again and again, and many nodes may share one.
+/// Longest name of a node, in bytes. Many nodes may share a name, and names are read often.
 pub(super) const MAX_NAME_BYTES: usize = 1 << 16;
 
 /// `parent_schema_id` of top-level fields in the reference's layout.
 pub(super) const NO_PARENT: u32 = u32::MAX;
 
-/// A schema in its stored form, read field by field.
+/// A reader of a stored schema, field by field.
 ///
-/// Opening costs the same for ten fields and for fifty thousand; [`field`](Self::field) reads and
-/// checks one field and what is nested in it.
+/// Opening a schema takes the same time for ten fields as for fifty thousand. [`field`](Self::field) reads and
+/// checks one field and its nested nodes.
 #[derive(Debug, Clone)]
 pub struct SchemaReader {
     payload: Bytes,
@@ -48,18 +48,18 @@ pub struct SchemaReader {
     ledger: Arc<Ledger>,
 }
 
-/// The top-level fields of some names.
+/// The top-level fields with some names.
 #[derive(Debug, Clone, Default)]
 pub struct NamedFields<'n>(HashMap<&'n [u8], Vec<usize>>);
 
 impl NamedFields<'_> {
-    /// Indexes of the fields of that name, ascending; none if it was not asked for.
+    /// Returns the indexes of the fields with this name, ascending. Returns none if the name was not requested.
     pub fn get(&self, name: &str) -> &[usize] {
         self.0.get(name.as_bytes()).map_or(&[], Vec::as_slice)
     }
 }
 
-/// What one call may still read.
+/// Remaining resources of one call.
 struct Allowance<'a> {
     nodes: u32,
     depth: u32,
@@ -67,11 +67,11 @@ struct Allowance<'a> {
 }
 
 impl SchemaReader {
-    /// A reader of a schema's FlatBuffer, which may start at any address.
+    /// Opens the FlatBuffer of a schema, which may start at any address.
     ///
     /// # Errors
     /// [`Corrupt`](ErrorKind::Corrupt) if the buffer has neither the layout of the specification
-    /// nor that of the reference, [`LimitExceeded`](ErrorKind::LimitExceeded) if it has too many
+    /// nor the layout of the reference, [`LimitExceeded`](ErrorKind::LimitExceeded) if it has too many
     /// fields.
     pub fn try_new(payload: Bytes, limits: &Limits) -> Result<Self> {
         let (wire, len) = open(&payload).within(|| "Schema".to_owned())?;
@@ -89,27 +89,28 @@ impl SchemaReader {
         Ok(reader)
     }
 
-    /// The layout of the schema.
+    /// Returns the layout of the schema.
     pub fn wire(&self) -> Wire {
         self.wire
     }
 
-    /// Number of top-level fields.
+    /// Returns the number of top-level fields.
     pub fn len(&self) -> usize {
         self.len
     }
 
     #[cfg(feature = "experimental")]
-    /// Whether there are no fields.
+    /// Returns whether the schema is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Top-level field `i` with all of its nodes.
+    /// Returns top-level field `i` with all of its nodes.
     ///
     /// # Errors
-    /// [`UnknownColumn`](ErrorKind::UnknownColumn) if there is no such field;
-    /// [`Corrupt`](ErrorKind::Corrupt) or [`LimitExceeded`](ErrorKind::LimitExceeded).
+    /// [`UnknownColumn`](ErrorKind::UnknownColumn) if there is no such field,
+    /// [`Corrupt`](ErrorKind::Corrupt) if its bytes are damaged, and
+    /// [`LimitExceeded`](ErrorKind::LimitExceeded) if it has too many nodes or too much text.
     pub fn field(&self, i: usize) -> Result<Field> {
         self.ledger
             .read(i, &self.payload, |budget| self.read_field(i, budget))
@@ -137,10 +138,10 @@ impl SchemaReader {
         })
     }
 
-    /// Name of top-level field `i`.
+    /// Returns the name of top-level field `i`.
     ///
     /// # Errors
-    /// As [`field`](Self::field).
+    /// Returns the errors of [`field`](Self::field).
     pub fn name(&self, i: usize) -> Result<&str> {
         self.read_name(i).within(|| format!("Schema, field {i}"))
     }
@@ -165,18 +166,18 @@ impl SchemaReader {
     }
 
     #[cfg(any(test, feature = "experimental"))]
-    /// Indexes of the top-level fields of that name, ascending.
+    /// Returns the indexes of the top-level fields with this name, ascending.
     ///
     /// # Errors
-    /// As [`name`](Self::name).
+    /// Returns the errors of [`name`](Self::name).
     pub fn find(&self, name: &str) -> Result<Vec<usize>> {
         Ok(self.find_all([name])?.get(name).to_vec())
     }
 
-    /// The top-level fields of any number of names, of which the schema is searched once.
+    /// Finds the top-level fields with any of these names, in one pass over the schema.
     ///
     /// # Errors
-    /// As [`name`](Self::name).
+    /// Returns the errors of [`name`](Self::name).
     pub fn find_all<'n>(
         &self,
         names: impl IntoIterator<Item = &'n str>,
@@ -202,12 +203,12 @@ impl SchemaReader {
         Ok(found)
     }
 
-    /// Compares the names of all fields with those that are wanted.
+    /// Compares the names of all fields with the wanted names.
     fn search(&self, wanted: &mut NamedFields<'_>) -> Result<()> {
-        // Most names are told by their lengths; those of 63 bytes and more share a bit.
+        // Most names differ from the wanted ones by length. Lengths of 63 bytes and more share a bit.
         let bit = |name: &[u8]| 1u64 << name.len().min(63);
         let lengths = wanted.0.keys().fold(0, |bits, name| bits | bit(name));
-        // Many fields of a hostile schema may share a name of any length.
+        // Many fields of a hostile schema may share a very long name.
         let longest = wanted.0.keys().map(|name| name.len()).max().unwrap_or(0);
         let names = fields(&self.payload)?.bytes_below(0, 2 + self.shift());
         for (i, name) in names.enumerate() {
@@ -223,8 +224,8 @@ impl SchemaReader {
         Ok(())
     }
 
-    /// The fields of that name by the lookup that the reference stores; `None` if there is none, or
-    /// one that makes no sense.
+    /// Finds the fields with this name in the lookup table that the reference stores. Returns `None` if the table is
+    /// missing or invalid.
     fn look_up(&self, name: &str) -> Option<Vec<usize>> {
         if self.wire != Wire::Reference {
             return None;
@@ -250,7 +251,7 @@ impl SchemaReader {
         Some(found)
     }
 
-    /// The bytes of a field's name, which need not be text.
+    /// Returns the bytes of a field's name, which may not be valid text.
     fn stored_name<'a>(&self, field: &Table<'a>) -> Result<&'a [u8]> {
         let data_type = required(field.table(0)?, "Field.data_type")?;
         let stored = data_type.byte_vector(2 + self.shift())?;
@@ -258,12 +259,12 @@ impl SchemaReader {
     }
 
     #[cfg(any(test, feature = "experimental"))]
-    /// Number of nodes, nested ones included.
+    /// Returns the number of nodes, including nested ones.
     ///
-    /// The reference's layout says it; otherwise this walks over the whole schema.
+    /// The layout of the reference stores it. In the other layout, this visits the whole schema.
     ///
     /// # Errors
-    /// As [`field`](Self::field).
+    /// Returns the errors of [`field`](Self::field).
     pub fn node_count(&self) -> Result<u32> {
         self.count_nodes().within(|| "Schema".to_owned())
     }
@@ -299,7 +300,7 @@ impl SchemaReader {
         Ok(())
     }
 
-    /// Slots by which the reference's layout is ahead after slot 1.
+    /// Returns the offset of slots after slot 1 from the specification's layout.
     fn shift(&self) -> usize {
         match self.wire {
             Wire::Spec => 0,
@@ -384,7 +385,7 @@ impl SchemaReader {
         }
         let mut node = DataType::new(basic_type, allowance.budget.copy(name)?);
         node.schema_id = schema_id;
-        // Neither means anything for other types, whatever a writer left there.
+        // These have no meaning for other types, whatever a writer has stored.
         node.signed = table.bool(5 + shift)? && basic_type.is_integer();
         if basic_type.has_fixed_size() {
             node.fixed_size = table.u64(6 + shift, 0)?;
@@ -424,7 +425,7 @@ impl SchemaReader {
             properties.push((budget.copy(name)?, value));
         }
         if label.is_empty() && properties.is_empty() {
-            // An empty label is no annotation.
+            // An empty label is not an annotation.
             return Ok(None);
         }
         let label = budget.copy(label)?;
@@ -443,8 +444,8 @@ impl SchemaReader {
             0 => PropertyValue::Null,
             1 => PropertyValue::String(text()?),
             2 => PropertyValue::Json(text()?),
-            // Nothing says which wire an `AnyValue` in here is written in: kept as bytes if it is
-            // not this one's.
+            // The wire of this `AnyValue` is not stored. If it does not decode with the wire of the schema, its bytes
+            // are kept.
             3 => match AnyValue::decode(data, self.wire, &self.limits) {
                 Ok(value) => PropertyValue::Any(value),
                 Err(_) => PropertyValue::Other(3, data.to_vec()),
@@ -472,7 +473,7 @@ fn fields(payload: &[u8]) -> Result<References<'_>> {
     required(Table::root(payload)?.vector(0)?, "Schema.fields")
 }
 
-/// The layout of a schema, and the number of its fields.
+/// Returns the layout of a schema, and the number of its fields.
 fn open(payload: &[u8]) -> Result<(Wire, usize)> {
     let root = Table::root(payload)?;
     let wire = match (root.has(1), root.has(2)) {
@@ -488,7 +489,7 @@ fn open(payload: &[u8]) -> Result<(Wire, usize)> {
     let fields = required(root.vector(0)?, "Schema.fields")?;
     if fields.len() > 0 {
         let first = required(fields.table(0)?.table(0)?, "Field.data_type")?;
-        // As an offset to a name, this would point outside of any FlatBuffer.
+        // In the other layout, this slot is an offset to a name, which can never have this value.
         let no_parent = first.u32(2, 0)? == NO_PARENT;
         if no_parent != (wire == Wire::Reference) {
             return Err(Error::corrupt(format!(

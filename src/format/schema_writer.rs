@@ -10,20 +10,20 @@ use crate::limits::{Limits, exceeded};
 use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, Vector, WIPOffset};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Fewest named children for which the reference stores a lookup.
+/// Fewest named children for which the reference stores a lookup table.
 const MIN_LOOKUP_NAMES: usize = 10;
 
-/// Upper bound of the tables, vectors and vtables of one node or property, in bytes.
+/// Upper bound of the size of the tables, vectors and vtables of a node or property, in bytes.
 const NODE_OVERHEAD: usize = 256;
 
-/// FlatBuffers end at 2 GiB; half of it leaves room for padding.
+/// Largest schema, in bytes. FlatBuffers are limited to 2 GiB; half of that leaves room for padding.
 const MAX_BYTES: usize = 1 << 30;
 
 impl Schema {
-    /// The FlatBuffer of the schema in the layout of a wire.
+    /// Returns the FlatBuffer of the schema in the layout of a wire.
     ///
     /// The ids must have been [assigned](Schema::assign_ids). Whether a reader of that wire supports
-    /// the types is for its [`Capabilities`](super::Capabilities) to say.
+    /// the types is up to its [`Capabilities`](super::Capabilities).
     ///
     /// # Errors
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) if a node is not valid,
@@ -60,7 +60,7 @@ impl Schema {
     }
 }
 
-/// What a schema consists of.
+/// Number of nodes, and upper bound of the size, of a schema.
 #[derive(Default)]
 struct Totals {
     nodes: u32,
@@ -103,7 +103,7 @@ impl Totals {
     }
 }
 
-/// `PropertyValueKind` and data of a property.
+/// Returns the `PropertyValueKind` and the data of a property.
 fn property_data(value: &PropertyValue, wire: Wire) -> Result<(u8, Vec<u8>)> {
     Ok(match value {
         PropertyValue::Null => (0, Vec::new()),
@@ -114,7 +114,7 @@ fn property_data(value: &PropertyValue, wire: Wire) -> Result<(u8, Vec<u8>)> {
     })
 }
 
-/// Buckets and entries of the lookup of some names.
+/// Returns the buckets and entries of a lookup table for names.
 fn hash_lookup<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> Result<(Vec<u32>, Vec<u32>)> {
     let bucket_count = (names.len().max(4) / 2).next_power_of_two();
     let mut buckets = vec![Vec::new(); bucket_count];
@@ -164,11 +164,12 @@ macro_rules! writer {
             node: &DataType,
             parent: u32,
         ) -> Result<WIPOffset<$p::DataType<'b>>> {
-            let children = node.children.iter();
-            let children: Vec<_> = children
+            let written: Vec<_> = node
+                .children
+                .iter()
                 .map(|child| $node(builder, child, node.schema_id))
                 .collect::<Result<_>>()?;
-            let children = builder.create_vector(&children);
+            let children = builder.create_vector(&written);
             let extended_type = match &node.extended_type {
                 Some(extended) => Some($extended(builder, extended)?),
                 None => None,
@@ -258,9 +259,10 @@ fn reference_args<'b>(
     let named = names.clone().filter(|name| !name.is_empty()).count();
     Ok(reference::DataTypeArgs {
         parent_schema_id,
-        lookup: match named >= MIN_LOOKUP_NAMES {
-            true => Some(reference_lookup(builder, names)?),
-            false => None,
+        lookup: if named >= MIN_LOOKUP_NAMES {
+            Some(reference_lookup(builder, names)?)
+        } else {
+            None
         },
         ..Default::default()
     })
@@ -279,11 +281,12 @@ fn reference_lookup<'a, 'b>(
 }
 
 fn write_spec(builder: &mut FlatBufferBuilder<'_>, schema: &Schema) -> Result<()> {
-    let fields = schema.fields.iter();
-    let fields: Vec<_> = fields
+    let written: Vec<_> = schema
+        .fields
+        .iter()
         .map(|f| spec_field(builder, f))
         .collect::<Result<_>>()?;
-    let fields = Some(builder.create_vector(&fields));
+    let fields = Some(builder.create_vector(&written));
     let root = spec::Schema::create(builder, &spec::SchemaArgs { fields });
     builder.finish(root, None);
     Ok(())
@@ -294,13 +297,14 @@ fn write_reference(
     schema: &Schema,
     node_count: u32,
 ) -> Result<()> {
-    let fields = schema.fields.iter();
-    let names = fields.clone().map(|f| f.data_type.name.as_str());
-    let fields: Vec<_> = fields
+    let written: Vec<_> = schema
+        .fields
+        .iter()
         .map(|f| reference_field(builder, f))
         .collect::<Result<_>>()?;
+    let names = schema.fields.iter().map(|f| f.data_type.name.as_str());
     let args = reference::SchemaArgs {
-        fields: Some(builder.create_vector(&fields)),
+        fields: Some(builder.create_vector(&written)),
         schema_id_count: node_count,
         field_lookup: Some(reference_lookup(builder, names)?),
     };

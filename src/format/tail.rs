@@ -14,10 +14,10 @@ use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::ByteRange;
 use crate::limits::Limits;
 
-/// Bytes of the smallest directory file: header, empty frame, length and footer.
+/// Size of the smallest directory file in bytes: header, empty frame, length and footer.
 const MIN_FILE_LEN: u64 = 28;
 
-/// The end of a directory file, behind the frame of the `ShardDirectory`.
+/// The end of a directory file, after the frame of the `ShardDirectory`.
 #[derive(Debug, Clone, Copy)]
 pub struct DirectoryTail;
 
@@ -25,22 +25,23 @@ impl DirectoryTail {
     /// Bytes of the tail: the repeated length and the footer.
     pub const LEN: usize = 4 + HEADER_LEN;
 
-    /// Where the frame of the `ShardDirectory` is in a file of `file_size` bytes that ends with
-    /// `last_bytes`, which must be at least [`LEN`](Self::LEN) bytes if the file is not shorter.
-    /// The frame may begin before them: then the caller has to read it.
+    /// Returns the range of the frame of the `ShardDirectory` in a file of `file_size` bytes that ends with
+    /// `last_bytes`. These must be the last [`LEN`](Self::LEN) bytes or more, or the whole file if it is shorter.
+    /// If the frame begins before them, the caller has to read it.
     ///
     /// # Errors
-    /// [`NotAShard`](ErrorKind::NotAShard) if the file is too short or has no footer, unless these bytes are
-    /// all of it and begin with the magic number,
-    /// [`UnsupportedVersion`](ErrorKind::UnsupportedVersion) by the footer,
-    /// [`Corrupt`](ErrorKind::Corrupt) if the file was cut or its two lengths disagree, and
-    /// [`LimitExceeded`](ErrorKind::LimitExceeded).
+    /// [`NotAShard`](ErrorKind::NotAShard) if the file is too short or has no footer, unless `last_bytes` is
+    /// the whole file and begins with the magic number,
+    /// [`UnsupportedVersion`](ErrorKind::UnsupportedVersion) for the version in the footer,
+    /// [`Corrupt`](ErrorKind::Corrupt) if the file was truncated or its two lengths disagree, and
+    /// [`LimitExceeded`](ErrorKind::LimitExceeded) if the directory is too large.
     pub fn locate(last_bytes: &[u8], file_size: u64, limits: &Limits) -> Result<ByteRange> {
         let given = u64::try_from(last_bytes.len()).unwrap_or(u64::MAX);
         if file_size < MIN_FILE_LEN {
-            let kind = match given == file_size && last_bytes.starts_with(&MAGIC) {
-                true => ErrorKind::Corrupt,
-                false => ErrorKind::NotAShard,
+            let kind = if given == file_size && last_bytes.starts_with(&MAGIC) {
+                ErrorKind::Corrupt
+            } else {
+                ErrorKind::NotAShard
             };
             return Err(Error::new(
                 kind,
@@ -59,10 +60,7 @@ impl DirectoryTail {
             )));
         };
         if !footer.starts_with(&MAGIC) {
-            let head = match given == file_size {
-                true => last_bytes,
-                false => &[],
-            };
+            let head = if given == file_size { last_bytes } else { &[] };
             return Err(Self::no_footer(head, footer));
         }
         FormatVersion::parse(footer, "footer")?;
@@ -77,7 +75,7 @@ impl DirectoryTail {
         limits
             .check_message_bytes(len)
             .within(|| "shard directory".to_owned())?;
-        // file_size >= MIN_FILE_LEN + len, so that neither difference wraps.
+        // file_size >= MIN_FILE_LEN + len, so neither difference wraps.
         let end = file_size - 12;
         let range = ByteRange::try_new(end - len - 8, end)?;
         if let Some(leading) = leading_len(frame, range.len())
@@ -90,8 +88,8 @@ impl DirectoryTail {
         Ok(range)
     }
 
-    /// Why a file is not a shard that begins and ends with these bytes. Its first bytes may be
-    /// unknown, and are empty then.
+    /// Returns the error for a file that is not a shard, from its first and last bytes. If the first bytes are
+    /// unknown, `head` is empty.
     pub fn no_footer(head: &[u8], footer: &[u8]) -> Error {
         if head.starts_with(&MAGIC) {
             return Error::corrupt(format!(
@@ -113,7 +111,7 @@ impl DirectoryTail {
     }
 }
 
-/// Whether bytes are text. They may begin in the middle of a character.
+/// Returns whether bytes are text. They may begin in the middle of a character.
 fn is_text(bytes: &[u8]) -> bool {
     let start = bytes.iter().position(|byte| !matches!(byte, 0x80..=0xBF));
     let text = bytes.get(start.unwrap_or(bytes.len())..);
@@ -124,8 +122,8 @@ fn is_text(bytes: &[u8]) -> bool {
     })
 }
 
-/// The length word at the start of the frame of `frame_len` bytes that `bytes` ends with, if it is
-/// in there.
+/// Returns the length at the start of the frame of `frame_len` bytes at the end of `bytes`, if `bytes` contains
+/// the start.
 fn leading_len(bytes: &[u8], frame_len: u64) -> Option<u32> {
     let frame_len = usize::try_from(frame_len).ok()?;
     debug_assert!(frame_len >= FRAME_OVERHEAD);

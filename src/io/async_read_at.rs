@@ -1,4 +1,4 @@
-//! Positioned reads that do not block, for stores behind a network.
+//! Positioned asynchronous reads, for stores on a network.
 
 use super::{ByteRange, RelativeUrl};
 use crate::error::{Error, ErrorKind, Result};
@@ -7,52 +7,51 @@ use std::fmt::Debug;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// What the methods of asynchronous traits return. It needs no runtime of a certain kind.
+/// The return type of the methods of asynchronous traits. It does not require a particular runtime.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// One artifact of a shard behind a store that answers later: an object of S3, say.
+/// One artifact of a shard, read asynchronously: for example, an object in S3.
 ///
-/// The content never changes while the artifact is open: a reader makes every read conditional on the
-/// object that the first one met, and fails with [`Replaced`](ErrorKind::Replaced) if there is another
-/// one now.
-/// Retries are the reader's affair; a scan ends with the first error.
+/// The content must not change while the artifact is open. A reader makes every read conditional on the object that its
+/// first read found, and fails with [`Replaced`](ErrorKind::Replaced) if another object has taken its place. The reader
+/// is also responsible for retries: a scan ends with the first error.
 pub trait AsyncReadAt: Send + Sync + Debug {
-    /// The last `len` bytes, all if there are fewer, and the size of the artifact. Opening a shard
-    /// begins with it, so one request should answer it.
+    /// Returns the last `len` bytes, or all bytes if there are fewer, and the size of the artifact. Opening a shard
+    /// begins with this call, so it should take a single request.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Returns the errors of the store.
     fn read_tail(&self, len: u64) -> BoxFuture<'_, Result<(Bytes, u64)>>;
 
-    /// The bytes of each of `ranges`, in their order, all or none. The ranges have been joined where
-    /// they are neighbours; requests for them should be sent at the same time. An answer of another
-    /// length is reported as an error of the reader.
+    /// Returns the bytes of each of `ranges`, in order, or an error. The caller has merged adjacent ranges, so the
+    /// requests for the ranges should be sent concurrently. If an answer has another length than its range, the caller
+    /// reports that as an error of the reader.
     ///
     /// # Errors
-    /// Those of the store, also if a range ends beyond the artifact.
+    /// Returns the errors of the store, also if a range ends beyond the artifact.
     fn read_ranges(&self, ranges: Vec<ByteRange>) -> BoxFuture<'_, Result<Vec<Bytes>>>;
 
-    /// The size in bytes, if an answer of the store has told it.
+    /// Returns the size in bytes, if an answer of the store has contained it.
     fn known_size(&self) -> Option<u64>;
 
-    /// The name of the artifact in errors: the path of an object, or a URL. None by default.
+    /// Returns the name of the artifact for errors: the path of an object, or a URL. None by default.
     fn name(&self) -> Option<String> {
         None
     }
 
-    /// Which of the artifacts that have had this name it is, such as the entity tag of an object, if an
-    /// answer of the store has told it. None by default.
+    /// Returns the version of the artifact, such as the entity tag of an object, if an answer of the store has
+    /// contained it. It differs between artifacts that have had the same name. None by default.
     fn version(&self) -> Option<String> {
         None
     }
 }
 
-/// Resolves the references of a shard of several files, as [`Container`](super::Container) does.
+/// Opens the other files of a shard of several files: [`Container`](super::Container) for asynchronous readers.
 pub trait AsyncContainer: Send + Sync + Debug {
-    /// A reader of the artifact at `url`, which need not exist: the first read tells.
+    /// Returns a reader for the artifact at `url`. A missing artifact is an error of its first read.
     ///
     /// # Errors
-    /// [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) if it lies outside of the container.
+    /// Returns [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) if the artifact is outside of the container.
     fn open_async(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>>;
 }
 
@@ -62,11 +61,11 @@ impl AsyncContainer for super::NoContainer {
     }
 }
 
-/// The bytes of each of several ranges.
+/// Returns the bytes of several ranges.
 ///
 /// # Errors
-/// Those of the reader, [`Corrupt`](ErrorKind::Corrupt) for a range beyond the known size, and
-/// [`Io`](ErrorKind::Io) if it gives other bytes than these.
+/// Returns the errors of the reader, [`Corrupt`](ErrorKind::Corrupt) for a range beyond the known size, and
+/// [`Io`](ErrorKind::Io) if the answer has the wrong number of ranges or bytes.
 pub(crate) async fn read_all_async(
     reader: &dyn AsyncReadAt,
     ranges: Vec<ByteRange>,
@@ -81,21 +80,22 @@ pub(crate) async fn read_all_async(
     Ok(all)
 }
 
-/// The last bytes, and the size.
+/// Returns the last bytes, and the size.
 ///
 /// # Errors
-/// Those of the reader, and [`Io`](ErrorKind::Io) if it gives another number of bytes.
+/// Returns the errors of the reader, and [`Io`](ErrorKind::Io) if the answer has the wrong number of bytes.
 pub(crate) async fn read_tail_async(reader: &dyn AsyncReadAt, len: u64) -> Result<(Bytes, u64)> {
     let (tail, size) = reader.read_tail(len).await?;
     let expected = len.min(size);
-    match tail.len() as u64 == expected {
-        true => Ok((tail, size)),
-        false => Err(Error::new(
+    if tail.len() as u64 == expected {
+        Ok((tail, size))
+    } else {
+        Err(Error::new(
             ErrorKind::Io,
             format!(
                 "the reader was asked for the last {len} of {size} bytes: expected {expected}, got {}",
                 tail.len()
             ),
-        )),
+        ))
     }
 }

@@ -1,61 +1,60 @@
-//! Appending writes that do not block, for stores behind a network.
+//! Asynchronous appending writes, for stores on a network.
 
 use super::BoxFuture;
 use crate::error::Result;
 use bytes::Bytes;
 
-/// Where one artifact is written, front to back, by a store that answers later.
+/// The destination of one artifact, written asynchronously from front to back.
 ///
 /// Nothing is visible before [`commit`](Self::commit). After an error the artifact is lost.
 pub trait AsyncSink: Send {
-    /// Appends all of `bytes`. Returns once the sink has room for more: what it has taken may still be
-    /// on its way to the store, and its failure may be reported by a later call.
+    /// Appends all of `bytes`. Returns once the sink has room for more. The bytes may still be on their way to the
+    /// store, so a later call may report their failure.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Returns the errors of the store.
     fn write_all(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<()>>;
 
-    /// Makes everything durable and visible under its final name; nothing may be written after.
+    /// Makes the artifact durable and visible under its final name. Nothing may be written afterwards.
     ///
     /// # Errors
-    /// Those of the store. A store whose answer got lost may have done it all the same.
+    /// Returns the errors of the store. The commit may have succeeded nevertheless, if the store's answer was lost.
     fn commit(&mut self) -> BoxFuture<'_, Result<()>>;
 
-    /// Whether the artifact may be visible after a [`commit`](Self::commit) that failed or was not waited
-    /// for: the store was asked for it, and nobody knows whether it did it. Other artifacts that this one
-    /// refers to then stay where they are.
+    /// Returns whether the artifact may be visible after a [`commit`](Self::commit) that failed or was not awaited: the
+    /// store has received the request, but its result is unknown. Other artifacts that this one refers to must stay
+    /// then.
     ///
-    /// `true` by default, which leaves more than is needed.
+    /// `true` by default, which may keep artifacts that nothing refers to.
     fn may_be_visible(&self) -> bool {
         true
     }
 
-    /// Takes back what was written; nothing may be written after. Does nothing after a
-    /// [`commit`](Self::commit). After an error it may be tried again.
+    /// Discards the written bytes. Nothing may be written afterwards. After a [`commit`](Self::commit), this does
+    /// nothing. After an error, the caller may try again.
     ///
-    /// A sink that is dropped instead does the same as well as it can.
+    /// A sink that is dropped without a commit discards its bytes as far as it can.
     ///
     /// # Errors
-    /// Those of the store, which may then keep bytes that nobody sees.
+    /// Returns the errors of the store, which may keep invisible bytes in that case.
     fn abort(&mut self) -> BoxFuture<'_, Result<()>>;
 
-    /// Bytes that the sink holds in memory, about.
+    /// Returns the approximate number of bytes that the sink holds in memory.
     fn memory_size(&self) -> usize;
 }
 
-/// Creates the artifacts of a shard, all in one folder, as [`SinkFactory`](super::SinkFactory) does.
+/// Creates the artifacts of a shard in one folder: [`SinkFactory`](super::SinkFactory) for asynchronous sinks.
 pub trait AsyncSinkFactory: Send {
-    /// A sink for the new artifact `name`, a file name without folders.
+    /// Returns a sink for the new artifact `name`, a file name without folders.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if `name` is no file name that a shard can
-    /// refer to, [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if there is one of that name, else
-    /// those of the store.
+    /// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a shard cannot refer to a file of that name,
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the artifact exists, or the errors of the store.
     fn create_async<'a>(&'a mut self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn AsyncSink>>>;
 
-    /// Removes the artifact `name`, which was created here and committed.
+    /// Removes the artifact `name`, which this factory created and its sink committed.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Returns the errors of the store.
     fn remove_async<'a>(&'a mut self, name: &'a str) -> BoxFuture<'a, Result<()>>;
 }

@@ -1,7 +1,6 @@
-//! What readers and sinks must do, as checks for those of other crates.
+//! Checks that readers and sinks of other crates fulfill the contracts of the traits.
 //!
-//! Each check returns the first thing that is wrong, as an error of the kind
-//! [`Io`](ErrorKind::Io) that says what was expected.
+//! Each check returns the first violation as an [`Io`](ErrorKind::Io) error that describes the expected behavior.
 //!
 //! ```
 //! use arrow_shard::io::{MemoryFolder, conformance};
@@ -21,7 +20,7 @@ use crate::error::{Error, ErrorKind, Result, Within};
 use bytes::Bytes;
 use std::ops::Range;
 
-/// Bytes of which no two neighbourhoods are alike.
+/// Returns bytes without repeated sections.
 pub fn content(len: usize) -> Vec<u8> {
     let mut state = 0x9E37_79B9_u32;
     let next = || {
@@ -39,10 +38,7 @@ fn wrong(what: impl Into<String>) -> Error {
 
 /// Fails unless `is_right`.
 fn check(is_right: bool, what: impl FnOnce() -> String) -> Result<()> {
-    match is_right {
-        true => Ok(()),
-        false => Err(wrong(what())),
-    }
+    if is_right { Ok(()) } else { Err(wrong(what())) }
 }
 
 fn check_kind<T>(result: Result<T>, kinds: &[ErrorKind], what: &str) -> Result<()> {
@@ -57,7 +53,7 @@ fn check_kind<T>(result: Result<T>, kinds: &[ErrorKind], what: &str) -> Result<(
     }
 }
 
-/// Ranges of `len` bytes: at the ends, of one byte, of none, all, and some that overlap.
+/// Returns ranges of `len` bytes: at the ends, a single byte, empty, complete, and overlapping.
 fn ranges(len: u64) -> Result<Vec<ByteRange>> {
     let third = len / 3;
     let mut ranges = vec![
@@ -79,7 +75,7 @@ fn ranges(len: u64) -> Result<Vec<ByteRange>> {
         .collect()
 }
 
-/// Ranges that end beyond `len` bytes.
+/// Returns ranges that end beyond `len` bytes.
 fn beyond(len: u64) -> Result<[ByteRange; 3]> {
     Ok([
         ByteRange::try_new(0, len + 1)?,
@@ -94,10 +90,10 @@ fn expected(content: &[u8], range: ByteRange) -> Result<&[u8]> {
         .ok_or_else(|| wrong("a range of this check is wrong"))
 }
 
-/// Checks a reader of an artifact whose content is known.
+/// Checks a reader of an artifact with the given content.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Returns the first violation.
 pub fn check_reader(reader: &dyn ReadAt, content: &[u8]) -> Result<()> {
     let size = content.len() as u64;
     let found = reader.size()?;
@@ -162,10 +158,10 @@ fn check_ranges(ranges: &[ByteRange], all: &[Bytes], content: &[u8]) -> Result<(
     Ok(())
 }
 
-/// Checks an asynchronous reader of an artifact whose content is known, and that has not been read yet.
+/// Checks an asynchronous reader of an artifact with the given content. The reader must be unused.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Returns the first violation.
 pub async fn check_async_reader(reader: &dyn AsyncReadAt, content: &[u8]) -> Result<()> {
     let size = content.len() as u64;
     for len in [size / 2, 1, size, size + 1, 1 << 40] {
@@ -183,7 +179,7 @@ pub async fn check_async_reader(reader: &dyn AsyncReadAt, content: &[u8]) -> Res
             format!("after an answer: expected the size {size} to be known, found {known:?}")
         })?;
     }
-    // Many stores have no requests for no bytes, and nobody asks for them.
+    // Many stores do not support requests for no bytes, and this crate never sends them.
     let ranges: Vec<ByteRange> = ranges(size)?
         .into_iter()
         .filter(|r| !r.is_empty())
@@ -198,10 +194,11 @@ pub async fn check_async_reader(reader: &dyn AsyncReadAt, content: &[u8]) -> Res
 /// Names that no artifact may have.
 const NO_NAMES: [&str; 5] = ["", ".", "..", "a/b", "../a"];
 
-/// Checks a folder that is written, and read through `files`. It must be empty, and is afterwards.
+/// Checks the sinks of a folder, and reads the results through `files`. The folder must be empty, and is empty
+/// afterwards.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Returns the first violation.
 pub fn check_sinks(folder: &mut dyn SinkFactory, files: &dyn Container) -> Result<()> {
     let content = content(300_000);
     let found = |name: &str| -> Result<Option<Bytes>> {
@@ -262,12 +259,11 @@ pub fn check_sinks(folder: &mut dyn SinkFactory, files: &dyn Container) -> Resul
     folder.remove("empty")
 }
 
-/// Checks a folder whose store answers later, as [`check_sinks`] does others, and that an abort takes
-/// back what was written before a commit, and nothing after it. Stores need not say that what is removed
-/// was not there.
+/// Checks the asynchronous sinks of a folder like [`check_sinks`], and that an abort discards the bytes before a
+/// commit, but not after it. Removing an artifact that does not exist need not be an error.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Returns the first violation.
 pub async fn check_async_sinks(
     folder: &mut dyn AsyncSinkFactory,
     files: &dyn AsyncContainer,
@@ -323,7 +319,7 @@ pub async fn check_async_sinks(
     is_absent(files, "dropped", "after its sink was dropped").await?;
     let mut empty = folder.create_async("empty").await?;
     empty.commit().await?;
-    // Many stores have no ranges of an object that is empty.
+    // Many stores do not support ranges of an empty object.
     let again = folder.create_async("empty").await;
     check_kind(
         again,

@@ -1,4 +1,4 @@
-//! The file descriptors that files of the process share.
+//! The pool of open files that the process shares.
 
 use crate::error::is_out_of_descriptors;
 use std::collections::VecDeque;
@@ -7,12 +7,11 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Pooled files that are open at a time at most. More would rarely save an `open`, which takes
-/// microseconds.
+/// Maximum number of open pooled files. A larger pool would rarely save an `open`, which takes microseconds.
 pub(super) const MOST_OPEN: usize = 64;
 
-/// The share of the descriptors of the process that pooled files may have: the rest is for the caller,
-/// and for files that threads are reading while the pool closes them.
+/// Pooled files use at most one in this many descriptors of the process. The others are for the caller, and for files
+/// that are still being read when the pool closes them.
 #[cfg(unix)]
 const SHARE: u64 = 4;
 
@@ -20,7 +19,7 @@ const SHARE: u64 = 4;
 #[derive(Debug)]
 pub(super) struct Open {
     file: File,
-    /// Whether it was read since the pool last looked for one to close.
+    /// Whether the file was read since the pool last considered closing it.
     is_used: AtomicBool,
 }
 
@@ -29,22 +28,22 @@ impl Open {
         &self.file
     }
 
-    /// Notes that the file is being read.
+    /// Marks the file as used.
     pub(super) fn mark(&self) {
         self.is_used.store(true, Ordering::Relaxed);
     }
 }
 
-/// The open files of the process, in the order in which the pool looks at them.
+/// The open files of the process, in the order in which the pool considers closing them.
 pub(super) static POOL: Mutex<VecDeque<Arc<Open>>> = Mutex::new(VecDeque::new());
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Neither the pool nor a file is left half changed, so another thread's panic does no harm.
+    // A panic never leaves the pool or a file half changed, so a poisoned lock does no harm.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Adds a file to the pool, and closes others if there are too many. A file that was read since the
-/// pool looked at it last gets another turn.
+/// Adds a file to the pool, and closes others if there are too many. A file that was read since the pool last
+/// considered closing it is kept for another round.
 pub(super) fn keep(file: File) -> Arc<Open> {
     let open = Arc::new(Open {
         file,
@@ -53,7 +52,7 @@ pub(super) fn keep(file: File) -> Arc<Open> {
     let most = most_open();
     let mut closed = Vec::new();
     let mut pool = lock(&POOL);
-    // In the second turn, none of them is marked.
+    // Two rounds suffice: the first one clears all marks.
     for _ in 0..2 * pool.len() {
         if pool.len() < most {
             break;
@@ -66,13 +65,12 @@ pub(super) fn keep(file: File) -> Arc<Open> {
     }
     pool.push_back(open.clone());
     drop(pool);
-    // The system closes files after other threads may use the pool again.
+    // Closing takes time, so it happens after the lock is released.
     drop(closed);
     open
 }
 
-/// Tries to open a file again, after the files of the pool were closed, if the process has no descriptor
-/// left for it.
+/// Opens a file. If the process has no descriptor left, closes the pooled files and tries again.
 pub(super) fn with_descriptor<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     match open() {
         Err(error) if is_out_of_descriptors(&error) => {

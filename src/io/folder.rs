@@ -1,4 +1,4 @@
-//! The artifacts of a shard of several files: found by reference, created by name.
+//! Folders with the files of a shard: opened by reference, created by name.
 
 use super::read_at::ReadAt;
 use super::sink::{Sink, State};
@@ -9,17 +9,17 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Resolves the references of a shard: the folder of its directory file, or a stand-in for one.
+/// The folder of a shard's directory file, or a substitute. It opens the other files of the shard.
 pub trait Container: Send + Sync + Debug {
     /// Opens the artifact at `url`.
     ///
     /// # Errors
-    /// [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) if it lies outside of the container,
-    /// [`NotFound`](ErrorKind::NotFound) if there is none, else those of the store.
+    /// Returns [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) if the artifact is outside of the container,
+    /// [`NotFound`](ErrorKind::NotFound) if it does not exist, or the errors of the store.
     fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>>;
 
-    /// The folder as absolute references name it, a path or a URL, if it is known: such references are
-    /// then followed where they lead into it. `None` by default.
+    /// Returns the absolute path or URL of the folder, if it is known. Absolute references that lead into this folder
+    /// can then be followed. `None` by default.
     fn base(&self) -> Option<String> {
         None
     }
@@ -27,25 +27,24 @@ pub trait Container: Send + Sync + Debug {
 
 /// Creates the artifacts of a shard of several files, all in one folder.
 ///
-/// A writer commits the directory file last, so that whoever finds it finds the others too. If that
+/// A writer commits the directory file last, so that a reader that finds it also finds the other files. If the commit
 /// fails, the writer removes them.
 pub trait SinkFactory: Send {
-    /// A sink for the new artifact `name`, a file name without folders.
+    /// Returns a sink for the new artifact `name`, a file name without folders.
     ///
     /// # Errors
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if `name` is no file name that a shard can
-    /// refer to, [`AlreadyExists`](ErrorKind::AlreadyExists) if there is one of that name, else
-    /// those of the store.
+    /// Returns [`InvalidArgument`](ErrorKind::InvalidArgument) if a shard cannot refer to a file of that name,
+    /// [`AlreadyExists`](ErrorKind::AlreadyExists) if the artifact exists, or the errors of the store.
     fn create(&mut self, name: &str) -> Result<Box<dyn Sink>>;
 
-    /// Removes the artifact `name`, which was created here and committed.
+    /// Removes the artifact `name`, which this factory created and its sink committed.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Returns the errors of the store.
     fn remove(&mut self, name: &str) -> Result<()>;
 }
 
-/// No container, for shards that consist of one file.
+/// An empty container, for shards that consist of one file.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoContainer;
 
@@ -67,35 +66,35 @@ impl NoContainer {
     }
 }
 
-/// A folder in memory; clones share their content.
+/// A folder in memory. Clones share their content.
 #[derive(Clone, Default)]
 pub struct MemoryFolder {
     files: Arc<Mutex<BTreeMap<String, Bytes>>>,
 }
 
 impl MemoryFolder {
-    /// An empty folder.
+    /// Returns an empty folder.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a file, or replaces the one of that name. `/` in `name` separates folders.
+    /// Adds a file, or replaces the file of that name. `/` in `name` separates folders.
     pub fn insert(&self, name: impl Into<String>, content: impl Into<Bytes>) {
         self.lock().insert(name.into(), content.into());
     }
 
-    /// The content of a file.
+    /// Returns the content of a file.
     pub fn get(&self, name: &str) -> Option<Bytes> {
         self.lock().get(name).cloned()
     }
 
-    /// The names of all files, in ascending order.
+    /// Returns the names of all files, in ascending order.
     pub fn names(&self) -> Vec<String> {
         self.lock().keys().cloned().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Bytes>> {
-        // The map is never left half changed, so another thread's panic does it no harm.
+        // A panic never leaves the map half changed, so a poisoned lock does no harm.
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -153,7 +152,7 @@ fn no_file(name: impl fmt::Display) -> Error {
     )
 }
 
-/// A file of a [`MemoryFolder`] that appears with its commit.
+/// A file of a [`MemoryFolder`] that becomes visible with its commit.
 struct MemorySink {
     folder: MemoryFolder,
     name: String,

@@ -1,4 +1,4 @@
-//! Local files, read at positions.
+//! Local files, read at any position.
 
 use super::ByteRange;
 use super::descriptors::with_descriptor;
@@ -10,8 +10,7 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Alignment, in bytes, that a read keeps between file and memory: that of Arrow buffers, and of
-/// encoded buffers in a shard.
+/// Alignment in bytes of Arrow buffers, and of encoded buffers in a shard. Reads preserve it from the file to memory.
 const ALIGNMENT: usize = 64;
 
 /// A local file, read with positioned reads: no shared cursor, no lock.
@@ -28,9 +27,8 @@ impl LocalFile {
     /// Opens the regular file at `path` for reading.
     ///
     /// # Errors
-    /// [`NotFound`](ErrorKind::NotFound) if there is none,
-    /// [`NotAShard`](ErrorKind::NotAShard) for folders, pipes and devices, else those of the operating
-    /// system.
+    /// Returns [`NotFound`](ErrorKind::NotFound) if it does not exist,
+    /// [`NotAShard`](ErrorKind::NotAShard) for folders, pipes and devices, or the errors of the operating system.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let (file, metadata) = open_regular(path).within(|| describe(path))?;
@@ -43,10 +41,10 @@ impl LocalFile {
         })
     }
 
-    /// Reads a file that is open, from its start. Errors call it `name`.
+    /// Takes an open file, to be read from its start. `name` is its name in errors.
     ///
     /// # Errors
-    /// [`NotAShard`](ErrorKind::NotAShard) for folders, pipes and devices, or an error of the operating system.
+    /// Returns [`NotAShard`](ErrorKind::NotAShard) for folders, pipes and devices, or an error of the operating system.
     pub fn from_file(file: File, name: impl Into<String>) -> Result<Self> {
         let name = name.into();
         let metadata = file.metadata()?;
@@ -60,24 +58,24 @@ impl LocalFile {
         })
     }
 
-    /// Sets the name of the file in errors; its path by default.
+    /// Sets the name of the file in errors. By default, this is its path.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Where the file was opened; empty for a file that was open already.
+    /// Returns the path where the file was opened. It is empty for a file that was open already.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes a new file that shares its blocks with this one until one of them changes, and has the time of its last
-    /// change.
+    /// Creates a clone of the file: a new file that shares its blocks until one of the two changes. The clone has the
+    /// same time of last change.
     ///
     /// # Errors
-    /// [`Unsupported`](ErrorKind::Unsupported) on other systems than Linux, else the errors of the operating
-    /// system: many file systems have no clones. No new file remains.
+    /// Returns [`Unsupported`](ErrorKind::Unsupported) on systems other than Linux, or the errors of the operating
+    /// system: many file systems do not support clones. After an error, no new file remains.
     pub(crate) fn clone_to(&self, path: &Path) -> Result<()> {
         #[cfg(target_os = "linux")]
         {
@@ -92,12 +90,12 @@ impl LocalFile {
                 rustix::fs::ioctl_ficlone(&clone, &self.file)?;
                 let metadata = self.file.metadata()?;
                 clone.set_permissions(metadata.permissions())?;
-                // It is the same file, but for its name: `ops::overlap` finds it by this.
+                // `ops::overlap` recognizes a clone by its time.
                 clone.set_modified(metadata.modified()?)?;
                 clone.sync_all()
             };
             made().map_err(|error| {
-                // There is an error to return already.
+                // The first error is returned.
                 let _ = std::fs::remove_file(path);
                 error.into()
             })
@@ -110,11 +108,11 @@ impl LocalFile {
     }
 }
 
-/// The bytes of a range of an open file, which had this size when it was opened.
+/// Reads a range of an open file. `size` is its size when it was opened.
 pub(super) fn read_range(file: &File, size: u64, range: ByteRange) -> Result<Bytes> {
     let range = range.within_size(size)?;
     let len = to_usize(range.len())?;
-    // Memory and file have the same remainder by the alignment.
+    // The address in memory and the position in the file have the same remainder modulo the alignment.
     let mut bytes = block(len.saturating_add(ALIGNMENT - 1))?;
     let position = to_usize(range.start() % ALIGNMENT as u64)?;
     let address = bytes.as_ptr().addr() % ALIGNMENT;
@@ -149,22 +147,22 @@ impl ReadAt for LocalFile {
     }
 }
 
-/// How errors name a file.
+/// Returns the description of a file for errors, by its path.
 pub(crate) fn describe(path: &Path) -> String {
     describe_name(&path.display().to_string())
 }
 
-/// How errors name a file that has this name.
+/// Returns the description of a file for errors, by its name.
 pub(super) fn describe_name(name: &str) -> String {
     format!("file `{name}`")
 }
 
-/// How errors name a folder.
+/// Returns the description of a folder for errors.
 pub(crate) fn describe_folder(folder: &Path) -> String {
     format!("folder `{}`", folder.display())
 }
 
-/// An existing folder, absolute and free of symbolic links.
+/// Returns the absolute path of an existing folder, free of symbolic links.
 pub(super) fn existing_folder(folder: &Path) -> Result<PathBuf> {
     let resolved = || match folder.canonicalize() {
         Ok(resolved) if resolved.is_dir() => Ok(resolved),
@@ -177,7 +175,7 @@ pub(super) fn existing_folder(folder: &Path) -> Result<PathBuf> {
     resolved().within(|| describe_folder(folder))
 }
 
-/// Which file it is, where the system has numbers for files, and when it was last changed.
+/// Returns the identity of a file, where the system has numbers for files, and the time of its last change.
 pub(super) fn version_of(metadata: &Metadata) -> Option<String> {
     let changed = metadata.modified().ok()?;
     #[cfg(unix)]
@@ -190,8 +188,8 @@ pub(super) fn version_of(metadata: &Metadata) -> Option<String> {
     Some(format!("{number:?} {changed:?}"))
 }
 
-/// Opens a regular file and tells its size, among others. The kind is asked for first, because opening a pipe
-/// may wait for ever.
+/// Opens a regular file and returns its metadata. It checks the kind of the file first, because opening a pipe may
+/// block forever.
 pub(super) fn open_regular(path: &Path) -> Result<(File, Metadata)> {
     check_regular(&std::fs::metadata(path)?)?;
     let file = with_descriptor(|| File::open(path))?;
@@ -200,7 +198,7 @@ pub(super) fn open_regular(path: &Path) -> Result<(File, Metadata)> {
     Ok((file, metadata))
 }
 
-/// Refuses what is not a regular file.
+/// Fails if this is not a regular file.
 fn check_regular(metadata: &Metadata) -> Result<()> {
     if metadata.is_file() {
         return Ok(());
@@ -216,7 +214,7 @@ fn check_regular(metadata: &Metadata) -> Result<()> {
     ))
 }
 
-/// Fills `target` with bytes of the file from `position` on.
+/// Fills `target` with the bytes of the file that begin at `position`.
 #[cfg(unix)]
 fn read_exact_at(file: &File, target: &mut [u8], position: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, target, position)

@@ -13,23 +13,23 @@ use std::fs::Permissions;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// A local folder. Symbolic links inside are followed, but never out of it. Files in it are opened as
+/// A local folder. Symbolic links inside it are followed unless they lead out of the folder. Its files are opened as
 /// [`PooledFile`]s.
 #[derive(Debug, Clone)]
 pub struct LocalFolder {
-    /// Absolute and free of symbolic links.
+    /// The absolute path, free of symbolic links.
     path: PathBuf,
-    /// Of files that are created here, if not those of any new file.
+    /// The permissions of files created here, if not the default.
     permissions: Option<Permissions>,
-    /// Whose files are created here: the writer of the first one, or of a sink elsewhere.
+    /// The writer that owns the files created here: the writer of the first file, or of a sink elsewhere.
     writer: Option<Writer>,
 }
 
 impl LocalFolder {
-    /// The existing folder `path`.
+    /// Opens the existing folder `path`.
     ///
     /// # Errors
-    /// [`NotFound`](ErrorKind::NotFound) if there is none,
+    /// Returns [`NotFound`](ErrorKind::NotFound) if it does not exist, or
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) if it is a file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Ok(Self {
@@ -39,36 +39,36 @@ impl LocalFolder {
         })
     }
 
-    /// The folder that holds the directory file `path`, which need not exist yet.
+    /// Opens the folder of the directory file `path`, which need not exist yet.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
+    /// Returns the errors of [`open`](Self::open).
     pub fn of_file(path: impl AsRef<Path>) -> Result<Self> {
         Self::open(folder_of(path.as_ref()))
     }
 
-    /// The folder, absolute and free of symbolic links.
+    /// Returns the absolute path of the folder, free of symbolic links.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The same folder. Files that are created in it have the permissions of `file`, if there is one.
+    /// Gives new files the permissions of `file`, if it exists.
     pub(crate) fn with_permissions_of(mut self, file: &Path) -> Self {
         self.permissions = permissions(file);
         self
     }
 
-    /// The same folder. Files that are created in it are of the writer that has this sink.
+    /// Assigns new files to the writer of `sink`.
     pub(crate) fn with_writer_of(mut self, sink: &LocalSink) -> Self {
         self.writer = Some(sink.writer().clone());
         self
     }
 
-    /// Where the existing file at `url` is, links resolved.
+    /// Returns the path of the existing file at `url`, with links resolved.
     ///
     /// # Errors
-    /// [`NotFound`](ErrorKind::NotFound), or [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) if a link
-    /// leads out of the folder.
+    /// Returns [`NotFound`](ErrorKind::NotFound), or [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) if a link leads out of
+    /// the folder.
     pub(super) fn find(&self, url: &RelativeUrl) -> Result<PathBuf> {
         let path = self.locate(url)?;
         let resolved = path
@@ -84,11 +84,11 @@ impl LocalFolder {
         Ok(resolved)
     }
 
-    /// Where `url` leads in this folder, links not yet resolved.
+    /// Returns the path of `url` in this folder, without resolving links.
     fn locate(&self, url: &RelativeUrl) -> Result<PathBuf> {
         let mut path = self.path.clone();
         for segment in url.segments() {
-            // What is a plain name in a URL may be a drive or more than one step on this host.
+            // A valid name in a URL may be a drive or several path components on this system.
             let mut components = Path::new(segment).components();
             match (components.next(), components.next()) {
                 (Some(Component::Normal(name)), None) if name == segment => path.push(name),
@@ -119,7 +119,7 @@ impl Container for LocalFolder {
 impl SinkFactory for LocalFolder {
     fn create(&mut self, name: &str) -> Result<Box<dyn Sink>> {
         let path = self.locate(&RelativeUrl::from_file_name(name)?)?;
-        // One whose first file is closed vouches for no other.
+        // If the writer's first file is closed, it no longer protects other files.
         let writer = self.writer.clone().filter(Writer::is_open);
         let sink = LocalSink::create_for(path, self.permissions.as_ref(), writer.as_ref())?;
         self.writer = Some(sink.writer().clone());

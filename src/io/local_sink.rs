@@ -1,4 +1,4 @@
-//! Local files that appear whole or not at all.
+//! Local files that become visible only when they are complete.
 
 use super::local_file::{describe, existing_folder, version_of};
 use super::local_target::LocalTarget;
@@ -13,48 +13,48 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempPath;
 
-/// Bytes collected before a write to the file; larger pieces are written directly.
+/// Number of bytes collected before a write to the file. Larger pieces are written directly.
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// A local file that appears under its name only when it is committed.
+/// A local file that becomes visible under its name when it is committed.
 ///
-/// Until then the bytes are in a temporary file beside it, which a drop deletes. A commit syncs the
-/// file, renames it, and syncs the folder where the system can: once it is renamed, the file is there.
-/// A file that replaces another has its permissions from the first byte on.
+/// Until then, the bytes are in a temporary file in the same folder, and dropping the sink deletes it. A commit syncs
+/// the file, renames it, and syncs the folder if the system supports that. A file that replaces another one has its
+/// permissions from the first byte on.
 ///
-/// A process that is killed leaves its temporary file, `.arrow-shard.….tmp`. A process that creates sinks in
-/// the folder removes it, once it is an hour old and no process holds it; it looks once an hour. A sink
-/// that is [sealed](Sink::seal) holds its file no more. Those that a [`LocalFolder`](super::LocalFolder)
-/// creates are kept by its first one, until that one is sealed, committed or dropped; others are to be
-/// committed within the hour, if other processes write to the folder.
+/// A killed process leaves its temporary file, `.arrow-shard.….tmp`, in the folder. Processes that create sinks in the
+/// folder look for such files at most once an hour, and remove files that are at least an hour old and not locked by any
+/// process. A [sealed](Sink::seal) sink no longer locks its file. Sealed files from a
+/// [`LocalFolder`](super::LocalFolder) are protected by the folder's first sink until that sink is sealed, committed or
+/// dropped. Commit other sealed sinks within an hour if other processes write to the folder.
 #[derive(Debug)]
 pub struct LocalSink {
     state: State<Temporary>,
     path: PathBuf,
     existing: Existing,
-    /// Whose the temporary file is.
+    /// The writer that owns the temporary file.
     writer: Writer,
-    /// The last field, so that the file is gone when the list forgets it.
+    /// The last field, so that it is dropped after the file has been deleted.
     _listed: Listed,
 }
 
-/// What becomes of a file that has the name already.
+/// How to treat an existing file of the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Existing {
-    /// It stays, and there is no other.
+    /// Keep it, and fail.
     Kept,
-    /// It is replaced.
+    /// Replace it.
     Replaced,
-    /// It is replaced if it is the one that has this version, which must be there.
+    /// Replace it only if it exists with this version.
     ReplacedIf(String),
 }
 
 /// The temporary file.
 #[derive(Debug)]
 enum Temporary {
-    /// Not a [`NamedTempFile`](tempfile::NamedTempFile), whose errors name it.
+    /// Not a [`NamedTempFile`](tempfile::NamedTempFile), because its errors name the temporary file.
     Open(BufWriter<Arc<File>>, TempPath),
-    /// Synced and closed.
+    /// The file is synced and closed.
     Sealed(TempPath),
 }
 
@@ -72,19 +72,20 @@ impl Temporary {
 }
 
 impl LocalSink {
-    /// A new file at `path`, which must not exist, neither now nor at the commit.
+    /// Creates a sink for a new file at `path`, which must not exist now or at the commit.
     ///
     /// # Errors
-    /// [`AlreadyExists`](ErrorKind::AlreadyExists) if it does,
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if it is a pipe, a device, a socket or a symbolic link to
-    /// nothing, or if its name is reserved for data files of shards (`….amudai.stripe`) or temporary files
-    /// (`.arrow-shard.….tmp`), [`NotFound`](ErrorKind::NotFound) if its folder does not exist, else those of the
+    /// Returns [`AlreadyExists`](ErrorKind::AlreadyExists) if the file exists,
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if `path` is a pipe, a device, a socket or a symbolic link to
+    /// nothing, or if the name is reserved for data files of shards (`….amudai.stripe`) or temporary files
+    /// (`.arrow-shard.….tmp`), [`NotFound`](ErrorKind::NotFound) if the folder does not exist, or the errors of the
     /// operating system.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         Self::create_for(target_of(path.as_ref())?, None, None)
     }
 
-    /// Like [`create`](Self::create), with these permissions, and for a writer that has other files.
+    /// Creates a sink like [`create`](Self::create), with these permissions, and for a writer that may have other
+    /// files.
     pub(super) fn create_for(
         path: impl AsRef<Path>,
         permissions: Option<&Permissions>,
@@ -94,24 +95,24 @@ impl LocalSink {
         Self::open(path, Existing::Kept, permissions, writer).within(|| describe(path))
     }
 
-    /// A new file in place of the one at `path` whose [`version`](super::ReadAt::version) it was, of all
-    /// that are committed for it at the same time the first. Where the system has no locks for files, two
-    /// that are committed in the same instant may both replace it.
+    /// Creates a sink that replaces the file at `path` if it still has this [`version`](super::ReadAt::version). If
+    /// several such sinks are committed, the first one succeeds, and the others fail. On systems without file locks,
+    /// two sinks that are committed at the same instant may both replace the file.
     ///
-    /// The commit fails with [`Conflict`](ErrorKind::Conflict) if there is another file.
+    /// The commit fails with [`Conflict`](ErrorKind::Conflict) if the file has another version or no longer exists.
     pub(crate) fn replace(path: &Path, version: String) -> Result<Self> {
         let replaced = permissions(path);
         let existing = Existing::ReplacedIf(version);
         Self::open(path, existing, replaced.as_ref(), None).within(|| describe(path))
     }
 
-    /// A new file at `path`; the commit replaces a regular file that is there. If `path` is a symbolic link, the
-    /// link stays, and the file that it leads to is replaced.
+    /// Creates a sink for a file at `path`; the commit replaces an existing regular file. If `path` is a symbolic link,
+    /// the link stays, and its target is replaced.
     ///
     /// # Errors
-    /// [`AlreadyExists`](ErrorKind::AlreadyExists) if `path` is a folder, else like
-    /// [`create`](Self::create). The commit fails with [`Conflict`](ErrorKind::Conflict) if something other than
-    /// a regular file is there by then.
+    /// Returns [`AlreadyExists`](ErrorKind::AlreadyExists) if `path` is a folder, or the other errors of
+    /// [`create`](Self::create). The commit fails with [`Conflict`](ErrorKind::Conflict) if by then `path` is something
+    /// other than a regular file.
     pub fn create_or_replace(path: impl AsRef<Path>) -> Result<Self> {
         let target = target_of(path.as_ref())?;
         let path = target.as_path();
@@ -126,7 +127,7 @@ impl LocalSink {
         writer: Option<&Writer>,
     ) -> Result<Self> {
         check_name(path)?;
-        // The link itself counts, not what it leads to: a rename replaces the link.
+        // Does not follow links, because a rename replaces the link itself.
         match std::fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_dir() => {
                 return Err(Error::new(
@@ -162,12 +163,13 @@ impl LocalSink {
         })
     }
 
-    /// Whose temporary files are the sink's and those of other sinks that go with it.
+    /// Returns the writer that owns the temporary files of this sink and of its companions.
     pub(super) fn writer(&self) -> &Writer {
         &self.writer
     }
 
-    /// Where the file appears: at the end of a symbolic link, if the sink was created with the path of a link.
+    /// Returns the final path of the file. If the sink was created with the path of a symbolic link, this is the target
+    /// of the link.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -198,16 +200,16 @@ impl Sink for LocalSink {
     }
 }
 
-/// The file that a sink for `path` creates or replaces.
+/// Returns the path of the file that a sink for `path` creates or replaces.
 fn target_of(path: &Path) -> Result<PathBuf> {
     check_new_name(path).within(|| describe(path))?;
     let target = LocalTarget::find(path)?.into_path()?;
-    // A link may lead to another name.
+    // The target of a link may have another name.
     check_new_name(&target).within(|| describe(path))?;
     Ok(target)
 }
 
-/// Refuses a path without a file name, or with one that is reserved.
+/// Fails if the path has no file name, or a reserved one.
 fn check_new_name(path: &Path) -> Result<()> {
     check_name(path)?;
     let name = path.file_name().unwrap_or_default();
@@ -221,14 +223,14 @@ fn check_name(path: &Path) -> Result<()> {
     }
 }
 
-/// The permissions of a file; `None` if there is none of that name, or something else.
+/// Returns the permissions of a regular file, or `None` if there is no such file.
 pub(super) fn permissions(path: &Path) -> Option<Permissions> {
     let metadata = std::fs::symlink_metadata(path).ok()?;
     metadata.is_file().then(|| metadata.permissions())
 }
 
 fn persist(file: TempPath, path: &Path, existing: &Existing) -> Result<()> {
-    // Whoever replaces a file holds its lock, so that one comes after the other.
+    // Processes that replace a file hold its lock, so that they take turns.
     let _locked = match existing {
         Existing::Kept => None,
         Existing::Replaced => {
@@ -252,7 +254,7 @@ fn persist(file: TempPath, path: &Path, existing: &Existing) -> Result<()> {
     Ok(())
 }
 
-/// Refuses to replace anything but a regular file.
+/// Fails if the path is anything but a regular file.
 fn check_replaceable(path: &Path) -> Result<()> {
     match std::fs::symlink_metadata(path) {
         Ok(found) if !found.is_file() => Err(Error::new(
@@ -264,10 +266,11 @@ fn check_replaceable(path: &Path) -> Result<()> {
     }
 }
 
-/// Files that are locked one after the other, each in the place of the one before.
+/// Maximum number of attempts to lock a file that other processes keep replacing.
 const MOST_ROUNDS: u32 = 64;
 
-/// The file at `path`, locked as long as it is open, where files can be; `None` if there is none.
+/// Opens the file at `path` and locks it while it is open, if the system supports locks. Returns `None` if there is no
+/// regular file.
 fn lock(path: &Path) -> io::Result<Option<File>> {
     let found = |metadata: io::Result<std::fs::Metadata>| match metadata {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -275,7 +278,7 @@ fn lock(path: &Path) -> io::Result<Option<File>> {
     };
     let mut rounds = 0;
     loop {
-        // To open a pipe may wait for ever.
+        // Opening a pipe may block forever.
         match found(std::fs::metadata(path))? {
             Some(metadata) if metadata.is_file() => {}
             _ => return Ok(None),
@@ -284,12 +287,12 @@ fn lock(path: &Path) -> io::Result<Option<File>> {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
-        // Network file systems refuse in ways of their own: there are no locks then.
+        // Network file systems report missing locks in various ways, so any other error counts as such.
         while let Err(error) = file.lock()
             && error.kind() == io::ErrorKind::Interrupted
         {}
-        // Whoever had the lock before may have put another file there. Some file systems tell of the same
-        // file as if it were another, each time.
+        // The previous holder of the lock may have replaced the file. On some file systems, the comparison fails every
+        // time even for the same file, hence the limit.
         let now = found(std::fs::metadata(path))?;
         rounds += 1;
         if rounds == MOST_ROUNDS || now.is_some_and(|now| is_same(&now, &file)) {
@@ -298,14 +301,14 @@ fn lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Whether a file has a version, and a name leads to it.
+/// Whether a file has a version, and `path` still names this file.
 fn is_still(version: &str, file: &File, path: &Path) -> bool {
     let found = file.metadata().map(|metadata| version_of(&metadata));
     found.is_ok_and(|found| found.as_deref() == Some(version))
         && std::fs::metadata(path).is_ok_and(|now| is_same(&now, file))
 }
 
-/// Whether metadata are those of a file, as far as the system tells.
+/// Whether the metadata belong to the file, as far as the system can tell.
 fn is_same(metadata: &std::fs::Metadata, file: &File) -> bool {
     let version = file.metadata().map(|metadata| version_of(&metadata));
     version.is_ok_and(|version| version == version_of(metadata))
@@ -319,7 +322,7 @@ fn conflict() -> Error {
     )
 }
 
-/// The folder that holds the file `path`.
+/// Returns the folder of the file `path`.
 pub(super) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -327,9 +330,8 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Makes a rename durable, where folders can be opened and synced: not those that may be written to
-/// but not read, and not on every file system. The file is complete and has its name by then, so that
-/// to report a failure would be wrong.
+/// Makes a rename durable, if the folder can be opened and synced: it may not be readable, and not every file system
+/// supports this. Errors are ignored, because the file is complete and has its name at this point.
 fn sync_folder(folder: &Path) {
     #[cfg(unix)]
     let _ = std::fs::File::open(folder).and_then(|folder| folder.sync_all());

@@ -1,4 +1,4 @@
-//! Where the path of a local output leads, and what may be written there.
+//! Finds out what an output path refers to, and whether a file may be written there.
 
 use super::local_file::describe;
 use crate::error::{Error, ErrorKind, Result, Within};
@@ -6,7 +6,7 @@ use std::fs::FileType;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What is at the path of an output, with symbolic links followed. Outputs replace regular files alone.
+/// The target of an output path, with symbolic links followed. An output replaces only regular files.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LocalTarget {
-    /// Nothing yet.
+    /// A path where nothing exists yet.
     New(PathBuf),
-    /// A regular file: the one that a link leads to, if the path is a link.
+    /// A regular file. If the path is a symbolic link, this is its target.
     File(PathBuf),
     /// A named pipe, for formats that are written and read from front to back.
     Pipe(PathBuf),
@@ -30,11 +30,11 @@ pub enum LocalTarget {
 }
 
 impl LocalTarget {
-    /// Follows the path of an output.
+    /// Examines an output path.
     ///
     /// # Errors
-    /// [`AlreadyExists`](ErrorKind::AlreadyExists) for a folder,
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for a symbolic link to nothing, else those of the operating
+    /// Returns [`AlreadyExists`](ErrorKind::AlreadyExists) for a folder,
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for a symbolic link to nothing, or the errors of the operating
     /// system.
     pub fn find(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
@@ -79,7 +79,7 @@ impl LocalTarget {
     /// Returns the path of the file that an output creates or replaces.
     ///
     /// # Errors
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for pipes, devices and sockets.
+    /// Returns [`InvalidArgument`](ErrorKind::InvalidArgument) for pipes, devices and sockets.
     pub fn into_path(self) -> Result<PathBuf> {
         let (path, found) = match self {
             Self::New(path) | Self::File(path) => return Ok(path),

@@ -11,8 +11,7 @@ use bytes::Bytes;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A local file mapped into memory: reads are slices of the mapping, which lives until the last
-/// of them is dropped.
+/// A local file mapped into memory. Reads are slices of the mapping, which lives until the last slice is dropped.
 #[derive(Debug)]
 pub struct MappedFile {
     bytes: Bytes,
@@ -23,19 +22,18 @@ impl MappedFile {
     /// Maps the regular file at `path`.
     ///
     /// # Safety
-    /// As long as bytes that were read from it are alive, no process may truncate or change the
-    /// file: the bytes are handed out as immutable memory, and touching a page that the file no
-    /// longer has ends the process.
+    /// No process may truncate or change the file while bytes read from it are alive: the bytes are treated as
+    /// immutable memory, and accessing a page that the file no longer has ends the process.
     ///
     /// # Errors
-    /// Those of [`LocalFile::open`](super::LocalFile::open), and those of mapping it.
+    /// Returns the errors of [`LocalFile::open`](super::LocalFile::open), and the errors of mapping the file.
     #[expect(unsafe_code, reason = "the caller vouches for the file")]
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let map = || {
             let (file, _) = open_regular(path)?;
-            // SAFETY: the mapping is read-only, and the caller promises that the file behind it
-            // neither shrinks nor changes while it lives.
+            // SAFETY: the mapping is read-only, and the caller promises that the file neither shrinks nor changes while
+            // the mapping lives.
             let map = unsafe { memmap2::Mmap::map(&file) }?;
             Ok(Bytes::from_owner(map))
         };
@@ -45,7 +43,7 @@ impl MappedFile {
         })
     }
 
-    /// Sets the name of the file in errors; its path by default.
+    /// Sets the name of the file in errors. By default, this is its path.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
@@ -53,14 +51,14 @@ impl MappedFile {
     }
 }
 
-/// A local folder whose files are opened as [`MappedFile`]s.
+/// A local folder. Its files are opened as [`MappedFile`]s.
 #[derive(Debug)]
 pub struct MappedFolder {
     folder: LocalFolder,
 }
 
 impl MappedFolder {
-    /// Maps the files of `folder` as they are opened.
+    /// Wraps a folder so that its files are mapped when they are opened.
     ///
     /// # Safety
     /// Every file that is opened in the folder must meet the conditions of [`MappedFile::open`].
@@ -77,7 +75,7 @@ impl Container for MappedFolder {
     )]
     fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
         let path = self.folder.find(url)?;
-        // SAFETY: the caller of `new` promised for every file of the folder what the map needs.
+        // SAFETY: the caller of `new` made the promise of `MappedFile::open` for every file of the folder.
         let file = unsafe { MappedFile::open(path) }?;
         Ok(Arc::new(file))
     }

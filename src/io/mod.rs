@@ -1,9 +1,9 @@
-//! Where the bytes of shards come from and go to.
+//! Reading and writing the bytes of shards.
 //!
-//! Readers ask a [`ReadAt`] for ranges of a file, and a [`Container`] for the other files of a shard.
-//! Writers append to a [`Sink`], and ask a [`SinkFactory`] for the files of stripes. All four are
-//! implemented for local files and for memory; implement them for other stores. [`AsyncReadAt`],
-//! [`AsyncContainer`], [`AsyncSink`] and [`AsyncSinkFactory`] are the same for stores that answer later.
+//! Readers use a [`ReadAt`] for ranges of a file, and a [`Container`] for the other files of a shard. Writers append to
+//! a [`Sink`], and use a [`SinkFactory`] to create stripe files. All four traits are implemented for local files and
+//! for memory; implement them for other stores. [`AsyncReadAt`], [`AsyncContainer`], [`AsyncSink`] and
+//! [`AsyncSinkFactory`] are their asynchronous counterparts.
 
 mod async_read_at;
 mod async_sink;

@@ -1,4 +1,4 @@
-//! An upload in parts, and what of it is on its way.
+//! An upload in parts, and its requests in flight.
 
 use super::BoxFuture;
 use bytes::Bytes;
@@ -13,14 +13,14 @@ use std::task::{Context, Poll};
 use tokio::runtime::Handle;
 use tokio::task::{JoinError, JoinHandle};
 
-/// A request on its way: sent by a task of the runtime, or by whoever polls it.
+/// A request in flight, driven by a task of the runtime, or by the future that awaits it.
 enum Request<T> {
     Spawned(JoinHandle<Result<T>>),
     Polled(BoxFuture<'static, Result<T>>),
 }
 
 impl<T: Send + 'static> Request<T> {
-    /// Begins to send.
+    /// Starts to send a request.
     fn start(request: BoxFuture<'static, Result<T>>) -> Self {
         match Handle::try_current() {
             Ok(runtime) => Self::Spawned(runtime.spawn(request)),
@@ -30,7 +30,7 @@ impl<T: Send + 'static> Request<T> {
 }
 
 impl Request<()> {
-    /// Ends it; whoever waits for it knows when it has ended.
+    /// Cancels the request. Awaiting it afterwards waits until it has ended.
     fn cancel(&mut self) {
         match self {
             Self::Spawned(task) => task.abort(),
@@ -52,7 +52,7 @@ impl<T> Future for Request<T> {
     }
 }
 
-/// The task of a request panicked, or its runtime ended.
+/// Returns the error for a request with a task that panicked or a runtime that shut down.
 fn stopped(error: JoinError) -> Error {
     Error::Generic {
         store: "runtime",
@@ -60,28 +60,28 @@ fn stopped(error: JoinError) -> Error {
     }
 }
 
-/// The parts of an object, from the first one on.
+/// The uploaded parts of an object.
 #[derive(Default)]
 pub(super) struct Multipart {
-    /// The request that begins the upload, whose answer nobody has taken yet.
+    /// The request that begins the upload, until its answer has been taken.
     begun: Option<Request<Box<dyn MultipartUpload>>>,
     upload: Option<Box<dyn MultipartUpload>>,
-    /// Parts on their way.
+    /// Parts in flight.
     parts: FuturesUnordered<Request<()>>,
 }
 
 impl Multipart {
-    /// Whether there is nothing to complete and nothing to abort.
+    /// Whether there is no upload to complete or abort.
     pub(super) fn is_empty(&self) -> bool {
         self.begun.is_none() && self.upload.is_none()
     }
 
-    /// Parts on their way.
+    /// Returns the number of parts in flight.
     pub(super) fn parts(&self) -> usize {
         self.parts.len()
     }
 
-    /// Sends one more part of the object at `path`, once no more than `others` are on their way.
+    /// Sends one more part of the object at `path`, after waiting until at most `others` parts are in flight.
     pub(super) async fn send(
         &mut self,
         store: &Arc<dyn ObjectStore>,
@@ -108,7 +108,7 @@ impl Multipart {
     /// Waits for the answer to the request that began the upload.
     async fn take_begun(&mut self) -> Result<()> {
         if let Some(begun) = &mut self.begun {
-            // If nobody waits any more, the request is still there for whoever aborts.
+            // If this future is dropped here, `abort` still finds the request.
             let upload = begun.await;
             self.begun = None;
             self.upload = Some(upload?);
@@ -116,7 +116,7 @@ impl Multipart {
         Ok(())
     }
 
-    /// Lets the parts that are on their way go on, without waiting for them.
+    /// Drives the parts in flight without waiting for them.
     pub(super) async fn go_on(&mut self) -> Result<()> {
         let parts = &mut self.parts;
         poll_fn(|cx| {
@@ -131,7 +131,7 @@ impl Multipart {
         .await
     }
 
-    /// Waits until all parts have arrived.
+    /// Waits until all parts have been uploaded.
     pub(super) async fn arrived(&mut self) -> Result<()> {
         while let Some(part) = self.parts.next().await {
             part?;
@@ -139,7 +139,7 @@ impl Multipart {
         Ok(())
     }
 
-    /// Asks the store to make an object of the parts.
+    /// Completes the upload: the store combines the parts into an object.
     pub(super) async fn complete(&mut self) -> Result<()> {
         if let Some(upload) = &mut self.upload {
             upload.complete().await?;
@@ -148,12 +148,12 @@ impl Multipart {
         Ok(())
     }
 
-    /// Asks the store to forget the parts, once none is on its way: one that came later would stay. May
-    /// be tried again.
+    /// Aborts the upload, after all parts in flight have ended: a part that arrived later would stay in the store.
+    /// After an error, the caller may try again.
     pub(super) async fn abort(&mut self) -> Result<()> {
         self.parts.iter_mut().for_each(Request::cancel);
         while self.parts.next().await.is_some() {}
-        // An upload that did not begin needs no abort.
+        // An upload that failed to begin needs no abort.
         let _ = self.take_begun().await;
         if let Some(upload) = &mut self.upload {
             upload.abort().await?;

@@ -1,19 +1,19 @@
-//! Names of files that this crate chooses: stripe files and temporary files.
+//! Names of files that this crate generates: stripe files and temporary files.
 
 use crate::error::{Error, Result};
 use std::hash::{BuildHasher, Hasher};
 
-/// How the usual name of a stripe data file ends.
+/// The suffix of the usual name of a stripe data file.
 pub(crate) const STRIPE_FILE_SUFFIX: &str = ".amudai.stripe";
 
-/// How the name of a temporary file begins and ends.
+/// The prefix and suffix of the name of a temporary file.
 pub(super) const TEMPORARY_PREFIX: &str = ".arrow-shard.";
 pub(super) const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// Hexadecimal digits of the number in the name of a stripe file.
+/// Number of hexadecimal digits in the name of a stripe file.
 const STRIPE_DIGITS: usize = 16;
 
-/// A new name for a stripe data file.
+/// Returns a new name for a stripe data file.
 pub(crate) fn random_stripe_file_name() -> String {
     let random = std::collections::hash_map::RandomState::new().build_hasher();
     stripe_file_name(random.finish())
@@ -23,7 +23,7 @@ fn stripe_file_name(random: u64) -> String {
     format!("{random:0STRIPE_DIGITS$x}{STRIPE_FILE_SUFFIX}")
 }
 
-/// Whether [`random_stripe_file_name`] returns such a name. Earlier versions left out leading zeros.
+/// Whether [`random_stripe_file_name`] generates such names. Earlier versions omitted leading zeros.
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub(crate) fn is_own_stripe_file(name: &str) -> bool {
     name.strip_suffix(STRIPE_FILE_SUFFIX).is_some_and(|digits| {
@@ -33,12 +33,12 @@ pub(crate) fn is_own_stripe_file(name: &str) -> bool {
     })
 }
 
-/// Whether a file of that name is one that a sink has not committed.
+/// Whether this is the name of a temporary file of a sink.
 pub(crate) fn is_temporary(name: &str) -> bool {
     writer_of(name).is_some()
 }
 
-/// The name of the writer of a temporary file.
+/// Returns the writer's name in the name of a temporary file.
 pub(super) fn writer_of(name: &str) -> Option<&str> {
     let writer = name
         .strip_prefix(TEMPORARY_PREFIX)?
@@ -46,10 +46,10 @@ pub(super) fn writer_of(name: &str) -> Option<&str> {
     Some(writer.split_once('-').map_or(writer, |(writer, _)| writer))
 }
 
-/// Refuses names of outputs that are reserved: vacuums and writers remove files that have them.
+/// Fails if the name of an output is reserved: vacuums and writers remove files with such names.
 ///
 /// # Errors
-/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+/// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
 pub(crate) fn check_output_name(name: &str) -> Result<()> {
     if name.ends_with(STRIPE_FILE_SUFFIX) {
         return Err(Error::invalid(format!(

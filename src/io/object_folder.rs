@@ -11,12 +11,12 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use std::fmt;
 use std::sync::Arc;
 
-/// The objects below a prefix of a store: the files of a shard of several.
+/// The objects below a prefix of a store: the files of a shard of several files.
 #[derive(Clone)]
 pub struct ObjectFolder {
     store: Arc<dyn ObjectStore>,
     prefix: Path,
-    /// How objects in it are written.
+    /// How objects in the folder are written.
     uploads: UploadOptions,
 }
 
@@ -31,7 +31,7 @@ impl fmt::Debug for ObjectFolder {
 }
 
 impl ObjectFolder {
-    /// The objects whose names begin with `prefix` and a `/`; all of the store if it is empty.
+    /// Returns the folder of objects with names that begin with `prefix` and a `/`. An empty prefix is the whole store.
     pub fn new(store: Arc<dyn ObjectStore>, prefix: Path) -> Self {
         Self {
             store,
@@ -40,7 +40,7 @@ impl ObjectFolder {
         }
     }
 
-    /// The folder that the object at `path` is in.
+    /// Returns the folder of the object at `path`.
     pub fn of_object(store: Arc<dyn ObjectStore>, path: &Path) -> Self {
         let mut parts: Vec<_> = path.parts().collect();
         parts.pop();
@@ -48,7 +48,7 @@ impl ObjectFolder {
     }
 }
 
-/// The names on the way to an object, as references to it have them.
+/// Returns the names on the path of an object, decoded as in references to it.
 pub(crate) fn names_of(path: &Path) -> impl Iterator<Item = String> {
     path.parts().map(|part| {
         let name = part.as_ref();
@@ -65,32 +65,32 @@ impl AsyncContainer for ObjectFolder {
 }
 
 impl ObjectFolder {
-    /// Whether objects may be replaced; off by default.
+    /// Sets whether existing objects may be replaced. Off by default.
     #[must_use]
     pub fn with_overwrite(mut self, overwrite: bool) -> Self {
         self.uploads.overwrite = overwrite;
         self
     }
 
-    /// Bytes of a part of an upload; 8 MiB by default. Most stores want 5 MiB at least. S3 takes no more
-    /// than 10,000 parts, so that an object has at most 78 GiB by default.
+    /// Sets the size in bytes of the parts of an upload: 8 MiB by default. Most stores require at least 5 MiB. S3
+    /// accepts at most 10,000 parts, so an object has at most 78 GiB with the default.
     #[must_use]
     pub fn with_part_bytes(mut self, bytes: usize) -> Self {
         self.uploads.part_bytes = bytes.max(1);
         self
     }
 
-    /// Concurrency: parts of one object that are sent at once; 4 by default.
+    /// Sets the number of parts of one object that are sent concurrently: 4 by default.
     #[must_use]
     pub fn with_parts_at_once(mut self, parts: usize) -> Self {
         self.uploads.parts_at_once = parts.max(1);
         self
     }
 
-    /// A sink for the object at `path`, wherever it is in the store.
+    /// Returns a sink for the object at `path`, which may be anywhere in the store.
     ///
     /// # Errors
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists), unless objects may be replaced, else those of the
+    /// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists) unless objects may be replaced, or the errors of the
     /// store.
     pub async fn create_object(&self, path: &Path) -> Result<ObjectSink> {
         ObjectSink::create(self.store.clone(), path.clone(), self.uploads).await

@@ -1,4 +1,4 @@
-//! Objects of a store, read by ranges.
+//! Objects of a store, read in ranges.
 
 use super::{AsyncReadAt, BoxFuture, ByteRange};
 use crate::error::{Error, ErrorKind, Result};
@@ -9,18 +9,18 @@ use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// Requests for ranges of one object that are sent at a time.
+/// Number of concurrent requests for ranges of one object.
 const REQUESTS: usize = 16;
 
-/// An object of a store, read by ranges.
+/// An object of a store, read in ranges.
 ///
-/// Every read is conditional on the object that the first one met, by its e-tag, or by the time of its
-/// last change where the store has no e-tags: if somebody replaces it meanwhile, reads fail with
+/// Every read is conditional on the object that the first read found, by its e-tag, or by the time of its last change
+/// if the store has no e-tags. If another writer replaces the object, later reads fail with
 /// [`Replaced`](ErrorKind::Replaced).
 pub struct ObjectReader {
     store: Arc<dyn ObjectStore>,
     path: Path,
-    /// What the first answer said.
+    /// The object in the first answer.
     known: OnceLock<Known>,
 }
 
@@ -30,7 +30,7 @@ struct Known {
     condition: GetOptions,
 }
 
-/// Stores show how they are reached; these show which they are.
+/// Shows the store by its `Display`, because the `Debug` of a store contains its whole configuration.
 impl fmt::Debug for ObjectReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ObjectReader")
@@ -42,7 +42,7 @@ impl fmt::Debug for ObjectReader {
 }
 
 impl ObjectReader {
-    /// A reader of the object at `path`. The first read tells whether it exists.
+    /// Returns a reader for the object at `path`. A missing object is an error of the first read.
     pub fn new(store: Arc<dyn ObjectStore>, path: Path) -> Self {
         Self {
             store,
@@ -51,8 +51,8 @@ impl ObjectReader {
         }
     }
 
-    /// Takes note of the object that an answer is about, which is the same as that of the first; gives
-    /// its size.
+    /// Checks that an answer is about the same object as the first answer, and returns the size. Remembers the object
+    /// of the first answer.
     fn note(&self, meta: &ObjectMeta) -> object_store::Result<u64> {
         let known = self.known.get_or_init(|| {
             let condition = match &meta.e_tag {
@@ -62,21 +62,22 @@ impl ObjectReader {
             let meta = meta.clone();
             Known { meta, condition }
         });
-        // Requests that were sent before the first answer came had no condition.
+        // Requests sent before the first answer have no condition.
         let first = &known.meta;
         let is_same = first.size == meta.size
             && first.e_tag == meta.e_tag
             && (first.e_tag.is_some() || first.last_modified == meta.last_modified);
-        match is_same {
-            true => Ok(first.size),
-            false => Err(object_store::Error::Precondition {
+        if is_same {
+            Ok(first.size)
+        } else {
+            Err(object_store::Error::Precondition {
                 path: self.path.to_string(),
                 source: "another object has answered".into(),
-            }),
+            })
         }
     }
 
-    /// The bytes of a range, and the size of the object.
+    /// Returns the bytes of a range, and the size of the object.
     async fn get(&self, range: GetRange) -> object_store::Result<(Bytes, u64)> {
         let condition = self.known.get().map(|known| known.condition.clone());
         let options = condition.unwrap_or_default().with_range(Some(range));
@@ -88,7 +89,7 @@ impl ObjectReader {
     fn failure(&self, error: object_store::Error) -> Error {
         use object_store::Error as Store;
         let (kind, message, source) = match error {
-            // The error itself says no more than this message and the place.
+            // The error contains nothing but this message and the path.
             Store::NotFound { source, .. } => {
                 (ErrorKind::NotFound, "there is no such object", source)
             }
@@ -109,7 +110,7 @@ impl AsyncReadAt for ObjectReader {
     fn read_tail(&self, len: u64) -> BoxFuture<'_, Result<(Bytes, u64)>> {
         Box::pin(async move {
             let tail = match self.get(GetRange::Suffix(len)).await {
-                // Azure has no ranges that count from the end.
+                // Azure does not support ranges that count from the end.
                 Err(object_store::Error::NotSupported { .. }) => {
                     let meta = self.store.head(&self.path).await;
                     let size = meta.and_then(|meta| self.note(&meta));

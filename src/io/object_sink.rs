@@ -1,4 +1,4 @@
-//! Objects that are written in parts, and appear whole.
+//! Objects that are written in parts and become visible when they are complete.
 
 use super::multipart::Multipart;
 use super::{AsyncSink, BoxFuture};
@@ -11,7 +11,7 @@ use std::mem::take;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
-/// How objects are written.
+/// Options for writing objects.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UploadOptions {
     pub(super) overwrite: bool,
@@ -29,29 +29,29 @@ impl Default for UploadOptions {
     }
 }
 
-/// An object of a store, written front to back.
+/// An object of a store, written from front to back.
 ///
-/// One that is no larger than a part is put in one request when it is committed. A larger one is a
-/// multipart upload, which the store completes at the commit. In a tokio runtime its parts are sent while
-/// the caller does something else; elsewhere, while the sink is written to. What is written is copied into
-/// parts, so that memory is bounded by those that are sent at once and the one that is being filled.
+/// An object that fits into one part is written by a single request at the commit. A larger object is a multipart
+/// upload, which the commit completes. In a tokio runtime, tasks send the parts in the background; otherwise they are
+/// sent during calls of the sink. The sink copies the bytes into parts, so its memory is bounded by the parts in flight
+/// and the part that is being filled.
 ///
-/// Writing to an object that exists fails with [`AlreadyExists`](ErrorKind::AlreadyExists), unless the
-/// folder was told [`with_overwrite`](super::ObjectFolder::with_overwrite). The sink looks before the first part
-/// and after the last one. A store with conditional writes also refuses a single put; a multipart upload
-/// has no condition, so that somebody else may create the object between the last look and the commit.
+/// If the object exists, the sink fails with [`AlreadyExists`](ErrorKind::AlreadyExists), unless the folder allows
+/// replacing objects: see [`with_overwrite`](super::ObjectFolder::with_overwrite). It checks before the first part and
+/// after the last one. A store with conditional writes also checks in the single request; a multipart upload has no
+/// condition, so another writer may create the object between the last check and the commit.
 ///
-/// [`abort`](AsyncSink::abort) takes back the upload, also after a call that was not waited for. A sink that
-/// is dropped before its commit does so too, if that happens in a tokio runtime.
+/// [`abort`](AsyncSink::abort) cancels the upload, also after a call that was not awaited. A sink that is dropped
+/// before its commit does the same if it is dropped in a tokio runtime.
 pub struct ObjectSink {
     store: Arc<dyn ObjectStore>,
     path: Path,
     options: UploadOptions,
-    /// Bytes of the next part.
+    /// The bytes of the next part.
     pending: Vec<u8>,
     multipart: Multipart,
     state: State,
-    /// Whether the store was asked for what makes the object visible.
+    /// Whether the store has received a request that makes the object visible.
     is_asked: bool,
 }
 
@@ -75,7 +75,7 @@ impl fmt::Debug for ObjectSink {
 }
 
 impl ObjectSink {
-    /// An object at `path`. Looks first whether there is one, unless it may be replaced.
+    /// Creates a sink for the object at `path`. Fails if the object exists, unless it may be replaced.
     pub(super) async fn create(
         store: Arc<dyn ObjectStore>,
         path: Path,
@@ -94,7 +94,7 @@ impl ObjectSink {
         })
     }
 
-    /// Sends the pending bytes as a part, once there is room for one more.
+    /// Sends the pending bytes as a part, after waiting until there is room for one more.
     async fn send_part(&mut self) -> object_store::Result<()> {
         let part = take(&mut self.pending).into();
         let others = self.options.parts_at_once - 1;
@@ -105,11 +105,11 @@ impl ObjectSink {
     async fn append(&mut self, mut bytes: Bytes) -> object_store::Result<()> {
         let most = self.options.part_bytes;
         while !bytes.is_empty() {
-            // Not before there is more: an object of one part is put in one request.
+            // Not earlier: an object that fits into one part is written by a single request.
             if self.pending.len() == most {
                 self.send_part().await?;
             }
-            // All parts but the last have one size, which some stores ask for.
+            // All parts except for the last have the same size, which some stores require.
             let room = most - self.pending.len();
             let now = bytes.split_to(bytes.len().min(room));
             let needed = self.pending.len() + now.len();
@@ -166,13 +166,13 @@ impl ObjectSink {
         }
     }
 
-    /// What a store said of the object that is written.
+    /// Converts an error of the store about the object.
     fn failure(&self, error: StoreError) -> Error {
         failure(&self.path, error)
     }
 }
 
-/// What a store said of an object that is written.
+/// Converts an error of the store about an object that is being written.
 pub(super) fn failure(path: &Path, error: StoreError) -> Error {
     let (kind, message) = match &error {
         StoreError::AlreadyExists { .. } => (
@@ -194,7 +194,7 @@ pub(super) fn failure(path: &Path, error: StoreError) -> Error {
         .within(format!("object `{path}`"))
 }
 
-/// Refuses an object that must not be replaced.
+/// Fails if the object exists and must not be replaced.
 async fn check_free(
     store: &dyn ObjectStore,
     path: &Path,

@@ -1,4 +1,4 @@
-//! Local files that share a few file descriptors.
+//! Local files that share a small number of file descriptors.
 
 use super::ByteRange;
 use super::descriptors::{Open, keep, lock};
@@ -9,13 +9,12 @@ use bytes::Bytes;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
-/// A local file that is opened when it is read. All files of this type in the process share at most
-/// 64 descriptors, and at most a quarter of those that the process may have: any number of them can be
-/// in use at a time.
+/// A local file that is opened when it is read. All pooled files of the process share at most 64 descriptors, and at
+/// most a quarter of the descriptors that the process may have, so any number of pooled files can be in use.
 ///
-/// A file that was replaced or changed under its name since it was opened first is an error,
-/// [`Replaced`](ErrorKind::Replaced). A [`LocalFile`](super::LocalFile) keeps its descriptor, and goes on reading the file
-/// that it opened.
+/// If the file at the path has been replaced or changed since it was first opened, reads fail with
+/// [`Replaced`](ErrorKind::Replaced). In contrast, a [`LocalFile`](super::LocalFile) keeps its descriptor, and
+/// continues to read the file that it opened.
 #[derive(Debug)]
 pub struct PooledFile {
     path: PathBuf,
@@ -30,7 +29,7 @@ impl PooledFile {
     /// Opens the regular file at `path` for reading.
     ///
     /// # Errors
-    /// Returns the same errors as [`LocalFile::open`](super::LocalFile::open).
+    /// Returns the errors of [`LocalFile::open`](super::LocalFile::open).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let (file, metadata) = open_regular(path).within(|| describe(path))?;
@@ -43,7 +42,7 @@ impl PooledFile {
         })
     }
 
-    /// Sets the name of the file in errors; its path by default.
+    /// Sets the name of the file in errors. By default, this is its path.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
@@ -51,7 +50,7 @@ impl PooledFile {
     }
 
     fn file(&self) -> Result<Arc<Open>> {
-        // Other threads wait here rather than open the file as well.
+        // Other threads wait here instead of opening the file again.
         let mut open = lock(&self.open);
         if let Some(open) = open.upgrade() {
             open.mark();
@@ -115,7 +114,7 @@ mod tests {
                 assert!(lock(&POOL).len() <= MOST_OPEN);
             }
         }
-        // None of these is open: the pool has seen others since.
+        // Neither file is open, because the pool has opened others since.
         for (i, replace) in [(0, true), (1, false)] {
             match replace {
                 true => {

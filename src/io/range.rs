@@ -4,7 +4,7 @@ use crate::error::{Error, Result, to_usize};
 use std::fmt;
 use std::ops::Range;
 
-/// A half-open range of bytes of an artifact, `start <= end` by construction.
+/// A half-open range of bytes of an artifact; `start <= end` always holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct ByteRange {
     start: u64,
@@ -12,10 +12,10 @@ pub struct ByteRange {
 }
 
 impl ByteRange {
-    /// The range `[start, end)`.
+    /// Returns the range `[start, end)`.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if `start > end`.
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if `start > end`.
     pub fn try_new(start: u64, end: u64) -> Result<Self> {
         if start > end {
             return Err(Error::corrupt(format!(
@@ -25,10 +25,10 @@ impl ByteRange {
         Ok(Self { start, end })
     }
 
-    /// The `len` bytes from `start` on.
+    /// Returns the range of `len` bytes that begins at `start`.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the end exceeds 64 bits.
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the end exceeds 64 bits.
     pub fn with_len(start: u64, len: u64) -> Result<Self> {
         let end = start.checked_add(len).ok_or_else(|| {
             Error::corrupt(format!("a range of {len} bytes at {start} has no end"))
@@ -36,35 +36,35 @@ impl ByteRange {
         Ok(Self { start, end })
     }
 
-    /// First byte.
+    /// Returns the position of the first byte.
     pub fn start(self) -> u64 {
         self.start
     }
 
-    /// One past the last byte.
+    /// Returns the position after the last byte.
     pub fn end(self) -> u64 {
         self.end
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn len(self) -> u64 {
         self.end - self.start
     }
 
-    /// Whether the range holds no byte.
+    /// Whether the range is empty.
     pub fn is_empty(self) -> bool {
         self.start == self.end
     }
 
-    /// Whether `other` lies wholly inside this range.
+    /// Whether `other` is completely inside this range.
     pub fn contains(self, other: Self) -> bool {
         self.start <= other.start && other.end <= self.end
     }
 
-    /// The sub-range `[start, end)`, in bytes relative to the start of this one.
+    /// Returns the sub-range `[start, end)`, in bytes relative to the start of this range.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if it does not lie inside.
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the sub-range exceeds this range.
     pub fn slice(self, start: u64, end: u64) -> Result<Self> {
         if start > end || end > self.len() {
             return Err(Error::corrupt(format!(
@@ -78,10 +78,10 @@ impl ByteRange {
         })
     }
 
-    /// This range, if it lies inside an artifact of `size` bytes.
+    /// Returns this range if an artifact of `size` bytes contains it.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if it does not.
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the range ends beyond the artifact.
     pub fn within_size(self, size: u64) -> Result<Self> {
         if self.end > size {
             return Err(Error::corrupt(format!(
@@ -91,10 +91,10 @@ impl ByteRange {
         Ok(self)
     }
 
-    /// The same range as indexes of memory.
+    /// Returns the range as indexes in memory.
     ///
     /// # Errors
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the host cannot address it.
+    /// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the host cannot address it.
     pub fn to_usize(self) -> Result<Range<usize>> {
         Ok(to_usize(self.start)?..to_usize(self.end)?)
     }

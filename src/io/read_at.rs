@@ -8,108 +8,106 @@ use std::sync::Arc;
 
 /// One artifact of a shard, readable at any position from any thread.
 ///
-/// The content and its size never change while the artifact is open. Bytes that were handed out
-/// stay valid for as long as they are kept, also after the artifact itself is dropped.
+/// The content and its size must not change while the artifact is open. Returned bytes stay valid as long as the caller
+/// keeps them, even after the artifact itself is dropped.
 ///
-/// A reader must implement only [`size`](Self::size) and [`read_at`](Self::read_at). The defaults of
-/// the other methods are right for any store, but slow or silent for some:
+/// A reader must implement only [`size`](Self::size) and [`read_at`](Self::read_at). The defaults of the other methods
+/// are correct for any store, but some stores can do better:
 ///
 /// | method | default | override it |
 /// |-|-|-|
-/// | [`read_ranges`](Self::read_ranges) | `read_at` for one range after the other, on this thread | if the store can answer several requests at a time |
+/// | [`read_ranges`](Self::read_ranges) | `read_at` for one range after the other, on this thread | if the store can answer requests concurrently |
 /// | [`resident`](Self::resident) | `None` | if all bytes are in memory, so that slices share them |
-/// | [`is_near`](Self::is_near) | whether there are resident bytes | if a request costs no more than a few microseconds |
+/// | [`is_near`](Self::is_near) | whether the bytes are resident | if a request takes at most a few microseconds |
 /// | [`name`](Self::name) | `None` | always, so that errors name the file |
-/// | [`version`](Self::version) | `None` | if the store tells a file from another one that replaced it |
+/// | [`version`](Self::version) | `None` | if the store can distinguish a file from another one that replaced it |
 ///
 /// # Remote stores
 ///
-/// A scan asks for all the bytes that it needs of a window of rows in one call of `read_ranges`: a
-/// store that sends these requests at the same time waits for one of them, not for all. Keep the
-/// defaults of `resident` and `is_near`; the bytes of a scan are then fetched once. In
-/// [`ShardOptions`](crate::read::ShardOptions), raise the
-/// [`coalesce_gap`](crate::read::ShardOptions::with_coalesce_gap) to what the store transfers in the
-/// time of a request (1 MiB, say), and [`fetch_bytes`](crate::read::ShardOptions::with_fetch_bytes)
-/// to the bytes of a stripe if there is memory for them: such a stripe is read in two or three
-/// calls, of one request each where its columns are neighbours. A scan ends with the first error, so
-/// the reader must retry if its store fails now and then.
+/// A scan requests all bytes for a window of rows in one call of `read_ranges`. If the store sends these requests
+/// concurrently, the scan waits only for the slowest. Keep the defaults of `resident` and `is_near`, so that a scan
+/// fetches its bytes only once. In [`ShardOptions`](crate::read::ShardOptions), raise
+/// [`coalesce_gap`](crate::read::ShardOptions::with_coalesce_gap) to the number of bytes that the store transfers in
+/// the time of a request (1 MiB, for example), and [`fetch_bytes`](crate::read::ShardOptions::with_fetch_bytes) to the
+/// size of a stripe if there is enough memory. A stripe is then read in two or three calls, with a single request each
+/// if its columns are adjacent. A scan ends with the first error, so the reader must retry if its store fails
+/// occasionally.
 pub trait ReadAt: Send + Sync + Debug {
-    /// Size in bytes.
+    /// Returns the size in bytes.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Returns the errors of the store.
     fn size(&self) -> Result<u64>;
 
-    /// Exactly the bytes of `range`, counted from the start of the artifact. An answer of another
-    /// length is reported as an error of the reader, [`Io`](crate::ErrorKind::Io), not of the shard.
+    /// Returns exactly the bytes of `range`, counted from the start of the artifact. If the result has another length,
+    /// the caller reports that as an error of the reader ([`Io`](crate::ErrorKind::Io)), not of the shard.
     ///
-    /// Files are read into memory with the alignment of the position in the file: the byte at a
-    /// multiple of 64 has an address that is one, so that Arrow buffers inside stay aligned.
+    /// Local files preserve alignment: a byte at a multiple of 64 in the file has an address that is a multiple of 64,
+    /// so that Arrow buffers inside stay aligned.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if `range` ends beyond the artifact, before anything
-    /// is allocated; else those of the store.
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if `range` ends beyond the artifact, before allocating memory, or
+    /// the errors of the store.
     fn read_at(&self, range: ByteRange) -> Result<Bytes>;
 
-    /// The bytes of each of `ranges`, in their order, all or none. By default they are read one
-    /// after the other; stores that answer several requests at a time override it.
+    /// Returns the bytes of each of `ranges`, in order, or an error. By default, this reads one range after the other;
+    /// override it for stores that answer several requests concurrently.
     ///
     /// # Errors
-    /// Those of [`read_at`](Self::read_at) for the first range that fails.
+    /// Returns the errors of [`read_at`](Self::read_at) for the first range that fails.
     fn read_ranges(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
         ranges.iter().map(|range| self.read_at(*range)).collect()
     }
 
-    /// The whole content, if it is in memory; slices of it then cost nothing, and `read_at` is
-    /// rarely called. `None` by default.
+    /// Returns the whole content, if it is in memory. Slicing it costs nothing, so `read_at` is rarely called then.
+    /// `None` by default.
     fn resident(&self) -> Option<Bytes> {
         None
     }
 
-    /// The name of the artifact in errors: a path or a URL. `None` by default.
+    /// Returns the name of the artifact for errors: a path or a URL. `None` by default.
     fn name(&self) -> Option<String> {
         None
     }
 
-    /// The identity of this content, if one is known: a file's number and time of last change, an
-    /// object's e-tag. Together with the size it shows whether an artifact that is opened again has
-    /// been replaced under its name.
+    /// Returns the identity of this content, if it is known: a file's number and time of last change, or an object's
+    /// e-tag. Together with the size, it shows whether an artifact that is opened again has been replaced.
     fn version(&self) -> Option<String> {
         None
     }
 
-    /// Whether a read costs little more than copying its bytes, as it does in memory and in local
-    /// files: many small reads are then as good as a few large ones. By default, whether the bytes
-    /// are [`resident`](Self::resident).
+    /// Returns whether a read costs little more than copying its bytes, as in memory and in local files: many small
+    /// reads are then as fast as a few large ones. By default, this is whether the bytes are
+    /// [`resident`](Self::resident).
     fn is_near(&self) -> bool {
         self.resident().is_some()
     }
 }
 
-/// The bytes of a range.
+/// Returns the bytes of a range.
 ///
 /// # Errors
-/// Those of the reader, and [`Io`](ErrorKind::Io) if it gives more bytes than these, or fewer.
+/// Returns the errors of the reader, and [`Io`](ErrorKind::Io) if the answer has the wrong number of bytes.
 pub(crate) fn read_one(reader: &dyn ReadAt, range: ByteRange) -> Result<Bytes> {
     let bytes = reader.read_at(range)?;
     check_length(range, &bytes)?;
     Ok(bytes)
 }
 
-/// The bytes of each of several ranges.
+/// Returns the bytes of several ranges.
 ///
 /// # Errors
-/// Those of the reader, and [`Io`](ErrorKind::Io) if it gives other bytes than these.
+/// Returns the errors of the reader, and [`Io`](ErrorKind::Io) if the answer has the wrong number of ranges or bytes.
 pub(crate) fn read_all(reader: &dyn ReadAt, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
     let all = reader.read_ranges(ranges)?;
     check_answer(ranges, &all)?;
     Ok(all)
 }
 
-/// Whether an answer has the bytes of all ranges.
+/// Checks that an answer has the bytes of all ranges.
 ///
 /// # Errors
-/// [`Io`](ErrorKind::Io) if it has not.
+/// Returns [`Io`](ErrorKind::Io) if it does not.
 pub(super) fn check_answer(ranges: &[ByteRange], all: &[Bytes]) -> Result<()> {
     if all.len() != ranges.len() {
         return Err(Error::new(
@@ -140,7 +138,7 @@ fn check_length(range: ByteRange, bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// Reads are slices without a copy, with whatever alignment the memory has.
+/// Reads are slices of the memory without a copy. Their alignment depends on the memory.
 impl ReadAt for Bytes {
     fn size(&self) -> Result<u64> {
         Ok(size_of(self))
@@ -155,7 +153,7 @@ impl ReadAt for Bytes {
     }
 }
 
-/// Length of bytes in memory, which 64 bits always hold.
+/// Returns the length of bytes in memory, which always fits 64 bits.
 pub(super) fn size_of(bytes: &[u8]) -> u64 {
     bytes.len() as u64
 }
@@ -204,7 +202,7 @@ forward!(&R, Box<R>, Arc<R>);
 mod tests {
     use super::*;
 
-    /// A reader that answers every method in its own way.
+    /// A reader that overrides every default with another result.
     #[derive(Debug)]
     struct Told;
 
@@ -253,7 +251,7 @@ mod tests {
             );
             format!("{all:?}")
         }
-        // What the trait answers by itself is different in each.
+        // The result differs from the trait's default in every method.
         assert_eq!(answers(&Told), answers(Told));
         assert_eq!(answers(Box::new(Told)), answers(Told));
         assert_eq!(answers(Arc::new(Told)), answers(Told));

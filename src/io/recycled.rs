@@ -1,21 +1,21 @@
-//! Memory of finished reads, used again by later ones.
+//! Reuses the memory of finished reads for later ones.
 //!
-//! The operating system gives fresh memory page by page, which takes longer than copying a page of a
-//! file that it has cached. Allocators return large blocks to it, some at once.
+//! The operating system provides fresh memory page by page, which takes longer than copying a page from its file cache.
+//! Allocators return large blocks to the system, some of them immediately.
 
 use crate::error::{Error, ErrorKind, Result};
 use bytes::Bytes;
 use std::sync::{Mutex, PoisonError};
 
-/// Shorter reads are left to the allocator, which keeps small blocks.
+/// Shorter reads use the allocator, which keeps small blocks itself.
 const LEAST_BYTES: usize = 32 << 10;
-/// Memory that is kept for later reads of the process, of all files together.
+/// Number of bytes kept for later reads of all files in the process.
 const KEPT_BYTES: usize = 32 << 20;
-/// Blocks have so many lengths from one power of two to the next, so that they serve reads of about
-/// the same length.
+/// Number of different block lengths between one power of two and the next. Rounding lengths allows a block to serve
+/// reads of similar length.
 const LENGTHS: usize = 8;
 
-/// Blocks that nobody uses; the one that was used last is at the end.
+/// Unused blocks. The most recently used one is last.
 static FREE: Mutex<Free> = Mutex::new(Free {
     blocks: Vec::new(),
     bytes: 0,
@@ -23,13 +23,13 @@ static FREE: Mutex<Free> = Mutex::new(Free {
 
 struct Free {
     blocks: Vec<Vec<u8>>,
-    /// Of all blocks together.
+    /// Total size of all blocks.
     bytes: usize,
 }
 
 impl Free {
-    /// A block for `len` bytes, and not for many more: the one of these that was used last, of which
-    /// the processor's caches hold most.
+    /// Takes a block of at least `len` bytes, but not much more. Prefers the most recently used one, because it is most
+    /// likely in the processor's caches.
     fn take(&mut self, len: usize) -> Option<Vec<u8>> {
         let fits = |block: &Vec<u8>| block.len() >= len && block.len() / 4 <= len;
         let block = self.blocks.iter().rposition(fits)?;
@@ -38,7 +38,7 @@ impl Free {
         Some(block)
     }
 
-    /// Keeps a block, and gives up those that were not used for longest instead.
+    /// Keeps a block. If there are too many bytes, drops the least recently used blocks.
     fn put(&mut self, block: Vec<u8>) {
         if block.len() > KEPT_BYTES {
             return;
@@ -54,10 +54,10 @@ impl Free {
     }
 }
 
-/// At least `len` bytes, of any value.
+/// Returns at least `len` bytes with arbitrary values.
 ///
 /// # Errors
-/// [`LimitExceeded`](ErrorKind::LimitExceeded) if there is no memory.
+/// Returns [`LimitExceeded`](ErrorKind::LimitExceeded) if there is not enough memory.
 pub(super) fn block(len: usize) -> Result<Vec<u8>> {
     if len < LEAST_BYTES {
         return zeroed(len);
@@ -72,8 +72,8 @@ pub(super) fn block(len: usize) -> Result<Vec<u8>> {
     }
 }
 
-/// Asks for the memory first, because `vec!` aborts where there is none; but only `vec!` gets fresh
-/// pages, which are zero, without writing to them.
+/// Returns `len` zero bytes. It tries to reserve them first, because `vec!` aborts without memory. `vec!` is still
+/// used, because it gets zeroed pages from the system without writing to them.
 fn zeroed(len: usize) -> Result<Vec<u8>> {
     Vec::<u8>::new().try_reserve_exact(len).map_err(|e| {
         let message = format!("cannot allocate {len} bytes");
@@ -82,7 +82,7 @@ fn zeroed(len: usize) -> Result<Vec<u8>> {
     Ok(vec![0; len])
 }
 
-/// The bytes; when the last slice of them is dropped, their memory serves other reads.
+/// Makes the bytes immutable. When the last slice is dropped, later reads reuse the memory.
 pub(super) fn freeze(bytes: Vec<u8>) -> Bytes {
     if bytes.len() < LEAST_BYTES {
         return Bytes::from(bytes);

@@ -2,37 +2,37 @@
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Where one artifact is written, front to back.
+/// The destination of one artifact, written from front to back.
 ///
-/// A sink that is dropped without [`commit`](Self::commit) leaves nothing behind, if its destination
-/// can take bytes back.
+/// If a sink is dropped without [`commit`](Self::commit), the artifact does not become visible, provided that the
+/// destination can discard bytes.
 pub trait Sink: Send {
     /// Appends all of `bytes`.
     ///
     /// # Errors
-    /// Those of the destination; what was written is then undefined, and the artifact is lost.
+    /// Returns the errors of the destination. The artifact is lost then, and its content is undefined.
     fn write_all(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// Ends the content. A sink that holds a scarce resource, such as an open file, makes its bytes
-    /// durable and releases the resource; nothing is visible before the [`commit`](Self::commit). A
-    /// writer of many artifacts seals each as soon as it is complete, and commits them at the end.
+    /// Ends the content. A sink that holds a scarce resource, such as an open file, makes its bytes durable and
+    /// releases the resource. Nothing is visible before the [`commit`](Self::commit). A writer of many artifacts seals
+    /// each one when it is complete, and commits all of them at the end.
     ///
     /// The default does nothing.
     ///
     /// # Errors
-    /// Those of the destination; the artifact is then lost.
+    /// Returns the errors of the destination. The artifact is lost then.
     fn seal(&mut self) -> Result<()> {
         Ok(())
     }
 
-    /// Makes everything durable and visible under its final name; nothing may be written after.
+    /// Makes the artifact durable and visible under its final name. Nothing may be written afterwards.
     ///
     /// # Errors
-    /// Those of the destination; the artifact is then lost, and not visible.
+    /// Returns the errors of the destination. The artifact is lost then, and not visible.
     fn commit(&mut self) -> Result<()>;
 }
 
-/// Appends to memory. There is nothing to take back, so neither a commit nor its absence matters.
+/// Appends to memory. The bytes are in the vector at once, with or without a commit.
 impl Sink for Vec<u8> {
     fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
         self.try_reserve(bytes.len()).map_err(|e| {
@@ -71,16 +71,16 @@ macro_rules! forward {
 
 forward!(&mut S, Box<S>);
 
-/// Any [`std::io::Write`] as a sink: a commit flushes it. Bytes it was given cannot be taken back.
+/// Any [`std::io::Write`] as a sink. A commit flushes it. Written bytes cannot be discarded.
 #[derive(Debug)]
 pub struct WriteSink<W> {
     inner: W,
-    /// The writer stays outside, because [`into_inner`](Self::into_inner) wants it after all.
+    /// Does not hold the writer, because [`into_inner`](Self::into_inner) returns it in any state.
     state: State<()>,
 }
 
 impl<W: std::io::Write + Send> WriteSink<W> {
-    /// A sink that appends to `inner`.
+    /// Returns a sink that appends to `inner`.
     pub fn new(inner: W) -> Self {
         Self {
             inner,
@@ -88,7 +88,7 @@ impl<W: std::io::Write + Send> WriteSink<W> {
         }
     }
 
-    /// The writer, with what was written to it.
+    /// Returns the writer.
     pub fn into_inner(self) -> W {
         self.inner
     }
@@ -106,8 +106,7 @@ impl<W: std::io::Write + Send> Sink for WriteSink<W> {
     }
 }
 
-/// What a sink may still do: anything while it holds its destination, nothing after a commit, and
-/// nothing after a failure.
+/// The state of a sink. It accepts writes while it holds its destination, but not after a commit or a failure.
 #[derive(Debug)]
 pub(super) enum State<W> {
     Open(W),
@@ -116,7 +115,7 @@ pub(super) enum State<W> {
 }
 
 impl<W> State<W> {
-    /// Runs `write`, if it may still; its failure drops the destination.
+    /// Calls `write` if the sink is open. If `write` fails, the destination is dropped.
     pub(super) fn write(&mut self, write: impl FnOnce(&mut W) -> Result<()>) -> Result<()> {
         match self {
             Self::Open(destination) => write(destination).inspect_err(|_| *self = Self::Poisoned),
@@ -130,7 +129,7 @@ impl<W> State<W> {
         }
     }
 
-    /// Runs `commit` as the last write.
+    /// Calls `commit` as the last write.
     pub(super) fn commit(&mut self, commit: impl FnOnce(W) -> Result<()>) -> Result<()> {
         self.take(|destination| {
             commit(destination)?;
@@ -138,14 +137,14 @@ impl<W> State<W> {
         })
     }
 
-    /// Goes on with what `change` makes of the destination, which its failure drops.
+    /// Replaces the destination by the result of `change`. If `change` fails, the destination is dropped.
     #[cfg(not(target_family = "wasm"))]
     pub(super) fn replace(&mut self, change: impl FnOnce(W) -> Result<W>) -> Result<()> {
         self.take(|destination| Ok(Self::Open(change(destination)?)))
     }
 
     fn take(&mut self, next: impl FnOnce(W) -> Result<Self>) -> Result<()> {
-        // Tells why nothing may be done, if so.
+        // Returns the error if the sink is not open.
         self.write(|_| Ok(()))?;
         if let Self::Open(destination) = std::mem::replace(self, Self::Poisoned) {
             *self = next(destination)?;

@@ -1,8 +1,8 @@
-//! Temporary files beside those that are written, and what is left of writers that were killed.
+//! Temporary files for unfinished outputs, and the removal of files that killed writers left.
 //!
-//! A name tells whose a file is: `.arrow-shard.WRITER.tmp` is the first one of a writer, and
-//! `.arrow-shard.WRITER-ANY.tmp` is another one, which may be closed already. Files are locked for as long
-//! as they are open. Locks may be known on one machine only, so the first file is also as young as any that
+//! The name of a file identifies its writer: `.arrow-shard.WRITER.tmp` is the first file of a writer, and
+//! `.arrow-shard.WRITER-ANY.tmp` another one, which may be closed already. Files are locked while they are open. Other
+//! machines may not see locks, so a writer updates the time of its first file whenever it closes another file.
 //! its writer has closed.
 
 use super::local_file::describe_folder;
@@ -17,19 +17,19 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime};
 use tempfile::NamedTempFile;
 
-/// Age from which on a file that nobody holds is removed, and how often a process looks for them.
+/// Minimum age of an unlocked file to be removed, and the interval at which a process looks for such files.
 const STALE: Duration = Duration::from_secs(60 * 60);
 
-/// Whose temporary files are.
+/// The writer of temporary files, which may own several.
 #[derive(Debug, Clone)]
 pub(super) struct Writer {
     name: String,
-    /// The first one, while it is open.
+    /// The first file, while it is open.
     first: Weak<File>,
 }
 
 impl Writer {
-    /// The writer of the file at `path`, which is its first one.
+    /// Returns the writer with the file at `path` as its first file.
     pub(super) fn of_first(path: &Path, file: &Arc<File>) -> Self {
         let name = path.file_name().and_then(|name| name.to_str());
         Self {
@@ -38,22 +38,23 @@ impl Writer {
         }
     }
 
-    /// Whether its first file is open, which vouches for others that are closed.
+    /// Whether the first file is open. It protects the writer's closed files from removal.
     pub(super) fn is_open(&self) -> bool {
         self.first.strong_count() > 0
     }
 
-    /// Says that it is at work.
+    /// Updates the time of the first file, to show that the writer is active.
     pub(super) fn touch(&self) {
         if let Some(first) = self.first.upgrade() {
-            // Without it, the lock still tells those on the same machine.
+            // If this fails, the lock still protects the files from processes on the same machine.
             let _ = first.set_modified(SystemTime::now());
         }
     }
 }
 
-/// A new file in a folder, with these permissions or with those of any new file: that of `writer`, or of
-/// a new one. It is locked, where there are locks. Errors name the folder: nobody has heard of the file.
+/// Creates a temporary file in a folder, with these permissions or the default ones. It belongs to `writer`, or to a
+/// new writer. The file is locked, if locks are supported. Errors name the folder, because the user does not know the
+/// file.
 pub(super) fn create(
     folder: &Path,
     permissions: Option<&Permissions>,
@@ -74,29 +75,30 @@ pub(super) fn create(
         let file = tempfile::Builder::new()
             .prefix(&prefix)
             .suffix(SUFFIX)
-            // A file that the builder opens is its owner's only, and its errors name it.
+            // By default, the builder makes the file accessible only to its owner, and its errors name the file.
             .make_in(folder, |path| options.open(path))?;
         #[cfg(unix)]
         if let Some(permissions) = permissions {
-            // The umask has no say in what somebody has chosen.
+            // The umask must not restrict explicit permissions.
             file.as_file().set_permissions(permissions.clone())?;
         }
-        // Nobody else has it; where there are no locks, nothing of a writer is ever removed.
+        // No other process has the file, so the lock fails only if locks are unsupported. Then no temporary file is
+        // ever removed as stale.
         let _ = file.as_file().try_lock();
         Ok(file)
     };
     create().within(|| format!("creating a file in {}", describe_folder(folder)))
 }
 
-/// Removes the files in a folder of writers that were killed, as far as that goes, if this process has not
-/// looked for a while.
+/// Removes the files of killed writers from a folder, unless this process has checked the folder recently. Errors are
+/// ignored.
 pub(super) fn remove_stale(folder: &Path) {
     if is_due(folder) {
         sweep(folder);
     }
 }
 
-/// Whether the folder was not looked at for a while; it is now.
+/// Whether the folder has not been checked for a while. Marks it as checked now.
 fn is_due(folder: &Path) -> bool {
     static LOOKED: Mutex<BTreeMap<PathBuf, Instant>> = Mutex::new(BTreeMap::new());
     let now = Instant::now();
@@ -109,13 +111,13 @@ fn sweep(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if is_abandoned_temporary(&path) {
-            // Somebody else may have removed it.
+            // Another process may have removed the file.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// Whether a file is a temporary one of a writer that was killed, an hour ago or earlier.
+/// Whether a file is a temporary file of a writer that was killed at least an hour ago.
 pub(crate) fn is_abandoned_temporary(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let Some(writer) = name.and_then(writer_of) else {
@@ -125,23 +127,23 @@ pub(crate) fn is_abandoned_temporary(path: &Path) -> bool {
     !is_listed(path) && is_abandoned(path) == Some(true) && is_abandoned(&first) != Some(false)
 }
 
-/// Whether a file is old and nobody holds it; `None` if there is none.
+/// Whether a file is old and no process holds it, or `None` if it does not exist.
 fn is_abandoned(path: &Path) -> Option<bool> {
     let metadata = match symlink_metadata(path) {
         Ok(metadata) => metadata,
         Err(e) => return (e.kind() != ErrorKind::NotFound).then_some(false),
     };
-    // What is no file is not of a writer, and to open it might take forever.
+    // A writer creates only regular files, and opening something else might block forever.
     if !metadata.is_file() {
         return None;
     }
     if !is_old(&metadata) {
         return Some(false);
     }
-    // Some file systems lock only what may be written to.
+    // Some file systems require write access for locks.
     let writable = File::options().read(true).write(true).open(path);
     match writable.or_else(|_| File::open(path)) {
-        // That there are no locks is an error too: nobody knows.
+        // If locks are unsupported, this is an error, too, and the file counts as held.
         Ok(file) => Some(file.try_lock().is_ok()),
         Err(e) => (e.kind() != ErrorKind::NotFound).then_some(false),
     }
@@ -159,13 +161,13 @@ fn is_old(metadata: &Metadata) -> bool {
 mod tests {
     use super::*;
 
-    /// Makes a file as old as that.
+    /// Makes a file look this old.
     fn age(path: &Path, age: Duration) {
         let file = File::options().append(true).open(path).unwrap();
         file.set_modified(SystemTime::now() - age).unwrap();
     }
 
-    /// A first file, and its writer.
+    /// Creates a writer with its first file.
     fn begin(folder: &Path) -> (Arc<File>, tempfile::TempPath, Writer) {
         let (file, path) = create(folder, None, None).unwrap().into_parts();
         let file = Arc::new(file);
@@ -207,7 +209,7 @@ mod tests {
         for file in kept.chain([&*young, &*live, &closed, open.path()]) {
             assert!(file.exists(), "{}", file.display());
         }
-        // The first file ends, and nobody vouches for what is closed.
+        // The first file is closed, so closed files are no longer protected.
         assert!(writer.is_open());
         drop((file, live));
         assert!(!writer.is_open());
@@ -215,7 +217,7 @@ mod tests {
         assert!(!closed.exists() && open.path().exists());
     }
 
-    /// As on another machine, which does not see the lock.
+    /// Simulates a process on another machine, which does not see the lock.
     #[test]
     fn a_writer_that_was_at_work_keeps_its_old_files() {
         let folder = tempfile::tempdir().unwrap();

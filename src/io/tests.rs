@@ -1,4 +1,4 @@
-//! One conformance suite per trait, run against every implementation, and what each adds.
+//! One conformance suite per trait, run against every implementation, and tests for individual implementations.
 
 mod containers;
 
@@ -19,7 +19,7 @@ fn range(start: u64, end: u64) -> ByteRange {
     ByteRange::try_new(start, end).unwrap()
 }
 
-/// `content` as every kind of artifact; the folder lives as long as the result.
+/// Returns `content` as every kind of artifact. The folder lives as long as the result.
 fn artifacts(content: &[u8]) -> (TempDir, Vec<Box<dyn ReadAt>>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("content");
@@ -218,7 +218,7 @@ fn a_file_that_shrank_is_an_error_naming_file_and_range() {
     assert!(error.message().contains("40..60"), "{error}");
 }
 
-/// A sink, what its destination shows now, and whether it takes back what is not committed.
+/// A sink, the visible content of its destination, and whether it discards uncommitted bytes.
 struct Case {
     name: &'static str,
     sink: Box<dyn Sink>,
@@ -227,7 +227,7 @@ struct Case {
     _folder: Option<TempDir>,
 }
 
-/// A writer whose bytes the test can see.
+/// A writer that lets the test read its bytes.
 #[derive(Clone, Default)]
 struct Shared(Arc<std::sync::Mutex<Vec<u8>>>);
 
@@ -352,7 +352,7 @@ fn vectors_and_references_are_sinks() {
     assert_eq!(sink.into_inner(), b"abc");
 }
 
-/// Takes `room` bytes, then fails; or fails to flush.
+/// Accepts `room` bytes, then fails; or fails to flush.
 struct Failing {
     room: usize,
 }

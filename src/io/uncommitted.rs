@@ -1,4 +1,4 @@
-//! The temporary files of this process, for programs that end without dropping their values.
+//! The temporary files of this process, for programs that exit without dropping their values.
 
 use crate::error::Result;
 use std::collections::BTreeSet;
@@ -9,19 +9,19 @@ use tempfile::NamedTempFile;
 /// The temporary files of all sinks that have not been dropped.
 static FILES: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Read by those who make several files visible one after the other.
+/// A commit of several files holds a read lock.
 static COMMITS: RwLock<()> = RwLock::new(());
 
 fn files() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Says that a temporary file exists, for as long as it lives.
+/// The entry of a temporary file in the list, which lives as long as the file.
 #[derive(Debug)]
 pub(super) struct Listed(PathBuf);
 
 impl Listed {
-    /// Creates a file and lists it, with nobody looking in between.
+    /// Creates a file and adds it to the list, while holding the lock of the list.
     pub(super) fn create(
         create: impl FnOnce() -> Result<NamedTempFile>,
     ) -> Result<(NamedTempFile, Self)> {
@@ -39,23 +39,23 @@ impl Drop for Listed {
     }
 }
 
-/// Whether a file is a temporary one of this process.
+/// Whether a file is a temporary file of this process.
 pub(super) fn is_listed(path: &Path) -> bool {
     files().contains(&absolute(path))
 }
 
-/// The program may change its folder.
+/// Returns the absolute path, because the program may change its working directory.
 pub(super) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// Keeps [`discard_uncommitted`] waiting until all files of a shard are visible.
+/// Makes [`discard_uncommitted`] wait until all files of a shard are visible.
 pub(crate) fn commit_together() -> RwLockReadGuard<'static, ()> {
     COMMITS.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The temporary files are gone. As long as this lives, no [`LocalSink`](super::LocalSink) is created
-/// and no shard of several files committed: whoever tries waits.
+/// Proof that the temporary files have been deleted. While this value lives, creating a [`LocalSink`](super::LocalSink)
+/// and committing a shard of several files block.
 #[derive(Debug)]
 #[must_use = "sinks are created again as soon as it is dropped"]
 pub struct Discarded {
@@ -63,13 +63,12 @@ pub struct Discarded {
     _files: MutexGuard<'static, BTreeSet<PathBuf>>,
 }
 
-/// Deletes the temporary files of all [`LocalSink`](super::LocalSink)s of this process that are not
-/// committed. A program that is about to end on a signal calls it, because its values are not dropped
-/// then. If a shard of several files is being committed, it waits until that is done, so that all of
-/// them are there or none.
+/// Deletes the temporary files of all uncommitted [`LocalSink`](super::LocalSink)s of this process. A program that
+/// exits on a signal calls it, because its values are not dropped. If a shard of several files is being committed, the
+/// function waits for the end of the commit, so that either all files exist or none.
 ///
-/// It takes locks and allocates: call it on a thread that waits for signals, not in a handler. Sinks
-/// that are still in use fail.
+/// The function takes locks and allocates memory, so call it from a thread that waits for signals, not from a signal
+/// handler. Sinks that are still in use fail.
 ///
 /// ```no_run
 /// # fn wait_for_signal() {}
@@ -83,7 +82,7 @@ pub fn discard_uncommitted() -> Discarded {
     let commits = COMMITS.write().unwrap_or_else(PoisonError::into_inner);
     let mut files = files();
     for file in std::mem::take(&mut *files) {
-        // One that has been committed or deleted meanwhile is not there any more.
+        // The file may have been committed or deleted in the meantime.
         let _ = std::fs::remove_file(file);
     }
     Discarded {

@@ -1,7 +1,6 @@
 //! Spec: Chapter 6, "DataRef"; docs/format.md, "URLs and safety".
 //!
-//! What a reference of a shard may look like. Inside a shard, everything is found relative to the
-//! folder that holds the directory file:
+//! References between the files of a shard. They are relative to the folder of the directory file:
 //!
 //! ```text
 //! ""                          the artifact that holds the reference
@@ -17,20 +16,20 @@ use std::str::FromStr;
 #[cfg(test)]
 mod tests;
 
-/// Where a reference leads.
+/// The target of a reference.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Reference {
-    /// The artifact that holds the reference.
+    /// The artifact that contains the reference.
     This,
-    /// Another artifact of the shard, or the holder by its name.
+    /// Another artifact of the shard, or the same artifact by its name.
     Relative(RelativeUrl),
 }
 
-/// The place of an artifact below the folder of its shard: one or more names, none of which is
-/// empty, `.` or `..`, or holds a slash, a backslash or a NUL; and the whole starts with neither
-/// a drive nor a scheme. Two spellings of one place are equal.
+/// The path of an artifact below the folder of its shard. It has one or more names. A name is not empty, `.` or `..`,
+/// and contains no slash, backslash or NUL. The path does not begin with a drive or a scheme. Different spellings of
+/// the same path are equal.
 ///
-/// [`Display`](fmt::Display) gives the percent-encoded URL, [`FromStr`] reads it.
+/// [`Display`](fmt::Display) writes the percent-encoded URL, and [`FromStr`] parses it.
 ///
 /// ```
 /// use arrow_shard::io::RelativeUrl;
@@ -42,23 +41,23 @@ pub(crate) enum Reference {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RelativeUrl {
-    /// Decoded; `/` separates the names.
+    /// The decoded path. `/` separates the names.
     path: String,
 }
 
 impl RelativeUrl {
-    /// The URL of the file `name`, taken literally, in the folder of the shard.
+    /// Returns the URL of the file `name`, taken literally, in the folder of the shard.
     ///
     /// # Errors
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if a shard cannot refer to such a name.
+    /// Returns [`InvalidArgument`](ErrorKind::InvalidArgument) if a shard cannot refer to such a name.
     pub fn from_file_name(name: &str) -> Result<Self> {
         Self::from_names([name])
     }
 
-    /// The URL of a file below the folder of the shard, by the names on the way, taken literally.
+    /// Returns the URL of a file below the folder of the shard. `names` are the names on its path, taken literally.
     ///
     /// # Errors
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if a shard cannot refer to such names.
+    /// Returns [`InvalidArgument`](ErrorKind::InvalidArgument) if a shard cannot refer to such names.
     pub(crate) fn from_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         let mut path = String::new();
         for name in names {
@@ -68,26 +67,27 @@ impl RelativeUrl {
             }
             path.push_str(name);
         }
-        let checked = match path.is_empty() {
-            true => check_segment(&path),
-            false => check_start(&path),
+        let checked = if path.is_empty() {
+            check_segment(&path)
+        } else {
+            check_start(&path)
         };
         checked.map_err(|why| unfit(&path, why))?;
         Ok(Self { path })
     }
 
-    /// The decoded path: names separated by `/`.
+    /// Returns the decoded path, with names separated by `/`.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The decoded names, from the folder of the shard down.
+    /// Returns the decoded names, starting from the folder of the shard.
     pub fn segments(&self) -> impl Iterator<Item = &str> {
         self.path.split('/')
     }
 
     fn parse(text: &str) -> Result<Self, &'static str> {
-        // URL parsers drop or convert these, so that others might see another path than we do.
+        // URL parsers drop or convert these characters, so another reader might see another path.
         if text.bytes().any(|b| b.is_ascii_control() || b == b'\\') {
             return Err("it holds a control character or a backslash");
         }
@@ -122,7 +122,7 @@ impl FromStr for RelativeUrl {
 impl fmt::Display for RelativeUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for byte in self.path.bytes() {
-            // What every URL parser leaves alone in a path (RFC 3986 `pchar`, and the separator).
+            // Characters that every URL parser leaves unchanged in a path (RFC 3986 `pchar`, and the separator).
             if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=@:/".contains(&byte) {
                 f.write_char(char::from(byte))?;
             } else {
@@ -133,11 +133,11 @@ impl fmt::Display for RelativeUrl {
     }
 }
 
-/// Where `reference`, the URL of a `DataRef`, leads. `base` is the folder of the shard's directory
-/// file as an absolute URL or an absolute path, if it is known.
+/// Resolves `reference`, the URL of a `DataRef`. `base` is the folder of the shard's directory file as an absolute URL
+/// or an absolute path, if it is known.
 ///
 /// # Errors
-/// [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) if it leads out of that folder, or might.
+/// Returns [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) if the reference leads out of that folder, or might.
 pub(crate) fn resolve(reference: &str, base: Option<&str>) -> Result<Reference> {
     if reference.is_empty() {
         return Ok(Reference::This);
@@ -155,7 +155,7 @@ pub(crate) fn resolve(reference: &str, base: Option<&str>) -> Result<Reference> 
     }
 }
 
-/// An absolute URL, taken apart: `scheme://authority/path`, its path still encoded.
+/// The parts of an absolute URL, `scheme://authority/path`. The path is still encoded.
 struct Absolute<'a> {
     scheme: String,
     authority: &'a str,
@@ -163,7 +163,7 @@ struct Absolute<'a> {
 }
 
 impl<'a> Absolute<'a> {
-    /// `None` if `text` does not start like `scheme://`.
+    /// Returns `None` if `text` does not begin with `scheme://`.
     fn parse(text: &'a str) -> Option<Self> {
         let (scheme, rest) = text.split_once("://")?;
         if !is_scheme(scheme) {
@@ -179,8 +179,8 @@ impl<'a> Absolute<'a> {
         })
     }
 
-    /// Scheme, authority and decoded names of a folder; `None` if `base` is neither an absolute
-    /// URL nor an absolute path.
+    /// Returns the scheme, authority and decoded names of a folder, or `None` if `base` is neither an absolute URL nor
+    /// an absolute path.
     fn container(base: &'a str) -> Option<(String, String, Vec<String>)> {
         let folder = |path: &str, decode: fn(&str) -> Result<String, &'static str>| {
             path.split('/')
@@ -207,7 +207,7 @@ impl<'a> Absolute<'a> {
         Some(("file".to_owned(), String::new(), names))
     }
 
-    /// The place of this URL below a container.
+    /// Returns the path of this URL relative to a container.
     fn below(
         &self,
         (scheme, authority, names): &(String, String, Vec<String>),
@@ -248,7 +248,7 @@ fn forbidden(reference: &str, why: &str) -> Error {
     )
 }
 
-/// What holds for every decoded name.
+/// Checks a decoded name.
 fn check_segment(segment: &str) -> Result<(), &'static str> {
     match segment {
         "" => Err("it has an empty segment, or starts or ends with a slash"),
@@ -260,7 +260,7 @@ fn check_segment(segment: &str) -> Result<(), &'static str> {
     }
 }
 
-/// What holds for the start of a whole decoded path.
+/// Checks the beginning of a decoded path.
 fn check_start(path: &str) -> Result<(), &'static str> {
     match path.split_once(':') {
         Some((scheme, _)) if is_scheme(scheme) => Err("it has a scheme"),

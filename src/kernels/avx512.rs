@@ -1,4 +1,4 @@
-//! Unpacking chunks, and running sums, by vectors of 512 bits. A row of a chunk is two of them.
+//! Unpacks chunks and computes running sums with vectors of 512 bits. A row of a chunk is two vectors.
 
 use super::Word;
 use super::chunk::{CHUNK, ORDER, row_start};
@@ -11,20 +11,20 @@ use std::arch::x86_64::{
     _mm512_storeu_si512, _mm512_sub_epi32, _mm512_sub_epi64,
 };
 
-/// Bytes of a vector.
+/// Bytes in a vector.
 pub(super) const BYTES: usize = 64;
-/// Bytes of a row, whatever its words.
+/// Bytes in a row, for every type of word.
 const ROW: usize = 2 * BYTES;
 
-/// Defines the unpacking of a chunk. Words of a row are loaded once, and serve all rows of values
-/// that have bits in them.
+/// Defines a function that unpacks a chunk. It loads each row of packed words once, and uses it for all
+/// rows of values that have bits in it.
 macro_rules! unpack {
     ($name:ident, $word:ty, $set1:ident, $shrdv:ident, $add:ident) => {
         /// Unpacks a chunk and adds `reference` to its values.
         ///
         /// # Safety
-        /// `width` is 1 to the bits of a word, `packed` is valid for reads of a chunk of so many
-        /// bits per value, and `dst` for writes of a chunk of words; they need no alignment.
+        /// `width` is 1 to the number of bits of a word, `packed` is valid for reads of a chunk of values of
+        /// `width` bits, and `dst` is valid for writes of a chunk of words. Neither needs alignment.
         #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2")]
         pub(super) unsafe fn $name(packed: *const u8, width: u32, reference: $word, dst: *mut u8) {
             const BITS: usize = 8 * <$word as Word>::BYTES;
@@ -34,11 +34,11 @@ macro_rules! unpack {
             let step = splat(<$word as Word>::truncate(u64::from(width)));
             let width = width as usize;
             let load = |row: usize| {
-                // Of the last row, nothing is needed of a next one.
+                // The last row has no next one, and needs none.
                 let row = row.min(width - 1);
-                // SAFETY: there are `width` rows, each of two vectors.
+                // SAFETY: there are `width` rows of two vectors each.
                 let place = unsafe { packed.add(row * ROW) };
-                // SAFETY: as above.
+                // SAFETY: `place` begins a row of two vectors.
                 unsafe {
                     [
                         _mm512_loadu_si512(place.cast()),
@@ -47,14 +47,14 @@ macro_rules! unpack {
                 }
             };
             let (mut low, mut high, mut next) = (load(0), load(1), 2);
-            // The bits of a word that are before the value: a shift takes them modulo its bits.
+            // Bits of the words before the value. The shift uses it modulo the bits of a word.
             let (mut bit, mut shift) = (0, _mm512_setzero_si512());
             for row in 0..BITS {
                 let start = row_start(row) * <$word as Word>::BYTES;
                 for half in 0..2 {
                     let bits = $shrdv(low[half], high[half], shift);
                     let values = $add(_mm512_and_si512(bits, mask), reference);
-                    // SAFETY: a chunk of words is `BITS` rows.
+                    // SAFETY: a chunk has `BITS` rows.
                     let place = unsafe { dst.add(start + half * BYTES) };
                     // SAFETY: `place` begins a vector of a row.
                     unsafe { _mm512_storeu_si512(place.cast(), values) };
@@ -93,9 +93,9 @@ unpack!(
     _mm512_add_epi64
 );
 
-/// Sums that run over 16 values per vector. Within four neighbours they go from the last to the first,
-/// which costs no shift across the vector; [`Sums32::next`] takes them away from the sums up to the
-/// end of the four, of which there are four equal ones.
+/// Running sums over 16 values per vector. Within groups of four values, sums run from the last to the
+/// first, because that takes no shift across the vector. [`Sums32::next`] subtracts them from the sum
+/// up to the end of the group, which is the same for all four.
 struct Sums32 {
     fours: __m512i,
     eights: __m512i,
@@ -114,7 +114,7 @@ impl Sums32 {
         }
     }
 
-    /// The sums before each of the next values.
+    /// Returns for each of the next values the sum of the values before it.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn next(&mut self, values: __m512i) -> __m512i {
@@ -132,18 +132,18 @@ impl Sums32 {
         _mm512_sub_epi32(self.sums, ends)
     }
 
-    /// The sum of all values.
+    /// Returns the sum of all values.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn total(&self) -> u32 {
         let mut sums = [0; BYTES / 4];
-        // SAFETY: it has the size of a vector.
+        // SAFETY: `sums` has the size of a vector.
         unsafe { _mm512_storeu_si512(sums.as_mut_ptr().cast(), self.sums) };
         sums[sums.len() - 1]
     }
 }
 
-/// As [`Sums32`], of 8 values per vector, by windows of values that end with each.
+/// Running sums over 8 values per vector, by windows of 2, 4 and 8 values that end at each value.
 struct Sums64 {
     values: __m512i,
     pairs: __m512i,
@@ -164,7 +164,7 @@ impl Sums64 {
         }
     }
 
-    /// The sums before each of the next values.
+    /// Returns for each of the next values the sum of the values before it.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn next(&mut self, values: __m512i) -> __m512i {
@@ -180,28 +180,28 @@ impl Sums64 {
         _mm512_sub_epi64(self.sums, values)
     }
 
-    /// The sum of all values.
+    /// Returns the sum of all values.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn total(&self) -> u64 {
         let mut sums = [0; BYTES / 8];
-        // SAFETY: it has the size of a vector.
+        // SAFETY: `sums` has the size of a vector.
         unsafe { _mm512_storeu_si512(sums.as_mut_ptr().cast(), self.sums) };
         sums[sums.len() - 1]
     }
 }
 
-/// The words from a bit of `low` on, whose upper bits are those of `high`.
+/// Shifts 32-bit words of `low` down by `bit`, modulo 32, and fills the upper bits from `high`.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn funnel32(low: __m512i, high: __m512i, bit: __m512i) -> __m512i {
     let down = _mm512_and_si512(bit, _mm512_set1_epi32(31));
-    // A shift by all bits gives zeros.
+    // A shift by all bits results in zeros.
     let up = _mm512_sub_epi32(_mm512_set1_epi32(32), down);
     _mm512_or_si512(_mm512_srlv_epi32(low, down), _mm512_sllv_epi32(high, up))
 }
 
-/// As [`funnel32`].
+/// Shifts 64-bit words of `low` down by `bit`, modulo 64, and fills the upper bits from `high`.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn funnel64(low: __m512i, high: __m512i, bit: __m512i) -> __m512i {
@@ -210,13 +210,13 @@ fn funnel64(low: __m512i, high: __m512i, bit: __m512i) -> __m512i {
     _mm512_or_si512(_mm512_srlv_epi64(low, down), _mm512_sllv_epi64(high, up))
 }
 
-/// Defines what sums up vectors of a word in memory.
+/// Defines a function that computes running sums of words in memory.
 macro_rules! sum {
     ($name:ident, $sums:ident, $add:ident) => {
-        /// Running sums of whole vectors, in place.
+        /// Replaces the words of whole vectors by their running sums.
         ///
         /// # Safety
-        /// `at` is valid for reads and writes of `count` vectors; it needs no alignment.
+        /// `at` is valid for reads and writes of `count` vectors. It needs no alignment.
         #[target_feature(enable = "avx512f")]
         pub(super) unsafe fn $name(at: *mut u8, count: usize) {
             let mut sums = $sums::new(0);
@@ -226,7 +226,7 @@ macro_rules! sum {
                 // SAFETY: `place` begins one of the vectors.
                 let values = unsafe { _mm512_loadu_si512(place.cast()) };
                 let before = sums.next(values);
-                // SAFETY: as above.
+                // SAFETY: `place` begins one of the vectors.
                 unsafe { _mm512_storeu_si512(place.cast(), $add(before, values)) };
             }
         }
@@ -236,25 +236,25 @@ macro_rules! sum {
 sum!(sum32, Sums32, _mm512_add_epi32);
 sum!(sum64, Sums64, _mm512_add_epi64);
 
-/// The row whose values are the next after those of `ordinal` others.
+/// Returns the row that holds the next values after the first `ordinal` rows in the order of values.
 #[inline(always)]
 fn row_in_order<W: Word>(ordinal: usize) -> usize {
-    // As many groups of 8 rows as a word has bytes make 128 values.
+    // 128 values are `W::BYTES` groups of 8 rows.
     let (block, place) = (ordinal / W::BYTES, ordinal % W::BYTES);
     // `ORDER` is its own inverse.
     8 * ORDER[place * (8 / W::BYTES)] + block
 }
 
-/// Defines what sums up values while they are unpacked, in the order in which they stand, not in that
-/// of the rows.
+/// Defines a function that computes running sums of values while it unpacks them, in the order of values,
+/// not in the order of rows.
 macro_rules! unpack_sums {
     ($name:ident, $features:literal, $word:ty, $sums:ident, $set1:ident, $funnel:ident, $add:ident) => {
-        /// Unpacks a chunk, writes the sums up to its values, not included, that begin with `sum`,
-        /// and gives that of all.
+        /// Unpacks a chunk, and writes for each value the sum of `sum` and all values before it.
+        /// Returns the sum of `sum` and all values.
         ///
         /// # Safety
-        /// `width` is 1 to the bits of a word, `packed` is valid for reads of a chunk of so many
-        /// bits per value, and `dst` for writes of a chunk of words; they need no alignment.
+        /// `width` is 1 to the number of bits of a word, `packed` is valid for reads of a chunk of values of
+        /// `width` bits, and `dst` is valid for writes of a chunk of words. Neither needs alignment.
         #[target_feature(enable = $features)]
         pub(super) unsafe fn $name(
             packed: *const u8,
@@ -264,7 +264,7 @@ macro_rules! unpack_sums {
             dst: *mut u8,
         ) -> $word {
             const BITS: usize = 8 * <$word as Word>::BYTES;
-            // Rows of 128 values that follow one another.
+            // Consecutive rows of 128 values.
             const GROUP: usize = <$word as Word>::BYTES;
             let width = width as usize;
             let splat = |value: $word| $set1(value.cast_signed());
@@ -276,15 +276,15 @@ macro_rules! unpack_sums {
                     let ordinal = group * GROUP + row;
                     let bit = row_in_order::<$word>(ordinal) * width;
                     let word = bit / BITS;
-                    // Of the last row, nothing is needed of a next one.
+                    // The last row has no next one, and needs none.
                     let next = (word + 1).min(width - 1);
                     let bit = splat(<$word as Word>::truncate(bit as u64));
                     for half in [0, BYTES] {
-                        // SAFETY: there are `width` rows, and both ordinals are below that.
+                        // SAFETY: there are `width` rows, and both row numbers are below `width`.
                         let (low, high) = unsafe {
                             (packed.add(word * ROW + half), packed.add(next * ROW + half))
                         };
-                        // SAFETY: each begins a vector of a row.
+                        // SAFETY: both pointers begin a vector of a row.
                         let (low, high) = unsafe {
                             (
                                 _mm512_loadu_si512(low.cast()),

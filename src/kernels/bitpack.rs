@@ -1,8 +1,8 @@
 //! Spec: Chapter 7, "FLBitPack" and "FFOR": the FastLanes order of 1024 values.
 //!
 //! A chunk holds 1024 values of `width` bits in `BITS` rows of `LANES` lanes. Each lane is a
-//! little-endian bit stream of its values in row order, and word k of lane l stands at index
-//! `LANES * k + l`, so that a loop over lanes is one over neighbouring words.
+//! little-endian bit stream of its values in row order. Word k of lane l is at index `LANES * k + l`, so
+//! that a loop over lanes accesses adjacent words.
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512::{unpack16, unpack32, unpack64};
@@ -11,12 +11,12 @@ use super::fresh::initialised;
 use super::{Word, dispatch, prefetch};
 use std::mem::MaybeUninit;
 
-/// Bytes of a chunk of values of `width` bits.
+/// Returns the size of a chunk of values of `width` bits, in bytes.
 pub(crate) fn chunk_bytes(width: u32) -> usize {
     CHUNK / 8 * width as usize
 }
 
-/// The mask of the low `width` bits, 1 to `BITS`.
+/// Returns the mask of the low `width` bits, 1 to `BITS`.
 #[inline(always)]
 fn mask<W: Word>(width: u32) -> W {
     W::MAX >> (W::BITS - width)
@@ -81,14 +81,14 @@ fn pack_body<W: Word>(values: &[W; CHUNK], width: u32, reference: W, packed: &mu
     }
 }
 
-/// How a chunk is unpacked. A trait, as closures cannot be told to be inlined, and what isn't inlined
-/// is not compiled for the instruction set of its caller.
+/// A way to unpack a chunk. This is a trait because closures cannot be marked `#[inline(always)]`, and code that is
+/// not inlined is not compiled for the instruction set of its caller.
 trait Unpack<W> {
     /// Writes every value of the chunk.
     fn unpack(packed: &[u8], width: u32, reference: W, dst: &mut [MaybeUninit<W>; CHUNK]);
 }
 
-/// By loops of which the compiler makes vectors.
+/// Unpacking by loops that the compiler vectorizes.
 struct Loops;
 
 impl<W: Word> Unpack<W> for Loops {
@@ -98,7 +98,7 @@ impl<W: Word> Unpack<W> for Loops {
     }
 }
 
-/// Unpacks each chunk, the last one to other memory if it isn't full.
+/// Unpacks each chunk. A partial last chunk goes through temporary memory.
 #[inline(always)]
 fn unpack_chunks<W: Word, U: Unpack<W>>(
     packed: &[u8],
@@ -145,13 +145,14 @@ dispatch! {
     fn unpack_by_level<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [MaybeUninit<W>]) = unpack_all_body;
 }
 
-/// Unpacks `dst.len()` values from whole chunks and adds `reference` to each. `packed` holds the
-/// chunks of that many values, and `width` is 1 to `BITS`: the caller has checked both.
+/// Unpacks `dst.len()` values from whole chunks and adds `reference` to each. The caller has checked that
+/// `packed` holds the chunks of that many values and that `width` is 1 to `BITS`.
 pub(crate) fn unpack<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [W]) {
     unpack_places(packed, width, reference, initialised(dst));
 }
 
-/// As [`unpack`]. Every place is written to, if `packed` holds their chunks.
+/// Unpacks `dst.len()` values from whole chunks and adds `reference` to each. If `packed` holds all their
+/// chunks, every place is written to. `width` is 1 to `BITS`.
 pub(super) fn unpack_places<W: Word>(
     packed: &[u8],
     width: u32,
@@ -165,7 +166,7 @@ pub(super) fn unpack_places<W: Word>(
     unpack_by_level(packed, width, reference, dst);
 }
 
-/// By shifts across two vectors, of words of 2 bytes and more, on a CPU that has them.
+/// Unpacking of words of 2 bytes and more with shifts across two vectors, on CPUs that have them.
 #[cfg(target_arch = "x86_64")]
 struct Funnels;
 
@@ -176,8 +177,8 @@ impl<W: Word> Unpack<W> for Funnels {
         let packed = &packed[..chunk_bytes(width)];
         let (from, to) = (packed.as_ptr(), dst.as_mut_ptr().cast());
         let reference = reference.to_u64();
-        // SAFETY: only [`unpack`] asks for this, and the CPU has the features; `packed` has the size of
-        // a chunk of words of `width` bits, and `dst` is one of words of that size.
+        // SAFETY: only `unpack_places` selects this, on CPUs with the features. `packed` has the size of
+        // a chunk of words of `width` bits, and `dst` is a chunk of words of `W`'s size.
         unsafe {
             match W::BYTES {
                 2 => unpack16(from, width, u16::truncate(reference), to),
@@ -189,20 +190,20 @@ impl<W: Word> Unpack<W> for Funnels {
 }
 
 dispatch! {
-    /// Packs `values` less `reference` into `packed`, which has the size of their chunks. The last
-    /// chunk is filled up with the value 0.
+    /// Packs `values` less `reference` into `packed`, which has the size of their chunks. A partial last
+    /// chunk is padded with the value 0.
     pub(crate) fn pack<W: Word>(values: &[W], width: u32, reference: W, packed: &mut [u8]) = pack_all_body;
 }
 
-/// Where a value begins among the bytes of chunks.
+/// Position of a value in the bytes of chunks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct BitPlace {
     byte: usize,
-    /// Bits of its word that are before it.
+    /// Bits of its word that precede it.
     shift: u32,
 }
 
-/// The place of value `index` of chunks of `width` bits.
+/// Returns the position of value `index` in chunks of `width` bits.
 #[inline(always)]
 pub(crate) fn place_of<W: Word>(width: u32, index: usize) -> BitPlace {
     let lane = index % W::LANES;
@@ -218,7 +219,7 @@ pub(crate) fn place_of<W: Word>(width: u32, index: usize) -> BitPlace {
     }
 }
 
-/// Has the bytes of the value at a place fetched into the cache of the CPU.
+/// Prefetches the bytes of the value at a place into the CPU cache.
 #[inline(always)]
 pub(crate) fn prefetch_at<W: Word>(packed: &[u8], width: u32, place: BitPlace) {
     let crosses = usize::from(place.shift + width > W::BITS);
@@ -226,7 +227,7 @@ pub(crate) fn prefetch_at<W: Word>(packed: &[u8], width: u32, place: BitPlace) {
     prefetch(packed, place.byte + crosses * W::LANES * W::BYTES);
 }
 
-/// The value at a place, without a reference.
+/// Returns the value at a place, without adding a reference.
 #[inline(always)]
 pub(crate) fn unpack_at<W: Word>(packed: &[u8], width: u32, place: BitPlace) -> W {
     let word = |byte: usize| W::from_le(W::chunks(&packed[byte..byte + W::BYTES])[0]);
@@ -244,7 +245,7 @@ mod tests {
     use super::super::cpu::tests::{STEP, at_every_level};
     use super::*;
 
-    /// The closed formulas of the format, bit by bit.
+    /// Packs bit by bit, by the closed formulas of the format.
     fn pack_slowly<W: Word>(values: &[W; CHUNK], width: u32) -> Vec<u8> {
         let mut words = vec![0u64; W::LANES * width as usize];
         for row in 0..W::BITS as usize {
@@ -285,7 +286,7 @@ mod tests {
             let mut back = [W::ZERO; CHUNK];
             unpack(&shifted[1..], width, W::ONE, &mut back);
             assert_eq!(back, values.map(|v| v.plus(W::ONE)));
-            // A part of a chunk goes through other memory.
+            // A part of a chunk goes through temporary memory.
             let mut part = [W::ZERO; 1000];
             unpack(&packed, width, W::ZERO, &mut part);
             assert_eq!(part, values[..1000]);

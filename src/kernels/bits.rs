@@ -2,7 +2,7 @@
 
 use arrow_buffer::{BooleanBuffer, Buffer};
 
-/// The words of a bitmap from its first bit on, with zeros behind the last.
+/// Returns a bitmap as words, starting with its first bit. The last word is padded with zeros.
 fn words(bits: &BooleanBuffer) -> Vec<u64> {
     let words = bits.bit_chunks();
     words
@@ -11,25 +11,25 @@ fn words(bits: &BooleanBuffer) -> Vec<u64> {
         .collect::<Vec<_>>()
 }
 
-/// Number of runs of set bits.
+/// Returns the number of runs of set bits.
 pub(crate) fn bit_runs(bits: &BooleanBuffer) -> usize {
     let (mut runs, mut before) = (0, 0);
     for word in words(bits) {
-        // Set bits behind one that is not.
+        // Set bits after one that is not set.
         runs += (word & !(word << 1 | before)).count_ones() as usize;
         before = word >> 63;
     }
     runs
 }
 
-/// The bits one after the other at the places of set bits; none where they do not suffice.
+/// Puts `bits` one after the other at the set bits of `places`. If there are too few, the rest is 0.
 pub(crate) fn deposit(places: &BooleanBuffer, bits: &BooleanBuffer) -> BooleanBuffer {
     let mut masks = words(places);
     scatter_all(&mut masks, &words(bits));
     BooleanBuffer::new(Buffer::from_vec(masks), 0, places.len())
 }
 
-/// Replaces the set bits of the masks by those of other words, one after the other.
+/// Replaces the set bits of the masks by `bits`, one after the other.
 fn scatter_all(masks: &mut [u64], bits: &[u64]) {
     #[cfg(target_arch = "x86_64")]
     {
@@ -42,7 +42,7 @@ fn scatter_all(masks: &mut [u64], bits: &[u64]) {
             });
         }
         if level() >= Level::Avx2 {
-            // SAFETY: this level and those above it are given only to CPUs that have these features.
+            // SAFETY: `level` returns this level and higher ones only on CPUs with these features.
             return unsafe { bmi2(masks, bits) };
         }
     }
@@ -55,14 +55,14 @@ fn scatter_each(masks: &mut [u64], bits: &[u64], scatter: impl Fn(u64, u64) -> u
     for mask in masks {
         let (first, shift) = (from / 64, from % 64);
         let word = |i: usize| bits.get(i).copied().unwrap_or_default();
-        // Two shifts, as one by 64 is none.
+        // Two shifts, because a shift by all 64 bits overflows.
         let next = word(first) >> shift | word(first + 1) << 1 << (63 - shift);
         from += mask.count_ones() as usize;
         *mask = scatter(next, *mask).to_le();
     }
 }
 
-/// The lowest bits of a word at the places of the set bits of a mask.
+/// Puts the lowest bits of a word at the set bits of a mask.
 fn scatter(mut bits: u64, mut mask: u64) -> u64 {
     let mut scattered = 0;
     while mask != 0 {
@@ -79,7 +79,7 @@ mod tests {
     use super::super::cpu::tests::{STEP, at_every_level};
     use super::*;
 
-    /// Bits that look random, some with long runs.
+    /// Bits that look random, some of them with long runs.
     fn some(len: usize, seed: usize) -> BooleanBuffer {
         let run = 1 + seed % 70;
         let noise = |i: usize| (i / run + seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60;
@@ -116,7 +116,7 @@ mod tests {
             }
         };
         at_every_level(check);
-        // There are fewer bits than places.
+        // There are fewer bits than set places.
         let found = deposit(&BooleanBuffer::new_set(70), &BooleanBuffer::new_set(3));
         assert_eq!(found.count_set_bits(), 3);
     }

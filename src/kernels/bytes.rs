@@ -7,11 +7,11 @@ use arrow_buffer::{ArrowNativeType, MutableBuffer, OffsetBuffer, ScalarBuffer};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// An offset of one of Arrow's layouts.
+/// An offset type of Arrow's layouts.
 pub(crate) trait Offset: ArrowNativeType {
     /// The largest offset.
     const LARGEST: u64;
-    /// `value`, which is at most `LARGEST`.
+    /// Converts `value`, which is at most `LARGEST`.
     fn of(value: u64) -> Self;
 }
 
@@ -35,14 +35,14 @@ impl Offset for i64 {
     }
 }
 
-/// Whether no offset is below its predecessor.
+/// Returns whether no offset is below its predecessor.
 #[must_use]
 pub(crate) fn is_ascending(offsets: &[u64]) -> bool {
-    // Counting instead of stopping lets the loop run on vectors.
+    // Counting instead of stopping early lets the compiler vectorize the loop.
     offsets.windows(2).filter(|w| w[0] > w[1]).count() == 0
 }
 
-/// Offsets that ascend, the first of which is not negative; `None` if they do not.
+/// Returns the offsets if they ascend and the first one is not negative, else `None`.
 #[must_use]
 pub(crate) fn checked_offsets<O: OffsetSizeTrait>(
     offsets: ScalarBuffer<O>,
@@ -56,7 +56,7 @@ pub(crate) fn checked_offsets<O: OffsetSizeTrait>(
     Some(unsafe { OffsetBuffer::new_unchecked(offsets) })
 }
 
-/// Appends the ends of the values of `range`, moved so that the first one starts at `base`. The
+/// Appends the end offsets of the values of `range`, shifted so that the first value starts at `base`. The
 /// caller has checked that the offsets ascend and that the last end is at most `O::LARGEST`.
 pub(crate) fn rebase_offsets<O: Offset>(
     offsets: &[u64],
@@ -74,9 +74,10 @@ pub(crate) fn rebase_offsets<O: Offset>(
     out.extend(ends.iter().map(|end| O::of(end.wrapping_add(shift))));
 }
 
-/// Appends `entries[table[c]..table[c + 1]]` for each code one after the other, `total` bytes together.
+/// Appends `entries[table[c]..table[c + 1]]` for each code `c`, `total` bytes altogether.
 ///
-/// `table` ascends and ends within `entries`, and codes are below `table.len() - 1`.
+/// The caller guarantees that `table` ascends and ends within `entries`, and that codes are below
+/// `table.len() - 1`.
 pub(crate) fn append_gathered(
     codes: &[u32],
     table: &[u64],
@@ -85,7 +86,7 @@ pub(crate) fn append_gathered(
     values: &mut MutableBuffer,
 ) {
     if let Some(entries) = short_entries(codes, table, entries) {
-        // SAFETY: what is gathered is written from the first place on.
+        // SAFETY: `gather_short` writes the bytes that it counts, from the first one on.
         unsafe {
             append_bytes(values, total + SHORT, |places| {
                 gather_short(codes, &entries, places)
@@ -93,10 +94,10 @@ pub(crate) fn append_gathered(
         }
         return;
     }
-    // Entries are copied with room behind them, so that all of them take the fast path.
+    // A copy of the entries with padding lets all of them take the fast path.
     let padded = (entries.len() <= total).then(|| [entries, &[0; SLACK]].concat());
     let entries = padded.as_deref().unwrap_or(entries);
-    // SAFETY: what is gathered is written from the first place on.
+    // SAFETY: `gather_bytes` writes the bytes that it counts, from the first one on.
     unsafe {
         append_bytes(values, total + SLACK, |places| {
             gather_bytes(codes, table, entries, places)
@@ -104,8 +105,8 @@ pub(crate) fn append_gathered(
     }
 }
 
-/// Writes what [`append_gathered`] appends, and gives the number of its bytes, each of which is written
-/// to; `dst` should have room for [`SLACK`] more.
+/// Writes the entries of the codes, for [`append_gathered`]. Returns the number of bytes; it has written all
+/// of them. `dst` should have room for [`SLACK`] more bytes.
 fn gather_bytes(
     codes: &[u32],
     table: &[u64],
@@ -118,7 +119,7 @@ fn gather_bytes(
         let code = code as usize;
         let (start, end) = (table[code].as_usize(), table[code + 1].as_usize());
         let len = end - start;
-        // One store of fixed size beats a call of memcpy; the excess is overwritten.
+        // One store of fixed size is faster than a call of memcpy. The next entry overwrites the excess.
         if len <= SLACK
             && let Some(src) = entries.get(start..start + SLACK)
             && let Some(dst) = dst.get_mut(at..at + SLACK)
@@ -132,10 +133,10 @@ fn gather_bytes(
     at
 }
 
-/// Longest entry of which the bytes stand beside their number.
+/// Longest entry that [`ShortEntry`] holds, in bytes.
 const SHORT: usize = 24;
 
-/// An entry of few bytes, which are in one line of the cache with their number.
+/// The bytes and the length of a short entry, in the same cache line.
 #[derive(Clone, Copy)]
 #[repr(C, align(32))]
 struct ShortEntry {
@@ -143,8 +144,8 @@ struct ShortEntry {
     len: usize,
 }
 
-/// All entries as short ones; `None` if one is too long, a code has none, or there are too few codes for
-/// that to pay.
+/// Returns all entries as short ones. Returns `None` if an entry is too long, if a code has no entry, or if
+/// there are too few codes for the conversion to pay off.
 fn short_entries(codes: &[u32], table: &[u64], entries: &[u8]) -> Option<Vec<ShortEntry>> {
     if table.len().saturating_mul(4) > codes.len()
         || !codes_below(codes, table.len().saturating_sub(1))
@@ -161,36 +162,36 @@ fn short_entries(codes: &[u32], table: &[u64], entries: &[u8]) -> Option<Vec<Sho
     table.windows(2).map(short).collect()
 }
 
-/// As [`gather_bytes`], of codes that have been found to have entries.
+/// Writes the entries of codes that are known to have one, and returns the number of bytes.
 fn gather_short(codes: &[u32], entries: &[ShortEntry], dst: &mut [MaybeUninit<u8>]) -> usize {
     let mut at = 0;
     for &code in codes {
-        // SAFETY: `short_entries` has found every code to be below their number.
+        // SAFETY: `short_entries` has checked that every code is below the number of entries.
         let entry = unsafe { entries.get_unchecked(code as usize) };
         let Some(place) = dst.get_mut(at..at + SHORT) else {
             return at;
         };
-        // The excess is overwritten.
+        // The next entry overwrites the excess.
         place.copy_from_slice(written(&entry.bytes));
         at += entry.len;
     }
     at
 }
 
-/// Bytes as what may be copied to places of bytes.
+/// Views bytes as a source for copies to uninitialised memory.
 fn written(bytes: &[u8]) -> &[MaybeUninit<u8>] {
-    // SAFETY: the types have one layout.
+    // SAFETY: both types have the same layout.
     unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
 }
 
-/// Room that [`gather_bytes`] likes to have behind the entries and the values.
+/// Padding that [`gather_bytes`] needs after the entries and the values for its fast path.
 const SLACK: usize = 32;
 
-/// Longest value that a view holds itself.
+/// Longest value that a view holds inline, in bytes.
 pub(super) const INLINE: usize = 12;
 
-/// Appends one view per value of `range`; long values stand in buffer `buffer`, whose content is
-/// `data`. Offsets ascend, end within `data`, and are at most `i32::MAX`.
+/// Appends one view per value of `range`. Long values refer to buffer number `buffer`, whose content is
+/// `data`. The caller guarantees that the offsets ascend, end within `data`, and are at most `i32::MAX`.
 pub(crate) fn make_views(
     offsets: &[u64],
     range: Range<usize>,
@@ -207,8 +208,8 @@ pub(crate) fn make_views(
     }));
 }
 
-/// The view of `len` bytes at `start` of `data`, which hold them. A long value stands in buffer
-/// `buffer`.
+/// Returns the view of the `len` bytes at `start` of `data`, which must be within it. A long value refers
+/// to buffer number `buffer`.
 #[inline(always)]
 pub(super) fn view(data: &[u8], start: usize, len: usize, buffer: u32) -> u128 {
     let head = match data.get(start..).and_then(<[u8]>::first_chunk::<16>) {
@@ -274,7 +275,7 @@ mod tests {
             .iter()
             .flat_map(|&c| WORDS[c as usize].to_vec())
             .collect();
-        // Entries shorter than what is gathered, and longer.
+        // Entries that are shorter than the gathered bytes, and longer ones.
         for spare in [0, 1000] {
             let entries = [&entries[..], &vec![7; spare]].concat();
             let mut values = MutableBuffer::new(0);
@@ -304,7 +305,7 @@ mod tests {
         assert!(short_entries(&codes, &table, &entries).is_some());
         append_gathered(&codes, &table, &entries, want.len(), &mut values);
         assert_eq!(values.as_slice(), [b"before", &want[..]].concat());
-        // One is too long, a code has none, or there are few codes.
+        // An entry is too long, a code has no entry, or there are too few codes.
         let long = [&entries[..], &[7; SHORT + 1]].concat();
         let end = long.len() as u64;
         let longer = [&table[..], &[end]].concat();

@@ -1,10 +1,10 @@
-//! Which of the CPU's vector instructions a loop is compiled for, chosen at run time.
+//! Compiles loops for several instruction sets, and chooses between them at run time.
 
-/// Instruction sets that loops are compiled for, beside the one of the build.
+/// Instruction sets that loops are compiled for, in addition to the instruction set of the build.
 #[cfg(target_arch = "x86_64")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
-    /// What the build was made for.
+    /// The instruction set of the build.
     Portable,
     /// 256-bit vectors.
     Avx2,
@@ -14,7 +14,7 @@ pub(crate) enum Level {
     Avx512Vbmi2,
 }
 
-/// The best level of this CPU, found out once.
+/// Returns the best level of this CPU, which is detected once.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn level() -> Level {
@@ -46,22 +46,22 @@ pub(crate) fn level() -> Level {
     level
 }
 
-/// Has the bytes around a place fetched into the cache of the CPU, while other work is done: what is
-/// read here and there from memory is mostly waited for.
+/// Prefetches the bytes around `at` into the CPU cache. Scattered reads mostly wait for memory, and
+/// prefetching lets other work go on meanwhile.
 #[inline(always)]
 pub(crate) fn prefetch(bytes: &[u8], at: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(byte) = bytes.get(at) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: the place lies in the slice, and nothing is read or written.
+        // SAFETY: the byte lies in the slice, and a prefetch neither reads nor writes it.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast()) }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (bytes, at);
 }
 
-/// Defines a function whose body, an `#[inline(always)]` function of the same signature, is
-/// compiled once per instruction set.
+/// Defines a function that is compiled once per instruction set. Its body is an `#[inline(always)]` function
+/// of the same signature.
 macro_rules! dispatch {
     ($(#[$meta:meta])* $vis:vis fn $name:ident<W: Word>($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? = $body:ident;) => {
         $(#[$meta])*
@@ -77,10 +77,10 @@ macro_rules! dispatch {
                     $body($($arg),*)
                 }
                 match $crate::kernels::cpu::level() {
-                    // SAFETY: these levels are given only to CPUs that have these features.
+                    // SAFETY: `level` returns these levels only on CPUs with these features.
                     $crate::kernels::cpu::Level::Avx512
                     | $crate::kernels::cpu::Level::Avx512Vbmi2 => return unsafe { avx512($($arg),*) },
-                    // SAFETY: as above.
+                    // SAFETY: `level` returns this level only on CPUs with these features.
                     $crate::kernels::cpu::Level::Avx2 => return unsafe { avx2($($arg),*) },
                     $crate::kernels::cpu::Level::Portable => {}
                 }
@@ -98,17 +98,17 @@ pub(super) mod tests {
 
     #[cfg(target_arch = "x86_64")]
     thread_local! {
-        /// What the loops of this thread use at most.
+        /// Highest level that the loops of this thread use.
         pub(super) static MOST: std::cell::Cell<Level> = const {
             std::cell::Cell::new(Level::Avx512Vbmi2)
         };
     }
 
-    /// Of so many sizes or cases, tests take one: all of them, but for Miri, which takes a thousand
-    /// times as long.
+    /// Tests run every `STEP`-th size or case: all of them, except under Miri, which is about a thousand
+    /// times slower.
     pub(in crate::kernels) const STEP: usize = if cfg!(miri) { 11 } else { 1 };
 
-    /// Runs a test with each of the levels that this CPU has.
+    /// Runs a test at each level that this CPU supports.
     pub(in crate::kernels) fn at_every_level(test: impl Fn()) {
         #[cfg(target_arch = "x86_64")]
         {

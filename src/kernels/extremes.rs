@@ -1,15 +1,15 @@
-//! Loops over numbers for statistics: ranges that leave out NaN, counts of kinds of floats.
+//! Loops over numbers for statistics: ranges without NaN, and counts of special floats.
 
 use super::{NumberKind, Word, dispatch};
 
-/// Which numbers are counted apart by [`float_counts`].
+/// Counts of the special floats, as found by [`float_counts`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct FloatCounts {
     /// Zeros, of either sign.
     pub(crate) zero: usize,
-    /// Below zero, infinity included.
+    /// Numbers below zero, including negative infinity.
     pub(crate) negative: usize,
-    /// Not a number.
+    /// NaN.
     pub(crate) nan: usize,
     /// Positive infinity.
     pub(crate) positive_infinity: usize,
@@ -60,13 +60,13 @@ fn float_counts_body<W: Word>(values: &[W], infinity: W) -> FloatCounts {
 }
 
 dispatch! {
-    /// Smallest and largest [`order_key`](Word::order_key) of what is a number, `(MAX, 0)` if
-    /// nothing is, and how many are not. `infinity` has the bits of positive infinity.
+    /// Returns the smallest and the largest [`order_key`](Word::order_key) of the values that are not NaN,
+    /// `(MAX, 0)` if there are none, and the number of NaN. `infinity` is the bits of positive infinity.
     pub(crate) fn number_range<W: Word>(values: &[W], kind: NumberKind, infinity: W) -> (W, W, usize) = number_range_body;
 }
 
 dispatch! {
-    /// Counts floats by kind. `infinity` has the bits of positive infinity.
+    /// Counts floats by kind. `infinity` is the bits of positive infinity.
     pub(crate) fn float_counts<W: Word>(values: &[W], infinity: W) -> FloatCounts = float_counts_body;
 }
 
@@ -94,7 +94,7 @@ mod tests {
         ];
         let words = values.map(f64::to_bits);
         let infinity = f64::INFINITY.to_bits();
-        // Every length, so that whole vectors and their rests are tried.
+        // Every length, so that both whole vectors and remainders are tested.
         for len in 0..=words.len() {
             let (part, numbers) = (&words[..len], &values[..len]);
             let counts = float_counts(part, infinity);

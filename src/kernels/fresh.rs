@@ -1,22 +1,22 @@
-//! Memory that nobody has written to yet.
+//! Memory that has not been written to yet.
 
 use super::word::Word;
 use arrow_buffer::MutableBuffer;
 use std::mem::MaybeUninit;
 use std::slice;
 
-/// The places of values. Whoever has them writes values only.
+/// Views values as uninitialised memory. Code in this crate writes only values to it.
 pub(super) fn initialised<W: Word>(values: &mut [W]) -> &mut [MaybeUninit<W>] {
     let len = values.len();
-    // SAFETY: the types have one layout, and this crate writes nothing but values to such places.
+    // SAFETY: both types have the same layout, and this crate writes only values to such places.
     unsafe { slice::from_raw_parts_mut(values.as_mut_ptr().cast(), len) }
 }
 
-/// Appends bytes to a buffer, at most `most`: those that `write` has written, from the first fresh place
-/// on, and of which it gives the number.
+/// Appends the bytes that `write` writes, at most `most`. `write` gets the fresh memory after the content
+/// and returns the number of bytes it has written, from the start of that memory on.
 ///
 /// # Safety
-/// `write` has written a value to each of the places that it counts.
+/// `write` initialises every byte that it counts.
 pub(super) unsafe fn append_bytes(
     buffer: &mut MutableBuffer,
     most: usize,
@@ -24,11 +24,11 @@ pub(super) unsafe fn append_bytes(
 ) {
     buffer.reserve(most);
     let len = buffer.len();
-    // SAFETY: what was reserved lies behind the content, in one allocation.
+    // SAFETY: the reserved bytes follow the content in the same allocation.
     let fresh = unsafe { buffer.as_mut_ptr().add(len) };
-    // SAFETY: so many bytes were reserved, which nobody else sees.
+    // SAFETY: `most` bytes were reserved, and nothing else refers to them.
     let places = unsafe { slice::from_raw_parts_mut(fresh.cast::<MaybeUninit<u8>>(), most) };
     let written = write(places).min(most);
-    // SAFETY: the bytes were reserved, and written by the caller's word.
+    // SAFETY: the bytes were reserved, and `write` has initialised them.
     unsafe { buffer.set_len(len + written) };
 }

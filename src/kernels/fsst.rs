@@ -1,4 +1,4 @@
-//! Decompressing with a table of FSST symbols.
+//! Decompresses with a table of FSST symbols.
 
 use crate::error::{Error, Result};
 use arrow_buffer::MutableBuffer;
@@ -6,28 +6,28 @@ use arrow_buffer::MutableBuffer;
 /// Longest symbol, in bytes.
 pub(crate) const MAX_SYMBOL: usize = 8;
 
-/// The code before a byte that stands for itself.
+/// Escape code: the next byte is a literal.
 pub(super) const ESCAPE: u8 = 255;
 
-/// Codes that are looked at together.
+/// Codes that are processed together.
 const STEP: usize = 8;
 
-/// Room behind the values: every symbol of a step is stored whole.
+/// Padding after the values, because every symbol of a step is stored with 8 bytes.
 const SLACK: usize = STEP * MAX_SYMBOL;
 
 /// Symbols of 1 to 8 bytes by their code.
 #[derive(Debug)]
 pub(crate) struct Symbols {
-    /// First byte lowest; whatever stands behind a symbol gets overwritten by the next one.
+    /// First byte lowest. The bytes after a symbol are arbitrary, because the next one overwrites them.
     words: [u64; 256],
     /// At most `MAX_SYMBOL`.
     lengths: [u8; 256],
-    /// Codes below this have symbols.
+    /// Codes below this have a symbol.
     count: u8,
 }
 
 impl Symbols {
-    /// The symbols with codes from 0 on; as many lengths as symbols.
+    /// Makes a table of symbols with codes from 0 on. Takes one length per symbol.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) for a length that is not 1 to 8, and for more than
@@ -61,10 +61,10 @@ impl Symbols {
         Ok(table)
     }
 
-    /// Appends the bytes that `src` stands for, which must be `total`.
+    /// Appends the bytes that `src` decompresses to, which must be `total`.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if they are not, and for a code without a symbol;
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) for another number of bytes, and for a code without a symbol.
     /// `out` keeps its length then.
     pub(crate) fn decompress(
         &self,
@@ -75,10 +75,10 @@ impl Symbols {
         self.append::<false>(src, total, out)
     }
 
-    /// Appends the first `count` of the bytes that `src` stands for.
+    /// Appends the first `count` of the bytes that `src` decompresses to.
     ///
     /// # Errors
-    /// Those of [`decompress`](Self::decompress), as far as codes are looked at.
+    /// Returns the errors of [`decompress`](Self::decompress) for the codes that are needed.
     pub(crate) fn decompress_first(
         &self,
         src: &[u8],
@@ -88,7 +88,7 @@ impl Symbols {
         self.append::<true>(src, count, out)
     }
 
-    /// Appends `total` bytes; with `MORE`, `src` may stand for more.
+    /// Appends `total` bytes. With `MORE`, `src` may decompress to more.
     fn append<const MORE: bool>(
         &self,
         src: &[u8],
@@ -103,8 +103,7 @@ impl Symbols {
         }
         out.reserve(total + SLACK);
         let start = out.len();
-        // SAFETY: the start lies within the allocation, which has room for `total + SLACK` bytes
-        // behind it.
+        // SAFETY: `start` lies within the allocation, which has room for `total + SLACK` bytes after it.
         let mut dst = unsafe { Cursor::new(out.as_mut_ptr().add(start), total) };
         let mut rest = src;
         while let Some((step, behind)) = rest.split_first_chunk::<STEP>() {
@@ -117,8 +116,8 @@ impl Symbols {
             let codes = u64::from_le_bytes(*step);
             let others = bytes_from(codes, self.count);
             if others == 0 {
-                // SAFETY: at most `total` bytes are behind the cursor before the step, and at most
-                // `SLACK` are stored in it.
+                // SAFETY: at most `total` bytes precede the cursor before the step, and the step
+                // stores at most `SLACK` bytes.
                 unsafe {
                     dst.push_four(self, codes);
                     dst.push_four(self, codes >> 32);
@@ -128,7 +127,7 @@ impl Symbols {
             }
             let symbols = others.trailing_zeros() as usize / 8;
             for &code in &step[..symbols] {
-                // SAFETY: as above, and there is a byte of room left: fewer than `STEP` symbols.
+                // SAFETY: as above. A byte of room remains, as these are fewer than `STEP` symbols.
                 unsafe { dst.push(self, code) };
             }
             let (byte, behind) = escaped(&rest[symbols..])?;
@@ -144,7 +143,7 @@ impl Symbols {
                 return Err(too_long(total));
             }
             if code < self.count {
-                // SAFETY: at most `total` bytes are behind the cursor.
+                // SAFETY: at most `total` bytes precede the cursor.
                 unsafe { dst.push(self, code) };
                 rest = behind;
             } else {
@@ -163,7 +162,7 @@ impl Symbols {
                 dst.remaining()
             )));
         }
-        // SAFETY: `total` bytes behind `start` were stored, one after the other.
+        // SAFETY: `total` bytes from `start` on were stored, one after the other.
         unsafe { out.set_len(start + total) };
         Ok(())
     }
@@ -174,7 +173,7 @@ fn too_long(total: usize) -> Error {
     Error::corrupt(format!("FSST data exceeds {total} bytes"))
 }
 
-/// The byte behind the escape that `rest` starts with, and what follows it.
+/// Returns the byte after the escape that `rest` starts with, and the remaining bytes.
 fn escaped(rest: &[u8]) -> Result<(u8, &[u8])> {
     match rest {
         [ESCAPE, byte, behind @ ..] => Ok((*byte, behind)),
@@ -184,39 +183,39 @@ fn escaped(rest: &[u8]) -> Result<(u8, &[u8])> {
     }
 }
 
-/// The high bit of every byte of `word` that is at least `least`.
+/// Returns the high bit of every byte of `word` that is at least `least`.
 #[inline(always)]
 fn bytes_from(word: u64, least: u8) -> u64 {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES << 7;
     let least = u64::from(least) * ONES;
-    // The high bits are kept out of the subtraction, so that nothing is borrowed across bytes.
+    // The high bits are left out of the subtraction, so that no byte borrows from another.
     let low = (word | HIGH) - (least & !HIGH);
     ((word & low) | ((word | low) & !least)) & HIGH
 }
 
-/// Where the next symbol goes. Two pointers stay in registers, where a count of bytes did not.
+/// Position of the next symbol. Two pointers stay in registers, which a byte count did not.
 struct Cursor {
     next: *mut u8,
-    /// Behind the last byte that is wanted.
+    /// End of the requested bytes.
     end: *mut u8,
 }
 
 impl Cursor {
-    /// A cursor that is to get `total` bytes.
+    /// Makes a cursor for `total` bytes.
     ///
     /// # Safety
-    /// `total` bytes from `start` on, and what is pushed beyond them, lie in one allocation.
+    /// `total` bytes from `start` on, and all bytes pushed beyond them, lie in one allocation.
     unsafe fn new(start: *mut u8, total: usize) -> Self {
         // SAFETY: the caller has checked the room.
         let end = unsafe { start.add(total) };
         Self { next: start, end }
     }
 
-    /// Bytes that are wanted still; negative if there are too many.
+    /// Returns the number of missing bytes, which is negative if there are too many.
     #[inline(always)]
     fn remaining(&self) -> isize {
-        // SAFETY: both point into the allocation that `new` was given.
+        // SAFETY: both point into the allocation that was passed to `new`.
         unsafe { self.end.offset_from(self.next) }
     }
 
@@ -250,7 +249,7 @@ impl Cursor {
     /// Appends a byte.
     ///
     /// # Safety
-    /// There is room for it at the cursor.
+    /// There is room for a byte at the cursor.
     #[inline(always)]
     unsafe fn push_byte(&mut self, byte: u8) {
         // SAFETY: the caller has checked the room.
@@ -276,7 +275,7 @@ mod tests {
         Symbols::try_new(&symbols, &[2, 4, 8, 1]).unwrap()
     }
 
-    /// One code after the other, nothing clever.
+    /// Decompresses one code after the other, without optimizations.
     fn plainly(table: &Symbols, src: &[u8]) -> Option<Vec<u8>> {
         let mut out = Vec::new();
         let mut codes = src.iter();

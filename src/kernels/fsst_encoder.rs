@@ -1,35 +1,36 @@
-//! Compressing with a table of FSST symbols.
+//! Compresses with a table of FSST symbols.
 
 use super::fsst::{ESCAPE, MAX_SYMBOL};
 use crate::error::{Error, Result};
 use std::hint::select_unpredictable;
 use std::ops::Range;
 
-/// Symbols of three bytes or more are found by a hash of these: one for each slot.
+/// Slots of the hash table for symbols of three bytes or more. The hash covers their first three bytes.
 const SLOTS: usize = 1 << 11;
+/// Shortest symbol in the hash table, in bytes.
 const SHORTEST_HASHED: usize = 3;
-/// Pairs of bytes.
+/// Number of pairs of bytes.
 const SHORTS: usize = 1 << 16;
 
-/// Strings that are compressed side by side. What a code stands for decides where the next one
-/// begins, so that one string alone leaves the processor waiting.
+/// Number of strings that are compressed side by side. The start of each symbol depends on the length of the
+/// previous one, so a single string would leave the processor waiting.
 const LANES: usize = 4;
 
-/// Bytes that a code takes at most: an escape and what it stands before.
+/// Most bytes that a code takes: an escape and its literal byte.
 const WIDEST: usize = 2;
 
-/// Set in what is found for an escape.
+/// Bit of a find result that marks an escape.
 const ESCAPED: u16 = 1 << 8;
-/// Where the length begins in what is found. The code, or the escape, is in the low byte.
+/// Lowest bit of the length in a find result. The low byte holds the code or the escape.
 const LENGTH_SHIFT: u32 = 12;
 
-/// Finds the symbols that bytes begin with.
+/// A table that finds the symbol at the start of some bytes.
 pub(crate) struct FsstEncoder {
     symbols: Vec<[u8; MAX_SYMBOL]>,
     lengths: Vec<u8>,
-    /// By the first two bytes: the longest symbol of one or two bytes, or an escape.
+    /// For each pair of first bytes, the longest symbol of one or two bytes, or an escape.
     short: Box<[u16; SHORTS]>,
-    /// By the hash of three bytes: a longer symbol. What stands in an empty slot has another hash.
+    /// For each hash of three bytes, a longer symbol. An empty slot holds a word with another hash.
     long: Box<[Slot; SLOTS]>,
 }
 
@@ -37,11 +38,11 @@ pub(crate) struct FsstEncoder {
 struct Slot {
     symbol: u64,
     found: u16,
-    /// Bits of a word behind the symbol.
+    /// Bits of a word after the symbol.
     ignored: u8,
 }
 
-/// The slot of a word. Symbols are learned with the same hash, so that no two have the same slot.
+/// Returns the slot of a word. Training uses the same hash, so that no two symbols share a slot.
 fn slot_of(word: u64) -> usize {
     let prefix = word & 0xFF_FFFF;
     let hash = prefix.wrapping_mul(2_971_215_073) ^ (prefix >> 15);
@@ -50,39 +51,42 @@ fn slot_of(word: u64) -> usize {
     hash % SLOTS
 }
 
-/// What is found for a symbol of that many bytes.
+/// Returns the find result for a symbol of `length` bytes.
 fn found(code: u8, length: u8) -> u16 {
     u16::from(code) | u16::from(length) << LENGTH_SHIFT
 }
 
-/// The code, or the escape, and the byte that follows an escape; behind a code, it gets overwritten.
+/// Returns the code or escape, and the byte that follows an escape. After a code, the next one overwrites
+/// that byte.
 #[inline(always)]
 fn codes(found: u16, word: u64) -> [u8; WIDEST] {
     [found.to_le_bytes()[0], word.to_le_bytes()[0]]
 }
 
-/// How many of the two bytes of [`codes`] stay.
+/// Returns the number of bytes of [`codes`] that count.
 #[inline(always)]
 fn width(found: u16) -> usize {
     1 + usize::from(found & ESCAPED != 0)
 }
 
-/// A string on its way.
+/// A string that is being compressed.
 #[derive(Clone, Copy)]
 struct Lane {
-    /// The next byte to compress, and the end of the piece that it belongs to.
+    /// Position of the next byte to compress.
     at: usize,
+    /// End of its piece.
     end: usize,
-    /// Where the next code goes.
+    /// Position of the next code.
     out: usize,
-    /// The pieces that are still to be compressed, the present one first.
+    /// The current piece.
     piece: usize,
+    /// End of the pieces of the lane.
     stop: usize,
 }
 
 impl FsstEncoder {
-    /// For symbols of 1 to 8 bytes with codes from 0 on, at most 255; those of other lengths are never
-    /// found. None of them ends with a zero, but for the zero alone.
+    /// Makes an encoder for at most 255 symbols of 1 to 8 bytes with codes from 0 on. Symbols of other lengths are
+    /// never found, nor are longer symbols than a byte that end with a zero.
     pub(crate) fn new(symbols: Vec<[u8; MAX_SYMBOL]>, lengths: Vec<u8>) -> Self {
         let escape = ESCAPED | found(ESCAPE, 1);
         let mut short = Box::new([escape; SHORTS]);
@@ -92,7 +96,7 @@ impl FsstEncoder {
             ignored: 0,
         };
         let mut long = Box::new(std::array::from_fn(empty));
-        // A symbol that ends with a zero would match behind the end of a text.
+        // A symbol that ends with a zero would match beyond the end of a text.
         let is_legal = |symbol: &[u8; MAX_SYMBOL], length: u8| match usize::from(length) {
             0 => false,
             1 => true,
@@ -128,21 +132,21 @@ impl FsstEncoder {
         }
     }
 
-    /// The symbols, filled up to 8 bytes.
+    /// Returns the symbols, padded to 8 bytes.
     pub(crate) fn symbols(&self) -> &[[u8; MAX_SYMBOL]] {
         &self.symbols
     }
 
-    /// The lengths of the symbols, in bytes.
+    /// Returns the lengths of the symbols, in bytes.
     pub(crate) fn lengths(&self) -> &[u8] {
         &self.lengths
     }
 
-    /// Appends the codes for the pieces that `ends`, which ascend to the length of `values`, divide
-    /// the values into. Gives where the codes of each piece end, counted from the first of them.
+    /// Compresses values in pieces that end at `ends`, which ascend to the length of `values`, and appends the
+    /// codes. Returns where the codes of each piece end, relative to the first appended code.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for other ends.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the ends do not ascend to that length.
     pub(crate) fn compress(
         &self,
         values: &[u8],
@@ -157,11 +161,11 @@ impl FsstEncoder {
                 ends.len()
             )));
         }
-        // SAFETY: just checked.
+        // SAFETY: the ends were just checked.
         Ok(unsafe { self.compress_pieces(values, ends, out) })
     }
 
-    /// As [`compress`](Self::compress).
+    /// Does the work of [`compress`](Self::compress).
     ///
     /// # Safety
     /// The ends ascend to the length of the values.
@@ -178,11 +182,11 @@ impl FsstEncoder {
         let mut lanes = lanes(ends);
         let starts = lanes.map(|lane| (lane.piece, lane.out));
         'together: loop {
-            // No step takes more bytes than the longest symbol has.
+            // A step takes at most the bytes of the longest symbol.
             let steps = lanes.map(|lane| (lane.end - lane.at) / MAX_SYMBOL);
             let steps = steps.into_iter().min().unwrap_or(0);
-            // SAFETY: the pieces lie within the values, so that every lane has `steps` times the bytes
-            // of the longest symbol before it, and two places of the region for each of its bytes.
+            // SAFETY: the pieces lie within the values, so that every lane has the bytes of `steps` longest
+            // symbols left, and two bytes of the region for each of them.
             unsafe { self.stride(values, &mut lanes, steps, region) };
             for lane in &mut lanes {
                 if !lane.settle(ends, &mut code_ends) {
@@ -196,7 +200,7 @@ impl FsstEncoder {
                 self.step(values, lane, region);
             }
         }
-        // The lanes left room between their codes.
+        // There are gaps between the codes of the lanes.
         let mut len = 0;
         for (lane, (piece, start)) in lanes.iter().zip(starts) {
             region.copy_within(start..lane.out, len);
@@ -209,22 +213,22 @@ impl FsstEncoder {
         code_ends
     }
 
-    /// Number of codes and escaped bytes that stand for the values.
+    /// Returns the compressed size of the values: the number of codes and escaped bytes.
     pub(crate) fn compressed_len(&self, values: &[u8]) -> usize {
         let mut codes = Vec::new();
-        // SAFETY: quarters ascend to the length.
+        // SAFETY: the quarters ascend to the length.
         unsafe { self.compress_pieces(values, &quarters(values.len()), &mut codes) };
         codes.len()
     }
 
-    /// Stores the code for what begins at the lane's place.
+    /// Writes the code for the next symbol of the lane.
     #[inline(always)]
     fn step(&self, values: &[u8], lane: &mut Lane, out: &mut [u8]) {
         let word = match values.get(lane.at..lane.at + MAX_SYMBOL) {
             Some(bytes) => bytes.try_into().map_or(0, u64::from_le_bytes),
             None => last_word(&values[lane.at..]),
         };
-        // Nothing is found across the end: zeros follow it, and no symbol ends with them.
+        // Symbols do not match across the end: zeros follow it, and no symbol ends with a zero.
         let left = (lane.end - lane.at).min(MAX_SYMBOL);
         let word = word & (u64::MAX >> (64 - 8 * left));
         let found = self.find(word);
@@ -235,11 +239,11 @@ impl FsstEncoder {
         lane.at += usize::from(found >> LENGTH_SHIFT);
     }
 
-    /// Takes `steps` steps in each of the lanes.
+    /// Takes `steps` steps in each lane.
     ///
     /// # Safety
-    /// Every lane has `MAX_SYMBOL * steps` bytes of `values` before its end, and room in `out` for
-    /// `WIDEST` bytes for each of them.
+    /// Every lane has `MAX_SYMBOL * steps` bytes of `values` left before its end, and `WIDEST` bytes of room
+    /// in `out` for each of them.
     #[inline(always)]
     unsafe fn stride(
         &self,
@@ -253,11 +257,11 @@ impl FsstEncoder {
         for _ in 0..steps {
             for (at, to) in at.iter_mut().zip(&mut to) {
                 debug_assert!(*at + MAX_SYMBOL <= values.len() && *to + WIDEST <= out.len());
-                // SAFETY: the steps before took at most MAX_SYMBOL bytes each.
+                // SAFETY: the previous steps took at most `MAX_SYMBOL` bytes each.
                 let word = unsafe { values.as_ptr().add(*at).cast::<u64>().read_unaligned() };
                 let word = u64::from_le(word);
                 let found = self.find(word);
-                // SAFETY: as many times WIDEST bytes are left in `out` as bytes to compress.
+                // SAFETY: `out` has `WIDEST` bytes left for each byte that is left to compress.
                 unsafe {
                     let place = out.as_mut_ptr().add(*to).cast::<[u8; WIDEST]>();
                     place.write(codes(found, word));
@@ -271,7 +275,7 @@ impl FsstEncoder {
         }
     }
 
-    /// What is found for the first bytes of a word.
+    /// Returns the find result for the first bytes of a word.
     #[inline(always)]
     fn find(&self, word: u64) -> u16 {
         let slot = &self.long[slot_of(word)];
@@ -283,7 +287,7 @@ impl FsstEncoder {
 }
 
 impl Lane {
-    /// Moves on to the next piece where one ends; false if it was the last.
+    /// Moves on to the next piece if one ends. Returns false after the last one.
     #[inline(always)]
     fn settle(&mut self, ends: &[usize], code_ends: &mut [usize]) -> bool {
         while self.at == self.end {
@@ -301,7 +305,7 @@ impl Lane {
     }
 }
 
-/// Divides the pieces among the lanes. Codes go where they fit whatever the others come to.
+/// Divides the pieces among the lanes. Each lane has room for its codes even if all bytes are escaped.
 fn lanes(ends: &[usize]) -> [Lane; LANES] {
     let start_of = |piece: usize| piece.checked_sub(1).map_or(0, |before| ends[before]);
     std::array::from_fn(|i| {
@@ -320,12 +324,12 @@ fn lanes(ends: &[usize]) -> [Lane; LANES] {
     })
 }
 
-/// Ends of equal pieces for the lanes, of a string whose pieces do not matter.
+/// Returns the ends of equal pieces, one per lane, for a string that needs no particular pieces.
 pub(crate) fn quarters(len: usize) -> [usize; LANES] {
     std::array::from_fn(|i| len * (i + 1) / LANES)
 }
 
-/// Fewer than eight bytes and zeros.
+/// Returns fewer than eight bytes as a word, padded with zeros.
 #[cold]
 fn last_word(bytes: &[u8]) -> u64 {
     let mut word = [0; MAX_SYMBOL];
@@ -415,7 +419,7 @@ mod tests {
             let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
             round_trip(&encoder, &pieces);
         }
-        // A symbol that spans the border of two pieces is in neither.
+        // A symbol that spans two pieces is found in neither.
         assert_eq!(round_trip(&encoder, &[b"ab", b"cd"]), 1 + 4);
         assert_eq!(round_trip(&encoder, &[b"abcd"]), 1);
     }

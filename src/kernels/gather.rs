@@ -1,4 +1,4 @@
-//! Values of a dictionary, in the order of codes.
+//! Looks up the values of a dictionary by code.
 
 use super::bytes::{Offset, append_gathered};
 use crate::error::{Error, Result};
@@ -8,13 +8,13 @@ use arrow_buffer::{
     ArrowNativeType, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer,
 };
 
-/// The entries that codes name, one after the other; empty values at null positions, whose codes
-/// do not matter. `None` if offsets of the type are too narrow for all bytes together; else `check`
-/// is asked whether there may be so many before there is room for them.
+/// Returns the entries of the codes, one after the other. Null positions get an empty value, whatever
+/// their code is. Returns `None` if the offsets of the type are too narrow for the total number of bytes.
+/// Otherwise, `check` gets that number before memory is allocated, and can refuse it.
 ///
 /// # Errors
-/// [`Corrupt`](crate::ErrorKind::Corrupt) if a code names no entry, or there is not one null bit
-/// per code; that of `check`.
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if a code has no entry, or if the number of null bits is not
+/// the number of codes; also the errors of `check`.
 pub(crate) fn gather_entries<T: ByteArrayType<Offset: Offset>>(
     entries: &GenericByteArray<T>,
     codes: &[u32],
@@ -26,7 +26,7 @@ pub(crate) fn gather_entries<T: ByteArrayType<Offset: Offset>>(
     let (codes, largest) = match &nulls {
         None => (codes, codes.iter().copied().fold(0, u32::max)),
         Some(nulls) if nulls.len() == codes.len() => {
-            // One entry more, of no bytes, for what is null.
+            // An additional empty entry, for null positions.
             let empty = u32::try_from(count).unwrap_or(u32::MAX);
             let mut largest = 0;
             let code = |(&code, valid): (&u32, bool)| {
@@ -57,7 +57,7 @@ pub(crate) fn gather_entries<T: ByteArrayType<Offset: Offset>>(
         .collect();
     table.extend(table.last().copied());
     let lengths: Vec<u64> = table.windows(2).map(|ends| ends[1] - ends[0]).collect();
-    // The sum of any of them has at most 64 bits: lengths have 63, and there are few codes then.
+    // If this product fits 64 bits, so does every sum of lengths.
     let longest = lengths.iter().copied().fold(0, u64::max);
     if longest.checked_mul(codes.len() as u64).is_none() {
         return Ok(None);
@@ -81,8 +81,8 @@ pub(crate) fn gather_entries<T: ByteArrayType<Offset: Offset>>(
     let values = Buffer::from(values);
     // SAFETY: offsets ascend from 0 to `total`.
     let offsets = unsafe { OffsetBuffer::new_unchecked(ScalarBuffer::from(offsets)) };
-    // SAFETY: the offsets ascend and end with the values, the nulls fit, and every value is a whole
-    // entry of a valid array, or empty, so that it is text where the type asks for it.
+    // SAFETY: the offsets ascend and end with the values, and the nulls fit. Every value is empty or a whole
+    // entry of a valid array, so it is text if the type requires text.
     let array = unsafe { GenericByteArray::new_unchecked(offsets, values, nulls) };
     Ok(Some(array))
 }
@@ -100,7 +100,7 @@ mod tests {
         "ß",
     ];
 
-    /// Any number of bytes will do.
+    /// Accepts any number of bytes.
     fn any(_: u64) -> Result<()> {
         Ok(())
     }

@@ -2,19 +2,19 @@
 
 use super::{Word, dispatch};
 
-/// What XXH3 mixes into 4 to 8 bytes: words 1 and 2 of its secret.
+/// Words 1 and 2 of the secret of XXH3, which mixes them into inputs of 4 to 8 bytes.
 const FLIP: u64 = 0x1cad_21f7_2c81_017c ^ 0xdb97_9083_e96d_d4de;
 const PRIME: u64 = 0x9FB2_1C65_1E98_DF25;
 
 #[inline(always)]
 fn hash_words_body<W: Word>(values: &[W], seed: u64, shift: u32, hashes: &mut [u64]) -> u64 {
-    // The low half of the seed goes into the high half, its bytes in reverse order.
+    // The low half of the seed, its bytes reversed, is mixed into the high half.
     let reversed = (seed << 32).swap_bytes() << 32;
     let flip = FLIP.wrapping_sub(seed ^ reversed);
     let mut least = u64::MAX;
     for (hash, &value) in hashes.iter_mut().zip(values) {
         let word = value.to_u64();
-        // The first four bytes come high, the last four low.
+        // The first four bytes become the high half, the last four the low half.
         let mut h = flip
             ^ match W::BYTES {
                 8 => word.rotate_left(32),
@@ -32,8 +32,8 @@ fn hash_words_body<W: Word>(values: &[W], seed: u64, shift: u32, hashes: &mut [u
 }
 
 dispatch! {
-    /// The hashes of the little-endian bytes of values of 4 or 8 bytes; gives the least of them
-    /// without their `shift` highest bits, which are 0 in its place at the other end.
+    /// Hashes the little-endian bytes of values of 4 or 8 bytes. Returns the smallest hash after
+    /// a shift to the left by `shift` bits, which drops the highest bits.
     pub(crate) fn hash_words<W: Word>(values: &[W], seed: u64, shift: u32, hashes: &mut [u64]) -> u64 = hash_words_body;
 }
 

@@ -1,7 +1,7 @@
 //! The hot loops, chosen by CPU at run time.
 //!
-//! The only module with `unsafe` code, beside the memory map. Functions here trust what their
-//! documentation asks of the caller for correct results, never for memory safety.
+//! Besides the memory map, this is the only module with `unsafe` code. Some functions need conditions that
+//! the caller guarantees. They are needed for correct results, never for memory safety.
 
 #![expect(unsafe_code, reason = "the room for it")]
 

@@ -1,14 +1,14 @@
-//! Running sums. One addition waits for the one before, so that a plain loop takes a cycle per value,
-//! whatever their size. Vectors sum up windows of 2, 4 and more values, each with the help of the one
-//! before, until a window is as wide as a vector and the sums are those of the vector before and the
-//! windows: of all that, one addition is waited for.
+//! Running sums. In a plain loop, each addition waits for the previous one, so a value takes a cycle
+//! whatever its size. Vectors sum up windows of 2, 4 and more values, each from two windows of half the size,
+//! until a window is as wide as a vector. A vector of sums is then the previous one plus these windows, and
+//! only that addition waits.
 
 use super::Word;
 use super::bitpack::{chunk_bytes, unpack};
 use super::chunk::CHUNK;
 use std::mem::MaybeUninit;
 
-/// Running sums modulo 2^`BITS`, in place.
+/// Replaces values by their running sums modulo 2^`BITS`.
 pub(crate) fn prefix_sum<W: Word>(values: &mut [W]) {
     let done = vectors(values);
     let (done, rest) = values.split_at_mut(done);
@@ -19,10 +19,9 @@ pub(crate) fn prefix_sum<W: Word>(values: &mut [W]) {
     }
 }
 
-/// Values of which neighbours differ by what is packed: the first is `first`, and each of the others
-/// is the one before it plus the next value that [`unpack`] gives. `packed` holds the chunks of at
-/// least `dst.len() - 1` differences, and `width` is 1 to `BITS`: the caller has checked both. Every
-/// place is written to then.
+/// Unpacks differences into values: the first value is `first`, and each of the others is its predecessor
+/// plus the next value that [`unpack`] would return. The caller has checked that `packed` holds the chunks of at
+/// least `dst.len() - 1` differences and that `width` is 1 to `BITS`. Then every place is written to.
 pub(super) fn unpack_sums_places<W: Word>(
     packed: &[u8],
     width: u32,
@@ -40,7 +39,7 @@ pub(super) fn unpack_sums_places<W: Word>(
         sum = sums_of_chunk(bytes, width, reference, sum, chunk);
     }
     match (rest, packed.next()) {
-        // A sum that needs no difference more.
+        // A single last sum needs no difference.
         ([last], _) => drop(last.write(sum)),
         (rest, Some(bytes)) if !rest.is_empty() => {
             let mut values = [MaybeUninit::new(W::ZERO); CHUNK];
@@ -51,7 +50,8 @@ pub(super) fn unpack_sums_places<W: Word>(
     }
 }
 
-/// What stands before each value of a chunk if `sum` does before the first, and the sum of all.
+/// Writes for each value of a chunk the sum of `sum` and all values before it. Returns the sum of `sum` and all
+/// values.
 fn sums_of_chunk<W: Word>(
     packed: &[u8],
     width: u32,
@@ -100,8 +100,8 @@ fn sums_of_chunk<W: Word>(
     sum
 }
 
-/// Sums up as many values as make whole vectors, and gives their number; 0 where there are no
-/// vectors that it pays with.
+/// Computes running sums of the values that fill whole vectors, and returns their number. It is 0 for CPUs
+/// and words for which vectors do not pay off.
 #[cfg(target_arch = "x86_64")]
 fn vectors<W: Word>(values: &mut [W]) -> usize {
     use super::avx512::{BYTES, sum32, sum64};
@@ -109,7 +109,7 @@ fn vectors<W: Word>(values: &mut [W]) -> usize {
     let count = size_of_val(values) / BYTES;
     let start = values.as_mut_ptr().cast();
     match (level(), W::BYTES) {
-        // SAFETY: the CPU has the features, and so many vectors of the words belong to the slice.
+        // SAFETY: the CPU has the features, and `count` vectors of words lie in the slice.
         (Level::Avx512 | Level::Avx512Vbmi2, 4) => unsafe { sum32(start, count) },
         // SAFETY: as above.
         (Level::Avx512 | Level::Avx512Vbmi2, 8) => unsafe { sum64(start, count) },
@@ -147,7 +147,7 @@ mod tests {
         for n in [0, 1, 7, 8, 15, 16, 17, 64, 1000, 1023] {
             let values: Vec<W> = (0..n).map(|i| random(seed, i)).collect();
             let expected = summed(W::ZERO, values.iter().copied());
-            // Wherever in memory they start.
+            // At any alignment.
             for shift in 0..3 {
                 let mut moved = vec![W::ONE; shift];
                 moved.extend_from_slice(&values);

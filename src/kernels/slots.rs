@@ -1,4 +1,4 @@
-//! Memory that is written once: places of values that need not be zeroed before they are decoded into.
+//! Memory that is written once: places for decoded values, which need not be zeroed first.
 
 use super::bitpack::{chunk_bytes, unpack_places};
 use super::chunk::CHUNK;
@@ -13,10 +13,10 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::slice;
 
-/// Places for values. Either they hold some, as those of a slice do, or they are fresh memory.
+/// Places for values: either a slice of values or fresh memory.
 pub(crate) struct Slots<'a, W> {
     places: &'a mut [MaybeUninit<W>],
-    /// Whether each holds a value.
+    /// Whether every place holds a value.
     is_filled: bool,
 }
 
@@ -39,12 +39,12 @@ impl<'a, W: Word> From<&'a mut [W]> for Slots<'a, W> {
 }
 
 impl<W: Word> Slots<'_, W> {
-    /// Number of values.
+    /// Returns the number of places.
     pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// The values. Those of fresh memory that nothing has filled become 0.
+    /// Returns the values. Fresh memory that has not been filled becomes 0.
     pub(crate) fn values(&mut self) -> &mut [W] {
         if !self.is_filled {
             self.fill(W::ZERO);
@@ -54,13 +54,13 @@ impl<W: Word> Slots<'_, W> {
         unsafe { slice::from_raw_parts_mut(self.places.as_mut_ptr().cast(), len) }
     }
 
-    /// Makes all values this one.
+    /// Sets all values to `value`.
     pub(crate) fn fill(&mut self, value: W) {
         self.places.fill(MaybeUninit::new(value));
         self.is_filled = true;
     }
 
-    /// Copies as many words, little-endian; false, and nothing written, if there are more or fewer.
+    /// Copies little-endian words. Returns false and writes nothing unless there is one word per place.
     #[must_use]
     pub(crate) fn copy_from_le(&mut self, bytes: &[u8]) -> bool {
         if bytes.len() != self.places.len() * W::BYTES {
@@ -71,8 +71,8 @@ impl<W: Word> Slots<'_, W> {
         true
     }
 
-    /// Copies the words of ranges, little-endian, one range after the other; false if one of them is not
-    /// there, or they have more or fewer together.
+    /// Copies ranges of little-endian words, one range after the other. Returns false if a range is out of bounds,
+    /// or if the total length of the ranges is not the number of places.
     #[must_use]
     pub(crate) fn copy_ranges_from_le(&mut self, bytes: &[u8], ranges: &[Range<usize>]) -> bool {
         let words = W::chunks(bytes);
@@ -92,8 +92,8 @@ impl<W: Word> Slots<'_, W> {
         is_whole
     }
 
-    /// Unpacks values of 1 to `BITS` bits from whole chunks and adds `reference` to each; false, and
-    /// nothing written, if `packed` lacks chunks.
+    /// Unpacks values of 1 to `BITS` bits from whole chunks and adds `reference` to each. Returns false and
+    /// writes nothing if `packed` lacks chunks.
     #[must_use]
     pub(crate) fn unpack(&mut self, packed: &[u8], width: u32, reference: W) -> bool {
         if packed.len() < self.places.len().div_ceil(CHUNK) * chunk_bytes(width) {
@@ -104,9 +104,8 @@ impl<W: Word> Slots<'_, W> {
         true
     }
 
-    /// Values of which neighbours differ by what is packed: the first is `first`, and each of the others
-    /// is the one before it plus the next value that is unpacked, of 1 to `BITS` bits; false, and nothing
-    /// written, if `packed` lacks chunks.
+    /// Unpacks differences of 1 to `BITS` bits into values: the first value is `first`, and each of the others is
+    /// its predecessor plus the next difference. Returns false and writes nothing if `packed` lacks chunks.
     #[must_use]
     pub(crate) fn unpack_sums(
         &mut self,
@@ -124,8 +123,8 @@ impl<W: Word> Slots<'_, W> {
         true
     }
 
-    /// Value `i` becomes `entries[codes[i]]`; false if a code has no entry, or there are more or fewer
-    /// of them.
+    /// Sets value `i` to `entries[codes[i]]`. Returns false if a code has no entry, or if there is not one
+    /// code per place.
     #[must_use]
     pub(crate) fn gather(&mut self, codes: &[u32], entries: &[W]) -> bool {
         let done = gather_places(codes, entries, self.places);
@@ -134,14 +133,14 @@ impl<W: Word> Slots<'_, W> {
     }
 }
 
-/// Copies as many little-endian words as both have.
+/// Copies little-endian words to places, until either end.
 fn copy_words<W: Word>(places: &mut [MaybeUninit<W>], words: &[W::Bytes]) {
     for (place, word) in places.iter_mut().zip(words) {
         place.write(W::from_le(*word));
     }
 }
 
-/// Values that are appended in memory that nobody has zeroed.
+/// A vector of values whose memory is not zeroed before values are appended.
 #[derive(Debug)]
 pub(crate) struct Growing<W> {
     buffer: MutableBuffer,
@@ -149,7 +148,7 @@ pub(crate) struct Growing<W> {
 }
 
 impl<W: Word> Growing<W> {
-    /// Room for so many values.
+    /// Makes an empty vector with room for `values` values.
     pub(crate) fn with_capacity(values: usize) -> Self {
         Self {
             buffer: MutableBuffer::with_capacity(values.saturating_mul(W::BYTES)),
@@ -157,7 +156,7 @@ impl<W: Word> Growing<W> {
         }
     }
 
-    /// Appends `count` values that `write` writes. After an error nothing is appended.
+    /// Appends `count` values that `write` writes. Appends nothing after an error.
     pub(crate) fn append<E>(
         &mut self,
         count: usize,
@@ -166,8 +165,8 @@ impl<W: Word> Growing<W> {
         let mut done = Ok(());
         let append = |places: &mut [MaybeUninit<u8>]| {
             let bytes = places.len();
-            // SAFETY: the memory is that of the places. A buffer is aligned for every word, and this
-            // one holds whole ones.
+            // SAFETY: the places have exactly this memory. A buffer is aligned for every word, and this
+            // one holds whole words.
             let places = unsafe { slice::from_raw_parts_mut(places.as_mut_ptr().cast(), count) };
             let mut slots = Slots {
                 places,
@@ -180,7 +179,7 @@ impl<W: Word> Growing<W> {
             slots.values();
             bytes
         };
-        // SAFETY: nothing is counted after an error, else all of it, which holds values.
+        // SAFETY: after an error no bytes are counted, else all of them, and all hold values.
         unsafe { append_bytes(&mut self.buffer, count * W::BYTES, append) };
         done
     }
@@ -197,8 +196,8 @@ mod tests {
     use super::super::bitpack::pack;
     use super::*;
 
-    /// What is behind a first value when so many have been appended; `write` says whether it succeeds.
-    /// The memory has held something else before.
+    /// Returns the values after a first one, once `count` values were appended to reused memory. `write` returns
+    /// whether it succeeds.
     fn appended(count: usize, write: impl FnOnce(&mut Slots<'_, u32>) -> bool) -> Vec<u32> {
         let mut values = Growing::<u32>::with_capacity(1 + count);
         let done = |done: bool| done.then_some(()).ok_or(());
@@ -229,7 +228,7 @@ mod tests {
         assert_eq!(appended(3, one), [0, 5, 0]);
         let copied = |count| appended(count, |slots| slots.copy_from_le(&[1, 0, 0, 0, 2, 1, 0, 0]));
         assert_eq!(copied(2), [1, 258]);
-        // Of another number of values, none is taken.
+        // Another number of values: none is copied.
         assert_eq!(copied(3), [0; 0]);
         assert_eq!(copied(1), [0; 0]);
     }
@@ -242,7 +241,7 @@ mod tests {
         };
         assert_eq!(copied(4, &[1..3, 5..5, 8..10]), [300, 600, 2400, 2700]);
         assert_eq!(copied(0, &[]), [0; 0]);
-        // More than there are places or words, or fewer than there are places.
+        // More positions than places or words, or fewer than places.
         for (count, ranges) in [(3, [1..3, 8..10]), (5, [1..3, 8..10]), (5, [1..3, 8..11])] {
             assert_eq!(copied(count, &ranges), [0; 0]);
         }
@@ -266,7 +265,7 @@ mod tests {
                 |packed: &[u8]| appended(n + 1, |slots| slots.unpack_sums(packed, 9, 3, 100));
             assert_eq!(summed(&packed), sums, "{n}");
             if n > 0 {
-                // A chunk is missing: nothing is taken.
+                // A chunk is missing: nothing is unpacked.
                 let few = &packed[chunk_bytes(9)..];
                 assert_eq!(unpacked(few), [0; 0]);
                 assert_eq!(summed(few), [0; 0]);

@@ -1,11 +1,11 @@
-//! Checks that bytes are text, only as far as arrays can reach them, and makes string arrays.
+//! Makes string arrays. Checks for UTF-8 only the bytes that the arrays refer to.
 
 use crate::error::{Error, Result};
 use arrow_array::{GenericStringArray, OffsetSizeTrait, StringViewArray};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_data::ByteView;
 
-/// Whether a character may start at this byte.
+/// Returns whether a character may start at this byte.
 #[inline(always)]
 fn is_boundary(byte: u8) -> bool {
     !(0x80..0xc0).contains(&byte)
@@ -25,9 +25,9 @@ fn check_nulls(nulls: Option<&NullBuffer>, len: usize) -> Result<()> {
     }
 }
 
-/// A string array, after checking that every value is UTF-8 text. Bytes of `values` before the
-/// first offset and after the last one are not looked at, but that values which are all empty must not
-/// stand inside of a character.
+/// Makes a string array, after checking that every value is UTF-8 text. Bytes of `values` before the
+/// first offset and after the last one are not checked, with one exception: if all values are empty, their
+/// offset must not lie inside a character.
 ///
 /// # Errors
 /// [`Corrupt`](crate::ErrorKind::Corrupt) if a value is not UTF-8, or the parts do not fit.
@@ -52,7 +52,7 @@ pub(crate) fn utf8_array<O: OffsetSizeTrait>(
         false
     } else {
         simdutf8::basic::from_utf8(reachable).map_err(|_| not_utf8())?;
-        // What ends the last value is behind a character, whatever follows.
+        // The last value ends with a whole character, so the byte after it does not matter.
         offsets
             .iter()
             .any(|o| o.as_usize() < last && splits(o.as_usize()))
@@ -62,12 +62,12 @@ pub(crate) fn utf8_array<O: OffsetSizeTrait>(
             "an offset points into the middle of a character",
         ));
     }
-    // SAFETY: the offsets ascend, which OffsetBuffer guarantees, and end within the values; all
-    // values together are UTF-8 and each starts at the border of a character; the nulls fit.
+    // SAFETY: the offsets ascend, which OffsetBuffer guarantees, and end within the values. All
+    // values together are UTF-8, and each starts at a character boundary. The nulls fit.
     Ok(unsafe { GenericStringArray::new_unchecked(offsets, values, nulls) })
 }
 
-/// A string view array, after checking every view and that every value is UTF-8 text.
+/// Makes a string view array, after checking every view and that every value is UTF-8 text.
 ///
 /// # Errors
 /// [`Corrupt`](crate::ErrorKind::Corrupt) if a value is not UTF-8, or a view is malformed.
@@ -83,7 +83,7 @@ pub(crate) fn utf8_view_array(
         .filter(|&l| l > 12)
         .sum();
     let held_bytes: u64 = buffers.iter().map(|b| b.len() as u64).sum();
-    // Text is checked whole, at once, where most of it is used.
+    // If views refer to much of the buffers, each buffer is checked as a whole, which is faster.
     let whole: Vec<bool> = buffers
         .iter()
         .map(|b| long_bytes >= held_bytes / 4 && simdutf8::basic::from_utf8(b).is_ok())
@@ -91,8 +91,8 @@ pub(crate) fn utf8_view_array(
     for &bits in views.iter() {
         check_view(bits, &buffers, &whole)?;
     }
-    // SAFETY: every view was just checked: its length, its padding or prefix, its place in a
-    // buffer, and that its bytes are UTF-8; the nulls fit.
+    // SAFETY: every view was just checked: its length, its padding or prefix, its range in a
+    // buffer, and that its bytes are UTF-8. The nulls fit.
     Ok(unsafe { StringViewArray::new_unchecked(views, buffers, nulls) })
 }
 

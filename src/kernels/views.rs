@@ -1,4 +1,4 @@
-//! Views of byte strings that lie one after the other, and back.
+//! Converts between contiguous byte strings and views.
 
 use super::bytes::{INLINE, Offset, view};
 use super::words::codes_below;
@@ -8,7 +8,7 @@ use arrow_array::types::{
 use arrow_array::{Array, GenericByteArray, GenericByteViewArray};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 
-/// A type of byte strings, and the one that has views of the same values.
+/// A type of byte strings that has a view type with the same values.
 pub(crate) trait Viewable: ByteArrayType<Offset: Offset> {
     /// The type with views.
     type View: ByteViewType<Native = Self::Native>;
@@ -22,7 +22,7 @@ impl Viewable for BinaryType {
     type View = BinaryViewType;
 }
 
-/// The values of an array as views into its bytes, which are not copied.
+/// Returns the values of an array as views into its bytes, which are not copied.
 pub(crate) fn views_of<T: Viewable>(array: &GenericByteArray<T>) -> GenericByteViewArray<T::View> {
     let offsets = array.value_offsets();
     let first = offsets.first().map_or(0, |o| o.as_usize());
@@ -38,9 +38,9 @@ pub(crate) fn views_of<T: Viewable>(array: &GenericByteArray<T>) -> GenericByteV
         })
         .collect();
     let buffers = if has_long { vec![values] } else { Vec::new() };
-    // SAFETY: every view is the length of a value, its prefix, and its place in the only buffer, whose
-    // size 32-bit offsets span; or the value itself, padded with zeros. The values are those of a
-    // valid array of the same native type, and there are as many nulls as values.
+    // SAFETY: a view of a long value is its length, its prefix, and its place in the only buffer, whose
+    // size fits 32-bit offsets. A view of a short value holds it, padded with zeros. The values come
+    // from a valid array of the same native type, and there are as many nulls as values.
     unsafe {
         GenericByteViewArray::new_unchecked(
             ScalarBuffer::from(views),
@@ -50,8 +50,8 @@ pub(crate) fn views_of<T: Viewable>(array: &GenericByteArray<T>) -> GenericByteV
     }
 }
 
-/// The entries that codes name; `None` if a code, those at null positions included, names no entry or
-/// one that is null, or there is not one null bit per code.
+/// Returns the entries of the codes. Returns `None` if a code has no entry, even at a null position, if an
+/// entry is null, or if the number of null bits is not the number of codes.
 pub(crate) fn gather_views<T: ByteViewType>(
     entries: &GenericByteViewArray<T>,
     codes: &[u32],
@@ -64,20 +64,20 @@ pub(crate) fn gather_views<T: ByteViewType>(
         return None;
     }
     let table = entries.views();
-    // SAFETY: every code was just found to be below the number of entries.
+    // SAFETY: every code was just checked to be below the number of entries.
     let view = |&code: &u32| unsafe { *table.get_unchecked(code.as_usize()) };
     let views: Vec<u128> = codes.iter().map(view).collect();
     let buffers = entries.data_buffers().to_vec();
-    // SAFETY: the views are those of a valid array with the same buffers, and the nulls fit.
+    // SAFETY: the views come from a valid array with the same buffers, and the nulls fit.
     Some(unsafe { GenericByteViewArray::new_unchecked(ScalarBuffer::from(views), buffers, nulls) })
 }
 
-/// Bytes that a copy of a short value may write behind it.
+/// Bytes that a copy of a short value may write after it.
 const SLACK: usize = 32;
 
-/// Appends the values of views one after the other, those of nulls empty, and the end of each.
-/// Stops when `limit` bytes have been appended or more; gives how many values were, at least one
-/// of any. Views that are not null must lie within the buffers.
+/// Appends the values of views one after the other, and the end offset of each. Null values are empty.
+/// Stops once at least `limit` bytes have been appended. Returns the number of appended values, which is
+/// at least one if there are any. Views that are not null must lie within the buffers.
 pub(crate) fn append_views(
     views: &[u128],
     buffers: &[Buffer],
@@ -101,10 +101,7 @@ fn append(
     values: &mut Vec<u8>,
     ends: &mut Vec<u64>,
 ) -> usize {
-    let length = |i: usize| match is_valid(i) {
-        true => low(views[i]),
-        false => 0,
-    };
+    let length = |i: usize| if is_valid(i) { low(views[i]) } else { 0 };
     let mut taken = views.len();
     let mut total: usize = (0..taken).map(length).sum();
     if total > limit {
@@ -118,7 +115,7 @@ fn append(
     values.resize(at + total + SLACK, 0);
     ends.extend(views[..taken].iter().enumerate().map(|(i, &view)| {
         let len = length(i);
-        // Stores of one size beat calls of memcpy; what they write too much is overwritten.
+        // Stores of fixed size are faster than calls of memcpy. The next value overwrites the excess.
         if len <= INLINE {
             if let Some(place) = values[at..].first_chunk_mut() {
                 *place = (view >> 32).to_le_bytes();
@@ -138,7 +135,7 @@ fn append(
     taken
 }
 
-/// The low 32 bits.
+/// Returns the low 32 bits.
 #[expect(clippy::cast_possible_truncation, reason = "what is asked for")]
 fn low(view: u128) -> usize {
     (view as u32).as_usize()

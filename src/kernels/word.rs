@@ -1,4 +1,4 @@
-//! The unsigned integers that all numbers are handled as.
+//! The unsigned integers that represent all numbers.
 
 use arrow_buffer::ArrowNativeType;
 use std::fmt::Debug;
@@ -9,14 +9,14 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// How the bits of a [`Word`] are to be read as a number.
+/// How the bits of a [`Word`] encode a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NumberKind {
     /// An unsigned integer.
     Unsigned,
     /// An integer in two's complement.
     Signed,
-    /// An IEEE 754 number; 4 and 8 bytes only.
+    /// An IEEE 754 number, of 4 or 8 bytes only.
     Float,
 }
 
@@ -30,8 +30,8 @@ impl std::fmt::Display for NumberKind {
     }
 }
 
-/// The bits of a number of 1, 2, 4 or 8 bytes. Encodings compare and move numbers as words, so
-/// that floats keep every bit; [`NumberKind`] says what a word means.
+/// The bits of a number of 1, 2, 4 or 8 bytes. Encodings compare and move numbers as words, so that
+/// floats keep every bit. A [`NumberKind`] says how to interpret a word.
 pub trait Word:
     sealed::Sealed
     + ArrowNativeType
@@ -50,7 +50,7 @@ pub trait Word:
     const BYTES: usize;
     /// Size in bits.
     const BITS: u32;
-    /// Words that are packed side by side in a FastLanes chunk: 1024 / `BITS`.
+    /// Number of words that are packed side by side in a FastLanes chunk: 1024 / `BITS`.
     const LANES: usize;
     /// All bits 0.
     const ZERO: Self;
@@ -63,28 +63,28 @@ pub trait Word:
     /// `[u8; BYTES]`.
     type Bytes: Copy + AsRef<[u8]>;
 
-    /// The whole words of `bytes`, which need not be aligned; rest bytes are left out.
+    /// Returns the whole words of `bytes`, which need not be aligned. Leaves out a remainder.
     fn chunks(bytes: &[u8]) -> &[Self::Bytes];
-    /// Like [`chunks`](Self::chunks), to write to.
+    /// Returns the whole words of `bytes` for writing. Leaves out a remainder.
     fn chunks_mut(bytes: &mut [u8]) -> &mut [Self::Bytes];
-    /// From little-endian bytes.
+    /// Makes a word of little-endian bytes.
     fn from_le(bytes: Self::Bytes) -> Self;
-    /// To little-endian bytes.
+    /// Returns the little-endian bytes of the word.
     fn to_le(self) -> Self::Bytes;
-    /// The integer, zero-extended.
+    /// Returns the integer, zero-extended.
     fn to_u64(self) -> u64;
-    /// The low bits of `value`.
+    /// Returns the low bits of `value`.
     fn truncate(value: u64) -> Self;
-    /// Sum modulo 2^`BITS`.
+    /// Returns the sum modulo 2^`BITS`.
     fn plus(self, other: Self) -> Self;
-    /// Difference modulo 2^`BITS`.
+    /// Returns the difference modulo 2^`BITS`.
     fn minus(self, other: Self) -> Self;
-    /// Number of bits up to the highest 1; 0 for 0.
+    /// Returns the number of bits up to the highest 1, or 0 for 0.
     fn bit_length(self) -> u32;
-    /// The vectors of this type in `pools`.
+    /// Returns the vectors of this type in `pools`.
     fn pool(pools: &mut Pools) -> &mut Vec<Vec<Self>>;
 
-    /// A word whose unsigned order is the order of the numbers; floats are in total order.
+    /// Returns a word whose unsigned order is the order of the numbers. Floats are in total order.
     #[inline(always)]
     fn order_key(self, kind: NumberKind) -> Self {
         match kind {
@@ -95,7 +95,7 @@ pub trait Word:
         }
     }
 
-    /// The inverse of [`order_key`](Self::order_key).
+    /// Returns the word that has this [`order_key`](Self::order_key).
     #[inline(always)]
     fn from_order_key(key: Self, kind: NumberKind) -> Self {
         match kind {
@@ -197,16 +197,16 @@ word!(
 );
 word!(u64);
 
-/// The bytes of words, as they are in memory and, on the hosts this crate builds for, in a file.
+/// Returns the bytes of words as they are in memory. On the hosts that this crate supports, files store the same.
 pub(crate) fn as_bytes<W: Word>(words: &[W]) -> &[u8] {
     // SAFETY: words are plain integers without padding, and bytes need no alignment; the slice
     // covers exactly the words and borrows them.
     unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
 }
 
-/// As [`as_bytes`], to write to.
+/// Returns the bytes of words for writing, as they are in memory.
 pub(crate) fn as_bytes_mut<W: Word>(words: &mut [W]) -> &mut [u8] {
-    // SAFETY: as above; besides, any bytes make valid integers, and the words are borrowed mutably.
+    // SAFETY: as in `as_bytes`. Any bytes make valid integers, and the words are borrowed mutably.
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
 }
 

@@ -45,9 +45,9 @@ fn step_range_body<W: Word>(values: &[W], kind: NumberKind) -> (W, W) {
     (min, max)
 }
 
-/// 1.5 * 2^52: next to it, floats are the integers, with their bits in the lowest ones.
+/// 1.5 * 2^52. The floats next to it are integers, and their lowest bits are the distance to it.
 pub(crate) const NEAR_INTEGERS: f64 = 6_755_399_441_055_744.0;
-/// How far from 0 they may be.
+/// Bound of the absolute values that can be rounded with [`NEAR_INTEGERS`]: 2^51.
 const FAR: f64 = 2_251_799_813_685_248.0;
 
 #[inline(always)]
@@ -59,7 +59,7 @@ fn scaled_integers_body<W: Word>(values: &[W], scale: [[f64; 2]; 2], dst: &mut [
         let moved = scaled + NEAR_INTEGERS;
         let back = ((moved - NEAR_INTEGERS) * down[0]) * down[1];
         differ |= back.to_bits() ^ v.to_u64();
-        // What is no number is nowhere near, though it comes back.
+        // An infinity or NaN may compare equal bit by bit, but is not near.
         is_near &= scaled.abs() < FAR;
         *d = W::truncate(moved.to_bits().wrapping_sub(NEAR_INTEGERS.to_bits()));
     }
@@ -122,38 +122,40 @@ fn un_zig_zag_body<W: Word>(values: &mut [W]) {
 }
 
 dispatch! {
-    /// Smallest and largest [`order_key`](Word::order_key); `(MAX, 0)` for no values.
+    /// Returns the smallest and largest [`order_key`](Word::order_key), `(MAX, 0)` for no values.
     pub(crate) fn key_range<W: Word>(values: &[W], kind: NumberKind) -> (W, W) = key_range_body;
 }
 
 dispatch! {
-    /// The same of the differences of neighbours, modulo 2^`BITS`.
+    /// Returns the smallest and largest [`order_key`](Word::order_key) of the differences of neighbours,
+    /// modulo 2^`BITS`; `(MAX, 0)` for fewer than two values.
     pub(crate) fn step_range<W: Word>(values: &[W], kind: NumberKind) -> (W, W) = step_range_body;
 }
 
 dispatch! {
-    /// The integers that the bits of doubles come to, multiplied by both first factors. Gives whether
-    /// they come back bit by bit when multiplied by both others; if not, the integers are none.
+    /// Multiplies doubles, passed as bits, by both factors `scale[0]` and rounds them to integers. Returns
+    /// whether the integers times both factors `scale[1]` are the same doubles bit by bit. If not, `dst` is
+    /// meaningless.
     pub(crate) fn scaled_integers<W: Word>(values: &[W], scale: [[f64; 2]; 2], dst: &mut [W]) -> bool = scaled_integers_body;
 }
 
 dispatch! {
-    /// Number of maximal stretches of equal neighbours.
+    /// Returns the number of maximal runs of equal values.
     pub(crate) fn count_runs<W: Word>(values: &[W]) -> usize = count_runs_body;
 }
 
 dispatch! {
-    /// Which values less `low`, modulo 2^`BITS`, are at most `span`: a bit for each, the first one
+    /// Tests which values less `low`, modulo 2^`BITS`, are at most `span`. Writes a bit for each, the first one
     /// lowest.
     pub(crate) fn within<W: Word>(values: &[W], low: W, span: W, bits: &mut [u64]) = within_body;
 }
 
 dispatch! {
-    /// As [`within`], of integers of two words, the lower one first.
+    /// Tests which two-word integers less `low` are at most `span`, as [`within`] does. The lower word comes first.
     fn within_pairs<W: Word>(values: &[[W; 2]], low: [W; 2], span: [W; 2], bits: &mut [u64]) = within_pairs_body;
 }
 
-/// As [`within`], of integers of 128 bits: gives the bits.
+/// Tests which 128-bit integers less `low` are at most `span`. Returns a bit for each, the first one lowest.
 pub(crate) fn within_wide(values: &[i128], low: i128, span: u128) -> Vec<u64> {
     #[expect(clippy::cast_possible_truncation, reason = "the halves of a number")]
     let halves = |wide: u128| [wide as u64, (wide >> 64) as u64];
@@ -186,8 +188,8 @@ fn join_lefts_body<W: Word>(codes: &[u16], lefts: &[W; 8], dst: &mut [W]) -> (u1
 }
 
 dispatch! {
-    /// Sets the bits of `lefts[code % 8]` in each word. Gives the largest code, and the bits that
-    /// were set in any of the words before.
+    /// Sets the bits of `lefts[code % 8]` in each word. Returns the largest code, and all bits that were set
+    /// in any word before.
     pub(crate) fn join_lefts<W: Word>(codes: &[u16], lefts: &[W; 8], dst: &mut [W]) -> (u16, W) = join_lefts_body;
 }
 
@@ -209,21 +211,20 @@ fn join_halves_body<W: Word>(high: &[W], low: &[W], dst: &mut [MaybeUninit<[W::B
 }
 
 dispatch! {
-    /// Writes as many pairs as there are of all three.
+    /// Writes pairs of halves, until one of the slices ends.
     fn join_halves<W: Word>(high: &[W], low: &[W], dst: &mut [MaybeUninit<[W::Bytes; 2]>]) = join_halves_body;
 }
 
-/// Appends `high * 2^BITS + low` for each pair, both halves signed, little-endian, twice as wide as a
-/// half.
+/// Appends `high * 2^BITS + low` for each pair of signed halves, little-endian and twice as wide as a half.
 pub(crate) fn append_halves<W: Word>(high: &[W], low: &[W], values: &mut MutableBuffer) {
     let count = high.len().min(low.len());
     let write = |places: &mut [MaybeUninit<u8>]| {
-        // SAFETY: so many pairs of arrays of bytes, which need no alignment, are the memory.
+        // SAFETY: the memory is `count` pairs of byte arrays, which need no alignment.
         let pairs = unsafe { std::slice::from_raw_parts_mut(places.as_mut_ptr().cast(), count) };
         join_halves::<W>(high, low, pairs);
         places.len()
     };
-    // SAFETY: there are as many pairs as halves of each kind, so that all are written.
+    // SAFETY: both slices have at least `count` halves, so that all pairs are written.
     unsafe { append_bytes(values, count * 2 * W::BYTES, write) };
 }
 
@@ -241,8 +242,8 @@ pub(crate) fn sign_extend<W: Word, U: Word>(narrow: &[U], dst: &mut [W]) {
     sign_extend_body(narrow, dst);
 }
 
-/// `dst[i] = entries[codes[i]]`, of every place; false, and nothing written, if a code has no entry, or
-/// there are more or fewer of them.
+/// Sets `dst[i]` to `entries[codes[i]]`. Returns false and writes nothing if a code has no entry, or if the
+/// number of codes is not `dst.len()`.
 #[must_use]
 pub(super) fn gather_places<W: Word>(
     codes: &[u32],
@@ -253,20 +254,20 @@ pub(super) fn gather_places<W: Word>(
         return false;
     }
     for (d, &code) in dst.iter_mut().zip(codes) {
-        // SAFETY: every code was just found to be below the number of entries.
+        // SAFETY: every code was just checked to be below the number of entries.
         d.write(unsafe { *entries.get_unchecked(code as usize) });
     }
     true
 }
 
-/// Whether every code is below `len`.
+/// Returns whether every code is below `len`.
 #[must_use]
 pub(crate) fn codes_below(codes: &[u32], len: usize) -> bool {
     codes.is_empty() || (key_range(codes, NumberKind::Unsigned).1 as usize) < len
 }
 
-/// Writes each value as often as its length says; false if the lengths do not sum up to the number
-/// of values of `dst`, or one is 0.
+/// Repeats each value by its length. Returns false if the sum of the lengths is not the number of values of
+/// `dst`, or if a length is 0.
 #[must_use]
 pub(crate) fn expand_runs<W: Word>(values: &[W], lengths: &[u32], dst: &mut [W]) -> bool {
     /// Runs up to this length are written with one fixed-size store.
@@ -279,7 +280,7 @@ pub(crate) fn expand_runs<W: Word>(values: &[W], lengths: &[u32], dst: &mut [W])
         }
         let rest = &mut dst[at..];
         match rest.first_chunk_mut::<SHORT>() {
-            // What is written too much belongs to the runs that follow.
+            // The next runs overwrite the excess.
             Some(short) if length <= SHORT => *short = [value; SHORT],
             _ => rest[..length].fill(value),
         }
@@ -288,9 +289,9 @@ pub(crate) fn expand_runs<W: Word>(values: &[W], lengths: &[u32], dst: &mut [W])
     at == dst.len()
 }
 
-/// Calls `word` with 64 presence bits at a time and their number; a byte that is not 0 is a 1.
+/// Calls `word` with up to 64 presence bits at a time and their number. A byte other than 0 is a 1.
 pub(crate) fn bits_of_bytes(bytes: &[u8], mut word: impl FnMut(u64, usize)) {
-    /// The bit of each byte of `x`, byte 0 lowest.
+    /// Returns a bit for each byte of `x`, byte 0 lowest.
     #[inline(always)]
     fn bits(x: u64) -> u64 {
         const LOW7: u64 = 0x7f7f_7f7f_7f7f_7f7f;
@@ -322,7 +323,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Holds loops against what they are said to do, value by value.
+    /// Compares the loops with their definitions, value by value.
     fn agrees_with_the_formulas<W: Word>(values: &[W], low: W, span: W) {
         let least_and_greatest = |keys: &mut dyn Iterator<Item = W>| {
             let keys: Vec<W> = keys.collect();
@@ -382,10 +383,10 @@ mod tests {
         }
     }
 
-    /// As long as many vectors.
+    /// Long enough for many vectors.
     const MOST: usize = 1500 / STEP;
 
-    /// Any length up to that.
+    /// Generates vectors of up to that length.
     fn many<T: Arbitrary + 'static>() -> impl Strategy<Value = Vec<T>> {
         prop::collection::vec(any::<T>(), 0..MOST)
     }
@@ -407,7 +408,7 @@ mod tests {
                 agrees_with_the_formulas(&singles, Word::truncate(low), Word::truncate(span));
                 agrees_with_the_formulas(&doubles, low, span);
 
-                // Doubles that are decimals, and any bits.
+                // Doubles that are decimals.
                 let cents: Vec<u64> = decimals.iter().map(|&v| (v as f64 / 100.0).to_bits()).collect();
                 let mut found = vec![1; cents.len()];
                 let exact = scaled_integers(&cents, [[1e3, 0.1], [10.0, 1e-3]], &mut found);

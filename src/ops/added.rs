@@ -1,4 +1,4 @@
-//! Columns that no source has.
+//! Added columns, which no source has.
 
 use super::beside::Beside;
 use super::constant::repeated;
@@ -13,36 +13,36 @@ use arrow_schema::{Field, Schema};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What the rows hold that were there when a column was added, unless they are null. Rows that are appended
+/// The values of the rows that existed when a column was added, unless they are null. Rows of shards that are appended
 /// later are null.
 #[derive(Debug, Clone)]
 pub(super) enum Added {
-    /// All of them the same.
+    /// The same value for all rows.
     Constant(Arc<Constant>),
-    /// Each its own.
+    /// A value for each row.
     Values(Arc<Values>),
 }
 
-/// One value, which rows of the first sources have in a column.
+/// A single value for all rows of the first sources.
 #[derive(Debug, Clone)]
 pub(super) struct Constant {
-    /// What a stripe of one row says of it.
+    /// The descriptor of the column for a stripe of one row.
     pub(super) of_one: FieldDescriptor,
-    /// The sources that were there when the column was added.
+    /// The number of sources when the column was added.
     pub(super) sources: usize,
 }
 
-/// Values as a shard of one column, which has the stripes of the edited one, but for those without rows.
+/// The values as a shard of one column, with the stripes of the edited shard, except for empty stripes.
 #[derive(Debug)]
 pub(super) struct Values {
     pub(super) file: Beside,
-    /// Of the file.
+    /// The wire of the file.
     pub(super) wire: Wire,
-    /// By ordinal of the source and of its stripe: that of the stripe in the file.
+    /// The ordinal of the stripe in the file, by ordinals of the source and of its stripe.
     stripes: HashMap<(usize, u64), u64>,
 }
 
-/// Whether it is the same addition: values are not compared.
+/// Whether both are the same addition. Values are not compared.
 impl PartialEq for Added {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -54,7 +54,7 @@ impl PartialEq for Added {
 }
 
 impl Added {
-    /// What a stripe says of a node of the column, if it is not null there.
+    /// Returns the descriptor of a node of the column for a stripe, or `None` if it is null there.
     pub(super) async fn descriptor(
         &self,
         node: &Node,
@@ -79,7 +79,7 @@ impl Added {
         }
     }
 
-    /// The wire of what is said of stripes, of which the sources have another.
+    /// Returns the wire of the descriptors, or `None` for the wire of the source.
     pub(super) fn wire(&self) -> Option<Wire> {
         match self {
             Self::Constant(_) => None,
@@ -87,7 +87,7 @@ impl Added {
         }
     }
 
-    /// The file that a commit has to write.
+    /// Returns the file that a commit has to write.
     pub(super) fn file(&self) -> Option<&Beside> {
         match self {
             Self::Constant(_) => None,
@@ -96,7 +96,7 @@ impl Added {
     }
 }
 
-/// Encodes the values of a column, one for each row of the stripes; gives how it is stored.
+/// Encodes the values of a column, one for each row of the stripes. Returns its stored type and the values.
 pub(super) fn encode(
     field: &Field,
     values: impl IntoIterator<Item = ArrayRef>,
@@ -153,32 +153,34 @@ pub(super) fn encode(
     Ok((node, values))
 }
 
-/// Refuses values of another type than the field has.
+/// Fails if the values are not of the field's type.
 pub(super) fn check_type(field: &Field, values: &ArrayRef) -> Result<()> {
-    match values.data_type() == field.data_type() {
-        true => Ok(()),
-        false => Err(Error::new(
+    if values.data_type() == field.data_type() {
+        Ok(())
+    } else {
+        Err(Error::new(
             ErrorKind::SchemaMismatch,
             format!(
                 "the values are {}, and the field is {}",
                 values.data_type(),
                 field.data_type()
             ),
-        )),
+        ))
     }
 }
 
 fn other_count(given: u64, total: u64) -> Error {
-    let found = match given > total {
-        true => format!("{given} or more"),
-        false => given.to_string(),
+    let found = if given > total {
+        format!("{given} or more")
+    } else {
+        given.to_string()
     };
     Error::invalid(format!(
         "a column of {found} values for {total} rows, the deleted ones included"
     ))
 }
 
-/// Which stripe of the file has the rows of each stripe.
+/// Maps each stripe that has rows to its ordinal in the file.
 fn places(stripes: &[Stripe], file: &Beside) -> Result<HashMap<(usize, u64), u64>> {
     let filled = stripes.iter().filter(|stripe| stripe.rows > 0);
     let written = file.shard().stripes()?;

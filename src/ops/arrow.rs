@@ -1,4 +1,4 @@
-//! Arrow types that fit the values of several shards.
+//! Arrow types for the values of several shards.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{BasicType, DataType as Stored};
@@ -6,7 +6,7 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, TimeUnit, UnionFields};
 use std::fmt;
 use std::sync::Arc;
 
-/// Whether integers of one node have twice the bytes of those of another, and mean nothing else.
+/// Whether the nodes differ only in width: one holds 64-bit integers, and the other 32-bit ones.
 pub(super) fn is_wider(wide: &Stored, narrow: &Stored) -> bool {
     (wide.basic_type, narrow.basic_type) == (BasicType::Int64, BasicType::Int32)
         && wide.signed == narrow.signed
@@ -14,11 +14,11 @@ pub(super) fn is_wider(wide: &Stored, narrow: &Stored) -> bool {
         && narrow.extended_type.is_none()
 }
 
-/// The field that holds the values of both, whose stored types fit each other. `path` is the column.
+/// Returns the field that holds the values of both fields, for fitting stored types. `path` is the column.
 ///
 /// # Errors
-/// [`SchemaMismatch`](ErrorKind::SchemaMismatch) if values of one may be none of the other: stored alike are
-/// also dates and times of several units.
+/// Returns [`SchemaMismatch`](ErrorKind::SchemaMismatch) if neither type holds the values of the other: dates and times
+/// of different units can have the same stored type.
 pub(super) fn unite(a: &Field, b: &Field, path: &str) -> Result<Field> {
     let data_type = unite_types(a.data_type(), b.data_type(), path)?;
     let nullable = a.is_nullable() || b.is_nullable();
@@ -30,7 +30,7 @@ fn unite_types(a: &DataType, b: &DataType, path: &str) -> Result<DataType> {
     let item = |a: &FieldRef, b: &FieldRef| Ok::<_, Error>(Arc::new(unite(a, b, path)?));
     Ok(match (a, b) {
         _ if a == b => a.clone(),
-        // What is no dictionary in one of them need not fit the keys of the other.
+        // The united type is never a dictionary, because its keys might not suffice for the values of both shards.
         (T::Dictionary(_, a), T::Dictionary(_, b)) => unite_types(a, b, path)?,
         (T::Dictionary(_, values), _) => unite_types(values, b, path)?,
         (_, T::Dictionary(_, values)) => unite_types(a, values, path)?,
@@ -64,16 +64,17 @@ fn unite_types(a: &DataType, b: &DataType, path: &str) -> Result<DataType> {
     })
 }
 
-/// The unit that holds all values of both. Nanoseconds hold fewer years than the others.
+/// Returns the unit that holds all values of both, if there is one. Nanoseconds cover fewer years than the others.
 fn finer(a: TimeUnit, b: TimeUnit) -> Option<TimeUnit> {
     let order = [
         TimeUnit::Second,
         TimeUnit::Millisecond,
         TimeUnit::Microsecond,
     ];
-    match order.contains(&a) && order.contains(&b) {
-        true => Some(a.max(b)),
-        false => (a == b).then_some(a),
+    if order.contains(&a) && order.contains(&b) {
+        Some(a.max(b))
+    } else {
+        (a == b).then_some(a)
     }
 }
 
@@ -98,7 +99,7 @@ fn mismatch(path: &str, own: &dyn fmt::Debug, other: &dyn fmt::Debug) -> Error {
     )
 }
 
-/// The entries of maps, whose keys and values have any names.
+/// Returns the entries of maps. The names of keys and values may differ.
 fn unite_entries(a: &FieldRef, b: &FieldRef, path: &str) -> Result<FieldRef> {
     let (DataType::Struct(own), DataType::Struct(others)) = (a.data_type(), b.data_type()) else {
         return Ok(a.clone());
@@ -110,7 +111,7 @@ fn unite_entries(a: &FieldRef, b: &FieldRef, path: &str) -> Result<FieldRef> {
     ))
 }
 
-/// The variants of unions that have the same, in the same order.
+/// Returns the variants of unions with the same variants in the same order.
 fn unite_variants(a: &UnionFields, b: &UnionFields, path: &str) -> Result<UnionFields> {
     if !a.iter().map(|(id, _)| id).eq(b.iter().map(|(id, _)| id)) {
         return Err(mismatch(path, a, b));
@@ -120,7 +121,7 @@ fn unite_variants(a: &UnionFields, b: &UnionFields, path: &str) -> Result<UnionF
     fields.collect()
 }
 
-/// The members of both, by name; those that one of them lacks may be null.
+/// Returns the members of both structs, by name. A member that one of them lacks is nullable.
 fn unite_members(a: &Fields, b: &Fields, path: &str) -> Result<Fields> {
     let unite = |a: &Field, b: &Field| unite(a, b, &format!("{path}.{}", a.name()));
     let same_names = a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.name() == b.name());
@@ -147,7 +148,7 @@ fn item_of(list: &DataType) -> Option<&FieldRef> {
     }
 }
 
-/// A list of the same kind, of other items.
+/// Returns a list type of the same kind with other items.
 fn with_item(list: &DataType, item: FieldRef) -> DataType {
     match list {
         DataType::LargeList(_) => DataType::LargeList(item),

@@ -1,4 +1,4 @@
-//! Files that a commit writes beside the directory, which refers to their buffers.
+//! Files that a commit writes next to the directory, which refers to their buffers.
 
 use crate::Shard;
 use crate::error::Result;
@@ -6,7 +6,7 @@ use crate::format::StripeFieldDescriptor;
 use crate::io::{RelativeUrl, random_stripe_file_name};
 use bytes::Bytes;
 
-/// A shard of one column with a stripe file's name, which is in memory until a commit writes it.
+/// A shard of one column with the name of a stripe file, held in memory until a commit writes it.
 #[derive(Debug, Clone)]
 pub(super) struct Beside {
     name: String,
@@ -15,7 +15,7 @@ pub(super) struct Beside {
 }
 
 impl Beside {
-    /// Of the bytes of a shard.
+    /// Opens the bytes of a shard.
     pub(super) fn of(file: Vec<u8>) -> Result<Self> {
         let bytes = Bytes::from(file);
         Ok(Self {
@@ -29,13 +29,13 @@ impl Beside {
         &self.shard
     }
 
-    /// Its name and its bytes.
+    /// Returns the name and the bytes of the file.
     pub(super) fn file(&self) -> (String, Bytes) {
         (self.name.clone(), self.bytes.clone())
     }
 
-    /// What a stripe says of one of its fields, with references that lead here from the directory's folder;
-    /// the URL is added to `urls` if there are any.
+    /// Returns the descriptor of a field for a stripe, with references from the directory's folder to this file. If
+    /// there are references, adds the URL of the file to `urls`.
     pub(super) async fn descriptor(
         &self,
         stripe: u64,

@@ -13,25 +13,25 @@ use arrow_schema::{DataType as ArrowType, Field, Fields};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A column, and where each of the sources has it.
+/// A column, and its node in each of the sources.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Column {
-    /// As readers see it; of an internal field, its name and nothing more.
+    /// The field as readers see it. An internal field has only a name.
     field: Field,
-    /// Role of an internal field, which readers do not see.
+    /// The role of an internal field, which readers do not see.
     internal_kind: Option<String>,
     pub(super) node: Node,
-    /// Of a column that was added, and is not null.
+    /// The values of an added column, unless they are null.
     pub(super) added: Option<Added>,
 }
 
 impl Column {
-    /// Whether it is a struct of packed columns, which readers see instead.
+    /// Whether this is a struct of packed columns. Readers see the columns instead of the struct.
     fn has_packed(&self) -> bool {
         has_packed_columns(&self.node.stored)
     }
 
-    /// The columns that readers see of it.
+    /// Returns the columns that readers see for this column.
     fn seen(&self) -> Vec<Field> {
         match self.field.data_type() {
             ArrowType::Struct(members) if self.has_packed() => {
@@ -51,16 +51,16 @@ impl Column {
 /// The columns of an edited shard.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Columns {
-    /// Structs of packed columns are the last.
+    /// The columns that readers see. Structs of packed columns are last.
     visible: Vec<Column>,
-    /// Internal fields but the one that says what is deleted.
+    /// Internal fields, except for the deleted-record field.
     internal: Vec<Column>,
-    /// The field that says what is deleted, which not every source has.
+    /// The deleted-record field, which not every source has.
     pub(super) deleted: Node,
 }
 
 impl Columns {
-    /// The columns of a shard, which is source number `source`.
+    /// Returns the columns of a shard. `source` is its ordinal among the sources.
     pub(super) async fn of(shard: &Shard, source: usize) -> Result<Self> {
         let column = |field, internal_kind, node| Column {
             field,
@@ -92,8 +92,8 @@ impl Columns {
         Ok(columns)
     }
 
-    /// Adds the columns of another shard, which is source number `source`. Those that one of them lacks
-    /// are null there.
+    /// Adds the columns of another shard. `source` is its ordinal among the sources. A column that one of the shards
+    /// lacks is null there.
     pub(super) async fn unite(&mut self, shard: &Shard, source: usize) -> Result<()> {
         let mut all = self.clone();
         let mut seen = vec![false; all.visible.len()];
@@ -146,12 +146,12 @@ impl Columns {
         Ok(())
     }
 
-    /// All columns, internal ones last, without the one that says what is deleted.
+    /// Returns all columns, internal ones last, without the deleted-record field.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Column> {
         self.visible.iter().chain(&self.internal)
     }
 
-    /// As readers see them.
+    /// Returns the fields that readers see.
     pub(super) fn fields(&self) -> Fields {
         let stored: Vec<Option<DataType>> = self
             .visible
@@ -168,7 +168,7 @@ impl Columns {
         fields.cloned().collect()
     }
 
-    /// Refuses a packed column that has the name of another column: one shard has it packed, and another apart.
+    /// Fails if a packed column has the name of another column: one shard stores it packed, and another does not.
     fn check_packed(&self) -> Result<()> {
         let mut names = HashSet::new();
         for column in self.visible.iter().rev() {
@@ -195,7 +195,7 @@ impl Columns {
         packed.any(|column| column.seen().iter().any(|field| field.name() == name))
     }
 
-    /// As they are stored, with numbers; the field that says what is deleted is last, if `has_deleted`.
+    /// Returns the stored schema with numbers. If `has_deleted`, the deleted-record field is last.
     pub(super) fn to_stored(&self, has_deleted: bool) -> Schema {
         let stored = |column: &Column| StoredField {
             data_type: column.node.to_stored(),
@@ -213,7 +213,7 @@ impl Columns {
         schema
     }
 
-    /// The column of that name.
+    /// Returns the column of that name.
     fn find(&self, name: &str) -> Result<Option<usize>> {
         let has_name = |column: &Column| column.field.name() == name && !column.has_packed();
         let mut found = (0..self.visible.len()).filter(|&i| has_name(&self.visible[i]));
@@ -227,7 +227,7 @@ impl Columns {
         }
     }
 
-    /// The column that a path begins with, and the members that follow.
+    /// Returns the column at the beginning of a path, and the names of members after it.
     fn resolve<'p>(&self, path: &'p str) -> Result<(usize, Vec<&'p str>)> {
         let heads = path.rmatch_indices('.').map(|(at, _)| at);
         for end in std::iter::once(path.len()).chain(heads) {
@@ -273,7 +273,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Leaves out a column, or a member of a struct.
+    /// Drops a column, or a member of a struct.
     pub(super) fn drop(&mut self, path: &str) -> Result<()> {
         let (column, below) = self.resolve(path)?;
         match below.split_last() {
@@ -296,15 +296,16 @@ impl Columns {
         Ok(())
     }
 
-    /// Gives a column, or a member of a struct, another name; gives the names that led to it.
+    /// Renames a column, or a member of a struct. Returns the old path as names.
     pub(super) fn rename(&mut self, path: &str, name: &str) -> Result<Vec<String>> {
         let (column, below) = self.resolve(path)?;
         let renamed = self.names_of(column, &below);
         match below.split_last() {
             None => {
-                let others = self.visible.iter().enumerate();
-                let others = others.filter(|(i, _)| *i != column);
-                let others: Vec<Field> = others.flat_map(|(_, other)| other.seen()).collect();
+                let others: Vec<Field> = (self.visible.iter().enumerate())
+                    .filter(|(i, _)| *i != column)
+                    .flat_map(|(_, other)| other.seen())
+                    .collect();
                 check_is_new(name, others.iter().map(Field::name))?;
                 let column = &mut self.visible[column];
                 column.field.set_name(name);
@@ -331,12 +332,12 @@ impl Columns {
         Ok(renamed)
     }
 
-    /// Refuses a column of a name that another has.
+    /// Fails if another column has the name.
     pub(super) fn check_is_new(&self, name: &str) -> Result<()> {
         check_is_new(name, self.fields().iter().map(|field| field.name()))
     }
 
-    /// Adds a column that no source has.
+    /// Adds a column.
     pub(super) fn add(&mut self, field: Field, node: DataType, added: Option<Added>) {
         self.visible.push(Column {
             field,
@@ -347,8 +348,8 @@ impl Columns {
         self.visible.sort_by_key(Column::has_packed);
     }
 
-    /// Follows the sorting columns of what were these columns `before` a change, in which a column may
-    /// have got another name. Leaves those, from the first on, whose paths lead to the same columns still.
+    /// Updates the sorting columns after a change. `before` are the columns before it, and `renamed` is the old path
+    /// and the new name of a renamed column. Keeps the leading sorting columns that still exist.
     pub(super) fn follow(
         &self,
         before: &Self,
@@ -376,7 +377,7 @@ impl Columns {
         sorting_columns.truncate(left);
     }
 
-    /// The names of the column and of the members that a path leads to; `None` if there are none.
+    /// Returns the names on the path of a column or member, or `None` if it does not exist.
     fn names(&self, path: &str) -> Option<Vec<String>> {
         match self.resolve(path) {
             Ok((column, below)) => has_member(self.visible[column].field.data_type(), &below)
@@ -395,17 +396,18 @@ impl Columns {
     }
 }
 
-/// Refuses a name that another column or member has.
+/// Fails if another column or member has the name.
 fn check_is_new<'a>(name: &str, others: impl IntoIterator<Item = &'a String>) -> Result<()> {
-    match others.into_iter().any(|other| other == name) {
-        true => Err(Error::invalid(format!(
+    if others.into_iter().any(|other| other == name) {
+        Err(Error::invalid(format!(
             "`{name}` is the name of another column already"
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 
-/// Changes the struct that `around` leads to in a column.
+/// Changes the struct at the path `around` in a column.
 fn at(
     column: &mut Column,
     around: &[&str],
@@ -452,7 +454,7 @@ fn members<'a>(data_type: &'a ArrowType, path: &str) -> Result<&'a Fields> {
     }
 }
 
-/// The ordinal of a member of a struct.
+/// Returns the ordinal of a member of a struct.
 fn member(data_type: &ArrowType, name: &str, path: &str) -> Result<usize> {
     let fields = members(data_type, path)?;
     let mut found = (0..fields.len()).filter(|&i| fields[i].name() == name);

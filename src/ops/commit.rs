@@ -1,4 +1,4 @@
-//! The directory of an edited shard.
+//! Makes the directory of an edited shard.
 
 use super::beside::Beside;
 use super::columns::{Column, Columns};
@@ -21,7 +21,7 @@ use arrow_schema::Schema;
 use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
 
-/// What a commit has made.
+/// The result of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditSummary {
     rows: u64,
@@ -50,7 +50,7 @@ impl EditSummary {
         }
     }
 
-    /// The summary of a commit without changes.
+    /// Returns the summary of a commit without changes.
     #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(super) fn unchanged(rows: u64, deleted_rows: u64, stripes: u64, other_files: u64) -> Self {
         Self {
@@ -60,60 +60,59 @@ impl EditSummary {
         }
     }
 
-    /// Whether there was nothing to do: a commit of an editor without changes, in place of the shard, leaves its
-    /// file as it is.
+    /// Returns whether there was nothing to do. If an editor without changes commits in place, the file is not touched.
     pub fn is_unchanged(&self) -> bool {
         self.is_unchanged
     }
 
-    /// Number of rows, those that are deleted left out.
+    /// Returns the number of rows, without deleted rows.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Number of rows that are deleted.
+    /// Returns the number of deleted rows.
     pub fn deleted_rows(&self) -> u64 {
         self.deleted_rows
     }
 
-    /// Number of stripes.
+    /// Returns the number of stripes.
     pub fn stripes(&self) -> u64 {
         self.stripes
     }
 
-    /// Bytes that were written: the directory file, what says which rows are deleted, values of added columns,
-    /// and stripes that `compact` wrote anew.
+    /// Returns the number of bytes written: the directory file, the lists of deleted rows, values of added columns, and
+    /// stripes that `compact` rewrote.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Number of files that the shard refers to, without the directory file. They hold its rows, so all of
-    /// them have to be kept together with the directory file.
+    /// Returns the number of files that the shard refers to, without the directory file. They hold its rows, so all of
+    /// them must be kept together with the directory file.
     pub fn other_files(&self) -> u64 {
         self.other_files
     }
 
-    /// Files with rows that got a second name as a hard link, in the folder that they are in: the shard refers
-    /// to them by that name, because another file may get the first one. Both names lead to the same bytes, so
-    /// removing one frees no space. If the file is overwritten in place by its first name (as `cp` does), the
-    /// shard has lost its rows, and reading them is an error.
+    /// Returns the files with rows that got a second name in their folder as a hard link. The shard refers to them by
+    /// that name, because another file may replace the first one. Both names refer to the same bytes, so removing one
+    /// frees no space. If the file is overwritten in place by its first name (as `cp` does), the shard loses its rows,
+    /// and reading them is an error.
     pub fn linked(&self) -> FileCount {
         self.linked
     }
 
-    /// Files with rows that were cloned, where the file system can do that: the clone has the second name, and
-    /// shares its blocks with the file until one of them changes.
+    /// Returns the files with rows that were cloned, if the file system supports clones. The clone has the second name,
+    /// and shares its blocks with the file until one of them changes.
     pub fn cloned(&self) -> FileCount {
         self.cloned
     }
 
-    /// Files with rows that were copied to get a second name, because the system has neither clones nor hard
-    /// links.
+    /// Returns the files with rows that were copied to get a second name, because the system has neither clones nor
+    /// hard links.
     pub fn copied(&self) -> FileCount {
         self.copied
     }
 
-    /// The same, with more bytes that were written.
+    /// Adds `more` written bytes to the summary.
     #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(super) fn with_bytes(self, more: u64) -> Self {
         Self {
@@ -123,7 +122,7 @@ impl EditSummary {
     }
 }
 
-/// Everything that a directory says.
+/// The contents of a directory.
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
     pub(super) wire: Wire,
@@ -136,45 +135,45 @@ pub(super) struct Plan<'a> {
     pub(super) naming: Naming,
 }
 
-/// How a directory refers to buffers that are in the directory file of a source.
+/// How a directory refers to buffers in the directory file of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Naming {
-    /// By another name of that file, so that it can be replaced.
+    /// By a new name for that file, so that the file can be replaced.
     #[cfg(not(target_family = "wasm"))]
     Kept,
-    /// By its name, so that it cannot.
+    /// By the name of that file, which must not be replaced then.
     AsItIs,
 }
 
-/// The files of an edited shard that are to be written.
+/// The files to write for an edited shard.
 #[derive(Debug)]
 pub(super) struct Files {
-    /// Those that the directory refers to, by their names in its folder.
+    /// New files that the directory refers to, by their names in its folder.
     pub(super) others: Vec<(String, Bytes)>,
-    /// Directory files of sources that the directory refers to by another name.
+    /// Directory files of sources that the directory refers to by a new name.
     pub(super) kept: Vec<Kept>,
-    /// Directory files of sources that the directory refers to by their own.
+    /// Directory files of sources that the directory refers to by their present name.
     #[cfg_attr(
         not(feature = "object_store"),
         allow(dead_code, reason = "only stores are asked what has been replaced")
     )]
     pub(super) as_they_are: Vec<Referred>,
-    /// Files that have to be there already.
+    /// Files that must exist already.
     pub(super) needed: Vec<Needed>,
     pub(super) directory: Vec<u8>,
     pub(super) summary: EditSummary,
 }
 
-/// A file that holds buffers beside a directory.
+/// A directory file that also holds buffers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Referred {
     pub(super) place: Place,
-    /// Which file it was when it was opened, where that is known.
+    /// The version of the file when it was opened, where that is known.
     pub(super) version: Option<String>,
 }
 
 impl Referred {
-    /// The error where another file has come in the place of the one that was opened.
+    /// Returns the error for a file that has been replaced or removed since it was opened.
     pub(super) fn conflict(&self) -> Error {
         Error::new(
             ErrorKind::Conflict,
@@ -186,13 +185,13 @@ impl Referred {
     }
 }
 
-/// A file that the directory refers to, and that a commit does not write.
+/// A file that the directory refers to, but that a commit does not write.
 #[derive(Debug, Clone)]
 pub(super) struct Needed {
     pub(super) url: RelativeUrl,
-    /// Bytes that it has at least.
+    /// The minimum size in bytes.
     pub(super) least_size: u64,
-    /// Whether the shard that was opened first does not refer to it.
+    /// Whether a source other than the first refers to it.
     #[cfg_attr(
         not(feature = "object_store"),
         allow(dead_code, reason = "only stores are asked no more than needed")
@@ -201,18 +200,19 @@ pub(super) struct Needed {
 }
 
 impl Needed {
-    /// Refuses a file of another size.
+    /// Fails if the file is smaller than the directory needs.
     pub(super) fn check_size(&self, size: u64) -> Result<()> {
         let least = self.least_size;
-        match size < least {
-            true => Err(Error::corrupt(format!(
+        if size < least {
+            Err(Error::corrupt(format!(
                 "expected {least} bytes or more, found {size}"
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 
-    /// The error for a file that is missing, or does not fit the references of the directory.
+    /// Returns the error for a file that is missing, or does not fit the references of the directory.
     pub(super) fn unfit(&self, error: &Error) -> Error {
         let place = match error.element() {
             place if place.is_empty() => format!("file `{}`", self.url.path()),
@@ -229,16 +229,16 @@ impl Needed {
     }
 }
 
-/// A file that needs another name for its buffers, since another directory may come in its place.
+/// A file that needs another name for its buffers, because another directory may replace it.
 #[derive(Debug, Clone)]
 pub(super) struct Kept {
     pub(super) file: Referred,
-    /// The other name, in the same folder.
+    /// The new name, in the same folder.
     pub(super) name: String,
 }
 
 impl Plan<'_> {
-    /// Makes the files of the shard whose directory file is at `target`.
+    /// Returns the files for a shard with its directory file at `target`.
     pub(super) async fn files(self, target: &Place) -> Result<Files> {
         let capabilities = self.wire.capabilities();
         let has_deleted = self.stripes.iter().any(|stripe| stripe.deleted_rows > 0);
@@ -292,9 +292,9 @@ impl Plan<'_> {
         stripes.finish(&mut out, &stored_schema(stored, &capabilities), &properties)?;
         let deleted_rows = self.stripes.iter().map(|s| s.deleted_rows).sum();
         let added = self.columns.iter().filter_map(|c| c.added.as_ref()?.file());
-        let deletes = deletes.file.as_ref().filter(|_| deletes.is_referred_to);
-        let deletes = deletes.map(|(file, _)| file);
-        let others: Vec<(String, Bytes)> = added.chain(deletes).map(Beside::file).collect();
+        let deletes_file = deletes.file.as_ref().filter(|_| deletes.is_referred_to);
+        let new_files = added.chain(deletes_file.map(|(file, _)| file));
+        let others: Vec<(String, Bytes)> = new_files.map(Beside::file).collect();
         let bytes: usize = others.iter().map(|(_, bytes)| bytes.len()).sum();
         let made = others.iter().map(|(name, _)| name);
         let made = made.chain(references.kept.iter().map(|kept| &kept.name));
@@ -317,7 +317,7 @@ impl Plan<'_> {
         })
     }
 
-    /// What the directory says of a stripe.
+    /// Returns the directory's entry for a stripe.
     async fn record(
         &self,
         ordinal: usize,
@@ -342,9 +342,8 @@ impl Plan<'_> {
         let nodes_there = nodes.iter().map(|(_, node)| *node).chain(deleted);
         let ids: Vec<u32> = nodes_there.filter_map(|n| n.id_in(stripe.source)).collect();
         let shard = &source.shard;
-        let found = shard.descriptors(stripe.ordinal, &ids, &mut rebase).await;
-        let found = found.within(|| source.place.element())?;
-        let mut found = found.into_iter();
+        let described = shard.descriptors(stripe.ordinal, &ids, &mut rebase).await;
+        let mut found = described.within(|| source.place.element())?.into_iter();
         let mut fields = Vec::with_capacity(nodes.len() + 1);
         for (column, node) in nodes {
             let mut wire = shard.wire();
@@ -378,9 +377,10 @@ impl Plan<'_> {
             fields.push(described);
         }
         if has_deleted {
-            fields.push(match keeps_deletes {
-                true => found.next().flatten(),
-                false => deletes.descriptor(ordinal, &mut urls).await?,
+            fields.push(if keeps_deletes {
+                found.next().flatten()
+            } else {
+                deletes.descriptor(ordinal, &mut urls).await?
             });
         }
         Ok(StripeRecord {
@@ -396,7 +396,7 @@ impl Plan<'_> {
     }
 }
 
-/// The nodes of all columns, as they are numbered, each with its column.
+/// Returns the nodes of all columns in the order of their numbers, each with its column.
 fn nodes(columns: &Columns) -> Vec<(&Column, &Node)> {
     let mut nodes = Vec::new();
     for column in columns.iter() {
@@ -405,13 +405,13 @@ fn nodes(columns: &Columns) -> Vec<(&Column, &Node)> {
     nodes
 }
 
-/// Where the last byte is that a directory refers to in each file, by its URL, and whether a source after the
-/// first one refers to it.
+/// For each file, by its URL: the end of the last range that the directory refers to, and whether a source other than
+/// the first refers to it.
 #[derive(Debug, Default)]
 struct Ends(HashMap<String, (u64, bool)>);
 
 impl Ends {
-    /// Notes what the fields of a stripe refer to.
+    /// Adds the buffers that the fields of a stripe refer to.
     fn note(&mut self, fields: &[Option<StripeFieldDescriptor>], is_new: bool) {
         let encodings = fields.iter().flatten().flat_map(|field| &field.encodings);
         let buffers = encodings.flat_map(|encoding| match encoding {
@@ -429,7 +429,8 @@ impl Ends {
         }
     }
 
-    /// The files that have to be there, in the order of their names: all but those that have one of these names.
+    /// Returns the files that must exist, ordered by URL. Files named in `made` are left out, because the commit writes
+    /// them.
     fn into_needed(self, made: &HashSet<&str>) -> Result<Vec<Needed>> {
         let mut needed = Vec::new();
         for (url, (end, is_new)) in self.0 {
@@ -451,18 +452,19 @@ impl Ends {
     }
 }
 
-/// How the new directory refers to the files of the sources.
+/// The references of the new directory to the files of the sources.
 struct References<'a> {
     target: &'a Place,
     naming: Naming,
     kept: Vec<Kept>,
     as_they_are: Vec<Referred>,
-    /// By the place, and whether it is that of a source's own directory file: as such it may get another name.
+    /// The URLs by place, and by whether the place is a source's own directory file: only such a file may get a new
+    /// name.
     known: HashMap<(Place, bool), String>,
 }
 
 impl References<'_> {
-    /// The URL of an artifact of a source.
+    /// Returns the URL of an artifact of a source.
     fn lead(&mut self, source: &Source, artifact: Option<&RelativeUrl>) -> Result<String> {
         let place = match artifact {
             None => source.place.clone(),
@@ -483,20 +485,22 @@ impl References<'_> {
                 _ => Ok(known.clone()),
             };
         }
-        let url = match is_directory_file {
-            true => self.directory_file(file())?,
-            // Callers know the shard, and not the files that it refers to.
-            false => key.0.seen_from(self.target).or_else(|error| {
+        let url = if is_directory_file {
+            self.directory_file(file())?
+        } else {
+            // The error names the place of the shard if that is the cause: callers do not know the files that it refers
+            // to.
+            key.0.seen_from(self.target).or_else(|error| {
                 source.place.seen_from(self.target)?;
                 Err(error)
-            })?,
+            })?
         };
         let url = url.to_string();
         self.known.insert(key, url.clone());
         Ok(url)
     }
 
-    /// The URL of the directory file of a source.
+    /// Returns the URL of the directory file of a source.
     fn directory_file(&mut self, file: Referred) -> Result<RelativeUrl> {
         let place = &file.place;
         match self.naming {
@@ -519,7 +523,7 @@ impl References<'_> {
     }
 }
 
-/// Why an object is not replaced.
+/// Returns the error for an object that must not be replaced.
 pub(super) fn holds_rows() -> Error {
     Error::unsupported(
         "the object holds rows beside the directory, and cannot be replaced without copying them; commit \
@@ -527,13 +531,13 @@ pub(super) fn holds_rows() -> Error {
     )
 }
 
-/// What says which rows are deleted, of the stripes in which that has changed.
+/// The deleted rows of stripes with changed deletes, as a file to write.
 struct Deletes {
-    /// The file, and the number of its only column.
+    /// The file, and the schema id of its only column.
     file: Option<(Beside, u32)>,
-    /// Whether a stripe refers to it: stripes whose rows are all deleted say so themselves.
+    /// Whether a stripe refers to the file. A stripe with all rows deleted records that without the file.
     is_referred_to: bool,
-    /// By ordinal of the stripe: that of the stripe in the file.
+    /// The ordinal of each changed stripe in the shard, with its ordinal in the file.
     stripes: HashMap<usize, u64>,
 }
 
@@ -563,7 +567,7 @@ impl Deletes {
         })
     }
 
-    /// What a stripe says of the rows that are deleted.
+    /// Returns the descriptor for the deleted rows of a stripe.
     async fn descriptor(
         &self,
         stripe: usize,

@@ -1,4 +1,4 @@
-//! Columns of one value.
+//! New columns with the same value in every row.
 
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result};
@@ -8,8 +8,8 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema};
 use std::sync::Arc;
 
-/// How a column is stored that holds one value, and what a stripe of one row says of it; nothing if the
-/// value is null.
+/// Returns the stored type of a column with a single value, and its descriptor for a stripe of one row, or `None` for
+/// null.
 pub(super) async fn constant(
     field: &Field,
     value: &ArrayRef,
@@ -60,7 +60,7 @@ pub(super) async fn constant(
     }
 }
 
-/// What a stripe of so many rows says of a column that one of a single row says that of.
+/// Returns the descriptor for a stripe of `rows` rows, made from the descriptor for a stripe of one row.
 pub(super) fn repeated(of_one: &FieldDescriptor, rows: u64) -> FieldDescriptor {
     FieldDescriptor {
         position_count: rows,

@@ -1,4 +1,4 @@
-//! Which rows of an edited shard are deleted.
+//! The deleted rows of an edited shard.
 
 use super::row_set::RowSet;
 use super::source::Source;
@@ -14,31 +14,31 @@ use std::ops::Range;
 pub(super) struct Stripe {
     /// Ordinal of the source.
     pub(super) source: usize,
-    /// Ordinal of the stripe in it.
+    /// Ordinal of the stripe in the source.
     pub(super) ordinal: u64,
-    /// Rows, the deleted ones included.
+    /// Number of rows, deleted rows included.
     pub(super) rows: u64,
     pub(super) deleted_rows: u64,
-    /// Bytes of the rows before encoding, where that is known.
+    /// Number of bytes of the rows before encoding, or 0 if unknown.
     pub(super) raw_bytes: u64,
     pub(super) deleted: Deleted,
-    /// The properties, if not those of the source.
+    /// The properties, if they differ from the source.
     pub(super) properties: Option<StripeProperties>,
 }
 
-/// Which rows of a stripe are deleted.
+/// The deleted rows of a stripe.
 #[derive(Debug, Clone)]
 pub(super) enum Deleted {
-    /// Those of the source.
+    /// The same rows as in the source.
     AsThere,
-    /// None.
+    /// No row.
     Nothing,
-    /// These, and there are some.
+    /// These rows, at least one.
     Rows(RowSet),
 }
 
 impl Stripe {
-    /// The stripes of source number `ordinal`.
+    /// Returns all stripes of a source. `ordinal` is its ordinal among the sources.
     pub(super) fn all_of(source: &Source, ordinal: usize) -> Vec<Self> {
         let stripes = (0..).zip(&source.stripes);
         let stripes = stripes.map(|(i, stripe)| Self {
@@ -53,7 +53,7 @@ impl Stripe {
         stripes.collect()
     }
 
-    /// Whether nothing of the stripe has changed; `source` is its shard.
+    /// Whether the stripe is unchanged; `source` is its shard.
     pub(super) fn is_as_there(&self, source: &Source) -> bool {
         let place = usize::try_from(self.ordinal);
         let there = place.ok().and_then(|place| source.stripes.get(place));
@@ -65,7 +65,7 @@ impl Stripe {
         deletes_are_as_there && self.properties.is_none()
     }
 
-    /// Which rows are deleted.
+    /// Returns the deleted rows.
     async fn deleted(&self, source: &Source) -> Result<RowSet> {
         let mut deleted = RowSet::none(self.rows);
         match &self.deleted {
@@ -82,7 +82,7 @@ impl Stripe {
         Ok(deleted)
     }
 
-    /// Deletes rows, or takes that back. Gives how many have changed.
+    /// Deletes or restores rows. Returns the number of rows that changed.
     pub(super) async fn set(
         &mut self,
         source: &Source,
@@ -91,9 +91,10 @@ impl Stripe {
     ) -> Result<u64> {
         let mut deleted = self.deleted(source).await?;
         let before = deleted.len();
-        match is_deleted {
-            true => deleted.add(rows),
-            false => deleted.remove(rows),
+        if is_deleted {
+            deleted.add(rows);
+        } else {
+            deleted.remove(rows);
         }
         let count = deleted.len();
         let changed = count.abs_diff(before);
@@ -111,7 +112,7 @@ impl Stripe {
         Ok(changed)
     }
 
-    /// Refuses to delete a part of more rows than a reader has bits for.
+    /// Fails if a bit for each row would exceed the limit of readers.
     fn check_bits(&self, source: &Source) -> Result<()> {
         let (rows, most) = (self.rows, source.shard.limits().max_batch_bytes());
         if rows.div_ceil(8) <= most {
@@ -126,20 +127,20 @@ impl Stripe {
         ))
     }
 
-    /// Takes all deletes back. Gives how many have changed.
+    /// Restores all rows. Returns how many were deleted.
     pub(super) fn undelete(&mut self) -> u64 {
         self.deleted = Deleted::Nothing;
         std::mem::take(&mut self.deleted_rows)
     }
 }
 
-/// Rows, by the ordinal of their stripe.
+/// Sets of rows, by ordinal of their stripe.
 #[derive(Debug, Default)]
 pub(super) struct RowSets(BTreeMap<usize, RowSet>);
 
 impl RowSets {
-    /// The rows of a shard that match, by ordinal of the stripe there. `left` is told how many have not been
-    /// looked at yet.
+    /// Returns the rows of a shard that match, by ordinal of the stripe in the shard. Calls `left` with the number of
+    /// rows that have not been tested.
     pub(super) async fn matching(
         source: &Source,
         predicate: &Predicate,
@@ -153,7 +154,7 @@ impl RowSets {
         Ok(sets)
     }
 
-    /// Rows by number, of stripes that begin where `starts` says, and have so many rows.
+    /// Returns the sets for rows by number. `starts` has the first row and the number of rows of each stripe.
     pub(super) fn of_rows(starts: &[(u64, u64)], rows: &[u64]) -> Result<Self> {
         let mut sets = Self::default();
         for &row in rows {
@@ -162,11 +163,11 @@ impl RowSets {
         Ok(sets)
     }
 
-    /// Adds neighbouring rows, which may lie in several stripes.
+    /// Adds consecutive rows, which may belong to several stripes.
     fn insert(&mut self, starts: &[(u64, u64)], rows: Range<u64>) -> Result<()> {
         let mut row = rows.start;
         while row < rows.end || row == rows.start {
-            // Empty stripes begin where the one after them does.
+            // An empty stripe begins at the same row as the next stripe. This finds the last of them.
             let stripe = starts.partition_point(|(start, _)| *start <= row);
             let found = stripe
                 .checked_sub(1)
@@ -187,13 +188,13 @@ impl RowSets {
         Ok(())
     }
 
-    /// The rows of each stripe that has any.
+    /// Returns the rows of each stripe that has any.
     pub(super) fn finish(self) -> BTreeMap<usize, RowSet> {
         self.0
     }
 }
 
-/// A shard of one column, which says what is deleted: a stripe for each of those that are given.
+/// Returns the bytes of a shard with one column, which marks the deleted rows. It has one stripe for each given set.
 pub(super) fn deletes_shard(stripes: &[&RowSet], wire: Wire) -> Result<Vec<u8>> {
     let stripes = stripes.iter().map(|deleted| StripeBits {
         rows: deleted.rows(),

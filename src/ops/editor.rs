@@ -1,4 +1,4 @@
-//! Changes of a shard, which a new directory makes.
+//! Edits of a shard: changes that a new directory makes.
 
 use super::added::{Added, Constant, check_type, encode};
 use super::columns::Columns;
@@ -23,13 +23,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Changes a shard without writing its rows anew: a commit writes a directory that refers to the buffers
-/// that are there.
+/// Changes a shard without rewriting its rows: a commit writes a new directory that refers to the existing buffers.
 ///
-/// Changes are made together, by [`commit`](Self::commit) in place of the shard, or by
-/// [`commit_to`](Self::commit_to) as another one beside it. Until then nothing is written. Who else
-/// changes the same shard meanwhile gets a [`Conflict`](crate::ErrorKind::Conflict), or this one does:
-/// no change is lost.
+/// Nothing is written until [`commit`](Self::commit) applies all changes in place, or
+/// [`commit_to`](Self::commit_to) writes them as another shard next to this one. If two editors change the same shard,
+/// the later commit fails with [`Conflict`](crate::ErrorKind::Conflict), so no change is lost.
 ///
 /// ```
 /// # use arrow_shard::{Shard, ShardWriter};
@@ -54,7 +52,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug)]
 pub struct ShardEditor {
-    /// The shard that was opened, and those that were appended.
+    /// The shard that was opened, followed by the appended shards.
     sources: Vec<Source>,
     columns: Columns,
     /// The columns of the shard that was opened.
@@ -62,21 +60,21 @@ pub struct ShardEditor {
     /// Metadata of the Arrow schema.
     metadata: HashMap<String, String>,
     stripes: Vec<Stripe>,
-    /// Without those that this crate notes.
+    /// Without the properties that every commit makes again: see `is_foreign`.
     properties: ShardProperties,
     sorting_columns: Vec<SortingColumn>,
     wire: Wire,
-    /// How appended shards are opened.
+    /// The options for opening appended shards.
     options: ShardOptions,
 }
 
 impl ShardEditor {
-    /// An editor of an open shard, whose directory file is at `place`.
+    /// Returns an editor for an open shard with its directory file at `place`.
     pub(super) async fn of(shard: Shard, place: Place) -> Result<Self> {
         Self::of_source(Source::load(shard, place).await?).await
     }
 
-    /// An editor of a shard of which is known what it needs.
+    /// Returns an editor for a shard with loaded metadata.
     pub(super) async fn of_source(source: Source) -> Result<Self> {
         let shard = &source.shard;
         let columns = Columns::of(shard, 0).await?;
@@ -96,25 +94,25 @@ impl ShardEditor {
         })
     }
 
-    /// Opens appended shards with these options.
+    /// Sets the options for opening appended shards.
     #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(super) fn with_options(mut self, options: ShardOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// How appended shards are opened.
+    /// Returns the options for opening appended shards.
     #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(super) fn options(&self) -> &ShardOptions {
         &self.options
     }
 
-    /// Appends the stripes of an open shard, whose directory file is at `place`.
+    /// Appends the stripes of an open shard with its directory file at `place`.
     pub(super) async fn append_at(&mut self, shard: Shard, place: Place) -> Result<()> {
         self.append_source(Source::load(shard, place).await?).await
     }
 
-    /// Appends the stripes of a shard of which is known what the editor needs.
+    /// Appends the stripes of a shard with loaded metadata. After an error, the editor is unchanged.
     pub(super) async fn append_source(&mut self, source: Source) -> Result<()> {
         let wire = wires::united(self.wire, source.shard.wire());
         for source in self.sources.iter().chain([&source]) {
@@ -156,19 +154,19 @@ impl ShardEditor {
         Ok(())
     }
 
-    /// The shard that was opened, and those that were appended.
+    /// Returns the shard that was opened, followed by the appended shards.
     #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(super) fn sources(&self) -> &[Source] {
         &self.sources
     }
 
-    /// The stripes as they are now.
+    /// Returns the stripes with the changes applied.
     pub(super) fn stripes(&self) -> &[Stripe] {
         &self.stripes
     }
 
-    /// Refuses a directory file that holds rows of stripes, whether they are still needed here or not: other
-    /// shards may refer to them.
+    /// Fails if the directory file also holds rows of stripes, even rows that this editor no longer needs: other shards
+    /// may refer to them.
     #[cfg(feature = "object_store")]
     pub(super) async fn check_replaceable(&self) -> Result<()> {
         let Some(source) = self.sources.first() else {
@@ -182,7 +180,7 @@ impl ShardEditor {
         Ok(())
     }
 
-    /// The shard that holds a run of stripes, which are neighbours there, and their rows in it.
+    /// Returns the shard that holds a run of neighboring stripes, and the range of their rows in it.
     pub(super) fn rows_of(&self, run: &Range<usize>) -> Result<(&Shard, Range<u64>)> {
         let stripes = self.stripes.get(run.clone()).unwrap_or_default();
         let found = stripes
@@ -197,8 +195,8 @@ impl ShardEditor {
         found.ok_or_else(|| Error::invalid("there are no such stripes"))
     }
 
-    /// Puts the stripes of an open shard in the place of a run. No directory is ever written to where that
-    /// shard is.
+    /// Replaces a run of stripes by the stripes of an open shard. The file at `place` is never replaced by a directory,
+    /// so the new directory can refer to it by its own name.
     pub(super) async fn replace_run(
         &mut self,
         run: Range<usize>,
@@ -228,18 +226,18 @@ impl ShardEditor {
         Ok(())
     }
 
-    /// Where the shard that was opened is.
+    /// Returns the place of the shard that was opened.
     pub(super) fn place(&self) -> &Place {
-        // There is one from the beginning.
+        // `of_source` begins with one source, and sources are only added.
         &self.sources[0].place
     }
 
-    /// Which file the directory file was when the shard was opened.
+    /// Returns the version of the directory file at the time when the shard was opened.
     pub(super) fn version(&self) -> Option<String> {
         self.sources.first()?.shard.version()
     }
 
-    /// The files of the shard as it is now: in place of the one that was opened, or at `target`.
+    /// Returns the files to write for the changed shard, either in place or at `target`.
     pub(super) async fn files(self, target: Option<&Place>, naming: Naming) -> Result<Files> {
         let schema = Schema::new_with_metadata(self.columns.fields(), self.metadata.clone());
         let plan = Plan {
@@ -255,13 +253,13 @@ impl ShardEditor {
         plan.files(target.unwrap_or(self.place())).await
     }
 
-    /// The Arrow schema as it is now.
+    /// Returns the Arrow schema with the changes applied.
     pub fn schema(&self) -> Schema {
         Schema::new_with_metadata(self.columns.fields(), self.metadata.clone())
     }
 
-    /// Whether there are changes to commit: not before the first one, and not if changes had no effect, such as a
-    /// delete that matched no row.
+    /// Returns whether there are changes to commit. A change without effect, such as a delete that matches no row, does
+    /// not count.
     pub fn has_changes(&self) -> bool {
         let is_there = |(i, stripe): (u64, &Stripe)| {
             let first = self.sources.first();
@@ -273,7 +271,7 @@ impl ShardEditor {
             || !(0..).zip(&self.stripes).all(is_there)
     }
 
-    /// The summary of a commit that has nothing to do.
+    /// Returns the summary of a commit without changes.
     #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(super) async fn unchanged(&self) -> Result<EditSummary> {
         let (rows, deleted) = (self.num_rows(), self.num_deleted_rows());
@@ -290,30 +288,31 @@ impl ShardEditor {
         ))
     }
 
-    /// Number of rows, those that are deleted left out.
+    /// Returns the number of rows, without deleted rows.
     pub fn num_rows(&self) -> u64 {
         let rows = self.stripes.iter();
         rows.map(|stripe| stripe.rows - stripe.deleted_rows).sum()
     }
 
-    /// Number of rows that are deleted.
+    /// Returns the number of deleted rows.
     pub fn num_deleted_rows(&self) -> u64 {
         self.stripes.iter().map(|stripe| stripe.deleted_rows).sum()
     }
 
-    /// Deletes the rows that match, and gives how many they are. The predicate names columns as they are
-    /// stored in each of the shards, whatever they have been renamed to.
+    /// Deletes the rows that match, and returns their number. The predicate uses the column names that are stored in
+    /// each shard, not the names that this editor has given to columns.
     ///
     /// # Errors
-    /// Those of a scan with the predicate.
+    /// Returns the errors of a scan with the predicate.
     pub fn delete(&mut self, predicate: &Predicate) -> Result<u64> {
         self.delete_with(predicate, |_| {})
     }
 
-    /// As [`delete`](Self::delete); `progress` is called now and then.
+    /// Deletes the rows that match, and returns their number, like [`delete`](Self::delete). It calls `progress` from
+    /// time to time.
     ///
     /// # Errors
-    /// Those of [`delete`](Self::delete).
+    /// Returns the errors of [`delete`](Self::delete).
     pub fn delete_with(
         &mut self,
         predicate: &Predicate,
@@ -322,18 +321,18 @@ impl ShardEditor {
         now(self.delete_with_async(predicate, progress))
     }
 
-    /// As [`delete`](Self::delete), of shards behind asynchronous readers.
+    /// Deletes the rows that match, and returns their number: [`delete`](Self::delete) for asynchronous readers.
     ///
     /// # Errors
-    /// Those of [`delete`](Self::delete).
+    /// Returns the errors of [`delete`](Self::delete).
     pub async fn delete_async(&mut self, predicate: &Predicate) -> Result<u64> {
         self.delete_with_async(predicate, |_| {}).await
     }
 
-    /// As [`delete_with`](Self::delete_with), of shards behind asynchronous readers.
+    /// Deletes the rows that match, with progress: [`delete_with`](Self::delete_with) for asynchronous readers.
     ///
     /// # Errors
-    /// Those of [`delete`](Self::delete).
+    /// Returns the errors of [`delete`](Self::delete).
     pub async fn delete_with_async(
         &mut self,
         predicate: &Predicate,
@@ -366,40 +365,43 @@ impl ShardEditor {
         Ok(deleted)
     }
 
-    /// Deletes rows by number, as [`ScanBuilder::with_row_number`](crate::read::ScanBuilder::with_row_number)
-    /// gives them: deleted rows count, and appended rows follow. Gives how many were not deleted yet.
+    /// Deletes rows by number, and returns how many of them were not deleted before. The numbers are those of
+    /// [`ScanBuilder::with_row_number`](crate::read::ScanBuilder::with_row_number): deleted rows count, and the rows of
+    /// appended shards follow.
     ///
     /// # Errors
-    /// [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange), and then none is deleted.
+    /// Returns [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange) for a row that does not exist; no row is deleted
+    /// then.
     pub fn delete_rows(&mut self, rows: &[u64]) -> Result<u64> {
         now(self.set_rows(rows, true))
     }
 
-    /// As [`delete_rows`](Self::delete_rows), of shards behind asynchronous readers.
+    /// Deletes rows by number: [`delete_rows`](Self::delete_rows) for asynchronous readers.
     ///
     /// # Errors
-    /// Those of [`delete_rows`](Self::delete_rows).
+    /// Returns the errors of [`delete_rows`](Self::delete_rows).
     pub async fn delete_rows_async(&mut self, rows: &[u64]) -> Result<u64> {
         self.set_rows(rows, true).await
     }
 
-    /// Takes the delete of rows back, by number. Gives how many were deleted.
+    /// Restores deleted rows by number, and returns how many of them were deleted.
     ///
     /// # Errors
-    /// [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange), and then all stay as they are.
+    /// Returns [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange) for a row that does not exist; no row is restored
+    /// then.
     pub fn undelete_rows(&mut self, rows: &[u64]) -> Result<u64> {
         now(self.set_rows(rows, false))
     }
 
-    /// As [`undelete_rows`](Self::undelete_rows), of shards behind asynchronous readers.
+    /// Restores deleted rows by number: [`undelete_rows`](Self::undelete_rows) for asynchronous readers.
     ///
     /// # Errors
-    /// Those of [`undelete_rows`](Self::undelete_rows).
+    /// Returns the errors of [`undelete_rows`](Self::undelete_rows).
     pub async fn undelete_rows_async(&mut self, rows: &[u64]) -> Result<u64> {
         self.set_rows(rows, false).await
     }
 
-    /// Takes all deletes back. Gives how many rows were deleted.
+    /// Restores all deleted rows, and returns their number.
     pub fn undelete(&mut self) -> u64 {
         self.stripes.iter_mut().map(Stripe::undelete).sum()
     }
@@ -427,12 +429,12 @@ impl ShardEditor {
         Ok(changed)
     }
 
-    /// Keeps the columns with these names, in this order.
+    /// Keeps the columns with these names, in this order, and drops all others.
     ///
     /// # Errors
-    /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn),
+    /// Returns [`UnknownColumn`](crate::ErrorKind::UnknownColumn),
     /// [`AmbiguousColumn`](crate::ErrorKind::AmbiguousColumn), or
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a name that is given twice.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a repeated name.
     pub fn select_columns<S: AsRef<str>>(
         &mut self,
         names: impl IntoIterator<Item = S>,
@@ -445,11 +447,11 @@ impl ShardEditor {
         Ok(())
     }
 
-    /// Leaves out columns, or members of structs by their paths.
+    /// Drops columns by name, or members of structs by path.
     ///
     /// # Errors
-    /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn) or
-    /// [`AmbiguousColumn`](crate::ErrorKind::AmbiguousColumn), and then all stay.
+    /// Returns [`UnknownColumn`](crate::ErrorKind::UnknownColumn) or
+    /// [`AmbiguousColumn`](crate::ErrorKind::AmbiguousColumn); no column is dropped then.
     pub fn drop_columns<S: AsRef<str>>(
         &mut self,
         paths: impl IntoIterator<Item = S>,
@@ -462,12 +464,12 @@ impl ShardEditor {
         Ok(())
     }
 
-    /// Gives a column, or a member of a struct by its path, another name.
+    /// Renames a column, or the member of a struct at a path.
     ///
     /// # Errors
-    /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn),
+    /// Returns [`UnknownColumn`](crate::ErrorKind::UnknownColumn),
     /// [`AmbiguousColumn`](crate::ErrorKind::AmbiguousColumn), or
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a name that another column or member has.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if another column or member has the new name.
     pub fn rename_column(&mut self, path: &str, name: &str) -> Result<()> {
         let mut columns = self.columns.clone();
         let old = columns.rename(path, name)?;
@@ -475,7 +477,7 @@ impl ShardEditor {
         Ok(())
     }
 
-    /// Adds a last column, in which all rows have the one value of an array.
+    /// Adds a last column that has the same value in every row: the only value of an array.
     ///
     /// ```no_run
     /// # use arrow_shard::ops::ShardEditor;
@@ -489,9 +491,9 @@ impl ShardEditor {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the array has not one value or there is a
-    /// column of that name, [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if it is not of the field's
-    /// type, [`Unsupported`](crate::ErrorKind::Unsupported) for nested values that are not null.
+    /// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the array does not have exactly one value, or
+    /// if a column of that name exists; [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if the array is not of the
+    /// field's type; [`Unsupported`](crate::ErrorKind::Unsupported) for a nested value that is not null.
     pub fn add_column(&mut self, field: Field, value: &ArrayRef) -> Result<()> {
         self.columns.check_is_new(field.name())?;
         let place = || format!("column `{}`", field.name());
@@ -504,8 +506,8 @@ impl ShardEditor {
         Ok(())
     }
 
-    /// Adds a last column of values of its own: one for each row, deleted ones included, in arrays of any
-    /// lengths. They are encoded at once, and held until a commit writes them to a file beside the directory.
+    /// Adds a last column with one value per row, deleted rows included. The arrays may have any lengths. Values are
+    /// encoded immediately, and held in memory until a commit writes them to a file next to the directory.
     ///
     /// ```no_run
     /// # use arrow_shard::ops::ShardEditor;
@@ -521,10 +523,10 @@ impl ShardEditor {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for more or fewer values than rows, or if there is
-    /// a column of that name; [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if they are not of the
-    /// field's type; [`Unsupported`](crate::ErrorKind::Unsupported) if those of a stripe do not fit into one;
-    /// and those of a writer. The editor is then as it was.
+    /// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there are more or fewer values than rows, or
+    /// if a column of that name exists; [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if an array is not of the
+    /// field's type; [`Unsupported`](crate::ErrorKind::Unsupported) if the values for one stripe do not fit into one
+    /// stripe; and the errors of a writer. After an error, the editor is unchanged.
     pub fn add_column_values(
         &mut self,
         field: Field,
@@ -546,14 +548,14 @@ impl ShardEditor {
         self.set_columns(columns, None);
     }
 
-    /// Takes changed columns, of which one may have got another name.
+    /// Replaces the columns. `renamed` is the path of a column before the change, and its new name.
     fn set_columns(&mut self, columns: Columns, renamed: Option<(&[String], &str)>) {
         columns.follow(&self.columns, renamed, &mut self.sorting_columns);
         self.columns = columns;
     }
 }
 
-/// The properties that stripes have in common.
+/// Returns the properties that two stripes have in common.
 fn in_both(mut a: StripeProperties, b: &StripeProperties) -> StripeProperties {
     a.standard_properties
         .retain(|p| b.standard_properties.contains(p));
@@ -562,12 +564,12 @@ fn in_both(mut a: StripeProperties, b: &StripeProperties) -> StripeProperties {
     a
 }
 
-/// Whether a property is none of those that a writer makes anew.
+/// Whether a property is kept by a commit. The writer generates all others itself.
 fn is_foreign(property: &NameValuePair) -> bool {
     ![ARROW_SCHEMA_PROPERTY, SORTING_COLUMNS_PROPERTY].contains(&property.name.as_str())
 }
 
-/// Adds the properties of names that are not there yet.
+/// Adds the properties with new names.
 fn add_new(own: &mut Vec<NameValuePair>, others: &[NameValuePair]) {
     for property in others.iter().filter(|property| is_foreign(property)) {
         if own.iter().all(|own| own.name != property.name) {

@@ -1,4 +1,4 @@
-//! Files that a commit has given second names.
+//! Counts of the files to which a commit has given second names.
 
 /// A number of files, and their size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -8,12 +8,12 @@ pub struct FileCount {
 }
 
 impl FileCount {
-    /// Number of files.
+    /// Returns the number of files.
     pub fn files(self) -> u64 {
         self.files
     }
 
-    /// Bytes of all of them.
+    /// Returns the total number of bytes.
     pub fn bytes(self) -> u64 {
         self.bytes
     }

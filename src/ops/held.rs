@@ -1,4 +1,4 @@
-//! Shards whose data other shards of a table hold.
+//! Finds shards of a table that are contained in other shards.
 
 #[cfg(not(target_family = "wasm"))]
 use super::local::existing;
@@ -18,13 +18,14 @@ use crate::error::Result;
 #[cfg(not(target_family = "wasm"))]
 use std::path::Path;
 
-/// Of shards that are open, each with the path of its directory file, those whose data another one of them holds: the
-/// ordinal of such a shard, and of one that refers to all of its data. A table of them has to leave the former out, as
+/// Finds shards that are contained in others: another of the shards refers to all of their data. Each open shard comes
+/// with the path of its directory file. Returns pairs of ordinals: a contained shard, and a shard that contains it. A
+/// table of these shards must leave out the contained ones, as
 /// [`ShardSet::open_folder`](super::ShardSet::open_folder) does.
 ///
 /// # Errors
-/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), naming both, for two shards that have some data in common
-/// while each refers to others of its own, and errors of the file system and of the metadata.
+/// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names both shards, if two shards share some
+/// data while each of them also refers to other data, and errors of the file system and of the metadata.
 #[cfg(not(target_family = "wasm"))]
 pub async fn held_shards<P: AsRef<Path>>(
     shards: impl IntoIterator<Item = (P, Shard)>,
@@ -36,10 +37,11 @@ pub async fn held_shards<P: AsRef<Path>>(
     held_of(shards, local_id).await
 }
 
-/// As [`held_shards`], of shards in one store, each with the path of its object.
+/// Finds shards in one store that are contained in others: [`held_shards`] for objects. Each open shard comes with the
+/// path of its object.
 ///
 /// # Errors
-/// Those of [`held_shards`].
+/// Returns the errors of [`held_shards`].
 #[cfg(feature = "object_store")]
 pub async fn held_shard_objects(
     shards: impl IntoIterator<Item = (object_store::path::Path, Shard)>,

@@ -20,63 +20,66 @@ use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
 impl ShardEditor {
-    /// Opens the shard whose directory file is `path`.
+    /// Opens the shard with the directory file at `path`.
     ///
     /// # Errors
-    /// Those of [`Shard::open`].
+    /// Returns the errors of [`Shard::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, ShardOptions::default())
     }
 
-    /// Opens the shard whose directory file is `path` with options, such as limits for a shard that you do not trust.
-    /// [`append`](Self::append) opens other shards with the same options.
+    /// Opens the shard with the directory file at `path` with options, such as limits for a shard that you do not
+    /// trust. [`append`](Self::append) opens other shards with the same options.
     ///
     /// # Errors
-    /// Returns the same errors as [`Shard::open_with`].
+    /// Returns the errors of [`Shard::open_with`].
     pub fn open_with(path: impl AsRef<Path>, options: ShardOptions) -> Result<Self> {
         let path = existing(path.as_ref())?;
         let shard = Shard::open_with(&path, options.clone())?;
         Ok(now(Self::of(shard, place_of(&path)?))?.with_options(options))
     }
 
-    /// Appends the stripes of another shard, whose directory file is `path`: its rows follow those of
-    /// this one. Columns are united by name; where a shard lacks one, its rows are null in it.
+    /// Appends the stripes of another shard, with its directory file at `path`: its rows follow the rows of this one.
+    /// Columns are united by name. If one of the shards lacks a column, its rows are null in that column.
     ///
-    /// Of shards of two [wires](crate::write::Wire), the directory is of `Wire::Spec`, and Bloom filters that
-    /// this one has no place for are left out.
+    /// If the two shards use different [wires](crate::write::Wire), the new directory is `Wire::Spec`, and Bloom
+    /// filters with another hash seed are left out.
     ///
-    /// 32-bit integers become 64-bit ones if all of them are the same in each stripe, or null: other
-    /// values would have to be written anew. The rows are no more said to be sorted.
+    /// A column may have 32-bit integers in one shard and 64-bit integers in another. It then becomes 64-bit, which
+    /// works only if each stripe of the 32-bit column is constant or null. Otherwise the commit fails with
+    /// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch), because the values would have to be rewritten. The result
+    /// no longer declares a sort order.
     ///
     /// # Errors
-    /// Those of [`Shard::open`], [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) for columns of one name
-    /// whose types are not the same, and [`Unsupported`](crate::ErrorKind::Unsupported) for fixed-size
-    /// lists of `Wire::Reference` beside stripes of `Wire::Spec`. The editor is then as it was.
+    /// Returns the errors of [`Shard::open`], [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if columns of the
+    /// same name have different types, and [`Unsupported`](crate::ErrorKind::Unsupported) if fixed-size lists of
+    /// `Wire::Reference` would be combined with stripes of `Wire::Spec`. After an error, the editor is unchanged.
     pub fn append(&mut self, path: impl AsRef<Path>) -> Result<()> {
         let source = open_member(path.as_ref(), self.options().clone())?;
         now(self.append_source(source))
     }
 
-    /// Refuses shards that were appended and refer to the same data as the shard that was opened, or as each other,
-    /// such as a merged shard and one that it was made of: the rows would come twice. A shard that was appended
-    /// several times under one path is taken as it is.
+    /// Checks that no two shards of this editor refer to the same data, such as a merged shard and one that it was made
+    /// from: their rows would appear twice. A shard that was deliberately appended several times under the same path is
+    /// allowed.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), naming two of the shards, and errors of the metadata.
+    /// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names two of the shards, or errors of the
+    /// metadata.
     pub fn check_distinct(&self) -> Result<()> {
         now(refuse(self.sources(), local_id))
     }
 
-    /// Replaces the directory of the shard that was opened. Open readers go on reading the old directory. Without
-    /// [changes](Self::has_changes), the file stays as it is.
+    /// Replaces the directory of the shard that was opened. Open readers continue to read the old directory. Without
+    /// [changes](Self::has_changes), the file is not touched.
     ///
-    /// If the shard was one file, its buffers stay beside the new directory under another name, because
-    /// the directory refers to them. That takes no space where files can be cloned or have two names; the
-    /// summary says which. From then on the shard is more than one file, and they have to be kept together.
+    /// If the shard was one file, its buffers stay next to the new directory under another name, and the directory
+    /// refers to them. That takes no space if the file system supports clones or hard links; the summary says which was
+    /// used. From then on, the shard consists of several files, which must be kept together.
     ///
     /// # Errors
-    /// [`Conflict`](crate::ErrorKind::Conflict) if the file has been replaced since it was opened, those of the
-    /// metadata, or those of the operating system. The shard is then as it was.
+    /// Returns [`Conflict`](crate::ErrorKind::Conflict) if the file has been replaced since it was opened, errors of
+    /// the metadata, or errors of the operating system. After an error, the shard is unchanged.
     pub fn commit(self) -> Result<EditSummary> {
         if !self.has_changes() {
             return now(self.unchanged());
@@ -90,12 +93,13 @@ impl ShardEditor {
         write(files, &path, sink).within(|| describe(&path))
     }
 
-    /// Writes the directory file `path`, which must not exist. The shards that it refers to must be in
-    /// its folder, or in folders below.
+    /// Writes the directory file `path`, which must not exist. The shards that it refers to must be in its folder, or
+    /// in subfolders.
     ///
     /// # Errors
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists), [`ForbiddenUrl`](crate::ErrorKind::ForbiddenUrl) for shards
-    /// elsewhere, those of the metadata, or those of the operating system. Nothing is then left behind.
+    /// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists), [`ForbiddenUrl`](crate::ErrorKind::ForbiddenUrl) for
+    /// shards outside of the folder, errors of the metadata, or errors of the operating system. After an error, no new
+    /// file exists.
     pub fn commit_to(self, path: impl AsRef<Path>) -> Result<EditSummary> {
         let path = path.as_ref();
         let name = path
@@ -107,11 +111,12 @@ impl ShardEditor {
     }
 }
 
-/// Writes a shard that has the rows of several, one after the other, by referring to their buffers. The
-/// new directory file is `target`; the shards must be in its folder, or in folders below.
+/// Merges shards: writes a directory file `target` that refers to the buffers of all shards, in order. The shards must
+/// be in the folder of `target`, or in subfolders.
 ///
-/// Each shard that is one file gets a second name in its folder, which the new directory refers to: a clone where the
-/// file system has them, else a hard link ([`EditSummary::linked`]). Do not overwrite a linked file in place.
+/// Each shard that is a single file gets a second name in its folder, to which the new directory refers: a clone if the
+/// file system supports clones, otherwise a hard link ([`EditSummary::linked`]). Do not overwrite a hard-linked file in
+/// place.
 ///
 /// ```no_run
 /// use arrow_shard::ops::merge;
@@ -122,7 +127,7 @@ impl ShardEditor {
 ///
 /// # Errors
 /// Returns the errors of [`ShardEditor::append`], [`ShardEditor::check_distinct`] and [`ShardEditor::commit_to`], and
-/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for no shard.
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there are no shards.
 pub fn merge<P: AsRef<Path>>(
     shards: impl IntoIterator<Item = P>,
     target: impl AsRef<Path>,
@@ -142,10 +147,10 @@ pub fn merge<P: AsRef<Path>>(
     editor.commit_to(target)
 }
 
-/// Bytes that are copied at a time.
+/// Number of bytes copied at a time.
 const COPIED: u64 = 1 << 20;
 
-/// Writes the files of a shard, the directory last, or none.
+/// Writes all files of a shard, the directory last. After an error, no new file remains.
 fn write(files: Files, path: &Path, sink: impl Fn() -> Result<LocalSink>) -> Result<EditSummary> {
     let mut sink = sink()?;
     let folder = LocalFolder::of_file(path)?;
@@ -154,7 +159,7 @@ fn write(files: Files, path: &Path, sink: impl Fn() -> Result<LocalSink>) -> Res
     }
     sink.write_all(&files.directory)?;
     let mut summary = files.summary;
-    // Where one file cannot be cloned, no other is tried.
+    // If one file cannot be cloned, no other is tried.
     let mut may_clone = true;
     let mut folder = folder.with_permissions_of(path).with_writer_of(&sink);
     let mut written = Vec::new();
@@ -173,7 +178,7 @@ fn write(files: Files, path: &Path, sink: impl Fn() -> Result<LocalSink>) -> Res
     };
     if let Err(error) = finish() {
         for path in &written {
-            // There is an error to tell already, and nothing refers to the file.
+            // The first error is reported, and nothing refers to the file.
             let _ = std::fs::remove_file(path);
         }
         return Err(error);
@@ -181,7 +186,7 @@ fn write(files: Files, path: &Path, sink: impl Fn() -> Result<LocalSink>) -> Res
     Ok(summary)
 }
 
-/// Refuses a file that a directory cannot refer to.
+/// Checks that a directory can refer to a file: it exists, is long enough, and begins with the header of the format.
 fn check(needed: &Needed, folder: &LocalFolder) -> Result<()> {
     let file = folder.open(&needed.url)?;
     let checked = || {
@@ -194,24 +199,27 @@ fn check(needed: &Needed, folder: &LocalFolder) -> Result<()> {
         .within(|| format!("file `{}`", needed.url.path()))
 }
 
-/// Gives the bytes of a file a second name, and counts how. A clone comes first, because it does not change when
-/// the file is overwritten; then a hard link. Elsewhere, the file is copied. It is also copied on systems that do not
-/// tell when a file got its name, because a vacuum would take the link for an old file.
+/// Gives the bytes of a file a second name, and counts the way it was done. A clone is tried first, because it does not
+/// change if the file is overwritten; then a hard link. If both fail, the file is copied. It is also copied on systems
+/// that do not record when a file got its name: a vacuum would mistake a new link for an old file.
 fn keep(kept: &Kept, path: &Path, may_clone: &mut bool, summary: &mut EditSummary) -> Result<()> {
     let other = path.with_file_name(&kept.name);
-    // What was opened is what stays open: the name may lead to another file by now.
+    // The opened file is the one to keep: the name may refer to another file by now.
     let file = LocalFile::open(path)?;
     let expected = &kept.file.version;
-    let check = |file: &LocalFile| match expected.is_some() && file.version() != *expected {
-        true => Err(kept.file.conflict()),
-        false => Ok(()),
+    let check = |file: &LocalFile| {
+        if expected.is_some() && file.version() != *expected {
+            Err(kept.file.conflict())
+        } else {
+            Ok(())
+        }
     };
     check(&file)?;
     let size = file.size()?;
     *may_clone = *may_clone && file.clone_to(&other).is_ok();
     if *may_clone {
         summary.cloned.add(size);
-        // The bytes did not change before the clone was there.
+        // If the path still names the same version, the clone has the expected bytes.
         return check(&LocalFile::open(path)?);
     }
     if cfg!(unix) && std::fs::hard_link(path, &other).is_ok() {
@@ -229,21 +237,22 @@ fn keep(kept: &Kept, path: &Path, may_clone: &mut bool, summary: &mut EditSummar
     }
     copy.commit()?;
     if cfg!(unix) {
-        // As of a clone: `overlap` finds both by it. A vacuum goes by the time of the name here.
+        // Keeps the time of the original, as a clone does: `overlap` recognizes copies and clones by it. On Unix, a
+        // vacuum uses the time of the name instead.
         let changed = std::fs::metadata(path).and_then(|found| found.modified());
         let copied = std::fs::File::options().write(true).open(&other);
-        // Without it, a table of the folder may count rows twice; no other reader needs the time.
+        // If this fails, a table of the folder may count rows twice; no other reader needs the time.
         let _ = changed.and_then(|changed| copied?.set_modified(changed));
     }
     Ok(())
 }
 
-/// The files of a folder that are shards by their names, sorted: all but stripe files, which end in
-/// `.amudai.stripe`, and those that writers are at. Files of other kinds are among them; to open one is
+/// Lists the files of a folder that may be shards by their names, sorted. It skips stripe files (`*.amudai.stripe`) and
+/// temporary files of writers. Files of other formats are included; opening one fails with
 /// [`NotAShard`](crate::ErrorKind::NotAShard).
 ///
 /// # Errors
-/// Those of the operating system.
+/// Returns the errors of the operating system.
 pub fn list_shards(folder: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
     let folder = folder.as_ref();
     let list = || -> Result<Vec<PathBuf>> {
@@ -251,7 +260,7 @@ pub fn list_shards(folder: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
             let is_shard = FileRole::of(&entry.file_name()) == FileRole::Shard;
-            // What a link leads to counts.
+            // Links are followed: the type of the target counts.
             if is_shard && entry.path().metadata().is_ok_and(|found| found.is_file()) {
                 paths.push(entry.path());
             }
@@ -262,13 +271,14 @@ pub fn list_shards(folder: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
     list().within(|| describe_folder(folder))
 }
 
-/// Bytes of the end of a member that are read first, and held while it is open: there may be thousands.
+/// Bytes that the first read takes from the end of a member, and holds while it is open. Small, because a table may
+/// have thousands of members.
 const MEMBER_TAIL_BYTES: u64 = 8 << 10;
 
-/// Members that are opened at the same time, and held until they are taken.
+/// Number of members that are opened at the same time, and held until the caller takes them.
 const AT_ONCE: usize = 256;
 
-/// Opens a shard that is one of many. Its file does not stay open.
+/// Opens a shard that is one of many, without keeping its file open.
 fn open_member(path: &Path, options: ShardOptions) -> Result<Source> {
     let options = options.with_tail_bytes(MEMBER_TAIL_BYTES);
     let path = existing(path)?;
@@ -276,8 +286,8 @@ fn open_member(path: &Path, options: ShardOptions) -> Result<Source> {
     now(Source::load(shard, place_of(&path)?))
 }
 
-/// Opens shards on several threads, and gives them to `take` in their order, without those that cannot be
-/// opened for a reason that `is_left_out` knows.
+/// Opens shards on several threads, and passes them to `take` in their order. Skips a shard if `is_left_out` accepts
+/// the error of opening it.
 pub(super) fn open_members(
     paths: &[PathBuf],
     options: &ShardOptions,
@@ -300,7 +310,7 @@ pub(super) fn open_members(
     Ok(())
 }
 
-/// An existing file, absolute and free of symbolic links.
+/// Returns the absolute path of an existing file, free of symbolic links.
 pub(super) fn existing(path: &Path) -> Result<PathBuf> {
     path.canonicalize().map_err(|e| {
         let error = Error::from(e);

@@ -1,4 +1,4 @@
-//! Paths of this machine as places of an edit.
+//! Converts local paths to places of an edit, and back.
 
 use super::place::Place;
 use crate::error::{Error, ErrorKind, Result};
@@ -7,7 +7,7 @@ use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 pub(super) fn path_of(place: &Place) -> PathBuf {
     let mut names = place.names().iter();
     let root = match names.as_slice().first() {
-        // A drive comes before the root.
+        // On Windows, the first name is the drive.
         Some(drive) if cfg!(windows) => {
             names.next();
             format!("{drive}{MAIN_SEPARATOR}")

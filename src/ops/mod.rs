@@ -1,8 +1,8 @@
-//! A shard's life after it was written: new directories over buffers that stay where they are.
+//! Changes to finished shards: new directories over buffers that stay in place.
 //!
-//! A directory says of which buffers a shard consists, and buffers never change. So shards are merged,
-//! columns are renamed and rows deleted by writing a directory, which takes milliseconds, however large
-//! the shards are. Whoever has the old shard open goes on reading it, and its files are left alone.
+//! A directory lists the buffers of a shard, and buffers never change. Merging shards, renaming columns and deleting
+//! rows therefore only write a directory, which takes milliseconds for shards of any size. Readers that have the old
+//! shard open continue to read it, and its files are not touched.
 //!
 //! ```text
 //! before                          after: a.delete_rows([7]), a.append(b)
@@ -12,8 +12,8 @@
 //!                                     ▲────────────────────────────────────────┘
 //! ```
 //!
-//! [`ShardEditor`] collects the changes and [commits](ShardEditor::commit) them together. Afterwards a shard consists
-//! of several files, which belong together; `pack` makes one file of them again.
+//! [`ShardEditor`] collects the changes and [commits](ShardEditor::commit) them together. The result is a shard of
+//! several files, which must be kept together; `pack` combines them into one file again.
 
 #![cfg_attr(
     target_family = "wasm",

@@ -5,22 +5,22 @@ use crate::column::has_packed_columns;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{BasicType, DataType};
 
-/// A node of the schema, and where each of the sources has it.
+/// A node of the united schema, and its number in each of the sources.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Node {
-    /// The node itself: its children are left out, and its number is of no meaning.
+    /// The node without its children. Its number is not used.
     pub(super) stored: DataType,
     pub(super) children: Vec<Node>,
-    /// By ordinal of the source: the number of the node there.
+    /// The number of the node in each source, by ordinal of the source.
     ids: Vec<Option<u32>>,
-    /// Ordinals of the sources in which the numbers have half of the bytes.
+    /// Ordinals of the sources that store 32-bit integers for this 64-bit node.
     narrow: Vec<usize>,
-    /// Of a column that was added: the number of the node in the file that holds its values, and its type there.
+    /// For an added column: the number of the node in the file with its values, and its type there.
     added: Option<(u32, BasicType)>,
 }
 
 impl Node {
-    /// A node that no source has.
+    /// Returns a node that no source has.
     pub(super) fn new(mut stored: DataType) -> Self {
         let children = std::mem::take(&mut stored.children);
         Self {
@@ -32,7 +32,7 @@ impl Node {
         }
     }
 
-    /// A node of a column that no source has, with its numbers in the file that holds its values.
+    /// Returns a node of an added column, with its number in the file with the values.
     pub(super) fn added(mut stored: DataType) -> Self {
         let children = std::mem::take(&mut stored.children);
         Self {
@@ -42,7 +42,7 @@ impl Node {
         }
     }
 
-    /// A node that one source has.
+    /// Returns a node that exists in one source.
     pub(super) fn of(mut stored: DataType, source: usize) -> Self {
         let children = std::mem::take(&mut stored.children);
         let mut node = Self::new(stored);
@@ -60,18 +60,18 @@ impl Node {
         }
     }
 
-    /// The number of the node in a source.
+    /// Returns the number of the node in a source.
     pub(super) fn id_in(&self, source: usize) -> Option<u32> {
         self.ids.get(source).copied().flatten()
     }
 
-    /// The number of the node in the file that holds the values of its column.
+    /// Returns the number of the node in the file with the values of an added column.
     pub(super) fn added_id(&self) -> Option<u32> {
         self.added.map(|(id, _)| id)
     }
 
-    /// Whether the numbers of a source have half of the bytes of the node's type; where a source has not the
-    /// node, those that were added.
+    /// Whether a source stores 32-bit integers for this 64-bit node. If the source lacks the node, whether the values
+    /// of the added column are 32-bit integers.
     pub(super) fn is_narrow_in(&self, source: usize) -> bool {
         match (self.id_in(source), self.added) {
             (None, Some((_, added))) => added != self.stored.basic_type,
@@ -79,18 +79,18 @@ impl Node {
         }
     }
 
-    /// Adds that a source has the node, and those below it, as they are `there`.
+    /// Adds a source that stores this node and its descendants as `there`.
     ///
     /// # Errors
-    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) if the values of one are not those of the other,
-    /// [`AmbiguousColumn`](ErrorKind::AmbiguousColumn) for members that cannot be told by their names.
+    /// Returns [`SchemaMismatch`](ErrorKind::SchemaMismatch) if the types do not fit, or
+    /// [`AmbiguousColumn`](ErrorKind::AmbiguousColumn) if several members have the same name.
     pub(super) fn unite(&mut self, there: DataType, source: usize, path: &str) -> Result<()> {
         let same_storage = (
             self.stored.basic_type,
             self.stored.signed,
             self.stored.fixed_size,
         ) == (there.basic_type, there.signed, there.fixed_size);
-        // Positions of packed columns may differ, which those that were there first decide.
+        // Labels of packed columns contain their positions, which may differ. The first source decides.
         let same_label = self.stored.extended_type == there.extended_type
             || (has_packed_columns(&self.stored) && has_packed_columns(&there));
         if !same_storage || !same_label {
@@ -134,7 +134,7 @@ impl Node {
         &self.stored.name
     }
 
-    /// The stored form, with all below it; numbers are still to be assigned.
+    /// Returns the stored form of the node and its descendants, without final numbers.
     pub(super) fn to_stored(&self) -> DataType {
         DataType {
             children: self.children.iter().map(Self::to_stored).collect(),
@@ -142,14 +142,14 @@ impl Node {
         }
     }
 
-    /// Calls `visit` for the node and all below it, parents first, as numbers are assigned.
+    /// Calls `visit` for the node and its descendants, parents first: the order in which numbers are assigned.
     pub(super) fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
         visit(self);
         self.children.iter().for_each(|child| child.walk(visit));
     }
 }
 
-/// Where each of the names is among one's own; `None` where it is new.
+/// Returns the position of each of `others` in `own`, or `None` for a new name.
 pub(super) fn places(own: &[&str], others: &[&str], path: &str) -> Result<Vec<Option<usize>>> {
     if own == others {
         return Ok((0..own.len()).map(Some).collect());
@@ -176,13 +176,14 @@ fn mismatch(path: &str, own: &DataType, other: &DataType) -> Error {
     let describe = |node: &DataType| match node.label() {
         "" => node.stored_type(),
         label => {
-            let properties = node.extended_type.iter().flat_map(|e| &e.properties);
-            let properties: Vec<String> = properties
+            let texts: Vec<String> = (node.extended_type.iter())
+                .flat_map(|e| &e.properties)
                 .map(|(name, value)| format!("{name} {}", value.text()))
                 .collect();
-            let properties = match properties.is_empty() {
-                true => String::new(),
-                false => format!(" ({})", properties.join(", ")),
+            let properties = if texts.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", texts.join(", "))
             };
             format!("{label}{properties} as {}", node.stored_type())
         }

@@ -19,26 +19,26 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::sync::Arc;
 
-/// Objects that are asked for at a time.
+/// Number of concurrent requests.
 pub(super) const AT_ONCE: usize = 32;
 
 impl ShardEditor {
-    /// As `open`, of a shard whose directory file is the object at `path`.
+    /// Opens the shard with the object at `path` as its directory file.
     ///
-    /// Use the asynchronous methods then, and [`commit_object`](Self::commit_object) or
+    /// Use the asynchronous methods of the editor, and [`commit_object`](Self::commit_object) or
     /// [`commit_object_to`](Self::commit_object_to).
     ///
     /// # Errors
-    /// Those of [`Shard::open_object`].
+    /// Returns the errors of [`Shard::open_object`].
     pub async fn open_object(store: Arc<dyn ObjectStore>, path: &Path) -> Result<Self> {
         Self::open_object_with(store, path, ShardOptions::default()).await
     }
 
-    /// As `open_with`, of a shard whose directory file is the object at `path`.
-    /// [`append_object`](Self::append_object) opens other shards with the same options.
+    /// Opens the shard with the object at `path` as its directory file, with options, such as limits for a shard that
+    /// you do not trust. [`append_object`](Self::append_object) opens other shards with the same options.
     ///
     /// # Errors
-    /// Returns the same errors as [`Shard::open_object`].
+    /// Returns the errors of [`Shard::open_object`].
     pub async fn open_object_with(
         store: Arc<dyn ObjectStore>,
         path: &Path,
@@ -49,47 +49,49 @@ impl ShardEditor {
         Ok(editor.with_options(options))
     }
 
-    /// As `append`, of a shard in the same store, whose directory file is the object at `path`.
+    /// Appends the stripes of another shard in the same store, with the object at `path` as its directory file:
+    /// `append` for objects.
     ///
     /// # Errors
-    /// Those of [`Shard::open_object`], [`SchemaMismatch`](ErrorKind::SchemaMismatch) for columns of one
-    /// name whose types are not the same, and [`Unsupported`](ErrorKind::Unsupported) for fixed-size
-    /// lists of `Wire::Reference` beside stripes of `Wire::Spec`. The editor is then as it was.
+    /// Returns the errors of [`Shard::open_object`], [`SchemaMismatch`](ErrorKind::SchemaMismatch) if columns of the
+    /// same name have different types, and [`Unsupported`](ErrorKind::Unsupported) if fixed-size lists of
+    /// `Wire::Reference` would be combined with stripes of `Wire::Spec`. After an error, the editor is unchanged.
     pub async fn append_object(&mut self, store: Arc<dyn ObjectStore>, path: &Path) -> Result<()> {
         let shard = Shard::open_object(store, path, self.options().clone()).await?;
         self.append_at(shard, place_of(path)).await
     }
 
-    /// As `check_distinct`, of shards in a store.
+    /// Checks that no two shards of this editor refer to the same data: `check_distinct` for objects.
     ///
     /// # Errors
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument), naming two of the shards, and errors of the metadata.
+    /// Returns [`InvalidArgument`](ErrorKind::InvalidArgument), which names two of the shards, or errors of the
+    /// metadata.
     pub async fn check_distinct_objects(&self) -> Result<()> {
         refuse(self.sources(), object_id).await
     }
 
-    /// Replaces the directory of the shard that was opened. Whoever has it open must open it again: reads
-    /// of the directory file are conditional on the object that it was. Those of stripe files go on. Without
-    /// [changes](Self::has_changes), the object stays as it is.
+    /// Replaces the directory of the shard that was opened. Readers that have the shard open must open it again,
+    /// because reads of the directory file require the old object. Reads of stripe files continue to work. Without
+    /// [changes](Self::has_changes), the object is not touched.
     ///
     /// # Errors
-    /// [`Conflict`](ErrorKind::Conflict) if the object, or one of those that were appended, has been replaced
+    /// Returns [`Conflict`](ErrorKind::Conflict) if the object, or the object of an appended shard, has been replaced
     /// since it was opened;
-    /// [`Unsupported`](ErrorKind::Unsupported) if the object holds rows as well, so that other shards may
-    /// refer to it, or if the store has no conditional writes; those of the metadata and of the store.
+    /// [`Unsupported`](ErrorKind::Unsupported) if the object holds rows as well, so that other shards may refer to it,
+    /// or if the store has no conditional writes; errors of the metadata; or errors of the store.
     pub async fn commit_object(self, store: Arc<dyn ObjectStore>) -> Result<EditSummary> {
         Ok(self.put_into(store, None).await?)
     }
 
-    /// Writes the directory file as the object at `target`, which must not exist. The shards that it refers
-    /// to must be in its folder, or in folders below. Objects that hold rows beside a directory must never be
-    /// replaced after that: it is checked shortly before the directory is written that none has been, and a
-    /// read checks its bytes by their checksums.
+    /// Writes the directory file as the object at `target`, which must not exist. The shards that it refers to must be
+    /// in its folder, or in subfolders. If an object holds rows as well as a directory, it must never be replaced
+    /// afterwards. This method checks that it has not been replaced shortly before it writes the directory, and every
+    /// read compares the checksums of the bytes.
     ///
     /// # Errors
-    /// [`Conflict`](ErrorKind::Conflict) if one of the objects has been replaced since it was opened,
-    /// [`AlreadyExists`](ErrorKind::AlreadyExists), [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) for shards
-    /// elsewhere, those of the metadata and of the store.
+    /// Returns [`Conflict`](ErrorKind::Conflict) if one of the objects has been replaced since it was opened,
+    /// [`AlreadyExists`](ErrorKind::AlreadyExists), [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) for shards outside of the
+    /// folder, errors of the metadata, or errors of the store.
     pub async fn commit_object_to(
         self,
         store: Arc<dyn ObjectStore>,
@@ -98,7 +100,7 @@ impl ShardEditor {
         Ok(self.put_into(store, Some(target)).await?)
     }
 
-    /// Writes the directory to `target`, or in the place of the one that was opened.
+    /// Writes the directory to `target`, or in place.
     pub(super) async fn put_into(
         self,
         store: Arc<dyn ObjectStore>,
@@ -132,20 +134,20 @@ impl ShardEditor {
     }
 }
 
-/// What becomes of an object that has the name already.
+/// How to treat an existing object of the same name.
 enum To {
-    /// It stays, and that is an error.
+    /// It is an error, and the object stays.
     New,
     /// It is replaced if it has this e-tag.
     Replace(String),
 }
 
-/// Why a directory was not written, as far as that is known.
+/// The error of a directory that was not written, as far as the client knows.
 #[derive(Debug)]
 pub(super) struct NotCommitted {
     pub(super) error: Error,
-    /// Whether the directory may be there all the same: a store may have done what it was asked for before it
-    /// failed. What the directory refers to has to stay then.
+    /// Whether the directory may exist nevertheless: a store may have completed the request before it failed. The
+    /// objects that the directory refers to must stay then.
     pub(super) may_be_there: bool,
 }
 
@@ -164,12 +166,11 @@ impl From<NotCommitted> for Error {
     }
 }
 
-/// The objects of a folder that are shards by their names, as [`list_shards`](super::list_shards) gives files:
-/// sorted, without those of folders below, stripe files, and others' temporary files. `None` stands for the root
-/// of the store.
+/// Lists the objects of a folder that may be shards by their names, sorted. It skips objects in subfolders, stripe
+/// files, and temporary files, as [`list_shards`](super::list_shards) does. `None` is the root of the store.
 ///
 /// # Errors
-/// Those of the store.
+/// Returns the errors of the store.
 pub async fn list_shard_objects(
     store: Arc<dyn ObjectStore>,
     folder: Option<&Path>,
@@ -196,7 +197,7 @@ async fn write(
     to: To,
 ) -> Result<EditSummary, NotCommitted> {
     let is_replaced = matches!(to, To::Replace(_));
-    // Who comes second is told before there is anything to take back.
+    // Conflicts are found before anything is written that would have to be removed again.
     let mode = mode(store, path, to).await?;
     check_unchanged(store, &files.as_they_are).await?;
     check_needed(store, path, &files, is_replaced).await?;
@@ -223,7 +224,7 @@ async fn write(
     })
 }
 
-/// How the directory is put, if it can be as things are.
+/// Returns the mode of the write, or the error if the present object does not allow it.
 async fn mode(store: &dyn ObjectStore, path: &Path, to: To) -> Result<PutMode> {
     let found = match store.head(path).await {
         Ok(found) => Some(found),
@@ -237,7 +238,7 @@ async fn mode(store: &dyn ObjectStore, path: &Path, to: To) -> Result<PutMode> {
         (To::New, None) => Ok(PutMode::Create),
         (To::New, Some(_)) => Err(already_exists()),
         (To::Replace(e_tag), Some(found)) if found.e_tag.as_ref() == Some(&e_tag) => {
-            // Some stores go by the one, and some by the other.
+            // Some stores compare the e-tag, and some the version.
             Ok(PutMode::Update(UpdateVersion {
                 e_tag: Some(e_tag),
                 version: found.version,
@@ -262,21 +263,22 @@ fn conflict() -> Error {
     )
 }
 
-/// Deletes objects that nothing refers to, as far as that goes: there is an error to tell already.
+/// Deletes objects that nothing refers to. Errors are ignored, because the caller reports an earlier one.
 pub(super) async fn delete_all(store: &dyn ObjectStore, objects: &[Path]) {
     for object in objects {
         let _ = store.delete(object).await;
     }
 }
 
-/// The object of that name in the folder of another.
+/// Returns the path of an object with that name in the folder of `path`.
 pub(super) fn beside(path: &Path, name: String) -> Path {
     let mut parts: Vec<_> = path.parts().collect();
     parts.pop();
     Path::from_iter(parts).join(name)
 }
 
-/// Refuses objects that are not those that were opened: the directory would refer to bytes of others.
+/// Checks that the objects are still the ones that were opened: otherwise the directory would refer to bytes of other
+/// objects.
 async fn check_unchanged(store: &dyn ObjectStore, files: &[Referred]) -> Result<()> {
     let check = |file: Referred| async move {
         if file.version.is_none() {
@@ -295,8 +297,8 @@ async fn check_unchanged(store: &dyn ObjectStore, files: &[Referred]) -> Result<
     checks.buffer_unordered(AT_ONCE).try_collect().await
 }
 
-/// Refuses objects that the directory at `path` cannot refer to. Skips objects that the replaced directory refers
-/// to, and objects whose version was compared already.
+/// Checks that the directory at `path` can refer to its objects. Skips objects that the replaced directory refers to,
+/// and objects with a version that `check_unchanged` has compared.
 async fn check_needed(
     store: &dyn ObjectStore,
     path: &Path,
@@ -308,9 +310,8 @@ async fn check_needed(
         .map(|file| path_of(&file.place))
         .collect();
     let place = place_of(path);
-    let needed = files.needed.iter();
-    let needed = needed.map(|needed| (path_of(&place.beside(&needed.url)), needed.clone()));
-    let needed: Vec<(Path, Needed)> = needed
+    let needed: Vec<(Path, Needed)> = (files.needed.iter())
+        .map(|needed| (path_of(&place.beside(&needed.url)), needed.clone()))
         .filter(|(object, needed)| !compared.contains(object) && (needed.is_new || !is_replaced))
         .collect();
     let check = |(object, needed): (Path, Needed)| async move {
@@ -345,7 +346,8 @@ async fn put(store: &dyn ObjectStore, path: &Path, bytes: Bytes, mode: PutMode) 
         }
         _ => Error::new(ErrorKind::Io, "the store failed to write the object"),
     };
-    // A request whose answer was lost has done its work, and finds that when it is sent again.
+    // If the response to a write is lost, the client sends it again, and the retry fails because the object exists. So
+    // the error does not count if the object has the bytes.
     if let Ok(found) = store.get(path).await
         && found.meta.size == bytes.len() as u64
         && found.bytes().await.is_ok_and(|found| found == bytes)

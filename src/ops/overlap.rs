@@ -1,4 +1,4 @@
-//! Shards of one table that refer to the same buffers: their rows would come twice.
+//! Finds shards of one table that refer to the same buffers: their rows would appear twice.
 
 use super::place::Place;
 use super::source::{Source, node_ids};
@@ -12,7 +12,7 @@ use std::fmt;
 use std::time::SystemTime;
 
 /// A shard of a folder that is not part of its table, because another shard refers to all of its buffers: a merged
-/// shard holds the shards that it was made of.
+/// shard holds the shards that it was made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     shard: String,
@@ -20,12 +20,12 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// The path of the shard that is left out.
+    /// Returns the path of the shard that is left out.
     pub fn shard(&self) -> &str {
         &self.shard
     }
 
-    /// The path of the shard that holds its rows.
+    /// Returns the path of the shard that holds its rows.
     pub fn held_by(&self) -> &str {
         &self.held_by
     }
@@ -44,24 +44,24 @@ impl fmt::Display for LeftOut {
 /// How a table treats shards that refer to the same buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overlap {
-    /// The shard that holds the other stays.
+    /// Keep the shard that contains the other.
     LeaveOut,
-    /// They are an error, unless they are one file that was named several times.
+    /// Fail, unless both are one file that was named several times.
     Refuse,
 }
 
-/// Finds out which file is at a place.
+/// A function that identifies the file at a place.
 pub(super) type IdOf = fn(&Place) -> FoundFile;
 
-/// What tells a file from others.
+/// The identity of a file.
 #[derive(Debug)]
 pub(super) struct FoundFile {
     id: FileId,
-    /// The size, and the time of the last change, where files can be clones of others.
+    /// The size and the time of the last change, if files can be clones of others.
     version: Option<(u64, SystemTime)>,
 }
 
-/// A file, whatever its names.
+/// A key that is the same for all names of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum FileId {
     #[cfg(unix)]
@@ -69,11 +69,11 @@ pub(super) enum FileId {
     Place(Place),
 }
 
-/// Leaves out shards whose buffers others refer to as well.
+/// Leaves out shards if another shard refers to all of their buffers.
 ///
 /// # Errors
-/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), naming both, for shards that have some buffers in common
-/// while each has others of its own.
+/// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names both shards, if two shards share some
+/// buffers while each of them also has others.
 pub(super) async fn settle(
     sources: Vec<Source>,
     overlap: Overlap,
@@ -97,12 +97,12 @@ pub(super) async fn settle(
     Ok((kept.map(|(_, source)| source).collect(), left_out))
 }
 
-/// Refuses shards that refer to the same buffers, unless they are one file that was named several times.
+/// Fails if two shards refer to the same buffers, unless both are one file that was named several times.
 pub(super) async fn refuse(sources: &[Source], id_of: IdOf) -> Result<()> {
     held(sources, Overlap::Refuse, id_of).await.map(drop)
 }
 
-/// The shards whose buffers others hold, each with one that does.
+/// Returns the shards that are contained in others, each with one shard that contains it.
 pub(super) async fn held(
     sources: &[Source],
     overlap: Overlap,
@@ -125,7 +125,7 @@ pub(super) async fn held(
             users.entry(file).or_default().push(i);
         }
     }
-    // Buffers are compared only where files are shared.
+    // Buffers can be shared only between shards that share a file.
     users.retain(|_, users| users.len() > 1);
     let mut in_question: Vec<usize> = users.into_values().flatten().collect();
     in_question.sort_unstable();
@@ -154,7 +154,7 @@ pub(super) async fn held(
         }
         common.remove(&i);
         let others = |j: usize| buffers.get(&j).map_or(0, HashSet::len);
-        // Of shards with the same buffers, the first stays.
+        // The first of several shards with the same buffers stays.
         let holder = |&(j, common): &(&usize, &usize)| {
             *common == own && (others(*j) > own || *j < i) && !held.contains_key(j)
         };
@@ -171,7 +171,7 @@ pub(super) async fn held(
     {
         return Err(both(sources, (*shard, *by), "refer to the same data"));
     }
-    // A shard that is held twice over is in the way of none.
+    // A shard that is left out anyway, because others contain it, does not matter.
     let mut partly = partly.into_iter();
     match partly
         .find(|(i, j)| !held.contains_key(i) && !held.contains_key(j) && !holds(&buffers, *i, *j))
@@ -189,19 +189,20 @@ fn holds(buffers: &HashMap<usize, HashSet<Buffer>>, i: usize, j: usize) -> bool 
     }
 }
 
-/// Refuses shards of the same buffers that differ in their rows.
+/// Fails if shards with the same buffers have different rows.
 fn check_equal(sources: &[Source], pair: (usize, usize), is_same: bool) -> Result<()> {
     let rows = |i: usize| {
         let shard = sources.get(i).map(|source| &source.shard);
         shard.map(|shard| (shard.num_rows(), shard.num_deleted_rows()))
     };
-    match is_same && rows(pair.0) != rows(pair.1) {
-        true => Err(both(
+    if is_same && rows(pair.0) != rows(pair.1) {
+        Err(both(
             sources,
             pair,
             "refer to the same data, and have other rows",
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -216,10 +217,10 @@ fn both(sources: &[Source], (i, j): (usize, usize), what: &str) -> Error {
     ))
 }
 
-/// A buffer: the number of its file, and its bytes.
+/// A buffer: the number of its file, and the start and end of its bytes.
 type Buffer = (usize, u64, u64);
 
-/// Files, numbered.
+/// Numbers for files: names of one file, and its clones, share a number.
 struct Ids {
     id_of: IdOf,
     count: usize,
@@ -257,7 +258,7 @@ impl Ids {
         number
     }
 
-    /// The directory file of a shard, and the files that it names.
+    /// Returns the numbers of the directory file and of the files that it refers to.
     async fn files_of(&mut self, source: &Source) -> Result<HashSet<usize>> {
         let urls = source.files().await?;
         let others = urls.iter().map(|url| source.place.beside(url));
@@ -265,7 +266,7 @@ impl Ids {
         Ok(all.map(|place| self.number(place)).collect())
     }
 
-    /// The buffers of all columns of a shard.
+    /// Returns the buffers of all columns of a shard.
     async fn buffers_of(&mut self, source: &Source) -> Result<HashSet<Buffer>> {
         let ids = node_ids(&source.shard).await?;
         let mut buffers = HashSet::new();
@@ -298,7 +299,7 @@ impl Ids {
     }
 }
 
-/// A file of this machine: a file may have several names, and clones.
+/// Identifies a file of this machine, which may have several names and clones.
 #[cfg(not(target_family = "wasm"))]
 pub(super) fn local_id(place: &Place) -> FoundFile {
     let found = super::local_path::path_of(place).metadata().ok();
@@ -316,8 +317,8 @@ pub(super) fn local_id(place: &Place) -> FoundFile {
     FoundFile { id, version }
 }
 
-/// Whether one of two files of the same size and time is a clone or a copy that a merge or another edit made of the
-/// other, to refer to. A copy that the user made of a shard is another shard.
+/// Whether one of two files of the same size and time is a clone or copy of the other that an edit made, such as a
+/// merge. A copy that the user made counts as another shard.
 fn is_clone(a: &Place, b: &Place) -> bool {
     #[cfg(not(target_family = "wasm"))]
     {
@@ -325,7 +326,7 @@ fn is_clone(a: &Place, b: &Place) -> bool {
             let name = place.names().last();
             name.is_some_and(|name| name.ends_with(STRIPE_FILE_SUFFIX))
         };
-        // The end holds the directory: the time of creation, and references to all the rest.
+        // The end of the file holds the directory, with the time of creation and references to everything else.
         let is_equal = || {
             let end = end_of(&super::local_path::path_of(a));
             end.is_some() && end == end_of(&super::local_path::path_of(b))
@@ -339,11 +340,11 @@ fn is_clone(a: &Place, b: &Place) -> bool {
     }
 }
 
-/// Bytes of the end of a file that are compared.
+/// Number of bytes at the end of a file that are compared.
 #[cfg(not(target_family = "wasm"))]
 const END_BYTES: u64 = 4096;
 
-/// The last bytes of a file.
+/// Returns the last bytes of a file.
 #[cfg(not(target_family = "wasm"))]
 fn end_of(path: &std::path::Path) -> Option<bytes::Bytes> {
     let file = LocalFile::open(path).ok()?;
@@ -352,7 +353,7 @@ fn end_of(path: &std::path::Path) -> Option<bytes::Bytes> {
     file.read_at(range).ok()
 }
 
-/// An object of a store, which has one name.
+/// Identifies an object of a store, which has only one name.
 #[cfg(feature = "object_store")]
 pub(super) fn object_id(place: &Place) -> FoundFile {
     FoundFile {

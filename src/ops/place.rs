@@ -1,4 +1,4 @@
-//! Where shards are, and how references lead from one file to another.
+//! The places of shards in their stores, and the references between files.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::RelativeUrl;
@@ -6,18 +6,18 @@ use crate::io::RelativeUrl;
 use crate::io::{STRIPE_FILE_SUFFIX, is_temporary};
 use std::fmt;
 
-/// How names of directory files end. Those of other names are found too; one of this name that is
-/// [`NotAShard`](ErrorKind::NotAShard) was damaged.
+/// The suffix of the names of directory files. Files with other names may also be shards; a file of this name that is
+/// [`NotAShard`](ErrorKind::NotAShard) is damaged.
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub const SHARD_FILE_SUFFIX: &str = ".amudai.shard";
 
-/// Whether a file of a folder, which could not be opened for that reason, is of another kind.
+/// Whether a file that failed to open with this error is of another format, and can be skipped.
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub(super) fn is_of_another_kind(name: &str, error: &Error) -> bool {
     error.kind() == ErrorKind::NotAShard && !name.ends_with(SHARD_FILE_SUFFIX)
 }
 
-/// A file, by the names on the way from the root of its store.
+/// The path of a file, as the names from the root of its store.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Place {
     store: Store,
@@ -27,7 +27,7 @@ pub(super) struct Place {
 /// The kind of store that a file is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Store {
-    /// Nothing is known of it.
+    /// Unknown.
     Any,
     Local,
     #[cfg(feature = "object_store")]
@@ -39,13 +39,13 @@ impl Place {
         Self::of(Store::Any, names)
     }
 
-    /// A file of this machine.
+    /// Returns the place of a file of this machine.
     #[cfg(not(target_family = "wasm"))]
     pub(super) fn local(names: impl IntoIterator<Item = String>) -> Self {
         Self::of(Store::Local, names)
     }
 
-    /// An object of an object store.
+    /// Returns the place of an object in an object store.
     #[cfg(feature = "object_store")]
     pub(super) fn object(names: impl IntoIterator<Item = String>) -> Self {
         Self::of(Store::Objects, names)
@@ -58,7 +58,7 @@ impl Place {
         }
     }
 
-    /// The file as a place in errors.
+    /// Returns the description of the file for errors.
     pub(super) fn element(&self) -> String {
         match self.store {
             Store::Any | Store::Local => format!("file `{self}`"),
@@ -67,23 +67,23 @@ impl Place {
         }
     }
 
-    /// The names, from the root down.
+    /// Returns the names from the root to the file.
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The names of the folder that the file is in.
+    /// Returns the names from the root to the folder of the file.
     pub(super) fn folder(&self) -> &[String] {
         self.names.split_last().map_or(&[], |(_, folder)| folder)
     }
 
-    /// A file of the folder that this one is in, or below.
+    /// Returns the place of `url`, relative to the folder of this file.
     pub(super) fn beside(&self, url: &RelativeUrl) -> Self {
         let names = self.folder().iter().map(String::as_str);
         Self::of(self.store, names.chain(url.segments()).map(str::to_owned))
     }
 
-    /// How a directory file at `directory` refers to this one.
+    /// Returns the URL by which a directory file at `directory` refers to this file.
     pub(super) fn seen_from(&self, directory: &Self) -> Result<RelativeUrl> {
         match self.names.strip_prefix(directory.folder()) {
             Some(names) => RelativeUrl::from_names(names.iter().map(String::as_str)),
@@ -100,7 +100,7 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A drive needs no separator before it.
+        // On Windows, the path begins with a drive, without a separator.
         if self.store == Store::Local && cfg!(not(windows)) {
             f.write_str("/")?;
         }
@@ -108,15 +108,15 @@ impl fmt::Display for Place {
     }
 }
 
-/// What a file of a folder is, by its name.
+/// The role of a file in a folder, by its name.
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum FileRole {
-    /// A shard, or a file of another kind.
+    /// A shard, or a file of another format.
     Shard,
-    /// What a shard refers to.
+    /// A file with buffers that shards refer to.
     Stripes,
-    /// What a writer is at.
+    /// A file that a writer has not finished.
     Temporary,
 }
 
@@ -124,10 +124,12 @@ pub(super) enum FileRole {
 impl FileRole {
     pub(super) fn of(name: &std::ffi::OsStr) -> Self {
         let name = name.to_string_lossy();
-        match name.ends_with(STRIPE_FILE_SUFFIX) {
-            true => Self::Stripes,
-            false if is_temporary(&name) => Self::Temporary,
-            false => Self::Shard,
+        if name.ends_with(STRIPE_FILE_SUFFIX) {
+            Self::Stripes
+        } else if is_temporary(&name) {
+            Self::Temporary
+        } else {
+            Self::Shard
         }
     }
 }

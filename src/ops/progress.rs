@@ -1,20 +1,20 @@
-//! How far a change is that takes a while.
+//! Progress of long-running edits.
 
 use crate::error::Result;
 use std::fmt;
 use std::sync::Arc;
 
-/// How far a change of a shard is, or a vacuum.
+/// The progress of an edit or a vacuum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EditProgress {
-    /// Rows that are done, or directory files of a vacuum; `total` in the end.
+    /// Number of rows done, or of directory files for a vacuum. It reaches `total`.
     pub done: u64,
-    /// All rows that are looked at or written anew, or all directory files.
+    /// Number of rows to test or rewrite, or of directory files.
     pub total: u64,
 }
 
-/// Who is told how far a change is, and may end it.
+/// The callback of the caller that receives the progress, and may stop the operation.
 #[derive(Clone)]
 pub(super) struct Listener(Arc<dyn Fn(EditProgress) -> Result<()> + Send + Sync>);
 
@@ -36,7 +36,7 @@ impl PartialEq for Listener {
     }
 }
 
-/// Rows, or files, of which some are done.
+/// The total and the finished number of rows or files.
 #[derive(Debug)]
 pub(super) struct Work {
     listener: Option<Listener>,
@@ -45,7 +45,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Of so much none is done.
+    /// Returns work of `total` units, none of them done.
     pub(super) fn new(listener: Option<Listener>, total: u64) -> Self {
         Self {
             listener,
@@ -54,16 +54,16 @@ impl Work {
         }
     }
 
-    /// There are so many more than was known.
+    /// Adds `more` units to the total.
     #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(super) fn expect(&mut self, more: usize) {
         self.total += more as u64;
     }
 
-    /// So many more are done.
+    /// Adds `more` finished units, and calls the listener.
     ///
     /// # Errors
-    /// Those of whoever is told.
+    /// Returns the error of the listener, which stops the operation.
     pub(super) fn add(&mut self, more: usize) -> Result<()> {
         self.done += more as u64;
         match &self.listener {

@@ -1,23 +1,23 @@
-//! Sets of rows of a stripe, in memory that does not depend on how many rows the stripe claims to have.
+//! Sets of rows of a stripe. Their memory does not depend on the number of rows that a stripe declares.
 
 use crate::write::{BitPiece, WINDOW_BITS};
 use roaring::RoaringTreemap;
 use roaring::treemap::Iter;
 use std::ops::Range;
 
-/// Some of the rows of a stripe, by number in the stripe.
+/// A set of rows of a stripe, by number in the stripe.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RowSet {
-    /// Rows of the stripe.
+    /// Number of rows of the stripe.
     rows: u64,
-    /// The rows of the set, or all others.
+    /// The rows of the set, or its complement.
     listed: RoaringTreemap,
-    /// Whether the others are listed.
+    /// Whether `listed` is the complement.
     lists_others: bool,
 }
 
 impl RowSet {
-    /// None of the rows of a stripe.
+    /// Returns the empty set.
     pub(super) fn none(rows: u64) -> Self {
         Self {
             rows,
@@ -26,7 +26,7 @@ impl RowSet {
         }
     }
 
-    /// All rows of a stripe.
+    /// Returns the set of all rows of a stripe.
     pub(super) fn all(rows: u64) -> Self {
         Self {
             lists_others: true,
@@ -34,16 +34,17 @@ impl RowSet {
         }
     }
 
-    /// Rows of the stripe.
+    /// Returns the number of rows of the stripe.
     pub(super) fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Number of rows in the set.
+    /// Returns the number of rows in the set.
     pub(super) fn len(&self) -> u64 {
-        match self.lists_others {
-            true => self.rows - self.listed.len(),
-            false => self.listed.len(),
+        if self.lists_others {
+            self.rows - self.listed.len()
+        } else {
+            self.listed.len()
         }
     }
 
@@ -88,7 +89,7 @@ impl RowSet {
         }
     }
 
-    /// Returns a bit for each row of the stripe, 1 if the set has the row.
+    /// Returns one bit for each row of the stripe: 1 if the set has the row.
     pub(super) fn bits(&self) -> impl Iterator<Item = BitPiece> + '_ {
         Bits {
             set: self,
@@ -99,12 +100,12 @@ impl RowSet {
     }
 }
 
-/// The bits of a set, from one of the rows on.
+/// An iterator over the bits of a set.
 struct Bits<'a> {
     set: &'a RowSet,
-    /// Where the next window begins.
+    /// The first row of the next window.
     start: u64,
-    /// The first listed row that is not before it.
+    /// The first listed row at or after `start`.
     next: Option<u64>,
     /// The listed rows, in order.
     iter: Iter<'a>,
@@ -159,7 +160,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The rows of a set, out of its bits.
+    /// Returns the rows of a set, read from its bits.
     fn rows(set: &RowSet) -> Vec<bool> {
         let mut rows = Vec::new();
         for piece in set.bits() {

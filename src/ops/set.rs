@@ -14,15 +14,15 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use std::ops::Range;
 
-/// Several shards as one table: their rows follow each other, and their columns are united by name. Where
-/// a shard lacks a column, its rows are null in it.
+/// Several shards as one table: their rows follow each other, and their columns are united by name. If a shard lacks a
+/// column, its rows are null in that column.
 ///
-/// Opening reads the metadata of all shards, several shards at a time. They must stay as they are while the
-/// table is open: a read of a file that was replaced meanwhile fails with
-/// [`Replaced`](ErrorKind::Replaced). Their types must fit each other as [`ShardEditor::append`] says.
+/// Opening a table reads the metadata of all shards, several shards at a time. The files must not change while the
+/// table is open: reading a file that has been replaced fails with
+/// [`Replaced`](ErrorKind::Replaced). The types of the columns must fit as [`ShardEditor::append`] describes.
 ///
-/// Local files do not stay open, so that a table may have more shards than the process may have open files:
-/// see [`PooledFile`](crate::io::PooledFile).
+/// Local files do not stay open, so a table may have more shards than the process may have open files: see
+/// [`PooledFile`](crate::io::PooledFile).
 ///
 /// ```no_run
 /// use arrow_shard::ops::ShardSet;
@@ -36,14 +36,14 @@ use std::ops::Range;
 /// ```
 #[derive(Debug, Clone)]
 pub struct ShardSet {
-    /// A directory over the buffers of all of them, which is in memory only.
+    /// A directory over the buffers of all shards, which exists only in memory.
     shard: Shard,
-    /// The rows of each, by their numbers in the table.
+    /// The range of table rows of each shard.
     rows: Vec<Range<u64>>,
     left_out: Vec<LeftOut>,
 }
 
-/// Where shards of a table are, by the names from the root of their store.
+/// The shards of a table, with their places relative to the root of their store.
 struct Members {
     editor: ShardEditor,
     places: Vec<Place>,
@@ -52,7 +52,7 @@ struct Members {
 }
 
 impl Members {
-    /// The table of some shards, in which no row comes twice.
+    /// Returns the members for these shards, after `overlap` has been applied to shards that share data.
     async fn of_all(sources: Vec<Source>, overlap: Overlap, id_of: IdOf) -> Result<Self> {
         let (sources, left_out) = settle(sources, overlap, id_of).await?;
         let mut sources = sources.into_iter();
@@ -64,7 +64,7 @@ impl Members {
         Ok(members)
     }
 
-    /// The table of one shard.
+    /// Returns the members for a single shard.
     async fn of(source: Source) -> Result<Self> {
         let place = source.place.clone();
         let editor = ShardEditor::of_source(source).await?;
@@ -78,7 +78,7 @@ impl Members {
         Ok(members)
     }
 
-    /// Adds a shard.
+    /// Adds a shard after the others.
     async fn add(&mut self, source: Source) -> Result<()> {
         let place = source.place.clone();
         self.editor.append_source(source).await?;
@@ -93,7 +93,8 @@ impl Members {
         self.places.push(place);
     }
 
-    /// A directory over all of them, and the names of the folder that holds them.
+    /// Returns a directory over all shards, the path of the deepest folder that contains all of them, and the rows of
+    /// each shard.
     async fn directory(self) -> Result<(Bytes, Vec<String>, Vec<Range<u64>>)> {
         let mut folders = self.places.iter().map(Place::folder);
         let mut root: Vec<String> = folders.next().unwrap_or_default().to_vec();
@@ -101,7 +102,7 @@ impl Members {
             let same = root.iter().zip(folder).take_while(|(a, b)| a == b).count();
             root.truncate(same);
         }
-        // A name that no file has, because it has a slash.
+        // The slash makes sure that no file has this name.
         let target = Place::new(root.iter().cloned().chain(["/".to_owned()]));
         let files = self.editor.files(Some(&target), Naming::AsItIs).await?;
         Ok((files.directory.into(), root, self.rows))
@@ -109,37 +110,37 @@ impl Members {
 }
 
 impl ShardSet {
-    /// The rows of all shards as those of one. What its methods say of files is about a directory that is
-    /// in memory only.
+    /// Returns the table as one shard. Its directory exists only in memory, so methods about the files of a shard
+    /// describe that directory.
     pub fn shard(&self) -> &Shard {
         &self.shard
     }
 
-    /// A scan of the rows of all shards, in their order.
+    /// Returns a scan of the rows of all shards, in the order of the shards.
     pub fn scan(&self) -> ScanBuilder {
         self.shard.scan()
     }
 
-    /// Number of rows, those that are deleted left out.
+    /// Returns the number of rows, without deleted rows.
     pub fn num_rows(&self) -> u64 {
         self.shard.num_rows()
     }
 
-    /// The numbers that the rows of each shard have in the table, deleted ones included.
+    /// Returns the range of table rows of each shard, deleted rows included.
     pub fn row_ranges(&self) -> &[Range<u64>] {
         &self.rows
     }
 
-    /// The shards of the folder that are not part of the table, because another one refers to all of their data: a
-    /// merged shard holds the shards that it was made of. Empty for shards that were named one by one.
+    /// Returns the shards of the folder that are not part of the table, because another shard refers to all of their
+    /// data: a merged shard holds the shards that it was made from. Empty for shards that were named one by one.
     pub fn left_out(&self) -> &[LeftOut] {
         &self.left_out
     }
 
-    /// Rows by the ordinal of their shard and their number in it, in the given order.
+    /// Reads rows by the ordinal of their shard and their number in it, in the given order.
     ///
     /// # Errors
-    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), and those of [`Shard::take`].
+    /// Returns [`RowOutOfRange`](ErrorKind::RowOutOfRange), and the errors of [`Shard::take`].
     pub fn take(
         &self,
         rows: &[(usize, u64)],
@@ -148,10 +149,10 @@ impl ShardSet {
         self.shard.take(&self.numbers(rows)?, projection)
     }
 
-    /// As [`take`](Self::take), of shards behind asynchronous readers.
+    /// Reads rows by the ordinal of their shard and their number in it: [`take`](Self::take) for asynchronous readers.
     ///
     /// # Errors
-    /// Those of [`take`](Self::take).
+    /// Returns the errors of [`take`](Self::take).
     pub async fn take_async(
         &self,
         rows: &[(usize, u64)],
@@ -162,21 +163,20 @@ impl ShardSet {
             .await
     }
 
-    /// Numbers of rows in the table.
+    /// Returns the row numbers in the table.
     fn numbers(&self, rows: &[(usize, u64)]) -> Result<Vec<u64>> {
         let number = |&(shard, row): &(usize, u64)| {
             let range = self.rows.get(shard).ok_or_else(|| {
                 let count = self.rows.len();
                 out_of_range(format!("shard {shard} of a table of {count} shards"))
             })?;
-            match row < range.end - range.start {
-                true => Ok(range.start + row),
-                false => {
-                    let rows = range.end - range.start;
-                    Err(out_of_range(format!(
-                        "row {row} of shard {shard}, which has {rows} rows"
-                    )))
-                }
+            if row < range.end - range.start {
+                Ok(range.start + row)
+            } else {
+                let rows = range.end - range.start;
+                Err(out_of_range(format!(
+                    "row {row} of shard {shard}, which has {rows} rows"
+                )))
             }
         };
         rows.iter().map(number).collect()
@@ -196,7 +196,7 @@ pub use local::held_by_others;
 #[cfg(feature = "object_store")]
 pub use object::objects_held_by_others;
 
-/// Opens the table of some shards of a local folder.
+/// Tables of shards in local folders.
 #[cfg(not(target_family = "wasm"))]
 mod local {
     use super::{LeftOut, Members, Overlap, Place, Shard, ShardSet, Source, no_shard, settle};
@@ -211,22 +211,23 @@ mod local {
     use std::sync::Arc;
 
     impl ShardSet {
-        /// Opens the shards whose directory files are at these paths. The rows of a path that is named several times
-        /// count as often.
+        /// Opens the shards with directory files at these paths. A path that is listed several times contributes its
+        /// rows each time.
         ///
         /// # Errors
-        /// Those of [`Shard::open`] and of [`ShardEditor::append`](super::ShardEditor::append), or
-        /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for no shard, and for two different shards that refer
-        /// to the same data, such as a merged shard and one that it was made of.
+        /// Returns the errors of [`Shard::open`] and of [`ShardEditor::append`](super::ShardEditor::append), or
+        /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there are no paths, or if two different shards
+        /// refer to the same data, such as a merged shard and one that it was made from.
         pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
             Self::open_through(paths, plain)
         }
 
-        /// As [`open`](Self::open), with rows read through a container that `through` makes of the folder that
-        /// holds the shards, or folders with them: one that counts reads, or can be interrupted.
+        /// Opens the shards at these paths, and reads their rows through a container of the caller: for example, one
+        /// that counts reads or can be interrupted. `through` wraps the folder that contains all shards, directly or in
+        /// subfolders.
         ///
         /// # Errors
-        /// Those of [`open`](Self::open).
+        /// Returns the errors of [`open`](Self::open).
         pub fn open_through<P: AsRef<Path>>(
             paths: impl IntoIterator<Item = P>,
             through: impl FnOnce(LocalFolder) -> Arc<dyn Container>,
@@ -236,16 +237,15 @@ mod local {
             finish(opened(&paths, |_, _| false)?, Overlap::Refuse, through)
         }
 
-        /// Opens the shards of a folder, by the order of their names. Files of other kinds are left out, but
-        /// none whose name ends in `.amudai.shard`.
+        /// Opens the shards of a folder, in the order of their names. Other files are skipped, but a file named
+        /// `*.amudai.shard` that is not a shard is an error.
         ///
-        /// A shard is left out if another one of the folder refers to all of its data, so that no row comes twice:
+        /// A shard is left out if another shard of the folder refers to all of its data, so that no row appears twice:
         /// see [`left_out`](Self::left_out).
         ///
         /// # Errors
-        /// Returns the errors of [`open`](Self::open), and
-        /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for two shards that
-        /// have some data in common, while each refers to others of its own.
+        /// Returns the errors of [`open`](Self::open), and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if
+        /// two shards share some data while each of them also refers to other data.
         pub fn open_folder(folder: impl AsRef<Path>) -> Result<Self> {
             let folder = folder.as_ref();
             let sources = sources_of(folder)?;
@@ -256,8 +256,8 @@ mod local {
         }
     }
 
-    /// The shards that a table of a folder leaves out, because another one refers to all of their data: see
-    /// [`ShardSet::left_out`]. Their columns need not fit each other.
+    /// Returns the shards that a table of this folder leaves out, because another shard refers to all of their data:
+    /// see [`ShardSet::left_out`]. Column types may differ between the shards.
     ///
     /// # Errors
     /// Returns the errors of [`ShardSet::open_folder`], except for types of columns that do not fit.
@@ -276,8 +276,7 @@ mod local {
         Arc::new(folder)
     }
 
-    /// Opens the shards at these paths, without those that cannot be opened for a reason that `is_left_out`
-    /// knows.
+    /// Opens the shards at these paths. Skips a shard if `is_left_out` accepts the error of opening it.
     fn opened(paths: &[PathBuf], is_left_out: fn(&Path, &Error) -> bool) -> Result<Vec<Source>> {
         let mut sources = Vec::with_capacity(paths.len());
         open_members(paths, &ShardOptions::default(), is_left_out, |source| {
@@ -306,7 +305,7 @@ mod local {
     }
 }
 
-/// Opens the table of some shards of an object store.
+/// Tables of shards in object stores.
 #[cfg(feature = "object_store")]
 mod object {
     use super::{LeftOut, Members, Overlap, Place, Shard, ShardOptions, ShardSet, Source, settle};
@@ -321,20 +320,21 @@ mod object {
     use object_store::path::Path;
     use std::sync::Arc;
 
-    /// Bytes that are read first of each object: all are held until the table is open, and metadata of more
-    /// bytes take another request or two.
+    /// Bytes that the first request reads from the end of each object. They are held until the table is open; longer
+    /// metadata take one or two more requests.
     const TAIL_BYTES: u64 = 64 << 10;
 
     impl ShardSet {
-        /// Opens the shards whose directory files are these objects. The metadata of 32 shards are fetched
-        /// at a time, each in a request or a few, however many stripes it has. Values, dictionaries and
-        /// range indexes are read when a scan needs them.
+        /// Opens the shards with these objects as directory files. The metadata of 32 shards are fetched at a time, in
+        /// one or a few requests per shard, for any number of stripes. Values, dictionaries and range indexes are read
+        /// when a scan needs them.
         ///
-        /// Then use the asynchronous methods, such as `ScanBuilder::build_stream`.
+        /// Use the asynchronous methods of the table, such as `ScanBuilder::build_stream`.
         ///
         /// # Errors
-        /// Those of [`Shard::open_object`] and of [`ShardEditor::append`](super::ShardEditor::append), or
-        /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for no shard.
+        /// Returns the errors of [`Shard::open_object`] and of [`ShardEditor::append`](super::ShardEditor::append), or
+        /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there are no paths, or if two different shards
+        /// refer to the same data.
         pub async fn open_objects(
             store: Arc<dyn ObjectStore>,
             paths: impl IntoIterator<Item = Path>,
@@ -344,13 +344,13 @@ mod object {
             Self::of_sources(store, sources, Overlap::Refuse).await
         }
 
-        /// As [`open_objects`](Self::open_objects), of the shards that
-        /// [`list_shard_objects`](crate::ops::list_shard_objects) gives, by the order of their names. Objects of
-        /// other kinds are left out, but none whose name ends in `.amudai.shard`. So are shards of which another one of
-        /// the folder refers to all data: see [`left_out`](Self::left_out).
+        /// Opens the shards that [`list_shard_objects`](crate::ops::list_shard_objects) lists, in the order of their
+        /// names. Other objects are skipped, but an object named `*.amudai.shard` that is not a shard is an error. A
+        /// shard is left out if another shard of the folder refers to all of its data: see
+        /// [`left_out`](Self::left_out).
         ///
         /// # Errors
-        /// Those of [`open_objects`](Self::open_objects) and of the store.
+        /// Returns the errors of [`open_objects`](Self::open_objects) and of the store.
         pub async fn open_object_folder(
             store: Arc<dyn ObjectStore>,
             folder: Option<&Path>,
@@ -369,7 +369,7 @@ mod object {
             let (directory, root, rows) = members.directory().await?;
             let root = path_of(&Place::new(root));
             let folder = ObjectFolder::new(store, root.clone());
-            // All of the directory is there at once, so that nothing is fetched along with what it says.
+            // The tail covers the whole directory, which is in memory, so nothing is fetched in addition.
             let options = ShardOptions::default().with_tail_bytes(directory.len() as u64);
             let (reader, name) = (Arc::new(Held(directory)), root.to_string());
             let shard = Shard::of_object_table(reader, name, Arc::new(folder), options).await?;
@@ -381,7 +381,8 @@ mod object {
         }
     }
 
-    /// As `held_by_others`, of the shards that [`list_shard_objects`](crate::ops::list_shard_objects) gives.
+    /// Returns the shards that a table of this folder leaves out, because another shard refers to all of their data:
+    /// `held_by_others` for the objects that [`list_shard_objects`](crate::ops::list_shard_objects) lists.
     ///
     /// # Errors
     /// Returns the errors of [`ShardSet::open_object_folder`], except for types of columns that do not fit.
@@ -400,8 +401,8 @@ mod object {
         open_all(&store, paths, is_left_out).await
     }
 
-    /// Opens the shards whose directory files are these objects, without those that cannot be opened for
-    /// a reason that `is_left_out` knows.
+    /// Opens the shards with these objects as directory files. Skips a shard if `is_left_out` accepts the error of
+    /// opening it.
     async fn open_all(
         store: &Arc<dyn ObjectStore>,
         paths: Vec<Path>,
@@ -423,7 +424,7 @@ mod object {
         Ok(opened.into_iter().flatten().collect())
     }
 
-    /// A file in memory, for a shard whose other files are not.
+    /// A file in memory: the directory of a table with all other files in a store.
     #[derive(Debug)]
     struct Held(Bytes);
 

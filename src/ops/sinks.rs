@@ -1,4 +1,4 @@
-//! Shards behind readers and sinks of any kind.
+//! Edits of open shards, written to sinks of the caller.
 
 use super::commit::{EditSummary, Naming};
 use super::editor::ShardEditor;
@@ -9,37 +9,37 @@ use crate::io::{RelativeUrl, Sink, SinkFactory};
 use crate::read::now;
 
 impl ShardEditor {
-    /// As `open`, of an open shard, whose directory file is at `url` in the folder that the new directory
-    /// will be in. No other directory may be written to that place while one refers to it, if the file
-    /// holds rows as well.
+    /// Returns an editor for an open shard. `url` is the path of its directory file, relative to the folder of the new
+    /// directory. If that file also holds rows, no other directory may replace it while a directory refers to it.
     ///
     /// # Errors
-    /// Those of the metadata.
+    /// Returns the errors of the metadata.
     pub fn of_shard(shard: Shard, url: &RelativeUrl) -> Result<Self> {
         now(Self::of(shard, place_of(url)))
     }
 
-    /// As `append`, of an open shard, whose directory file is at `url` in the same folder.
+    /// Appends the stripes of an open shard, like `append`. `url` is the path of its directory file, relative to the
+    /// folder of the new directory.
     ///
     /// # Errors
-    /// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) for columns of one name whose types are not the
-    /// same, [`Unsupported`](crate::ErrorKind::Unsupported) for fixed-size
-    /// lists of `Wire::Reference` beside stripes of `Wire::Spec`, and those of the metadata. The editor is then as it was.
+    /// Returns [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if columns of the same name have different types,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if fixed-size lists of `Wire::Reference` would be combined with
+    /// stripes of `Wire::Spec`, and the errors of the metadata. After an error, the editor is unchanged.
     pub fn append_shard(&mut self, shard: Shard, url: &RelativeUrl) -> Result<()> {
         now(self.append_at(shard, place_of(url)))
     }
 
-    /// Writes the directory file to a sink. A file that says which rows are deleted is made in `folder`, the
-    /// one that the directory file is in.
+    /// Writes the directory file to `directory`, and other new files, such as the one with the deleted rows, to
+    /// `folder`, the folder of the directory file.
     ///
     /// # Errors
-    /// Those of the metadata and of the sinks. What was made is then removed.
+    /// Returns the errors of the metadata and of the sinks. After an error, the new files are removed.
     pub fn commit_into(
         self,
         directory: &mut dyn Sink,
         folder: &mut dyn SinkFactory,
     ) -> Result<EditSummary> {
-        // A name that no file has, because it has a slash.
+        // The slash makes sure that no file has this name.
         let target = Place::new(["/".to_owned()]);
         let files = now(self.files(Some(&target), Naming::AsItIs))?;
         let mut written = Vec::new();
@@ -53,7 +53,7 @@ impl ShardEditor {
         };
         if let Err(error) = finish() {
             for name in written {
-                // There is an error to tell already, and nothing refers to the file.
+                // The first error is reported, and nothing refers to the file.
                 let _ = folder.remove(name);
             }
             return Err(error);
@@ -66,7 +66,7 @@ fn place_of(url: &RelativeUrl) -> Place {
     Place::new(url.segments().map(str::to_owned))
 }
 
-/// Writes a file of a folder.
+/// Writes a file in a folder.
 pub(super) fn create(folder: &mut dyn SinkFactory, name: &str, bytes: &[u8]) -> Result<()> {
     let mut sink = folder.create(name)?;
     sink.write_all(bytes)?;

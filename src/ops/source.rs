@@ -1,4 +1,4 @@
-//! The shards whose stripes an edited shard consists of.
+//! The shards that provide the stripes of an edited shard.
 
 use super::place::Place;
 use crate::Shard;
@@ -7,16 +7,16 @@ use crate::format::{StripeDirectory, StripeProperties};
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 use crate::io::RelativeUrl;
 
-/// A shard, open.
+/// An open shard.
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) shard: Shard,
-    /// Where its directory file is.
+    /// The place of its directory file.
     pub(super) place: Place,
-    /// Whether the directory file has a name that no directory is written to.
+    /// Whether the directory file has the name of a stripe file, which no directory ever replaces.
     pub(super) is_artifact: bool,
     pub(super) stripes: Vec<StripeDirectory>,
-    /// Those of each stripe, if they have been read.
+    /// The properties of each stripe, if they have been read.
     properties: Option<Vec<StripeProperties>>,
     /// The files that the shard refers to, if they have been read.
     #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
@@ -24,10 +24,10 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Reads what an editor needs to know of a shard.
+    /// Reads the metadata that every editor needs.
     pub(super) async fn load(shard: Shard, place: Place) -> Result<Self> {
         let stripes = shard.stripe_directories().await?;
-        // Properties are read together with what tells the columns.
+        // Loads the metadata of the shard, properties and columns, in one request.
         shard.properties_async().await?;
         Ok(Self {
             shard,
@@ -40,10 +40,10 @@ impl Source {
         })
     }
 
-    /// Reads all that a directory over the shard needs to know, so that nobody waits for it later.
+    /// Reads all metadata that a directory over the shard needs, so that later steps need no requests.
     #[cfg(feature = "object_store")]
     pub(super) async fn load_all(shard: Shard, place: Place) -> Result<Self> {
-        // The schema and the properties come in one round.
+        // One request reads the schema and the properties.
         shard.schema_async().await?;
         let ids = node_ids(&shard).await?;
         let (properties, files) = shard.load_stripes(&ids).await?;
@@ -53,7 +53,7 @@ impl Source {
         Ok(source)
     }
 
-    /// The files that the shard refers to.
+    /// Returns the files that the shard refers to.
     #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(super) async fn files(&self) -> Result<Vec<RelativeUrl>> {
         match &self.files {
@@ -62,7 +62,7 @@ impl Source {
         }
     }
 
-    /// The properties of a stripe.
+    /// Returns the properties of a stripe.
     pub(super) async fn properties_of(&self, stripe: u64) -> Result<StripeProperties> {
         let known = self.properties.as_ref();
         let known = known.and_then(|all| all.get(usize::try_from(stripe).ok()?));
@@ -85,7 +85,7 @@ impl Source {
         Ok(found && !self.is_artifact)
     }
 
-    /// The number of the first row of a stripe.
+    /// Returns the number of the first row of a stripe.
     pub(super) fn first_row(&self, stripe: u64) -> u64 {
         let stripe = usize::try_from(stripe)
             .ok()
@@ -93,14 +93,14 @@ impl Source {
         stripe.map_or(0, |stripe| stripe.record_offset)
     }
 
-    /// Where the rows of each stripe begin, and how many there are.
+    /// Returns the number of the first row and the number of rows of each stripe.
     pub(super) fn starts_and_lens(&self) -> impl Iterator<Item = (u64, u64)> {
         let stripes = self.stripes.iter();
         stripes.map(|stripe| (stripe.record_offset, stripe.total_record_count))
     }
 }
 
-/// The numbers of all nodes of a shard's schema.
+/// Returns the numbers of all nodes of a shard's schema.
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub(super) async fn node_ids(shard: &Shard) -> Result<Vec<u32>> {
     let mut ids = Vec::new();

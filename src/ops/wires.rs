@@ -3,19 +3,17 @@
 use crate::error::{Error, Result, Within};
 use crate::format::{BasicType, FieldDescriptor, Schema, Sketch, TypeStats, Wire};
 
-/// The wire of a directory over stripes of both: blocks of `Wire::Spec` may be what others cannot read.
+/// Returns the wire of a directory over stripes of both wires. `Wire::Spec` if they differ, because readers of the
+/// other wire may not know its blocks.
 pub(super) fn united(a: Wire, b: Wire) -> Wire {
-    match a == b {
-        true => a,
-        false => Wire::Spec,
-    }
+    if a == b { a } else { Wire::Spec }
 }
 
-/// Refuses columns whose buffers mean something else in a directory of another wire.
+/// Fails if the buffers of a column would have another meaning in a directory of another wire.
 ///
 /// # Errors
-/// [`Unsupported`](crate::ErrorKind::Unsupported), naming the column: children of fixed-size lists may have
-/// fewer positions under `Wire::Reference` than their parents say.
+/// Returns [`Unsupported`](crate::ErrorKind::Unsupported), which names the column: under `Wire::Reference`, children of
+/// fixed-size lists may have fewer positions than their parents declare.
 pub(super) fn check(schema: &Schema, from: Wire, to: Wire) -> Result<()> {
     if from == to {
         return Ok(());
@@ -35,14 +33,14 @@ pub(super) fn check(schema: &Schema, from: Wire, to: Wire) -> Result<()> {
     Ok(())
 }
 
-/// Makes a descriptor say under one wire what it said under the other. `label` is that of the field's type.
-/// What has no place there is left out.
+/// Translates a field descriptor from one wire to the other. Parts that the other wire cannot express are left out.
+/// `label` is the label of the field's type.
 pub(super) fn translate(field: &mut FieldDescriptor, label: &str, from: Wire, to: Wire) {
     if from == to {
         return;
     }
     let (before, after) = (from.capabilities(), to.capabilities());
-    // Who hashes with another seed would miss values that are there.
+    // A reader that hashes with another seed would not find values that are present.
     let filter = field.membership_filter.take();
     field.membership_filter = filter.filter(|filter| filter.hash_seed == after.filter_seed);
     if let Some(cardinality) = &mut field.cardinality {
@@ -70,7 +68,7 @@ pub(super) fn translate(field: &mut FieldDescriptor, label: &str, from: Wire, to
         add(&mut signs.negative_count, *negative_infinity_count);
     }
     if label == "arrow.float16" {
-        // Those of the bits are not those of the numbers.
+        // One wire has statistics of the stored bits, and the other of the numbers.
         field.range_stats = None;
         field.type_specific = None;
     }

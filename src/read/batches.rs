@@ -1,4 +1,4 @@
-//! Readers of batches: of all rows of a range, or of those that are selected and match.
+//! Readers of batches: all rows of a range, or only the rows that are selected and match.
 
 use super::filter::{Filter, FilteredReader};
 use super::scan::rows::{RowFormat, RowReader};
@@ -9,17 +9,17 @@ use arrow_array::RecordBatch;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Which rows of a range are read, and what of them.
+/// Rows and columns that a scan reads.
 #[derive(Debug, Clone)]
 pub(super) struct RowPlan {
     pub(super) format: RowFormat,
     /// The rows that match; `None` if all do.
     pub(super) filter: Option<Arc<Filter>>,
-    /// The rows that are asked for, by number; `None` if all are. Goes with a filter.
+    /// The selected rows, by number; `None` if all are. Requires a filter.
     pub(super) selection: Option<Arc<Selection>>,
 }
 
-/// Reads rows on the thread that asks for them.
+/// Reads rows on the calling thread.
 #[derive(Debug)]
 pub(super) enum BatchReader {
     All(Box<RowReader>),
@@ -41,7 +41,7 @@ impl RowPlan {
 }
 
 impl BatchReader {
-    /// Goes on with other rows, once those before have been read.
+    /// Continues with other rows after reading the previous ones.
     #[cfg(feature = "threads")]
     pub(super) fn restart(&mut self, rows: Range<u64>) {
         match self {
@@ -50,7 +50,7 @@ impl BatchReader {
         }
     }
 
-    /// Rows that have not been read yet; with a filter, those that may be.
+    /// Returns the number of rows that have not been read yet; with a filter, of the rows that may still match.
     pub(super) fn remaining_rows(&self) -> u64 {
         match self {
             Self::All(reader) => reader.remaining_rows(),
@@ -60,7 +60,7 @@ impl BatchReader {
 }
 
 impl BatchReader {
-    /// The next batch; `None` behind the last. An error is the last thing to come.
+    /// Returns the next batch; `None` after the last. Nothing follows an error.
     pub(in crate::read) async fn next_batch(&mut self) -> Option<Result<RecordBatch>> {
         let next = match self {
             Self::All(reader) => reader.next_batch().await,
@@ -81,7 +81,7 @@ impl BatchReader {
         }
     }
 
-    /// Fetches what the next batch needs, and what comes with it.
+    /// Fetches the bytes for the next batch, and the bytes that are fetched together with them.
     #[cfg(feature = "async")]
     pub(in crate::read) async fn prefetch(&mut self) -> Result<()> {
         match self {

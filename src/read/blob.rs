@@ -1,4 +1,4 @@
-//! Large values, of which parts are read.
+//! Large values, read in parts.
 
 use super::open_shard::Shard;
 use super::scan::plan::stripe_of;
@@ -12,57 +12,17 @@ use crate::format::RunningChecksum;
 use crate::io::{AsyncReadAt, BoxFuture, ByteRange, ReadAt};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
-use arrow_schema::{DataType, Field, Fields, Schema};
+use arrow_schema::{DataType, Field, Schema};
 use bytes::Bytes;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a scan gives of the values of binary columns: see
-/// [`ScanBuilder::with_blobs_as`](super::ScanBuilder::with_blobs_as).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum BlobForm {
-    /// The values.
-    #[default]
-    Values,
-    /// A struct of `position` and `size` for each value, null for null. Both are UInt64: the position of a blob is
-    /// that of its first byte in the file of its stripe, and null for values that share blocks with others; the
-    /// size is the value's length in bytes.
-    Descriptions,
-}
-
-/// The members of a description.
-pub(in crate::read) fn description_fields() -> Fields {
-    Fields::from(vec![
-        Field::new("position", DataType::UInt64, true),
-        Field::new("size", DataType::UInt64, false),
-    ])
-}
-
-impl BlobForm {
-    /// Makes descriptions of the binary columns if that is asked for.
-    pub(in crate::read) fn apply(self, columns: &mut [Column]) {
-        for column in columns {
-            let is_binary = matches!(
-                column.field.data_type(),
-                DataType::Binary | DataType::LargeBinary | DataType::BinaryView
-            );
-            if self == Self::Descriptions && is_binary {
-                let field = &column.field;
-                let described = DataType::Struct(description_fields());
-                column.field = Field::new(field.name(), described, field.is_nullable());
-                column.described = true;
-            }
-        }
-    }
-}
-
 impl Shard {
-    /// Opens the value of a row in a column of binary values or texts, to read parts of it; `None` if it is null.
+    /// Opens one value of a column of binary values or texts, to read parts of it; `None` if the value is null.
     ///
-    /// A blob, see [`ColumnOptions::with_blobs`](crate::write::ColumnOptions::with_blobs), is fetched as it is read.
-    /// Any other value is read and decoded at once, as [`take`](Self::take) does.
+    /// A blob, see [`ColumnOptions::with_blobs`](crate::write::ColumnOptions::with_blobs), is fetched piece by piece as
+    /// the caller reads it. Any other value is read and decoded at once, as by [`take`](Self::take).
     ///
     /// ```no_run
     /// # let shard = arrow_shard::Shard::open("photos.amudai.shard")?;
@@ -76,9 +36,9 @@ impl Shard {
     /// ```
     ///
     /// # Errors
-    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange) for a row that is not there or that is deleted,
-    /// [`UnknownColumn`](ErrorKind::UnknownColumn), [`SchemaMismatch`](ErrorKind::SchemaMismatch) for a column of
-    /// another type, or if the shard is damaged.
+    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange) for a row that does not exist or is deleted,
+    /// [`UnknownColumn`](ErrorKind::UnknownColumn), or [`SchemaMismatch`](ErrorKind::SchemaMismatch) for a column of
+    /// another type. Also fails if the shard is damaged.
     pub fn open_blob(&self, row: u64, column: &str) -> Result<Option<Blob>> {
         let opened = async {
             self.inner.artifacts.check_may_wait()?;
@@ -88,10 +48,10 @@ impl Shard {
         Ok(source.map(|source| Blob(Cursor::new(source))))
     }
 
-    /// As [`open_blob`](Self::open_blob), of a shard behind an asynchronous reader.
+    /// Opens one value of a column of binary values or texts, for a shard behind an asynchronous reader.
     ///
     /// # Errors
-    /// Those of [`open_blob`](Self::open_blob).
+    /// Returns the same errors as [`open_blob`](Self::open_blob).
     pub async fn open_blob_async(&self, row: u64, column: &str) -> Result<Option<AsyncBlob>> {
         let source = self.find_blob(row, column).await?;
         Ok(source.map(|source| AsyncBlob(Cursor::new(source))))
@@ -105,13 +65,14 @@ impl Shard {
             return Err(Error::invalid("no column is named"));
         };
         let data_type = column.field.data_type();
-        if !data_type.is_binary() && !data_type.is_string() {
+        let is_fixed = matches!(data_type, DataType::FixedSizeBinary(_));
+        if is_fixed || !(data_type.is_binary() || data_type.is_string()) {
             return Err(Error::new(
                 ErrorKind::SchemaMismatch,
                 format!("column `{name}` is {data_type}; only binary values and texts are opened"),
             ));
         }
-        // Whether the row is there.
+        // Fails if the row does not exist or is deleted.
         let none = Projection::Indices(Vec::new());
         self.scan().with_projection(none).take_async(&[row]).await?;
         if let Some(stored) = self.find_stored(row, &column).await? {
@@ -126,7 +87,7 @@ impl Shard {
             .then(|| Source::Memory(Bytes::copy_from_slice(values.value(0)))))
     }
 
-    /// Where the value of a row is, if it is a blob.
+    /// Locates the value of a row in its file; `None` if it is not a blob.
     async fn find_stored(&self, row: u64, column: &Column) -> Result<Option<Stored>> {
         let inner = &self.inner;
         let id = column.node.schema_id;
@@ -171,7 +132,7 @@ impl Shard {
     }
 }
 
-/// Where the bytes of a value are.
+/// The bytes of a value, in memory or in a file.
 #[derive(Debug, Clone)]
 enum Source {
     Memory(Bytes),
@@ -182,7 +143,7 @@ enum Source {
 #[derive(Debug)]
 struct Stored {
     metadata: Arc<Metadata>,
-    /// Which value it is, for errors.
+    /// Names the value in errors.
     name: String,
     artifact: u32,
     value: ByteRange,
@@ -198,7 +159,7 @@ impl Source {
         }
     }
 
-    /// Bytes of the value.
+    /// Reads a range of the value's bytes.
     async fn read(&self, range: ByteRange) -> Result<Bytes> {
         let range = range.within_size(self.len())?;
         match self {
@@ -220,12 +181,13 @@ impl Stored {
         bytes.ok_or_else(|| Error::new(ErrorKind::Io, "the reader gave nothing"))
     }
 
-    /// Whether the checksum of the block is compared when all of the value has been read in order.
+    /// Whether to compare the block's checksum once the value has been read completely and in order.
     fn is_checked(&self) -> bool {
         self.has_checksum && self.metadata.artifacts.options().verify_checksums()
     }
 
-    /// Compares the checksum behind a value of which all bytes are in `computed`.
+    /// Compares the checksum of a block. `computed` covers its header and the whole value; `behind` is the rest of the
+    /// block: padding and the stored checksum.
     fn check(&self, mut computed: RunningChecksum, behind: &[u8]) -> Result<()> {
         let Some((padding, stored)) = behind.split_last_chunk::<4>() else {
             return Err(Error::corrupt("the block is too short for a checksum"));
@@ -244,12 +206,12 @@ impl Stored {
     }
 }
 
-/// A value and the position that it is read from.
+/// A value and the position of the next read.
 #[derive(Debug, Clone)]
 struct Cursor {
     source: Source,
     position: u64,
-    /// The checksum of the block up to a position of the value, while it is read in order.
+    /// Checksum of the block up to a position of the value; `None` once a read has skipped bytes.
     running: Option<(RunningChecksum, u64)>,
 }
 
@@ -266,8 +228,8 @@ impl Cursor {
         self.source.len().saturating_sub(self.position)
     }
 
-    /// The next bytes, at most that many; none at the end. The checksum of a blob is compared before the last of its
-    /// bytes are given, if all of them were read in order.
+    /// Returns the next bytes, at most `most`; none at the end. If all bytes of a blob were read in order, its checksum
+    /// is compared before the last ones are returned.
     async fn next(&mut self, most: u64) -> Result<Bytes> {
         let len = most.min(self.left());
         if len == 0 {
@@ -324,21 +286,20 @@ impl Cursor {
     }
 }
 
-/// Most bytes that are asked for at a time where a reader wants all.
+/// Most bytes that one request fetches when the caller reads to the end.
 const CHUNK: u64 = 8 << 20;
 
-/// One value of a shard, opened by [`Shard::open_blob`]: it is read like a file, at any position.
+/// One value of a shard, read like a file at any position. Opened by [`Shard::open_blob`].
 ///
-/// Each read of a blob asks the store for just those bytes; wrap it in a
-/// [`BufReader`](std::io::BufReader) to read little by little. The value carries one checksum: it is compared, if
-/// checksums are verified, when the last byte is read after all others in order, and a value that does not match
-/// ends with an error in place of its last bytes. Nothing checks values of which parts are read. Errors are
-/// [`Error`]s inside of `io::Error`, which [`Error::from`] gives back.
+/// Each read of a blob requests just those bytes from the store; wrap the blob in a [`BufReader`](std::io::BufReader)
+/// for small reads. A blob has one checksum. If checksums are verified, it is compared when the last byte is read after
+/// all others in order; if it does not match, an error takes the place of the last bytes. A value that is read only in
+/// part is not checked. Errors are [`Error`]s inside of `io::Error`; [`Error::from`] unwraps them.
 #[derive(Debug, Clone)]
 pub struct Blob(Cursor);
 
 impl Blob {
-    /// Bytes of the value.
+    /// Returns the number of bytes of the value.
     pub fn len(&self) -> u64 {
         self.0.source.len()
     }
@@ -357,7 +318,7 @@ impl Read for Blob {
         Ok(bytes.len())
     }
 
-    /// Asks for 8 MiB at a time.
+    /// Requests 8 MiB at a time.
     fn read_to_end(&mut self, out: &mut Vec<u8>) -> io::Result<usize> {
         let before = out.len();
         loop {
@@ -376,7 +337,7 @@ impl Seek for Blob {
     }
 }
 
-/// Parts of the value, whatever its position is.
+/// Reads ranges of the value, independently of the position.
 impl ReadAt for Blob {
     fn size(&self) -> Result<u64> {
         Ok(self.len())
@@ -387,15 +348,15 @@ impl ReadAt for Blob {
     }
 }
 
-/// One value of a shard behind an asynchronous reader, opened by [`Shard::open_blob_async`]. As for a
-/// [`Blob`], each read asks for just those bytes, and what is read in order to the end is checked.
+/// One value of a shard behind an asynchronous reader, opened by [`Shard::open_blob_async`]. Each read of a blob
+/// requests just those bytes, and a blob that is read to its end in order is checked, as a [`Blob`] is.
 ///
-/// It is an [`AsyncReadAt`] too: a value that is a shard, say, can be opened as one.
+/// It is an [`AsyncReadAt`], too, so a value that is itself a shard can be opened as one.
 #[derive(Debug, Clone)]
 pub struct AsyncBlob(Cursor);
 
 impl AsyncBlob {
-    /// Bytes of the value.
+    /// Returns the number of bytes of the value.
     pub fn len(&self) -> u64 {
         self.0.source.len()
     }
@@ -405,26 +366,27 @@ impl AsyncBlob {
         self.len() == 0
     }
 
-    /// The next bytes, at most that many, and none only at the end.
+    /// Returns the next bytes, at most `most`, and none only at the end.
     ///
     /// # Errors
-    /// Those of the store, or [`Checksum`](ErrorKind::Checksum) if a value that was read in order was damaged.
+    /// Returns the errors of the store, or [`Checksum`](ErrorKind::Checksum) if a value that was read in order is
+    /// damaged.
     pub async fn read(&mut self, most: u64) -> Result<Bytes> {
         self.0.next(most).await
     }
 
-    /// Goes on to read at another position.
+    /// Moves to another position.
     ///
     /// # Errors
-    /// For a position before the start, or beyond 64 bits.
+    /// Fails for a position before the start or beyond 64 bits.
     pub fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.0.seek(to)
     }
 
-    /// Bytes of the value, whatever its position is.
+    /// Reads a range of the value, independently of the position.
     ///
     /// # Errors
-    /// [`Corrupt`](ErrorKind::Corrupt) if the range ends beyond the value; else those of the store.
+    /// [`Corrupt`](ErrorKind::Corrupt) if the range ends after the value, or an error of the store.
     pub async fn read_range(&self, range: Range<u64>) -> Result<Bytes> {
         let range = ByteRange::try_new(range.start, range.end)?;
         self.0.source.read(range).await

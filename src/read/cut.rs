@@ -2,12 +2,12 @@
 
 use arrow_array::RecordBatch;
 
-/// What offset and limit of a scan with a filter leave out.
+/// The remaining offset and limit of a scan with a filter.
 #[derive(Debug, Clone, Default)]
 pub(in crate::read) struct Cut {
-    /// Matching rows that are still to be left out.
+    /// Matching rows still to be skipped.
     skip: u64,
-    /// Matching rows that are still to be given at most.
+    /// Most matching rows still to be returned; `None` without a limit.
     left: Option<u64>,
 }
 
@@ -16,18 +16,18 @@ impl Cut {
         Self { skip, left }
     }
 
-    /// Whether no more rows are given.
+    /// Whether the limit has been reached.
     pub(in crate::read) fn is_over(&self) -> bool {
         self.left == Some(0)
     }
 
-    /// How many of so many rows are given at most.
+    /// Returns the most rows that the scan can return if `rows` more rows match.
     pub(in crate::read) fn most(&self, rows: u64) -> u64 {
         rows.saturating_sub(self.skip)
             .min(self.left.unwrap_or(u64::MAX))
     }
 
-    /// The rows of the next batch that are given; `None` if none are.
+    /// Returns the rows of the next batch that the scan returns; `None` if there are none.
     pub(in crate::read) fn apply(&mut self, batch: RecordBatch) -> Option<RecordBatch> {
         let rows = batch.num_rows() as u64;
         let skipped = self.skip.min(rows);

@@ -1,4 +1,4 @@
-//! Opening and scanning without I/O: a decoder says which bytes it needs, and somebody brings them.
+//! Opening and scanning without I/O: a decoder names the bytes that it needs, and the caller supplies them.
 
 use super::batches::BatchReader;
 use super::cut::Cut;
@@ -19,16 +19,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread::ThreadId;
 
-/// What a decoder has come to.
+/// The result of a step of a decoder.
 #[derive(Debug)]
 pub enum Step<T> {
-    /// It goes on when all of these bytes have been supplied. Asked again before that, it needs no others.
+    /// The decoder continues when all of these bytes have been supplied. A step that is tried before that does not list
+    /// them again.
     Needs(Vec<Request>),
-    /// It has made something.
+    /// The step is done.
     Ready(T),
 }
 
-/// Bytes that a decoder needs.
+/// A range of bytes that a decoder needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     id: u64,
@@ -37,21 +38,21 @@ pub struct Request {
 }
 
 impl Request {
-    /// The file of a stripe, as the directory file refers to it; `None` for the directory file.
+    /// Returns the file of a stripe, as the directory file refers to it; `None` for the directory file.
     pub fn file(&self) -> Option<&RelativeUrl> {
         self.file.as_ref()
     }
 
-    /// Where the bytes are in the file.
+    /// Returns the place of the bytes in the file.
     pub fn range(&self) -> ByteRange {
         self.range
     }
 }
 
-/// Requests of the decoders of a shard, and answers to them.
+/// Requests of the decoders of a shard, and the supplied bytes.
 #[derive(Debug, Default)]
 struct Mailbox {
-    /// Whose turn it is: requests that are made meanwhile are its own.
+    /// Held by the decoder that is being polled, so that the requests made meanwhile are its own.
     turn: Mutex<()>,
     state: Mutex<State>,
 }
@@ -59,22 +60,22 @@ struct Mailbox {
 #[derive(Debug, Default)]
 struct State {
     next: u64,
-    /// The thread whose turn it is.
+    /// The thread that is polling; only it may make requests.
     turn: Option<ThreadId>,
-    /// Requests that have been made in this turn.
+    /// Requests made by the current poll.
     made: Vec<u64>,
-    /// Requests that somebody waits for.
+    /// Requests that a future is waiting for.
     waiting: HashMap<u64, Request>,
     answers: HashMap<u64, Bytes>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing is left half changed, so another thread's panic does no harm.
+    // No operation leaves it half changed, so another thread's panic does no harm.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Mailbox {
-    /// Polls once; what comes of it, and the requests that were made.
+    /// Polls once. Returns the output, or the requests that the poll made.
     fn take_turn<T>(&self, poll: impl FnOnce(&mut Context<'_>) -> Poll<T>) -> Step<T> {
         let _turn = lock(&self.turn);
         lock(&self.state).turn = Some(std::thread::current().id());
@@ -101,7 +102,7 @@ impl Mailbox {
         }
         let mut state = lock(&self.state);
         match state.waiting.get(&request.id) {
-            // Whoever asked does not wait any more.
+            // The future that asked was dropped.
             None => Ok(()),
             Some(waiting) if waiting == request => {
                 state.answers.insert(request.id, bytes);
@@ -113,7 +114,7 @@ impl Mailbox {
         }
     }
 
-    /// Asks for ranges of a file, and waits for the answers.
+    /// Requests ranges of a file, and waits for their bytes.
     async fn ask(&self, file: Option<&RelativeUrl>, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
         let asked = {
             let mut state = lock(&self.state);
@@ -149,7 +150,7 @@ impl Mailbox {
     }
 }
 
-/// Requests that somebody waits for, until this is dropped.
+/// Requests that a future is waiting for; dropping this withdraws them.
 struct Asked<'a> {
     mailbox: &'a Mailbox,
     ids: Range<u64>,
@@ -165,7 +166,7 @@ impl Drop for Asked<'_> {
     }
 }
 
-/// A file whose bytes somebody brings.
+/// A file that asks the caller for its bytes.
 #[derive(Debug)]
 struct Supplied {
     mailbox: Arc<Mailbox>,
@@ -192,7 +193,7 @@ impl AsyncReadAt for Supplied {
     }
 }
 
-/// The files of a shard that somebody brings.
+/// The files of a shard, all of them supplied by the caller.
 #[derive(Debug)]
 struct SuppliedFiles(Arc<Mailbox>);
 
@@ -265,7 +266,7 @@ impl fmt::Debug for ShardDecoder {
 }
 
 impl ShardDecoder {
-    /// A decoder of the shard whose directory file has `size` bytes.
+    /// Creates a decoder for a shard with a directory file of `size` bytes.
     pub fn new(size: u64, options: ShardOptions) -> Self {
         let mailbox = Arc::new(Mailbox::default());
         let root = Supplied {
@@ -281,11 +282,10 @@ impl ShardDecoder {
         }
     }
 
-    /// Opens the shard, as far as the bytes that are there allow. Its methods that wait for nothing
-    /// fail where they would need bytes.
+    /// Opens the shard, as far as the supplied bytes allow. Blocking methods of the shard fail if they need bytes.
     ///
     /// # Errors
-    /// Those of [`Shard::open_async`].
+    /// Returns the same errors as [`Shard::open_async`].
     pub fn open(&mut self) -> Result<Step<Shard>> {
         if let Some(shard) = &self.shard {
             return Ok(Step::Ready(shard.clone()));
@@ -305,15 +305,16 @@ impl ShardDecoder {
         })
     }
 
-    /// Brings bytes that a step has asked for.
+    /// Supplies bytes that a step needs.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for another number of bytes.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a wrong number of bytes, or a request of another
+    /// shard's decoder.
     pub fn supply(&self, request: &Request, bytes: Bytes) -> Result<()> {
         self.mailbox.supply(request, bytes)
     }
 
-    /// A decoder of a scan of the shard.
+    /// Creates a decoder for a scan of the shard.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a scan of another shard.
@@ -332,15 +333,15 @@ impl ShardDecoder {
     }
 }
 
-/// A scan without I/O: batches, as soon as their bytes are there. Made by [`ShardDecoder::scan`]. Those of
-/// one shard take turns: for several threads, open it several times.
+/// A scan without I/O: returns a batch as soon as its bytes have been supplied. Created by [`ShardDecoder::scan`]. The
+/// decoders of one shard take turns; to decode on several threads, open the shard several times.
 pub struct ScanDecoder {
     mailbox: Arc<Mailbox>,
     schema: Option<SchemaRef>,
     state: ScanState,
 }
 
-/// The batches of a scan, what is cut off them, and their schema.
+/// The batches of a scan, its offset and limit, and the schema.
 type Planned = (BatchReader, Cut, SchemaRef);
 
 enum ScanState {
@@ -363,11 +364,11 @@ impl fmt::Debug for ScanDecoder {
 }
 
 impl ScanDecoder {
-    /// The next batch, `None` behind the last, as far as the bytes that are there allow. What has been
-    /// tested or decoded is kept meanwhile.
+    /// Returns the next batch, or `None` after the last, as far as the supplied bytes allow. Rows that have been tested
+    /// or decoded are kept between calls.
     ///
     /// # Errors
-    /// Those of [`ScanBuilder::build`], and then of the data; nothing follows an error.
+    /// Returns the errors of [`ScanBuilder::build`], and then those in the data; nothing follows an error.
     pub fn next_batch(&mut self) -> Result<Step<Option<RecordBatch>>> {
         loop {
             let state = std::mem::replace(&mut self.state, ScanState::Over);
@@ -411,15 +412,16 @@ impl ScanDecoder {
         }
     }
 
-    /// The schema of the batches, once the scan has been planned: when the first step is ready.
+    /// Returns the schema of the batches once the scan is planned, which it is when the first step is ready.
     pub fn schema(&self) -> Option<&SchemaRef> {
         self.schema.as_ref()
     }
 
-    /// Brings bytes that a step has asked for.
+    /// Supplies bytes that a step needs.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for another number of bytes.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a wrong number of bytes, or a request of another
+    /// shard's decoder.
     pub fn supply(&self, request: &Request, bytes: Bytes) -> Result<()> {
         self.mailbox.supply(request, bytes)
     }

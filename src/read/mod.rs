@@ -1,9 +1,8 @@
 //! Reading shards.
 //!
-//! [`Shard`] opens one. [`ScanBuilder`] gives its rows in order, narrowed by a [`Projection`], a
-//! [`Predicate`] or a [`RowSelection`]; [`Shard::take`] gives single rows by their numbers.
-//! [`Shard::statistics`] says what is known without reading data, [`Shard::verify`] whether a shard is
-//! sound.
+//! [`Shard`] opens a shard. [`ScanBuilder`] reads its rows in order, narrowed by a [`Projection`], a [`Predicate`] or a
+//! [`RowSelection`]; [`Shard::take`] reads single rows by their numbers. [`Shard::statistics`] reports facts that are
+//! known without reading data, and [`Shard::verify`] checks whether a shard is sound.
 
 mod batches;
 mod blob;
@@ -38,7 +37,7 @@ pub use crate::format::{
     SplitBlockBloomFilter, StripeProperties, TypeStats, ValueKind, Wire,
 };
 pub use crate::sorting::SortingColumn;
-pub use blob::{AsyncBlob, Blob, BlobForm};
+pub use blob::{AsyncBlob, Blob};
 pub use decoder::{Request, ScanDecoder, ShardDecoder, Step};
 pub use filter::predicate::{ColumnRef, Literal, Predicate, col, col_at, lit};
 pub use filter::{DynamicPredicate, ScanMetrics, Skipped};
@@ -52,6 +51,7 @@ pub use report::nodes::NodeInfo;
 pub use report::verify::{Problem, VerifyOptions, VerifyProgress, VerifyReport};
 pub use scan::row_selection::RowSelection;
 pub use scan_builder::ScanBuilder;
+pub use shard::blob_form::BlobForm;
 pub use shard::options::ShardOptions;
 pub use shard::projection::Projection;
 #[cfg(feature = "async")]

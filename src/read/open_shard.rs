@@ -34,11 +34,12 @@ use object_store::ObjectStore;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes that opening reads, where nothing else was chosen.
+/// Default length of the tail that opening reads from a near file.
 const NEAR_TAIL_BYTES: u64 = 64 << 10;
+/// Default length of the tail that opening reads from any other file.
 const DISTANT_TAIL_BYTES: u64 = 512 << 10;
 
-/// What blocking methods advise that need the properties of a shard behind an asynchronous reader.
+/// Advice of blocking methods that need the properties of a shard behind an asynchronous reader.
 const PROPERTIES_FIRST: &str = "`properties_async` before it";
 
 /// An open shard. Opening reads the tail of the directory file. Other metadata are read when they are
@@ -60,22 +61,19 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Opens the shard whose directory file is `path`. The other files of the shard must be in the
-    /// same folder.
-    ///
+    /// Opens the shard with the directory file `path`. The other files of the shard must be in the same folder.
     /// # Errors
-    /// [`NotFound`](crate::ErrorKind::NotFound), [`NotAShard`](crate::ErrorKind::NotAShard),
-    /// [`UnsupportedVersion`](crate::ErrorKind::UnsupportedVersion), or if the
-    /// file is damaged.
+    /// [`NotFound`](crate::ErrorKind::NotFound), [`NotAShard`](crate::ErrorKind::NotAShard) or
+    /// [`UnsupportedVersion`](crate::ErrorKind::UnsupportedVersion). Also fails if the file is damaged.
     #[cfg(not(target_family = "wasm"))]
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, ShardOptions::default())
     }
 
-    /// Like [`open`](Self::open), with options.
+    /// Opens the shard with the directory file `path`, with options.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
+    /// Returns the same errors as [`open`](Self::open).
     #[cfg(not(target_family = "wasm"))]
     pub fn open_with(path: impl AsRef<Path>, options: ShardOptions) -> Result<Self> {
         let path = path.as_ref();
@@ -84,12 +82,11 @@ impl Shard {
         Self::from_reader(Arc::new(file), Arc::new(folder), options)
     }
 
-    /// Like [`open_with`](Self::open_with), for a shard that is one of many: its file does not stay open, but
-    /// is opened when it is read. Any number of shards share a few descriptors, as
-    /// [`PooledFile`] says.
+    /// Opens a shard that is one of many: its file does not stay open, but is reopened for reads. Any number of shards
+    /// share a few file descriptors, see [`PooledFile`].
     ///
-    /// A shard of [`open`](Self::open) goes on reading the file that it opened, even if another one replaces
-    /// it. Of this one, reads then fail with [`Replaced`](crate::ErrorKind::Replaced).
+    /// A shard from [`open`](Self::open) keeps reading the file that it opened, even if another file replaces it. Reads
+    /// of a pooled shard then fail with [`Replaced`](crate::ErrorKind::Replaced).
     ///
     /// # Errors
     /// Returns the same errors as [`open`](Self::open).
@@ -101,15 +98,15 @@ impl Shard {
         Self::from_reader(Arc::new(file), Arc::new(folder), options)
     }
 
-    /// Like [`open_with`](Self::open_with), through memory maps of the directory file and of the files
-    /// that it refers to. Buffers of the profile `Plain` then become Arrow arrays without a copy.
+    /// Opens a shard through memory maps of the directory file and of the files that it refers to. Buffers of the
+    /// profile `Plain` then become Arrow arrays without a copy.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
+    /// Returns the same errors as [`open`](Self::open).
     ///
     /// # Safety
-    /// As long as the shard, or an array read from it, is alive, no process may truncate or change its
-    /// files. Each of them is mapped when it is first read.
+    /// While the shard, or an array read from it, is alive, no process may truncate or change its files. Each file is
+    /// mapped when it is first read.
     #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
     #[expect(
         unsafe_code,
@@ -118,8 +115,8 @@ impl Shard {
     pub unsafe fn open_mmap(path: impl AsRef<Path>, options: ShardOptions) -> Result<Self> {
         let path = path.as_ref();
         let (target, folder) = find(path)?;
-        // SAFETY: the caller promises what maps need, for all files of the shard; no others are
-        // opened in its folder.
+        // SAFETY: the caller promises for all files of the shard that no process truncates or changes them; no other
+        // file is opened in the folder.
         let (file, folder) = unsafe { (MappedFile::open(target)?, MappedFolder::new(folder)) };
         let file = file.with_name(path.display().to_string());
         Self::from_reader(Arc::new(file), Arc::new(folder), options)
@@ -128,7 +125,7 @@ impl Shard {
     /// Opens a single-file shard in memory.
     ///
     /// # Errors
-    /// If the bytes are no shard, damaged, or not supported.
+    /// Fails if the bytes are not a shard, are damaged, or are not supported.
     pub fn from_bytes(bytes: Bytes) -> Result<Self> {
         Self::from_reader(
             Arc::new(bytes),
@@ -137,11 +134,9 @@ impl Shard {
         )
     }
 
-    /// Opens the shard whose directory file is behind `reader`, and whose other files are in
-    /// `container`.
-    ///
+    /// Opens the shard with a directory file behind `reader`, and the other files in `container`.
     /// # Errors
-    /// Those of the reader, or if the bytes are no shard, damaged, or not supported.
+    /// Returns the errors of the reader. Fails if the bytes are not a shard, are damaged, or are not supported.
     pub fn from_reader(
         reader: Arc<dyn ReadAt>,
         container: Arc<dyn Container>,
@@ -151,7 +146,7 @@ impl Shard {
         Self::build(names, reader, container, options)
     }
 
-    /// Opens a table of several local shards, whose directory is in memory.
+    /// Opens a table of several local shards from its directory, which is in memory.
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn of_table(
         directory: Bytes,
@@ -167,7 +162,7 @@ impl Shard {
         )
     }
 
-    /// Opens a table of several shards of an object store, whose directory is in memory.
+    /// Opens a table of several shards of an object store from its directory, which is in memory.
     #[cfg(feature = "object_store")]
     pub(crate) async fn of_object_table(
         directory: Arc<dyn AsyncReadAt>,
@@ -180,32 +175,31 @@ impl Shard {
         Self::open_at(names, reader, files, None, options).await
     }
 
-    /// As [`from_reader`](Self::from_reader), behind a reader that does not block. Opening takes one
-    /// request, or two for a directory larger than
-    /// [`tail_bytes`](ShardOptions::with_tail_bytes).
+    /// Opens the shard with a directory file behind `reader`, which does not block. Opening takes one request, or two
+    /// for a directory larger than [`tail_bytes`](ShardOptions::with_tail_bytes).
     ///
     /// Then use the asynchronous methods: `ScanBuilder::build_stream` (feature `async`),
-    /// [`take_async`](Self::take_async), `verify_async` and so on. Blocking methods do not wait for bytes:
+    /// [`take_async`](Self::take_async), `verify_async` and so on. The blocking methods never wait for bytes:
     ///
-    /// | blocking methods | of a shard behind an asynchronous reader |
+    /// | blocking method | result for a shard behind an asynchronous reader |
     /// |-|-|
-    /// | [`num_rows`](Self::num_rows), [`num_deleted_rows`](Self::num_deleted_rows), [`num_stripes`](Self::num_stripes), [`wire`](Self::wire) | work: opening has read what they need |
+    /// | [`num_rows`](Self::num_rows), [`num_deleted_rows`](Self::num_deleted_rows), [`num_stripes`](Self::num_stripes), [`wire`](Self::wire) | work: opening has read the bytes |
     /// | [`schema`](Self::schema), [`parse_predicate`](Self::parse_predicate) | work once [`schema_async`](Self::schema_async) has returned |
     /// | [`properties`](Self::properties), [`property`](Self::property), [`sorting_columns`](Self::sorting_columns) | work once [`properties_async`](Self::properties_async) or `schema_async` has returned |
     /// | [`stripes`](Self::stripes), [`ScanBuilder::split`] | work once [`stripes_async`](Self::stripes_async) has returned |
-    /// | all others: `ScanBuilder::build`, [`take`](Self::take), [`verify`](Self::verify), [`inspect`](Self::inspect), ... | fail |
+    /// | all other methods: `ScanBuilder::build`, [`take`](Self::take), [`verify`](Self::verify), [`inspect`](Self::inspect), ... | fail |
     ///
-    /// They fail at once, with [`InvalidArgument`](crate::ErrorKind::InvalidArgument), even if the bytes
-    /// that they need came with the tail: whether they work does not depend on the size of the shard.
+    /// They fail at once, with [`InvalidArgument`](crate::ErrorKind::InvalidArgument), even if the tail already
+    /// contains the bytes that they need: whether a method works does not depend on the size of the shard.
     ///
     /// # Errors
-    /// Those of [`from_reader`](Self::from_reader).
+    /// Returns the same errors as [`from_reader`](Self::from_reader).
     pub async fn open_async(
         reader: Arc<dyn AsyncReadAt>,
         container: Arc<dyn AsyncContainer>,
         options: ShardOptions,
     ) -> Result<Self> {
-        // A reader without a name may read anything.
+        // A reader without a name need not read an object.
         let noun = if reader.name().is_some() {
             OBJECT
         } else {
@@ -216,10 +210,10 @@ impl Shard {
         Self::open_at(names, reader, files, None, options).await
     }
 
-    /// Opens the shard whose directory file is the object at `path`. The other files of the shard must be
-    /// beside it. [`open_async`](Self::open_async) says what then works how.
+    /// Opens the shard with the directory file at `path` in an object store. The other files of the shard must be next to it.
+    /// See [`open_async`](Self::open_async) for the methods that work with such a shard.
     ///
-    /// Requests span gaps of up to 1 MiB, and at most 16 for an object are sent at a time.
+    /// Ranges less than 1 MiB apart share a request, and at most 16 requests for an object are in flight.
     ///
     /// ```
     /// # use arrow_shard::{Shard, write::ShardWriter};
@@ -247,7 +241,7 @@ impl Shard {
     /// ```
     ///
     /// # Errors
-    /// Those of [`from_reader`](Self::from_reader).
+    /// Returns the same errors as [`from_reader`](Self::from_reader).
     #[cfg(feature = "object_store")]
     pub async fn open_object(
         store: Arc<dyn ObjectStore>,
@@ -278,9 +272,10 @@ impl Shard {
         options: ShardOptions,
     ) -> Result<Self> {
         let place = || names.place_of(None);
-        let default = match reader.is_near() {
-            true => NEAR_TAIL_BYTES,
-            false => DISTANT_TAIL_BYTES,
+        let default = if reader.is_near() {
+            NEAR_TAIL_BYTES
+        } else {
+            DISTANT_TAIL_BYTES
         };
         let tail_bytes = options.tail_bytes().unwrap_or(default);
         let tail_bytes = tail_bytes.max(DirectoryTail::LEN as u64);
@@ -302,44 +297,44 @@ impl Shard {
         self.inner.drive(step)
     }
 
-    /// Number of rows, those that are deleted left out.
+    /// Returns the number of rows without the deleted ones.
     pub fn num_rows(&self) -> u64 {
         self.inner.directory.total_record_count - self.num_deleted_rows()
     }
 
-    /// Number of rows that are deleted. They keep their row numbers, so that those of all rows are
-    /// below `num_rows() + num_deleted_rows()`.
+    /// Returns the number of deleted rows. They keep their row numbers, so all row numbers are below `num_rows() +
+    /// num_deleted_rows()`.
     pub fn num_deleted_rows(&self) -> u64 {
         self.inner.directory.deleted_record_count
     }
 
-    /// Number of stripes.
+    /// Returns the number of stripes.
     pub fn num_stripes(&self) -> u64 {
         self.inner.directory.stripe_count
     }
 
-    /// The dialect in which the metadata are written.
+    /// Returns the dialect of the metadata.
     pub fn wire(&self) -> Wire {
         self.inner.wire
     }
 
-    /// The Arrow schema of a scan of all columns.
+    /// Returns the Arrow schema of a scan of all columns.
     ///
     /// # Errors
-    /// If the schema is damaged or not supported.
+    /// Fails if the schema is damaged or not supported.
     pub fn schema(&self) -> Result<SchemaRef> {
         now_or("`schema_async`", self.schema_async())
     }
 
-    /// As [`schema`](Self::schema), of a shard behind an asynchronous reader.
+    /// Returns the Arrow schema of a scan of all columns, for a shard behind an asynchronous reader.
     ///
     /// # Errors
-    /// Those of [`schema`](Self::schema).
+    /// Returns the same errors as [`schema`](Self::schema).
     pub async fn schema_async(&self) -> Result<SchemaRef> {
         self.inner.run(|bench| self.inner.arrow_schema(bench)).await
     }
 
-    /// The schema as it is stored, internal fields included.
+    /// Returns the schema as it is stored, internal fields included.
     pub(crate) async fn stored_schema(&self) -> Result<Schema> {
         let schema = self.inner.run(|bench| {
             let schema = ready!(self.inner.schema(bench));
@@ -351,20 +346,20 @@ impl Shard {
         schema.await
     }
 
-    /// The properties of the shard: the writer's own, and those of
+    /// Returns the properties of the shard: the ones that writers add, and the ones set by
     /// [`WriterOptions::with_property`](crate::WriterOptions::with_property).
     ///
     /// # Errors
-    /// If they are damaged.
+    /// Fails if they are damaged.
     pub fn properties(&self) -> Result<&ShardProperties> {
         now_or("`properties_async`", self.properties_async())
     }
 
-    /// As [`properties`](Self::properties), of a shard behind an asynchronous reader. Then
-    /// [`property`](Self::property) and [`sorting_columns`](Self::sorting_columns) have what they need.
+    /// Returns the properties of a shard behind an asynchronous reader. Afterwards [`property`](Self::property) and
+    /// [`sorting_columns`](Self::sorting_columns) work, too.
     ///
     /// # Errors
-    /// Those of [`properties`](Self::properties).
+    /// Returns the same errors as [`properties`](Self::properties).
     pub async fn properties_async(&self) -> Result<&ShardProperties> {
         let loaded = self.inner.run(|bench| {
             ready!(self.inner.properties(bench));
@@ -376,8 +371,8 @@ impl Shard {
             .ok_or_else(|| Error::corrupt("shard properties are gone"))
     }
 
-    /// The value of the property `name`; `None` if there is no such property, or it has no value. A
-    /// property that the user set comes before one that the format defines.
+    /// Returns the value of the property `name`, or `None` if there is no such property or it has no value. A property
+    /// set by the user takes precedence over one that the format defines.
     ///
     /// ```no_run
     /// # let shard = arrow_shard::Shard::open("flights.amudai.shard")?;
@@ -386,17 +381,17 @@ impl Shard {
     /// ```
     ///
     /// # Errors
-    /// If the properties are damaged.
+    /// Fails if the properties are damaged.
     pub fn property(&self, name: &str) -> Result<Option<&AnyValue>> {
         let properties = now_or(PROPERTIES_FIRST, self.properties_async())?;
         Ok(find_property(&properties.custom_properties, name)
             .or_else(|| find_property(&properties.standard_properties, name)))
     }
 
-    /// The columns that the writer said the rows are sorted by.
+    /// Returns the columns that the rows are sorted by, as the writer declared them.
     ///
     /// # Errors
-    /// If the properties are damaged.
+    /// Fails if the properties are damaged.
     pub fn sorting_columns(&self) -> Result<Vec<SortingColumn>> {
         let properties = now_or(PROPERTIES_FIRST, self.properties_async())?;
         let properties = &properties.custom_properties;
@@ -413,18 +408,18 @@ impl Shard {
         })
     }
 
-    /// All stripes, in order.
+    /// Returns all stripes, in order.
     ///
     /// # Errors
-    /// If the list of stripes is damaged.
+    /// Fails if the list of stripes is damaged.
     pub fn stripes(&self) -> Result<Vec<Stripe>> {
         now_or("`stripes_async`", self.stripes_async())
     }
 
-    /// As [`stripes`](Self::stripes), of a shard behind an asynchronous reader.
+    /// Returns all stripes of a shard behind an asynchronous reader, in order.
     ///
     /// # Errors
-    /// Those of [`stripes`](Self::stripes).
+    /// Returns the same errors as [`stripes`](Self::stripes).
     pub async fn stripes_async(&self) -> Result<Vec<Stripe>> {
         let directories = self.inner.run(|bench| {
             let stripes = ready!(self.inner.stripes(bench));
@@ -436,7 +431,7 @@ impl Shard {
             .collect())
     }
 
-    /// A scan of the rows, in order.
+    /// Starts to build a scan of the rows, in order.
     pub fn scan(&self) -> ScanBuilder {
         ScanBuilder::new(self.inner.clone())
     }
@@ -444,10 +439,10 @@ impl Shard {
     /// Parses a condition on the rows of this shard, in the grammar of [`Predicate`]'s `FromStr`.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the text is no condition,
-    /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn), [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) for a
-    /// literal that a column is not compared with, each with the character; or if the schema is
-    /// damaged.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the text is not a condition,
+    /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn), or [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) for
+    /// a literal that cannot be compared with its column. Each of these names the character. Also fails if the schema
+    /// is damaged.
     pub fn parse_predicate(&self, text: &str) -> Result<Predicate> {
         parse(text, &|part| {
             let bound = self
@@ -457,20 +452,21 @@ impl Shard {
         })
     }
 
-    /// The rows with these numbers, in this order; a number may be repeated. [`ScanBuilder::take`] gives
-    /// them in other types, or with their numbers.
+    /// Returns the rows with these numbers, in this order; a number may be repeated. To get other types or the row
+    /// numbers, use [`ScanBuilder::take`].
     ///
     /// # Errors
-    /// [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange), an unknown column,
+    /// [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange), [`UnknownColumn`](crate::ErrorKind::UnknownColumn), or
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded). Also fails if the data are damaged.
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded), or if the data are damaged.
     pub fn take(&self, rows: &[u64], projection: impl Into<Projection>) -> Result<RecordBatch> {
         self.scan().with_projection(projection).take(rows)
     }
 
-    /// As [`take`](Self::take), of a shard behind an asynchronous reader.
+    /// Returns the rows with these numbers, in this order, for a shard behind an asynchronous reader.
     ///
     /// # Errors
-    /// Those of [`take`](Self::take).
+    /// Returns the same errors as [`take`](Self::take).
     pub async fn take_async(
         &self,
         rows: &[u64],
@@ -481,8 +477,8 @@ impl Shard {
     }
 }
 
-/// The directory file that a path leads to, and the folder that its references start from: where it
-/// is itself, and not a symbolic link to it.
+/// Returns the directory file that a path leads to, and the folder where its references start: the folder of the file
+/// itself, not of a symbolic link to it.
 #[cfg(not(target_family = "wasm"))]
 fn find(path: &Path) -> Result<(PathBuf, LocalFolder)> {
     let target = path.canonicalize().map_err(Error::from);
@@ -499,7 +495,7 @@ async fn read_directory(
 ) -> Result<(Wire, ShardDirectory)> {
     let tail_start = size - tail.len() as u64;
     let range = match DirectoryTail::locate(tail, size, options.limits()) {
-        // Who passes over files of other kinds is to notice a shard that was cut.
+        // A reader that skips files of other kinds must not skip a shard that was truncated.
         Err(e) if e.kind() == ErrorKind::NotAShard && tail_start > 0 => {
             let header = ByteRange::with_len(0, HEADER_LEN as u64)?;
             let head = reader.one(header).await?;
@@ -512,7 +508,7 @@ async fn read_directory(
         && let Some(header) = tail.get(..HEADER_LEN)
     {
         FormatVersion::parse(header, "header").map_err(|error| match error.kind() {
-            // The footer is that of a shard.
+            // The footer is a shard's, so the header must have been damaged.
             ErrorKind::NotAShard => {
                 Error::corrupt(format!("{}: the file was damaged", error.message()))
             }

@@ -1,4 +1,4 @@
-//! A reader of batches that is polled.
+//! A reader of batches for callers that poll.
 
 use super::batches::BatchReader;
 use crate::error::Result;
@@ -7,16 +7,16 @@ use arrow_array::RecordBatch;
 use std::fmt;
 use std::task::{Context, Poll};
 
-/// What a reader works on, and the reader.
+/// The future of the next batch; returns the reader, too.
 type Working = BoxFuture<'static, (BatchReader, Option<Result<RecordBatch>>)>;
 
-/// A reader, or the batch that it is working on.
+/// A reader, or the future of its next batch.
 pub(in crate::read) enum PolledReader {
     Idle(BatchReader),
     Working(Working),
-    /// Behind the last batch. What the reader holds, others need not fetch.
+    /// After the last batch. The reader is kept because others may share the bytes that it holds.
     Ended(BatchReader),
-    /// Behind an error, or before the first reader.
+    /// After an error, or before the first reader.
     Over,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Debug for PolledReader {
 }
 
 impl PolledReader {
-    /// The next batch; an error is the last thing to come.
+    /// Polls for the next batch; nothing follows an error.
     pub(in crate::read) fn poll(
         &mut self,
         context: &mut Context<'_>,

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A running scan: an iterator of batches.
 ///
-/// Its errors are of the type `ArrowError`, as those of all readers of the Arrow crates.
-/// [`Error::from`](crate::Error) makes such an error the one of this crate that it was, with its kind and place.
+/// Its errors are of the type `ArrowError`, as in all readers of the Arrow crates. [`Error::from`](crate::Error) turns
+/// such an error back into the original error of this crate, with its kind and place.
 #[derive(Debug)]
 pub struct ShardReader {
     pub(in crate::read) schema: SchemaRef,
@@ -31,8 +31,8 @@ pub(in crate::read) enum Batches {
 }
 
 impl ShardReader {
-    /// Rows that have not been read yet; with a filter, those that have not been tested yet or are
-    /// known to match.
+    /// Returns the number of rows that have not been read yet. With a filter, these are the rows that have not been
+    /// tested yet or are known to match.
     pub fn remaining_rows(&self) -> u64 {
         self.cut.most(match &self.batches {
             Batches::Inline(reader) => reader.remaining_rows(),
@@ -41,16 +41,15 @@ impl ShardReader {
         })
     }
 
-    /// What the filter or the selection of rows has spared the scan so far; `None` if it has
-    /// neither.
+    /// Returns how much the filter or the selection of rows has let the scan skip so far; `None` if it has neither.
     pub fn metrics(&self) -> Option<ScanMetrics> {
         let filter = self.filter.as_ref()?;
         Some(filter.counters.metrics())
     }
 
-    /// Bytes that the scan has read from files so far: of columns, of what lies between and came along,
-    /// and of metadata that no scan of the shard had needed before. What opening the shard and planning
-    /// the scan have read is not among them, and nothing of a shard in memory.
+    /// Returns the number of bytes that the scan has read from files so far: columns, gaps that were read along with
+    /// them, and metadata that no earlier scan of the shard had needed. Bytes read by opening the shard and by planning
+    /// the scan do not count, nor does any byte of a shard in memory.
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read.load(Ordering::Relaxed)
     }

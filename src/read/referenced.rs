@@ -1,4 +1,4 @@
-//! What a directory says that refers to the buffers of an open shard: the shard as it is stored.
+//! The stored form of an open shard, for directories that refer to its buffers.
 
 #![cfg_attr(
     target_family = "wasm",
@@ -32,16 +32,16 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Descriptors that are fetched at once, about.
+/// About how many descriptors to fetch at once.
 #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 const AT_ONCE: usize = 1 << 15;
-/// Rows that are tested at a time.
+/// Most rows to test at a time.
 const BATCH_ROWS: u32 = 65_536;
-/// Bits of deleted rows that are read at a time.
+/// Most bits of deleted rows to read at a time.
 const BATCH_BITS: u64 = 1 << 20;
 
 impl Shard {
-    /// The stripes, as the directory lists them.
+    /// Returns the stripes as the directory lists them.
     pub(crate) async fn stripe_directories(&self) -> Result<Vec<StripeDirectory>> {
         let inner = &self.inner;
         inner
@@ -49,8 +49,8 @@ impl Shard {
             .await
     }
 
-    /// The columns, packed ones as members of their structs: their Arrow fields, and their nodes with all that
-    /// labels mean.
+    /// Returns the Arrow fields of the columns and their nodes, with complete labels. Packed columns are members of
+    /// their structs.
     pub(crate) async fn stored_columns(&self) -> Result<Vec<(Field, DataType)>> {
         let inner = &self.inner;
         let columns = inner.run(|bench| inner.stored_columns(bench));
@@ -58,13 +58,13 @@ impl Shard {
         Ok(columns.map(|column| (column.field, column.node)).collect())
     }
 
-    /// Which file the directory file was when it was opened, where that is known.
+    /// Returns the version of the directory file when it was opened, if it is known.
     pub(crate) fn version(&self) -> Option<String> {
         self.inner.artifacts.version()
     }
 
-    /// The files that the shard refers to, apart from the directory file: by its URL list, and by each reference
-    /// of its metadata. Reads the descriptors of the fields with these schema ids of all stripes.
+    /// Returns the files that the shard refers to, except for the directory file: those in its URL list, and those in
+    /// every reference of its metadata. Reads the descriptors of the fields with these schema ids in all stripes.
     ///
     /// # Errors
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for an encoding of unknown kind, which may refer to other
@@ -83,7 +83,7 @@ impl Shard {
         let stripes: Vec<u64> = (0..self.num_stripes()).collect();
         for some in stripes.chunks((AT_ONCE / ids.len().max(1)).max(1)) {
             let loaded = inner.run(|bench| {
-                // All are asked for before any is missed, so that one round fetches all.
+                // Request all descriptors before returning, so that one round fetches them all.
                 let described = some.iter().map(|&stripe| fields(inner, bench, stripe, ids));
                 let described: Vec<Option<Described>> = described.collect::<Result<_>>()?;
                 let indexes = some
@@ -120,24 +120,25 @@ impl Shard {
         for reference in parts.into_iter().chain(of_stripes).flatten() {
             note(&reference.url)?;
         }
-        // The files of all other metadata: these have been read.
+        // The references of all other metadata were resolved when they were read.
         for artifact in 1..artifacts.count() {
             urls.extend(artifacts.url_of(artifact));
         }
         Ok(urls)
     }
 
-    /// Lists the files that the shard needs apart from its directory file, such as stripe files, relative to the folder of
-    /// the directory file: as its URL list names them. Does not look whether they are there. Empty for a shard in
-    /// one file, which `ops::pack` makes of any shard.
+    /// Lists the files that the shard needs in addition to its directory file, such as stripe files, as its URL list
+    /// names them: relative to the folder of the directory file. Does not check whether they exist. The list is empty
+    /// for a shard in one file; `ops::pack` makes such a shard of any other.
     ///
     /// # Errors
-    /// If the list is damaged, or a URL leads out of the folder.
+    /// Fails if the list is damaged, or if a URL leads out of the folder.
     pub fn referenced_files(&self) -> Result<Vec<RelativeUrl>> {
         now_or("`referenced_files_async`", self.referenced_files_async())
     }
 
-    /// As [`referenced_files`](Self::referenced_files), of a shard behind an asynchronous reader.
+    /// Lists the files that the shard needs in addition to its directory file, for a shard behind an asynchronous
+    /// reader.
     ///
     /// # Errors
     /// Returns the same errors as [`referenced_files`](Self::referenced_files).
@@ -158,8 +159,7 @@ impl Shard {
         Ok(urls)
     }
 
-    /// The shard-level descriptors of the fields with these schema ids, at the places of their ids in a list of that
-    /// length.
+    /// Returns the shard-level descriptors of the fields with these schema ids, in a list of `len` entries by id.
     #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(crate) async fn shard_descriptors(
         &self,
@@ -169,7 +169,7 @@ impl Shard {
         let inner = &self.inner;
         let mut found: Vec<Option<FieldDescriptor>> = vec![None; len];
         let loaded = inner.run(|bench| {
-            // All are asked for before any is missed, so that one round fetches all.
+            // Request all descriptors before returning, so that one round fetches them all.
             let mut complete = true;
             for &id in ids {
                 match (
@@ -187,25 +187,25 @@ impl Shard {
         Ok(found)
     }
 
-    /// The number of the file that a reference in the directory file leads to.
+    /// Returns the number of the file that a reference in the directory file names.
     #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(crate) fn artifact(&self, url: &str) -> Result<u32> {
         self.inner.artifacts.resolve(url, 0)
     }
 
-    /// The name of a file, for errors.
+    /// Returns the name of a file, for errors.
     #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(crate) fn artifact_name(&self, artifact: u32) -> String {
         self.inner.artifacts.name_of(artifact)
     }
 
-    /// The size of a file.
+    /// Returns the size of a file.
     #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(crate) async fn artifact_size(&self, artifact: u32) -> Result<u64> {
         self.inner.artifacts.size_of(artifact).await
     }
 
-    /// Bytes of files, as they are stored.
+    /// Reads bytes of files, as they are stored.
     #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(crate) async fn read_artifacts(&self, places: &[(u32, ByteRange)]) -> Result<Vec<Bytes>> {
         let places = places.iter();
@@ -215,7 +215,7 @@ impl Shard {
         self.inner.artifacts.read(&places).await
     }
 
-    /// The properties of a stripe.
+    /// Returns the properties of a stripe.
     pub(crate) async fn properties_of(&self, stripe: u64) -> Result<StripeProperties> {
         let inner = &self.inner;
         inner
@@ -223,9 +223,9 @@ impl Shard {
             .await
     }
 
-    /// Reads the descriptors of the fields with these schema ids of all stripes, which the shard then keeps
-    /// as far as its cache goes, in as few rounds as there are kinds of metadata. Returns the properties of each
-    /// stripe, and the files that the shard refers to.
+    /// Reads the descriptors of the fields with these schema ids in all stripes, with one round per kind of metadata.
+    /// The shard keeps them as far as its cache allows. Returns the properties of each stripe, and the files that the
+    /// shard refers to.
     #[cfg(feature = "object_store")]
     pub(crate) async fn load_stripes(
         &self,
@@ -237,7 +237,7 @@ impl Shard {
         let mut urls = None;
         for some in stripes.chunks((AT_ONCE / ids.len().max(1)).max(1)) {
             let loaded = inner.run(|bench| {
-                // All are asked for before any is missed, so that one round fetches all.
+                // Request all metadata before returning, so that one round fetches them all.
                 let (mut found, mut complete) = (Vec::with_capacity(some.len()), true);
                 if urls.is_none() {
                     urls = inner.url_list(bench)?;
@@ -263,9 +263,9 @@ impl Shard {
         Ok((properties, files))
     }
 
-    /// The descriptors of the fields of a stripe with these schema ids; `None` where the stripe has not
-    /// the field. `rebase` gives the URL of each reference, by the artifact that it leads to: `None` is
-    /// the directory file.
+    /// Returns the descriptors of the fields of a stripe with these schema ids; `None` for a field that the stripe does
+    /// not have. `rebase` returns the URL of each reference, given the artifact that it leads to; `None` is the
+    /// directory file.
     pub(crate) async fn descriptors(
         &self,
         stripe: u64,
@@ -305,10 +305,13 @@ impl Shard {
         mut found: impl FnMut(Range<u64>) -> Result<()>,
         mut left: impl FnMut(u64),
     ) -> Result<()> {
-        let scan = self.scan().with_projection(Projection::Indices(Vec::new()));
-        let scan = scan.with_row_number("row").with_filter(predicate);
-        let scan = scan.with_deleted_rows(true);
-        let scan = scan.with_batch_size(BATCH_ROWS as usize);
+        let scan = self
+            .scan()
+            .with_projection(Projection::Indices(Vec::new()))
+            .with_row_number("row")
+            .with_filter(predicate)
+            .with_deleted_rows(true)
+            .with_batch_size(BATCH_ROWS as usize);
         let (mut reader, _, _) = scan.planned(true).await?;
         loop {
             while let Some(rows) = reader.take_known().await? {
@@ -331,13 +334,13 @@ impl Shard {
         Ok(())
     }
 
-    /// The limits of this reader.
+    /// Returns the limits of this reader.
     pub(crate) fn limits(&self) -> &Limits {
         self.inner.artifacts.limits()
     }
 
-    /// Calls `found` with the deleted rows among `rows`, the rows of a stripe, in ascending ranges. A stripe in
-    /// which all rows are deleted costs one call, however many they are.
+    /// Calls `found` with the deleted rows among `rows`, the rows of a stripe, in ascending ranges. A stripe in which
+    /// all rows are deleted costs one call, regardless of their number.
     pub(crate) async fn for_each_deleted(
         &self,
         stripe: u64,
@@ -397,7 +400,7 @@ fn note_index(index: &IndexDescriptor, note: &mut impl FnMut(&str) -> Result<()>
     files.try_for_each(|reference| note(&reference.url))
 }
 
-/// The descriptors of the fields of a stripe, each with the artifact that holds it.
+/// The descriptors of the fields of a stripe, each with the artifact that contains it.
 type Described = Vec<Option<(u32, StripeFieldDescriptor)>>;
 
 fn fields(
@@ -406,7 +409,7 @@ fn fields(
     stripe: u64,
     ids: &[u32],
 ) -> Result<Option<Described>> {
-    // All are asked for before any is missed, so that one round fetches all.
+    // Request all descriptors before returning, so that one round fetches them all.
     let fields = ids.iter().map(|&id| metadata.field(bench, (stripe, id)));
     let fields: Vec<_> = fields.collect::<Result<_>>()?;
     let described = |field: Option<Arc<_>>| -> Option<Option<(u32, StripeFieldDescriptor)>> {

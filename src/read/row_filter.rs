@@ -11,25 +11,25 @@ use arrow_arith::boolean::and_kleene;
 use arrow_array::{ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 
-/// A predicate that is ready for rows of one schema, without structs, dictionaries, floats and nulls.
+/// A predicate for rows of one schema without structs, dictionaries, floats and nulls.
 #[derive(Debug)]
 pub(crate) struct RowFilter {
     bound: Bound,
-    /// By ordinal of a column of the predicate: its ordinal in the schema.
+    /// Ordinals in the schema of the predicate's columns.
     ordinals: Vec<usize>,
 }
 
-/// The range of the values of a column over some rows without nulls.
+/// The range of a column's values over some rows without nulls.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ColumnRange {
-    /// No value is less; an array of one.
+    /// A lower bound of the values, as an array of length 1.
     pub(crate) low: Option<ArrayRef>,
-    /// No value is greater; an array of one.
+    /// An upper bound of the values, as an array of length 1.
     pub(crate) high: Option<ArrayRef>,
 }
 
 impl RowFilter {
-    /// A predicate for rows of the schema of a shard, which may be empty.
+    /// Prepares a predicate for rows with the schema of a shard; the shard may be empty.
     ///
     /// # Errors
     /// [`UnknownColumn`](ErrorKind::UnknownColumn), [`AmbiguousColumn`](ErrorKind::AmbiguousColumn) or
@@ -55,13 +55,13 @@ impl RowFilter {
         Ok(Self { bound, ordinals })
     }
 
-    /// Ordinals in the schema of the columns that [`evaluate`](Self::evaluate) needs, in its order. A column may be
-    /// there twice.
+    /// Returns the ordinals in the schema of the columns that [`evaluate`](Self::evaluate) needs, in its order. An
+    /// ordinal may occur twice.
     pub(crate) fn columns(&self) -> &[usize] {
         &self.ordinals
     }
 
-    /// Whether a row may match, given the ranges of the columns, by ordinal in the schema.
+    /// Whether a row may match; `range` returns the range of a column by its ordinal in the schema.
     pub(crate) fn may_match(&self, range: impl Fn(usize) -> ColumnRange) -> Result<bool> {
         let truths = self.bound.leaves.iter().map(|leaf| {
             let ColumnRange { low, high } = range(self.ordinals[leaf.column]);
@@ -85,7 +85,7 @@ impl RowFilter {
         Ok(self.bound.conjuncts.iter().all(may_match))
     }
 
-    /// Which of `len` rows match, given the columns of [`columns`](Self::columns).
+    /// Tests `len` rows, given the columns of [`columns`](Self::columns). Returns true for rows that match.
     pub(crate) fn evaluate(&self, len: usize, columns: Vec<ArrayRef>) -> Result<BooleanArray> {
         let columns: Vec<_> = columns.into_iter().map(Some).collect();
         let entries = vec![None; self.bound.leaves.len()];

@@ -1,7 +1,6 @@
 //! Scans: rows of a shard, in order, as RecordBatches.
 
 use super::batches::{BatchReader, RowPlan};
-use super::blob::BlobForm;
 use super::cut::Cut;
 use super::filter::predicate::Predicate;
 use super::filter::{Conditions, DynamicPredicate, Filter};
@@ -11,6 +10,7 @@ use super::scan::row_selection::RowSelection;
 use super::scan::rows::RowFormat;
 use super::scan::take::take;
 use super::scan::windows::split;
+use super::shard::blob_form::BlobForm;
 use super::shard::column::{Column, ProjectedColumns};
 use super::shard::columns::InternalFields;
 use super::shard::fetch::Bench;
@@ -29,13 +29,13 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows per batch, unless the caller says otherwise.
+/// Default number of rows per batch.
 const DEFAULT_BATCH_SIZE: usize = 8192;
 
-/// Options of a scan: columns, rows, types, batch size. Made by [`Shard::scan`](crate::Shard::scan).
+/// Options of a scan: columns, rows, types, batch size. Created by [`Shard::scan`](crate::Shard::scan).
 ///
 /// Methods of the builder return this crate's [`Error`]. The batches of a running scan are
-/// `Result<RecordBatch, ArrowError>`; [`Error::from`] makes such an error the `Error` that it was:
+/// `Result<RecordBatch, ArrowError>`; [`Error::from`] turns such an error back into the original `Error`:
 ///
 /// ```no_run
 /// # let shard = arrow_shard::Shard::open("flights.amudai.shard")?;
@@ -102,32 +102,32 @@ impl ScanBuilder {
         self
     }
 
-    /// Reads the columns that the schema names, in its types. Replaces a projection.
+    /// Reads the columns that the schema names, in its types. Replaces a projection. The types may be:
     ///
-    /// * Text and bytes in every layout, and as each other where bytes are UTF-8.
+    /// * Text and bytes in every layout, and each as the other if the bytes are UTF-8.
     /// * Lists in every layout; some of the members of a struct; dictionaries and runs, or their values.
-    /// * Leaves of any other type that `arrow_cast` casts them to: between numbers, times, decimals
-    ///   and text, such as Int64 to Utf8 and back.
+    /// * Leaves of any other type that `arrow_cast` casts them to: between numbers, times, decimals and text, such as
+    ///   Int64 to Utf8 and back.
     ///
-    /// A value becomes what `arrow_cast` makes of it: fractions of numbers and of coarser times are cut
-    /// off, decimals are rounded, 1e300 is infinite as Float32, and a local time keeps its clock in a
-    /// time zone. Where `arrow_cast` would have null, and where its arithmetic would wrap around, the
-    /// scan ends with an error, after all rows before that one. Values that the scan does not give
-    /// are not cast. [`with_strict_casts`](Self::with_strict_casts) refuses whatever a cast changes.
+    /// Values are converted as `arrow_cast` does: fractions of numbers and of coarser times are cut off, decimals are
+    /// rounded, 1e300 becomes infinite as Float32, and a local time keeps its clock in a time zone. Where `arrow_cast`
+    /// would return null or its arithmetic would wrap around, the scan ends with an error, after all rows before that
+    /// one. Values of rows that the scan does not return are not cast. [`with_strict_casts`](Self::with_strict_casts)
+    /// refuses casts that change a value.
     ///
-    /// DateTime, `KustoTimeSpan` and `KustoDecimal` of a shard that does not say which Arrow types it
-    /// was written from become the times, durations and decimals that are asked for, or integers of
-    /// ticks; a decimal must then fit exactly.
+    /// If a shard does not record the Arrow types that it was written from, its DateTime, `KustoTimeSpan` and
+    /// `KustoDecimal` values become the requested times, durations and decimals, or integers of ticks; a decimal must
+    /// then fit exactly.
     #[must_use]
     pub fn with_schema(mut self, schema: SchemaRef) -> Self {
         self.schema = Some(schema);
         self
     }
 
-    /// Refuses casts that would change a value; by default they do what `arrow_cast` does. A cast
-    /// changes a value unless a cast back gives it again, and needs such a cast back to exist. DateTime
-    /// and `KustoTimeSpan` are not rounded then to a time unit coarser than their 100 ns, whether a
-    /// schema or [`with_default_time_unit`](super::ShardOptions::with_default_time_unit) names it.
+    /// Refuses casts that would change a value; by default, casts do what `arrow_cast` does. A cast is accepted if
+    /// casting the result back returns the same value, so a type without a cast back is refused. DateTime and
+    /// `KustoTimeSpan` are then not rounded to a time unit coarser than their 100 ns either, whether a schema or
+    /// [`with_default_time_unit`](super::ShardOptions::with_default_time_unit) names it.
     #[must_use]
     pub fn with_strict_casts(mut self, strict: bool) -> Self {
         self.strict_casts = strict;
@@ -141,13 +141,13 @@ impl ScanBuilder {
         self
     }
 
-    /// Reads only the rows that match the predicate; a second predicate narrows the first. Its columns
-    /// need not be projected, and it sees them in the types of [`Shard::schema`](crate::Shard::schema),
-    /// whatever schema is asked for.
+    /// Reads only the rows that match the predicate; a second predicate narrows the first. The columns of the predicate
+    /// need not be projected. It sees them in the types of [`Shard::schema`](crate::Shard::schema), even if the scan
+    /// requests another schema.
     ///
-    /// Statistics and dictionaries come first, so that stripes without a match cost next to nothing.
-    /// Then the scan reads the columns of the predicate, and the other columns where rows match.
-    /// [`ShardReader::metrics`] says how much it could skip.
+    /// The scan checks statistics and dictionaries first, so that stripes without a match cost almost nothing. Then it
+    /// reads the columns of the predicate, and the other columns only where rows match. [`ShardReader::metrics`]
+    /// reports how much it could skip.
     ///
     /// ```no_run
     /// # let shard = arrow_shard::Shard::open("flights.amudai.shard")?;
@@ -167,9 +167,9 @@ impl ScanBuilder {
         self
     }
 
-    /// Leaves out, too, rows that a predicate does not match which becomes narrower while the scan runs. A
-    /// row that it matched when it was asked last may be given; what
-    /// [`with_filter`](Self::with_filter) leaves out is never given.
+    /// Also skips rows that this predicate rules out. The predicate may become narrower while the scan runs, so the
+    /// scan may return rows that only an earlier version of it matched. It never returns rows that
+    /// [`with_filter`](Self::with_filter) excludes.
     #[must_use]
     pub fn with_dynamic_filter(mut self, predicate: Arc<dyn DynamicPredicate>) -> Self {
         self.dynamic_filter = Some(predicate);
@@ -187,21 +187,21 @@ impl ScanBuilder {
         self
     }
 
-    /// Skips that many of the selected and matching rows; 0 by default.
+    /// Skips this many of the selected and matching rows; 0 by default.
     #[must_use]
     pub fn with_offset(mut self, offset: u64) -> Self {
         self.offset = offset;
         self
     }
 
-    /// Reads at most that many of the selected and matching rows; all by default.
+    /// Reads at most this many of the selected and matching rows; all by default.
     #[must_use]
     pub fn with_limit(mut self, limit: u64) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// Rows per batch; 8,192 by default. A batch is shorter at the end of a stripe, where offsets or
+    /// Sets the number of rows per batch; 8,192 by default. A batch is shorter at the end of a stripe, where offsets or
     /// keys of an Arrow type would overflow, and where rows are skipped.
     #[must_use]
     pub fn with_batch_size(mut self, rows: usize) -> Self {
@@ -209,82 +209,81 @@ impl ScanBuilder {
         self
     }
 
-    /// Adds a last column of that name: the number of each row in the shard, as UInt64.
+    /// Adds a last column of this name: the number of each row in the shard, as UInt64.
     #[must_use]
     pub fn with_row_number(mut self, name: impl Into<String>) -> Self {
         self.row_number = Some(name.into());
         self
     }
 
-    /// Gives deleted rows, too; by default they are left out, as if a filter did that. Row numbers count
-    /// them either way.
+    /// Also returns deleted rows; by default, they are skipped as by a filter. Row numbers count them either way.
     #[must_use]
     pub fn with_deleted_rows(mut self, deleted_rows: bool) -> Self {
         self.deleted_rows = deleted_rows;
         self
     }
 
-    /// Reads internal fields, too, as if they were the last columns of the shard:
-    /// [`INGESTION_TIMESTAMP`](super::INGESTION_TIMESTAMP) and [`RECORD_IDENTITY`](super::RECORD_IDENTITY) as
-    /// far as it has them. By default only those that a projection, a filter or a schema names are read.
+    /// Also reads internal fields, as if they were the last columns of the shard:
+    /// [`INGESTION_TIMESTAMP`](super::INGESTION_TIMESTAMP) and [`RECORD_IDENTITY`](super::RECORD_IDENTITY), if the
+    /// shard has them. By default, the scan reads only internal fields that a projection, a filter or a schema names.
     #[must_use]
     pub fn with_internal_fields(mut self, internal_fields: bool) -> Self {
-        self.internal_fields = match internal_fields {
-            true => InternalFields::Shown,
-            false => InternalFields::Hidden,
+        self.internal_fields = if internal_fields {
+            InternalFields::Shown
+        } else {
+            InternalFields::Hidden
         };
         self
     }
 
-    /// As [`with_internal_fields`](Self::with_internal_fields), in types that hold whatever is stored.
+    /// Also reads internal fields, in types that hold any stored value.
     pub(crate) fn with_stored_internal_fields(mut self) -> Self {
         self.internal_fields = InternalFields::Stored;
         self
     }
 
-    /// Gives of all columns of the types Binary, LargeBinary and BinaryView, but those inside of others, what the
-    /// form says: values by default, or descriptions, for which no blob is read. Conditions are on the values all
-    /// the same.
+    /// Sets the form of all columns of the types Binary, LargeBinary and BinaryView: values (the default), or
+    /// descriptions, for which no blob is read. Binary values nested in other columns are always returned as values.
+    /// Conditions always test the values.
     #[must_use]
     pub fn with_blobs_as(mut self, form: BlobForm) -> Self {
         self.blobs = form;
         self
     }
 
-    /// Whether which rows are given is known only when they are read.
+    /// Whether the rows of the result are known only after reading values.
     fn is_filtered(&self) -> bool {
         self.filter.is_some() || self.dynamic_filter.is_some() || self.hides_rows()
     }
 
-    /// Whether rows are left out because they are deleted.
+    /// Whether the scan skips deleted rows.
     fn hides_rows(&self) -> bool {
         self.metadata.has_deleted() && !self.deleted_rows
     }
 
-    /// Decodes on that many threads, 1 by default: on the one that asks for the batches, and ahead of
-    /// it on threads of rayon's pool, at most as many as that has and one. Up to twice as many pieces
-    /// of the rows are being read, or have been and wait to be asked for. The rows and their order are
-    /// the same as with one thread; where rows are left out, or offsets or keys of an Arrow type would
-    /// overflow, batches may begin at others. Without the feature `threads`, the one that asks does
-    /// all the work.
+    /// Decodes on this many threads; 1 by default. One of them is the thread that asks for the batches. The others
+    /// belong to rayon's pool and work ahead of it, so at most one more thread decodes than the pool has. Up to twice
+    /// as many pieces of the rows are being read, or wait for the caller. The rows and their order are the same as with
+    /// one thread. Batches may begin at other rows if the scan skips rows, or if offsets or keys of an Arrow type would
+    /// overflow. Without the feature `threads`, the calling thread does all the work.
     ///
     /// A scan with 0 threads fails with [`InvalidArgument`](ErrorKind::InvalidArgument) when it is built.
     ///
-    /// A thread of a pool that asks for a batch may work on other tasks of the pool until it is
-    /// there. It must not hold a lock meanwhile that such a task may want.
+    /// While a thread of the pool waits for a batch, it may work on other tasks of the pool. It must not hold a lock
+    /// that such a task may need.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Splits the scan, for several threads or machines, into at most `parts` scans of about equal
-    /// numbers of rows, in the order of the rows. They meet where blocks end.
+    /// Splits the scan, for several threads or machines, into at most `parts` scans with about equal numbers of rows,
+    /// in the order of the rows. The scans meet at borders of blocks.
     ///
     /// # Errors
-    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), a damaged list of stripes, or
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for an offset or a limit beside a filter or
-    /// deleted rows, because the matching rows are not known yet.
+    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), or [`InvalidArgument`](ErrorKind::InvalidArgument) for an offset or
+    /// a limit together with a filter or deleted rows, because the matching rows are not known yet. Also fails if the
+    /// list of stripes is damaged.
     pub fn split(&self, parts: usize) -> Result<Vec<Self>> {
         if self.is_filtered() && (self.offset > 0 || self.limit.is_some()) {
             return Err(Error::invalid(
@@ -307,16 +306,17 @@ impl ScanBuilder {
         Ok(parts.into_iter().map(part).collect())
     }
 
-    /// Starts the scan. This reads the schema and no data. With several threads it also reads the
-    /// stripe list and the metadata of the first stripe, and the threads begin with the rows.
+    /// Starts the scan. This reads the schema but no data. With several threads it also reads the stripe list and the
+    /// metadata of the first stripe, and the threads start to read rows.
     ///
     /// # Errors
-    /// [`UnknownColumn`](ErrorKind::UnknownColumn), [`AmbiguousColumn`](ErrorKind::AmbiguousColumn),
-    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), [`SchemaMismatch`](ErrorKind::SchemaMismatch)
-    /// for a schema whose types no value could become, or a filter that compares what cannot be
-    /// compared, [`InvalidArgument`](ErrorKind::InvalidArgument) for row numbers of a name that a column
-    /// has, for 0 threads, or of a shard behind an asynchronous reader, or if the schema or, with several
-    /// threads, the list of stripes is damaged.
+    /// * [`UnknownColumn`](ErrorKind::UnknownColumn), [`AmbiguousColumn`](ErrorKind::AmbiguousColumn) or
+    ///   [`RowOutOfRange`](ErrorKind::RowOutOfRange).
+    /// * [`SchemaMismatch`](ErrorKind::SchemaMismatch) for a schema with types that no value could become, or a filter
+    ///   that compares incomparable types.
+    /// * [`InvalidArgument`](ErrorKind::InvalidArgument) for row numbers with the name of a column, for 0 threads or 0
+    ///   rows per batch, or for a shard behind an asynchronous reader.
+    /// * An error of the file if the schema or, with several threads, the list of stripes is damaged.
     pub fn build(self) -> Result<ShardReader> {
         let planned = async {
             self.metadata.artifacts.check_may_wait()?;
@@ -337,7 +337,7 @@ impl ScanBuilder {
         })
     }
 
-    /// What the scan reads.
+    /// Plans the scan: its columns, filter and rows.
     async fn plan(&self) -> Result<Planned> {
         if self.batch_size == 0 {
             return Err(Error::invalid("a batch must have at least one row"));
@@ -350,7 +350,8 @@ impl ScanBuilder {
         if directory.total_record_count == 0
             && (directory.stripe_list_ref.is_some() || directory.stripe_count > 0)
         {
-            // No row leads to the stripes, which may have some all the same.
+            // Check the stripe list, because no row will lead to it: its stripes may claim rows that the directory
+            // denies.
             inner
                 .run(|bench| Ok(inner.stripes(bench)?.map(|_| ())))
                 .await?;
@@ -371,31 +372,30 @@ impl ScanBuilder {
         Ok(Planned { plan, wanted })
     }
 
-    /// Starts the scan as a stream, for a shard behind an asynchronous reader. This reads the schema, the
-    /// stripe list, and the metadata of the first stripe.
+    /// Starts the scan as a stream, for a shard behind an asynchronous reader. This reads the schema, the stripe list,
+    /// and the metadata of the first stripe.
     ///
-    /// The stream fetches the bytes of the next rows while the caller works on those before:
-    /// [`with_prefetch`](Self::with_prefetch) windows of about
-    /// [`fetch_bytes`](super::ShardOptions::with_fetch_bytes) each. It runs on whatever polls it, needs no
-    /// runtime of a certain kind, and spawns nothing, so that dropping it ends everything. Files that
-    /// are near, such as local ones, are read when their rows are asked for. A poll decodes one batch, and
-    /// tests at most 65,536 rows of a near file, or 16 times as many of each piece that is fetched.
+    /// While the caller works on a batch, the stream fetches the bytes of the next rows:
+    /// [`with_prefetch`](Self::with_prefetch) windows of about [`fetch_bytes`](super::ShardOptions::with_fetch_bytes)
+    /// each. It makes progress only while it is polled, needs no particular runtime, and spawns nothing, so dropping it
+    /// ends all its work. Near files, such as local ones, are read when their rows are requested. A poll decodes one
+    /// batch, and tests at most 65,536 rows of a near file, or 16 times as many of each fetched piece.
     ///
     /// # Errors
-    /// Those of [`build`](Self::build).
+    /// Returns the same errors as [`build`](Self::build).
     #[cfg(feature = "async")]
     pub async fn build_stream(self) -> Result<ShardStream> {
         let Planned { plan, wanted } = self.plan().await?;
         ShardStream::start(plan, wanted.rows, wanted.cut, self.prefetch).await
     }
 
-    /// Whether it is a scan of that shard.
+    /// Whether this is a scan of the shard with these metadata.
     pub(super) fn is_of(&self, metadata: &Arc<Metadata>) -> bool {
         Arc::ptr_eq(&self.metadata, metadata)
     }
 
-    /// The batches of the whole scan, on one thread, and what is cut off them. A reader that gives way lets others
-    /// run while it looks for rows that match.
+    /// Returns a reader of the whole scan on one thread, its offset and limit, and the schema. With `gives_way`, the
+    /// reader yields to other tasks while it looks for matching rows.
     pub(super) async fn planned(self, gives_way: bool) -> Result<(BatchReader, Cut, SchemaRef)> {
         let Planned { mut plan, wanted } = self.plan().await?;
         plan.format.gives_way = gives_way;
@@ -403,8 +403,7 @@ impl ScanBuilder {
         Ok((plan.read(wanted.rows), wanted.cut, schema))
     }
 
-    /// Windows of rows that a stream fetches ahead of the caller, at least 1; 4 by default. Memory and
-    /// requests grow with it.
+    /// Fetches this many windows of rows ahead, at least 1; 4 by default. Memory and requests at a time grow with it.
     #[cfg(feature = "async")]
     #[must_use]
     pub fn with_prefetch(mut self, windows: usize) -> Self {
@@ -412,8 +411,8 @@ impl ScanBuilder {
         self
     }
 
-    /// The rows with the given numbers, in the given order, which may name a row more than once: in the
-    /// columns and types of the scan, with the row numbers that it adds.
+    /// Returns the rows with the given numbers, in the given order, in the columns and types of the scan, with row
+    /// numbers if the scan adds them. A row may be named more than once.
     ///
     /// ```no_run
     /// # let shard = arrow_shard::Shard::open("flights.amudai.shard")?;
@@ -424,10 +423,10 @@ impl ScanBuilder {
     /// ```
     ///
     /// # Errors
-    /// Those of [`build`](Self::build), [`RowOutOfRange`](ErrorKind::RowOutOfRange) for a row that is not
-    /// there or that is deleted, those of the data, [`LimitExceeded`](ErrorKind::LimitExceeded) for more bytes than
-    /// [`Limits::max_batch_bytes`](crate::Limits::max_batch_bytes), or
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for a scan that selects rows in other ways.
+    /// Returns the same errors as [`build`](Self::build), [`RowOutOfRange`](ErrorKind::RowOutOfRange) for a row that
+    /// does not exist or is deleted, [`LimitExceeded`](ErrorKind::LimitExceeded) for more bytes than
+    /// [`Limits::max_batch_bytes`](crate::Limits::max_batch_bytes), or [`InvalidArgument`](ErrorKind::InvalidArgument)
+    /// for a scan that selects rows in other ways. Also fails if the data are damaged.
     pub fn take(self, rows: &[u64]) -> Result<RecordBatch> {
         let taken = async {
             self.metadata.artifacts.check_may_wait()?;
@@ -436,10 +435,10 @@ impl ScanBuilder {
         now_or("`take_async`", taken)
     }
 
-    /// As [`take`](Self::take), of a shard behind an asynchronous reader.
+    /// Returns the rows with the given numbers, in the given order, for a shard behind an asynchronous reader.
     ///
     /// # Errors
-    /// Those of [`take`](Self::take).
+    /// Returns the same errors as [`take`](Self::take).
     pub async fn take_async(self, rows: &[u64]) -> Result<RecordBatch> {
         self.taken(rows).await
     }
@@ -460,21 +459,21 @@ impl ScanBuilder {
         let all = 0..self.metadata.directory.total_record_count;
         let format = self.format(all).await?;
         let inner = &self.metadata;
-        let deleted = match self.hides_rows() {
-            true => Some(inner.run(|bench| inner.deleted_column(bench)).await?),
-            false => None,
+        let deleted = if self.hides_rows() {
+            Some(inner.run(|bench| inner.deleted_column(bench)).await?)
+        } else {
+            None
         };
         take(&format, rows, deleted).await
     }
 
-    /// What is read of each of the rows, and how.
+    /// Returns the columns that the scan reads, and the format of its batches.
     async fn format(&self, rows: Range<u64>) -> Result<RowFormat> {
         let columns = self.metadata.run(|bench| {
             let columns = self.columns(bench)?;
             if !self.metadata.artifacts.are_near() {
-                // Where the schema is read, the stripe list comes in the same round, or the first field list
-                // if the stripes are known. Nobody waits for it here, and whoever needs it is told what is
-                // wrong with it.
+                // Request the stripe list in the same round as the schema, or the first field list if the stripes are
+                // known. The result is not used here; the step that needs it reports its errors.
                 if let Ok(Some(stripes)) = self.metadata.stripes(bench)
                     && let Some((stripe, _)) = stripe_of(stripes, rows.start)
                 {
@@ -497,8 +496,8 @@ impl ScanBuilder {
         })
     }
 
-    /// The rows to read, by number. Offset and limit are taken off them where there is no filter and no
-    /// deleted rows are hidden.
+    /// Returns the rows to read, by number. Offset and limit are applied here unless the scan is filtered; then `cut`
+    /// holds them.
     fn wanted(&self) -> Result<Wanted> {
         let total = self.metadata.directory.total_record_count;
         let rows = self.rows.clone().unwrap_or(0..total);
@@ -586,13 +585,13 @@ impl ScanBuilder {
     }
 }
 
-/// What a scan reads, and which rows.
+/// The columns, filter and rows of a scan.
 struct Planned {
     plan: RowPlan,
     wanted: Wanted,
 }
 
-/// Which rows a scan reads.
+/// The rows that a scan reads.
 struct Wanted {
     rows: Range<u64>,
     selection: Option<Selection>,

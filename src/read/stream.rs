@@ -20,41 +20,41 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
-/// Batches that are left out, and pieces that are begun, in one poll.
+/// Turns of the loop in one poll; each turn skips a batch or begins a piece.
 const TURNS: u32 = 4;
 
-/// Windows of a piece of a scan with a filter, whose columns are fetched where rows match.
+/// Windows per piece of a scan with a filter, which fetches the other columns only where rows match.
 const FILTERED_WINDOWS: u64 = 16;
 
-/// A running scan: a stream of batches, in order. Made by
+/// A running scan: a stream of batches, in order. Created by
 /// [`ScanBuilder::build_stream`](super::ScanBuilder::build_stream).
 ///
-/// Its errors are of the type `ArrowError`. [`Error::from`](crate::Error) makes such an error the one of this
-/// crate that it was, with its kind and place.
+/// Its errors are of the type `ArrowError`. [`Error::from`](crate::Error) turns such an error back into the original
+/// error of this crate, with its kind and place.
 #[derive(Debug)]
 pub struct ShardStream {
     plan: RowPlan,
     pieces: Windows,
     cut: Cut,
-    /// Pieces whose bytes are being fetched, in order.
+    /// Pieces that are being fetched, in order.
     ahead: VecDeque<Ahead>,
-    /// Pieces that are fetched at a time, beside the one that is being read.
+    /// Most pieces to fetch at a time, not counting the current one.
     prefetch: usize,
-    /// The stripes of which a piece has been fetched, with all that is known of their fields.
+    /// Stripes with a fetched piece, so that the metadata of their fields are known.
     known_stripes: BTreeSet<u64>,
     /// The piece that is being read.
     current: PolledReader,
     is_over: bool,
 }
 
-/// A piece of the rows, and the stripe that it is in.
+/// A piece of the rows, and its stripe.
 struct Ahead {
     stripe: u64,
     state: Fetching,
 }
 
 enum Fetching {
-    /// Until the first piece of the stripe has been fetched: they need the same metadata.
+    /// Waits until the first piece of the stripe has been fetched, because both need the same metadata.
     Waits(Range<u64>),
     Fetches(BoxFuture<'static, (BatchReader, Result<()>)>),
     Done(BatchReader, Result<()>),
@@ -83,13 +83,12 @@ impl ShardStream {
     ) -> Result<Self> {
         plan.format.gives_way = true;
         let (metadata, batch) = (plan.format.metadata.clone(), plan.format.batch_size);
-        // What is near costs no more when it is needed than before, and is fetched in smaller pieces.
-        let (later, current) = match metadata.artifacts.are_near() {
-            true => (rows.end..rows.end, PolledReader::Idle(plan.read(rows))),
-            false => {
-                plan.format.shared = Some(Arc::default());
-                (rows, PolledReader::Over)
-            }
+        // Reading a near file early gains nothing, and its pieces are smaller, so nothing is fetched ahead.
+        let (later, current) = if metadata.artifacts.are_near() {
+            (rows.end..rows.end, PolledReader::Idle(plan.read(rows)))
+        } else {
+            plan.format.shared = Some(Arc::default());
+            (rows, PolledReader::Over)
         };
         let unit = piece_rows(&plan, &later).await?;
         Ok(Self {
@@ -104,26 +103,25 @@ impl ShardStream {
         })
     }
 
-    /// The schema of the batches.
+    /// Returns the schema of the batches.
     pub fn schema(&self) -> SchemaRef {
         self.plan.format.schema.clone()
     }
 
-    /// What the filter or the selection of rows has spared the scan so far; `None` if it has
-    /// neither.
+    /// Returns how much the filter or the selection of rows has let the scan skip so far; `None` if it has neither.
     pub fn metrics(&self) -> Option<ScanMetrics> {
         let filter: &Arc<Filter> = self.plan.filter.as_ref()?;
         Some(filter.counters.metrics())
     }
 
-    /// Bytes that the scan has read from files and stores so far: of columns, of what lies between and
-    /// came along, and of metadata that no scan of the shard had needed before. What opening the shard and
-    /// planning the scan have read is not among them, and nothing of a shard in memory.
+    /// Returns the number of bytes that the scan has read from files and stores so far: columns, gaps that were read
+    /// along with them, and metadata that no earlier scan of the shard had needed. Bytes read by opening the shard and
+    /// by planning the scan do not count, nor does any byte of a shard in memory.
     pub fn bytes_read(&self) -> u64 {
         self.plan.format.bytes_read.load(Ordering::Relaxed)
     }
 
-    /// Begins to fetch as many pieces as may be fetched at a time, and goes on with those.
+    /// Starts fetching until `prefetch` pieces are queued, and polls the fetches.
     fn fetch_ahead(&mut self, context: &mut Context<'_>) {
         while self.ahead.len() < self.prefetch
             && let Some(stripe) = self.pieces.next_stripe()
@@ -192,7 +190,7 @@ impl ShardStream {
                 }
             }
         }
-        // Others want to run, too.
+        // Let other tasks run, too.
         context.waker().wake_by_ref();
         Poll::Pending
     }
@@ -214,7 +212,7 @@ impl Stream for ShardStream {
     }
 }
 
-/// Rows of a piece: those whose bytes come to what is fetched at a time.
+/// Returns the number of rows per piece: about as many as one fetch (`fetch_bytes`) holds.
 async fn piece_rows(plan: &RowPlan, rows: &Range<u64>) -> Result<u64> {
     let (format, metadata) = (&plan.format, &plan.format.metadata);
     if plan.filter.is_some() {

@@ -26,60 +26,60 @@ impl Stripe {
         }
     }
 
-    /// Ordinal of the stripe in its shard.
+    /// Returns the ordinal of the stripe in its shard.
     pub fn ordinal(&self) -> u64 {
         self.ordinal
     }
 
-    /// Number of rows, those that are deleted left out.
+    /// Returns the number of rows without the deleted ones.
     pub fn num_rows(&self) -> u64 {
         live_rows(&self.directory)
     }
 
-    /// Number of rows that are deleted.
+    /// Returns the number of deleted rows.
     pub fn num_deleted_rows(&self) -> u64 {
         self.directory.deleted_record_count
     }
 
-    /// Numbers of the stripe's rows in the shard, those of deleted ones included.
+    /// Returns the numbers of the stripe's rows in the shard, including deleted rows.
     pub fn row_range(&self) -> Range<u64> {
         let start = self.directory.record_offset;
         start..start + self.directory.total_record_count
     }
 
-    /// Number of rows, those that are deleted included.
+    /// Returns the number of rows, including deleted ones.
     pub(super) fn all_rows(&self) -> u64 {
         self.directory.total_record_count
     }
 
-    /// Bytes of the data before encoding, if they are known.
+    /// Returns the size of the data before encoding, in bytes, if it is known.
     pub fn raw_data_size(&self) -> Option<u64> {
         self.directory.raw_data_size
     }
 
-    /// The properties of the stripe.
+    /// Returns the properties of the stripe.
     ///
     /// # Errors
-    /// If they are damaged.
+    /// Fails if they are damaged.
     pub fn properties(&self) -> Result<StripeProperties> {
         now_or("`properties_async`", self.properties_async())
     }
 
-    /// As [`properties`](Self::properties), of a shard behind an asynchronous reader.
+    /// Returns the properties of the stripe, for a shard behind an asynchronous reader.
     ///
     /// # Errors
-    /// Those of [`properties`](Self::properties).
+    /// Returns the same errors as [`properties`](Self::properties).
     pub async fn properties_async(&self) -> Result<StripeProperties> {
         let metadata = &self.metadata;
         let properties = metadata.run(|bench| metadata.stripe_properties(bench, self.ordinal));
         properties.await
     }
 
-    /// The value of the property `name`; `None` if there is no such property, or it has no value. A
-    /// property that the user set comes before one that the format defines.
+    /// Returns the value of the property `name`, or `None` if there is no such property or it has no value. A property
+    /// set by the user takes precedence over one that the format defines.
     ///
     /// # Errors
-    /// If the properties are damaged.
+    /// Fails if the properties are damaged.
     pub fn property(&self, name: &str) -> Result<Option<AnyValue>> {
         let properties = self.properties()?;
         Ok(find_property(&properties.custom_properties, name)
@@ -87,12 +87,12 @@ impl Stripe {
             .cloned())
     }
 
-    /// Where the indexes of the stripe are.
+    /// Returns the place of the stripe's indexes.
     pub(super) fn indexes_ref(&self) -> Option<&DataRef> {
         self.directory.indexes_ref.as_ref()
     }
 
-    /// A scan of the stripe's rows, in order.
+    /// Starts to build a scan of the stripe's rows, in order.
     pub fn scan(&self) -> ScanBuilder {
         ScanBuilder::new(self.metadata.clone()).with_row_range(self.row_range())
     }

@@ -12,20 +12,19 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The batches of a task, up to the first that cannot be read; or a panic of code that the user gave.
+/// The batches of a task, up to the first error; or a panic of the caller's code.
 type Outcome = std::thread::Result<Vec<Result<RecordBatch>>>;
 
-/// Tasks that a thread of the pool reads before it looks for other work of the pool.
+/// Tasks that a thread of the pool reads before it returns to other work of the pool.
 const TURN: usize = 8;
 
-/// Reads windows of rows on rayon's threads and on the one that asks for batches, and gives them in
-/// order.
+/// Reads windows of rows on rayon's threads and on the calling thread, and returns the batches in order.
 #[derive(Debug)]
 pub(super) struct ThreadedReader {
-    /// Windows that are no tasks yet.
+    /// Windows that have not become tasks yet.
     windows: Windows,
     tasks: Arc<Tasks>,
-    /// Threads at a time, the one that asks included.
+    /// Most threads at a time, including the calling thread.
     threads: usize,
     filtered: bool,
     /// Batches of the windows that have been read.
@@ -33,7 +32,7 @@ pub(super) struct ThreadedReader {
     remaining: u64,
 }
 
-/// What threads have read, are reading or may read, in order.
+/// The tasks that threads have read, are reading or may read, in order.
 #[derive(Debug)]
 struct Tasks {
     plan: RowPlan,
@@ -48,7 +47,7 @@ struct State {
     first: u64,
     /// Threads of the pool that work on tasks, or have been asked to.
     helpers: usize,
-    /// Readers that wait for rows: with what they keep from batch to batch.
+    /// Readers without a task, which keep their state from batch to batch.
     idle: Vec<BatchReader>,
 }
 
@@ -71,7 +70,7 @@ impl Task {
     }
 }
 
-/// A task that nobody else works on.
+/// A task that only one thread works on.
 struct Claim {
     ordinal: u64,
     rows: Range<u64>,
@@ -90,7 +89,7 @@ impl Tasks {
             rows,
             reader,
         } = claim;
-        // A panic would abort the process on a thread of the pool; it belongs to who asks for the
+        // On a thread of the pool, a panic would abort the process. It is passed on to the thread that asks for the
         // batches.
         let read = catch_unwind(AssertUnwindSafe(|| {
             let mut reader = match reader {
@@ -105,7 +104,7 @@ impl Tasks {
         }));
         let mut state = self.lock();
         let outcome = read.map(|(batches, reader)| {
-            // One that has failed is not where it was left.
+            // The position of a failed reader is unknown, so it is not used again.
             if batches.iter().all(Result::is_ok) {
                 state.idle.push(reader);
             }
@@ -116,7 +115,7 @@ impl Tasks {
         self.changed.notify_all();
     }
 
-    /// Reads some tasks, and lets others have the thread then.
+    /// Reads some tasks, and then returns the thread to the pool.
     fn help(&self) {
         for turn in 0.. {
             let mut state = self.lock();
@@ -130,9 +129,8 @@ impl Tasks {
         }
     }
 
-    /// Takes the first task once it has been read. This thread reads tasks itself as long as it would
-    /// wait; a thread of the pool may work for others then, so that a pool of one thread does not wait
-    /// for itself.
+    /// Takes the first task once it has been read. Until then, this thread reads tasks itself. If none is left, a
+    /// thread of the pool does other work of the pool, so that a pool of one thread does not wait for itself.
     fn take_first(&self) -> Option<(Range<u64>, Outcome)> {
         let in_pool = rayon::current_thread_index().is_some();
         let mut state = self.lock();
@@ -173,7 +171,7 @@ impl State {
         })
     }
 
-    /// Keeps what has been read, unless nobody wants it any more.
+    /// Keeps the outcome, unless the task was cancelled.
     fn finish(&mut self, ordinal: u64, outcome: Outcome) {
         let place = usize::try_from(ordinal - self.first);
         if let Some(task) = place.ok().and_then(|place| self.queue.get_mut(place)) {
@@ -181,7 +179,7 @@ impl State {
         }
     }
 
-    /// The first task, if it has been read.
+    /// Takes the first task, if it has been read.
     fn take_first(&mut self) -> Option<(Range<u64>, Outcome)> {
         match self.queue.pop_front()? {
             Task {
@@ -201,7 +199,7 @@ impl State {
 
 impl ThreadedReader {
     pub(super) fn try_new(plan: RowPlan, rows: Range<u64>, threads: usize) -> Result<Self> {
-        // More than the pool has, and the one that asks, would only have more rows wait.
+        // More threads than the pool has, plus the calling thread, would only let more rows wait.
         let threads = threads.min(rayon::current_num_threads() + 1).max(2);
         let windows = now(Windows::try_new(
             &plan.format.metadata,
@@ -225,13 +223,12 @@ impl ThreadedReader {
         Ok(reader)
     }
 
-    /// Rows that have not been given yet; with a filter, those that may be.
+    /// Returns the number of rows that have not been returned yet; with a filter, of the rows that may still match.
     pub(super) fn remaining_rows(&self) -> u64 {
         self.remaining
     }
 
-    /// Adds tasks, as many as threads may work on and one more for each to go on with, and has the
-    /// pool help with them.
+    /// Adds tasks until there are two per thread, one to work on and one to continue with, and asks the pool to help.
     fn add_tasks(&mut self) {
         let mut state = self.tasks.lock();
         while state.queue.len() < 2 * self.threads
@@ -251,7 +248,7 @@ impl ThreadedReader {
         }
     }
 
-    /// Has no more rows read, and gives none any more.
+    /// Cancels all tasks, and drops the batches that are ready.
     pub(super) fn stop(&mut self) {
         self.windows.clear();
         self.tasks.lock().queue.clear();
@@ -262,7 +259,7 @@ impl ThreadedReader {
 
 impl Drop for ThreadedReader {
     fn drop(&mut self) {
-        // Whoever works on the rest need not go on.
+        // Threads that work on the remaining tasks need not continue.
         self.stop();
     }
 }
@@ -299,16 +296,16 @@ impl Iterator for ThreadedReader {
     }
 }
 
-/// Rows of a task at least: fewer are read in hardly less time.
+/// Fewest rows of a task; fewer would take hardly less time.
 const FEWEST_ROWS: u64 = 8192;
 
-/// Windows of a task at most.
+/// Most windows of a task.
 const MOST_WINDOWS: u64 = 4;
 
-/// Rows of a task. What has been read waits for its turn, and the less waits, the more of it is still
-/// in the caches of the processor; so tasks are as small as blocks and batches allow where small
-/// reads cost no more than large ones. Elsewhere they are what is fetched at a time, unless that is
-/// much, or leaves threads without work.
+/// Returns the number of rows per task. Finished tasks wait for their turn; the less data wait, the more of them are
+/// still in the processor's caches. If small reads are as fast as large ones, tasks are therefore as small as blocks
+/// and batches allow. Otherwise a task is one fetch, but has at most [`MOST_WINDOWS`] windows and at most an equal
+/// share of the rows per thread.
 fn unit(plan: &RowPlan, wanted: &Range<u64>, threads: usize) -> u64 {
     let (format, inner) = (&plan.format, &plan.format.metadata);
     let (batch, artifacts) = (format.batch_size, &inner.artifacts);
@@ -335,6 +332,6 @@ fn unit(plan: &RowPlan, wanted: &Range<u64>, threads: usize) -> u64 {
             block_rows.next_power_of_two().max(batch).max(FEWEST_ROWS),
         ))
     });
-    // What is wrong with the stripe is told by who reads it.
+    // The reader of the stripe reports its errors.
     unit.unwrap_or(WINDOW)
 }

@@ -10,6 +10,7 @@ mod batch;
 mod bits;
 mod bits_shard;
 mod byte_run;
+mod bytes_encoder;
 mod candidate;
 mod choose;
 mod coded;

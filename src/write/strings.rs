@@ -1,5 +1,5 @@
 //! Spec: Chapter 6, "Primitive Variable-Sized Encoding": strings and binary values on their way into
-//! blocks or raw buffers.
+//! blocks.
 
 mod shared;
 mod staged;
@@ -12,7 +12,6 @@ use super::finished::{FinishedBytes, FinishedLeaf};
 use super::nulls::StagedPresence;
 use super::number::NumberEncoder;
 use super::plan::FieldPlan;
-use super::raw::RawBytes;
 use super::settings::{Settings, WINDOW};
 use super::trial::Trial;
 use crate::buffer::{BlockStreamWriter, Physical};
@@ -29,91 +28,6 @@ use staged::Staged;
 
 /// Bytes of values after which staged values are encoded, full window or not.
 const WINDOW_BYTES: usize = 4 << 20;
-/// Encodes the byte values of one stripe field.
-#[derive(Debug)]
-pub(super) enum BytesEncoder {
-    /// As they are.
-    Raw(Box<RawBytes>),
-    /// In encoded blocks.
-    Blocks(Box<BlockBytes>),
-}
-
-impl BytesEncoder {
-    /// An encoder of the values of a field.
-    pub(super) fn new(plan: &FieldPlan) -> Self {
-        match plan.settings.is_raw() && !plan.settings.delimited {
-            true => Self::Raw(Box::new(RawBytes::new(plan))),
-            false => Self::Blocks(Box::new(BlockBytes::new(plan))),
-        }
-    }
-
-    /// Appends values of one size.
-    pub(super) fn push_fixed(
-        &mut self,
-        data: &[u8],
-        len: usize,
-        nulls: Option<&NullBuffer>,
-    ) -> Result<()> {
-        match self {
-            Self::Raw(encoder) => {
-                encoder.push_fixed(data, len, nulls);
-                Ok(())
-            }
-            Self::Blocks(encoder) => encoder.push_fixed(data, len, nulls),
-        }
-    }
-
-    /// Appends values of any size.
-    ///
-    /// # Errors
-    /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for a value above 4 GiB.
-    pub(super) fn push(
-        &mut self,
-        values: &ByteValues,
-        len: usize,
-        nulls: Option<&NullBuffer>,
-    ) -> Result<()> {
-        match self {
-            Self::Raw(encoder) => encoder.push(values, len, nulls),
-            Self::Blocks(encoder) => encoder.push(values, len, nulls),
-        }
-    }
-
-    /// Bytes of all values so far, null slots of fixed sizes included.
-    pub(super) fn total_bytes(&self) -> u64 {
-        match self {
-            Self::Raw(encoder) => encoder.total_bytes(),
-            Self::Blocks(encoder) => encoder.total_bytes(),
-        }
-    }
-
-    /// How the staged values might be encoded.
-    pub(super) fn into_candidates(self) -> Result<Vec<Candidate>> {
-        match self {
-            Self::Raw(encoder) => {
-                let plain = Weighed::plain(bytes::Plan::Plain, encoder.average_length());
-                Ok(vec![plain.into()])
-            }
-            Self::Blocks(encoder) => encoder.into_candidates(),
-        }
-    }
-
-    /// Bytes held in memory.
-    pub(super) fn memory_size(&self) -> usize {
-        match self {
-            Self::Raw(encoder) => encoder.memory_size(),
-            Self::Blocks(encoder) => encoder.memory_size(),
-        }
-    }
-
-    /// The finished buffers: DATA, OFFSETS of raw values of any size, a dictionary if that pays.
-    pub(super) fn finish(self) -> Result<FinishedBytes> {
-        match self {
-            Self::Raw(encoder) => Ok(encoder.finish()),
-            Self::Blocks(encoder) => encoder.finish(),
-        }
-    }
-}
 
 /// Encodes the byte values of one stripe field in blocks.
 #[derive(Debug)]
@@ -144,7 +58,7 @@ pub(super) struct BlockBytes {
 }
 
 impl BlockBytes {
-    fn new(plan: &FieldPlan) -> Self {
+    pub(super) fn new(plan: &FieldPlan) -> Self {
         Self {
             settings: plan.settings,
             fixed: plan.physical.width(),
@@ -169,7 +83,12 @@ impl BlockBytes {
     }
 
     /// Appends values of one size.
-    fn push_fixed(&mut self, data: &[u8], len: usize, nulls: Option<&NullBuffer>) -> Result<()> {
+    pub(super) fn push_fixed(
+        &mut self,
+        data: &[u8],
+        len: usize,
+        nulls: Option<&NullBuffer>,
+    ) -> Result<()> {
         let width = self.fixed.unwrap_or(0);
         let mut at = 0;
         while at < len {
@@ -202,7 +121,12 @@ impl BlockBytes {
     ///
     /// # Errors
     /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for a value above 4 GiB.
-    fn push(&mut self, values: &ByteValues, len: usize, nulls: Option<&NullBuffer>) -> Result<()> {
+    pub(super) fn push(
+        &mut self,
+        values: &ByteValues,
+        len: usize,
+        nulls: Option<&NullBuffer>,
+    ) -> Result<()> {
         match values {
             ByteValues::Offsets32(offsets, data) => {
                 self.push_ranges(len, nulls, data, |i| offsets[i].as_usize())
@@ -543,12 +467,12 @@ impl BlockBytes {
     }
 
     /// Bytes of all values so far, null slots of fixed sizes included.
-    fn total_bytes(&self) -> u64 {
+    pub(super) fn total_bytes(&self) -> u64 {
         self.total_bytes + self.values.len() as u64
     }
 
     /// How the staged values might be encoded.
-    fn into_candidates(mut self) -> Result<Vec<Candidate>> {
+    pub(super) fn into_candidates(mut self) -> Result<Vec<Candidate>> {
         let nulls = self.nulls.take().map(NullBuffer::new);
         let staged = Staged {
             values: &self.values,
@@ -572,7 +496,7 @@ impl BlockBytes {
     }
 
     /// Bytes held in memory.
-    fn memory_size(&self) -> usize {
+    pub(super) fn memory_size(&self) -> usize {
         let trial = self.trial.as_ref().map_or(0, Trial::memory_size);
         let distinct = self.distinct.as_ref().map_or(0, DistinctStats::memory_size);
         let staged = self.values.capacity() + self.offsets.capacity() * 8;
@@ -580,7 +504,7 @@ impl BlockBytes {
         staged + self.blocks.size() + trial + distinct + shared
     }
 
-    fn finish(mut self) -> Result<FinishedBytes> {
+    pub(super) fn finish(mut self) -> Result<FinishedBytes> {
         self.flush()?;
         let leaf = match self.trial.take().filter(|trial| !trial.is_empty()) {
             Some(trial) => trial.finish(self.settings)?,

@@ -1,13 +1,14 @@
 //! The values of one stripe field, of any type, on their way into buffers.
 
 use super::bits::finish_bits;
+use super::bytes_encoder::BytesEncoder;
 use super::candidate::Candidate;
 use super::dictionary_encoder::DictionaryEncoder;
 use super::finish::{FinishedValues, finish_bytes, finish_dictionary, of_numbers};
 use super::number::NumberEncoder;
 use super::plan::FieldPlan;
 use super::raw::RawOffsets;
-use super::strings::{BytesEncoder, offsets_encoder};
+use super::strings::offsets_encoder;
 use crate::buffer::{FinishedBuffer, Physical, words};
 use crate::column::Values;
 use crate::encoding::{NumberKind, Word};

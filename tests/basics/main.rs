@@ -1,4 +1,4 @@
-//! Writing and reading back, in builds without any feature too.
+//! Write and read back, also in builds without any feature.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

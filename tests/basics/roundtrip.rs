@@ -1,6 +1,5 @@
-//! What was written is read back equal: random schemas, data, options, layouts, sources, and ways
-//! to read. `ARROW_SHARD_CASES=20` runs that many times as many cases; a failure prints the command
-//! that repeats it.
+//! Written data are read back unchanged: random schemas, data, options, layouts, sources, and ways to read.
+//! `ARROW_SHARD_CASES=20` runs 20 times the default number of cases; a failure prints the command that repeats it.
 
 use crate::cases::{Data, Pick, random_options, random_projection, random_source, text};
 use crate::common::schemas::{Config, any_type, random_schema};
@@ -22,7 +21,7 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 
-/// What the cases of one test have in common.
+/// The settings that all cases of one test share.
 struct Kind {
     name: &'static str,
     cases: u64,
@@ -122,7 +121,7 @@ fn dictionaries_and_runs() {
     let config = Config {
         max_depth: 2,
         allow: |data_type| {
-            // Nested types must hold one; leaves may be anything.
+            // Nested types must contain a nested type; leaves may have any type.
             !data_type.is_nested()
                 || any_type(data_type, &mut |t| {
                     matches!(
@@ -143,7 +142,7 @@ fn dictionaries_and_runs() {
     });
 }
 
-/// Rows beyond the 65,536 positions of a window, in many blocks.
+/// Tests more rows than the 65,536 positions of a window, in many blocks.
 #[test]
 fn large_leaves() {
     let config = Config {
@@ -185,7 +184,7 @@ fn run(kind: &Kind) {
 }
 
 fn case(kind: &Kind, seed: u64) {
-    // Each kind sees other data.
+    // Each kind has different data.
     let salt = kind
         .name
         .bytes()
@@ -277,7 +276,7 @@ fn stripes(rng: &mut StdRng, data: &Data, shard: &Shard) -> Result<(), String> {
         .map_err(|e| format!("stripe {}: {e}", stripe.ordinal()))
 }
 
-/// A projection of a row range, with row numbers or without.
+/// Checks a projection of a row range, with or without row numbers.
 fn part(rng: &mut StdRng, data: &Data, shard: &Shard) -> Result<(), String> {
     let (projection, picks) = random_projection(rng, &data.schema);
     let start = rng.random_range(0..=data.rows);
@@ -364,7 +363,7 @@ fn take(rng: &mut StdRng, data: &Data, shard: &Shard) -> Result<(), String> {
         .map_err(|e| format!("{what}: {e}"))
 }
 
-/// Columns in other types.
+/// Checks columns that are requested in other types.
 fn requested(rng: &mut StdRng, data: &Data, shard: &Shard) -> Result<(), String> {
     let fields = data.schema.fields();
     let unique = |i: &usize| {
@@ -466,7 +465,7 @@ fn a_path_leads_through_lists_and_maps_to_the_member_it_names() {
             expected.as_ref()
         );
     }
-    // A map without its keys is none, so that it is read whole or not at all.
+    // A map without keys is not a map, so it is read as a whole or not at all.
     let error = shard
         .scan()
         .with_projection(["map.entries.keys"])
@@ -476,7 +475,7 @@ fn a_path_leads_through_lists_and_maps_to_the_member_it_names() {
     assert_eq!(&read("map"), batch.column(1));
 }
 
-/// What arrays hold at their nulls is nobody's data, and not to be found in a file.
+/// Values below nulls are not data, and must not be stored in a file.
 #[test]
 fn what_stands_at_nulls_is_not_written() {
     let secret = "what a null position holds";

@@ -1,4 +1,4 @@
-//! Only `finish` makes a shard: whatever fails before, no file has the final name.
+//! Only `finish` creates a shard: after any earlier failure, no file has the final name.
 
 use crate::support::{NAME, collect, opened};
 use arrow_array::{Int32Array, RecordBatch, RecordBatchOptions, StringArray};
@@ -29,7 +29,7 @@ fn options(layout: Layout) -> WriterOptions {
         .with_creation_time(Some(638_000_000_000_000_000))
 }
 
-/// What a place for files does before it fails.
+/// The calls and bytes that a folder accepts before it fails.
 #[derive(Debug, Default)]
 struct Budget {
     /// Calls that succeed.
@@ -79,7 +79,7 @@ impl Budget {
     }
 }
 
-/// A folder in memory whose operations fail as its budget says.
+/// A folder in memory with operations that fail after a budget.
 struct Failing {
     folder: MemoryFolder,
     budget: Arc<Budget>,
@@ -118,8 +118,8 @@ impl Sink for FailingSink {
     }
 }
 
-/// Writes three stripes; the error of the first call that fails, once it is known that the writer
-/// refuses all calls after it.
+/// Writes three stripes. Returns the error of the first failing call, after checking that the writer rejects all later
+/// calls.
 fn write(folder: &MemoryFolder, budget: &Arc<Budget>, layout: Layout) -> Result<()> {
     let factory = Box::new(Failing {
         folder: folder.clone(),
@@ -220,7 +220,7 @@ fn the_directory_file_is_committed_last() {
     );
 }
 
-/// Names of the files of a folder, hidden and temporary ones included.
+/// Returns the names of the files in a folder, including hidden and temporary ones.
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut names: Vec<String> = entries
@@ -326,7 +326,7 @@ fn a_folder_that_does_not_exist_is_an_error_that_names_it() {
     }
 }
 
-/// Takes some bytes, part of a write at the border, and then fails.
+/// Accepts a number of bytes, possibly part of a write, and then fails.
 struct Short(usize);
 
 impl std::io::Write for Short {
@@ -406,7 +406,7 @@ fn shards_without_rows_or_columns_are_shards() {
     }
 }
 
-/// Whether another handle cannot lock the file.
+/// Returns whether another handle cannot lock the file.
 fn is_locked(path: &Path) -> bool {
     let file = std::fs::File::options().read(true).write(true).open(path);
     file.unwrap().try_lock().is_err()
@@ -418,7 +418,7 @@ fn every_open_temporary_file_is_locked_and_belongs_to_one_that_is_open() {
     let temporaries = || {
         let names = names(folder.path()).into_iter();
         let mut names: Vec<_> = names.filter(|name| name.ends_with(".tmp")).collect();
-        // The first one of a writer has the shortest name.
+        // The first file of a writer has the shortest name.
         names.sort_by_key(String::len);
         names
     };
@@ -433,7 +433,7 @@ fn every_open_temporary_file_is_locked_and_belongs_to_one_that_is_open() {
     let writer = names[0].strip_suffix(".tmp").unwrap();
     assert!(names[1].starts_with(&format!("{writer}-")), "{names:?}");
     assert!(all_locked());
-    // One that is closed leaves a sign of life.
+    // Sealing a file updates the modification time of the writer's first file, as a sign of life.
     let of_first = folder.path().join(&names[0]);
     let then = std::time::SystemTime::now() - std::time::Duration::from_secs(7_200);
     let file = std::fs::File::options().append(true).open(&of_first);
@@ -444,7 +444,7 @@ fn every_open_temporary_file_is_locked_and_belongs_to_one_that_is_open() {
     assert!(changed > then + std::time::Duration::from_secs(3_600));
     first.commit().unwrap();
     second.commit().unwrap();
-    // Whoever comes later is a writer of its own.
+    // A later writer is separate from the first ones.
     let _third = sinks.create("third").unwrap();
     let names = temporaries();
     assert_eq!(names.len(), 1);

@@ -1,5 +1,5 @@
-//! Rows by number, of one stripe or of many, in any order and as often as they are asked for: what
-//! does not fit one array is an error.
+//! Takes rows by number, from one or many stripes, in any order, with repeated numbers. A result that does not fit one
+//! array is an error.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int16Type};
@@ -14,7 +14,7 @@ use arrow_shard::write::{ShardWriter, WriterOptions};
 use arrow_shard::{ErrorKind, Result, Shard};
 use std::sync::Arc;
 
-/// A shard of one column, each array a stripe.
+/// Returns a shard of one column, with each array as a stripe.
 fn stripes(arrays: &[ArrayRef]) -> Shard {
     let batch = |array: &ArrayRef| RecordBatch::try_from_iter([("c", array.clone())]).unwrap();
     let mut file = Vec::new();
@@ -44,7 +44,7 @@ fn assert_overflows(shard: &Shard, rows: &[u64], words: &str) {
     assert!(text.contains("`c`") && text.contains(words), "{text}");
 }
 
-/// A dictionary of the texts of the numbers, each once.
+/// Returns a dictionary array with the text of each number once.
 fn coded(numbers: std::ops::Range<usize>, values: fn(Vec<String>) -> ArrayRef) -> ArrayRef {
     let keys = Int8Array::from_iter_values((0..numbers.len()).map(|i| i8::try_from(i).unwrap()));
     let values = values(numbers.map(|i| format!("a text of number {i}")).collect());
@@ -60,7 +60,7 @@ const VALUES: [fn(Vec<String>) -> ArrayRef; 3] = [
     },
 ];
 
-/// Puts an array into something else.
+/// Wraps an array in another type.
 type Wrap = fn(ArrayRef) -> ArrayRef;
 
 const WRAPS: [Wrap; 4] = [
@@ -97,7 +97,7 @@ fn dictionaries_of_several_stripes_are_joined_as_far_as_keys_reach() {
                 &all,
                 "200 distinct values exceed dictionary keys of type Int8",
             );
-            // The same values are the same entries, wherever they come from.
+            // Equal values from different stripes share one entry.
             let shard = stripes(&[parts[0].clone(), parts[0].clone()]);
             let found = plain(&taken(&shard, &all).unwrap());
             let one = plain(&parts[0]);
@@ -107,7 +107,7 @@ fn dictionaries_of_several_stripes_are_joined_as_far_as_keys_reach() {
     }
 }
 
-/// The array without its dictionaries.
+/// Returns the array without dictionaries.
 fn plain(array: &ArrayRef) -> ArrayRef {
     match array.data_type() {
         DataType::Dictionary(..) => {
@@ -144,7 +144,7 @@ fn run_ends_that_are_too_narrow_for_the_rows_are_an_error() {
 
 #[test]
 fn items_that_exceed_the_offsets_of_lists_are_an_error() {
-    // Nulls cost nothing.
+    // Nulls take no bytes.
     const ITEMS: usize = 1_200_000_000;
     let items: ArrayRef = Arc::new(NullArray::new(ITEMS));
     let item = Arc::new(Field::new("item", items.data_type().clone(), true));

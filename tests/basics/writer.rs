@@ -1,4 +1,4 @@
-//! What a writer takes, what it refuses at once, and how it fits in with others.
+//! Inputs and options that a writer accepts or rejects, and the traits that it implements.
 
 use crate::support::{collect, inner, written_bytes};
 use arrow_array::types::Int32Type;
@@ -24,7 +24,7 @@ fn schema() -> SchemaRef {
     ]))
 }
 
-/// The error of making a writer with these options.
+/// Returns the error of creating a writer with these options.
 fn refusal(options: WriterOptions) -> Option<Error> {
     ShardWriter::try_new(Vec::new(), schema(), options).err()
 }
@@ -70,7 +70,7 @@ fn properties_that_are_nested_too_deeply_are_refused_before_rows_come() {
             assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
             assert!(error.to_string().contains("property `deep`"), "{error}");
         }
-        // What is not refused can be finished.
+        // With every accepted property, a shard can be written and finished.
         for levels in 0..40 {
             for options in given(nested(levels)) {
                 let writer = ShardWriter::try_new(Vec::new(), schema(), options.with_wire(wire));
@@ -142,7 +142,7 @@ fn null_keys_of_dictionaries_of_unions_are_refused_by_column_and_row() {
     for part in ["column `kind`", "row 1:"] {
         assert!(error.to_string().contains(part), "{part}: {error}");
     }
-    // Where all is null anyway, nothing is lost.
+    // If all values are null, nothing is lost.
     let field = Arc::new(Field::new("m", nulls.data_type().clone(), true));
     let valid = NullBuffer::from(vec![true, false, true]);
     let hidden = StructArray::new(vec![field].into(), vec![nulls], Some(valid));
@@ -156,7 +156,7 @@ fn null_keys_of_dictionaries_of_unions_are_refused_by_column_and_row() {
     }
 }
 
-/// Writes a batch through the trait alone.
+/// Writes a batch through the trait `RecordBatchWriter`.
 fn write_all<W: RecordBatchWriter>(mut writer: W, batch: &RecordBatch) -> Result<(), ArrowError> {
     writer.write(batch)?;
     writer.close()

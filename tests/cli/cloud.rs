@@ -1,4 +1,4 @@
-//! URLs in the place of paths.
+//! URLs in place of paths.
 
 #[path = "../support/moto.rs"]
 mod moto;
@@ -14,7 +14,7 @@ use server::Server;
 #[cfg(unix)]
 use std::process::{Command, Stdio};
 
-/// Commands that know how the store is reached.
+/// Runs commands with the environment of the store.
 struct Cloud {
     folder: Folder,
     moto: Moto,
@@ -69,7 +69,7 @@ fn shards_are_merged_and_changed_in_s3() {
         shown.contains("1998 rows (2 more are deleted) in 2 stripes"),
         "{shown}"
     );
-    // Others refer to the rows that this one holds.
+    // Other shards refer to the rows of this one.
     let error = cloud.run(&["delete", &one, "--rows", "3"]).error(1);
     assert!(error.contains("commit to another name"), "{error}");
     let error = cloud
@@ -92,7 +92,7 @@ fn shards_are_merged_and_changed_in_s3() {
         .run(&["vacuum", "s3://shards/a b", "--min-age", "0"])
         .ok();
     assert!(listed.contains(".amudai.stripe"), "{listed}");
-    // From the root of the store, where all directories are seen.
+    // From the root of the store, so all directories are found.
     let remove = ["vacuum", "s3://shards/", "--min-age", "0", "--remove"];
     assert!(cloud.run(&remove).ok().starts_with("a b/"));
     for shard in [&one, &two, &all, &target] {
@@ -121,7 +121,7 @@ fn shards_of_a_folder_in_s3_are_listed_as_those_of_a_local_one() {
             .run(&[&["convert", "t.arrow", &two], &more[..]].concat())
             .ok();
         cloud.run(&["delete", &two, "--rows", "3,999"]).ok();
-        // No shard, and shards of another folder, are left out.
+        // Files that are not shards, and shards of other folders, are skipped.
         cloud.run(&["convert", "t.arrow", &path("notes.csv")]).ok();
     }
     let below = "s3://shards/a b/below/3.amudai.shard";
@@ -166,7 +166,7 @@ fn every_format_goes_to_s3_and_comes_back() {
             plain(50_000),
             "{name}"
         );
-        // From object to object.
+        // Converts an object to another object.
         let other = format!("s3://shards/other/{name}");
         cloud.run(&["convert", &url, &other]).ok();
         let head = ["head", "-n", "3", "--format", "csv"];
@@ -239,7 +239,7 @@ fn what_goes_wrong_with_a_url_is_said_and_leaves_nothing() {
         assert!(error.contains("exists") && error.contains(&url), "{error}");
         cloud.run(&["convert", "--force", "t.arrow", &url]).ok();
     }
-    // An input that is damaged in the middle.
+    // The input is damaged in the middle.
     let mut bytes = std::fs::read(cloud.folder.path("t.arrow")).unwrap();
     bytes.truncate(bytes.len() / 2);
     std::fs::write(cloud.folder.path("half.arrow"), bytes).unwrap();
@@ -277,7 +277,7 @@ fn what_is_no_plain_url_is_refused_and_not_shown() {
             &["convert", "--force", "--to", "csv", "t.arrow", url],
         ] {
             let done = folder.run(arguments);
-            // A bucket alone has no name that tells a format.
+            // A bucket without a path has no name to detect a format from.
             let code = if url == "s3://shards" { 1..3 } else { 1..2 };
             assert!(code.contains(&done.code), "{arguments:?}: {}", done.err);
             assert_eq!(done.err.lines().count(), 1, "{}", done.err);
@@ -382,7 +382,7 @@ fn http_and_file_urls_are_read() {
         folder.run(&["convert", "--force", &url, "back.arrow"]).ok();
         assert_eq!(read_ipc(&folder.path("back.arrow")), plain(20_000));
     }
-    // The damaged one of several is named by its URL.
+    // The error names the URL of the damaged shard among several.
     let mut bytes = std::fs::read(folder.path("t.shard")).unwrap();
     let data = bytes.len() / 3;
     bytes[data] ^= 1;

@@ -1,4 +1,4 @@
-//! COLE files in, and out.
+//! Converts from and to COLE files.
 
 use super::{Folder, matrix, read_ipc, write_ipc};
 use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 const FLIGHTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/flights.csv");
 
-/// 30,000 rows of what COLE holds, in several pages.
+/// Returns 30,000 rows of types that COLE supports, which fill several pages.
 fn table() -> RecordBatch {
     let columns: [(&str, ArrayRef); 3] = [
         ("id", Arc::new(Int64Array::from_iter_values(0..30_000))),
@@ -43,7 +43,7 @@ fn tables_go_to_cole_and_back_by_way_of_every_format() {
             .ok();
         assert_eq!(read_ipc(&folder.path("back.arrow")), table(), "{file}");
     }
-    // Whatever its name.
+    // The name of the file does not matter.
     std::fs::rename(folder.path("t.cole"), folder.path("renamed")).unwrap();
     folder
         .run(&["convert", "--force", "renamed", "back.arrow"])
@@ -166,14 +166,14 @@ fn what_cole_cannot_hold_is_an_error_or_converted_on_request() {
         csv,
         "{\"a\":1,\"b\":\"\",\"a_2\":1}\n{\"a\":0,\"b\":\"x\",\"a_2\":0}\n"
     );
-    // The option means something for COLE that is written, and for units of time.
+    // The option applies only to written COLE files, and to units of time.
     let error = folder
         .run(&["convert", FLIGHTS, "flights.arrow", "--lossy"])
         .error(2);
     assert!(error.contains("--lossy is for"), "{error}");
 }
 
-/// What a column becomes: the same, its type, or refused with an error that names it.
+/// Returns the result of a column: the same column, another type, or an error that names it.
 fn outcome(folder: &Folder, column: &ArrayRef, options: &[&str]) -> String {
     let field = Field::new("c", column.data_type().clone(), true);
     let batch =

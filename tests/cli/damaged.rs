@@ -1,5 +1,5 @@
-//! Damaged files of other formats: one line, exit code 1, no file, and no more memory than a sound
-//! file takes.
+//! Damaged files of other formats: a message of one line, exit code 1, no output file, and no more memory than for a
+//! sound file.
 
 use super::data::{nested, plain};
 use super::{Folder, NAMES};
@@ -10,10 +10,10 @@ use rand::{Rng, SeedableRng};
 use std::fs;
 use std::sync::Arc;
 
-/// Damaged copies of a file; `DAMAGED_FILES` in the environment says otherwise.
+/// Number of damaged copies of each file; the environment variable `DAMAGED_FILES` overrides it.
 const COPIES: usize = 60;
 
-/// Damages bytes in one of the ways in which files break.
+/// Damages bytes in one of several typical ways.
 fn damage(bytes: &mut Vec<u8>, random: &mut SmallRng) {
     let at = random.random_range(0..bytes.len());
     match random.random_range(0..7) {
@@ -24,7 +24,7 @@ fn damage(bytes: &mut Vec<u8>, random: &mut SmallRng) {
             let end = (at + random.random_range(1..64)).min(bytes.len());
             bytes[at..end].fill(random.random());
         }
-        // Sizes are what hurts.
+        // Damaged sizes are the most dangerous.
         4 | 5 => {
             let huge: u64 = random.random::<u64>() >> random.random_range(0..40);
             for (byte, new) in bytes[at..].iter_mut().zip(huge.to_le_bytes()) {
@@ -74,7 +74,7 @@ fn damaged_files_of_other_formats_end_with_one_line() {
                 "{place}"
             );
             if done.code == 1 {
-                // Values that are read, and that a shard does not take, are the output's.
+                // If values are read but a shard does not support them, the error names the output.
                 let is_named = done.err.contains(&damaged) || done.err.contains("x.shard");
                 assert!(is_named, "{place}");
                 refused += 1;
@@ -96,7 +96,7 @@ fn damaged_files_of_other_formats_end_with_one_line() {
     });
 }
 
-/// Most memory that a process of these tests has had so far, in bytes; zero where nobody tells.
+/// Returns the peak memory of all child processes so far, in bytes; zero on systems that do not report it.
 fn most_memory() -> u64 {
     #[cfg(target_os = "linux")]
     {
@@ -108,7 +108,7 @@ fn most_memory() -> u64 {
     0
 }
 
-/// A stream whose second message says that its body has that many bytes.
+/// Returns a stream with a second message that claims a body of `bytes` bytes.
 fn stream_with_body(bytes: i64) -> Vec<u8> {
     let column = Arc::new(Int64Array::from_iter_values(0..1_000)) as ArrayRef;
     let batch = RecordBatch::try_from_iter([("a", column)]).unwrap();
@@ -120,7 +120,7 @@ fn stream_with_body(bytes: i64) -> Vec<u8> {
         let mut places = places.filter(|(_, window)| **window == value.to_le_bytes());
         places.next().map(|(at, _)| at)
     };
-    // What a thousand numbers take, with the bits that say which of them are null or without them.
+    // The size of a thousand numbers, with or without validity bits.
     let at = (8_000..9_000).find_map(found).unwrap();
     stream[at..at + 8].copy_from_slice(&bytes.to_le_bytes());
     stream

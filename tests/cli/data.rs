@@ -1,4 +1,4 @@
-//! Batches for the command line to chew on.
+//! Batches for tests of the command line.
 
 use arrow_array::builder::{Int32Builder, ListBuilder, MapBuilder, StringBuilder};
 use arrow_array::types::Int32Type;
@@ -9,7 +9,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Fields, UnionFields, UnionMode};
 use std::sync::Arc;
 
-/// Values of types that every format tells apart, with nulls.
+/// Returns values of types that every format distinguishes, with nulls.
 pub(crate) fn plain(rows: usize) -> RecordBatch {
     let words = ["a", "b,c", "d \"e\"", "ä"];
     let ids: Int64Array = (0i64..)
@@ -34,7 +34,7 @@ pub(crate) fn plain(rows: usize) -> RecordBatch {
     .unwrap()
 }
 
-/// Nested and other types, some of which CSV, NDJSON and Parquet do not know.
+/// Returns nested and other types, including types that CSV, NDJSON and Parquet do not support.
 pub(crate) fn nested() -> RecordBatch {
     let mut lists = ListBuilder::new(Int32Builder::new());
     lists.append_value([Some(1), None]);

@@ -7,7 +7,7 @@ use std::process::Command;
 #[cfg(unix)]
 use std::process::Stdio;
 
-/// A folder with `a.amudai.shard`, of ten rows in stripes of four, and `b.amudai.shard`, of two rows and
+/// Creates a folder with `a.amudai.shard`, of ten rows in stripes of four, and `b.amudai.shard`, of two rows with
 /// another column.
 fn shards() -> Folder {
     let folder = Folder::new();
@@ -26,7 +26,7 @@ fn shards() -> Folder {
 const A: &str = "a.amudai.shard";
 const B: &str = "b.amudai.shard";
 
-/// The rows of a shard as lines of CSV, without the header.
+/// Returns the rows of a shard as lines of CSV, without the header.
 fn rows(folder: &Folder, shard: &str) -> Vec<String> {
     let text = folder.run(&["cat", shard, "--format", "csv"]).ok();
     text.lines().skip(1).map(str::to_owned).collect()
@@ -45,7 +45,7 @@ fn shards_are_merged_and_appended_by_reference() {
         said.starts_with("m.amudai.shard has 12 rows in 4 stripes; "),
         "{said}"
     );
-    // How the files got second names, and how many files belong together.
+    // The output reports how files got their second names, and how many files belong to the shard.
     let lines: Vec<&str> = said.lines().collect();
     let named = lines[1].starts_with("2 files with rows have a ")
         && lines[1].contains(" as a second name (")
@@ -75,7 +75,7 @@ fn shards_are_merged_and_appended_by_reference() {
 fn rows_are_deleted_and_brought_back() {
     let folder = shards();
     let delete = ["delete", A, "--where", "name = 'x'"];
-    // As `cat` takes it, by either name.
+    // `cat` supports the same condition, under both names of the option.
     let shown = |name| {
         folder
             .run(&["cat", A, "--format", "csv", name, "name = 'x'"])
@@ -158,7 +158,7 @@ fn what_is_not_needed_any_more_is_listed_and_removed() {
     assert_eq!(said, "a.amudai.shard: no stripe needs to be rewritten\n");
     let planned = folder.run(&["compact", A, "--dry-run"]).ok();
     assert_eq!(planned, said);
-    // A named output exists afterwards.
+    // With an explicit output, a file is written even without changes.
     let copy = "copy.amudai.shard";
     let csv = |file: &str| folder.run(&["cat", file, "--format", "csv"]).ok();
     let said = folder.run(&["compact", A, "--output", copy]).ok();
@@ -191,8 +191,8 @@ fn what_is_not_needed_any_more_is_listed_and_removed() {
     folder.run(&["verify", A, B]).ok();
 }
 
-/// Processes that change the same shard at once: each change is there once its process has ended well, and
-/// the others say why they were refused.
+/// Several processes change the same shard at the same time: the change of each successful process is visible, and the
+/// others report a conflict.
 #[test]
 fn of_processes_that_change_a_shard_at_once_none_loses_anything() {
     let folder = shards();
@@ -217,7 +217,7 @@ fn of_processes_that_change_a_shard_at_once_none_loses_anything() {
     folder.run(&["verify", A]).ok();
 }
 
-/// Starts a command that changes a shard; whether it did that, or somebody else came first.
+/// Runs a command that changes a shard. Returns whether it did; `false` if another process was first.
 fn changed(folder: &std::path::Path, arguments: &[&str]) -> bool {
     let output = Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
         .args(arguments)
@@ -254,7 +254,7 @@ fn of_processes_that_do_different_things_at_once_none_loses_anything() {
     let (appends, deleted) = (appender.join().unwrap(), deleter.join().unwrap());
     let compactions = compactor.join().unwrap();
     println!("{appends} appends, {compactions} compactions, without {deleted:?}");
-    // Of those that come at once, one wins.
+    // One of several concurrent changes succeeds.
     assert!(appends + compactions + deleted.len() > 0);
     let mut expected: Vec<i32> = (0..10).filter(|id| !deleted.contains(id)).collect();
     expected.extend([10; 8].iter().take(appends));
@@ -266,7 +266,7 @@ fn of_processes_that_do_different_things_at_once_none_loses_anything() {
     folder.run(&["verify", A, B]).ok();
 }
 
-/// Kills a command at some moment; gives whether it was done before.
+/// Kills a command at some moment. Returns whether it had already ended.
 #[cfg(unix)]
 fn killed(folder: &Folder, arguments: &[&str], after: std::time::Duration) -> bool {
     let mut child = Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
@@ -282,8 +282,8 @@ fn killed(folder: &Folder, arguments: &[&str], after: std::time::Duration) -> bo
     child.wait().unwrap().success()
 }
 
-/// Whatever a process is at when it is killed, the shard is that before or that after, whole, and so are
-/// those beside it.
+/// After a process is killed at any moment, the shard has its old or its new rows completely, and other shards in the
+/// folder are unchanged.
 #[cfg(unix)]
 #[test]
 fn a_killed_command_leaves_the_shard_before_or_after() {
@@ -292,11 +292,11 @@ fn a_killed_command_leaves_the_shard_before_or_after() {
     use std::time::{Duration, Instant};
     let mut random = StdRng::seed_from_u64(7);
     let kills: u32 = std::env::var("KILLS").map_or(10, |kills| kills.parse().unwrap());
-    // A change of the order leaves a file to remove, and a directory that refers to another file.
+    // Reordering columns leaves a file to remove, and a directory that refers to another file.
     const WHOLE: &[&str] = &["select", A, "--columns", "name,id"];
     const DELETE: &[&str] = &["delete", A, "--where", "id < 3"];
     const MERGED: &str = "m.amudai.shard";
-    // What comes before a command, the command, and the rows before and after it.
+    // The preparing command, the command, and the rows before and after it.
     let commands: [(&[&str], &[&str], usize, usize); 7] = [
         (WHOLE, &["append", A, B], 10, 12),
         (WHOLE, DELETE, 10, 7),
@@ -344,7 +344,7 @@ fn a_killed_command_leaves_the_shard_before_or_after() {
                 true => after += 1,
                 false => before += 1,
             }
-            // What is left of it is in nobody's way.
+            // The remains of the killed process do not prevent another run.
             let _ = folder.run(arguments);
             folder
                 .run(&["vacuum", ".", "--min-age", "0", "--remove"])
@@ -399,7 +399,7 @@ fn a_packed_shard_needs_no_other_file() {
     assert_eq!(rows(&folder, A), expected);
     assert!(folder.run(&["pack", "--help"]).ok().contains("--force"));
 
-    // A copy of a directory file alone is told from a complete shard.
+    // A copy of only the directory file is distinguished from a complete shard.
     folder.run(&["delete", packed, "--rows", "5"]).ok();
     std::fs::create_dir(folder.path("copy")).unwrap();
     let copy = "copy/packed.amudai.shard";

@@ -1,4 +1,4 @@
-//! What a command leaves behind, and where it writes.
+//! Files that a command leaves, and the place where it writes.
 #![cfg(unix)]
 
 use super::data::plain;
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Starts a conversion of a stream that does not end.
+/// Starts a conversion of an endless stream.
 fn endless(folder: &Folder, output: &str, options: &[&str]) -> Child {
     let mut child = Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
         .args(["convert", "--quiet", "--from", "ipc-stream", "-", output])
@@ -36,7 +36,7 @@ fn send(child: &Child, signal: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// Fails where signals are ignored: whoever ignores them starts programs that do, which would never end.
+/// Fails if signals are ignored: a child process inherits this, and would never end.
 fn assert_signals_are_heeded() {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -46,7 +46,7 @@ fn assert_signals_are_heeded() {
     assert_eq!(ignored & (hangup | interrupt | terminate), 0, "{message}");
 }
 
-/// Moments of a conversion at which each signal is sent.
+/// Number of different moments of a conversion at which each signal is sent.
 const MOMENTS: u64 = 25;
 
 #[test]
@@ -64,7 +64,7 @@ fn signals_leave_no_file() {
         for moment in 0..MOMENTS {
             let folder = Folder::new();
             let mut child = endless(&folder, output, options);
-            // Every other one comes when there is a file.
+            // Every second signal is sent once there is a file.
             while moment % 2 > 0 && folder.names().is_empty() {
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -75,7 +75,7 @@ fn signals_leave_no_file() {
             let mut said = String::new();
             let stderr = child.stderr.as_mut().unwrap();
             stderr.read_to_string(&mut said).unwrap();
-            // It may come before the program listens to signals, or has created anything.
+            // The signal may arrive before the program handles signals, or before it has created a file.
             assert_eq!(status.signal(), Some(number), "{place}: {status} {said}");
             assert_eq!(folder.names(), [""; 0], "{place}");
         }
@@ -214,7 +214,7 @@ fn a_full_disk_is_named_and_nothing_stays() {
     assert_eq!(said.lines().count(), 1);
 }
 
-/// Runs the program below a shell that has done something before.
+/// Runs the program in a shell, after other commands.
 fn below_shell(folder: &Folder, before: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let program = env!("CARGO_BIN_EXE_arrow-shard");
     let done = Command::new("sh")
@@ -229,7 +229,7 @@ fn below_shell(folder: &Folder, before: &str, arguments: &[&str]) -> (Option<i32
 #[test]
 fn a_file_that_cannot_grow_is_named_and_does_not_stay() {
     let folder = Folder::with(&plain(100_000));
-    // The shell ignores the signal, or leaves it to the program.
+    // The shell ignores the signal, or lets the program receive it.
     for before in ["trap '' XFSZ; ulimit -f 8", "ulimit -f 8"] {
         for output in [
             "t.shard",
@@ -253,7 +253,7 @@ fn a_file_that_cannot_grow_is_named_and_does_not_stay() {
     }
 }
 
-/// An output of every format, and the options that make it.
+/// An output in every format, with options.
 const OUTPUTS: [(&str, &[&str]); 7] = [
     ("t.shard", &[]),
     (
@@ -267,7 +267,7 @@ const OUTPUTS: [(&str, &[&str]); 7] = [
     ("t.arrows", &[]),
 ];
 
-/// Runs the program as somebody who may not do everything.
+/// Runs the program as an unprivileged user.
 fn as_anybody(folder: &Folder, program: &Path, arguments: &[&str]) -> Done {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(&folder.0);
@@ -283,7 +283,7 @@ fn as_anybody(folder: &Folder, program: &Path, arguments: &[&str]) -> Done {
     }
 }
 
-/// Whether this process may do everything: whether the folder that it made is root's.
+/// Returns whether this process runs as root: whether root owns the folder that it created.
 fn is_root(folder: &Folder) -> bool {
     folder.0.path().metadata().unwrap().uid() == 0
 }
@@ -298,8 +298,8 @@ fn a_folder_that_takes_no_files_is_named() {
         |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
     permit(folder.0.path(), 0o755);
     permit(&below, 0o555);
-    // Others may not reach where it was built. A process of its own copies it, for no file that
-    // this one has open for writing can be run.
+    // Other users may not have access to the build folder, so the program is copied. A child process copies it,
+    // because a file that this process has open for writing cannot be executed.
     let program = folder.path("arrow-shard");
     let copied = Command::new("cp")
         .arg(env!("CARGO_BIN_EXE_arrow-shard"))
@@ -351,7 +351,7 @@ fn the_folder_for_temporary_files_is_named() {
     );
     assert_eq!(said.lines().count(), 1, "{said}");
     assert_eq!(folder.names(), ["t.csv"]);
-    // But not when it is the file that cannot be read.
+    // The error does not name a temporary file if the input cannot be read.
     fs::create_dir(folder.path("folder.csv")).unwrap();
     let error = folder.run(&["convert", "folder.csv", "t.arrow"]).error(1);
     assert!(
@@ -370,7 +370,7 @@ fn no_error_of_creating_a_file_names_the_temporary_one() {
         (long, "name too long"),
     ];
     if cfg!(target_os = "linux") {
-        // A file system that takes no files of anybody.
+        // A file system that does not allow new files.
         places.push(("/proc".to_owned(), "creating a file in folder `/proc`"));
     }
     for (place, why) in places {

@@ -1,4 +1,4 @@
-//! Rows that are chosen by a condition.
+//! Commands that select rows by a condition.
 
 use super::data::{nested, plain};
 use super::{Folder, Value};

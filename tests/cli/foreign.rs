@@ -1,4 +1,4 @@
-//! Data on the way to other formats and from them.
+//! Conversion of data to and from other formats.
 
 use super::{Folder, read_ipc};
 use arrow_array::cast::AsArray;
@@ -23,7 +23,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A file with the values of one required column.
+/// Writes a file with the values of one required column.
 fn parquet_of<T: Physical>(path: &Path, column: &str, values: &[T::T]) {
     let schema = parse_message_type(&format!("message m {{ REQUIRED {column}; }}")).unwrap();
     let file = File::create(path).unwrap();
@@ -93,7 +93,7 @@ fn seconds_reach_parquet_with_their_meaning_and_come_back() {
     }
     folder.run(&["convert", "t.parquet", "back.arrow"]).ok();
     assert_eq!(read_ipc(&folder.path("back.arrow")), batch);
-    // More milliseconds than 64 bits hold.
+    // More milliseconds than fit into 64 bits.
     let late = TimestampSecondArray::from(vec![i64::MAX / 10]);
     let batch = RecordBatch::try_from_iter([("late", Arc::new(late) as ArrayRef)]).unwrap();
     let folder = Folder::with(&batch);
@@ -124,7 +124,7 @@ fn metadata_and_extensions_pass_through_parquet_and_shards() {
         folder.run(&["convert", from, to]).ok();
     }
     assert_eq!(read_ipc(&folder.path("back.arrow")), batch);
-    // For readers that know nothing of Arrow.
+    // Readers without support for Arrow see the right types.
     let file = File::open(folder.path("c.parquet")).unwrap();
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let read = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).unwrap();
@@ -190,7 +190,7 @@ fn intervals_keep_their_months() {
         IntervalMonthDayNano::new(0, 1, 0),
     ];
     assert_eq!(spans.values().to_vec(), want);
-    // The numbers have no sign.
+    // The numbers are unsigned.
     let long = [interval(1, 0, 3_600_000_000)];
     for (months, long) in [(1, &long), (0, &[interval(0, 0, 3_600_000_000)])] {
         parquet_of::<FixedLenByteArrayType>(&folder.path("l.parquet"), column, long);
@@ -248,7 +248,7 @@ fn dates_that_no_calendar_holds_are_an_error_and_no_text() {
     assert_eq!(folder.names(), ["t.arrow"]);
 }
 
-/// A column of entries by keys.
+/// Returns a dictionary column.
 fn dictionary(keys: &[Option<i32>], entries: ArrayRef) -> ArrayRef {
     let keys: Int32Array = keys.iter().copied().collect();
     Arc::new(DictionaryArray::<Int32Type>::try_new(keys, entries).unwrap())
@@ -306,7 +306,7 @@ fn a_writer_that_panics_is_an_error_that_names_the_column() {
     let batch = RecordBatch::try_from_iter([("view", column)]).unwrap();
     let folder = Folder::with(&batch);
     let done = folder.run(&["convert", "t.arrow", "t.parquet"]);
-    // One day the writer may take it.
+    // A later version of the writer may support it.
     if done.code != 0 {
         let error = done.error(1);
         assert!(error.contains("column `view`"), "{error}");

@@ -1,10 +1,10 @@
-//! Formats that are told by the content of files, and messages that name the format of a file.
+//! Formats are detected from the content of files, and messages name the format of a file.
 
 use super::data::plain;
 use super::{Folder, NAMES, read_ipc};
 use std::fs;
 
-/// The first bytes that programs write which compress.
+/// The first bytes of compressed files.
 const COMPRESSED: [(&str, &str, &[u8]); 5] = [
     ("gzip", "gz", b"\x1F\x8B\x08\0\0\0\0\0"),
     ("zstd", "zst", b"\x28\xB5\x2F\xFD\x24\x0A"),
@@ -13,7 +13,7 @@ const COMPRESSED: [(&str, &str, &[u8]); 5] = [
     ("lz4", "lz4", b"\x04\x22\x4D\x18\x64\x40"),
 ];
 
-/// A folder with the same rows in every format.
+/// Creates a folder with the same rows in every format.
 fn folder() -> Folder {
     let folder = Folder::with(&plain(100));
     for name in NAMES {
@@ -46,7 +46,7 @@ fn the_content_of_a_file_shows_its_format() {
     fs::write(folder.path("bare"), "\u{FEFF}\n [{\"a\":1}]").unwrap();
     let head = folder.run(&["head", "bare", "--format", "csv"]).ok();
     assert_eq!(head, "a\n1\n");
-    // Options are checked against the format that was found.
+    // Options are checked against the detected format.
     let error = folder.run(&["head", "bare", "--delimiter", ";"]).error(2);
     assert!(error.contains("--delimiter"), "{error}");
 }
@@ -151,7 +151,7 @@ fn threads_change_nothing_of_a_conversion() {
             .ok();
     }
     assert!(fs::read(folder.path("a.csv")).unwrap() == fs::read(folder.path("b.csv")).unwrap());
-    // Each shard has an identifier of its own.
+    // Each shard has a unique identifier.
     let size = |name| folder.path(name).metadata().unwrap().len();
     assert_eq!(size("a.shard"), size("b.shard"));
     let error = folder

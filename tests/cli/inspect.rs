@@ -1,4 +1,4 @@
-//! What `inspect` says of encodings, statistics and sketches, of both wires.
+//! The output of `inspect` about encodings, statistics and sketches, for both wires.
 
 use super::covered::{Covered, covered};
 use super::data::plain;
@@ -18,7 +18,7 @@ fn json(folder: &Folder, arguments: &[&str]) -> Value {
     serde_json::from_str(&folder.run(&all).ok()).unwrap()
 }
 
-/// All fields of all stripes, nested ones included.
+/// Returns all fields of all stripes, including nested ones.
 fn fields(shard: &Value) -> Vec<&Value> {
     let stripes = shard["stripes"].as_array().unwrap().iter();
     let mut found: Vec<&Value> = stripes
@@ -114,7 +114,7 @@ fn statistics_that_contradict_each_other_are_marked() {
     let bytes = std::fs::read(folder.path("t.amudai.shard")).unwrap();
     let mut files = vec![("t.amudai.shard".to_owned(), bytes)];
     let regions = covered(&files);
-    // The null count of `flag`, which its counts of true and false values then exceed.
+    // Changes the null count of `flag`, so its counts of true and false values exceed the rest.
     let [nulls, more] = [2500u64, 2600].map(u64::to_le_bytes);
     for region in regions
         .iter()
@@ -157,7 +157,7 @@ fn statistics_and_sketches_of_the_reference_are_shown_and_agree() {
             let place = format!("{}: {}", path.display(), field["path"]);
             assert_eq!(field["problem"], Value::Null, "{place}");
             let found = field["contradictions"].as_array().unwrap();
-            // The reference folds floats that are all equal but for NaN into a constant.
+            // The reference implementation stores floats that are equal except for NaN as a constant.
             let folded = |c: &Value| c.as_str().unwrap().contains("are not numbers");
             assert!(found.iter().all(folded), "{place}: {found:?}");
             typed += usize::from(!field["statistics"].is_null());
@@ -225,7 +225,7 @@ fn an_explanation_lists_the_candidates_with_the_chosen_one_first() {
         candidates.iter().any(|line| line.ends_with(" FFOR")),
         "{balanced}"
     );
-    // What is written is what the explanation puts first.
+    // The first candidate of the explanation is the written encoding.
     let chosen = candidates[0].rsplit("  ").next().unwrap();
     assert!(chosen.starts_with("Delta("), "{balanced}");
     let written = folder.run(&["inspect", "t.shard", "--columns", "id"]).ok();

@@ -1,4 +1,4 @@
-//! A process that is killed leaves a whole shard, or none.
+//! A killed process leaves a complete shard, or none.
 
 use super::Folder;
 use super::data::plain;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 const ROWS: usize = 30_000;
 const OUTPUT: &str = "t.amudai.shard";
 
-/// A process that writes a shard of several stripes.
+/// Returns a command that writes a shard of several stripes.
 fn writer(folder: &Folder, layout: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_arrow-shard"));
     command
@@ -60,7 +60,7 @@ fn a_killed_process_leaves_a_whole_shard_or_none() {
                 }
                 false => absent += 1,
             }
-            // What it left is removed by the next writer, once it is old.
+            // The next writer removes its temporary files once they are old.
             let old = temporaries(&folder);
             left += old.len();
             for name in &old {

@@ -1,8 +1,8 @@
-//! Lance files, which another program converts.
+//! Lance files, which the program `arrow-shard-lance` converts.
 
 use super::Folder;
 
-/// A program in the place of `arrow-shard-lance`, which prints its arguments.
+/// Creates a program in place of `arrow-shard-lance` that prints its arguments.
 #[cfg(unix)]
 fn with_program(folder: &Folder) -> String {
     use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! The command line, run as a program.
+//! Tests of the command line, run as a program.
 #![expect(
     clippy::unwrap_used,
     reason = "a command that cannot be run is a failed test"
@@ -46,7 +46,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// What a command printed, and the code it ended with.
+/// The output of a command, and its exit code.
 struct Done {
     code: i32,
     out: Vec<u8>,
@@ -60,7 +60,7 @@ impl Done {
         self.text()
     }
 
-    /// The message of a command that must have failed with that code, and said so in one line.
+    /// Returns the message of a command, which must have failed with this code and a message of one line.
     #[track_caller]
     fn error(self, code: i32) -> String {
         assert_eq!(self.code, code, "{}\n{}", self.err, self.text());
@@ -73,7 +73,7 @@ impl Done {
     }
 }
 
-/// A folder that commands run in.
+/// The working directory of commands.
 struct Folder(TempDir);
 
 impl Folder {
@@ -81,7 +81,7 @@ impl Folder {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// A folder with a file `t.arrow` of these batches.
+    /// Creates a folder with a file `t.arrow` of this batch.
     fn with(batch: &RecordBatch) -> Self {
         let folder = Self::new();
         write_ipc(&folder.path("t.arrow"), batch);
@@ -100,7 +100,7 @@ impl Folder {
         self.run_with(&[], arguments, input)
     }
 
-    /// Runs a command with these variables of the environment.
+    /// Runs a command with these environment variables.
     fn run_with(&self, variables: &[(&str, String)], arguments: &[&str], input: &[u8]) -> Done {
         let mut child = Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
             .args(arguments)
@@ -114,7 +114,7 @@ impl Folder {
         let mut stdin = child.stdin.take().unwrap();
         let input = input.to_vec();
         let writer = std::thread::spawn(move || {
-            // A command that has seen enough closes its input.
+            // A command may close its input early.
             let _ = stdin.write_all(&input);
         });
         let output = child.wait_with_output().unwrap();
@@ -126,7 +126,7 @@ impl Folder {
         }
     }
 
-    /// Everything that is in the folder.
+    /// Returns the names of all files in the folder.
     fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).unwrap();
         let mut names: Vec<String> = entries

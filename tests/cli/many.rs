@@ -1,4 +1,4 @@
-//! More files than a process may have open.
+//! More input files than a process may have open.
 
 use crate::data::plain;
 use crate::{Done, Folder};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 const SHARDS: usize = 200;
 
-/// Runs a shell command that may have 64 files open; `$0` is the program.
+/// Runs a shell command with a limit of 64 open files; `$0` is the program.
 fn run(folder: &Folder, script: &str) -> Done {
     let output = Command::new("sh")
         .args(["-c", &format!("ulimit -n 64 && {script}")])
@@ -34,7 +34,7 @@ fn more_shards_than_open_files_are_printed_merged_appended_listed_and_verified()
         .unwrap();
     }
     let csv = run(&folder, "$0 cat --format csv days/*.shard").ok();
-    // Each row is a line, and the names are one.
+    // One line per row, and one line of names.
     assert_eq!(csv.lines().count(), 10 * SHARDS + 1);
     assert!(run(&folder, "$0 ls days").ok().lines().count() > SHARDS);
     run(&folder, "$0 merge days/*.shard --output m.shard").ok();

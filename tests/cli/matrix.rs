@@ -1,4 +1,4 @@
-//! What becomes of every Arrow type in every format: the table in docs/conversions.md.
+//! Checks the table in docs/conversions.md: the result of every Arrow type in every format.
 
 use super::{Folder, read_ipc, write_ipc};
 use arrow_array::builder::{Int32Builder, ListBuilder, MapBuilder, StringBuilder};
@@ -18,7 +18,7 @@ const FORMATS: [(&str, &str); 5] = [
     ("NDJSON", "x.ndjson"),
 ];
 
-/// A column of every type, with a null where the type has some.
+/// Returns a column of every type, with a null if the type has nulls.
 pub(super) fn columns() -> Vec<ArrayRef> {
     let texts = [Some("a"), None, Some("ä")];
     let bytes = [Some(&b"a"[..]), None, Some(b"\xFF")];
@@ -73,7 +73,7 @@ pub(super) fn columns() -> Vec<ArrayRef> {
         .into_iter()
         .map(|(id, field)| (id, Arc::new(field)))
         .collect();
-    // What lies in the other children is not kept.
+    // Values of the other children are not preserved.
     let chosen = StringArray::from(vec![None, Some("u"), None]);
     let chosen: Vec<ArrayRef> = vec![members[0].clone(), Arc::new(chosen)];
     let sparse = UnionArray::try_new(variants.clone(), vec![0, 1, 0].into(), None, chosen).unwrap();
@@ -175,8 +175,8 @@ pub(super) fn columns() -> Vec<ArrayRef> {
     ]
 }
 
-/// What a column is after it was written to a format and read again: the same, of another type, or
-/// refused with an error that names it.
+/// Writes a column to a format and reads it back. Returns the result: the same column, another type, or an error that
+/// names the column.
 fn outcome(folder: &Folder, file: &str, column: &ArrayRef) -> String {
     let done = folder.run(&["convert", "--quiet", "--force", "t.arrow", file]);
     if done.code != 0 {
@@ -205,7 +205,7 @@ fn outcome(folder: &Folder, file: &str, column: &ArrayRef) -> String {
     }
 }
 
-/// The table in docs/conversions.md.
+/// Returns the table in docs/conversions.md.
 pub(super) fn table() -> &'static str {
     let page = include_str!("../../docs/conversions.md");
     let shown = page.split("\n\n").find(|part| part.starts_with("| type |"));
@@ -244,7 +244,7 @@ fn every_type_in_every_format_is_as_the_docs_say() {
     assert_eq!(table(), found.trim(), "the table in docs/conversions.md");
 }
 
-/// Files of other programs become every format and come back; CSV and JSON say what they cannot hold.
+/// Files of other programs are converted to every format and back; for CSV and JSON, errors name unsupported types.
 #[test]
 fn files_of_other_programs_become_every_format() {
     let Some(data) = super::support::shared("data") else {
@@ -270,7 +270,7 @@ fn files_of_other_programs_become_every_format() {
                 let (want, back) = ("first.arrow", "back.arrow");
                 let [want, back] = [want, back].map(|name| read_ipc(&folder.path(name)));
                 assert_eq!(back.schema(), want.schema(), "{name} {to}");
-                // NaN is nothing that equals itself.
+                // NaN does not equal itself.
                 if back != want {
                     let shown = folder.run(&["cat", "--format", "json", "back.arrow"]);
                     assert_eq!(shown.text(), first.text(), "{name} {to}");

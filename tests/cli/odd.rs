@@ -1,4 +1,4 @@
-//! Columns whose values or types are unlike most.
+//! Columns with unusual values or types.
 
 use arrow_array::builder::{
     FixedSizeListBuilder, Int32Builder, Int64Builder, ListBuilder, MapBuilder, StringBuilder,
@@ -10,7 +10,7 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields};
 use std::sync::Arc;
 
-/// Four values of each.
+/// Returns columns of four values each.
 pub(crate) fn columns() -> Vec<ArrayRef> {
     [texts(), numbers(), times(), coded(), nested()].concat()
 }
@@ -75,7 +75,7 @@ fn numbers() -> Vec<ArrayRef> {
                 .with_precision_and_scale(38, -38)
                 .unwrap(),
         ),
-        // Too many digits for text, which a row of its values would not show.
+        // Too many digits for text, although its values alone would not show it.
         Arc::new(
             Decimal128Array::from(vec![Some(12), None, Some(-1), Some(0)])
                 .with_precision_and_scale(38, -39)
@@ -122,13 +122,13 @@ fn times() -> Vec<ArrayRef> {
     ]
 }
 
-/// Dictionaries and runs.
+/// Returns dictionaries and run-end encoded columns.
 fn coded() -> Vec<ArrayRef> {
     let mut words = StringDictionaryBuilder::<UInt8Type>::new();
     for word in [Some("1"), None, Some("x"), Some("1")] {
         words.append_option(word);
     }
-    // A null that is an entry, and an entry that nothing uses.
+    // A null entry, and an unused entry.
     let entries = Arc::new(StringArray::from(vec![None, Some("e"), Some("unused")]));
     let keys = Int32Array::from(vec![Some(0), Some(1), None, Some(1)]);
     let numbers = Arc::new(Int64Array::from(vec![7, -7]));
@@ -158,7 +158,7 @@ fn structs(members: Vec<(&str, ArrayRef)>, present: [bool; 4]) -> ArrayRef {
     Arc::new(StructArray::new(fields, arrays, present))
 }
 
-/// A list of each value, but the last but one, which is empty.
+/// Returns a list of each value, with an empty one in second-to-last place.
 fn lists(values: &ArrayRef) -> ArrayRef {
     let item = Arc::new(Field::new("item", values.data_type().clone(), true));
     let offsets = OffsetBuffer::from_lengths([1, 2, 0, 1]);

@@ -1,5 +1,5 @@
-//! Each format to each other, over every Arrow type: a conversion gives what one by way of an Arrow
-//! IPC file gives, or is refused with the same error.
+//! Converts between all pairs of formats, with every Arrow type: a direct conversion returns the same data, or the same
+//! error, as a conversion through an Arrow IPC file.
 
 use super::matrix::{columns, table};
 use super::odd;
@@ -11,7 +11,7 @@ use arrow_cast::cast;
 use arrow_schema::DataType;
 use std::sync::Arc;
 
-/// The columns, `c0`, `c1` and so on, in batches that begin at different values.
+/// Returns the columns as `c0`, `c1` and so on, in batches that begin at different values.
 fn batches(columns: Vec<ArrayRef>) -> Vec<RecordBatch> {
     let columns = columns.into_iter().enumerate();
     let columns = columns.map(|(i, column)| (format!("c{i}"), column, true));
@@ -25,8 +25,7 @@ fn names(batch: &RecordBatch) -> Vec<String> {
     names.collect()
 }
 
-/// Converts those of the columns that the output can hold. The errors for the others are given, by
-/// their names, in order.
+/// Converts the columns that the output supports. Returns the names and errors of the other columns, in order.
 fn convert(folder: &Folder, from: &str, to: &str, all: &[String]) -> Vec<(String, String)> {
     let mut left = all.to_vec();
     let mut refused = Vec::new();
@@ -59,7 +58,7 @@ fn convert(folder: &Folder, from: &str, to: &str, all: &[String]) -> Vec<(String
     }
 }
 
-/// What an IPC file holds after a conversion to it.
+/// Converts a file to an IPC file, and returns its rows.
 fn read(folder: &Folder, from: &str) -> RecordBatch {
     folder
         .run(&["convert", "--quiet", "--force", from, "read.arrow"])
@@ -67,8 +66,8 @@ fn read(folder: &Folder, from: &str) -> RecordBatch {
     read_ipc(&folder.path("read.arrow"))
 }
 
-/// Whether the columns have the same type and values: NaN is nothing that equals itself, and a null
-/// of a dictionary may be a null key or a null entry.
+/// Returns whether columns have the same type and values. NaN does not equal itself in Arrow, and a null of a
+/// dictionary may be a null key or a null entry, so both need special treatment.
 fn are_same(found: &ArrayRef, want: &ArrayRef) -> bool {
     let plain = |column: &ArrayRef| match column.data_type() {
         DataType::Dictionary(_, value) => cast(column, value).unwrap(),
@@ -92,12 +91,12 @@ fn assert_same(found: &RecordBatch, want: &RecordBatch, place: &str) {
     assert_eq!(found.num_rows(), want.num_rows(), "{place}");
 }
 
-/// Whether the format keeps values, if it takes them.
+/// Returns whether the format preserves all values that it accepts.
 fn is_lossless(file: &str) -> bool {
     !file.ends_with(".csv") && !file.ends_with(".ndjson")
 }
 
-/// What a format gives back that keeps every value, but has no runs if it is Parquet.
+/// Returns the column as a lossless format returns it: Parquet has no run-end encoding.
 fn kept(column: &ArrayRef, file: &str) -> ArrayRef {
     match column.data_type() {
         DataType::RunEndEncoded(_, values) if file.ends_with(".parquet") => {
@@ -107,7 +106,7 @@ fn kept(column: &ArrayRef, file: &str) -> ArrayRef {
     }
 }
 
-/// The columns of a file that keeps every value of `want`.
+/// Checks the columns of a file in a lossless format.
 fn assert_kept(found: &RecordBatch, want: &RecordBatch, file: &str, place: &str) {
     for (name, column) in names(found).iter().zip(found.columns()) {
         let want = kept(want.column_by_name(name).unwrap(), file);
@@ -119,7 +118,7 @@ fn assert_kept(found: &RecordBatch, want: &RecordBatch, file: &str, place: &str)
     assert_eq!(found.num_rows(), want.num_rows(), "{place}");
 }
 
-/// What the docs say of a column in the format of that file.
+/// Returns the entry of the docs for a column in the format of a file.
 fn said(ordinal: usize, file: &str) -> String {
     let cells = table().lines().nth(ordinal + 2).unwrap().split(" | ");
     let cells: Vec<_> = cells.map(|cell| cell.trim_matches(['|', ' '])).collect();
@@ -137,7 +136,7 @@ fn said(ordinal: usize, file: &str) -> String {
     }
 }
 
-/// The columns are those that the docs say.
+/// Checks that the columns are the documented ones.
 fn assert_documented(first: &RecordBatch, all: &RecordBatch, from: &str) {
     for (i, name) in names(all).iter().enumerate() {
         let found = match first.column_by_name(name) {
@@ -148,8 +147,8 @@ fn assert_documented(first: &RecordBatch, all: &RecordBatch, from: &str) {
     }
 }
 
-/// Texts, numbers, dates and instants are those that went into CSV or NDJSON, in whatever type they come back, but for
-/// what these formats do not have.
+/// Checks that texts, numbers, dates and instants survive CSV and NDJSON, in any type, except for values that these
+/// formats cannot represent.
 fn assert_readable(first: &RecordBatch, all: &RecordBatch, from: &str) {
     let mut looked = 0;
     for (name, want) in names(all).iter().zip(all.columns()) {
@@ -173,13 +172,13 @@ fn assert_readable(first: &RecordBatch, all: &RecordBatch, from: &str) {
         };
         looked += 1;
         let found = cast(found, want.data_type()).unwrap();
-        // Debug tells zeros apart.
+        // The debug output distinguishes -0.0 from 0.0.
         assert_eq!(format!("{found:?}"), format!("{want:?}"), "{from}, {name}");
     }
     assert!(looked > 15, "{looked}");
 }
 
-/// A column that is alone in a file is what it is among others, rows of nothing but null included.
+/// Checks that a column alone in a file has the same values as among others, including rows of only nulls.
 fn assert_alone(folder: &Folder, first: &RecordBatch, file: &str) {
     let alone = file.replace("t.", "alone.");
     for (name, want) in names(first).iter().zip(first.columns()) {
@@ -192,7 +191,7 @@ fn assert_alone(folder: &Folder, first: &RecordBatch, file: &str) {
     std::fs::remove_file(folder.path(&alone)).unwrap();
 }
 
-/// From one format to each. What the first gives is looked at.
+/// Converts from one format to each format, and checks the data of the first one with `look`.
 fn from_format(batches: &[RecordBatch], from: &str, look: fn(&RecordBatch, &RecordBatch, &str)) {
     let folder = Folder::new();
     write_ipc_batches(&folder.path("all.arrow"), batches);

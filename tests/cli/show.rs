@@ -1,4 +1,4 @@
-//! What `head`, `cat`, `schema` and `verify` print.
+//! The output of `head`, `cat`, `schema` and `verify`.
 
 use super::data::{nested, plain};
 use super::{Folder, Value};
@@ -132,7 +132,7 @@ fn verify_says_what_is_broken_where() {
         error.contains("`size`") && error.contains("block 0"),
         "{error}"
     );
-    // A damaged shard can still be looked at.
+    // A damaged shard can still be inspected.
     assert!(
         folder
             .run(&["inspect", "bad.shard"])
@@ -184,7 +184,7 @@ fn nothing_that_is_shown_reaches_the_terminal_as_a_command() {
         "{error}"
     );
     assert!(table.contains("m\\u{1b}n"), "{table}");
-    // Data that go to other programs stay as they are.
+    // Data for other programs are not escaped.
     let options = ["cat", "t.shard", "--format", "csv", "--columns", "x\u{1b}y"];
     let csv = folder.run(&options).ok();
     assert!(csv.contains("a\u{1b}[2Jb"), "{csv}");
@@ -243,7 +243,7 @@ fn tables_fit_a_width_and_rows_can_be_blocks() {
         ("c", Arc::new(StringArray::from(vec!["3", "4"]))),
     ];
     let folder = Folder::with(&RecordBatch::try_from_iter(columns).unwrap());
-    // Whoever is no terminal gets everything.
+    // Without a terminal, everything is printed.
     for options in [&[][..], &["--full"]] {
         let whole = folder
             .run(&[&["cat", "t.arrow"][..], options].concat())

@@ -1,4 +1,4 @@
-//! CSV and JSON as people write them.
+//! CSV and JSON as written by people.
 
 use super::{Folder, Value, read_ipc};
 use arrow_array::cast::AsArray;
@@ -212,7 +212,7 @@ fn quotes_that_mean_something_else_are_named_with_their_line() {
         }
     }
     assert_eq!(folder.names(), ["t.csv"]);
-    // What lies behind the rows that are asked for does not matter.
+    // Errors after the requested rows do not matter.
     std::fs::write(folder.path("t.csv"), "a\n1\n2\n3\n\"x\" y\n").unwrap();
     let head = folder.run(&["head", "-n", "2", "t.csv", "--format", "csv"]);
     assert_eq!(head.ok(), "a\n1\n2\n");

@@ -1,4 +1,4 @@
-//! Random arrays of every type: nulls at every level, with garbage under them, and slices.
+//! Random arrays of every type, with nulls at every level, garbage below nulls, and slices.
 
 use super::schemas::{any_type, has_short_runs, is_union};
 use super::values::{ByteStrings, Decimals, Native, Texts, shaped};
@@ -24,10 +24,10 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use std::sync::Arc;
 
-/// Most rows, because of 16-bit run ends, which count the values around a slice, too.
+/// Most rows, because of 16-bit run ends, which also count the values around a slice.
 pub(crate) const MAX_ROWS: usize = 32_000;
 
-/// A batch of `rows` rows, at most [`MAX_ROWS`].
+/// Returns a batch of `rows` rows, at most [`MAX_ROWS`].
 pub(crate) fn random_batch(rng: &mut StdRng, schema: &SchemaRef, rows: usize) -> RecordBatch {
     let columns = schema
         .fields()
@@ -38,13 +38,13 @@ pub(crate) fn random_batch(rng: &mut StdRng, schema: &SchemaRef, rows: usize) ->
     RecordBatch::try_new_with_options(schema.clone(), columns, &options).unwrap()
 }
 
-/// An array of `len` values, at most [`MAX_ROWS`], that are what `field` says; a third of all
-/// arrays, and of the arrays inside, are slices of longer ones.
+/// Returns an array of `len` values, at most [`MAX_ROWS`], for `field`; a third of all arrays, and of the arrays inside
+/// of them, are slices of longer ones.
 pub(crate) fn random_array(rng: &mut StdRng, field: &Field, len: usize) -> ArrayRef {
     build(rng, field, field.is_nullable(), len)
 }
 
-/// As [`random_array`]; without a logical null, unless `nullable`.
+/// Returns an array like [`random_array`], without logical nulls unless `nullable`.
 fn build(rng: &mut StdRng, field: &Field, nullable: bool, len: usize) -> ArrayRef {
     if !rng.random_ratio(1, 3) {
         return unsliced(rng, field, nullable, len);
@@ -118,8 +118,8 @@ fn unsliced(rng: &mut StdRng, field: &Field, nullable: bool, len: usize) -> Arra
     }
 }
 
-/// Validity of `len` values: none at all, all, few or many nulls, in runs or not, with or without
-/// a bit offset.
+/// Returns the validity of `len` values: no buffer, no nulls, few or many nulls, in runs or not, with or without a bit
+/// offset.
 fn nulls(rng: &mut StdRng, nullable: bool, len: usize) -> Option<NullBuffer> {
     let kind = rng.random_range(0..8);
     if !nullable || kind == 0 {
@@ -174,7 +174,7 @@ where
         .into_iter()
         .enumerate()
         .map(|(i, value)| match &nulls {
-            // Under a null, not even the precision holds.
+            // Below a null, values may even exceed the precision.
             Some(nulls) if nulls.is_null(i) && i % 2 == 0 => T::Native::LEAST,
             _ => T::Native::narrow(value),
         })
@@ -280,8 +280,8 @@ fn fixed_size_binary(rng: &mut StdRng, size: i32, nullable: bool, len: usize) ->
     Arc::new(FixedSizeBinaryArray::try_new_with_len(size, values.into(), nulls, len).unwrap())
 }
 
-/// Lengths of lists: all empty, short ones, or a huge one among empty ones; null lists have one,
-/// too. Their sum stays within what 16-bit run ends inside can count.
+/// Returns lengths of lists: all empty, short ones, or a huge one among empty ones. Null lists have a length, too. The
+/// sum fits 16-bit run ends.
 fn list_lengths(rng: &mut StdRng, item: &Field, len: usize) -> Vec<usize> {
     let kind = rng.random_range(0..6);
     let mut lengths: Vec<usize> = (0..len)
@@ -307,7 +307,7 @@ fn list_lengths(rng: &mut StdRng, item: &Field, len: usize) -> Vec<usize> {
     lengths
 }
 
-/// Offsets of lists that may start and end inside of their values, and the number of values.
+/// Returns offsets of lists, which may begin and end inside of the values, and the number of values.
 fn list_offsets<O: OffsetSizeTrait>(
     rng: &mut StdRng,
     item: &Field,
@@ -337,7 +337,7 @@ fn list<O: OffsetSizeTrait>(
     Arc::new(GenericListArray::try_new(item.clone(), offsets, values, nulls).unwrap())
 }
 
-/// Lists that are in any order, overlap, and leave values out.
+/// Returns list views in any order, which overlap and skip values.
 fn list_view<O: OffsetSizeTrait>(
     rng: &mut StdRng,
     item: &FieldRef,
@@ -393,7 +393,7 @@ fn structs(rng: &mut StdRng, fields: &Fields, nullable: bool, len: usize) -> Str
     StructArray::try_new_with_length(fields.clone(), children, nulls, len).unwrap()
 }
 
-/// Lets a non-nullable child sometimes be null where its parent is, as Arrow allows.
+/// Sometimes makes a non-nullable child null where its parent is null, as Arrow allows.
 fn hide_some(
     rng: &mut StdRng,
     field: &Field,
@@ -412,10 +412,10 @@ fn hide_some(
     }
 }
 
-/// The same values with other validity; for types that have a validity of their own.
+/// Returns the same values with other validity, for types that have validity.
 pub(crate) fn with_nulls(array: &ArrayRef, nulls: &NullBuffer) -> ArrayRef {
     let data = array.to_data();
-    // Validation wants bits for the values before the offset, too.
+    // Validation also needs bits for the values before the offset.
     let before = std::iter::repeat_n(true, data.offset());
     let bits: BooleanBuffer = before.chain(nulls.iter()).collect();
     let nulls = NullBuffer::new(bits.slice(data.offset(), nulls.len()));
@@ -432,7 +432,7 @@ fn maps(
     let (offsets, count) = list_offsets::<i32>(rng, entries, len);
     let mut values = random_array(rng, entries, count).as_struct().clone();
     if sorted {
-        // All keys in order are in order in each map.
+        // Sorting all keys sorts the keys of each map.
         let (fields, mut columns, nulls) = values.into_parts();
         columns[0] = arrow_ord::sort::sort(&columns[0], None).unwrap();
         values = StructArray::try_new_with_length(fields, columns, nulls, count).unwrap();
@@ -453,7 +453,7 @@ fn unions(
     let mut lengths = vec![len; ids.len()];
     let mut offsets = None;
     if mode == UnionMode::Dense {
-        // In ascending order, with values left out, and some shared by two slots.
+        // In ascending order; some values are skipped, and some are shared by two slots.
         lengths.fill(0);
         let place = |id: &i8| {
             let child = ids.iter().position(|other| other == id).unwrap();
@@ -475,13 +475,13 @@ fn unions(
     Arc::new(UnionArray::try_new(fields.clone(), type_ids.into(), offsets, children).unwrap())
 }
 
-/// A dictionary with unused, repeated and null entries, null keys, and garbage keys under them; so
-/// few entries that three such arrays can be concatenated, whatever the keys.
+/// Returns a dictionary with unused, repeated and null entries, null keys, and garbage keys below them. It has so few
+/// entries that three such arrays can be concatenated with any key type.
 fn dictionary<K: ArrowDictionaryKeyType>(rng: &mut StdRng, value: &Field, len: usize) -> ArrayRef {
     let nullable = value.is_nullable();
     let entries: usize = rng.random_range(1..30);
     let values = random_array(rng, value, entries);
-    // No union says the same as a null key, so a dictionary of unions has none.
+    // A null key has no equivalent among unions, so a dictionary of unions has no null keys.
     let nulls = nulls(rng, nullable && !is_union(value.data_type()), len);
     let few = rng.random_range(1..=entries);
     let keys: Vec<K::Native> = (0..len)

@@ -1,7 +1,7 @@
-//! What "reads back equal" means: the same schema, the same logical values and nulls.
+//! Compares data that were read back: they must have the same schema, and the same logical values and nulls.
 //!
 //! Floats are equal if their bits are. Not compared: the order and unused entries of dictionaries,
-//! where runs end, how views share buffers, and whatever lies under a null.
+//! run ends, the buffers of views, and values below nulls.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int16Type, Int32Type, Int64Type};
@@ -13,15 +13,15 @@ use arrow_buffer::ArrowNativeType;
 use arrow_schema::DataType;
 use std::sync::Arc;
 
-/// Panics, naming column and row, unless two batches have the same schema and values.
+/// Panics with the column and row if two batches differ in schema or values.
 #[track_caller]
 pub(crate) fn assert_equal(expected: &RecordBatch, actual: &RecordBatch) {
     assert_eq!(expected.schema(), actual.schema(), "schema");
     assert_values_equal(expected, actual);
 }
 
-/// As [`assert_equal`], without regard to names, nullability and metadata, and to how the values
-/// are represented: see [`values_equal`].
+/// Panics if two batches differ in values, but ignores names, nullability, metadata, and the representation of values:
+/// see [`values_equal`].
 #[track_caller]
 pub(crate) fn assert_values_equal(expected: &RecordBatch, actual: &RecordBatch) {
     assert_eq!(expected.num_rows(), actual.num_rows(), "number of rows");
@@ -34,8 +34,8 @@ pub(crate) fn assert_values_equal(expected: &RecordBatch, actual: &RecordBatch) 
     }
 }
 
-/// Whether two arrays have the same type and the same logical values; else the first difference,
-/// as path, row, expected and found value.
+/// Checks that two arrays have the same type and the same logical values. The error is the first difference: path, row,
+/// expected and found value.
 pub(crate) fn arrays_equal(expected: &ArrayRef, actual: &ArrayRef) -> Result<(), String> {
     if expected.data_type() != actual.data_type() {
         return Err(format!(
@@ -47,8 +47,8 @@ pub(crate) fn arrays_equal(expected: &ArrayRef, actual: &ArrayRef) -> Result<(),
     values_equal(expected, actual)
 }
 
-/// Whether two arrays have the same logical values, however represented: plain, dictionary or
-/// runs; the several strings, binaries and lists; sparse or dense unions.
+/// Checks that two arrays have the same logical values in any representation: plain, dictionary or run-end encoded;
+/// all kinds of strings, binaries and lists; sparse or dense unions.
 pub(crate) fn values_equal(expected: &ArrayRef, actual: &ArrayRef) -> Result<(), String> {
     if expected.len() != actual.len() {
         return Err(format!(
@@ -65,8 +65,8 @@ pub(crate) fn values_equal(expected: &ArrayRef, actual: &ArrayRef) -> Result<(),
     compare(expected, actual, slots.collect(), "")
 }
 
-/// Whether the values at pairs of positions, in `expected` and in `actual`, are equal, as
-/// [`values_equal`] understands it. Differences name the position in `actual` as the row.
+/// Checks that the values at pairs of positions, in `expected` and in `actual`, are equal as in [`values_equal`].
+/// Differences name the position in `actual` as the row.
 pub(crate) fn rows_equal(
     expected: &ArrayRef,
     actual: &ArrayRef,
@@ -80,7 +80,7 @@ pub(crate) fn rows_equal(
     compare(expected, actual, slots.collect(), "")
 }
 
-/// Two values that must be equal: positions in the arrays at hand, and the row they belong to.
+/// Two values that must be equal: their positions in two arrays, and the row they belong to.
 #[derive(Clone, Copy)]
 struct Slot {
     row: usize,
@@ -121,8 +121,8 @@ fn show(array: &ArrayRef, position: Option<usize>) -> String {
         .unwrap_or_else(|_| format!("{:?}", array.slice(i, 1)))
 }
 
-/// Sees through dictionaries and runs: the array that holds the values, and the position of each
-/// in there, `None` where it is null.
+/// Resolves dictionaries and run-end encoding. Returns the array of the values, and the position of each value in it;
+/// `None` for nulls.
 fn resolve(
     array: ArrayRef,
     positions: impl Iterator<Item = Option<usize>>,
@@ -233,7 +233,7 @@ fn compare_unions(
     Ok(())
 }
 
-/// The values of any kind of list, and where those of list `i` lie: start and length.
+/// The values of any kind of list, and the start and length of each list.
 struct Lists {
     values: ArrayRef,
     range: Box<dyn Fn(usize) -> (usize, usize)>,
@@ -322,7 +322,7 @@ fn compare_leaves(a: &ArrayRef, b: &ArrayRef, slots: &[Slot], path: &str) -> Res
 
 type Bytes<'a> = Box<dyn Fn(usize) -> &'a [u8] + 'a>;
 
-/// The type of a leaf without regard to its representation, and the bytes of its value `i`.
+/// Returns the type of a leaf, ignoring its representation, and the bytes of its value `i`.
 fn leaf(array: &ArrayRef) -> (DataType, Bytes<'_>) {
     use DataType::{Binary, BinaryView, LargeBinary, LargeUtf8, Utf8, Utf8View};
     macro_rules! bytes {
@@ -349,7 +349,7 @@ fn leaf(array: &ArrayRef) -> (DataType, Bytes<'_>) {
         }
         DataType::Null => (DataType::Null, Box::new(|_| &[])),
         other => {
-            // Slots are valid, so the type has a buffer of values: the bits decide.
+            // The values are not null, so the type has a buffer of values: compare the bits.
             let width = other.primitive_width();
             let width = width.unwrap_or_else(|| panic!("no comparison for {other}"));
             let values = fixed_width_values(array, width);

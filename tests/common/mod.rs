@@ -1,4 +1,4 @@
-//! What the integration tests share: random schemas and data, and what "equal" means.
+//! Helpers of the integration tests: random schemas and data, and comparison of data.
 #![allow(
     dead_code,
     reason = "each test is a crate of its own and uses a part of this"

@@ -1,4 +1,4 @@
-//! Values that the native types of Amudai hold.
+//! Restricts values to the ranges of Amudai's native types.
 
 use arrow_array::{Array, ArrayRef, make_array};
 use arrow_buffer::{ArrowNativeType, Buffer, i256};
@@ -9,8 +9,8 @@ use arrow_schema::{DataType, TimeUnit};
 const EPOCH_DAYS: i64 = 719_162;
 const CALENDAR_DAYS: i64 = 3_652_059;
 
-/// The array with every value, also of those inside, that a native type does not hold unchanged
-/// replaced by one that it does.
+/// Returns the array with every value that a native type cannot store unchanged, at every level, replaced by one that
+/// it can.
 pub(crate) fn representable(array: &ArrayRef) -> ArrayRef {
     make_array(representable_data(array.to_data()))
 }
@@ -48,7 +48,7 @@ fn representable_data(data: ArrayData) -> ArrayData {
     builder.align_buffers(true).build().unwrap()
 }
 
-/// The first buffer of an array with its values replaced, those before its offset included.
+/// Returns the first buffer of an array with its values replaced, including values before its offset.
 fn mapped<T: ArrowNativeType>(data: &ArrayData, value: impl Fn(T) -> T) -> Buffer {
     let values = data.buffers()[0].typed_data::<T>();
     Buffer::from_vec(values.iter().map(|v| value(*v)).collect::<Vec<T>>())
@@ -71,7 +71,7 @@ fn time(v: i64, unit: TimeUnit) -> i64 {
     in_calendar(v, EPOCH_DAYS * per_day, CALENDAR_DAYS * per_day)
 }
 
-/// A time in the years 1 to 9999.
+/// Returns a time in the years 1 to 9999.
 fn in_calendar(v: i64, epoch: i64, length: i64) -> i64 {
     match v >= -epoch && v < length - epoch {
         true => v,

@@ -9,7 +9,7 @@ use rand::seq::{IndexedRandom, SliceRandom};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// What a random schema may hold.
+/// The types and names that a random schema may have.
 pub(crate) struct Config {
     /// Most nested types around a leaf.
     pub(crate) max_depth: u32,
@@ -17,9 +17,9 @@ pub(crate) struct Config {
     pub(crate) max_columns: usize,
     /// Duplicate, empty, dotted, long and non-ASCII names.
     pub(crate) odd_names: bool,
-    /// Metadata of schema and fields, extension types among it.
+    /// Metadata of schema and fields, including extension types.
     pub(crate) metadata: bool,
-    /// Which types may occur, asked for each type after its children.
+    /// Decides which types may occur; called for each type after its children.
     pub(crate) allow: fn(&DataType) -> bool,
 }
 
@@ -35,7 +35,7 @@ impl Default for Config {
     }
 }
 
-/// A schema of up to [`Config::max_columns`] columns, sometimes none.
+/// Returns a schema of up to [`Config::max_columns`] columns, sometimes without columns.
 pub(crate) fn random_schema(rng: &mut StdRng, config: &Config) -> Schema {
     let columns = rng.random_range(0..=config.max_columns);
     let fields = random_fields(rng, config, 0, columns);
@@ -43,7 +43,7 @@ pub(crate) fn random_schema(rng: &mut StdRng, config: &Config) -> Schema {
     Schema::new_with_metadata(fields, metadata)
 }
 
-/// `count` fields for a place below `depth` nested types, with names of their own or odd ones.
+/// Returns `count` fields for a place below `depth` nested types, with unique or odd names.
 fn random_fields(rng: &mut StdRng, config: &Config, depth: u32, count: usize) -> Fields {
     (0..count)
         .map(|i| {
@@ -59,7 +59,7 @@ fn random_fields(rng: &mut StdRng, config: &Config, depth: u32, count: usize) ->
         .collect()
 }
 
-/// A field for a place below `depth` nested types; sometimes an extension type.
+/// Returns a field for a place below `depth` nested types; sometimes an extension type.
 pub(crate) fn random_field(rng: &mut StdRng, config: &Config, depth: u32, name: &str) -> Field {
     if config.metadata && rng.random_ratio(1, 12) {
         let (data_type, extension, parameters) = [
@@ -85,7 +85,7 @@ pub(crate) fn random_field(rng: &mut StdRng, config: &Config, depth: u32, name: 
     field_of(rng, config, name, data_type)
 }
 
-/// A field of a given type, nullable or not, where the type leaves the choice.
+/// Returns a field of a given type, nullable or not if the type allows both.
 fn field_of(rng: &mut StdRng, config: &Config, name: &str, data_type: DataType) -> Field {
     let nullable = !can_be_valid(&data_type) || rng.random_ratio(2, 3);
     let metadata = random_metadata(rng, config);
@@ -97,7 +97,7 @@ fn field_of(rng: &mut StdRng, config: &Config, name: &str, data_type: DataType) 
     Field::new(name, data_type, nullable).with_metadata(metadata)
 }
 
-/// Whether an array of this type can be free of logical nulls.
+/// Returns whether an array of this type can be free of logical nulls.
 fn can_be_valid(data_type: &DataType) -> bool {
     match data_type {
         DataType::Null => false,
@@ -108,8 +108,8 @@ fn can_be_valid(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether the type is a union, seen through dictionaries and runs: the values then have no
-/// validity of their own, only their children have.
+/// Returns whether the type is a union, or a dictionary or run-end encoding of unions: only the children of a union
+/// have validity.
 pub(crate) fn is_union(data_type: &DataType) -> bool {
     match data_type {
         DataType::Union(_, _) => true,
@@ -130,7 +130,7 @@ fn random_metadata(rng: &mut StdRng, config: &Config) -> HashMap<String, String>
         .collect()
 }
 
-/// A type for a place below `depth` nested types.
+/// Returns a type for a place below `depth` nested types.
 pub(crate) fn random_type(rng: &mut StdRng, config: &Config, depth: u32) -> DataType {
     loop {
         let data_type = if depth < config.max_depth && rng.random_ratio(2, 5) {
@@ -213,7 +213,7 @@ fn leaf(rng: &mut StdRng) -> DataType {
     }
 }
 
-/// A decimal of any precision up to `max`, its scale from -12 up to the precision.
+/// Returns a decimal of any precision up to `max`, with a scale from -12 to the precision.
 fn decimal(rng: &mut StdRng, max: u8, new: fn(u8, i8) -> DataType) -> DataType {
     let precision = rng.random_range(1..=max);
     new(
@@ -248,14 +248,14 @@ fn item(rng: &mut StdRng, config: &Config, depth: u32) -> Arc<Field> {
 fn fixed_size_list(rng: &mut StdRng, config: &Config, depth: u32) -> DataType {
     loop {
         let item = item(rng, config, depth);
-        // The multiple of the rows would exceed what 16-bit run ends count.
+        // The multiple of the rows would exceed 16-bit run ends.
         if !any_type(item.data_type(), &mut has_short_runs) {
             return DataType::FixedSizeList(item, rng.random_range(0..=3));
         }
     }
 }
 
-/// Whether the type itself has 16-bit run ends, which count no more than 32,767 values.
+/// Returns whether the type itself has 16-bit run ends, which allow at most 32,767 values.
 pub(crate) fn has_short_runs(data_type: &DataType) -> bool {
     matches!(data_type, DataType::RunEndEncoded(ends, _) if *ends.data_type() == DataType::Int16)
 }
@@ -318,7 +318,7 @@ fn dictionary(rng: &mut StdRng, config: &Config, depth: u32) -> DataType {
         } else {
             random_type(rng, config, depth)
         };
-        // An Arrow schema message has no room for a dictionary of dictionaries.
+        // An Arrow schema message cannot represent a dictionary of dictionaries.
         if !matches!(value, DataType::Dictionary(_, _)) && (config.allow)(&value) {
             break value;
         }
@@ -338,7 +338,7 @@ fn run_end_encoded(rng: &mut StdRng, config: &Config, depth: u32) -> DataType {
     DataType::RunEndEncoded(Arc::new(ends), Arc::new(values))
 }
 
-/// Whether `test` holds for a type or any type inside.
+/// Returns whether `test` holds for a type or any type inside of it.
 pub(crate) fn any_type(data_type: &DataType, test: &mut dyn FnMut(&DataType) -> bool) -> bool {
     if test(data_type) {
         return true;
@@ -358,7 +358,7 @@ pub(crate) fn any_type(data_type: &DataType, test: &mut dyn FnMut(&DataType) -> 
     }
 }
 
-/// The types of a schema at every level, parameters that are names or numbers left out.
+/// Returns the types of a schema at every level, without names and numbers.
 pub(crate) fn kinds(schema: &Schema) -> BTreeSet<String> {
     let mut kinds = BTreeSet::new();
     for field in schema.fields() {

@@ -1,4 +1,4 @@
-//! Random values of leaf types, in the shapes that real columns have.
+//! Random values of leaf types, with distributions like real columns.
 
 use arrow_buffer::{IntervalDayTime, IntervalMonthDayNano, i256};
 use half::f16;
@@ -7,19 +7,19 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use std::cmp::Ordering;
 
-/// How values of one type are drawn.
+/// A generator of values of one type.
 pub(super) trait Source {
-    /// What it draws.
+    /// The type of the values.
     type Value: Clone;
-    /// Any value.
+    /// Returns any value.
     fn any(&self, rng: &mut StdRng) -> Self::Value;
-    /// A value that has something in common with `base`.
+    /// Returns a value that is similar to `base`.
     fn near(&self, rng: &mut StdRng, base: &Self::Value) -> Self::Value;
-    /// The order of sorted columns.
+    /// Compares two values in the order of sorted columns.
     fn order(a: &Self::Value, b: &Self::Value) -> Ordering;
 }
 
-/// `len` values: constant, in runs, few distinct ones, near each other, anything; maybe sorted.
+/// Returns `len` values: constant, in runs, few distinct ones, near each other, or any; sometimes sorted.
 pub(super) fn shaped<S: Source>(rng: &mut StdRng, source: &S, len: usize) -> Vec<S::Value> {
     let base = source.any(rng);
     let mut values: Vec<S::Value> = match rng.random_range(0..6) {
@@ -100,7 +100,7 @@ macro_rules! floats {
                         ];
                         *special.choose(rng).unwrap()
                     }
-                    // Any bits, so that NaNs have payloads.
+                    // Any bits, so NaNs have payloads.
                     1 => <$t>::from_bits(rng.random()),
                     2 => from(f32::from(rng.random::<i16>())),
                     _ => from(f32::from(rng.random::<i16>()) / 100.0),
@@ -185,7 +185,7 @@ impl Source for Native<bool> {
     }
 }
 
-/// Unscaled decimals of at most so many digits.
+/// Unscaled decimals with a limited number of digits.
 pub(super) struct Decimals {
     pub(super) precision: u8,
 }
@@ -221,7 +221,7 @@ impl Source for Decimals {
     }
 }
 
-/// Byte strings of any or of one length.
+/// Byte strings of any length, or of one length.
 pub(super) struct ByteStrings {
     pub(super) len: Option<usize>,
 }
@@ -250,7 +250,7 @@ impl Source for ByteStrings {
     }
 }
 
-/// Texts; as JSON documents, if asked.
+/// Texts, optionally as JSON documents.
 pub(super) struct Texts {
     pub(super) json: bool,
 }
@@ -265,7 +265,7 @@ impl Source for Texts {
         const TEXT: [&str; 12] = [
             "a", "b", "Z", "0", " ", "ä", "ß", "\0", "\"", "你", "🦀", "e\u{301}",
         ];
-        // One character of several bytes may exceed the length.
+        // A character of several bytes may exceed the length.
         let len = random_len(rng);
         let ascii = rng.random_ratio(2, 3);
         let mut text = String::new();
@@ -288,7 +288,7 @@ impl Source for Texts {
     }
 }
 
-/// Lengths around the 12 bytes that a view holds, and around 255.
+/// Returns a length around the 12 bytes that a view contains, or around 255.
 fn random_len(rng: &mut StdRng) -> usize {
     match rng.random_range(0..12) {
         0 | 1 => 0,

@@ -1,16 +1,16 @@
-//! Files that import each other in a circle.
+//! Finds files that import each other in a circle.
 //!
-//! A module and the modules inside of it belong together and may name each other, as a table of
-//! encodings and the encodings do that hold others. Everything else goes one way.
+//! A module and the modules inside of it may refer to each other, like a table of encodings and nested encodings. All
+//! other imports must go in one direction.
 
 use super::sources::{Leaf, Source, expand, sources};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names from the root of the crate to a module.
+/// The path of a module, from the root of the crate.
 type Module = Vec<String>;
 
-/// An import: the module that its path starts from, the names behind it, what it is called here if
-/// it gets a name, and whether others may import it from here.
+/// An import: the module where its path starts, the following names, its name here if it has one, and whether it is
+/// public.
 struct Import {
     from: Module,
     names: Vec<String>,
@@ -18,7 +18,7 @@ struct Import {
     is_public: bool,
 }
 
-/// A module and what its file imports.
+/// A module, and the imports of its file.
 struct File {
     path: String,
     /// The code without imports.
@@ -44,7 +44,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Cuts the imports out of some code; gives each as its text, and whether it is public.
+/// Removes the imports from some code. Returns each import as text, and whether it is public.
 fn cut_imports(code: &str) -> (String, Vec<(String, bool)>) {
     let (mut kept, mut imports) = (String::new(), Vec::new());
     let mut rest = code;
@@ -130,7 +130,7 @@ impl Files {
                     .iter()
                     .filter_map(|leaf| files.import(&module, leaf, false)),
             );
-            // They give nothing a name.
+            // Paths do not define a name.
             imports[uses..]
                 .iter_mut()
                 .for_each(|import| import.name = None);
@@ -140,7 +140,7 @@ impl Files {
         files
     }
 
-    /// The import of a path in a module, if it leads into the crate.
+    /// Returns the import of a path in a module, if it leads into the crate.
     fn import(&self, module: &Module, leaf: &Leaf, is_public: bool) -> Option<Import> {
         let mut from = module.clone();
         let mut names: Vec<String> = leaf.path.split("::").map(str::to_owned).collect();
@@ -172,7 +172,7 @@ impl Files {
         })
     }
 
-    /// The module that defines what names lead to from another one.
+    /// Returns the module that defines the item at a path of names from another module.
     fn definition(&self, from: &Module, names: &[String], steps: usize) -> Module {
         let Some((first, rest)) = names.split_first().filter(|_| steps < 20) else {
             return from.clone();
@@ -193,13 +193,13 @@ impl Files {
         }
     }
 
-    /// What each module uses of others that are neither around nor inside of it.
+    /// Returns the modules that each module uses, except for modules around or inside of it.
     fn uses(&self) -> BTreeMap<Module, BTreeSet<Module>> {
         let mut uses = BTreeMap::new();
         for (module, file) in &self.0 {
             let mut used = BTreeSet::new();
             for import in &file.imports {
-                // What is only handed on is not used here.
+                // A re-export is not a use.
                 let is_named = |name: &String| has_word(&file.code, name);
                 let is_handed_on = import.is_public && !import.name.as_ref().is_some_and(is_named);
                 let to = self.definition(&import.from, &import.names, 0);
@@ -219,8 +219,8 @@ fn has_word(code: &str, word: &str) -> bool {
     })
 }
 
-/// Takes away whatever uses nothing that is left, again and again: what stays lies on circles, or
-/// leads to one.
+/// Repeatedly removes modules that use none of the remaining modules. The modules that stay are part of a circle, or
+/// lead to one.
 fn circles(mut uses: BTreeMap<Module, BTreeSet<Module>>) -> BTreeMap<Module, BTreeSet<Module>> {
     loop {
         let before = uses.len();
@@ -270,7 +270,7 @@ fn a_circle_is_found() {
     assert!(circles(map).is_empty());
 }
 
-/// The floors of `read`, the ground first; what is in none of the rooms is the façade.
+/// The layers of `read`, from the lowest; files in none of the rooms are the façade.
 const FLOORS: [&str; 5] = ["shard", "scan", "filter", "", "report"];
 
 #[test]

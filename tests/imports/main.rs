@@ -1,5 +1,5 @@
-//! Holds the sources against the rules of the design: who imports whom, where `unsafe` lives, which
-//! files say what part of the format they implement, and how long files are.
+//! Checks the sources against the rules of the design: allowed imports, places of `unsafe`, `Spec:` lines of files that
+//! implement the format, and lengths of files.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 mod cycles;
@@ -8,18 +8,18 @@ mod sources;
 use sources::{crate_paths, sources, strip};
 use std::collections::BTreeSet;
 
-/// A module, what it may import beside itself and the [`BOTTOM`], and which items of a module that
-/// it may not import as a whole.
+/// A module, the modules that it may import in addition to itself and the [`BOTTOM`], and single items of modules
+/// that it may not import as a whole.
 struct Room {
     name: &'static str,
     may_import: &'static [&'static str],
     items: &'static [&'static str],
 }
 
-/// Modules that everyone may import, and that import only each other.
+/// Modules that all modules may import, and that import only each other.
 const BOTTOM: &[&str] = &["error", "limits", "settings", "sorting"];
 
-/// Aliases at the root of the crate, and where they lead.
+/// Aliases at the root of the crate, and their targets.
 const ALIASES: &[(&str, &str)] = &[
     ("Error", "error"),
     ("ErrorKind", "error"),
@@ -37,7 +37,7 @@ const ROOMS: &[Room] = &[
     room("kernels", &[], &[]),
     room("format", &[], &["io::ByteRange"]),
     room("encoding", &["kernels", "format"], &[]),
-    // Whoever touches values may leave the loop over them to the kernels.
+    // All modules that process values may use the kernels for loops over them.
     room(
         "buffer",
         &["kernels", "encoding", "format"],
@@ -71,8 +71,8 @@ const fn room(
     }
 }
 
-/// Places outside of `kernels` and the generated code that may say `unsafe`: memory maps, and the
-/// allocator of the command line.
+/// Files outside of `kernels` and the generated code that may use `unsafe`: memory maps, and the allocator of the
+/// command line.
 const UNSAFE: &[&str] = &[
     "bin/arrow-shard/allocator.rs",
     "io/mapped_file.rs",
@@ -80,20 +80,19 @@ const UNSAFE: &[&str] = &[
     "read/open_shard.rs",
 ];
 
-/// Files of `format`, `encoding` and `buffer` that implement no part of the format, but help those
-/// that do.
+/// Files of `format`, `encoding` and `buffer` that do not implement a part of the format, but helpers.
 const NOT_SPECIFIED: &[&str] = &[
-    // Which positions a reader is asked for.
+    // The positions that a reader selects.
     "buffer/selection.rs",
-    // How files of other formats begin and end.
+    // The first and last bytes of files in other formats.
     "format/foreign.rs",
-    // What all encodings share.
+    // The context that all encodings share.
     "encoding/context.rs",
     // Arrow's layouts of decoded byte strings, and byte strings to encode.
     "encoding/bytes/append.rs",
     "encoding/bytes/builder.rs",
     "encoding/bytes/nulls.rs",
-    // What writers decide by.
+    // The basis for decisions of writers.
     "encoding/bytes/plan.rs",
     "encoding/bytes/stats.rs",
     "encoding/number/follow.rs",
@@ -126,7 +125,7 @@ fn modules_import_only_what_the_table_allows() {
     let mut wrong = BTreeSet::new();
     let mut seen = BTreeSet::new();
     for source in sources() {
-        // The root names all modules, and tests may look at everything.
+        // The root refers to all modules, and tests may use everything.
         if matches!(source.room(), "lib" | "bin") || source.is_test() {
             continue;
         }
@@ -145,7 +144,7 @@ fn modules_import_only_what_the_table_allows() {
                 wrong.insert(format!("{} uses crate::{path}", source.path));
             }
         }
-        // As many steps up as there are modules around the file lead to the root.
+        // One `super` for each module around the file leads to the root.
         let inside = source.path.matches('/').count();
         let depth = inside + usize::from(!source.path.ends_with("/mod.rs") && inside > 0);
         let to_root = "super::".repeat(depth.max(1));
@@ -161,7 +160,7 @@ fn modules_import_only_what_the_table_allows() {
     assert_eq!(seen, expected, "modules of the table that do not exist");
 }
 
-/// The lines of some code that have a word.
+/// Returns the lines of some code that contain a word.
 fn lines_with<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     (0..).zip(code.lines()).filter(move |(_, line)| {
@@ -206,7 +205,7 @@ fn every_unsafe_block_says_why_it_is_sound() {
         let code = strip(&source.text);
         let lines: Vec<&str> = source.text.lines().collect();
         for (i, line) in lines_with(&code, "unsafe") {
-            // Functions and traits state a contract; blocks and implementations keep one.
+            // Functions and traits define a contract; blocks and implementations fulfil one.
             let keeps = !line.contains("unsafe fn") && !line.contains("unsafe trait");
             let before = lines[i.saturating_sub(6)..=i].join("\n");
             if keeps && !before.contains("SAFETY:") {

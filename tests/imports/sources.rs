@@ -1,4 +1,4 @@
-//! The sources of the crate, and what they import.
+//! Reads the sources of the crate, and their imports.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// The top-level module.
+    /// Returns the top-level module.
     pub(crate) fn room(&self) -> &str {
         let first = self.path.split('/').next().unwrap();
         first.strip_suffix(".rs").unwrap_or(first)
@@ -26,7 +26,7 @@ impl Source {
         self.path.starts_with("format/generated/")
     }
 
-    /// The text without comments and texts, up to the tests at its end.
+    /// Returns the code without comments and string literals, up to the tests at its end.
     pub(crate) fn code(&self) -> String {
         let code = strip(&self.text);
         match code.find("#[cfg(test)]\nmod tests {") {
@@ -36,7 +36,7 @@ impl Source {
     }
 }
 
-/// Blanks comments, texts and characters, and keeps the lines.
+/// Replaces comments, strings and characters by blanks, and keeps the lines.
 pub(crate) fn strip(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -92,7 +92,7 @@ pub(crate) fn sources() -> Vec<Source> {
     found
 }
 
-/// The paths behind each `crate::` of some code, braces expanded.
+/// Returns the paths after each `crate::` in some code, with braces expanded.
 pub(crate) fn crate_paths(code: &str) -> Vec<String> {
     let mut leaves = Vec::new();
     for (at, _) in code.match_indices("crate::") {
@@ -101,13 +101,13 @@ pub(crate) fn crate_paths(code: &str) -> Vec<String> {
     leaves.into_iter().map(|leaf| leaf.path).collect()
 }
 
-/// The end of a path, and the name that it gets where it is imported.
+/// The end of a path, and the name that the import gives it.
 pub(crate) struct Leaf {
     pub(crate) path: String,
     pub(crate) name: String,
 }
 
-/// Appends the leaves of the paths that `text` begins with; gives the text behind them.
+/// Appends the leaves of the paths at the beginning of `text`, and returns the remaining text.
 pub(crate) fn expand<'a>(prefix: &str, text: &'a str, leaves: &mut Vec<Leaf>) -> &'a str {
     if let Some(mut rest) = text.strip_prefix('{') {
         loop {

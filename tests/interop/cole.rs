@@ -1,4 +1,4 @@
-//! COLE files that this crate wrote.
+//! Writes and reads COLE files.
 
 use super::cole_golden::rows;
 use super::logged::{Logged, bytes_of};
@@ -26,7 +26,7 @@ fn schema() -> SchemaRef {
     ]))
 }
 
-/// `count` rows: numbers that ascend, a few kinds in runs, and names of which some are long.
+/// Returns `count` rows: ascending numbers, a few kinds in runs, and short and long names.
 pub(crate) fn table(count: i64) -> RecordBatch {
     let ids = (0..count).map(|i| i * 3);
     let kinds = (0..count).map(|i| i32::try_from(i / 7 % 5).unwrap());
@@ -233,7 +233,7 @@ fn pages_that_statistics_rule_out_are_not_read() {
     logged.requests();
     assert_eq!(rows(builder).unwrap().num_rows(), 0);
     assert_eq!(logged.requests().len(), 1);
-    // A page is read once, whatever the size of batches.
+    // A page is read once, with any batch size.
     let builder = open().with_batch_size(3).with_filter(col("kind").lt(4));
     logged.requests();
     assert_eq!(rows(builder).unwrap().num_rows(), 244);

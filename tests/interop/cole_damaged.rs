@@ -1,4 +1,4 @@
-//! COLE files that are damaged: an error, or rows of the schema, and neither a panic nor much memory.
+//! Damaged COLE files: reading returns an error, or rows of the schema, without a panic and without much memory.
 
 use super::cole::{table, write};
 use super::cole_golden::{files, rows};
@@ -11,7 +11,7 @@ use rand::{Rng, SeedableRng};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Reads some of every file, as a caller who does not trust it would: batches of a few rows.
+/// Reads some rows of a file, in small batches, like a caller that does not trust the file.
 fn read(file: &[u8]) -> Result<usize> {
     let file = Arc::new(Bytes::copy_from_slice(file));
     let limits = Limits::strict();
@@ -60,7 +60,7 @@ fn damaged_files_are_errors_or_rows() {
         total += 1;
         refused += usize::from(read(&file).is_err());
     }
-    // Without checksums not every flipped bit shows, but most do.
+    // Without checksums, not every flipped bit is an error, but most are.
     assert!(refused * 2 > total, "{refused} of {total}");
 }
 

@@ -1,4 +1,4 @@
-//! Files that `golden.py` wrote by the specification, which shares nothing with this crate.
+//! Reads files that `golden.py` wrote by the specification, without sharing code with this crate.
 
 use arrow_shard::arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_shard::arrow_schema::DataType;
@@ -11,7 +11,7 @@ pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/golden")
 }
 
-/// Paths of all files.
+/// Returns the paths of all files.
 pub(crate) fn files() -> Vec<PathBuf> {
     let files = std::fs::read_dir(folder()).unwrap();
     let files = files.map(|file| file.unwrap().path());
@@ -21,7 +21,7 @@ pub(crate) fn files() -> Vec<PathBuf> {
     files
 }
 
-/// All rows of a file, in one batch.
+/// Returns all rows of a file, in one batch.
 pub(crate) fn rows(builder: ReaderBuilder) -> arrow_shard::Result<RecordBatch> {
     let schema = builder.schema().clone();
     let batches = builder.build()?.collect::<Result<Vec<_>, _>>()?;

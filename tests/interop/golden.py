@@ -1,6 +1,6 @@
-"""Writes the COLE files in golden/, by the specification alone: nothing here is shared with the library.
+"""Writes the COLE files in golden/ by the specification, without sharing code with the library.
 
-Run it again only if a case is added; files that are there stay as they are.
+Run it again only to add a case; existing files do not change.
 """
 
 import json
@@ -103,7 +103,7 @@ def header(kind, encoding, values, data, stats):
 
 
 def write(name, columns, groups, magic=b"TOOF", minor=0):
-    """A file. `groups` has, by row group and column, a list of pages: encoding, values, statistics, mode."""
+    """Writes a file. `groups` has, by row group and column, a list of pages: encoding, values, statistics, mode."""
     path = FOLDER / f"{name}.cole"
     out = b"COLE" + struct.pack("<HH", 1, minor)
     metas, expected = b"", {column: [] for column, _, _ in columns}
@@ -151,7 +151,7 @@ for encoding, name in ((PLAIN, "plain"), (RLE, "rle"), (DELTA, "delta"), (DICTIO
         [(of_strings, TEXTS[::-1], None, "")],
     ]])
 
-# The other readings of what the specification leaves open.
+# Other interpretations where the specification is ambiguous.
 write("footer_as_word", COLUMNS[:1], [[[(PLAIN, NUMBERS, BOTH, "")]]], magic=b"FOOT", minor=3)
 write("bounds_left_out", COLUMNS[:2], [[
     [(PLAIN, NUMBERS, ("min",), "")],

@@ -1,4 +1,4 @@
-//! Formats of others, by the public API.
+//! Tests of other formats, with the public API.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

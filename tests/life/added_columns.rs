@@ -1,4 +1,4 @@
-//! Columns that are added to a shard: of values of their own, beside the stripes that are there.
+//! Adds columns with values to a shard, next to its existing stripes.
 
 use crate::numbers::{ids, numbers, write};
 use crate::support::collect;
@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Structs of a text and a number, of which some are null.
+/// Returns structs of a text and a number, some of them null.
 fn structs(rows: std::ops::Range<i64>) -> ArrayRef {
     let there = |i: i64, n: i64| i % n != 0;
     let texts: StringArray = rows
@@ -41,7 +41,7 @@ fn field_of(name: &str, values: &ArrayRef) -> Field {
     Field::new(name, values.data_type().clone(), true)
 }
 
-/// A shard of a column `id`, in stripes of ten rows.
+/// Writes a shard with a column `id`, in stripes of ten rows.
 fn in_stripes(path: &Path, rows: std::ops::Range<i64>, layout: Layout) {
     let options = WriterOptions::default()
         .with_layout(layout)
@@ -62,7 +62,7 @@ fn values_of_their_own_are_written_beside_the_stripes() {
     in_stripes(&path, 0..35, Layout::TwoLevel);
     let mut editor = ShardEditor::open(&path).unwrap();
     editor.delete_rows(&[3, 12]).unwrap();
-    // In arrays that end where no stripe does.
+    // The arrays do not end at stripe borders.
     let values = structs(0..35);
     let parts = [
         values.slice(0, 0),
@@ -104,7 +104,7 @@ fn values_of_their_own_are_written_beside_the_stripes() {
     let n = rows.column(2).as_primitive::<Int64Type>();
     assert_eq!((rows.num_rows(), n.null_count()), (33, 0));
     assert_eq!((n.value(3), n.value(32)), (104, 134));
-    // Statistics are those of the values: three stripes of four are ruled out by them.
+    // Statistics of the new values rule out three of four stripes.
     let mut late = shard.scan().with_filter(col("n").gt(131)).build().unwrap();
     let found = late.by_ref().map(|batch| batch.unwrap().num_rows());
     assert_eq!(found.sum::<usize>(), 3);
@@ -114,7 +114,7 @@ fn values_of_their_own_are_written_beside_the_stripes() {
         35
     );
 
-    // Later changes carry the new buffers with them, and vacuum leaves them alone.
+    // Later changes keep the new buffers, and vacuum does not remove them.
     compact(
         &path,
         &CompactOptions::default()
@@ -161,7 +161,7 @@ fn rows_that_are_appended_later_are_null_or_have_their_own() {
         .chain((7..10).map(Some));
     assert_eq!(n, expected.collect::<Vec<_>>());
 
-    // Numbers of half of the bytes would have to be written anew.
+    // Numbers of half the width would have to be rewritten.
     let narrow = Arc::new(Int32Array::from_iter_values(0..15)) as ArrayRef;
     let mut editor = ShardEditor::open(path("a")).unwrap();
     editor
@@ -213,7 +213,7 @@ fn shards_in_memory_get_columns_too() {
         &[],
         WriterOptions::default(),
     );
-    // A shard without rows takes a column without values.
+    // A shard without rows accepts a column without values.
     let shard = crate::support::opened(&batch.unwrap()).unwrap();
     let url = RelativeUrl::from_file_name("t").unwrap();
     let mut editor = ShardEditor::of_shard(shard, &url).unwrap();
@@ -270,7 +270,7 @@ fn values_that_do_not_fit_are_refused_and_nothing_is_changed() {
     assert_eq!(folder.path().read_dir().unwrap().count(), 1);
 }
 
-/// A dictionary is shared by a stripe, whose rows may have more values together than there are keys.
+/// The rows of a stripe share a dictionary, and may have more distinct values than the key type allows.
 #[test]
 fn a_dictionary_that_a_stripe_would_overflow_is_refused() {
     let folder = tempfile::tempdir().unwrap();

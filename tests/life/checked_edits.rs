@@ -1,4 +1,4 @@
-//! Edits check the files that they refer to, and say which files belong together.
+//! Edits check the files that they refer to, and report which files belong together.
 
 use crate::numbers::{ids, names, write};
 use arrow_array::RecordBatch;
@@ -6,8 +6,8 @@ use arrow_shard::ops::{CompactOptions, EditSummary, ShardEditor, compact, merge}
 use arrow_shard::write::{Layout, Profile, ShardWriter, WriterOptions};
 use std::path::Path;
 
-/// A folder with `a` and `b`, each of a directory file and three files of 10 rows, and the name of the file with
-/// the first rows of `a`. Nearly all other rows of `a` are deleted.
+/// Creates a folder with `a` and `b`, each of a directory file and three files of 10 rows, and returns the name of the
+/// file with the first rows of `a`. Nearly all other rows of `a` are deleted.
 fn pair() -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let mut first = None;
@@ -28,7 +28,7 @@ fn pair() -> (tempfile::TempDir, String) {
     (folder, first.unwrap())
 }
 
-/// Makes a file unfit.
+/// A change that makes a file unusable.
 type Change = fn(&Path);
 
 #[cfg(unix)]
@@ -139,7 +139,7 @@ fn a_summary_says_which_files_belong_together_and_how_names_were_given() {
     let mut sorted = counts;
     sorted.sort_unstable();
     assert_eq!(sorted, [(0, 0), (0, 0), (2, bytes)]);
-    // A clone is another file, and a link is not.
+    // A clone is another file, but a link is the same file.
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! Folders of shards of which one was cut, or changes while others are read.
+//! Folders with a truncated shard, or with a shard that changes while others are read.
 
 use crate::numbers::{ids, names, numbers, read, write};
 use arrow_array::types::Int8Type;
@@ -22,7 +22,7 @@ fn two_level() -> WriterOptions {
     options.with_stripe_rows(10)
 }
 
-/// A shard of so many bytes that opening does not read all of them.
+/// Writes a shard that is too large to be read completely on opening.
 fn large(path: &Path) {
     let options = WriterOptions::default().with_profile(Profile::Plain);
     write(path, vec![("id", ids(0..50_000))], options);
@@ -37,7 +37,7 @@ fn a_shard_that_was_cut_is_damaged_and_no_file_of_another_kind() {
     std::fs::write(path("notes"), vec![b'x'; 128 << 10]).unwrap();
     std::fs::remove_file(path("whole")).unwrap();
     let stripes = names(folder.path()).len();
-    // Nothing refers to the stripes, so that they are listed.
+    // No directory refers to the stripes, so they are listed.
     let dry = at_once().with_dry_run(true);
     assert_eq!(vacuum(folder.path(), &dry).unwrap().len(), stripes - 1);
 
@@ -56,7 +56,7 @@ fn a_shard_that_was_cut_is_damaged_and_no_file_of_another_kind() {
         check(ErrorKind::Corrupt);
     }
     std::fs::remove_file(path("a")).unwrap();
-    // By its name it was one, whatever is left of it.
+    // By its name, the file was a shard, whatever its content is now.
     for left in [Vec::new(), vec![0; 128 << 10]] {
         std::fs::write(path("b.amudai.shard"), left).unwrap();
         check(ErrorKind::NotAShard);
@@ -76,7 +76,7 @@ fn stripes_that_another_directory_takes_over_meanwhile_stay() {
         let path = |name: &str| folder.path().join(name);
         write(&path("old"), vec![("id", ids(0..30))], two_level());
         numbers(&path("taken"), 100..110);
-        // Which directory is read first is up to the operating system.
+        // The operating system determines which directory is read first.
         for i in 0..among {
             numbers(&path(&format!("other {i}")), 0..10);
         }
@@ -108,7 +108,7 @@ fn stripes_that_another_directory_takes_over_meanwhile_stay() {
 fn stripes_that_fit_together_into_none_are_left_as_they_are() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    // Keys of eight bits do not do for 200 texts.
+    // Keys of eight bits are too small for 200 texts.
     for (name, from) in [("a", 0), ("b", 100)] {
         let texts: Vec<String> = (from..from + 100).map(|i| format!("text {i}")).collect();
         let texts: DictionaryArray<Int8Type> = texts.iter().map(String::as_str).collect();
@@ -120,7 +120,7 @@ fn stripes_that_fit_together_into_none_are_left_as_they_are() {
     let options = CompactOptions::default();
     assert_eq!(compact(path("both"), &options).unwrap(), None);
     assert_eq!(names(folder.path()), before);
-    // Where rows are deleted, they go.
+    // Compaction removes deleted rows.
     let mut editor = ShardEditor::open(path("both")).unwrap();
     editor.delete_rows(&[3, 150]).unwrap();
     editor.commit().unwrap();

@@ -1,7 +1,7 @@
-//! Random lives of shards: written, merged, appended to, rows deleted and brought back, columns renamed,
-//! dropped and added, in place or as new directories. After every step each directory that there ever was
-//! gives the rows that it should, in local folders and in object stores. `ARROW_SHARD_CASES=20` runs that many times as many lives; a failure
-//! prints the command that repeats it.
+//! Random histories of shards: written, merged, appended to, rows deleted and restored, columns renamed, dropped and
+//! added, in place or as new directories. After every step, all directories return the expected rows, in local folders
+//! and in object stores. `ARROW_SHARD_CASES=20` runs 20 times the default number of histories; a failure prints the
+//! command that repeats it.
 
 use crate::common::arrays::random_array;
 use crate::common::equal::{assert_values_equal, rows_equal};
@@ -29,7 +29,7 @@ use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 
-/// What a shard should hold: all rows, and which of them are deleted.
+/// The expected content of a shard: all rows, and which of them are deleted.
 #[derive(Debug, Clone)]
 struct Table {
     fields: Vec<Field>,
@@ -93,9 +93,9 @@ impl Table {
     }
 }
 
-/// Whether Arrow's kernels join arrays of the type as they are: they forget how the fields of runs are
-/// declared, lose the number of values of no bytes, small keys of dictionaries overflow, and views of items
-/// that are declared without nulls are refused beside null ones.
+/// Returns whether Arrow's kernels concatenate arrays of the type correctly. They lose the declared fields of run-end
+/// encoding, and the number of values without bytes; small keys of dictionaries overflow; and they reject list views of
+/// non-nullable items together with nulls.
 fn is_kept_by_kernels(data_type: &DataType) -> bool {
     match data_type {
         DataType::FixedSizeBinary(0) | DataType::FixedSizeList(_, 0) => false,
@@ -105,12 +105,12 @@ fn is_kept_by_kernels(data_type: &DataType) -> bool {
     }
 }
 
-/// The columns that shards may have. Rows of a shard that lacks one are null in it; unions have no such
-/// rows, and every shard has those.
+/// The columns of shards. A shard may lack a column, and its rows are then null. Unions cannot be null, so every
+/// shard has them.
 struct Columns {
     fields: Vec<Field>,
     next: usize,
-    /// Decimals of the profile `Plain` have other widths, which do not merge with others.
+    /// Decimals of the profile `Plain` have other widths, and cannot be merged with decimals of other profiles.
     is_plain: bool,
 }
 
@@ -195,7 +195,7 @@ fn collect(scan: ScanBuilder) -> RecordBatch {
     crate::support::collect(scan.build().unwrap()).unwrap()
 }
 
-/// Looks at a shard from all sides.
+/// Checks a shard in all ways.
 fn check(rng: &mut StdRng, shard: &Shard, table: &Table) {
     let (all, rows) = (table.all(), table.rows());
     assert_eq!(shard.schema().unwrap().fields(), all.schema().fields());
@@ -257,7 +257,7 @@ fn check(rng: &mut StdRng, shard: &Shard, table: &Table) {
     );
 }
 
-/// Changes a shard, and the table that it should hold.
+/// Changes a shard, and its expected table.
 fn edit(
     rng: &mut StdRng,
     world: &World,
@@ -302,7 +302,7 @@ fn edit(
             table.deleted.fill(false);
         }
         5 => {
-            // Every shard keeps its key, and unions.
+            // Every shard keeps its key and its unions.
             let drop = |field: &Field| {
                 let is_union = |t: &DataType| matches!(t, DataType::Union(..));
                 field.name() != "key" && !any_type(field.data_type(), &mut |t| is_union(t))
@@ -342,7 +342,7 @@ fn edit(
     assert_eq!(editor.num_rows(), table.deleted.len() as u64 - deleted);
 }
 
-/// Adds a column of values of its own.
+/// Adds a column with values.
 fn add_values(
     rng: &mut StdRng,
     editor: &mut ShardEditor,
@@ -352,7 +352,7 @@ fn add_values(
     let config = Config {
         max_depth: 2,
         odd_names: false,
-        // Rows that are appended later are null.
+        // Rows that are appended later are null, which unions do not support.
         allow: |t| is_kept_by_kernels(t) && !matches!(t, DataType::Union(..)),
         ..Config::default()
     };
@@ -371,7 +371,7 @@ fn add_values(
     table.columns.push(values);
 }
 
-/// Deletes what matches a predicate on a column that every shard has.
+/// Deletes the rows that match a predicate on a column that every shard has.
 fn delete(rng: &mut StdRng, world: &World, editor: &mut ShardEditor, table: &mut Table) {
     let least = rng.random_range(0..300);
     let predicate: Predicate = col("key").gt_eq(least);
@@ -390,7 +390,7 @@ fn delete(rng: &mut StdRng, world: &World, editor: &mut ShardEditor, table: &mut
     assert_eq!(world.delete(editor, &predicate), deleted);
 }
 
-/// Writes stripes of a shard anew, and takes deleted rows out of its table where they are gone.
+/// Compacts some stripes of a shard, and removes their deleted rows from its table.
 fn compact_some(
     rng: &mut StdRng,
     world: &World,
@@ -430,7 +430,7 @@ fn compact_some(
     assert_eq!(world.compaction(name, &options).len(), 0);
 }
 
-/// The shards that have the rows of others can refer to: those in their folder or below.
+/// Returns the shards that a shard can refer to: the shards in its folder and subfolders.
 fn below<'a>(name: &str, shards: &'a [(String, Table)]) -> Vec<&'a (String, Table)> {
     let folder = name.rfind('/').map_or("", |end| &name[..=end]);
     let mut below: Vec<_> = shards.iter().collect();
@@ -438,12 +438,12 @@ fn below<'a>(name: &str, shards: &'a [(String, Table)]) -> Vec<&'a (String, Tabl
     below
 }
 
-/// A life of shards in a folder, and in one below.
+/// Runs a history of shards in a folder and a subfolder.
 fn live(seed: u64, world: &World) {
     let rng = &mut StdRng::seed_from_u64(seed);
     let mut columns = Columns::random(rng);
     let mut shards: Vec<(String, Table)> = Vec::new();
-    // Those that were open when they were replaced.
+    // Shards that were open when they were replaced.
     let mut open: Vec<(Shard, Table)> = Vec::new();
     for step in 0..rng.random_range(2..9) {
         let name = format!("{step}.amudai.shard");
@@ -478,13 +478,13 @@ fn live(seed: u64, world: &World) {
                 }
             }
             4 => {
-                // Whoever has an old directory open loses its files.
+                // Shards with old directories lose their files.
                 open.clear();
                 world.vacuum();
                 assert_eq!(world.vacuum(), 0);
             }
             5 if !shards.is_empty() => {
-                // Others may refer to what is overwritten.
+                // Other shards may refer to the overwritten file.
                 let place = rng.random_range(0..shards.len());
                 let name = shards[place].0.clone();
                 if world.may_replace(&name) {

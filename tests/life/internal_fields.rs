@@ -1,5 +1,5 @@
-//! Internal fields: times of ingestion and identities of records, which readers see when they ask, and which
-//! every change of a shard keeps.
+//! Internal fields: times of ingestion and identities of records. Readers see them on request, and every change of a
+//! shard preserves them.
 
 use crate::numbers::{ids, read, write};
 use crate::support::collect;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 const WIRES: [Wire; 2] = [Wire::Spec, Wire::Reference];
 
-/// Microseconds of a time in 2026.
+/// A time in 2026, in microseconds.
 const TIME: i64 = 1_790_000_000_000_000;
 
 fn generated(wire: Wire) -> WriterOptions {
@@ -53,7 +53,7 @@ fn uuids(values: &[Option<Uuid>]) -> ArrayRef {
     Arc::new(array.unwrap())
 }
 
-/// The time in microseconds and the identity of each row.
+/// Returns the time in microseconds and the identity of each row.
 fn internal(rows: &RecordBatch) -> Vec<(Option<i64>, Option<Uuid>)> {
     let times = rows.column_by_name(INGESTION_TIMESTAMP).unwrap();
     let times = times.as_primitive::<TimestampNanosecondType>();
@@ -95,7 +95,7 @@ fn a_writer_makes_times_and_identities_that_are_hidden_until_they_are_asked_for(
             let ids: Vec<Uuid> = rows.iter().map(|(_, id)| id.unwrap()).collect();
             assert!(ids.is_sorted() && ids.iter().collect::<HashSet<_>>().len() == 300);
 
-            // By name they are columns as any.
+            // By name, they can be selected like other columns.
             let named = shard.scan().with_projection([RECORD_IDENTITY, "id"]);
             let named = collect(named.build().unwrap()).unwrap();
             assert_eq!(named.column(0), all.column(2));
@@ -113,7 +113,7 @@ fn a_writer_makes_times_and_identities_that_are_hidden_until_they_are_asked_for(
             let taken = shard.take(&[299, 0], [RECORD_IDENTITY, INGESTION_TIMESTAMP]);
             let taken = internal(&taken.unwrap());
             assert_eq!([taken[0], taken[1]], [rows[299], rows[0]]);
-            // Two columns that the shard does not show, in the types of a schema.
+            // Two internal columns that scans do not return by default, requested with types in a schema.
             let ticks = Field::new(INGESTION_TIMESTAMP, DataType::UInt64, true);
             let seconds = DataType::Timestamp(TimeUnit::Second, None);
             let seconds = Field::new(INGESTION_TIMESTAMP, seconds, true);
@@ -248,7 +248,7 @@ fn columns_that_are_no_internal_fields_are_refused_with_their_names() {
             ErrorKind::SchemaMismatch,
             "`time`",
         ),
-        // Readers could not find it.
+        // Readers could not find such a field.
         (
             by_time.with_sorting_columns(vec![sorted]),
             ErrorKind::UnknownColumn,
@@ -270,7 +270,7 @@ fn a_column_of_the_same_name_comes_first() {
         ShardWriter::try_new(&mut file, batch.schema(), generated(Wire::Spec)).unwrap();
     writer.write(&batch).unwrap();
     writer.finish().unwrap();
-    // Where fields are found by name alone, there cannot be two.
+    // If fields are found only by name, two fields of one name cannot exist.
     let reference = generated(Wire::Reference);
     let error = ShardWriter::try_new(Vec::new(), batch.schema(), reference).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
@@ -362,7 +362,7 @@ fn random_shard(rng: &mut StdRng, wire: Wire, path: &Path, first: i64) -> Vec<Ro
     }
     write(path, columns, options);
     if kind % 2 == 1 {
-        // What was made is not known before.
+        // Generated values are not known in advance.
         let shard = Shard::open(path).unwrap();
         let rows = shard.scan().with_internal_fields(true).build().unwrap();
         let rows = collect(rows).unwrap();
@@ -453,7 +453,7 @@ fn every_change_of_a_shard_keeps_internal_fields() {
         let mut tables: Vec<(PathBuf, Vec<Row>)> = Vec::new();
         for (i, first) in (0..rng.random_range(1..4)).zip((0..).step_by(1000)) {
             let path = path(&i.to_string());
-            // Of both wires, or one.
+            // Shards of both wires, or of one.
             let wire = *WIRES.choose(rng).unwrap();
             let table = random_shard(rng, wire, &path, first);
             tables.push((path, table));
@@ -463,7 +463,7 @@ fn every_change_of_a_shard_keeps_internal_fields() {
         let merged = path("merged");
         merge(tables.iter().map(|(path, _)| path), &merged).unwrap();
         let mut editor = ShardEditor::open(&merged).unwrap();
-        // Projections leave internal fields as they are.
+        // Projections do not change internal fields.
         editor.rename_column("id", "key").unwrap();
         let one = Arc::new(Int32Array::from(vec![1])) as ArrayRef;
         editor

@@ -1,4 +1,4 @@
-//! What becomes of shards after they are written.
+//! Changes of shards after they are written.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,4 +1,4 @@
-//! More shards than a process may have open files.
+//! More shards than the process's limit of open files.
 
 use crate::child::is_child;
 use crate::numbers::{ids, numbers, read, write};
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 const SHARDS: i64 = 250;
 
-/// Shards of three rows each, in order; every fifth has a stripe file.
+/// Writes shards of three rows each, in order; every fifth has a stripe file.
 fn shards(folder: &tempfile::TempDir) -> Vec<PathBuf> {
     let path = |i: i64| folder.path().join(format!("{i:04}.amudai.shard"));
     for i in 0..SHARDS {
@@ -45,7 +45,7 @@ fn more_shards_than_open_files_are_one_table_merged_and_appended() {
     let folder = tempfile::tempdir().unwrap();
     let paths = shards(&folder);
     let expected: Vec<i64> = (0..3 * SHARDS).collect();
-    // A caller needs files of its own.
+    // The caller needs open files, too.
     let mut own: Vec<fs::File> = Vec::new();
     for _ in 0..16 {
         own.push(fs::File::open(&paths[0]).unwrap());
@@ -101,7 +101,7 @@ fn the_pool_gives_way_to_others_and_an_exhausted_process_is_told_so() {
     let error = Shard::open(&path).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);
     assert!(error.to_string().contains("ulimit -n"), "{error}");
-    // A descriptor of the pool serves any file that the library opens.
+    // The library can use a descriptor of the pool for any file.
     own.pop();
     let pooled = Shard::open_pooled(&path, ShardOptions::default()).unwrap();
     let opened = Shard::open(&path).unwrap();
@@ -124,7 +124,7 @@ fn a_shard_goes_on_reading_its_file_and_one_of_many_says_that_it_was_replaced() 
     let pooled = Shard::open_pooled(&paths[1], options()).unwrap();
     let set = ShardSet::open(&paths[1..3]).unwrap();
     assert_eq!(ids_of(&set, 1), [3, 4, 5, 6, 7, 8]);
-    // Others take the descriptors of the pool.
+    // Other shards use the descriptors of the pool.
     for path in &paths[3..] {
         Shard::open_pooled(path, options()).unwrap();
     }
@@ -139,7 +139,7 @@ fn a_shard_goes_on_reading_its_file_and_one_of_many_says_that_it_was_replaced() 
     let error = Error::from(error);
     assert_eq!(error.kind(), ErrorKind::Replaced, "{error}");
     assert!(error.element().contains(&place), "{error}");
-    // Reports tell it from damage.
+    // Reports distinguish a lack of descriptors from damage.
     let verified = Shard::open_pooled(&paths[2], options()).unwrap();
     for path in &paths[3..] {
         Shard::open_pooled(path, options()).unwrap();

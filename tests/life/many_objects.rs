@@ -1,4 +1,4 @@
-//! Tables of many shards in a store: how many requests one after the other they take, and which are not sent.
+//! Tables of many shards in a store: the number of consecutive requests, and the requests that are avoided.
 
 use crate::moto::Moto;
 use crate::rounds::Rounds;
@@ -18,14 +18,14 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Shards whose metadata are fetched at a time.
+/// Number of shards with concurrent requests for metadata.
 const AT_ONCE: usize = 32;
 
 fn name(shard: i64) -> Path {
     Path::from(format!("table/{shard:04}.amudai.shard"))
 }
 
-/// A shard of the rows of a range, in stripes of so many rows, each with a property.
+/// Returns a shard with the rows of a range, in stripes with a property each.
 fn shard(rows: std::ops::Range<i64>, stripe_rows: u64) -> Vec<u8> {
     let ids = Arc::new(Int64Array::from_iter_values(rows.clone())) as ArrayRef;
     let mixed = rows.map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64.cast_signed()));
@@ -37,7 +37,7 @@ fn shard(rows: std::ops::Range<i64>, stripe_rows: u64) -> Vec<u8> {
     written_bytes(&[batch], options).into()
 }
 
-/// A store of so many shards of so many rows.
+/// Creates a store with a number of shards.
 fn store(shards: i64, rows: i64, stripe_rows: u64) -> Arc<Rounds> {
     let store = InMemory::new();
     for i in 0..shards {
@@ -73,7 +73,7 @@ fn a_thousand_shards_are_opened_in_as_many_rounds_as_their_number_at_once_says()
     let asked = store.take();
     assert_eq!(table.num_rows(), 10_000);
     assert_eq!(asked.most_waiting, AT_ONCE);
-    // A request for each.
+    // One request for each shard.
     assert_eq!(asked.reads.len(), 1000);
     assert!(
         asked.rounds <= 1000usize.div_ceil(AT_ONCE) + 2,
@@ -81,7 +81,7 @@ fn a_thousand_shards_are_opened_in_as_many_rounds_as_their_number_at_once_says()
         asked.rounds
     );
 
-    // What statistics rule out is not asked for.
+    // Stripes that statistics rule out are not requested.
     for filter in [col("id").lt(0), col("id").gt(99_999), col("id").is_null()] {
         assert!(store.run(ids(&table, Some(filter))).is_empty());
         assert_eq!(store.take().reads, []);
@@ -109,7 +109,7 @@ fn a_thousand_shards_are_opened_in_as_many_rounds_as_their_number_at_once_says()
 
 #[test]
 fn shards_of_many_stripes_take_no_more_rounds_than_kinds_of_metadata() {
-    // Their metadata are more than is read first.
+    // Their metadata are larger than the first request.
     let store = store(40, 3_000, 10);
     let table = store.run(ShardSet::open_objects(store.clone(), (0..40).map(name)));
     let table = table.unwrap();
@@ -169,7 +169,7 @@ fn a_folder_is_opened_without_what_is_no_shard_of_it() {
         ]
     );
     assert_eq!(listed[3..], ["notes.txt"]);
-    // Named, it is an error; a damaged shard is one in any case.
+    // If a file that is not a shard is named, it is an error; a damaged shard always is.
     let notes = [name(0), Path::from("table/notes.txt")];
     let error = store.run(ShardSet::open_objects(store.clone(), notes));
     assert_eq!(error.unwrap_err().kind(), ErrorKind::NotAShard);
@@ -210,7 +210,7 @@ fn more_than_a_hundred_shards_in_s3_are_one_table() {
             taken.column(0).as_primitive::<Int64Type>().values(),
             &[1199, 600]
         );
-        // And as a directory that stays.
+        // The same for a directory that stays.
         let all = Path::from("table/all.amudai.shard");
         let mut editor = ShardEditor::open_object(store.clone(), &name(0))
             .await

@@ -1,4 +1,4 @@
-//! A shard's life in an object store: in memory, and in S3 where there is a server.
+//! Changes of shards in an object store: in memory, and in S3 if there is a server.
 
 use crate::support::{NAME, written};
 use crate::watched::Watched;
@@ -21,8 +21,8 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Puts a shard of the numbers of a range, in stripes of 10 rows, below a prefix; gives where the
-/// directory file is.
+/// Puts a shard with the numbers of a range, in stripes of 10 rows, below a prefix, and returns the path of the
+/// directory file.
 async fn put(
     store: &dyn ObjectStore,
     prefix: &str,
@@ -73,7 +73,7 @@ async fn names(store: &dyn ObjectStore) -> Vec<String> {
 fn objects_are_merged_changed_and_replaced_where_they_are() {
     block_on(async {
         let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
-        // Names that are not written as they are.
+        // Names that must be escaped.
         let one = put(&*store, "t 1 %/a", 0..25, Layout::SingleFile).await;
         let two = put(&*store, "t 1 %/b", 25..40, Layout::TwoLevel).await;
         let all = Path::from("t 1 %").join("all.amudai.shard");
@@ -98,7 +98,7 @@ fn objects_are_merged_changed_and_replaced_where_they_are() {
         assert_eq!(error.kind(), ErrorKind::RowOutOfRange, "{error}");
         assert!(shard.verify_async(|_| ()).await.unwrap().is_sound());
 
-        // A shard and those that it was made of have the same rows.
+        // A merged shard and its parts have the same rows.
         let table = [two.clone(), all.clone()];
         let error = ShardSet::open_objects(store.clone(), table).await;
         assert_eq!(error.unwrap_err().kind(), ErrorKind::InvalidArgument);
@@ -130,7 +130,7 @@ fn objects_are_merged_changed_and_replaced_where_they_are() {
             .await
             .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
-        // Others may refer to the rows that the object holds.
+        // Other shards may refer to the rows in this object.
         let mut editor = ShardEditor::open_object(store.clone(), &one).await.unwrap();
         editor.delete_rows_async(&[0]).await.unwrap();
         let error = editor.commit_object(store.clone()).await.unwrap_err();
@@ -184,12 +184,12 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
             (42, 0, 1)
         );
         assert_eq!(read(&open(&store, &all).await).await, expected);
-        // Whoever has the old directory goes on: all of it is in memory, and what it refers to stays.
+        // A reader with the old directory keeps working: the directory is in memory, and its files stay.
         assert_eq!(read(&before).await, expected);
         let again = compact_object(store.clone(), &all, &options).await.unwrap();
         assert_eq!(again, None);
 
-        // An object that holds rows stays, whoever else refers to them, and nothing is left behind.
+        // An object with rows stays, because other shards may refer to it, and no other object is left.
         let objects = names(&*store).await;
         let error = compact_object(store.clone(), &one, &options).await;
         assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported);
@@ -223,7 +223,7 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
         );
         store.delete(&copy).await.unwrap();
 
-        // Only what said which rows were deleted is needed by nothing any more.
+        // Only the file of deleted rows is no longer needed.
         let young = VacuumOptions::default();
         let prefix = Path::from("t");
         let unused = vacuum_objects(store.clone(), Some(&prefix), &young).await;
@@ -234,10 +234,10 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
         assert_eq!(listed.len(), 1, "{listed:?}");
         store.delete(&two).await.unwrap();
         let removed = vacuum_objects(store.clone(), Some(&prefix), &options).await;
-        // And the two stripes of the one that was deleted.
+        // This also removes the two stripes of the deleted shard.
         assert_eq!(removed.unwrap().len(), 3);
         assert_eq!(read(&open(&store, &all).await).await, expected);
-        // A directory that is damaged may need any of them.
+        // A damaged directory may need any of the files.
         store.delete(&all).await.unwrap();
         let mut bytes = store
             .get(&other)
@@ -255,7 +255,7 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
     });
 }
 
-/// A shard of numbers by reference, of which some are deleted.
+/// Creates a shard that refers to numbers in other objects, with deleted rows.
 async fn prepared(store: &Arc<dyn ObjectStore>) -> Path {
     let one = put(&**store, "t/a", 0..25, Layout::SingleFile).await;
     let two = put(&**store, "t/b", 25..40, Layout::TwoLevel).await;
@@ -310,7 +310,7 @@ fn a_store_that_fails_at_any_call_leaves_the_shard_before_or_after() {
                     if done.is_ok() {
                         assert_eq!(rows, if compacts { &before[..] } else { &after }, "{place}");
                     }
-                    // What was done is said to be done. Stripes of an error are garbage at worst.
+                    // A change that has happened is reported as successful. After an error, stripes may remain unused.
                     if fault == "again" && !compacts {
                         assert!(done.is_ok(), "{place}");
                     }

@@ -1,4 +1,4 @@
-//! Merges, appends, deletes and columns of shards: what is refused, what survives, and who wins.
+//! Merges, appends, deletes and column changes of shards: errors, preserved properties, and conflicts.
 
 use crate::numbers::{ids, names, numbers, read, write};
 use crate::support::collect;
@@ -56,7 +56,7 @@ fn a_merge_carries_statistics_filters_indexes_and_properties() {
         .as_primitive::<UInt64Type>()
         .value(0);
     assert!((30_000..=40_000).contains(&distinct), "{distinct}");
-    // The filter of one stripe and the index of the other rule out nearly everything.
+    // The Bloom filter of one stripe and the range index of the other rule out nearly all rows.
     let mut scan = shard
         .scan()
         .with_filter(col("id").eq(30_007))
@@ -69,7 +69,7 @@ fn a_merge_carries_statistics_filters_indexes_and_properties() {
         1
     );
     assert!(scan.metrics().unwrap().values_tested <= 1024);
-    // Properties of the first shard come first; rows of several are not said to be sorted.
+    // Properties of the first shard come first; the rows of several shards are not declared sorted.
     assert_eq!(
         shard.property("source").unwrap().unwrap().as_str(),
         Some("a")
@@ -81,7 +81,7 @@ fn a_merge_carries_statistics_filters_indexes_and_properties() {
     let days = [day(0), day(1)];
     let days = days.each_ref().map(|day| day.as_str().unwrap());
     assert_eq!(days, ["a", "b"]);
-    // The merged shard needs the inputs no more.
+    // The merged shard no longer needs the inputs.
     std::fs::remove_file(path("a")).unwrap();
     assert_eq!(read(&path("m")).len(), 40_000);
 }
@@ -124,7 +124,7 @@ fn columns_are_united_by_name_and_integers_widened_where_they_are_one() {
     assert!(p.column(1).is_null(0) && p.column(1).as_primitive::<Int64Type>().value(1) == 3);
     assert!(rows.column(2).is_null(0) && rows.column(2).is_valid(1));
 
-    // Of several values, those of the narrow column would have to be written anew.
+    // If there are several values, the values of the narrow column would have to be rewritten.
     let narrow = Arc::new(Int32Array::from(vec![7, 9])) as ArrayRef;
     write(&path("c"), vec![("n", narrow)], WriterOptions::default());
     let error = merge([path("b"), path("c")], path("x")).unwrap_err();
@@ -145,7 +145,7 @@ fn columns_are_united_by_name_and_integers_widened_where_they_are_one() {
     );
 }
 
-/// Asserts that an error names files by whole paths, and none that the caller does not know.
+/// Asserts that an error names files by full paths, and only files that the caller knows.
 fn says_paths(error: &arrow_shard::Error) {
     let text = error.to_string();
     let named = text.split('`').skip(1).step_by(2);
@@ -169,7 +169,7 @@ fn what_is_refused_leaves_everything_as_it_was() {
     numbers(&folder.path().join("a"), 0..30);
     numbers(&below.join("b"), 30..40);
     let before = (names(folder.path()), names(&below));
-    // A directory refers to no file above or beside its folder.
+    // A directory can only refer to files in its folder and subfolders.
     let error = merge([folder.path().join("a")], below.join("m")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ForbiddenUrl, "{error}");
     says_paths(&error);
@@ -219,7 +219,7 @@ fn what_is_refused_leaves_everything_as_it_was() {
     assert_eq!((editor.num_rows(), editor.num_deleted_rows()), (30, 0));
     drop(editor);
     assert_eq!((names(folder.path()), names(&below)), before);
-    // From above, both can be referred to.
+    // A directory in the parent folder can refer to both.
     merge(
         [folder.path().join("a"), below.join("b")],
         folder.path().join("m"),
@@ -271,7 +271,7 @@ fn who_comes_second_gets_a_conflict_and_nothing_is_lost() {
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
     assert_eq!(names(folder.path()), files);
 
-    // Many at a time: each change is there once its commit has returned, and no other.
+    // Concurrent changes: exactly the changes of successful commits are visible.
     let start = Arc::new(Barrier::new(4));
     let workers = (0..4u64).map(|worker| {
         let (path, start) = (path.clone(), start.clone());
@@ -344,7 +344,7 @@ fn compaction_leaves_large_stripes_and_vacuum_what_is_used() {
     let expected: Vec<i64> = (0..200).chain(260..1010).chain(1000..1010).collect();
     assert_eq!(read(&path("m")), expected);
     assert_eq!(compact(path("m"), &options).unwrap(), None);
-    // Whoever has the old directory open goes on.
+    // A reader with the old directory keeps working.
     assert_eq!(
         collect(before.scan().build().unwrap()).unwrap().num_rows(),
         960
@@ -361,16 +361,16 @@ fn compaction_leaves_large_stripes_and_vacuum_what_is_used() {
         Ok(())
     });
     let listed = vacuum(folder.path(), &dry).unwrap();
-    // Of each directory file, one after the other.
+    // The calls for each directory file, one after the other.
     assert_eq!(*read_files.lock().unwrap(), [(1, 3), (2, 3), (3, 3)]);
-    // What said which rows were deleted.
+    // The file of deleted rows.
     assert_eq!(listed.len(), 1, "{listed:?}");
     assert_eq!(vacuum(folder.path(), &now).unwrap(), listed);
     assert_eq!(read(&path("a")).len(), 1000);
     assert_eq!(read(&path("m")), expected);
     std::fs::remove_file(path("a")).unwrap();
     std::fs::remove_file(path("b")).unwrap();
-    // Two stripes of `a` and the one of `b` are in none but those.
+    // Only these directories refer to two stripes of `a` and the stripe of `b`.
     vacuum(folder.path(), &now).unwrap();
     assert_eq!(read(&path("m")), expected);
     std::fs::write(path("damaged"), "Amudai").unwrap();
@@ -413,7 +413,7 @@ fn shards_of_a_folder_are_one_table() {
         rows(table.scan().with_offset(20).with_limit(6)),
         expected[20..26]
     );
-    // Null where a shard lacks the column.
+    // Rows of a shard without the column are null.
     assert_eq!(rows(table.scan().with_filter(col("x").gt(1))), [27, 28, 29]);
     assert_eq!(rows(table.scan().with_filter(col("x").is_null())).len(), 43);
     let mut scan = table.scan().with_filter(col("id").eq(40)).build().unwrap();

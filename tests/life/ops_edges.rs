@@ -1,4 +1,4 @@
-//! Where changes of shards meet others: folders above, brought back rows, units of time, names, counts.
+//! Edge cases of changes: parent folders, restored rows, units of time, names, counts.
 
 use crate::crafted::rows_of_nothing;
 use crate::numbers::{ids, names, numbers, read, write};
@@ -47,7 +47,7 @@ fn a_shard_that_is_overwritten_leaves_what_a_folder_above_refers_to() {
     assert_eq!(read(&week), (0..30).collect::<Vec<_>>());
     let rows = collect(before.scan().build().unwrap()).unwrap();
     assert_eq!(rows.num_rows(), 30);
-    // The folder that holds all directories tells what nothing needs.
+    // Only the folder with all directories shows which files are unused.
     assert_eq!(vacuum(folder.path(), &at_once()).unwrap(), []);
     std::fs::remove_file(&week).unwrap();
     assert_eq!(vacuum(folder.path(), &at_once()).unwrap().len(), 3);
@@ -168,7 +168,7 @@ fn a_path_that_comes_to_lead_elsewhere_is_no_sorting_column() {
             expected
         );
     };
-    // Another column gets the name that was a path.
+    // Another column gets a name that was the path of a member.
     let member_of_a = || vec![("a", of_b()), ("x", ids(0..3))];
     check(
         member_of_a(),
@@ -180,11 +180,11 @@ fn a_path_that_comes_to_lead_elsewhere_is_no_sorting_column() {
         editor.add_column(Field::new("a.b", DataType::Int64, true), &null)
     };
     check(member_of_a(), add, &[]);
-    // The column goes, and a member has the same path.
+    // The column is dropped, and a member has the same path.
     let both = || vec![("a.b", ids(0..3)), ("a", of_b())];
     check(both(), |editor| editor.drop_columns(["a.b"]), &[]);
     check(both(), |editor| editor.select_columns(["a"]), &[]);
-    // Another column goes or is renamed whose name the path begins with.
+    // Another column is dropped or renamed, and the path begins with its name.
     let beside = || vec![("a", ids(0..3)), ("a.b", ids(0..3))];
     check(
         beside(),
@@ -222,7 +222,7 @@ fn columns_and_members_get_no_name_that_another_has() {
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
         assert!(error.to_string().contains(&format!("`{name}`")), "{error}");
     }
-    // Its own name it may have, and those of other structs.
+    // A member may keep its own name, or have the name of a member of another struct.
     editor.rename_column("p.x", "x").unwrap();
     editor.rename_column("p.x", "q").unwrap();
     editor.rename_column("q", "q").unwrap();
@@ -288,7 +288,7 @@ fn a_compaction_counts_what_it_wrote() {
     let new = names(folder.path());
     let new = new.iter().filter(|name| !before.contains(name));
     let size = |name: &String| folder.path().join(name).metadata().unwrap().len();
-    // The directory file has the name that it had.
+    // The name of the directory file does not change.
     let written: u64 = new.map(size).sum::<u64>() + path.metadata().unwrap().len();
     assert_eq!(done.bytes(), written);
 }
@@ -326,7 +326,7 @@ fn stripes_that_are_written_anew_are_as_private_as_the_shard() {
     }
 }
 
-/// A folder that counts the files that are opened in it.
+/// A folder that counts opened files.
 #[derive(Debug)]
 struct Counting(LocalFolder, Arc<AtomicUsize>);
 
@@ -389,7 +389,7 @@ fn who_is_told_of_progress_may_end_the_work() {
     assert!(error.to_string().contains("enough"), "{error}");
     assert_eq!(names(folder.path()), files);
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
-    // Nothing refers to the stripes any more.
+    // No directory refers to the stripes anymore.
     std::fs::remove_file(&path).unwrap();
     numbers(&path, 0..3);
     let error = vacuum(

@@ -1,4 +1,4 @@
-//! Folders in which a shard lies beside those that it was made of: no row comes twice.
+//! Folders that contain a shard and its parts: no row is returned twice.
 
 use crate::numbers::{ids, numbers, write};
 use crate::support::collect;
@@ -16,7 +16,7 @@ fn values(set: &ShardSet) -> Vec<i64> {
     rows.column(0).as_primitive::<Int64Type>().values().to_vec()
 }
 
-/// The names of shards that are left out, each with the one that holds it.
+/// Returns the names of shards that are left out, each with the shard that contains it.
 fn pairs(left_out: &[LeftOut]) -> Vec<(String, String)> {
     let name = |path: &str| path.rsplit('/').next().unwrap().to_owned();
     let pairs = left_out.iter();
@@ -56,7 +56,7 @@ fn a_table_of_a_folder_has_each_row_once() {
     };
     merge(["a", "b"].map(path), path("m")).unwrap();
     check(&[pair("a", "m"), pair("b", "m")]);
-    // A merge of a merge, and a hard link, are no more than that.
+    // A merge of a merge, and a hard link, are treated the same way.
     merge(["m", "other"].map(path), path("z")).unwrap();
     fs::hard_link(path("other"), path("same")).unwrap();
     let all = ["a", "b", "m", "other", "same"].map(|part| pair(part, "z"));
@@ -73,7 +73,7 @@ fn a_table_of_a_folder_has_each_row_once() {
     for name in ["z", "same"] {
         fs::remove_file(path(name)).unwrap();
     }
-    // So is an edited shard beside the one that was appended to it.
+    // The same holds for an edited shard and the shard that was appended to it.
     fs::remove_file(path("m")).unwrap();
     let mut editor = ShardEditor::open(path("a")).unwrap();
     editor.append(path("b")).unwrap();
@@ -91,7 +91,7 @@ fn a_copy_of_the_same_bytes_is_another_shard() {
     assert_eq!((set.num_rows(), set.left_out()), (60, &[][..]));
 }
 
-/// Puts copies in the place of hard links, as file systems with clones have them.
+/// Replaces hard links by copies, like on file systems with clones.
 #[cfg(unix)]
 fn unlink(folder: &Path) {
     for entry in fs::read_dir(folder).unwrap() {
@@ -185,11 +185,11 @@ fn shards_that_overlap_in_part_or_were_named_are_an_error() {
         ["a", "ab"],
     );
     assert!(!path("new").exists());
-    // A shard that holds all of them settles it.
+    // A shard that contains all of them resolves the conflict.
     merge(["a", "b", "c"].map(path), path("abc")).unwrap();
     let set = ShardSet::open_folder(folder.path()).unwrap();
     assert_eq!((set.num_rows(), set.left_out().len()), (30, 5));
-    // Who names a file twice wants its rows twice.
+    // A file that is named twice is read twice.
     assert_eq!(
         ShardSet::open(["a", "b", "a"].map(path))
             .unwrap()
@@ -202,7 +202,7 @@ fn shards_that_overlap_in_part_or_were_named_are_an_error() {
             .rows(),
         30
     );
-    // An editor takes what it is given.
+    // An editor accepts overlapping shards.
     let mut editor = ShardEditor::open(path("a")).unwrap();
     editor.append(path("ab")).unwrap();
     refused(editor.check_distinct(), ["a", "ab"]);

@@ -1,4 +1,4 @@
-//! One file of a shard: everything is as it was, and no other file is needed.
+//! Packing a shard into one file: everything is unchanged, and no other file is needed.
 
 use crate::numbers::{ids, names, read, write};
 use crate::support::collect;
@@ -29,7 +29,7 @@ fn lists(rows: std::ops::Range<i64>) -> ArrayRef {
     ))
 }
 
-/// Shards of every layout, with columns of several kinds, properties and filters; one is edited.
+/// Writes shards of every layout, with columns of several kinds, properties and filters; one is edited.
 fn shards(folder: &Path, profile: Profile, wire: Wire) {
     let options = |layout| {
         let column = ColumnOptions::default()
@@ -67,7 +67,7 @@ fn shards(folder: &Path, profile: Profile, wire: Wire) {
         options(Layout::TwoLevel),
     );
     let path = folder.join("edited");
-    // The first shard comes twice, and its buffers once.
+    // The first shard is contained twice, but its buffers once.
     merge(["one", "two", "one"].map(|name| folder.join(name)), &path).unwrap();
     let mut editor = ShardEditor::open(&path).unwrap();
     editor.delete(&col("id").lt(100)).unwrap();
@@ -84,7 +84,7 @@ fn shards(folder: &Path, profile: Profile, wire: Wire) {
     editor.commit().unwrap();
 }
 
-/// All that a shard tells.
+/// Returns all rows, statistics and metadata of a shard.
 fn told(path: &Path) -> (RecordBatch, RecordBatch, RecordBatch, String) {
     let shard = Shard::open(path).unwrap();
     assert!(shard.verify(|_| ()).unwrap().is_sound());
@@ -137,7 +137,7 @@ fn a_packed_shard_tells_the_same_alone() {
             assert_eq!(done.rows(), shard.num_rows());
             assert_eq!(done.deleted_rows(), shard.num_deleted_rows());
             assert_eq!(done.stripes(), shard.num_stripes());
-            // Packed again, it is the same file.
+            // Packing again produces the same file.
             let again = alone.path().join("again");
             let options = PackOptions::default().with_overwrite(true);
             pack(&packed, &again, &options).unwrap();
@@ -146,7 +146,7 @@ fn a_packed_shard_tells_the_same_alone() {
                 "{name}"
             );
         }
-        // A single file stays about as large, and shared buffers are copied once.
+        // A single file keeps about its size, and shared buffers are copied once.
         let size = |file: std::path::PathBuf| file.metadata().unwrap().len();
         let one = size(folder.path().join("one"));
         assert!(size(alone.path().join("one")) <= one + one / 10);
@@ -166,7 +166,7 @@ fn bytes_of_dropped_columns_and_rewritten_stripes_are_left_out() {
     let done = pack(path("small"), path("packed"), &PackOptions::default()).unwrap();
     let whole = path("one").metadata().unwrap().len();
     assert!(done.bytes() < whole / 2, "{} of {whole}", done.bytes());
-    // In place of the shard itself.
+    // Replaces the shard itself.
     compact(path("edited"), &CompactOptions::default())
         .unwrap()
         .unwrap();
@@ -199,7 +199,7 @@ fn what_is_refused_leaves_no_file() {
     let reserved = refused("two", "1.amudai.stripe", &options);
     assert_eq!(reserved.kind(), ErrorKind::InvalidArgument);
     assert_eq!(refused("none", "new", &options).kind(), ErrorKind::NotFound);
-    // The listener may end the operation.
+    // The progress callback may stop the operation.
     let told: Arc<Mutex<Vec<EditProgress>>> = Arc::default();
     let listed = told.clone();
     let listening = options.clone().with_progress(move |progress| {
@@ -230,7 +230,7 @@ fn what_is_refused_leaves_no_file() {
         "{text}"
     );
     assert!(!path("new").exists());
-    // A read says the same.
+    // The error of a scan names the command, too.
     let scan = Shard::open(path("two")).unwrap().scan().build().unwrap();
     let error = collect(scan).unwrap_err().to_string();
     assert!(error.contains("arrow-shard pack"), "{error}");
@@ -287,7 +287,7 @@ fn edits_without_effect_leave_the_file_as_it_is() {
         }
     };
     check(25, 0);
-    // A new directory is written where one is asked for.
+    // A new directory is written if the caller asks for one.
     let editor = ShardEditor::open(&path).unwrap();
     let done = editor.commit_to(folder.path().join("other")).unwrap();
     assert!(!done.is_unchanged() && done.bytes() > 0);
@@ -345,7 +345,7 @@ mod objects {
             let taken = pack_object(store.clone(), &from, &to, &options).await;
             assert_eq!(taken.unwrap_err().kind(), ErrorKind::AlreadyExists);
 
-            // A store without conditional writes is asked for none.
+            // An unchanged shard is not written, so this also works in a store without conditional writes.
             let editor = ShardEditor::open_object(store.clone(), &to).await.unwrap();
             let done = editor.commit_object(store.clone()).await.unwrap();
             assert!(done.is_unchanged());

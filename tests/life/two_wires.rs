@@ -1,4 +1,4 @@
-//! Shards of both wires in one directory: rows, statistics and filters say what they said.
+//! Shards of both wires in one directory: rows, statistics and filters stay the same.
 
 use crate::support::collect;
 use arrow_array::cast::AsArray;
@@ -22,7 +22,7 @@ const WIRES: [Wire; 2] = [Wire::Spec, Wire::Reference];
 const ROWS: i64 = 1000;
 const STRIPE: u64 = 600;
 
-/// Rows of all kinds of values that both wires have, numbered from `first` on.
+/// Returns rows of all kinds of values that both wires support, numbered from `first`.
 fn batch(first: i64) -> RecordBatch {
     let rows = first..first + ROWS;
     let some = |i: i64, every: i64| i % every != 0;
@@ -157,7 +157,7 @@ fn write(path: &Path, batch: &RecordBatch, wire: Wire) {
     writer.finish().unwrap();
 }
 
-/// Whether all that a shard says is true of its rows.
+/// Checks that all metadata of a shard match its rows.
 fn check(shard: &Shard, expected: &RecordBatch) {
     assert_eq!(shard.wire(), Wire::Spec);
     let report = shard.verify(|_| ()).unwrap();
@@ -214,7 +214,7 @@ fn shards_of_two_wires_merge_into_one_that_says_the_same() {
             ShardSet::open([name(0), name(1)]).unwrap().shard(),
             &expected,
         );
-        // The filters that hash as others do are kept, and those that do not are not.
+        // Filters with the same hash function are kept; other filters are dropped.
         let info = Shard::open(&merged).unwrap();
         let info = info.inspect(&InspectOptions::default()).unwrap();
         for stripe in &info.stripes {
@@ -232,7 +232,7 @@ fn shards_of_two_wires_merge_into_one_that_says_the_same() {
             let wrong = stripe.fields.iter().flat_map(|field| &field.contradictions);
             assert_eq!(wrong.collect::<Vec<_>>(), Vec::<&String>::new());
         }
-        // And it goes on living.
+        // The merged shard can be changed again.
         let mut editor = ShardEditor::open(&merged).unwrap();
         editor.delete(&col("id").lt(700)).unwrap();
         editor.commit().unwrap();
@@ -279,7 +279,7 @@ fn the_same_rows_have_the_same_statistics_whatever_wire_they_came_from() {
     let statistics = shard.stripe_statistics(["word"]).unwrap();
     let known = statistics.column(1).as_struct();
     let distinct = known.column_by_name("distinct_count").unwrap();
-    // Null is none of them, on either.
+    // Null does not count as a distinct value, in either wire.
     assert_eq!(distinct.as_primitive::<UInt64Type>().values(), &[3, 3]);
 }
 

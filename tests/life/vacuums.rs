@@ -25,7 +25,7 @@ fn two_level(path: &Path, rows: std::ops::Range<i64>) {
     write(path, vec![("id", ids(rows))], options.with_stripe_rows(10));
 }
 
-/// A folder with a shard named `t.shard`, and two stripe files that no directory refers to.
+/// Creates a folder with a shard `t.shard`, and two stripe files that no directory refers to.
 fn folder() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().canonicalize().unwrap();
@@ -35,7 +35,7 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Makes a file as old as that.
+/// Sets the age of a file.
 fn age(path: &Path, age: Duration) {
     let file = fs::File::options().append(true).open(path).unwrap();
     file.set_modified(SystemTime::now() - age).unwrap();
@@ -60,7 +60,7 @@ fn a_damaged_directory_file_of_any_name_stops_a_vacuum() {
     let sound = fs::read(&file).unwrap();
     let edges = (0..16).chain(sound.len() - 40..sound.len());
     for (byte, bit) in edges.flat_map(|byte| [(byte, 0), (byte, 3), (byte, 7)]) {
-        // Readers take any patch and minor version.
+        // Readers accept any patch and minor version.
         if (4..7).contains(&byte) || (sound.len() - 4..sound.len() - 1).contains(&byte) {
             continue;
         }
@@ -84,7 +84,7 @@ fn a_damaged_directory_file_of_any_name_stops_a_vacuum() {
     }
     fs::write(&file, vec![0; sound.len()]).unwrap();
     stops(&path, "t.shard", "zeros alone");
-    // Files of other formats do not stop it.
+    // Files of other formats do not stop a vacuum.
     fs::write(&file, &sound).unwrap();
     let gzip = [&b"\x1f\x8b\x08\0"[..], &[0; 100]].concat();
     let strangers: [(&str, &[u8]); 4] = [
@@ -98,7 +98,7 @@ fn a_damaged_directory_file_of_any_name_stops_a_vacuum() {
     }
     assert_eq!(vacuum(&path, &at_once()).unwrap().len(), 2);
     assert_eq!(read(&file), (0..30).collect::<Vec<_>>());
-    // Nor is a file that may have been a shard, where there is nothing to remove.
+    // If there is nothing to remove, a file that may have been a shard is no problem either.
     fs::write(path.join("_SUCCESS"), "").unwrap();
     assert_eq!(vacuum(&path, &at_once()).unwrap(), []);
 }
@@ -192,7 +192,7 @@ fn a_shard_behind_a_link_keeps_its_stripes() {
     fs::create_dir(&inner).unwrap();
     merge([path.join("t.shard")], path.join("m")).unwrap();
     std::os::unix::fs::symlink(path.join("m"), inner.join("m")).unwrap();
-    // The link leads out of the folder that is cleaned, to a shard that refers to a file in it.
+    // The link leads out of the vacuumed folder, to a shard that refers to a file in that folder.
     two_level(&inner.join("a"), 0..20);
     merge([inner.join("a")], path.join("all")).unwrap();
     std::os::unix::fs::symlink(path.join("all"), inner.join("all")).unwrap();
@@ -208,7 +208,7 @@ mod forged {
     use arrow_shard::format::{DataRef, HEADER, Message, UrlList, open, seal};
     use arrow_shard::io::ByteRange;
 
-    /// The bytes of a directory file with another list of URLs.
+    /// Returns the bytes of a directory file with another list of URLs.
     fn with_urls(file: &[u8], change: impl FnOnce(&mut Vec<String>)) -> Vec<u8> {
         let shard = Shard::from_bytes(file.to_vec().into()).unwrap();
         let (wire, mut directory) = (shard.wire(), shard.directory().clone());
@@ -216,7 +216,7 @@ mod forged {
         let list = open(&file[range.to_usize().unwrap()]).unwrap();
         let mut urls = UrlList::decode(list, wire, &Limits::default()).unwrap();
         change(&mut urls.0);
-        // A list and a directory at the end of the file count for those before.
+        // A list and a directory at the end of the file replace the earlier ones.
         let mut forged = file.to_vec();
         forged.extend(seal(&urls.encode(wire).unwrap()).unwrap());
         let range = ByteRange::try_new(file.len() as u64, forged.len() as u64).unwrap();
@@ -232,7 +232,7 @@ mod forged {
     fn a_false_list_of_urls_loses_no_file() {
         let (_folder, path) = folder();
         let file = path.join("t.shard");
-        // One file of stripes, one that is shared, and one that says which rows are deleted.
+        // A file of stripes, a shared file, and a file of deleted rows.
         write(
             &path.join("b"),
             vec![("id", ids(30..40))],
@@ -307,7 +307,7 @@ mod objects {
     }
 }
 
-/// All files below a folder.
+/// Returns all files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -326,12 +326,12 @@ fn rows(path: &Path) -> Option<RecordBatch> {
     collect(shard.scan().build().ok()?).ok()
 }
 
-/// A folder in which things happen.
+/// A folder with random operations.
 struct World {
     rng: StdRng,
     root: PathBuf,
     count: usize,
-    /// Shards that were damaged: the bytes that they had.
+    /// The original bytes of damaged shards.
     damaged: BTreeMap<PathBuf, Vec<u8>>,
 }
 
@@ -347,7 +347,7 @@ impl World {
             .join(format!("{}{suffix}", self.count))
     }
 
-    /// A shard, not a stripe file.
+    /// Returns a random shard, not a stripe file.
     fn any(&mut self) -> Option<PathBuf> {
         let mut shards = files(&self.root);
         shards.retain(|path| {
@@ -358,7 +358,7 @@ impl World {
         shards.choose(&mut self.rng).cloned()
     }
 
-    /// Operations that fail change nothing.
+    /// Runs a random operation. Failing operations change nothing.
     fn step(&mut self) {
         let new = self.new_name();
         let Some(some) = self.any() else {
@@ -427,13 +427,13 @@ impl World {
                 bytes[..len].fill(0);
             }
         }
-        // Another file, so that other names of the shard lead to what it was.
+        // Writes a new file, so other names of the shard still lead to its old content.
         fs::remove_file(path).unwrap();
         fs::write(path, bytes).unwrap();
         self.damaged.insert(path.to_path_buf(), sound);
     }
 
-    /// The rows of each file that is a shard; damaged ones read as they were.
+    /// Returns the rows of each shard; for damaged shards, the original rows.
     fn all_rows(&self) -> BTreeMap<PathBuf, RecordBatch> {
         let all = files(&self.root).into_iter();
         let rows = all.filter_map(|path| {
@@ -495,7 +495,7 @@ fn every_shard_that_could_be_read_before_a_vacuum_can_be_read_after_it() {
         assert_eq!(files(&root), expected, "seed {seed}");
         let now = world.all_rows();
         for (path, rows) in &rows {
-            // A stripe file may be a shard of its own.
+            // A stripe file may also be a shard.
             if path.extension().is_none_or(|it| it != "stripe") {
                 assert_eq!(now.get(path), Some(rows), "seed {seed}: {}", path.display());
             }

@@ -1,4 +1,4 @@
-//! Shards in which files were replaced by files of other shards.
+//! Shards with files that were replaced by files of other shards.
 
 use crate::numbers::{ids, names, read, write};
 use crate::support::{NAME, collect, opened, written};
@@ -16,13 +16,13 @@ use arrow_shard::{Error, ErrorKind, Shard};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Spreads a number over all bits.
+/// Returns a pseudo-random number from an index.
 fn mixed(i: usize) -> u64 {
     (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// A table of `rows` rows. Every column has other values for every seed, in encodings of the same size
-/// wherever that is possible.
+/// Returns a table of `rows` rows. Every seed gives every column other values, in encodings of the same size if
+/// possible.
 fn table(seed: usize, rows: usize) -> RecordBatch {
     let noise = move |i: usize| mixed(i * 16 + seed) >> 20;
     let small = move |i: usize| i64::try_from((noise(i) + seed as u64) % 100).unwrap();
@@ -106,7 +106,7 @@ fn table(seed: usize, rows: usize) -> RecordBatch {
             "pair",
             Arc::new(StructArray::try_from(vec![("a", member as ArrayRef), ("b", other)]).unwrap()),
         ),
-        // Changes where the seed does, and then takes no byte of the stripe.
+        // A constant for each seed, which takes no bytes in the stripe.
         (
             "same",
             Arc::new(Int64Array::from(vec![i64::try_from(seed).unwrap(); rows])),
@@ -124,7 +124,7 @@ fn two_level(profile: Profile) -> WriterOptions {
         .with_profile(profile)
 }
 
-/// Ways to write a table, all of them with stripes in files of their own.
+/// Returns ways to write a table, all of them with separate stripe files.
 fn ways() -> Vec<(&'static str, WriterOptions)> {
     let balanced = || two_level(Profile::Balanced);
     let column = ColumnOptions::default;
@@ -159,7 +159,7 @@ fn ways() -> Vec<(&'static str, WriterOptions)> {
     ]
 }
 
-/// All rows of one column, and those that a filter finds, read in several ways.
+/// Reads all rows of one column, and the rows that a filter finds, in several ways.
 fn column(shard: &Shard, name: &str) -> Vec<Result<RecordBatch, Error>> {
     let scan = || shard.scan().with_projection([name]);
     let all = scan().build().and_then(|reader| Ok(collect(reader)?));
@@ -172,7 +172,7 @@ fn column(shard: &Shard, name: &str) -> Vec<Result<RecordBatch, Error>> {
     found
 }
 
-/// Reads a shard that lacks one of its own files: each column is as it was, or an error. Gives the errors.
+/// Reads a shard in which one file was swapped: each column is unchanged or an error. Returns the errors.
 fn check_swapped(what: &str, right: &Shard, swapped: &Shard) -> Vec<(String, Error)> {
     let schema = right.schema().unwrap();
     let mut errors = Vec::new();
@@ -214,7 +214,7 @@ fn a_stripe_file_of_another_shard_is_an_error_or_has_the_same_rows() {
                     folder.insert(a, shards[y].get(b).unwrap());
                     let swapped = opened(&folder).unwrap();
                     let errors = check_swapped(&what, &opened(&shards[x]).unwrap(), &swapped);
-                    // All but the column that is one constant.
+                    // All columns except for the constant one.
                     let columns = table(0, 1).num_columns() - 1;
                     let mut failed: Vec<&str> = errors.iter().map(|e| e.0.as_str()).collect();
                     failed.dedup();
@@ -228,7 +228,7 @@ fn a_stripe_file_of_another_shard_is_an_error_or_has_the_same_rows() {
                         ];
                         assert!(kinds.contains(&error.kind()), "{what}: {text}");
                         assert!(text.contains(a.as_str()), "{what}, `{name}`: {text}");
-                        // Bytes that a shorter file lacks are of several fields.
+                        // The bytes missing in a shorter file belong to several fields.
                         let names = text.contains("stripe ")
                             && (text.contains("field `") || text.contains(name.as_str()));
                         let is_cut = text.contains(" lies outside of the ");
@@ -242,7 +242,7 @@ fn a_stripe_file_of_another_shard_is_an_error_or_has_the_same_rows() {
     }
 }
 
-/// The names of all files but the directory file.
+/// Returns the names of all files except for the directory file.
 fn stripe_files(folder: &MemoryFolder) -> Vec<String> {
     let names = folder.names().into_iter();
     names.filter(|name| name != NAME).collect()
@@ -275,14 +275,14 @@ fn the_error_names_both_files_and_says_what_to_do() {
     ] {
         assert!(text.contains(part), "{text}");
     }
-    // A reader that verifies no checksums does not compare them with the descriptor either.
+    // A reader without verification of checksums does not compare them with the descriptor either.
     let options = arrow_shard::ShardOptions::default().with_verify_checksums(false);
     let directory = x.get(NAME).unwrap();
     let shard = Shard::from_reader(Arc::new(directory), Arc::new(x), options).unwrap();
     assert_eq!(shard.take(&[3], ["small"]).unwrap().num_rows(), 1);
 }
 
-/// A folder with a shard of 100 rows and the path of its directory file.
+/// Creates a folder with a shard, and returns it with the path of the directory file.
 fn local(rows: std::ops::Range<i64>, options: WriterOptions) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(NAME);
@@ -290,7 +290,7 @@ fn local(rows: std::ops::Range<i64>, options: WriterOptions) -> (tempfile::TempD
     (folder, path)
 }
 
-/// The only name of a folder that another lacks.
+/// Returns the only name in a folder that is not in `before`.
 fn added(folder: &Path, before: &[String]) -> String {
     let mut new = names(folder);
     new.retain(|name| !before.contains(name));
@@ -355,7 +355,7 @@ fn a_merged_shard_keeps_its_rows_or_says_that_a_source_was_overwritten() {
         }
         merge([path("a"), path("b")], path("m")).unwrap();
         let before = read(&path("m"));
-        // As `cp` does: the inode stays.
+        // Like `cp`, this keeps the inode.
         std::fs::write(path("a"), std::fs::read(path("c")).unwrap()).unwrap();
         let shard = Shard::open(path("m")).unwrap();
         let rows = shard.scan().build().and_then(|reader| Ok(collect(reader)?));
@@ -369,7 +369,7 @@ fn a_merged_shard_keeps_its_rows_or_says_that_a_source_was_overwritten() {
     }
 }
 
-/// Bytes of the entries that repeat checksums, in the descriptors of all stripe fields.
+/// Returns the bytes of the entries that repeat checksums, in the descriptors of all stripe fields.
 #[cfg(feature = "experimental")]
 fn repeated_bytes(shard: &Shard, nodes: u32) -> u64 {
     use arrow_shard::buffer::CHECKSUMS_PROPERTY;
@@ -424,7 +424,7 @@ fn what_binds_files_takes_a_small_part_of_them() {
         let values = Arc::new(values.collect::<Int64Array>()) as ArrayRef;
         (format!("c{column}"), values)
     }));
-    // 20 bytes for each column, which has little else.
+    // 20 bytes for each column, which has little other data.
     assert!(share(wide.unwrap(), 10_000, WriterOptions::default()) < 0.04);
     for profile in [Profile::Fast, Profile::Balanced, Profile::HighCompression] {
         let options = two_level(profile);
@@ -432,7 +432,7 @@ fn what_binds_files_takes_a_small_part_of_them() {
     }
 }
 
-/// The objects of a folder in a store that counts requests.
+/// Puts the objects of a folder into a store that counts requests.
 #[cfg(all(feature = "experimental", feature = "object_store"))]
 fn stored(files: Vec<(String, bytes::Bytes)>) -> Arc<crate::rounds::Rounds> {
     use object_store::memory::InMemory;
@@ -446,7 +446,7 @@ fn stored(files: Vec<(String, bytes::Bytes)>) -> Arc<crate::rounds::Rounds> {
     crate::rounds::Rounds::new(store)
 }
 
-/// Reads columns of a shard in a store; gives the rows, the number of reads, and that of rounds.
+/// Reads columns of a shard in a store, and returns the rows, the number of reads, and the number of rounds.
 #[cfg(all(feature = "experimental", feature = "object_store"))]
 fn read_stored(
     store: &Arc<crate::rounds::Rounds>,
@@ -471,7 +471,7 @@ fn read_stored(
 fn objects_are_told_apart_without_another_request() {
     use arrow_shard::buffer::CHECKSUMS_PROPERTY;
     let columns = ["small", "text", "few", "list"];
-    // One object, as it is and without what its descriptors repeat.
+    // One object, unchanged, and without the repeated checksums in its descriptors.
     for profile in [Profile::Fast, Profile::Balanced, Profile::HighCompression] {
         let table = table(1, 200_000);
         let options = WriterOptions::default().with_profile(profile);
@@ -488,7 +488,7 @@ fn objects_are_told_apart_without_another_request() {
         });
         assert_eq!(whole, bare, "{profile:?}");
     }
-    // A stripe's object replaced by that of another shard.
+    // A stripe's object is replaced by an object of another shard.
     let [x, y] = [0, 1].map(|seed| {
         let table = table(seed, 5000);
         written(&table.schema(), &[table], two_level(Profile::Fast)).unwrap()

@@ -1,9 +1,9 @@
-"""The types that arrow-shard, DuckDB and polars infer are those that docs/conversions.md shows.
+"""Checks the types that arrow-shard, DuckDB and polars infer against the tables in docs/conversions.md.
 
     inferred.py ARROW_SHARD [--write]
 
-ARROW_SHARD is the program. Every row of the tables is tried: its first cell says what a file holds. Exits with 1 if a
-cell shows something else than was seen, or if a difference has no reason; with --write, what was seen is written there.
+ARROW_SHARD is the program. Checks every row of the tables; the first cell contains the content of a file. Exits with 1
+if a cell differs from the result, or if a difference has no reason. With --write, the results are written to the docs.
 """
 
 import csv
@@ -27,7 +27,7 @@ REAL = ROOT.parent / "shared" / "data" / "real"
 READERS = ("arrow-shard", f"DuckDB {duckdb.__version__[:3]}", f"polars {polars.__version__[:3]}")
 ERROR = "error"
 
-# Options of arrow-shard, and what they are for the others.
+# Options of arrow-shard, with the equivalents for DuckDB and polars.
 OPTIONS = {
     "--delimiter": lambda it: ({"delim": it}, {"separator": it}),
     "--no-header": lambda _: ({"header": False}, {"has_header": False}),
@@ -36,7 +36,7 @@ OPTIONS = {
 
 
 class Seen:
-    """Columns as a reader gave them: names, types as it calls them and as Arrow does, and values."""
+    """Columns that a reader returned: names, types in the reader's and in Arrow's terms, and values."""
 
     def __init__(self, names, kinds, arrow, values):
         self.names, self.kinds, self.arrow, self.values = names, kinds, arrow, values
@@ -53,14 +53,14 @@ class Seen:
 
 
 def ours(path: Path, options) -> Seen | None:
-    """What arrow-shard makes of a file; nothing if it refuses."""
+    """Reads a file with arrow-shard; returns None for an error."""
     target = Path(tempfile.gettempdir()) / f"arrow-shard-{os.getpid()}.arrow"
     words = [word for option, value in options for word in (option, value) if word is not None]
     done = subprocess.run(
         [PROGRAM, "convert", "--quiet", "--force", path, target, *words], capture_output=True, text=True
     )
     if done.returncode != 0:
-        # One line that names the file, and nothing worse.
+        # The error must be one line that names the file.
         if done.returncode != 1 or not done.stderr.startswith(f"error: {path}: "):
             sys.exit(f"arrow-shard, {path.read_bytes()!r}: {done.returncode}, {done.stderr}")
         return None
@@ -71,7 +71,7 @@ def ours(path: Path, options) -> Seen | None:
 
 
 def values(columns):
-    # Python's times have no nanoseconds.
+    # Python's times do not support nanoseconds.
     return [
         (column.cast(pyarrow.string()) if column.type == pyarrow.timestamp("ns") else column).to_pylist()
         for column in columns
@@ -79,7 +79,7 @@ def values(columns):
 
 
 def of_arrow(kind: pyarrow.DataType) -> str:
-    """A type as arrow-shard calls it."""
+    """Returns arrow-shard's name of a type."""
     if pyarrow.types.is_list(kind):
         return f"List({of_arrow(kind.value_type)})"
     if pyarrow.types.is_struct(kind):
@@ -93,7 +93,7 @@ def of_arrow(kind: pyarrow.DataType) -> str:
 
 
 def in_micros(name: str) -> str:
-    """A type with the only unit of times that the others infer."""
+    """Returns a type with microseconds, the only unit of times that DuckDB and polars infer."""
     return re.sub(r"Timestamp\(\w+", "Timestamp(µs", name)
 
 
@@ -110,7 +110,7 @@ def duck(path: Path, options) -> Seen | None:
 
 
 def of_duck(kind) -> str:
-    """The Arrow type of DuckDB's."""
+    """Returns the Arrow type for a type of DuckDB."""
     if kind.id == "list":
         return f"List({of_duck(kind.children[0][1])})"
     if kind.id == "struct":
@@ -137,7 +137,7 @@ def pole(path: Path, options) -> Seen | None:
 
 
 def of_polars(kind) -> str:
-    """The Arrow type of that of polars."""
+    """Returns the Arrow type for a type of polars."""
     if isinstance(kind, polars.List):
         return f"List({of_polars(kind.inner)})"
     if isinstance(kind, polars.Struct):
@@ -157,7 +157,7 @@ def is_json(path: Path) -> bool:
 
 
 def read_all(path: Path, options=()):
-    """What the three make of a file."""
+    """Reads a file with all three."""
     theirs = [OPTIONS[option](value) for option, value in options]
     for_duck, for_polars = {}, {}
     for duck_options, polars_options in theirs:
@@ -167,7 +167,7 @@ def read_all(path: Path, options=()):
 
 
 def column(folder: Path, values):
-    """What they make of the values of a column, beside one that is never blank."""
+    """Returns the types that all three infer for a CSV column, next to a column that is never blank."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerows([("k", "c"), *(("x", value) for value in values or ("", ""))])
@@ -175,7 +175,7 @@ def column(folder: Path, values):
 
 
 def field(folder: Path, values):
-    """What they make of the values of a field of JSON."""
+    """Returns the types that all three infer for a JSON field."""
     return last_kinds(written(folder, "t.ndjson", "".join(f'{{"c":{value}}}\n' for value in values).encode()))
 
 
@@ -185,7 +185,7 @@ def last_kinds(path: Path):
 
 
 def whole(folder: Path, spans):
-    """What they make of a file, whose bytes are the first of the spans; options follow."""
+    """Returns the types that all three infer for a file. The first span contains its bytes, the others are options."""
     text, *words = (span.encode("latin-1").decode("unicode_escape") for span in spans)
     content = text.encode("latin-1")
     name = "t.ndjson" if re.match(rb"\W*(\xEF\xBB\xBF|\xFF\xFE)?[\[{]", content) else "t.csv"
@@ -215,7 +215,7 @@ def row(*parts) -> str:
 
 
 def checked(line: str, first: str, seen, is_same: bool, why: str) -> str:
-    """The row with what was seen; notes what it showed instead."""
+    """Returns the row with the results, and records a difference from the docs."""
     found = row(first, *((it or ERROR).replace("|", "\\|") for it in seen), why).replace("|  |", "| |")
     if found != line:
         FAILURES.append(f"in the docs {line}\nwas seen    {found}")
@@ -225,7 +225,7 @@ def checked(line: str, first: str, seen, is_same: bool, why: str) -> str:
 
 
 def rows_of(title: str, lines, folder: Path):
-    """The rows of a table with what was seen."""
+    """Yields the rows of a table with the results."""
     for line in lines:
         first, *_, why = cells(line)
         seen, is_same = TABLES[title](folder, re.findall(r"`([^`]+)`", first))
@@ -233,7 +233,7 @@ def rows_of(title: str, lines, folder: Path):
 
 
 def real_rows(lines, page: str):
-    """A row for every column of the real files that one of the three gives another type."""
+    """Yields a row for every column of the real files with different inferred types."""
     files = sorted(REAL.glob("*.csv"))
     if not files:
         print(f"SKIPPED: there are no real files at {REAL}")

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Refusals of polars are panics.
+# Errors of polars are panics.
 os.environ["RUST_BACKTRACE"] = "0"
 
 import nanoarrow.ipc
@@ -25,10 +25,10 @@ import pyarrow
 
 PROGRAM = Path(sys.argv[1]).resolve()
 ROWS = 8
-# Two stripes, with dictionaries of their own.
+# Two stripes, each with its own dictionaries.
 STRIPE_ROWS = 4
 
-# The columns that a library does not read, and a part of its error. It refuses them in the files of pyarrow, too.
+# The columns that a library cannot read, and a part of its error. It cannot read them in pyarrow's files either.
 REFUSED = {
     "polars": {
         "month_day_nano_interval": "could not import from `month_day_nano_interval`",
@@ -57,7 +57,7 @@ REFUSED = {
 
 
 def numbers(column) -> None:
-    """Columns of one buffer of values."""
+    """Adds columns with a single buffer of values."""
     day = datetime.date(1999, 12, 25)
     kinds = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
     for kind in kinds:
@@ -80,7 +80,7 @@ def numbers(column) -> None:
 
 
 def texts(column) -> None:
-    """Columns of texts and bytes."""
+    """Adds columns of texts and bytes."""
     words = ["", "a", "ä\nö", "longer than twelve bytes"]
     for kind in (pyarrow.string(), pyarrow.large_string(), pyarrow.string_view()):
         column(str(kind), kind, lambda i: words[i % 4] + str(i))
@@ -89,7 +89,7 @@ def texts(column) -> None:
 
 
 def nested(column) -> None:
-    """Columns of columns."""
+    """Adds nested columns."""
     number, text = pyarrow.int32(), pyarrow.string()
     for kind in ("list_", "large_list", "list_view", "large_list_view"):
         column(kind, getattr(pyarrow, kind)(number), lambda i: [i, None][: i % 3])
@@ -103,13 +103,13 @@ def nested(column) -> None:
 
 
 def entries(batch: int) -> pyarrow.Array:
-    """Entries of a dictionary, in another order in each batch."""
+    """Returns a dictionary array, with entries in another order in each batch."""
     words = pyarrow.array([["a", "b", "c"], ["c", "x", "a"]][batch])
     return pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1, 2, 0], pyarrow.int8()), words)
 
 
 def made(batch: int) -> dict:
-    """Columns that are put together from parts."""
+    """Returns columns that are assembled from arrays."""
     words = entries(batch)
     offsets = pyarrow.array([0, 1, 3, 3, 4], pyarrow.int32())
     lists = pyarrow.ListArray.from_arrays(offsets, words)
@@ -151,7 +151,7 @@ def made(batch: int) -> dict:
 
 
 def tables() -> dict:
-    """A table of one column for each type, in two batches; the column has nulls and metadata, and so has the table."""
+    """Returns a table for each type, in two batches of one column with nulls; column and table have metadata."""
     columns = {name: [column, made(1)[name]] for name, column in made(0).items()}
 
     def column(name, kind, value):
@@ -182,7 +182,7 @@ def convert(*arguments) -> None:
 
 @contextlib.contextmanager
 def quiet():
-    """Panics of a library are not printed."""
+    """Suppresses the messages of a library's panics."""
     kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 2)
     try:
@@ -206,13 +206,13 @@ def with_polars(path: Path) -> polars.DataFrame:
 
 
 def with_nanoarrow(path: Path) -> pyarrow.Table:
-    # Its own conversion to Python objects has no maps and no negative decimals.
+    # nanoarrow's own conversion to Python objects does not support maps and negative decimals.
     with nanoarrow.ipc.InputStream.from_path(path) as stream:
         return pyarrow.RecordBatchReader.from_stream(nanoarrow.c_array_stream(stream)).read_all()
 
 
 def compare(library: str, name: str, path: Path, wanted: pyarrow.Table) -> None:
-    """Compares the values of a library with those of pyarrow, or its error with the expected one."""
+    """Compares the values of a library with the values of pyarrow, or its error with the expected one."""
     what = f"{library}, {name}, {path.name}"
     refusal = REFUSED[library].get(name)
     try:
@@ -257,7 +257,7 @@ def check(folder: Path, name: str, batches: list) -> None:
         if found.to_pylist() != whole.to_pylist():
             note(f"pyarrow, {name}, {copy}", found, whole)
         compare("polars", name, path, found)
-        # It reads no files.
+        # nanoarrow reads only streams, no files.
         if path.suffix == ".arrows":
             compare("nanoarrow", name, path, found)
 

@@ -1,8 +1,8 @@
-"""What pyarrow, DuckDB and polars read of files that arrow-shard wrote is what they read of the original.
+"""pyarrow, DuckDB and polars read the same data from files of arrow-shard as from the original.
 
     neighbours.py ARROW_SHARD
 
-ARROW_SHARD is the program. Exits with 1 if anything differs, and says what.
+ARROW_SHARD is the program. Exits with 1 if there are differences, and prints them.
 """
 
 import datetime
@@ -23,7 +23,7 @@ UTC = datetime.timezone.utc
 
 
 def table() -> pyarrow.Table:
-    """A table of the types that all of them know, with nulls."""
+    """Returns a table of all types that the three libraries support, with nulls."""
 
     def column(kind, value):
         return pyarrow.array([None if i % 7 == 3 else value(i) for i in range(ROWS)], kind)
@@ -64,19 +64,19 @@ FAILURES = []
 
 
 def same(what: str, found, wanted) -> None:
-    """Notes a difference."""
+    """Records a difference."""
     if found != wanted:
         FAILURES.append(f"{what}\n  found  {found!r:.600}\n  wanted {wanted!r:.600}")
 
 
 def duck(query: str):
-    """Rows and types that DuckDB gives."""
+    """Returns the types and rows of a query in DuckDB."""
     result = duckdb.sql(query)
     return [str(kind) for kind in result.types], result.fetchall()
 
 
 def frame(data: polars.DataFrame):
-    """Rows and types that polars gives."""
+    """Returns the types and rows of a polars data frame."""
     return data.schema, data.rows()
 
 
@@ -103,7 +103,7 @@ def ipc(folder: Path, original: pyarrow.Table) -> None:
 
 
 def dictionaries(folder: Path) -> None:
-    """Dictionaries that differ from stripe to stripe and from batch to batch, one within another included."""
+    """Checks dictionaries that differ between stripes and batches, including nested ones."""
     words = pyarrow.array(["a", "b"] * 3 + ["x", "y"] * 3).dictionary_encode()
     pyarrow.parquet.write_table(pyarrow.table({"word": words}), folder / "words.parquet")
     convert("--stripe-rows", "6", folder / "words.parquet", folder / "words.shard")
@@ -140,7 +140,7 @@ def dictionaries(folder: Path) -> None:
 
 
 def text(folder: Path, original: pyarrow.Table) -> None:
-    """Values of text files, read in the types of the original."""
+    """Checks values of text files, read in the types of the original."""
     flat = [name for name in original.column_names if name not in ("bytes", "list", "point")]
     convert("--columns", ",".join(flat), folder / "original.parquet", folder / "flat.csv")
     convert("--columns", ",".join(flat), folder / "original.parquet", folder / "flat.parquet")
@@ -174,7 +174,7 @@ def main() -> int:
         convert(folder / "original.parquet", folder / "t.shard")
         for copy in ("copy.parquet", "copy.arrow", "copy.arrows"):
             convert(folder / "t.shard", folder / copy)
-        # Parquet has no seconds. pyarrow reads milliseconds then; we read what the Arrow schema says.
+        # Parquet has no unit of seconds. pyarrow reads milliseconds; arrow-shard uses the Arrow schema in the file.
         seconds = {name: original.schema.field(name) for name in ("seconds", "clock")}
         original = pyarrow.parquet.read_table(folder / "original.parquet")
         for name, field in seconds.items():

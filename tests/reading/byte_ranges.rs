@@ -1,4 +1,4 @@
-//! Which bytes are read: every request is logged and held against what the descriptors say.
+//! Reads only the necessary bytes: every request is logged, and compared with the descriptors.
 
 use crate::logged::{Logged, bytes_of};
 use crate::support::written_bytes;
@@ -16,7 +16,7 @@ use arrow_shard::{Limits, Shard};
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// Less is read at a time than by default, so that small shards are read bit by bit.
+/// Returns options that read less at a time than the default, so small shards are read in several requests.
 fn options() -> ShardOptions {
     let options = ShardOptions::default().with_tail_bytes(65_536);
     options.with_fetch_bytes(8 << 20)
@@ -33,7 +33,7 @@ impl Logged {
     }
 }
 
-/// The buffers of a stripe field.
+/// Returns the buffers of a stripe field.
 fn buffers(shard: &Shard, stripe: u64, id: u32) -> Vec<ByteRange> {
     let field = shard.stripe_field_descriptor(stripe, id).unwrap().unwrap();
     let native = field
@@ -49,12 +49,12 @@ fn buffers(shard: &Shard, stripe: u64, id: u32) -> Vec<ByteRange> {
         .collect()
 }
 
-/// Whether the ranges share a byte.
+/// Returns whether the ranges overlap.
 fn overlap(a: ByteRange, b: ByteRange) -> bool {
     a.start() < b.end() && b.start() < a.end()
 }
 
-/// Asserts that no byte of the buffers of other columns is among the requests.
+/// Asserts that the requests contain no byte of other columns' buffers.
 fn assert_only(requests: &[ByteRange], shard: &Shard, columns: u32, wanted: &[u32]) {
     for id in (0..columns).filter(|id| !wanted.contains(id)) {
         for stripe in 0..shard.num_stripes() {
@@ -69,7 +69,7 @@ fn assert_only(requests: &[ByteRange], shard: &Shard, columns: u32, wanted: &[u3
 const COLUMNS: u32 = 10_000;
 const ROWS: i64 = 20;
 
-/// 10,000 columns of numbers that do not compress, so that none is constant.
+/// Returns a shard of 10,000 columns of incompressible numbers, so no column is constant.
 fn wide() -> Bytes {
     let value = |column: i64, row: i64| (column * ROWS + row).wrapping_mul(0x1E37_79B9_7F4A_7C15);
     let fields: Vec<Field> = (0..COLUMNS)
@@ -96,7 +96,7 @@ fn one_column_of_ten_thousand_costs_its_own_bytes_and_a_few_requests() {
     // Schema and properties; then stripe list, field list, descriptor, block map, data.
     assert!(building.len() <= 2, "{building:?}");
     assert!(reading.len() <= 5, "{reading:?}");
-    // Of the data and descriptors of 10,000 columns, only those of one.
+    // Only the data and the descriptor of one of 10,000 columns.
     let all = [building, reading].concat();
     let own: u64 = buffers(&shard, 0, 4711)
         .iter()
@@ -138,12 +138,12 @@ fn ten_rows_of_two_columns_of_ten_thousand_touch_no_other_column() {
     let batch = shard.take(&rows, ["c1", "c9000"]).unwrap();
     assert_eq!((batch.num_rows(), batch.num_columns()), (10, 2));
     let requests = file.requests();
-    // Two descriptors, block maps and blocks, which lie far apart, and three requests before.
+    // Two descriptors, block maps and blocks, far apart, after three earlier requests.
     assert!(requests.len() <= 9, "{requests:?}");
     assert_only(&requests, &shard, COLUMNS, &[1, 9000]);
 }
 
-/// Two columns of 300,000 rows, in blocks.
+/// Returns a shard of two columns of 300,000 rows, in blocks.
 fn long(profile: Profile) -> Bytes {
     let numbers: Int64Array = (0..300_000i64)
         .map(|i| Some(i.wrapping_mul(0x1E37_79B9_7F4A_7C15)))
@@ -170,8 +170,8 @@ fn threads_fetch_much_at_a_time() {
         assert_eq!(crate::support::collect(reader).unwrap().num_rows(), 300_000);
         file.requests().len()
     };
-    // One thread fetches the block map with the values; two fetch it first, and then a half of the rows
-    // each: two of five windows and a part of the third.
+    // One thread fetches the block map together with the values. Two threads fetch it first, and then half of the rows
+    // each: two of five windows, and a part of the third.
     assert_eq!((requests(1), requests(2)), (1, 3));
 }
 
@@ -189,7 +189,7 @@ fn ten_rows_cost_ten_blocks_at_most() {
             panic!("one buffer was expected");
         };
         let of_data: Vec<&ByteRange> = requests.iter().filter(|r| overlap(**r, data)).collect();
-        // The block map, and a block, or a chunk with a checksum of its own, per row.
+        // The block map, and for each row a block, or a chunk with a checksum.
         assert!(of_data.len() <= 11, "{profile:?}: {requests:?}");
         let most = 10 * 66_000 + 10_000;
         assert!(
@@ -197,7 +197,8 @@ fn ten_rows_cost_ten_blocks_at_most() {
             "{profile:?}: {}",
             bytes_of(&requests)
         );
-        // In blocks, much less than the whole, unless that is as soon read; opening reads the tail besides.
+        // With blocks, much less than the whole is read, unless reading the whole is as fast. Opening also reads the
+        // tail.
         assert!(
             data.len() <= 65_536 || bytes_of(&requests) < data.len() / 2,
             "{profile:?}: {requests:?}"
@@ -311,7 +312,7 @@ fn statistics_read_no_data() {
     assert_only(&requests, &shard, COLUMNS, &[]);
 }
 
-/// Ascending times, texts that do not repeat, and numbers that do not compress, in three stripes.
+/// Returns a shard of ascending times, distinct texts, and incompressible numbers, in three stripes.
 fn readings() -> Bytes {
     let options = WriterOptions::default().with_stripe_rows(100_000);
     let batches: Vec<RecordBatch> = (0..3i64)
@@ -335,7 +336,7 @@ fn readings() -> Bytes {
     written_bytes(&batches, options)
 }
 
-/// Requests that touch the values of a column in a stripe.
+/// Returns the requests that overlap the values of a column in a stripe.
 fn touching(requests: &[ByteRange], shard: &Shard, stripe: u64, id: u32) -> Vec<ByteRange> {
     let data = buffers(shard, stripe, id)[0];
     let touching = requests.iter().filter(|r| overlap(**r, data));
@@ -361,7 +362,7 @@ fn a_filter_that_nothing_matches_reads_no_values() {
         for (stripe, id) in (0..3).flat_map(|stripe| (0..3).map(move |id| (stripe, id))) {
             let touching = touching(&requests, &shard, stripe, id);
             let is_tested = id == 0 && shown.ends_with("= 15");
-            // Blocks of the one stripe, and positions, that 15 may lie in.
+            // The blocks and positions in the first stripe that may contain 15.
             let most = if is_tested && stripe == 0 { 100_000 } else { 0 };
             assert!(
                 bytes_of(&touching) <= most,
@@ -419,7 +420,7 @@ fn what_is_not_kept_is_read_again() {
     };
     let kept = requests(1 << 28);
     assert_eq!((kept[1], kept[3]), (1, 1), "{kept:?}");
-    // Room for the field of one stripe, whatever it takes, and for none.
+    // Cache sizes for one field of a stripe, and for none.
     let one = |max_bytes| {
         let counts = requests(max_bytes);
         counts[1] == 1 && counts[3] > 1
@@ -460,7 +461,7 @@ fn inspection_reads_no_more_of_a_range_index_than_its_header() {
     }
 }
 
-/// Lists, structs, maps and lists of fixed size, some of them null, with texts in all of them.
+/// Returns a shard of lists, structs, maps and fixed-size lists of texts, with some nulls.
 fn nested() -> Bytes {
     let rows = 120_000usize;
     let valid = |row: usize| !row.is_multiple_of(9);

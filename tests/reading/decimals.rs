@@ -1,4 +1,4 @@
-//! Decimals of 16 bytes take little more than their digits, and come back in every way of reading.
+//! Decimals of 16 bytes take little more space than their digits, and all ways of reading return them.
 
 use crate::support::{collect, written_bytes};
 use arrow_array::cast::AsArray;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 const ROWS: usize = 100_000;
 
-/// Values of up to 40 bits, one in ten negative, one in 41 null, and a few that need 128 bits.
+/// Returns values of up to 40 bits, one in ten negative, one in 41 null, and optionally a few that need 128 bits.
 fn batch(outliers: bool) -> RecordBatch {
     let value = |i: usize| {
         let noise = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -42,7 +42,7 @@ fn moderate_decimals_take_a_third_of_their_width() {
         Profile::HighCompression,
     ] {
         let bytes = written_bytes(&[batch(false)], options(profile)).len();
-        // 41 bits with the sign, the least and greatest value of every 256, and presence.
+        // 41 bits with the sign, the minimum and maximum of every 256 values, and presence.
         assert!(bytes < ROWS * 11 / 2, "{profile:?}: {bytes} bytes");
     }
 }

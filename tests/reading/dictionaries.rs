@@ -1,4 +1,4 @@
-//! Values that come without a dictionary get one where that pays, and lose it where it stops.
+//! Values without a dictionary get one where it saves space, and lose it where it no longer does.
 
 use crate::support::{collect, remote, written_bytes};
 use arrow_array::cast::AsArray;
@@ -22,10 +22,10 @@ use rand::{Rng, SeedableRng};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Windows after which encodings are chosen anew.
+/// Number of values in a window, after which encodings are chosen again.
 const WINDOW: usize = 65_536;
 
-/// Which of `entries` stands at each row; `None` is a null.
+/// Returns the number of the entry in each row; `None` is a null.
 fn picks(rows: usize, entries: usize, nulls: bool, seed: u64) -> Vec<Option<usize>> {
     let mut rng = StdRng::seed_from_u64(seed);
     (0..rows)
@@ -44,7 +44,7 @@ fn scattered(i: usize) -> u64 {
     (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// A column of every kind that can have a dictionary.
+/// Returns a column of every kind that can have a dictionary.
 fn columns(picks: &[Option<usize>]) -> Vec<(&'static str, ArrayRef)> {
     let of = |pick: &Option<usize>| *pick;
     let texts: LargeStringArray = picks.iter().map(|p| of(p).map(text)).collect();
@@ -81,7 +81,7 @@ fn columns(picks: &[Option<usize>]) -> Vec<(&'static str, ArrayRef)> {
 fn written(batch: &RecordBatch, options: WriterOptions) -> Shard {
     let mut file = Vec::new();
     let mut writer = ShardWriter::try_new(&mut file, batch.schema(), options).unwrap();
-    // Batches that end nowhere near a window.
+    // The batches do not end at window borders.
     let mut at = 0;
     while at < batch.num_rows() {
         let len = 10_007.min(batch.num_rows() - at);
@@ -111,7 +111,7 @@ fn assert_reads(shard: &Shard, batch: &RecordBatch) {
     }
 }
 
-/// Names of the columns that have a dictionary in stripe 0.
+/// Returns the names of the columns with a dictionary in stripe 0.
 fn with_dictionary(shard: &Shard) -> Vec<String> {
     let schema = shard.shard_schema().unwrap();
     let has_dictionary = |id: u32| {
@@ -151,7 +151,7 @@ fn few_distinct_values_get_a_dictionary() {
         for options in every_option() {
             let (wire, profile) = (options.wire(), options.profile());
             let shard = written(&batch, options);
-            // Pco makes as little of a few different numbers as a dictionary.
+            // Pco compresses a few distinct numbers as well as a dictionary.
             let of_numbers = wire == Wire::Spec && profile != Profile::HighCompression;
             let mut expected = vec!["texts", "views", "binaries", "fixed"];
             if of_numbers {
@@ -235,7 +235,7 @@ fn the_most_frequent_entry_has_code_0() {
     assert_eq!(entries.len(), 9);
 }
 
-/// A column of integers, written in the given pieces.
+/// Writes a column of integers in the given pieces.
 fn integers(pieces: &[Vec<Option<i64>>], options: WriterOptions) -> Shard {
     let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Int64, true)]));
     let mut file = Vec::new();
@@ -266,7 +266,7 @@ fn numbers_keep_a_dictionary_to_which_later_windows_add_nothing() {
 
 #[test]
 fn values_after_leading_nulls_and_a_dictionary_that_is_given_up_are_in_the_filter() {
-    // The second window has too many entries for a dictionary, and the value sought among the first.
+    // The second window has too many entries for a dictionary; the searched value is among its first ones.
     let mut first = scattered_integers(WINDOW, 3000, 4);
     first[..5000].fill(None);
     let mut second: Vec<Option<i64>> = (0..WINDOW)
@@ -301,8 +301,7 @@ fn nulls_before_the_first_value_are_no_entry_of_a_dictionary() {
     );
 }
 
-/// What is read of shards that keep nothing, in every way to read: the dictionaries are still there
-/// when the values are.
+/// Reads shards without caches in all ways: dictionaries must stay available as long as the values.
 #[test]
 fn nothing_that_is_read_has_to_be_kept() {
     let picks = picks(3000, 20, true, 5);
@@ -340,7 +339,7 @@ fn nothing_that_is_read_has_to_be_kept() {
     }
 }
 
-/// Batches of a column of dictionary arrays, in one stripe if nothing stands against it.
+/// Writes batches of a column of dictionary arrays, in one stripe if possible.
 fn written_batches(field: Field, arrays: &[ArrayRef], options: WriterOptions) -> Vec<u8> {
     let schema = Arc::new(Schema::new(vec![field]));
     let mut file = Vec::new();
@@ -404,7 +403,7 @@ fn what_stands_under_a_null_entry_of_an_ordered_dictionary_is_not_stored() {
 
 #[test]
 fn filters_find_texts_whose_blocks_have_dictionaries_of_their_own() {
-    // Words of a window are few, and hardly any comes in the next one; `all` comes in each.
+    // Each window has few words, and shares hardly any with the next one; the word `all` is in each.
     let word = |row: usize| match row % 1000 {
         0 => "all".to_owned(),
         _ => format!("word {} in window {}", row * 7919 % 13, row / WINDOW),
@@ -488,7 +487,7 @@ fn rows_that_lie_apart_are_joined_as_far_as_keys_reach() {
     let bytes = written_bytes(&[batch], WriterOptions::default());
     let narrow = DataType::Dictionary(DataType::Int8.into(), DataType::Utf8View.into());
     let schema = Schema::new(vec![Field::new("text", narrow, true)]);
-    // 128 texts stand at 12,800 rows, of which 427 match.
+    // 128 texts fill 12,800 rows, and 427 of these match.
     let scan = Shard::from_bytes(bytes).unwrap().scan();
     let scan = scan
         .with_schema(Arc::new(schema))
@@ -504,14 +503,14 @@ fn rows_that_lie_apart_are_joined_as_far_as_keys_reach() {
     assert_eq!(matches.next(), None);
 }
 
-/// Keys of a dictionary of three entries whose order matters.
+/// Keys of a dictionary of three ordered entries.
 const GRADES: [[Option<i8>; 3]; 3] = [
     [Some(1), Some(1), Some(1)],
     [None, None, None],
     [Some(2), None, Some(2)],
 ];
 
-/// What batches with these keys are read as, keys twice and entries. `runs` are run-end encoded.
+/// Checks the keys and entries of batches that are read back. With `runs`, the keys are run-end encoded.
 fn grades_read(keys: [Option<i8>; 3], entries: &ArrayRef, runs: bool, options: WriterOptions) {
     let array = DictionaryArray::new(Int8Array::from(keys.to_vec()), entries.clone());
     let mut array: ArrayRef = Arc::new(array);
@@ -543,7 +542,7 @@ fn grades_read(keys: [Option<i8>; 3], entries: &ArrayRef, runs: bool, options: W
             expected.dedup();
         }
         assert_eq!(read.keys(), &Int8Array::from(expected), "{what}");
-        // Under some wires a null is an entry after the others.
+        // In some wires, null is an entry after the others.
         assert_eq!(&read.values().slice(0, entries.len()), entries, "{what}");
         let report = shard.verify(|_| {}).unwrap();
         assert!(report.is_sound(), "{what}: {report:?}");
@@ -562,7 +561,7 @@ fn ordered_dictionaries_keep_entries_and_ids_of_stripes_of_one_value() {
         for options in every_option() {
             for runs in [false, true] {
                 grades_read(keys, &texts, runs, options.clone());
-                // Readers of the reference wire have no dictionaries of numbers.
+                // The reference wire has no dictionaries of numbers.
                 if options.wire() == Wire::Spec {
                     grades_read(keys, &numbers, runs, options.clone());
                 }

@@ -1,4 +1,4 @@
-//! Predicates that become narrower while a scan runs, and columns that are named by their ordinals.
+//! Predicates that become narrower while a scan runs, and columns that are selected by ordinal.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use crate::support;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 const ROWS: i64 = 400_000;
 const STRIPE_ROWS: u64 = 200_000;
 
-/// Rows whose key is below a bound, which somebody lowers.
+/// A predicate for rows with a key below a bound, which the test lowers.
 #[derive(Debug)]
 struct Below {
     bound: AtomicI64,
@@ -47,7 +47,7 @@ impl DynamicPredicate for Below {
     }
 }
 
-/// Keys that rise, and others in no order.
+/// Returns ascending keys, and others in no order.
 fn keys() -> RecordBatch {
     let mixed = |i: i64| i.wrapping_mul(7919) % ROWS;
     let columns: [(&str, ArrayRef); 2] = [
@@ -65,7 +65,7 @@ fn shard() -> Shard {
     Shard::from_bytes(support::written_bytes(&[keys()], options)).unwrap()
 }
 
-/// The sum of all keys that a scan gives, and their number.
+/// Returns the sum and the number of all keys in a scan.
 fn keys_of(scan: ScanBuilder) -> (i64, usize) {
     let batch = support::collect(scan.build().unwrap()).unwrap();
     let keys = batch["key"].as_primitive::<Int64Type>();
@@ -79,7 +79,7 @@ fn a_scan_leaves_out_what_is_not_wanted_any_more() {
     let scan = shard.scan().with_dynamic_filter(below.clone());
     let mut reader = scan.build().unwrap();
     let mut rows = reader.next().unwrap().unwrap().num_rows();
-    // Known only now: neither the rest of the stripe nor the next one is read.
+    // With the lower bound, neither the rest of the stripe nor the next one is read.
     below.lower(10_000);
     let mut last = 0;
     for batch in reader.by_ref() {

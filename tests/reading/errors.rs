@@ -1,4 +1,4 @@
-//! Everything a user can get wrong is an error that says what, where, and what to do.
+//! Mistakes of users are errors that name the cause, the place, and a solution.
 
 use crate::support::{NAME, inner, opened, written, written_bytes};
 use arrow_array::types::Int32Type;
@@ -18,7 +18,7 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The error of something that must fail.
+/// Returns the error of a call that must fail.
 #[track_caller]
 fn failure<T>(result: Result<T, Error>) -> Error {
     match result {
@@ -118,7 +118,7 @@ fn another_version_is_refused_by_number() {
     );
 }
 
-/// A reader with a name of its own.
+/// A reader with a name.
 #[derive(Debug)]
 struct Named(Bytes, String);
 
@@ -136,7 +136,7 @@ impl ReadAt for Named {
     }
 }
 
-/// Opens the shards of files, in one of the ways that there are.
+/// A way to open a shard.
 type Opener = fn(&Path) -> Shard;
 
 const OPENERS: &[Opener] = &[
@@ -150,7 +150,7 @@ const OPENERS: &[Opener] = &[
     #[cfg(feature = "mmap")]
     |path| {
         #[expect(unsafe_code, reason = "the test does not change files that are open")]
-        // SAFETY: no file is changed while it is open.
+        // SAFETY: the file does not change while it is open.
         let shard = unsafe { Shard::open_mmap(path, ShardOptions::default()) };
         shard.unwrap()
     },
@@ -220,7 +220,7 @@ fn the_damaged_stripe_file_of_several_is_named_with_its_folder() {
         if let Some(error) = read.map(Error::from) {
             assert!(error.element().contains(&place), "{error}");
         }
-        // A missing file is named, and nothing else.
+        // The error names the missing file, and no other.
         std::fs::remove_file(&stripes[usize::from(is_damaged)]).unwrap();
         let shard = Shard::open(folder.path().join(name).join(NAME)).unwrap();
         let error = Error::from(shard.scan().build().unwrap().find_map(Result::err).unwrap());
@@ -232,7 +232,7 @@ fn the_damaged_stripe_file_of_several_is_named_with_its_folder() {
     }
 }
 
-/// The first error of a scan of all columns.
+/// Returns the first error of a scan.
 fn scan_error(shard: &Shard, projection: impl Into<Projection>) -> Error {
     let batches = shard.scan().with_projection(projection).build().unwrap();
     let mut errors = batches.filter_map(Result::err);
@@ -242,7 +242,7 @@ fn scan_error(shard: &Shard, projection: impl Into<Projection>) -> Error {
     }
 }
 
-/// A two-level shard of two stripes, and the name of the second stripe's file.
+/// Returns a two-level shard of two stripes, and the name of the second stripe's file.
 fn two_files(profile: Profile) -> (MemoryFolder, String) {
     let options = WriterOptions::default()
         .with_profile(profile)
@@ -273,7 +273,7 @@ fn a_wrong_checksum_of_data_names_shard_file_stripe_field_and_block() {
     };
     let range = native.buffers[0].buffer.as_ref().unwrap().range;
     let mut damaged = file.to_vec();
-    // Stripe 1 holds 1,500 rows in blocks of 1,024; this is near the start of the first.
+    // Stripe 1 has 1,500 rows in blocks of 1,024; this byte is near the start of the first block.
     damaged[usize::try_from(range.start()).unwrap() + 20] ^= 0x40;
     folder.insert(name.clone(), damaged);
     let error = scan_error(&opened(&folder).unwrap(), ["number"]);
@@ -282,7 +282,7 @@ fn a_wrong_checksum_of_data_names_shard_file_stripe_field_and_block() {
         ErrorKind::Checksum,
         &["stripe 1", "`number`", "block 0", "DATA buffer", &name],
     );
-    // The other column and the other stripe are still there.
+    // The other column and the other stripe can still be read.
     let shard = opened(&folder).unwrap();
     assert_eq!(shard.take(&[1499], ["number"]).unwrap().num_rows(), 1);
     assert_eq!(shard.take(&[1500], ["text"]).unwrap().num_rows(), 1);
@@ -435,7 +435,7 @@ fn a_batch_of_another_schema_is_told_apart_by_column() {
 #[test]
 fn a_decimal_beyond_its_precision_names_column_and_row() {
     let values = Decimal128Array::from(vec![Some(1), None, Some(12_345)]);
-    // Arrow does not check this by itself.
+    // Arrow does not check this.
     let values = values.with_data_type(DataType::Decimal128(3, 1));
     let batch = RecordBatch::try_from_iter([("price", Arc::new(values) as ArrayRef)]).unwrap();
     for profile in [Profile::Plain, Profile::Balanced] {
@@ -603,7 +603,7 @@ fn blocks_that_are_too_large_are_refused_however_they_are_read() {
     let limits = Limits::default().with_max_block_bytes(60_000);
     let options = ShardOptions::default().with_limits(limits);
     let shard = Shard::from_reader(Arc::new(file), Arc::new(NoContainer), options).unwrap();
-    // Of blocks of 8,192 values whole ones and parts.
+    // Whole blocks of 8,192 values, and parts of blocks.
     for rows in [8192, 1000, 10_000] {
         let mut reader = shard.scan().with_batch_size(rows).build().unwrap();
         let error = reader.next().unwrap().unwrap_err();

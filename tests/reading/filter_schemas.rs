@@ -1,5 +1,5 @@
-//! A scan with a filter in the types that a caller asks for gives what the full scan in these types
-//! gives where arrow's kernels say that rows match.
+//! A scan with a filter and requested types returns the same rows as a full scan in these types, filtered by arrow's
+//! kernels.
 
 use crate::support::{collect, remote, written_bytes};
 use arrow_arith::boolean::{and_kleene, is_null, or_kleene};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 const ROWS: usize = 40_000;
 
-/// Numbers below a thousand, in no order.
+/// Returns numbers below a thousand, in no order.
 fn noise(row: usize) -> usize {
     row.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40 & 0x3FF
 }
@@ -66,7 +66,7 @@ fn dictionary(values: DataType) -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(values))
 }
 
-/// Other types for the columns, in another order, and not for all of them.
+/// Returns schemas with other types, in another order, and with only some of the columns.
 fn schemas() -> Vec<SchemaRef> {
     use DataType::{
         Decimal256, Float32, Int16, Int64, LargeList, LargeUtf8, List, Timestamp, Utf8, Utf8View,
@@ -101,14 +101,14 @@ fn schemas() -> Vec<SchemaRef> {
             ("text", LargeUtf8),
             ("time", zoned(TimeUnit::Nanosecond, "+02:00")),
         ]),
-        // The columns of the predicates may all be left out.
+        // All columns of the predicates may be missing.
         of(vec![("double", DataType::Float64)]),
     ]
 }
 
 type Kernel = fn(&dyn Datum, &dyn Datum) -> Result<BooleanArray, arrow_schema::ArrowError>;
 
-/// Predicates, and what arrow's kernels say of the rows of a batch.
+/// Returns predicates, and their results by arrow's kernels for the rows of a batch.
 fn filters(batch: &RecordBatch) -> Vec<(Predicate, BooleanArray)> {
     let compare = |name: &str, kernel: Kernel, literal: &Literal| {
         let column = &batch[name];
@@ -158,7 +158,7 @@ fn filters(batch: &RecordBatch) -> Vec<(Predicate, BooleanArray)> {
     ]
 }
 
-/// Values without dictionaries, which batches may differ in.
+/// Returns values without dictionaries, which may differ between batches.
 fn plain(array: &ArrayRef) -> ArrayRef {
     match array.data_type() {
         DataType::Dictionary(_, values) => cast(array, values).unwrap(),
@@ -186,7 +186,7 @@ fn a_filtered_scan_in_another_schema_is_the_full_one_filtered() {
                 collect(resident.scan().with_schema(schema.clone()).build().unwrap()).unwrap();
             assert_eq!(full.schema(), schema);
             for (i, (predicate, matches)) in filters.iter().enumerate() {
-                // A null is no match, as in a filter.
+                // As in a filter, null is not a match.
                 let expected: Vec<ArrayRef> = full
                     .columns()
                     .iter()

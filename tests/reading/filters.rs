@@ -1,6 +1,6 @@
-//! A scan with a filter gives the rows that a full scan and arrow's kernels give: random data of
-//! random types, random predicates, and every way to ask. `ARROW_SHARD_CASES=20` runs that many
-//! times as many cases; a failure prints the command that repeats it.
+//! A scan with a filter returns the same rows as a full scan with arrow's kernels: random data of random types, random
+//! predicates, and all ways to scan. `ARROW_SHARD_CASES=20` runs 20 times the default number of cases; a failure prints
+//! the command that repeats it.
 
 use crate::cases::{Data, Pick, random_options, random_projection, random_source, text};
 use crate::common::schemas::{Config, random_schema};
@@ -29,36 +29,36 @@ const ALL: &[Profile] = &[
     Profile::HighCompression,
 ];
 
-/// What the cases of one test have in common.
+/// The settings that all cases of one test share.
 struct Kind {
     name: &'static str,
     cases: u64,
     config: Config,
     max_rows: usize,
     batches: usize,
-    /// Predicates per shard.
+    /// Number of predicates per shard.
     predicates: u32,
-    /// Whether every third case has one stripe with many rows, so that columns have range indexes:
-    /// those of fewer than 4,096 positions have none.
+    /// Whether every third case has one stripe with many rows, so columns have range indexes. Columns of fewer than
+    /// 4,096 positions have none.
     has_long_cases: bool,
-    /// Shards that must have a range index.
+    /// Fewest shards that must have a range index.
     least_indexed: usize,
 }
 
-/// What the cases of a test came to.
+/// Counters over the cases of a test.
 #[derive(Debug, Default)]
 struct Outcome {
     metrics: Vec<ScanMetrics>,
-    /// Predicates that were to be compared, and that were.
+    /// Predicates to compare, and compared predicates.
     asked: usize,
     compared: usize,
-    /// Predicates that the kernels of arrow, or a full scan, could not answer.
+    /// Predicates that arrow's kernels, or a full scan, could not answer.
     unanswered: usize,
     /// Shards with a range index.
     indexed: usize,
 }
 
-/// Runs the cases, and gives what the scans were spared in all.
+/// Runs the cases, and returns the metrics of all scans.
 fn run(kind: &Kind) -> Vec<ScanMetrics> {
     let mut outcome = Outcome::default();
     run_cases(module_path!(), kind.name, kind.cases, |seed| {
@@ -116,7 +116,7 @@ fn case(kind: &Kind, seed: u64, outcome: &mut Outcome) {
     let mut shown = format!("{options:?}");
     let mut folder = written(&schema, &data.batches, options.clone())
         .unwrap_or_else(|e| panic!("writing failed: {e}\n{shown}\n{}", text(&schema)));
-    // The reference has not all types.
+    // The reference wire does not support all types.
     let options = options.with_wire(Wire::Reference);
     if rng.random_ratio(1, 4)
         && let Ok(other) = written(&schema, &data.batches, options.clone())
@@ -150,7 +150,7 @@ fn case(kind: &Kind, seed: u64, outcome: &mut Outcome) {
     }
 }
 
-/// Whether a column or a member of one has a range index in some stripe.
+/// Returns whether a column, or a member of one, has a range index in some stripe.
 fn has_range_index(shard: &Shard) -> bool {
     let mut found = false;
     for field in shard.shard_schema().unwrap().fields {
@@ -162,7 +162,7 @@ fn has_range_index(shard: &Shard) -> bool {
     found
 }
 
-/// The rows that a full scan and arrow's kernels find.
+/// Returns the rows that a full scan and arrow's kernels find.
 fn expected(shard: &Shard, oracle: &Oracle) -> Result<Vec<u64>, String> {
     let reader = shard.scan().with_batch_size(3000).build().unwrap();
     let mut matches = Vec::new();
@@ -178,7 +178,7 @@ fn expected(shard: &Shard, oracle: &Oracle) -> Result<Vec<u64>, String> {
     Ok(matches)
 }
 
-/// Asks for the rows that match in a random way, and holds what comes against those expected.
+/// Reads the rows that match in a random way, and compares them with the expected ones.
 fn check(
     rng: &mut StdRng,
     shard: &Shard,
@@ -267,7 +267,7 @@ fn random_selection(rng: &mut StdRng, total: u64) -> RowSelection {
     ranges.collect::<Vec<_>>().into()
 }
 
-/// Holds batches against the rows that are expected next; gives the number of rows.
+/// Compares batches with the next expected rows, and returns the number of rows.
 fn read_all(
     reader: &mut ShardReader,
     size: usize,
@@ -337,7 +337,7 @@ fn leaves() {
         total(|m| m.skipped_by_range_indexes),
         total(|m| m.skipped_by_dictionaries)
     );
-    // The cases must be such that every level has something to do.
+    // The cases must have something to skip at every level.
     let sum = |of: fn(&ScanMetrics) -> u64| metrics.iter().map(of).sum::<u64>();
     assert!(sum(|m| m.skipped_by_statistics.stripes) > 200);
     assert!(sum(|m| m.skipped_by_membership_filters.stripes) > 20);
@@ -387,8 +387,8 @@ fn beside_any_columns() {
     });
 }
 
-/// Zeros of both signs, NaNs and infinities, few at a time, so that they are bounds of stripes and
-/// of the blocks of range indexes.
+/// Tests -0.0, 0.0, NaNs and infinities, few at a time, so they are bounds of stripes and of the blocks of range
+/// indexes.
 #[test]
 fn floats_of_few_values() {
     let few = [
@@ -463,7 +463,7 @@ fn large_shards() {
     });
 }
 
-/// Shards below a folder.
+/// Returns the shards below a folder.
 fn shards(folder: &Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -490,7 +490,7 @@ fn shards_of_the_reference() {
         let schema: Arc<Schema> = shard.schema().unwrap();
         let paths = paths(&schema);
         let batches: Result<Vec<RecordBatch>, _> = shard.scan().build().unwrap().collect();
-        // Some hold values that Arrow does not.
+        // Some shards have values that Arrow cannot represent.
         let Ok(batches) = batches else { continue };
         for _ in 0..12 {
             let Some(oracle) = Oracle::random(&mut rng, &paths, &batches, 1) else {

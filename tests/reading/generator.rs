@@ -1,4 +1,4 @@
-//! Holds the random data and the equality that the other tests build on to their word.
+//! Tests the generators of random data, and the comparison, that other tests use.
 
 use crate::common::arrays::{MAX_ROWS, random_array, random_batch, with_nulls};
 use crate::common::equal::{arrays_equal, assert_equal, assert_values_equal, values_equal};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 const SEEDS: u64 = 60;
 
-/// A batch of a random schema, and what is left of the randomness.
+/// Returns a batch of a random schema, and the random generator.
 fn batch(seed: u64) -> (RecordBatch, StdRng) {
     let mut rng = StdRng::seed_from_u64(seed);
     let schema: SchemaRef = Arc::new(random_schema(&mut rng, &Config::default()));
@@ -120,7 +120,7 @@ fn every_type_appears_within_a_few_hundred_seeds() {
     assert_eq!(seen, expected);
 }
 
-/// Whether two arrays agree in every byte, under nulls and outside of slices, too.
+/// Returns whether two arrays are equal in every byte, also below nulls and outside of slices.
 fn same_buffers(a: &ArrayData, b: &ArrayData) -> bool {
     let children = a.child_data().iter().zip(b.child_data());
     (a.len(), a.offset(), a.nulls()) == (b.len(), b.offset(), b.nulls())
@@ -183,7 +183,7 @@ fn only_allowed_types_are_made() {
     }
 }
 
-/// How often something was seen at any level of the arrays of some batches.
+/// Counts features at all levels of the arrays of some batches.
 #[derive(Default, Debug)]
 struct Seen {
     nulls: usize,
@@ -304,7 +304,7 @@ fn every_schema_survives_an_arrow_schema_message() {
     }
 }
 
-/// The rows `start..end` of `column`, followed by those of `other`.
+/// Concatenates ranges of arrays.
 fn join(parts: &[(&ArrayRef, std::ops::Range<usize>)]) -> ArrayRef {
     let parts: Vec<_> = parts
         .iter()
@@ -339,7 +339,7 @@ fn one_changed_value_of_any_type_is_found_in_its_row() {
         for (column, field) in batch.columns().iter().zip(batch.schema().fields()) {
             let other = random_array(&mut rng, field, rows);
             let row = rng.random_range(0..rows);
-            // What prints differently is different; the inverse does not hold.
+            // Values with different texts are different; the converse does not hold.
             let text = |array| array_value_to_string(array, row).ok();
             let (old, new) = (text(column), text(&other));
             if old.is_none() || old == new {

@@ -1,5 +1,4 @@
-//! What a shard says of its columns agrees with what the reference implementation says of the same
-//! data.
+//! Statistics of a shard agree with the reference implementation's statistics of the same data.
 
 use crate::support::{shared, written_bytes};
 use arrow_array::RecordBatch;
@@ -11,7 +10,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What is different between the descriptors of the reference and ours, if anything is.
+/// Returns an error with the first difference between the descriptors of the reference and ours.
 fn difference(theirs: &FieldDescriptor, ours: &FieldDescriptor) -> Result<(), String> {
     let same = |name: &str, equal: bool, values: [&dyn std::fmt::Debug; 2]| match equal {
         true => Ok(()),
@@ -28,7 +27,7 @@ fn difference(theirs: &FieldDescriptor, ours: &FieldDescriptor) -> Result<(), St
     }
     same!(position_count);
     if theirs.position_count == 0 {
-        // Over a whole shard the reference says nothing of no positions.
+        // For a whole shard without positions, the reference stores no statistics.
         return Ok(());
     }
     same!(null_count);
@@ -69,7 +68,7 @@ fn difference(theirs: &FieldDescriptor, ours: &FieldDescriptor) -> Result<(), St
     }
 }
 
-/// A column of a shard in the types that it has by default, or in coarser times.
+/// Reads a column of a shard in its default type, or in coarser times.
 fn column_of(shard: &Shard, i: usize) -> Result<RecordBatch, String> {
     let scan = |scan: arrow_shard::read::ScanBuilder| {
         let reader = scan
@@ -93,8 +92,8 @@ fn column_of(shard: &Shard, i: usize) -> Result<RecordBatch, String> {
     scan(shard.scan().with_schema(Arc::new(Schema::new(vec![field]))))
 }
 
-/// The nodes from this one down whose values are all to be seen: what lies below a null struct or
-/// list, the reference stores and counts, and we do not.
+/// Collects this node and its children, as far as all of their values are visible. The reference stores and counts
+/// values below a null struct or list, and this library does not.
 fn shown<'a>(shard: &Shard, node: &'a NodeType, all: &mut Vec<&'a NodeType>) {
     all.push(node);
     let field = shard.stripe_field_descriptor(0, node.schema_id).unwrap();
@@ -134,7 +133,7 @@ fn statistics_agree_with_those_of_the_reference() {
                     continue;
                 }
             };
-            // The profile says whether the reference makes filters.
+            // The profile determines whether the reference writes filters.
             let profile = match name.contains(".plain.") {
                 true => Profile::Plain,
                 false => Profile::Balanced,
@@ -149,7 +148,7 @@ fn statistics_agree_with_those_of_the_reference() {
                 _ => {}
             });
             if unwritten {
-                // Not written for the reference, whose reader does not take them.
+                // These are not written for the reference, because its reader does not accept them.
                 continue;
             }
             let bytes = written_bytes(&[batch], options);
@@ -194,7 +193,7 @@ fn statistics_agree_with_those_of_the_reference() {
                             assert!(same && a.invalid == b.invalid, "{place}: {a:?} {b:?}");
                         }
                     }
-                    // The range of all blocks is that of the field.
+                    // The range of all blocks is the range of the field.
                     let range = theirs.field.range_stats.clone().unwrap();
                     let (min, max) = (range.min_value.unwrap(), range.max_value.unwrap());
                     let all: Vec<_> = a.blocks().filter_map(|b| b.range).collect();

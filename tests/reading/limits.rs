@@ -1,5 +1,4 @@
-//! What a file asks for is held to the limits, whatever it is made of: each of these shards is
-//! sound, and of more data than the limit that it is read with.
+//! Limits apply to all kinds of files: each of these shards is sound, but has more data than the limit.
 
 use crate::support::{inner, remote, written_bytes};
 use arrow_array::types::{Int32Type, Int64Type};
@@ -14,8 +13,8 @@ use arrow_shard::{Error, ErrorKind, Limits};
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// Asserts that a batch of all rows of the column, read as that type, is refused for its bytes, and
-/// that smaller ones are read.
+/// Asserts that a batch of all rows of a column, read as a type, exceeds the limit of bytes, and that smaller batches
+/// can be read.
 #[track_caller]
 fn assert_bounded(column: &ArrayRef, wanted: &DataType, bytes: u64, batch_size: usize) {
     let rows = column.len();
@@ -40,7 +39,7 @@ fn assert_bounded(column: &ArrayRef, wanted: &DataType, bytes: u64, batch_size: 
     assert!(text.contains("`c`"), "{text}");
 }
 
-/// The two values of a dictionary in an order that does not compress away.
+/// Returns the two values of a dictionary in an order that does not compress well.
 fn coded(values: ArrayRef) -> ArrayRef {
     let keys = (0..8192i64).map(|i| i.wrapping_mul(0x9E37_79B9) >> 13 & 1);
     let keys = Int32Array::from_iter_values(keys.map(|key| i32::from(key == 1)));
@@ -72,7 +71,7 @@ fn values_of_several_blocks_are() {
     }
 }
 
-/// 100 lists of 1,000 of the items each.
+/// Returns 100 lists of 1,000 items each.
 fn lists(items: ArrayRef) -> ArrayRef {
     let item = Arc::new(Field::new("item", items.data_type().clone(), true));
     Arc::new(FixedSizeListArray::new(item, 1000, items, None))
@@ -95,7 +94,7 @@ fn runs_and_dictionaries_of_what_costs_no_bytes_are() {
     assert_bounded(&coded, &coded.data_type().clone(), 600_000, 1);
 }
 
-/// A shard of two stripes that has something of all that limits bound.
+/// Returns a shard of two stripes with data for all limits.
 fn rich() -> Bytes {
     let texts = (0..6000u32).map(|i| format!("text {}", i.wrapping_mul(0x9E37_79B9)));
     let texts: ArrayRef = Arc::new(LargeStringArray::from_iter_values(texts));

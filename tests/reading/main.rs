@@ -1,4 +1,4 @@
-//! What readers give: of any type, filtered, from any thread, and what they refuse.
+//! Tests of readers: all types, filters, threads, and errors.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -34,7 +34,7 @@ fn extended(name: &str, data_type: DataType, extension: &str) -> Field {
     Field::new(name, data_type, true).with_metadata([(key, extension.to_owned())].into())
 }
 
-/// A few rows of every type that has a native one.
+/// Returns a few rows of every type with a native equivalent.
 fn batch() -> RecordBatch {
     let times = TimestampMicrosecondArray::from(vec![Some(-3), None, Some(5), Some(4)]);
     let nanos = TimestampNanosecondArray::from(vec![100, 200, -100, 0]);
@@ -127,7 +127,7 @@ fn the_reference_wire_has_native_types_unless_told_otherwise() {
     assert_eq!(WriterOptions::default().mapping(), TypeMapping::Lossless);
 }
 
-/// The descriptor of a column, over the whole shard.
+/// Returns the descriptor of a column for the whole shard.
 fn descriptor(shard: &Shard, name: &str) -> FieldDescriptor {
     let schema = shard.shard_schema().unwrap();
     let mut fields = schema.fields.iter().map(|f| &f.data_type);
@@ -156,7 +156,7 @@ fn decimal(kind: &ValueKind) -> String {
 fn statistics_of_native_types_are_ticks_and_decimals() {
     let batch = batch();
     for wire in [Wire::Spec, Wire::Reference] {
-        // Stripes of one row have other ranges, constants among them.
+        // Stripes of one row have other ranges, including constants.
         for rows in [4, 3, 1] {
             let options = options(wire).with_stripe_rows(rows);
             let bytes = written_bytes(std::slice::from_ref(&batch), options);
@@ -198,7 +198,7 @@ fn a_requested_schema_converts_native_types() {
     for (field, found) in wanted.fields().iter().zip(read.columns()) {
         let stored = batch.column_by_name(field.name()).unwrap();
         let expected = match field.name().as_str() {
-            // An instant stays what it is, whatever the time zone.
+            // An instant is the same in any time zone.
             "time" => {
                 let nanos = [Some(-3_000), None, Some(5_000), Some(4_000)];
                 Arc::new(TimestampNanosecondArray::from(nanos.to_vec()))

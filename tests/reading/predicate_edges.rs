@@ -1,4 +1,4 @@
-//! Predicates, and scans with them, in cases that random ones hardly meet.
+//! Edge cases of predicates that random cases hardly cover.
 
 use crate::support::{collect, inner, remote, written_bytes};
 use arrow_arith::numeric::div;
@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// Numbers below a million, in no order.
+/// Returns numbers below a million, in no order.
 fn noise(rows: i64) -> impl Iterator<Item = i64> {
     (0..rows).map(|row| row.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64.cast_signed()) >> 20 & 0xF_FFFF)
 }
@@ -29,14 +29,14 @@ fn shard(columns: Vec<(&str, ArrayRef)>) -> Shard {
     Shard::from_bytes(written_bytes(&[batch], WriterOptions::default())).unwrap()
 }
 
-/// The values of an Int64 column where a filter matches.
+/// Returns the values of an Int64 column in the rows that match a filter.
 fn found(shard: &Shard, filter: Predicate, column: &str) -> Result<Vec<i64>, ArrowError> {
     let scan = shard.scan().with_projection([column]).with_filter(filter);
     let batch = collect(scan.build().unwrap())?;
     Ok(batch[column].as_primitive::<Int64Type>().values().to_vec())
 }
 
-/// The message of the error that a filter is, when it is bound or tested.
+/// Returns the kind and message of a filter's error, on binding or testing it.
 fn refused(shard: &Shard, filter: Predicate) -> (ErrorKind, String) {
     let error = match shard.scan().with_filter(filter).build() {
         Err(error) => error,
@@ -64,7 +64,7 @@ fn matches_that_overflow_the_keys_that_are_asked_for_come_in_several_batches() {
         Field::new("number", DataType::Int64, true),
         Field::new("text", keys, true),
     ]));
-    // Scattered rows, rows read with their neighbours, and rows of which most match.
+    // Few scattered rows, rows that are read with their neighbours, and a majority of the rows.
     for most in [0x10_0000 / 60, 0x10_0000 / 20, 0x10_0000 / 2] {
         let expected: Vec<(i64, &str)> = numbers
             .values()
@@ -103,7 +103,7 @@ fn matches_that_overflow_the_keys_that_are_asked_for_come_in_several_batches() {
 
 #[test]
 fn functions_of_columns_whose_run_ends_overflow_are_asked_about_fewer_rows_at_once() {
-    // Run ends of 16 bits reach for the rows of one batch, and not for those of a scan's.
+    // Run ends of 16 bits suffice for the rows of one written batch, but not for a batch of the scan.
     let rows = 20_000;
     let batches: Vec<RecordBatch> = (0..3)
         .map(|i| {
@@ -148,7 +148,7 @@ fn functions_see_only_the_rows_that_the_rest_of_a_conjunction_leaves() {
             Arc::new(Int64Array::from_iter_values((0..rows).map(|i| i % 2 * i))),
         ),
     ]);
-    // Fails where a divisor is 0.
+    // Fails if a divisor is 0.
     let quotient_is_large = || {
         Predicate::from_fn(["n", "d"], |batch| {
             let quotient = div(&batch["n"], &batch["d"])?;
@@ -298,7 +298,7 @@ fn long_chains_and_deep_nests_of_predicates_end() {
         chain = chain.or(col("a").eq(1000 + i));
     }
     assert_eq!(found(&shard, chain, "a").unwrap(), [7]);
-    // Double negation is none.
+    // Double negation cancels out.
     let mut twice = col("a").lt(2);
     for _ in 0..100_000 {
         twice = !!twice;

@@ -1,4 +1,4 @@
-//! What predicates see, what is wrong with some, and what scans with them are spared.
+//! Inputs of predicates, invalid predicates, and the rows that scans skip by predicates.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -19,7 +19,7 @@ use arrow_shard::write::WriterOptions;
 use arrow_shard::{Error, ErrorKind, Shard};
 use std::sync::{Arc, Mutex};
 
-/// Numbers, texts and lists of numbers.
+/// Returns a shard of numbers, texts and lists of numbers.
 fn readings() -> Shard {
     let mut lists = ListBuilder::new(Int32Builder::new());
     for row in 0..1000 {
@@ -81,12 +81,12 @@ fn two_filters_and_two_selections_narrow_each_other() {
     assert!(shard.scan().build().unwrap().metrics().is_none());
 }
 
-/// Whether whole blocks are read for it or single rows: what a function would fail at is ruled out before.
+/// A function never sees rows that earlier conditions rule out, whether whole blocks or single rows are read for it.
 #[test]
 fn functions_are_asked_about_no_row_that_others_have_ruled_out() {
     let shard = readings();
     for (few, texts) in [(1, 10), (13, 5), (31, 3), (200, 1)] {
-        // One row in `few` and some texts are in question.
+        // One row in `few`, with some of the texts, reaches the function.
         let wanted = move |n: i32| n % few == 0 && n % 10 < texts;
         let numbers: Vec<i32> = (0..1000).filter(|&n| wanted(n)).collect();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -172,7 +172,7 @@ fn mistakes_in_a_predicate_are_errors_that_name_it() {
 const RUN: i64 = 250;
 const ROWS: i64 = 200_000;
 
-/// States that stay for `RUN` rows, with nulls among them now and then, and the numbers of the rows.
+/// Returns states that stay for `RUN` rows, optionally with some nulls, and the row numbers.
 fn states(nulls: bool) -> RecordBatch {
     let state = |row: i64| (row / RUN).wrapping_mul(0x1E37_79B9_7F4A_7C15) >> 30;
     let present = |row: i64| !nulls || row % 7001 > 12 && row % 53_000 > 600;
@@ -205,7 +205,7 @@ fn equal_neighbours_are_tested_once() {
             ),
             (col("state").is_in([literal, 5]), |v, l| v == Some(l)),
         ];
-        // Neither a range index nor a dictionary, which know more than the values themselves.
+        // Without range index and dictionary, which could decide without reading values.
         let options = WriterOptions::default()
             .with_statistics_enabled(false)
             .with_dictionary_enabled(false);
@@ -228,7 +228,7 @@ fn equal_neighbours_are_tested_once() {
                     "{filter}, nulls: {nulls}"
                 );
                 let tested = reader.metrics().unwrap().values_tested;
-                // A run is cut where batches end.
+                // A run is split where batches end.
                 let most = if nulls || !expected.is_empty() {
                     2500
                 } else {
@@ -266,7 +266,7 @@ fn functions_and_rows_apart_see_every_value() {
     );
 }
 
-/// Bounds of values that are longer than bounds are cut, and filled up where they are read.
+/// Bounds of long values are truncated, and padded when they are read.
 #[test]
 fn long_values_of_a_fixed_size_lie_in_their_bounds_and_are_found_by_them() {
     for (size, bounds) in [
@@ -280,8 +280,8 @@ fn long_values_of_a_fixed_size_lie_in_their_bounds_and_are_found_by_them() {
             value[size - 1] = last;
             value
         };
-        // A lower bound of zeros is filled up to values of the second stripe. Nothing is above
-        // what begins with 64 bytes of ones, so the last stripe has no bounds when they are cut.
+        // A lower bound of zeros is padded to values of the second stripe. No value is above one that begins with 64
+        // bytes of ones, so the last stripe has no bounds after truncation.
         let stripes = [
             [value(9, 1), value(9, 0), value(9, 2)],
             [value(0, 0), value(0, 1), value(0, 0)],

@@ -1,4 +1,4 @@
-//! Real files come back as arrow-rs reads the originals: Parquet, Arrow IPC, CSV, and plain doubles.
+//! Real files are read back equal to arrow-rs's rows of the originals: Parquet, Arrow IPC, CSV, and plain doubles.
 
 use crate::common::equal::assert_equal;
 use crate::support::shared;
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file as arrow-rs reads it.
+/// The rows of a file, read by arrow-rs.
 struct Table {
     name: String,
     schema: SchemaRef,
@@ -54,7 +54,7 @@ impl Table {
         Self::new(path, reader.map(Result::unwrap).collect())
     }
 
-    /// Little-endian doubles.
+    /// Reads little-endian doubles.
     fn doubles(path: &Path) -> Self {
         let bytes = std::fs::read(path).unwrap();
         let (doubles, rest) = bytes.as_chunks::<8>();
@@ -68,7 +68,7 @@ impl Table {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
-    /// Rows of the file, which may lie in several batches.
+    /// Returns rows of the file, which may be in several batches.
     fn slices(&self, start: usize, len: usize) -> Vec<RecordBatch> {
         let (mut at, end) = (0, start + len);
         let mut slices = Vec::new();
@@ -82,7 +82,7 @@ impl Table {
         slices
     }
 
-    /// Writes the table in every way; gives the bytes that each profile takes.
+    /// Writes the table in every way, and returns the bytes of each profile.
     fn check(&self) -> [u64; 3] {
         let mut sizes = [0; 3];
         let profiles = [

@@ -1,5 +1,5 @@
-//! Scans and takes in other types than the stored ones: what is refused when they are built, what
-//! fails when it is read, and that nothing fails for values that nobody asked for.
+//! Scans and takes in other types than the stored ones: errors on building, errors on reading, and no errors for values
+//! that are not requested.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Int64Type, UInt64Type};
@@ -46,7 +46,7 @@ fn schema(fields: &[(&str, DataType)]) -> SchemaRef {
     Arc::new(Schema::new(fields.iter().map(field).collect::<Vec<_>>()))
 }
 
-/// The batches before the first error, and that.
+/// Returns the number of batches before the first error, and the error.
 fn run(scan: ScanBuilder) -> (usize, Result<()>) {
     let mut rows = 0;
     for batch in scan.build().unwrap() {
@@ -60,7 +60,7 @@ fn run(scan: ScanBuilder) -> (usize, Result<()>) {
     (rows, Ok(()))
 }
 
-/// 20,000 rows, of which row 9,000 has no Int32 and no text.
+/// Returns 20,000 rows; row 9,000 has no Int32 and no text value.
 fn with_a_value_that_does_not_fit() -> Vec<(&'static str, ArrayRef)> {
     let large = |i: i64| if i == 9_000 { 1 << 40 } else { i % 1_000 };
     let bytes = |i: i64| match i {
@@ -99,7 +99,7 @@ fn a_scan_fails_on_no_value_that_it_does_not_give() {
                 assert!(matches!(before, (9_000, Ok(()))), "{before:?}");
                 let after = run(scan().with_row_range(9_001..20_000));
                 assert!(matches!(after, (10_999, Ok(()))), "{after:?}");
-                // One row is left out, most are, and all but a few are.
+                // Filters that remove one row, most rows, and all but a few.
                 for (filter, rows) in [
                     (col("id").not_eq(9_000), 19_999),
                     (col("id").gt(9_000).and(col("id").lt(9_100)), 99),
@@ -112,7 +112,7 @@ fn a_scan_fails_on_no_value_that_it_does_not_give() {
                 let found = run(first);
                 assert!(matches!(found, (10, Ok(()))), "{found:?}");
             }
-            // All rows before the one that fails are given.
+            // All rows before the failing one are returned.
             let (rows, found) = run(scan());
             let e = found.unwrap_err();
             assert_eq!((rows, e.kind()), (9_000, ErrorKind::ValueOutOfRange), "{e}");
@@ -208,7 +208,7 @@ fn strict_casts_refuse_what_others_change() {
     }
     let (rows, found) = run(strict());
     assert!(rows == 1 && found.is_err(), "{found:?}");
-    // What the one scan keeps is not what the other sees.
+    // The scans do not share cached values of different types.
     assert!(matches!(run(scan()), (3, Ok(()))));
 }
 
@@ -295,7 +295,7 @@ fn rows_that_are_taken_again_and_again_are_held_against_the_limit() {
         assert!(e.message().contains("max_batch_bytes"), "{e}");
         assert!(e.element().contains(column), "{e}");
     }
-    // Views show the same bytes again and again.
+    // Views can refer to the same bytes many times.
     assert_eq!(shard.take(&[0; 5_000], "views").unwrap().num_rows(), 5_000);
 }
 
@@ -341,7 +341,7 @@ fn projections_come_from_single_names_and_from_lists_of_every_kind() {
 
 #[test]
 fn columns_that_a_filter_has_read_are_not_read_again_where_others_do_not_fit() {
-    // Half of the rows match, and lie apart; one of the others does not fit.
+    // Half of the rows match, and are scattered; one of the others does not fit.
     let a = |i: i64| match i {
         100_000 => 900,
         i => i * 7_919 % 100_003 % 1_000,
@@ -383,8 +383,8 @@ fn columns_that_a_filter_has_read_are_not_read_again_where_others_do_not_fit() {
     }
 }
 
-/// A shard as others write it, without the types of Arrow: decimals are read with 18 digits, two of them
-/// behind the point.
+/// Returns a shard without Arrow types, as other writers create it: decimals are read with 18 digits, two of them after
+/// the point.
 fn without_arrow_types(batch: &RecordBatch) -> Shard {
     let mut file = Vec::new();
     let options = WriterOptions::default().with_mapping(TypeMapping::Amudai);

@@ -1,4 +1,4 @@
-//! Declared sort orders: checked by verification, and by writers if they are asked to.
+//! Declared sort orders, which verification checks, and writers on request.
 
 use crate::common::arrays::random_batch;
 use crate::common::schemas::{Config, any_type, random_schema};
@@ -42,13 +42,13 @@ fn declared(columns: &[SortingColumn]) -> WriterOptions {
     WriterOptions::default().with_sorting_columns(columns.to_vec())
 }
 
-/// What verification finds in a shard of these rows.
+/// Returns the problems that verification finds in a shard of these rows.
 fn problems(batch: &RecordBatch, options: WriterOptions) -> Vec<Problem> {
     let folder = written(&batch.schema(), std::slice::from_ref(batch), options).unwrap();
     opened(&folder).unwrap().verify(|_| {}).unwrap().problems
 }
 
-/// The column that a writer of these batches names, and the row of the shard.
+/// Returns the column and the row in the error of a writer of these batches.
 fn refused(batches: &[RecordBatch], options: WriterOptions) -> Option<(String, String)> {
     let options = options.with_sorting_columns_checked(true);
     match written(&batches[0].schema(), batches, options) {
@@ -61,7 +61,7 @@ fn refused(batches: &[RecordBatch], options: WriterOptions) -> Option<(String, S
     }
 }
 
-/// Checks that verification and a writer name this row of the column, or nothing.
+/// Checks that verification and a writer report this row and column, or no problem.
 fn check(batch: &RecordBatch, options: &WriterOptions, expected: Option<(&str, usize)>) {
     let found = problems(batch, options.clone());
     let context = format!("{found:?}, {options:?}");
@@ -149,7 +149,7 @@ fn floats_are_in_total_order_and_texts_by_their_bytes() {
     let texts = |values: &[&str]| one(Arc::new(StringArray::from(values.to_vec())));
     check(&texts(&["", "Z", "a", "ab", "ä", "猫"]), &ascending, None);
     check(&texts(&["a", "Z"]), &ascending, Some(("a", 1)));
-    // The keys of a dictionary say nothing of the order.
+    // The keys of a dictionary are not in the order of its entries.
     let mut coded = StringDictionaryBuilder::<Int8Type>::new();
     ["z", "a"].iter().for_each(|entry| {
         coded.append(entry).unwrap();
@@ -223,7 +223,7 @@ fn deleted_rows_do_not_count() {
         });
         rows.collect::<Vec<String>>()
     };
-    // Each stripe has one problem, its first.
+    // Each stripe reports only its first problem.
     assert_eq!(rows(), ["1", "3", "6"]);
     for (deleted, left) in [(0, vec!["3", "6"]), (3, vec!["6"]), (6, vec![])] {
         let mut editor = ShardEditor::open(&path).unwrap();
@@ -246,7 +246,7 @@ fn constant_stripes_of_any_length_are_compared_by_one_row() {
     );
 }
 
-/// The order of arrow's row format, which compares bytes.
+/// Returns rows in arrow's row format, which compares bytes.
 fn rows_in_order(batch: &RecordBatch, columns: &[(usize, SortOptions)]) -> Vec<Vec<u8>> {
     let fields = columns.iter().map(|(column, options)| {
         let data_type = batch.column(*column).data_type().clone();

@@ -1,4 +1,4 @@
-//! What a shard says of its columns is true of their values.
+//! Statistics of a shard match its values.
 
 use crate::common::arrays::random_batch;
 use crate::common::schemas::{Config, random_schema};
@@ -24,7 +24,7 @@ use rand::{Rng, SeedableRng};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A shard with a stripe for every batch.
+/// Returns a shard with a stripe for every batch.
 fn shard_of(schema: &SchemaRef, batches: &[RecordBatch], options: WriterOptions) -> Shard {
     let mut writer = ShardWriter::try_new(Vec::new(), schema.clone(), options).unwrap();
     for batch in batches {
@@ -35,7 +35,7 @@ fn shard_of(schema: &SchemaRef, batches: &[RecordBatch], options: WriterOptions)
     Shard::from_bytes(Bytes::from(bytes)).unwrap()
 }
 
-/// The values of dictionaries and runs.
+/// Returns the values without dictionaries and run-end encoding.
 fn plain(array: &ArrayRef) -> ArrayRef {
     let values = match array.data_type() {
         DataType::Dictionary(_, values) => values.as_ref().clone(),
@@ -45,7 +45,7 @@ fn plain(array: &ArrayRef) -> ArrayRef {
     plain(&arrow_cast::cast(array, &values).unwrap())
 }
 
-/// A column or a member of structs, and its values where nothing around them is null.
+/// Collects columns and members of structs, with their values where no outer struct is null.
 fn targets(
     path: String,
     array: &ArrayRef,
@@ -71,7 +71,7 @@ fn is_nested(data_type: &DataType) -> bool {
     data_type.is_nested() || *data_type == DataType::Null
 }
 
-/// Holds a row of statistics against the values.
+/// Compares a row of statistics with the values.
 fn check(
     row: &StructArray,
     i: usize,
@@ -114,7 +114,7 @@ fn check(
         [Some(min), Some(max)] => min.slice(i, 1) != max.slice(i, 1),
         _ => false,
     };
-    // Where nulls around the field are unknown, so are the rows that its values stand in.
+    // If the nulls around a field are unknown, the rows of its values are unknown, too.
     let differ = differ && known("null_count").is_some();
     let is_variable = known("is_constant").is_some() && !flag("is_constant");
     assert_eq!(
@@ -156,7 +156,7 @@ fn check(
     }
 }
 
-/// How often something was held against the values.
+/// Counters of the comparisons.
 #[derive(Debug, Default)]
 struct Seen {
     null_counts: usize,
@@ -178,7 +178,7 @@ fn statistics_are_true_of_random_data() {
             allow: |data_type| match data_type {
                 DataType::Dictionary(_, values) => !is_nested(values),
                 DataType::RunEndEncoded(_, values) => !is_nested(values.data_type()),
-                // Arrow's kernels forget how many values there are.
+                // Arrow's kernels lose the number of values.
                 DataType::FixedSizeBinary(0) => false,
                 _ => true,
             },
@@ -210,7 +210,7 @@ fn statistics_are_true_of_random_data() {
             "seed {seed}: {:?}",
             report.problems
         );
-        // Names may be there twice.
+        // Names may be duplicate.
         let all: Vec<usize> = (0..schema.fields().len()).collect();
         let stripes = shard.stripe_statistics(all.clone()).unwrap();
         let whole = shard.statistics(all).unwrap();
@@ -255,7 +255,7 @@ fn statistics_are_true_of_random_data() {
     assert_eq!(least, [true; 6], "{seen:?}");
 }
 
-/// Descriptor of a column in the only stripe.
+/// Returns the descriptor of a column in the only stripe.
 fn descriptor(shard: &Shard, id: u32) -> FieldDescriptor {
     shard.stripe_field_descriptor(0, id).unwrap().unwrap().field
 }
@@ -266,7 +266,7 @@ fn one_column(name: &str, array: ArrayRef, options: WriterOptions) -> FieldDescr
     descriptor(&shard, 0)
 }
 
-/// Values as random as hashes are.
+/// Returns values like random hashes.
 fn uuids(n: u64) -> ArrayRef {
     let values = (0..n).map(|i| {
         let half = |k: u64| {
@@ -318,7 +318,7 @@ fn filters_are_made_where_they_pay_or_are_asked_for() {
         .with_bloom_filter_fpp(0.5);
     let found = filter(numbers(), default().with_column("c", own)).unwrap();
     assert_eq!(found.target_fpp, 0.5);
-    // The reference reads filters of few values, and of bytes alone.
+    // The reference implementation reads only filters of few values, and of bytes.
     let reference = || default().with_wire(Wire::Reference);
     assert!(filter(words(100), reference()).is_some());
     assert!(filter(words(2000), reference()).is_none());

@@ -1,5 +1,5 @@
-//! What public signatures mention is found where a user looks, without the feature `experimental` and
-//! without Arrow crates of one's own.
+//! All types in public signatures can be imported from the crate, without the feature `experimental` and without
+//! separate Arrow crates.
 
 use arrow_shard::arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_shard::arrow_buffer::BooleanBuffer;

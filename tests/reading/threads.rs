@@ -1,4 +1,4 @@
-//! Several threads give what one gives: the same batches, the same errors, the same bytes.
+//! Several threads produce the same batches, errors and bytes as one.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -115,7 +115,7 @@ fn a_memory_limit_ends_stripes_of_a_writer_with_threads() {
 
 #[test]
 fn keys_that_overflow_end_stripes_of_a_writer_with_threads() {
-    // The entries of three batches are too many for keys of 8 bits.
+    // Three batches have too many entries for keys of 8 bits.
     let words = |part: usize| (0..60).map(move |i| format!("word {}", part * 60 + i));
     let keys = Int8Array::from_iter_values((0..6_000).map(|i| (i % 60) as i8));
     let batches: Vec<RecordBatch> = (0..7)
@@ -141,7 +141,7 @@ fn keys_that_overflow_end_stripes_of_a_writer_with_threads() {
 
 #[test]
 fn entries_of_dictionaries_that_wait_count_as_memory() {
-    // Few rows, each time with 1 MB of other entries.
+    // Few rows in each batch, with 1 MB of new entries.
     let batch = |part: usize| {
         let words = StringArray::from_iter_values((0..1000).map(|i| format!("{:01000}", part + i)));
         let keys = Int32Array::from_iter_values(0..10);
@@ -183,7 +183,7 @@ fn a_flushed_stripe_has_been_written() {
     }
 }
 
-/// A sink that has no room, or panics, for what comes after the first bytes.
+/// A sink that fails or panics after a number of bytes.
 struct Full {
     panics: bool,
     room: usize,
@@ -291,7 +291,7 @@ fn a_writer_behind_a_lock_lets_no_other_task_want_the_lock_meanwhile() {
         .num_threads(1)
         .build()
         .unwrap();
-    // The only thread of the pool has the lock, unless it takes the next task while it writes.
+    // The only thread of the pool gets the lock, unless it runs the next task while it writes.
     let write = || match writer.try_lock() {
         Ok(mut writer) => {
             writer.write(&batch).unwrap();
@@ -401,7 +401,7 @@ fn a_panic_in_a_predicate_reaches_the_caller() {
         let panic = catch_unwind(AssertUnwindSafe(read)).unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"on purpose"), "{threads}");
     }
-    // The pool is as good as before.
+    // The pool still works.
     let rows = shard.scan().with_threads(2).build().unwrap();
     assert_eq!(rows.map(|b| b.unwrap().num_rows()).sum::<usize>(), ROWS);
 }
@@ -425,7 +425,7 @@ fn rows_that_cost_no_bytes_are_not_listed() {
         let left: Vec<u64> = parts.into_iter().map(left).collect();
         assert_eq!(left.iter().sum::<u64>(), total);
         assert!(left.iter().all(|&rows| rows.abs_diff(total / 4) < 1 << 20));
-        // The last rows, whose windows end beyond all numbers.
+        // The last rows, with windows that end beyond the largest row number.
         let last = scan.with_row_range(total - 10..total);
         for threads in [1, 2] {
             let reader = last.clone().with_threads(threads).build().unwrap();

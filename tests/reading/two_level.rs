@@ -24,7 +24,7 @@ fn options(stripe_rows: u64) -> WriterOptions {
         .with_profile(Profile::Plain)
 }
 
-/// Writes a shard; gives the names of its stripe files.
+/// Writes a shard, and returns the names of its stripe files.
 fn write(path: &Path, batch: &RecordBatch, options: WriterOptions) -> Vec<String> {
     let mut writer = ShardWriter::create_with(path, batch.schema(), options).unwrap();
     writer.write(batch).unwrap();
@@ -35,7 +35,7 @@ fn rows(shard: &Shard) -> RecordBatch {
     collect(shard.scan().build().unwrap()).unwrap()
 }
 
-/// Names of the files of a folder in order, hidden and temporary ones included.
+/// Returns the sorted names of the files in a folder, including hidden and temporary ones.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<String> = entries
@@ -53,7 +53,7 @@ fn thousands_of_stripes_need_few_open_files() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(NAME);
-    // What a stripe of one value has would stand in the directory file.
+    // The data of a stripe with one value would be in the directory file.
     let batch = batch(6000);
     assert_eq!(write(&path, &batch, options(2)).len(), 3000);
     let shard = Shard::open(&path).unwrap();
@@ -69,7 +69,7 @@ fn thousands_of_stripes_need_few_open_files() {
 
 #[test]
 fn a_stripe_file_that_was_replaced_is_an_error_and_not_other_rows() {
-    // Open files are shared by all tests of a process.
+    // All tests of a process share the pool of open files, so this test runs in its own process.
     let test = "two_level::a_stripe_file_that_was_replaced_is_an_error_and_not_other_rows";
     if !is_child(test, "true", None) {
         return;
@@ -79,7 +79,7 @@ fn a_stripe_file_that_was_replaced_is_an_error_and_not_other_rows() {
     let files = write(&path, &batch(400), options(2));
     let shard = Shard::open(&path).unwrap();
     assert_eq!(rows(&shard).num_rows(), 400);
-    // A file of the same size, by now no longer open; the other one is.
+    // Replaces files by others of the same size: a file that the pool has closed, and an open one.
     for (file, is_open) in [(&files[0], false), (&files[199], true)] {
         let file = folder.path().join(file);
         let bytes = fs::read(&file).unwrap();
@@ -124,7 +124,7 @@ fn a_shard_is_written_where_a_link_leads() {
     write(&link, &batch(7), options(4).with_overwrite(true));
     assert_eq!(rows(&Shard::open(&path).unwrap()), batch(7));
     assert_eq!(rows(&Shard::open(&link).unwrap()), batch(7));
-    // Stripe files are beside the directory file.
+    // Stripe files are in the folder of the directory file, not of the link.
     assert_eq!(names(other.path()), ["link"]);
 }
 
@@ -232,7 +232,7 @@ fn a_folder_that_cannot_be_synced_is_no_failure() {
     assert!(fs::File::open(folder.path()).is_err(), "the folder opens");
     let files = write(&path, &batch(10), options(4));
     assert_eq!(rows(&Shard::open(&path).unwrap()), batch(10));
-    // Which files others need cannot be told: all stay.
+    // The files that other shards need are unknown, so all files stay.
     write(&path, &batch(7), options(4).with_overwrite(true));
     fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();
     assert!(files.iter().all(|file| folder.path().join(file).exists()));
@@ -246,7 +246,7 @@ fn maps_hold_the_stripes_too() {
     let path = folder.path().join(NAME);
     write(&path, &batch(10_000), options(4000));
     #[expect(unsafe_code, reason = "the files are left alone")]
-    // SAFETY: nobody but this test knows the folder.
+    // SAFETY: only this test uses the folder.
     let shard = unsafe { Shard::open_mmap(&path, ShardOptions::default()) }.unwrap();
     assert_eq!(rows(&shard), batch(10_000));
     let again = |row: u64| {
@@ -258,7 +258,7 @@ fn maps_hold_the_stripes_too() {
         let column = scan.next().unwrap().unwrap().column(0).clone();
         column.to_data().buffers()[0].as_ptr().addr()
     };
-    // The same rows are the same memory: they are not copied.
+    // The same rows have the same addresses, because they are not copied.
     for row in [0, 4000, 8000] {
         assert_eq!(again(row), again(row));
         assert_eq!(again(row) + 4 * 500, again(row + 500));

@@ -1,4 +1,4 @@
-//! Buffers of the profile `Plain` become Arrow arrays where they are: pointers prove it.
+//! Buffers of the profile `Plain` become Arrow arrays without a copy, as pointers prove.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 const ROWS: usize = 5000;
 
-/// One column of each type whose arrays are promised to lie in the file, with nulls and without.
+/// Returns a column of each type with zero-copy arrays, with and without nulls.
 fn batch() -> RecordBatch {
     let valid = |i: usize| !i.is_multiple_of(3);
     let texts: StringArray = (0..ROWS)
@@ -66,7 +66,7 @@ fn batch() -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
-/// Buffers that lie outside of the memory, by the path of their array.
+/// Collects buffers outside of the memory, by the path of their array.
 fn outside(path: &str, data: &ArrayData, memory: &Range<usize>, found: &mut Vec<String>) {
     let inside = |buffer: &Buffer| {
         let start = buffer.as_ptr() as usize;
@@ -105,7 +105,7 @@ fn plain() -> Bytes {
         &[batch()],
         WriterOptions::default().with_profile(Profile::Plain),
     );
-    // Buffers are on multiples of 64 of the file, so that the file must be, too.
+    // Buffers begin at multiples of 64 in the file, so the file must be aligned to 64, too.
     let mut padded = vec![0; file.len() + 64];
     let lead = padded.as_ptr().align_offset(64);
     padded[lead..lead + file.len()].copy_from_slice(&file);
@@ -134,7 +134,7 @@ fn smaller_batches_of_fixed_width_and_text_lie_in_the_bytes_too() {
     let names = [
         "texts", "large", "bytes", "numbers", "doubles", "times", "fixed", "struct",
     ];
-    // Bitmaps start anywhere in a byte, values at any offset.
+    // Bitmaps may begin anywhere in a byte, values at any offset.
     let reader = shard
         .scan()
         .with_projection(names)
@@ -164,7 +164,7 @@ fn arrays_of_a_mapped_plain_shard_lie_in_the_map() {
     let mut writer = ShardWriter::create_with(&path, batch().schema(), options).unwrap();
     writer.write(&batch()).unwrap();
     writer.finish().unwrap();
-    // SAFETY: the file is in a folder of this test, which does not change it.
+    // SAFETY: the file is in a folder of this test, and does not change.
     let shard = unsafe { Shard::open_mmap(&path, arrow_shard::ShardOptions::default()) }.unwrap();
     let mut reader = shard.scan().with_batch_size(ROWS).build().unwrap();
     let read = reader.next().unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Block streams: block maps, the envelopes of blocks, presence.
+//! Checks block streams: block maps, the envelopes of blocks, presence.
 
 use super::bytes::{
     Check, at, checksum, is_zero, rule, size_at, u8_at, u16_at, u32_at, u64_at, words,
@@ -11,16 +11,16 @@ const FOOTER: usize = 40;
 /// Blocks of a segment.
 const SEGMENT: u64 = 1024;
 
-/// What the blocks of a stream hold.
+/// The content of a stream's blocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stream {
     pub(crate) values: Values,
-    /// How many values there must be.
+    /// Expected number of values.
     pub(crate) count: u64,
     pub(crate) embedded_presence: bool,
 }
 
-/// Checks a whole buffer, and counts the values that its presence sections call null.
+/// Checks a whole buffer, and counts the nulls in its presence sections.
 pub(crate) fn check(
     buffer: &[u8],
     map_start: usize,
@@ -56,7 +56,7 @@ pub(crate) fn check(
     Ok(nulls)
 }
 
-/// Values and bytes of each block.
+/// Returns the numbers of values and bytes of each block.
 fn block_sizes(map: &[u8], blocks: u64) -> Result<Vec<(u64, usize)>, String> {
     rule(
         map.len() >= FOOTER + 16 && map.len().is_multiple_of(8),
@@ -121,7 +121,7 @@ fn block_sizes(map: &[u8], blocks: u64) -> Result<Vec<(u64, usize)>, String> {
     Ok(sizes)
 }
 
-/// Reads one record; returns where it ends.
+/// Reads one record, and returns its end.
 fn segment_record(
     map: &[u8],
     start: usize,
@@ -189,7 +189,7 @@ fn segment_record(
     Ok(at)
 }
 
-/// Checks one block; returns its number of nulls.
+/// Checks one block, and returns its number of nulls.
 fn check_block(block: &[u8], count: u64, stream: &Stream) -> Result<u64, String> {
     let n = usize::try_from(count).unwrap();
     let (presence_size, values_size) = (size_at(block, 0)?, size_at(block, 4)?);
@@ -223,7 +223,7 @@ fn check_block(block: &[u8], count: u64, stream: &Stream) -> Result<u64, String>
     Ok(nulls)
 }
 
-/// Which of the values are null.
+/// Returns which values are null.
 fn presence(section: &[u8], n: usize) -> Result<Vec<bool>, String> {
     let exact = "a presence section is of one of three kinds";
     match section {
@@ -249,7 +249,7 @@ fn presence(section: &[u8], n: usize) -> Result<Vec<bool>, String> {
     }
 }
 
-/// The u64 of a stream that was checked, if its blocks are all Plain or SingleValue.
+/// Returns the u64 values of a checked stream, if all of its blocks are Plain or SingleValue.
 pub(crate) fn plain_numbers(
     buffer: &[u8],
     map_start: usize,

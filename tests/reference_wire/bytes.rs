@@ -1,11 +1,11 @@
-//! Numbers, frames and protobuf messages, parsed from nothing but their bytes.
+//! Parses numbers, frames and protobuf messages, without code of the library.
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What a check comes to: nothing, or the rule that is broken, and where.
+/// The result of a check; the error names the broken rule and its place.
 pub(crate) type Check = Result<(), String>;
 
-/// Fails with the rule unless it holds.
+/// Returns an error with the name of a rule, unless the rule holds.
 pub(crate) fn rule(holds: bool, rule: &str, found: impl FnOnce() -> String) -> Check {
     if holds {
         return Ok(());
@@ -13,7 +13,7 @@ pub(crate) fn rule(holds: bool, rule: &str, found: impl FnOnce() -> String) -> C
     Err(format!("[{rule}] {}", found()))
 }
 
-/// Adds the place to what is wrong.
+/// Adds a place to an error.
 pub(crate) fn at<T>(
     result: Result<T, String>,
     place: impl FnOnce() -> String,
@@ -21,7 +21,7 @@ pub(crate) fn at<T>(
     result.map_err(|e| format!("{}: {e}", place()))
 }
 
-/// Some bytes of a file that must exist.
+/// Returns a range of a file, which must exist.
 pub(crate) fn part(bytes: &[u8], start: u64, end: u64) -> Result<&[u8], String> {
     let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
     range
@@ -57,12 +57,12 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Result<u64, String> {
     array(bytes, at).map(u64::from_le_bytes)
 }
 
-/// A u32 that counts bytes or values.
+/// Reads a u32 that counts bytes or values.
 pub(crate) fn size_at(bytes: &[u8], at: usize) -> Result<usize, String> {
     u32_at(bytes, at).map(|n| n as usize)
 }
 
-/// Little-endian numbers, `width` bytes each.
+/// Parses little-endian numbers of `width` bytes each.
 pub(crate) fn words(bytes: &[u8], width: usize) -> Vec<u64> {
     let word = |chunk: &[u8]| {
         let mut all = [0; 8];
@@ -72,14 +72,14 @@ pub(crate) fn words(bytes: &[u8], width: usize) -> Vec<u64> {
     bytes.chunks_exact(width).map(word).collect()
 }
 
-/// XXH3-64, its halves XORed.
+/// Returns the XOR of the halves of XXH3-64.
 pub(crate) fn checksum(bytes: &[u8]) -> u32 {
     let hash = xxh3_64(bytes).to_le_bytes();
     let half = |at: usize| u32::from_le_bytes([hash[at], hash[at + 1], hash[at + 2], hash[at + 3]]);
     half(0) ^ half(4)
 }
 
-/// Frames: length, payload, checksum, and not a byte more.
+/// Returns the payload of a frame, which must consist of length, payload and checksum, without other bytes.
 pub(crate) fn frame<'a>(file: &'a [u8], reference: &DataRef) -> Result<&'a [u8], String> {
     let frame = part(file, reference.start, reference.end)?;
     let len = size_at(frame, 0)?;
@@ -127,8 +127,7 @@ fn varint(bytes: &mut &[u8]) -> Result<u64, String> {
 }
 
 impl<'a> Message<'a> {
-    /// Parses a message that may have these fields only. They come in ascending order, as every
-    /// protobuf encoder writes them.
+    /// Parses a message that may have only these fields, in ascending order, as every protobuf encoder writes them.
     pub(crate) fn parse(
         bytes: &'a [u8],
         name: &'static str,
@@ -213,7 +212,7 @@ impl<'a> Message<'a> {
         self.lens(tag)?.into_iter().map(text).collect()
     }
 
-    /// A fixed64 of explicit presence.
+    /// Returns a fixed64 with explicit presence.
     pub(crate) fn optional(&self, tag: u64) -> Result<Option<u64>, String> {
         match self.all(tag).last() {
             None => Ok(None),
@@ -222,7 +221,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// A fixed64 that is 0 if it is absent.
+    /// Returns a fixed64, or 0 if it is absent.
     pub(crate) fn fixed(&self, tag: u64) -> Result<u64, String> {
         Ok(self.optional(tag)?.unwrap_or(0))
     }
@@ -248,7 +247,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Where some bytes are.
+/// A reference to some bytes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DataRef {
     pub(crate) url: String,
@@ -268,7 +267,7 @@ impl DataRef {
         })
     }
 
-    /// The elements of a `DataRefArray`.
+    /// Parses the elements of a `DataRefArray`.
     pub(crate) fn list(bytes: &[u8]) -> Result<Vec<Self>, String> {
         let message = Message::parse(bytes, "DataRefArray", &[2, 3, 4])?;
         let (urls, starts) = (message.texts(2)?, message.packed(3)?);
@@ -292,7 +291,7 @@ impl DataRef {
     }
 }
 
-/// Whether all bytes are zero.
+/// Returns whether all bytes are zero.
 pub(crate) fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().all(|&byte| byte == 0)
 }

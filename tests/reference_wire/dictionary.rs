@@ -1,4 +1,4 @@
-//! Value dictionaries with the header of the reference.
+//! Checks value dictionaries with the header of the reference.
 
 use super::bytes::{
     Check, at, checksum, is_zero, part, rule, size_at, u8_at, u32_at, u64_at, words,
@@ -7,8 +7,8 @@ use super::schema::Node;
 
 const HEADER: usize = 128;
 
-/// Checks a dictionary of `size` entries, the null entry included; returns the bytes of each entry
-/// and which one is null.
+/// Checks a dictionary of `size` entries, including the null entry. Returns the bytes of each entry, and the number of
+/// the null entry.
 pub(crate) fn check(buffer: &[u8], node: &Node, size: u64) -> Result<Entries, String> {
     rule(
         buffer.len() >= HEADER,
@@ -97,7 +97,7 @@ pub(crate) fn check(buffer: &[u8], node: &Node, size: u64) -> Result<Entries, St
     Ok(entries)
 }
 
-/// The three sections, which follow the header and each other, each with its checksum.
+/// Returns the three sections, which must follow the header and each other, each with its checksum.
 fn sections_follow_each_other(buffer: &[u8]) -> Result<[Option<&[u8]>; 3], String> {
     let mut sections = [None; 3];
     let mut end = HEADER as u64;

@@ -1,16 +1,15 @@
-//! The encoded values of a block: which encodings a type may have, nested how, and how long each
-//! region is.
+//! Checks the encoded values of a block: the allowed encodings and nesting for a type, and the length of each region.
 
 use super::bytes::{Check, at, is_zero, rule, size_at, u8_at, u16_at, words};
 
-/// What a region holds.
+/// The content of a region.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Values {
     Number {
         width: usize,
         kind: Kind,
     },
-    /// Byte strings, of a fixed size if there is one.
+    /// Byte strings, optionally of a fixed size.
     Bytes {
         fixed: Option<usize>,
     },
@@ -40,14 +39,14 @@ const SPARSE: u16 = 19;
 #[derive(Clone, Copy)]
 struct Region<'a> {
     bytes: &'a [u8],
-    /// Where it begins in the block.
+    /// Start of the region in the block.
     place: usize,
     n: usize,
     /// Whether some of the block's values are null.
     has_nulls: bool,
 }
 
-/// Checks the values of a block, of which `null` are null and which begin `place` bytes into it.
+/// Checks the values of a block, which begin at byte `place` and include `null` nulls.
 pub(crate) fn values_are_encoded_as_the_type_allows(
     bytes: &[u8],
     values: Values,
@@ -67,7 +66,7 @@ pub(crate) fn values_are_encoded_as_the_type_allows(
     }
 }
 
-/// Whether numbers may have an encoding.
+/// Returns whether numbers may have an encoding.
 fn suits(code: u16, width: usize, kind: Kind) -> bool {
     let integer = kind != Kind::Float;
     match code {
@@ -89,7 +88,7 @@ impl<'a> Region<'a> {
         rest.ok_or_else(|| format!("{start} bytes of metadata are cut off"))
     }
 
-    /// A nested region.
+    /// Returns a nested region.
     fn nested(&self, start: usize, len: usize, n: usize) -> Result<Self, String> {
         let bytes = self.bytes.get(start..start + len);
         Ok(Self {
@@ -100,7 +99,7 @@ impl<'a> Region<'a> {
         })
     }
 
-    /// The metadata of `k` bytes and the code are padded with zeros to 8.
+    /// Returns the start of the payload: code and metadata of `k` bytes are padded with zeros to a multiple of 8.
     fn payload(&self, k: usize) -> Result<usize, String> {
         let start = (2 + k).next_multiple_of(8);
         let padding = self.bytes.get(2 + k..start);
@@ -120,7 +119,7 @@ impl<'a> Region<'a> {
         )
     }
 
-    /// Encodings that pad inside do so from the start of the block.
+    /// Checks the alignment of encodings with inner padding, which counts from the start of the block.
     fn is_aligned(&self) -> Check {
         rule(
             self.place.is_multiple_of(8),
@@ -129,7 +128,7 @@ impl<'a> Region<'a> {
         )
     }
 
-    /// A part that is nested if `flag` is 1, else raw.
+    /// Checks a part that is nested if `flag` is 1, otherwise raw.
     fn part(&self, start: usize, len: usize, flag: u8, values: Values, n: usize) -> Check {
         let Values::Number { width, kind } = values else {
             return Err("parts are numbers".to_owned());
@@ -141,7 +140,7 @@ impl<'a> Region<'a> {
         }
     }
 
-    /// Zeros from `end` to where the next part begins.
+    /// Checks the zeros from `end` to the next part, and returns its start.
     fn padded(&self, end: usize) -> Result<usize, String> {
         let next = end.next_multiple_of(8);
         let padding = self.bytes.get(end..next);
@@ -240,7 +239,7 @@ impl<'a> Region<'a> {
         )
     }
 
-    /// Chunks of 1,024 packed values.
+    /// Checks chunks of 1,024 packed values.
     fn packed(&self, metadata: usize, width_at: usize, width: usize) -> Check {
         let start = self.payload(metadata)?;
         rule(
@@ -293,7 +292,7 @@ impl<'a> Region<'a> {
         self.exceptions(start + size, exceptions, width)
     }
 
-    /// Ascending positions and what stands there, to the end of the region.
+    /// Checks ascending positions and their values, up to the end of the region.
     fn exceptions(&self, start: usize, count: usize, width: usize) -> Check {
         self.length_is(start + count * (4 + width))?;
         let positions = words(&self.bytes[start..start + 4 * count], 4);
@@ -354,8 +353,8 @@ impl<'a> Region<'a> {
     fn byte_strings(&self, fixed: Option<usize>, null: &[bool]) -> Check {
         let code = u16_at(self.bytes, 0)?;
         let suits = match fixed {
-            // Its reader takes the distinct values of a fixed size from the wrong place, and makes
-            // offsets for a single one, which it cannot join with values that have none.
+            // The reference's reader takes distinct values of a fixed size from the wrong place. For a single value it
+            // creates offsets, which it cannot combine with values without offsets.
             Some(_) => matches!(code, 1 | 15..=17),
             None => matches!(code, 1 | 7 | 14..=17),
         };
@@ -408,8 +407,8 @@ impl<'a> Region<'a> {
         }
     }
 
-    /// Offsets behind `end` and its padding, to the end of the region; of fixed sizes the padding
-    /// alone.
+    /// Checks the offsets after `end` and its padding, up to the end of the region; values of fixed size have only the
+    /// padding.
     fn offsets(&self, end: usize, nested: u8, fixed: Option<usize>) -> Check {
         let start = self.padded(end)?;
         let rest = self.rest(start)?.len();
@@ -487,7 +486,7 @@ fn compressed(code: u16, bytes: &[u8], len: usize) -> Check {
     })
 }
 
-/// The decompressed size, if the bytes state it.
+/// Checks compressed bytes, and returns the decompressed size if the bytes contain it.
 fn compressed_any(code: u16, bytes: &[u8]) -> Result<Option<usize>, String> {
     if code == 17 {
         return size_at(bytes, 0).map(Some);
@@ -496,7 +495,7 @@ fn compressed_any(code: u16, bytes: &[u8]) -> Result<Option<usize>, String> {
     rule(magic, "ZSTD is a Zstandard frame", || {
         format!("{:?}", bytes.first_chunk::<4>())
     })?;
-    // Bits 0 and 1 of the frame header say how long the id of a dictionary is.
+    // Bits 0 and 1 of the frame header are the length of a dictionary id.
     let named = u8_at(bytes, 4)? & 3;
     rule(named == 0, "Zstandard frames name no dictionary", || {
         format!("{named}")
@@ -504,7 +503,7 @@ fn compressed_any(code: u16, bytes: &[u8]) -> Result<Option<usize>, String> {
     Ok(None)
 }
 
-/// The codes of a region of u32, if they are encoded in one of the usual ways.
+/// Returns the codes of a region of u32, if they are Plain, FLBitPack or a single value.
 fn small_codes(region: &[u8], n: usize) -> Result<Option<Vec<u64>>, String> {
     Ok(match u16_at(region, 0)? {
         1 => Some(words(&region[2..2 + 4 * n], 4)),
@@ -523,7 +522,7 @@ fn small_codes(region: &[u8], n: usize) -> Result<Option<Vec<u64>>, String> {
     })
 }
 
-/// The 1,024 u32 of a chunk: every lane is a stream of bits, and the lanes take turns.
+/// Unpacks the 1,024 u32 of a chunk: every lane is a stream of bits, and the lanes are interleaved.
 fn unpack(chunk: &[u8], bits: usize) -> Vec<u64> {
     const ORDER: [usize; 8] = [0, 4, 2, 6, 1, 5, 3, 7];
     let packed = words(chunk, 4);

@@ -1,4 +1,4 @@
-//! Stripe fields: descriptors and the buffers that each type has.
+//! Checks stripe fields: descriptors, and the buffers of each type.
 
 use super::blocks::{self, Stream};
 use super::bytes::{Check, DataRef, Field, Message, at, is_zero, part, rule};
@@ -23,7 +23,7 @@ const STRING_VALUE: u64 = 8;
 const BYTES_VALUE: u64 = 9;
 const DECIMAL_VALUE: u64 = 10;
 
-/// What a descriptor says of its field.
+/// The parsed descriptor of a field.
 #[derive(Debug)]
 pub(crate) struct Descriptor {
     pub(crate) positions: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Descriptor {
 }
 
 impl Descriptor {
-    /// Parses a `FieldDescriptor` and checks what it says by itself.
+    /// Parses a `FieldDescriptor`, and checks its own consistency.
     pub(crate) fn parse(bytes: &[u8], node: &Node) -> Result<Self, String> {
         const TAGS: [u64; 16] = [1, 2, 3, 4, 6, 7, 8, 20, 21, 22, 23, 24, 25, 40, 41, 10];
         let message = Message::parse(bytes, "FieldDescriptor", &TAGS)?;
@@ -67,7 +67,7 @@ impl Descriptor {
         Ok(descriptor)
     }
 
-    /// Positions, nulls and raw size.
+    /// Returns positions, nulls and raw size.
     pub(crate) fn counts(&self) -> [u64; 3] {
         [
             self.positions,
@@ -95,7 +95,7 @@ impl Descriptor {
         )
     }
 
-    /// Of one stripe: a shard adds up those of its stripes.
+    /// Checks the raw size of one stripe's field; a shard has the sum over its stripes.
     fn raw_size_counts_bitmaps(&self, node: &Node) -> Check {
         let (n, k) = (self.positions, self.nulls.unwrap_or(0));
         let bitmap = if k > 0 { n.div_ceil(8) } else { 0 };
@@ -118,7 +118,7 @@ impl Descriptor {
     }
 }
 
-/// The kind of a constant, which must be that of the type.
+/// Returns the kind of a constant, which must match the type.
 fn constant_kind(value: &[u8], node: &Node) -> Result<u64, String> {
     let value = Message::parse(value, "AnyValue", &[1, 2, 3, 4, 5, 8, 9, 10])?;
     let kind = value.tags().next().unwrap_or(0);
@@ -198,7 +198,7 @@ fn range_is_of_the_type(range: &[u8], node: &Node) -> Check {
     Ok(())
 }
 
-/// There are no properties of this crate's own: nothing here needs them.
+/// Checks that there are no properties of this library, because the reference wire does not need them.
 fn properties_are_those_of_the_caller(message: &Message<'_>) -> Check {
     for property in message.lens(40)? {
         let property = Message::parse(property, "NameValuePair", &[1, 2])?;
@@ -257,7 +257,7 @@ impl Buffer {
         rule(holds, "flags are those of the type", || format!("{self:?}"))
     }
 
-    /// The last one of plain offsets, which begin at 0 and never descend.
+    /// Returns the last of plain offsets, which must begin at 0 and never descend.
     fn offsets(&self, files: &Files) -> Result<Option<u64>, String> {
         let (Some(map), Some(blocks)) = (&self.map, self.blocks) else {
             return Ok(None);
@@ -319,16 +319,16 @@ impl Buffer {
 pub(crate) struct StripeField<'a> {
     pub(crate) files: &'a Files,
     pub(crate) node: &'a Node,
-    /// Positions that it must have.
+    /// Expected number of positions.
     pub(crate) positions: u64,
 }
 
-/// What a field says of others.
+/// Results of a field for checks of other fields.
 pub(crate) struct Found {
     pub(crate) descriptor: Descriptor,
     /// All buffers.
     pub(crate) places: Vec<DataRef>,
-    /// Of lists whose offsets are stored as they are.
+    /// The last offset of a list with plain offsets.
     pub(crate) last_offset: Option<u64>,
 }
 
@@ -406,13 +406,13 @@ impl StripeField<'_> {
         )
     }
 
-    /// A leaf without values needs no buffers: it is taken for a constant null.
+    /// Returns whether a leaf has no values and no buffers: readers treat it as constant null.
     fn is_empty_without_buffers(&self, descriptor: &Descriptor, buffers: &[Buffer]) -> bool {
         let leaf = !matches!(self.node.basic_type, LIST | MAP | STRUCT | FIXED_LIST);
         leaf && buffers.is_empty() && descriptor.nulls == Some(descriptor.positions)
     }
 
-    /// Checks the buffers in their order; counts the nulls, if the buffers tell without decoding.
+    /// Checks the buffers in their order. Counts the nulls, if this is possible without decoding.
     fn buffers(&self, descriptor: &Descriptor, buffers: &[&Buffer]) -> Result<Option<u64>, String> {
         let kinds: Vec<u64> = buffers.iter().map(|b| b.kind).collect();
         let nulls = descriptor.nulls.unwrap_or(0);
@@ -522,7 +522,7 @@ impl StripeField<'_> {
     }
 }
 
-/// Buffers lie behind the header, apart from each other, with zeros between them.
+/// Checks that buffers follow the header, do not overlap, and have zeros between them.
 pub(crate) fn gaps_between_buffers_are_zero(files: &Files, places: &[DataRef]) -> Check {
     let mut places: Vec<&DataRef> = places.iter().collect();
     places.sort_by_key(|place| (&place.url, place.start));
@@ -535,7 +535,7 @@ pub(crate) fn gaps_between_buffers_are_zero(files: &Files, places: &[DataRef]) -
         rule(from <= place.start, "buffers do not overlap", || {
             format!("{last:?} and {place:?}")
         })?;
-        // Within a buffer's alignment, nothing else can lie between.
+        // A gap smaller than the alignment contains nothing else.
         if place.start - from < 64 {
             let gap = part(files.file(&place.url)?, from, place.start)?;
             rule(is_zero(gap), "gaps between buffers are zero", || {

@@ -1,5 +1,5 @@
-//! Shards for the reference implementation obey its rules, as docs/format.md has them. The checker
-//! parses every byte by itself; shards that the reference wrote prove that it is right.
+//! Shards for the reference implementation follow its rules in docs/format.md. The checker parses every byte without
+//! code of the library; it is validated with shards that the reference wrote.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 #![expect(clippy::panic, reason = "says which shard failed")]
 
@@ -62,7 +62,7 @@ fn files_of(folder: &MemoryFolder) -> Files {
     }
 }
 
-/// The files of a shard on disk.
+/// Reads the files of a shard on disk.
 fn files_at(path: &Path) -> Files {
     let beside = std::fs::read_dir(path.parent().unwrap()).unwrap();
     let stripes = beside.map(|entry| entry.unwrap().path());
@@ -79,7 +79,7 @@ fn files_at(path: &Path) -> Files {
     }
 }
 
-/// All directory files that the reference wrote, and at least so many.
+/// Returns all directory files that the reference wrote, and checks their least number.
 fn golden() -> Vec<PathBuf> {
     fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -124,7 +124,7 @@ fn shards_of_the_reference_obey_its_rules() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The rows of a shard of the reference, in types that hold its instants and decimals.
+/// Returns the rows of a shard of the reference, in types that can represent its instants and decimals.
 fn rows(shard: &Shard) -> RecordBatch {
     let read = collect(shard.scan().build().unwrap());
     if let Err(error) = &read
@@ -255,7 +255,7 @@ fn run(kind: &Kind) {
         Some(seed) => seed..seed + 1,
         None => 0..kind.cases * number("ARROW_SHARD_CASES").unwrap_or(1),
     };
-    // The first case of each rule that is broken.
+    // The first case of each broken rule.
     let mut broken: BTreeMap<String, String> = BTreeMap::new();
     for seed in seeds {
         if let Err(error) = case(kind, seed) {

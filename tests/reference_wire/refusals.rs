@@ -1,4 +1,4 @@
-//! Schemas that the reference could not read are refused before anything is written.
+//! Schemas that the reference cannot read are an error before anything is written.
 
 use crate::support::written;
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, UnionFields, UnionMode};
@@ -8,7 +8,7 @@ use arrow_shard::write::Wire;
 use arrow_shard::write::{ShardWriter, WriterOptions};
 use std::sync::Arc;
 
-/// Column `c` of that type.
+/// Returns a column `c` of a type.
 fn column(data_type: DataType) -> Vec<Field> {
     vec![Field::new("c", data_type, true)]
 }
@@ -74,7 +74,7 @@ fn types_and_names_that_it_cannot_read_are_named() {
         let text = error.to_string();
         assert!(text.contains(place) && text.contains(what), "{text}");
         assert_eq!(folder.names(), [""; 0], "{text}");
-        // Nothing of it troubles the other wire.
+        // The other wire supports all of them.
         written(&schema, &[], WriterOptions::default()).unwrap();
     }
 }

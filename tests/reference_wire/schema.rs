@@ -1,4 +1,4 @@
-//! The schema FlatBuffer in the reference's layout.
+//! Checks the schema FlatBuffer in the reference's layout.
 
 use super::bytes::{Check, at, rule, u8_at, u16_at, u32_at, u64_at};
 use xxhash_rust::xxh3::xxh3_64;
@@ -29,7 +29,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Bytes of every value, of types that have such a size.
+    /// Returns the bytes of each value, for types of fixed size.
     pub(crate) fn width(&self) -> Option<usize> {
         match self.basic_type {
             2 => Some(1),
@@ -78,7 +78,7 @@ impl<'a> Table<'a> {
         Ok(usize::from(bytes.saturating_sub(4)) / 2)
     }
 
-    /// Where the value of a slot is, if it is stored.
+    /// Returns the position of a slot's value, if it is stored.
     fn slot(&self, slot: usize) -> Result<Option<usize>, String> {
         if slot >= self.slots()? {
             return Ok(None);
@@ -110,7 +110,7 @@ impl<'a> Table<'a> {
         std::str::from_utf8(bytes.ok_or("a text is cut off")?).map_err(|e| e.to_string())
     }
 
-    /// Number of elements, and where the first one is.
+    /// Returns the number of elements, and the position of the first one.
     fn vector(&self, slot: usize, name: &str) -> Result<(usize, usize), String> {
         let place = self.required(slot, name)?;
         let start = place + u32_at(self.buffer, place)? as usize;
@@ -284,7 +284,7 @@ fn lookup_is_there_from_ten_names_on(table: Table<'_>, node: &Node) -> Check {
     }
 }
 
-/// The lookup leads from the hash of a name to its ordinal.
+/// Checks that the lookup maps the hash of a name to its ordinal.
 fn lookup(table: Table<'_>, siblings: &[Node]) -> Check {
     let (buckets, entries) = (table.numbers(0, "buckets")?, table.numbers(1, "entries")?);
     let count = (siblings.len().max(4) / 2).next_power_of_two();
@@ -316,7 +316,7 @@ fn lookup(table: Table<'_>, siblings: &[Node]) -> Check {
     Ok(())
 }
 
-/// Its reader has no Arrow type, or no code, for these.
+/// Checks that the reference's reader supports the type of a node: it lacks an Arrow type, or code, for some.
 pub(crate) fn types_are_ones_that_it_reads(node: &Node) -> Check {
     let readable = !matches!(node.basic_type, 0 | FIXED_LIST | UNION..);
     rule(readable, "no Unit, FixedSizeList or Union", || {

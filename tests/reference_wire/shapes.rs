@@ -1,4 +1,4 @@
-//! Every leaf type in every shape that a block may have, beside the blocks that the reference decodes.
+//! Compares the blocks of every leaf type in every shape with the blocks that the reference decodes.
 
 use crate::common::equal::assert_equal;
 use crate::shard::{self, Exceptions};
@@ -14,17 +14,17 @@ use arrow_shard::write::{Profile, TypeMapping, Wire, WriterOptions};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Values of a block, unless they are long.
+/// Values of a block, unless the values are long.
 const BLOCK: u32 = 8192;
 /// Distinct values of a column.
 const POOL: u32 = 20_000;
 
-/// A value of the pool that looks random.
+/// Returns a pseudo-random number of a value in the pool.
 fn noise(i: u32) -> u32 {
     i.wrapping_mul(2_654_435_761) % POOL
 }
 
-/// A name, the rows, and the number of the value in each; `None` is null.
+/// A name, the number of rows, and the value of each row by its number; `None` is null.
 type Shape = (&'static str, u32, fn(u32) -> Option<u32>);
 
 const SHAPES: &[Shape] = &[
@@ -76,7 +76,7 @@ const SHAPES: &[Shape] = &[
     }),
 ];
 
-/// Columns of `POOL` values, most of them different.
+/// Returns columns of `POOL` values, most of them distinct.
 fn pools() -> Vec<(Field, ArrayRef)> {
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..i64::from(POOL)));
     let plain = |data_type: DataType| {
@@ -155,10 +155,10 @@ fn pools() -> Vec<(Field, ArrayRef)> {
     pools
 }
 
-/// Which encodings blocks have, outermost ones, by the kind of their values.
+/// The outermost encodings of blocks, by the kind of their values.
 type Seen = BTreeMap<&'static str, BTreeSet<String>>;
 
-/// Notes the encodings of the blocks of fields.
+/// Records the encodings of the blocks of fields.
 fn note(fields: &[FieldInfo], seen: &mut Seen) {
     for field in fields {
         for buffer in &field.buffers {
@@ -229,10 +229,10 @@ fn every_shape_of_a_block_has_an_encoding_that_its_type_is_read_with() {
             }
         }
     }
-    // Values that are all equal have been planned as LZ4 and Zstandard.
+    // Equal values were planned as LZ4 and Zstandard.
     let fixed = &seen["values of a fixed size"];
     assert!(fixed.contains("LZ4 (17)"), "{fixed:?}");
-    // The reference has read the shards that it wrote.
+    // The reference can read the shards that it wrote.
     let mut known = Seen::new();
     for path in golden() {
         note_all(&Shard::open(&path).unwrap(), &mut known);
@@ -240,8 +240,8 @@ fn every_shape_of_a_block_has_an_encoding_that_its_type_is_read_with() {
     if known.is_empty() {
         return;
     }
-    // It has no SingleValue as the outermost encoding: a column of one value is a constant. It decodes a block of one
-    // value as it decodes those inside of Delta and RunLength, and texts of one value by offsets, which texts have.
+    // The reference never writes SingleValue as the outermost encoding, because a column of one value is a constant. It
+    // decodes such a block like the nested ones in Delta and RunLength, and texts of one value by their offsets.
     for kind in [
         "floats",
         "signed numbers",

@@ -1,4 +1,4 @@
-//! The container: files, frames, the directory, and what it leads to.
+//! Checks the container: files, frames, the directory, and everything that the directory refers to.
 
 use super::bytes::{Check, DataRef, Message, at, checksum, frame, rule, size_at, u32_at};
 use super::field::{Descriptor, Found, StripeField, gaps_between_buffers_are_zero};
@@ -8,14 +8,14 @@ use std::collections::{BTreeSet, HashMap};
 const HEADER: [u8; 8] = [0x61, 0x6d, 0x75, 0x64, 0, 1, 0, 0];
 const MAX_DIRECTORY: usize = 16 << 20;
 
-/// Where the reference does not obey the rules that it can read by itself.
+/// Exceptions for shards of the reference, which breaks some rules that its own reader requires.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Exceptions {
-    /// The shard's field list has the URL of where the shard was written.
+    /// The shard's field list has the absolute URL where the shard was written.
     pub(crate) absolute_field_list: bool,
-    /// Types that it writes and cannot read.
+    /// Types that the reference writes but cannot read.
     pub(crate) unreadable_types: bool,
-    /// Fields without descriptor, which it cannot open, and child fields that are too short.
+    /// Fields without descriptor, which the reference cannot open, and child fields that are too short.
     pub(crate) absent_fields: bool,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Exceptions {
 #[derive(Debug)]
 pub(crate) struct Files {
     pub(crate) directory: Vec<u8>,
-    /// By the URLs that lead to them.
+    /// The other files, by their URLs.
     pub(crate) others: HashMap<String, Vec<u8>>,
 }
 
@@ -56,7 +56,7 @@ fn urls_are_relative(url: &str) -> Check {
     )
 }
 
-/// Checks everything that a shard consists of.
+/// Checks all parts of a shard.
 pub(crate) fn check(files: &Files, exceptions: Exceptions) -> Check {
     for (name, file) in std::iter::once(("directory file", &files.directory))
         .chain(files.others.iter().map(|(url, file)| (url.as_str(), file)))
@@ -77,7 +77,7 @@ fn header_and_footer_are_the_same(file: &[u8]) -> Check {
     )
 }
 
-/// The directory, between its two lengths.
+/// Returns the directory, between its two lengths.
 fn directory(file: &[u8]) -> Result<&[u8], String> {
     rule(
         file.len() >= 28,
@@ -112,7 +112,7 @@ struct Shard<'a> {
     exceptions: Exceptions,
 }
 
-/// What the stripes come to.
+/// The totals of the stripes.
 #[derive(Default)]
 struct Totals {
     rows: u64,
@@ -123,7 +123,7 @@ struct Totals {
 }
 
 impl<'a> Shard<'a> {
-    /// The payload of a message that must be there.
+    /// Returns the payload of a message, which must exist.
     fn required(self, message: &Message<'_>, tag: u64, name: &str) -> Result<&'a [u8], String> {
         let place = message.reference(tag)?;
         let place = place.ok_or_else(|| format!("[the directory has all references] {name}"))?;
@@ -185,7 +185,7 @@ impl<'a> Shard<'a> {
         let listed: BTreeSet<&str> = urls.iter().copied().collect();
         let used = totals.places.iter().map(|place| place.url.as_str());
         let used: BTreeSet<&str> = used.filter(|url| !url.is_empty()).collect();
-        // A stripe of constants has a file without buffers.
+        // The file of a stripe of constants has no buffers.
         let known = listed
             .iter()
             .all(|url| self.files.others.contains_key(*url));
@@ -237,7 +237,7 @@ impl<'a> Shard<'a> {
         Ok(())
     }
 
-    /// The shard's descriptors, one for each node.
+    /// Checks the shard's descriptors, one for each node.
     fn shard_fields(self, list: &[u8], columns: &[Node], totals: &Totals) -> Check {
         let list = DataRef::list(list)?;
         let mut nodes = Vec::new();
@@ -255,7 +255,7 @@ impl<'a> Shard<'a> {
         )?;
         for (node, place) in nodes.iter().zip(&list) {
             let counts = totals.fields.get(&node.id).copied();
-            // The shard without stripes has nothing to say of its fields.
+            // A shard without stripes has no descriptors.
             if place.end == 0 {
                 rule(
                     counts.is_none(),
@@ -294,7 +294,7 @@ impl<'a> Shard<'a> {
     }
 }
 
-/// `ShardProperties`: times, and pairs of names and values.
+/// Checks `ShardProperties`: times, and pairs of names and values.
 fn properties_are_pairs(bytes: &[u8]) -> Check {
     let message = Message::parse(bytes, "ShardProperties", &[1, 2, 3, 4])?;
     for pair in message.lens(3)?.into_iter().chain(message.lens(4)?) {
@@ -317,7 +317,7 @@ struct Stripe<'a, 't> {
 }
 
 impl Stripe<'_, '_> {
-    /// Checks a field and those below it. Positions are not known below fields that are absent.
+    /// Checks a field and its children. Positions are unknown below absent fields.
     fn field(&mut self, node: &Node, positions: Option<u64>) -> Check {
         let place = self
             .list
@@ -361,8 +361,8 @@ impl Stripe<'_, '_> {
         field.check(self.shard.message(place)?)
     }
 
-    /// What the items of a list say of their number, where its offsets are encoded. Keys and values of
-    /// a map agree at least.
+    /// Returns the number of items of a list with encoded offsets, according to the items. The keys and values of a
+    /// map must agree.
     fn positions_of(&self, item: Option<&Node>) -> Option<u64> {
         let place = self
             .list

@@ -1,4 +1,4 @@
-//! What asynchronous readers say of a shard is what blocking ones say.
+//! Asynchronous readers return the same reports about a shard as blocking ones.
 
 use crate::common::arrays::random_batch;
 use crate::common::schemas::{Config, random_schema};
@@ -22,7 +22,7 @@ use std::task::{Context, Waker};
 
 const LAYOUTS: [Layout; 2] = [Layout::SingleFile, Layout::TwoLevel];
 
-/// A folder whose files are not in memory, as those of [`distant`] are not.
+/// A folder with files that are not resident in memory, like the files of [`distant`].
 #[derive(Debug)]
 struct RemoteFolder(MemoryFolder);
 
@@ -34,11 +34,11 @@ impl Container for RemoteFolder {
     }
 }
 
-/// Opens a written folder behind readers that block.
+/// Opens a written folder with blocking readers.
 fn blocking(folder: &MemoryFolder) -> Result<Shard> {
     let root = Arc::new(Remote(folder.get(NAME).unwrap()));
     let files = Arc::new(RemoteFolder(folder.clone()));
-    // Errors name the requests, which span the gaps of those of asynchronous readers.
+    // Errors name requests, so both kinds of readers must use the same gap.
     let options = ShardOptions::default().with_coalesce_gap(1 << 20);
     Shard::from_reader(root, files, options)
 }
@@ -62,7 +62,7 @@ fn random_table(seed: u64, layout: Layout) -> (StdRng, MemoryFolder) {
     (rng, folder)
 }
 
-/// Three stripes of numbers, of texts and of structs.
+/// Returns a shard with three stripes of numbers, texts and structs.
 fn table(layout: Layout) -> MemoryFolder {
     let rows = 30_000i64;
     let noise = |i: i64| i.wrapping_mul(0x1E37_79B9_7F4A_7C15);
@@ -84,7 +84,7 @@ fn table(layout: Layout) -> MemoryFolder {
     written(&batch.schema(), &[batch], options).unwrap()
 }
 
-/// What a verification finds, and what it tells meanwhile.
+/// The report of a verification, and its progress.
 type Verified = (VerifyReport, Vec<(String, u64, u64)>);
 
 fn verified(shard: &Shard) -> Verified {
@@ -107,7 +107,7 @@ fn inspected_later(shard: &Shard, options: &InspectOptions) -> Result<ShardInfo>
     block_on(shard.inspect_async(options))
 }
 
-/// Both ways of asking a shard, held against each other; gives whether it is sound.
+/// Compares the reports of both kinds of readers, and returns whether the shard is sound.
 fn check(near: &Shard, far: impl Fn() -> Shard, rng: &mut StdRng, place: &str) -> bool {
     println!("{place}");
     let prefetch = rng.random_range(1..12);
@@ -118,7 +118,7 @@ fn check(near: &Shard, far: impl Fn() -> Shard, rng: &mut StdRng, place: &str) -
         .with_encodings(encodings)
         .with_blocks(rng.random())
         .with_prefetch(prefetch);
-    // A shard of its own, because verification has met all files.
+    // A separate shard, because verification has already opened all files.
     match (near.inspect(&options), inspected_later(&far(), &options)) {
         (Ok(expected), Ok(found)) => assert_eq!(found, expected, "{place}"),
         (expected, found) => {
@@ -228,7 +228,7 @@ fn every_call_may_fail_and_then_the_verification_does() {
             let options = VerifyOptions::default().with_prefetch(3);
             let progress = |_: VerifyProgress<'_>| ControlFlow::Continue(());
             match block_on(shard.verify_with_async(&options, progress)) {
-                // The lists of fields, which are read ahead, have been read again.
+                // The lists of fields, which are read ahead, are read again.
                 Ok(report) => {
                     assert_eq!(report, sound, "call {fails_at}");
                     repeated += 1;
@@ -320,7 +320,7 @@ fn threads_are_for_readers_that_block() {
     let progress = |_: VerifyProgress<'_>| ControlFlow::Continue(());
     let found = block_on(shard.verify_with_async(&threads, progress)).unwrap();
     assert_eq!(found, verified(&opened(&folder).unwrap()).0);
-    // Asynchronous methods of blocking readers answer, too.
+    // Asynchronous methods work with blocking readers, too.
     let near = opened(&folder).unwrap();
     assert_eq!(block_on(near.verify_async(|_| {})).unwrap(), found);
     assert_eq!(near.verify_with(&threads, progress).unwrap(), found);
@@ -336,7 +336,7 @@ fn methods_that_wait_for_nothing_say_so() {
         let options = || ShardOptions::default().with_tail_bytes(100);
         let (shard, log) = distant(&folder, 1, options());
         assert!(shard.schema_nodes().is_err());
-        // With all metadata in memory, they do as well.
+        // They also work with all metadata in memory.
         for are_loaded in [false, true] {
             if are_loaded {
                 block_on(shard.inspect_async(&InspectOptions::default())).unwrap();

@@ -1,4 +1,4 @@
-//! Blobs behind a store that answers later.
+//! Blobs in a store with delayed answers.
 
 use crate::later::{SharedLog, distant};
 use crate::support::{NAME, opened, written};
@@ -15,7 +15,7 @@ use rand::{RngCore, SeedableRng};
 use std::io::SeekFrom;
 use std::sync::Arc;
 
-/// A shard of images of so many random bytes.
+/// Returns a shard of images of random bytes.
 fn images(count: usize, bytes: usize) -> (RecordBatch, MemoryFolder) {
     let mut random = StdRng::seed_from_u64(5);
     let images: BinaryArray = (0..count)
@@ -32,7 +32,7 @@ fn images(count: usize, bytes: usize) -> (RecordBatch, MemoryFolder) {
     (all, folder)
 }
 
-/// The lengths of the requests since the last call, and the number of rounds.
+/// Returns the lengths of the requests since the last call, and the number of rounds.
 fn asked(log: &SharedLog) -> (Vec<u64>, usize) {
     let mut log = log.lock().unwrap();
     let lengths = log.requests.drain(..).map(|(_, range)| range.len());
@@ -43,7 +43,7 @@ fn asked(log: &SharedLog) -> (Vec<u64>, usize) {
 fn a_hundred_images_are_a_hundred_requests_at_a_time() {
     const IMAGE: u64 = 1_000_000;
     let (all, folder) = images(200, 1_000_000);
-    // The gap that readers of stores span: longer than the image between two that are wanted.
+    // The default gap of readers of stores, which is longer than the image between two requested ones.
     let options = ShardOptions::default().with_coalesce_gap(1 << 20);
     let (shard, log) = distant(&folder, 3, options);
     block_on(shard.take_async(&[1], ["image"])).unwrap();

@@ -1,4 +1,4 @@
-//! Shards in S3 and in Azure, as servers speak them.
+//! Shards in S3 and in Azure, with real servers.
 
 use crate::azurite::Azurite;
 use crate::moto::{Moto, SECRET};
@@ -21,7 +21,7 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
     runtime.block_on(future)
 }
 
-/// Values that do not compress.
+/// Returns incompressible values.
 fn batch(rows: i64) -> RecordBatch {
     let mixed = |i: i64| {
         let i = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64.cast_signed());
@@ -67,9 +67,9 @@ async fn read(store: &Arc<dyn ObjectStore>) -> Result<RecordBatch> {
     Ok(concat_batches(&batch(0).schema(), &read).unwrap())
 }
 
-/// Both layouts, in one put and in several parts, come back, by scans, filters and numbers of rows.
+/// Writes both layouts, in one put and in several parts, and reads them by scans, filters and row numbers.
 fn round_trips(store: &Arc<dyn ObjectStore>) {
-    // More than two parts of 8 MiB, and less than one.
+    // More than two parts of 8 MiB, and less than one part.
     for rows in [1_200_000, 1_000] {
         let batch = batch(rows);
         for layout in [Layout::SingleFile, Layout::TwoLevel] {
@@ -100,7 +100,7 @@ fn round_trips(store: &Arc<dyn ObjectStore>) {
     }
 }
 
-/// An object is overwritten on request alone, and who has opened it learns of it.
+/// An object is overwritten only on request, and readers of the old object get an error.
 fn replaced_on_request(store: &Arc<dyn ObjectStore>) {
     let (first, second) = (batch(1_000), batch(1_200_000));
     wait(async {
@@ -181,7 +181,7 @@ fn an_upload_that_is_given_up_is_gone() {
         begin().await.abort().await.unwrap();
         assert!(!moto.request("GET /shards?uploads").contains("<Upload>"));
         drop(begin().await);
-        // The runtime aborts it while others are waited for.
+        // The runtime aborts the upload while the test waits for other requests.
         let start = std::time::Instant::now();
         while moto.request("GET /shards?uploads").contains("<Upload>") {
             assert!(start.elapsed().as_secs() < 20, "it was not aborted");
@@ -191,7 +191,7 @@ fn an_upload_that_is_given_up_is_gone() {
     assert!(!moto.request("GET /shards").contains("<Key>"));
 }
 
-/// A store whose requests are counted.
+/// Returns a store that counts requests.
 fn watched(moto: &Moto) -> (Arc<Watched>, Arc<dyn ObjectStore>) {
     let watched = Arc::new(Watched::new(Arc::new(moto.store())));
     (watched.clone(), watched)
@@ -228,7 +228,7 @@ fn scans_ask_for_much_at_a_time_and_rows_come_in_few_rounds() {
     let (watched, store) = watched(&moto);
     let batch = batch(3_000_000);
     let options = WriterOptions::default().with_profile(Profile::Plain);
-    // A stripe is no more than what is fetched at a time.
+    // A stripe is at most as large as one fetch.
     let options = options.with_stripe_rows(700_000);
     wait(async {
         write(&store, &batch, options).await.unwrap();

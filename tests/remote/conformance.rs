@@ -1,4 +1,4 @@
-//! Every reader and every sink of the crate does what readers and sinks must do.
+//! Runs the conformance suites of readers and sinks on all implementations of the crate.
 
 use crate::moto::Moto;
 use crate::server::Server;
@@ -35,7 +35,7 @@ fn readers_of_memory_files_and_maps() {
         std::fs::write(&path, &content).unwrap();
         check_reader(&LocalFile::open(&path).unwrap(), &content).unwrap();
         if size > 0 {
-            // SAFETY: nobody changes the file.
+            // SAFETY: the file does not change.
             #[expect(unsafe_code, reason = "a memory map")]
             let map = unsafe { MappedFile::open(&path) };
             check_reader(&map.unwrap(), &content).unwrap();
@@ -54,7 +54,7 @@ fn folders_of_memory_and_files() {
     assert_eq!(std::fs::read_dir(below.path()).unwrap().count(), 0);
 }
 
-/// Objects of a store, read and written.
+/// Checks objects of a store, for reading and writing.
 fn check_store(store: &Arc<dyn ObjectStore>) {
     wait(async {
         let path = Path::from("a b/an object");
@@ -65,7 +65,7 @@ fn check_store(store: &Arc<dyn ObjectStore>) {
             check_async_reader(&reader, &content).await.unwrap();
         }
         let prefix = Path::from("folder of 1 %");
-        // Whole, and in parts, of which S3 wants 5 MiB.
+        // As a whole, and in parts; S3 requires parts of at least 5 MiB.
         for part_bytes in [8 << 20, 100_000] {
             let folder = ObjectFolder::new(store.clone(), prefix.clone());
             let folder = folder.with_part_bytes(part_bytes);
@@ -114,7 +114,7 @@ impl ReadAt for Faulty {
 
     fn read_at(&self, range: ByteRange) -> Result<Bytes> {
         let range = match self.1 {
-            // As much as there is, as `read` does.
+            // Returns as many bytes as exist, like `read`.
             1 => ByteRange::try_new(
                 range.start().min(self.0.size()?),
                 range.end().min(self.0.size()?),

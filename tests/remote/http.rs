@@ -1,4 +1,4 @@
-//! Shards behind a real HTTP server, which counts what it is asked for.
+//! Shards on a real HTTP server that counts requests.
 
 use crate::server::Server;
 use crate::support::{NAME, written, written_bytes};

@@ -1,4 +1,4 @@
-//! Shards in stores, and those that are read and written without waiting.
+//! Tests of shards in stores, and of asynchronous reading and writing.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -31,7 +31,7 @@ fn batch(rows: i64, plus: i64) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns).unwrap()
 }
 
-/// Puts the files of a shard below a prefix; gives where the directory file is.
+/// Puts the files of a shard below a prefix, and returns the path of the directory file.
 async fn put(store: &dyn ObjectStore, batch: &RecordBatch, layout: Layout) -> Path {
     let options = WriterOptions::default()
         .with_layout(layout)
@@ -47,7 +47,7 @@ async fn put(store: &dyn ObjectStore, batch: &RecordBatch, layout: Layout) -> Pa
     Path::from("a/table of 1 %").join(NAME)
 }
 
-/// What is read as it was written, from any store.
+/// Checks that shards are read back unchanged from a store.
 async fn check(store: Arc<dyn ObjectStore>) {
     let batch = batch(100_000, 0);
     for layout in [Layout::SingleFile, Layout::TwoLevel] {
@@ -87,7 +87,7 @@ fn an_object_that_is_replaced_or_missing_is_an_error_that_says_so() {
     block_on(async {
         let store = Arc::new(InMemory::new());
         let path = put(&*store, &batch(100_000, 0), Layout::SingleFile).await;
-        // Nearly all of the object is fetched after it was opened.
+        // Nearly all of the object is fetched after opening.
         let options = || {
             let options = ShardOptions::default().with_tail_bytes(10_000);
             options.with_fetch_bytes(50_000)
@@ -117,7 +117,7 @@ fn an_object_that_is_replaced_or_missing_is_an_error_that_says_so() {
             shown.starts_with("not found: object `nowhere.shard`: "),
             "{shown}"
         );
-        // The place, and the store's own words.
+        // Once as the place, and once in the store's own message.
         assert_eq!(shown.matches("nowhere.shard").count(), 2, "{shown}");
         assert_eq!(shown.matches("no such object").count(), 1, "{shown}");
 

@@ -1,4 +1,4 @@
-//! Asynchronous scans, and decoders without I/O, give what blocking readers give, and fetch no more.
+//! Asynchronous scans, and decoders without I/O, return the same rows as blocking readers, and do not fetch more.
 
 use crate::common::arrays::random_batch;
 use crate::common::equal;
@@ -32,7 +32,7 @@ fn one(schema: &SchemaRef, batches: &[RecordBatch]) -> RecordBatch {
     concat_batches(schema, batches).unwrap()
 }
 
-/// As [`equal::assert_equal`], with the place.
+/// Panics with the place if two batches differ: see [`equal::assert_equal`].
 fn assert_equal(found: &RecordBatch, expected: &RecordBatch, place: &str) {
     println!("{place}");
     equal::assert_equal(expected, found);
@@ -48,7 +48,7 @@ fn streamed(scan: ScanBuilder) -> std::result::Result<Vec<RecordBatch>, ArrowErr
     })
 }
 
-/// What a decoder gives whose bytes are brought in the reverse order.
+/// Returns the rows of a decoder that gets the requested bytes in reverse order.
 fn decoded(
     folder: &MemoryFolder,
     scan: impl Fn(&Shard) -> ScanBuilder,
@@ -144,11 +144,11 @@ fn random_tables_come_back_as_streams_and_from_decoders() {
     }
 }
 
-/// Four stripes of numbers in order, of numbers in no order, and of texts.
+/// Returns a shard with four stripes of ascending numbers, numbers in no order, and texts.
 fn table() -> MemoryFolder {
     let rows = 400_000i64;
     let noise = |i: i64| i.wrapping_mul(0x1E37_79B9_7F4A_7C15);
-    // Blocks of items end anywhere between rows.
+    // Blocks of items do not end at the borders of rows.
     let item = |i: i64, n: i64| (i % 11 > 0).then_some(noise(i + n));
     let lists = (0..rows).map(|i| (i % 5 > 0).then(|| (0..i % 7).map(move |n| item(i, n))));
     let lists = ListArray::from_iter_primitive::<Int64Type, _, _>(lists);
@@ -240,11 +240,11 @@ fn bytes_of_the_next_rows_are_fetched_meanwhile_and_no_more_than_asked_for() {
         });
         let log = log.lock().unwrap();
         check_no_byte_is_fetched_twice(&log, "a scan");
-        // One more may belong to the piece that is being read.
+        // One more request may belong to the piece that is being read.
         assert!(log.most_waiting <= prefetch + 1, "{}", log.most_waiting);
         assert_eq!(log.most_waiting > 1, prefetch > 1);
     }
-    // A stream that is not polled fetches nothing more, and one that is dropped ends.
+    // A stream that is not polled fetches nothing, and a dropped stream ends.
     let (shard, log) = distant(&folder, 5, options());
     let mut stream = block_on(shard.scan().build_stream()).unwrap();
     block_on(stream.next()).unwrap().unwrap();
@@ -262,7 +262,7 @@ fn opening_takes_one_request_and_a_scan_large_ones() {
     block_on(shard.schema_async()).unwrap();
     streamed(shard.scan()).unwrap();
     let log = log.lock().unwrap();
-    // The tail has the metadata of all stripes; of each of the four stripes all columns are neighbours.
+    // The tail contains the metadata of all stripes; the columns of each of the four stripes are adjacent.
     assert!(log.requests.len() <= 1 + 4 + 4, "{:?}", log.requests);
 }
 
@@ -319,7 +319,7 @@ fn methods_that_wait_for_nothing_say_so() {
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.to_string().contains("asynchronous"), "{error}");
     }
-    // Once it is there, it is there.
+    // Once loaded, the schema stays available.
     let schema = block_on(shard.schema_async()).unwrap();
     assert_eq!(shard.schema().unwrap(), schema);
     let error = shard.scan().build().unwrap_err();
@@ -381,7 +381,7 @@ fn blocking_methods_depend_on_no_size() {
             assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
             assert!(error.message().contains(instead), "{instead}: {error}");
         }
-        // Once they are there, they are there.
+        // Once loaded, the metadata stay available.
         block_on(shard.schema_async()).unwrap();
         shard.schema().unwrap();
         shard.parse_predicate("id = 7").unwrap();
@@ -391,7 +391,7 @@ fn blocking_methods_depend_on_no_size() {
         block_on(shard.stripes_async()).unwrap();
         shard.stripes().unwrap();
         shard.scan().split(2).unwrap();
-        // Rows are not.
+        // Blocking scans still fail.
         assert!(shard.scan().build().is_err());
         assert!(shard.take(&[1], ["id"]).is_err());
         assert!(block_on(shard.verify_async(|_| {})).unwrap().is_sound());
@@ -452,7 +452,7 @@ fn decoders_are_asked_for_their_own_shard_and_end_after_an_error() {
     let options = || ShardOptions::default().with_tail_bytes(100);
     let mut decoder = ShardDecoder::new(file.len() as u64, options());
     let shard = bring(&mut decoder, &file).unwrap();
-    // Nobody would ever answer.
+    // No request would ever be answered.
     let error = block_on(shard.take_async(&[1], ["id"])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error:#}");
     assert!(shard.properties().is_err());

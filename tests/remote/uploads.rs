@@ -1,4 +1,4 @@
-//! Shards that are written to object stores: whole or not at all, in parts, with bounded memory.
+//! Writes shards to object stores: completely or not at all, in parts, with bounded memory.
 
 use crate::support::{NAME, written};
 use crate::watched::Watched;
@@ -17,7 +17,7 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use std::sync::Arc;
 
-/// Values that do not compress, so that many parts come of few rows.
+/// Returns incompressible values, so few rows make many parts.
 fn batch(rows: i64) -> RecordBatch {
     let mixed = |i: i64| {
         let i = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64.cast_signed());
@@ -32,7 +32,7 @@ fn batch(rows: i64) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns).unwrap()
 }
 
-/// So many columns that the directory file has several parts.
+/// Returns enough columns for a directory file of several parts.
 fn wide() -> RecordBatch {
     let values: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10));
     RecordBatch::try_from_iter((0..1_000).map(|i| (format!("c{i}"), values.clone()))).unwrap()
@@ -49,7 +49,7 @@ fn path() -> Path {
     Path::from("a/table of 1 %").join(NAME)
 }
 
-/// Parts of so few bytes that every stripe has several.
+/// Returns a folder with small parts, so every stripe has several.
 fn folder(store: &Arc<dyn ObjectStore>) -> ObjectFolder {
     let folder = ObjectFolder::of_object(store.clone(), &path());
     folder.with_part_bytes(50_000).with_parts_at_once(3)
@@ -142,7 +142,7 @@ fn an_object_that_exists_is_replaced_on_request_only() {
         write(folder(&store), &first, Layout::SingleFile)
             .await
             .unwrap();
-        // It did not exist when the writer began.
+        // The object did not exist when the writer was created.
         let error = early.finish().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error:#}");
         let error = create(WriterOptions::default()).await.unwrap_err();
@@ -157,7 +157,7 @@ fn an_object_that_exists_is_replaced_on_request_only() {
         writer.finish().await.unwrap();
         assert_eq!(read(store.clone()).await.unwrap(), second);
 
-        // As above, in parts.
+        // The same with an upload in parts.
         let watched = Arc::new(Watched::default());
         let store: Arc<dyn ObjectStore> = watched.clone();
         let mut writer = begin(folder(&store), &second, Layout::SingleFile)
@@ -204,14 +204,14 @@ fn a_store_that_fails_at_any_call_keeps_nothing_or_all() {
             assert!(shown.contains("network is gone"), "{shown}");
             let names = block_on(names(&*watched.store));
             if names.contains(&path().to_string()) {
-                // It was completed, and nobody heard of it.
+                // The upload was completed, but the answer was lost.
                 kept += 1;
                 let read = block_on(read(watched.store.clone())).unwrap();
                 assert_eq!(&read, batch, "{place}");
                 return false;
             }
             assert_eq!(watched.calls().uploads, 0, "{place}");
-            // Stripe files stay once the store was asked to make the directory file visible.
+            // Stripe files stay once the request to make the directory file visible was sent.
             let is_last = layout == Layout::TwoLevel && !names.is_empty();
             assert!(names.is_empty() || is_last, "{place}: {names:?}");
             kept += usize::from(is_last);
@@ -239,7 +239,7 @@ fn a_writer_that_is_given_up_leaves_nothing() {
         });
         assert_eq!(watched.calls().uploads, 0);
     }
-    // A drop has nobody who waits for it but the runtime.
+    // After a drop, only the runtime can wait for the abort.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
@@ -252,7 +252,7 @@ fn a_writer_that_is_given_up_leaves_nothing() {
         writer.write(&batch).await.unwrap();
         assert_eq!(watched.calls().uploads, 1);
         drop(writer);
-        // Its parts end first.
+        // The parts of the upload end first.
         for _ in 0..20 {
             tokio::task::yield_now().await;
         }
@@ -317,7 +317,7 @@ fn an_upload_that_begins_while_its_writer_is_given_up_is_aborted() {
         }
         assert_eq!(watched.calls().uploads, 0, "dropped: {is_dropped}");
     }
-    // Without a runtime nobody is left who could wait after a drop.
+    // Without a runtime, nothing can wait for the abort after a drop.
     block_on(give_up(false));
     for is_dropped in [false, true] {
         let runtime = tokio::runtime::Builder::new_current_thread();
@@ -346,7 +346,7 @@ fn parts_on_their_way_end_before_an_upload_is_aborted() {
             for _ in 0..40 {
                 tokio::task::yield_now().await;
             }
-            // An abort while there are parts is a panic, of whoever aborts.
+            // In this store, an abort with parts in flight panics.
             let calls = watched.calls();
             assert_eq!((calls.uploads, calls.parts), (0, 0));
         });
@@ -364,13 +364,13 @@ fn an_object_of_one_part_is_put_and_small_pieces_of_large_buffers_are_copied() {
         for _ in 0..50 {
             sink.write_all(large.slice(..1_000)).await.unwrap();
         }
-        // Nobody but this test holds the large buffer.
+        // Only this test holds the large buffer.
         drop(large);
         assert!(whole.is_unique());
         assert_eq!((sink.memory_size(), watched.calls().uploads), (50_000, 0));
         sink.commit().await.unwrap();
         let calls = watched.calls().count;
-        // Looking whether it is there, and the put.
+        // A request to check for an existing object, and the put.
         assert_eq!(calls, 2);
         let found = store.get(&path()).await.unwrap().bytes().await.unwrap();
         assert_eq!(found, whole.slice(..50_000));
@@ -395,7 +395,7 @@ fn parts_are_sent_while_others_come_and_memory_is_bounded() {
         let calls = watched.calls().count;
         assert!(calls > 30, "{calls} parts before the end");
         writer.finish().await.unwrap();
-        // A stripe of 30,000 rows, as it came and encoded, and four parts.
+        // A stripe of 30,000 rows, unencoded and encoded, and four parts.
         assert!(most < 4_000_000, "{most}");
     });
     assert_eq!(watched.calls().most_parts, 3);
@@ -416,7 +416,7 @@ fn a_call_that_nobody_waited_for_ends_the_writer() {
         block_on(async {
             let mut writer = begin(folder(&store), &batch, layout).await.unwrap();
             let mut call = Box::pin(writer.write(&batch));
-            // So that a stripe file is complete.
+            // Enough polls to complete a stripe file.
             for _ in 0..400 {
                 assert!(futures::poll!(&mut call).is_pending());
             }

@@ -1,5 +1,5 @@
-//! Dictionaries that the compressed blocks of a field share: what was written is read back in every
-//! way, damage is an error, and whoever cannot read them is told so.
+//! Dictionaries that the compressed blocks of a field share: written data are read back in all ways, damage is an
+//! error, and readers without support for them report it.
 #![cfg(feature = "zstd")]
 
 use crate::descriptors::with_descriptors;
@@ -16,7 +16,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 
-/// Lines of a log, some of them missing or empty.
+/// Returns lines of a log, some of them null or empty.
 fn lines(rows: usize, seed: u64) -> RecordBatch {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut line = |i: usize| match i % 17 {
@@ -63,7 +63,7 @@ fn lines(rows: usize, seed: u64) -> RecordBatch {
         .unwrap()
 }
 
-/// Words in any order, of which no long stretch occurs twice.
+/// Returns words in random order, without long repeated sequences.
 fn words(rows: usize, seed: u64) -> RecordBatch {
     let mut rng = StdRng::seed_from_u64(seed);
     let words: Vec<String> = (0..3000u64)
@@ -102,7 +102,7 @@ fn options(profile: Profile, shares: bool) -> WriterOptions {
         .with_column("bytes", column)
 }
 
-/// The compressor dictionaries of the first stripe's column.
+/// Returns the compressor dictionaries of a column in the first stripe.
 fn dictionaries(shard: &Shard, column: usize) -> Vec<BufferInfo> {
     let info = shard.inspect(&InspectOptions::default()).unwrap();
     let buffers = info.stripes[0].fields[column].buffers.iter();
@@ -120,7 +120,7 @@ fn data_bytes(shard: &Shard, column: usize) -> u64 {
         .sum()
 }
 
-/// Everything that a reader may ask is answered as the batch does.
+/// Checks that all ways of reading return the batch.
 fn check(shard: &Shard, batch: &RecordBatch) {
     assert_eq!(&collect(shard.scan().build().unwrap()).unwrap(), batch);
     let rows = batch.num_rows() as u64;
@@ -149,7 +149,7 @@ fn check(shard: &Shard, batch: &RecordBatch) {
     assert!(report.problems.is_empty(), "{report:?}");
 }
 
-/// Rows and a profile for which the writer shares dictionaries of that kind.
+/// Returns rows and a profile with which the writer shares dictionaries of a kind.
 fn case(kind: DictionaryKind, rows: usize) -> (RecordBatch, Profile) {
     match kind {
         DictionaryKind::Symbols => (words(rows, 5), Profile::Balanced),
@@ -188,7 +188,7 @@ fn what_shares_dictionaries_is_read_as_it_was_written() {
 #[test]
 fn values_that_change_get_another_dictionary() {
     let first = lines(66_000, 1);
-    // The same lines in letters that the first do not have there.
+    // The same lines with other letters than the first ones.
     let turned = |c: char| match c {
         'a'..='m' | 'A'..='M' => (c as u8 + 13) as char,
         'n'..='z' | 'N'..='Z' => (c as u8 - 13) as char,
@@ -312,7 +312,7 @@ fn options_that_cannot_be_kept_are_refused() {
     }
 }
 
-/// A shard with dictionaries, and where that of the first column is in its bytes.
+/// Returns a shard with dictionaries, and the byte range of the first column's dictionary.
 fn shared(kind: DictionaryKind) -> (Vec<u8>, std::ops::Range<usize>) {
     let (batch, profile) = case(kind, ROWS);
     let bytes = written_bytes(std::slice::from_ref(&batch), options(profile, true));
@@ -390,10 +390,10 @@ fn a_dictionary_whose_checksum_was_mended_is_no_more_than_other_data() {
     }
 }
 
-/// The shard with other OPAQUE_DICTIONARY buffers of the first column.
+/// Returns the shard with changed OPAQUE_DICTIONARY buffers of the first column.
 fn with_buffers(bytes: &[u8], edit: impl Fn(&mut Vec<EncodedBuffer>)) -> Vec<u8> {
     with_descriptors(bytes, |id, field, _| {
-        // These name buffers by their ordinals, which change.
+        // These properties name buffers by ordinal, and the ordinals change.
         let properties = &mut field.field.custom_properties;
         properties
             .retain(|p| ![CHECKSUMS_PROPERTY, BLOCK_MAPS_PROPERTY].contains(&p.name.as_str()));

@@ -1,4 +1,4 @@
-//! Delimited strings: each value behind its length, without offsets. They read as those of any other layout.
+//! Delimited strings: each value follows its length, without offsets. Reading returns the same as for other layouts.
 
 use crate::logged::{Logged, bytes_of};
 use crate::support::{collect, written_bytes};
@@ -26,7 +26,7 @@ fn noise(i: usize) -> usize {
     i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40
 }
 
-/// Texts of any length, of which some are null and some empty.
+/// Returns a text of any length, sometimes null or empty.
 fn text(i: usize) -> Option<String> {
     let n = noise(i);
     (n % 7 != 3).then(|| format!("text {} ", n % 1000).repeat(n % 5))
@@ -106,7 +106,7 @@ fn shard(batch: &RecordBatch, options: WriterOptions) -> Shard {
     Shard::from_bytes(written_bytes(&parts, options)).unwrap()
 }
 
-/// The DATA buffers of all fields below these.
+/// Returns the DATA buffers of fields and all fields below them.
 fn data_of(fields: &[FieldInfo]) -> Vec<(String, BufferInfo)> {
     let own = fields.iter().flat_map(|field| {
         let data = field.buffers.iter().filter(|b| b.kind == BufferKind::Data);

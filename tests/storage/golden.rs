@@ -1,6 +1,6 @@
-//! Shards that the reference implementation wrote are read as the data that it was given, up to
-//! what its type mapping changes (docs/format.md): every string and list is large, every field
-//! nullable, instants are ticks of 100 ns, decimals have 34 digits.
+//! Shards of the reference implementation are read back as their source data, except for the changes of its type
+//! mapping (docs/format.md): every string and list is large, every field nullable, instants are ticks of 100 ns,
+//! decimals have 34 digits.
 
 use crate::common::equal::{rows_equal, values_equal};
 use crate::common::schemas::any_type;
@@ -21,7 +21,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The data that a shard was made of.
+/// Returns the source data of a shard.
 fn source(name: &str) -> Option<RecordBatch> {
     let path = shared("golden/in")?.join(format!("{name}.arrow"));
     let reader = arrow_ipc::reader::FileReader::try_new(File::open(path).unwrap(), None).unwrap();
@@ -41,7 +41,7 @@ fn is_labelled(field: &Field, label: &str) -> bool {
     field.extension_type_name() == Some(label)
 }
 
-/// The type in which a column is asked for, and the values that must then come.
+/// Returns the requested type of a column, and the expected values.
 fn wanted(field: &Field, values: &ArrayRef) -> (DataType, ArrayRef) {
     let cast = |to: DataType| {
         let values = arrow_cast::cast(values, &to).unwrap();
@@ -67,7 +67,7 @@ fn wanted(field: &Field, values: &ArrayRef) -> (DataType, ArrayRef) {
     }
 }
 
-/// Ticks of 100 ns since the year 1 as microseconds.
+/// Converts ticks of 100 ns since the year 1 to microseconds.
 fn from_ticks(values: &ArrayRef) -> (DataType, ArrayRef) {
     const EPOCH: i64 = 621_355_968_000_000_000;
     let micros = |ticks: u64| (i64::try_from(ticks).unwrap() - EPOCH) / 10;
@@ -77,14 +77,14 @@ fn from_ticks(values: &ArrayRef) -> (DataType, ArrayRef) {
     (micros.data_type().clone(), Arc::new(micros))
 }
 
-/// Ticks of 100 ns as durations.
+/// Converts ticks of 100 ns to durations.
 fn from_spans(values: &ArrayRef) -> (DataType, ArrayRef) {
     let ticks = values.as_primitive::<Int64Type>();
     let micros: DurationMicrosecondArray = ticks.unary(|ticks| ticks / 10);
     (micros.data_type().clone(), Arc::new(micros))
 }
 
-/// Decimals rounded half to even to the 34 digits that the reference keeps.
+/// Rounds decimals half to even to the 34 digits of the reference.
 fn rounded(values: &ArrayRef) -> ArrayRef {
     let limit = i256::from_i128(10i128.pow(34));
     let round = |value: i256| {
@@ -104,7 +104,7 @@ fn rounded(values: &ArrayRef) -> ArrayRef {
     Arc::new(rounded.with_data_type(values.data_type().clone()))
 }
 
-/// The type with every field in it nullable, keys of maps excepted.
+/// Returns the type with all fields inside of it nullable, except for keys of maps.
 fn nullable(data_type: &DataType) -> DataType {
     let child = |field: &FieldRef| -> FieldRef {
         let data_type = nullable(field.data_type());
@@ -137,11 +137,11 @@ fn nullable(data_type: &DataType) -> DataType {
     }
 }
 
-/// The type that a column has when nothing is asked for.
+/// Returns the default type of a column.
 fn default_type(field: &Field) -> DataType {
     let item = |field: &FieldRef| Arc::new(Field::new("item", default_type(field), true));
     match field.data_type() {
-        // Dynamic values have no encoding that any document defines.
+        // No document defines an encoding of dynamic values.
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
             if is_labelled(field, "arrow.json") =>
         {
@@ -181,7 +181,7 @@ fn instant() -> DataType {
     DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()))
 }
 
-/// All directory files below a folder, sorted.
+/// Returns all directory files below a folder, sorted.
 fn shards(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -200,7 +200,7 @@ fn name_of(path: &Path) -> &str {
     path.file_name().unwrap().to_str().unwrap()
 }
 
-/// What is wrong with the data of a shard, if anything is.
+/// Returns an error if the data of a shard are wrong.
 fn check(path: &Path, expected: &RecordBatch) -> Result<(), String> {
     let shard = Shard::open(path).map_err(|e| e.to_string())?;
     assert_eq!(shard.wire(), Wire::Reference);
@@ -241,7 +241,7 @@ fn check(path: &Path, expected: &RecordBatch) -> Result<(), String> {
     wanted.take(&shard, expected)
 }
 
-/// Columns in the types in which they are asked for.
+/// Columns in their requested types.
 struct Wanted {
     schema: SchemaRef,
     columns: Vec<ArrayRef>,
@@ -284,7 +284,7 @@ impl Wanted {
         Ok(())
     }
 
-    /// A third of the columns and rows.
+    /// Checks a third of the columns and rows.
     fn part(&self, shard: &Shard) -> Result<(), String> {
         let third = |i: &usize| i % 3 == 1;
         let indices: Vec<usize> = (0..self.columns.len()).filter(third).collect();
@@ -307,7 +307,7 @@ impl Wanted {
         Ok(())
     }
 
-    /// Some rows by number; of the columns that need no conversion.
+    /// Checks some rows by number, in columns without conversion.
     fn take(&self, shard: &Shard, expected: &RecordBatch) -> Result<(), String> {
         let total = expected.num_rows();
         let rows: Vec<usize> = match total {
@@ -335,7 +335,7 @@ impl Wanted {
     }
 }
 
-/// Checks all shards of a folder, of which there are so many at least.
+/// Checks all shards of a folder, and their least number.
 fn check_all(folder: &str, least: usize) {
     let Some(folder) = shared(folder) else {
         return;
@@ -373,7 +373,7 @@ fn every_encoding_of_the_reference_decodes_to_what_it_was_given() {
     check_all("golden/encodings", 51);
 }
 
-/// Shards of a folder and their columns, as its manifest lists them; nothing if it has none.
+/// Returns the shards and columns in the manifest of a folder; nothing if it has no manifest.
 fn manifest(folder: &Path) -> Vec<(String, Vec<String>)> {
     let Ok(manifest) = std::fs::read(folder.join("manifest.json")) else {
         return Vec::new();
@@ -403,7 +403,7 @@ fn the_manifest_lists_all_encoded_shards() {
     assert_eq!(listed, found);
 }
 
-/// Precision and scale of Arrow are not stored, so that a reader may choose them.
+/// Arrow's precision and scale are not stored, so a reader may choose them.
 #[test]
 fn decimals_of_the_reference_are_read_as_the_type_that_options_say() {
     let Some(folder) = shared("golden/shards") else {
@@ -423,7 +423,7 @@ fn decimals_of_the_reference_are_read_as_the_type_that_options_say() {
     assert_eq!(at, expected.num_rows());
 }
 
-/// Its values are around 10^-6158, which no decimal of Arrow holds.
+/// The values of this shard are around 10^-6158, which no Arrow decimal can represent.
 #[test]
 fn a_decimal_that_arrow_cannot_hold_is_an_error_of_the_scan_and_no_damage() {
     let Some(folder) = shared("golden/shards") else {

@@ -1,11 +1,11 @@
-//! Shards of layouts that this crate alone writes, as versions before this one wrote them: every version reads
-//! them. A layout that is new here gets its folder by
+//! Shards that earlier versions of this crate wrote, in layouts that only this crate writes: every version must read
+//! them. For a new layout, create the folder with
 //!
 //! ```sh
 //! WRITE_LAYOUTS=1 cargo test --features experimental --test storage golden_layouts
 //! ```
 //!
-//! which leaves those that are there as they are.
+//! which does not change existing folders.
 #![cfg(feature = "zstd")]
 #![expect(
     clippy::cast_possible_wrap,
@@ -34,7 +34,7 @@ use arrow_shard::write::{
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A number that looks random and is the same for ever.
+/// Returns a pseudo-random number that never changes between versions.
 fn noise(i: usize) -> u64 {
     let mut x = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     x ^= x >> 29;
@@ -52,7 +52,7 @@ fn ids(rows: usize) -> ArrayRef {
     Arc::new((0..rows as i64).map(Some).collect::<Int64Array>())
 }
 
-/// Structs of three super-blocks, of which every tenth is null.
+/// Returns structs for three super-blocks; every tenth is null.
 fn structs() -> RecordBatch {
     const ROWS: usize = 2500;
     let there = |i: usize, n: usize| !i.is_multiple_of(n);
@@ -124,7 +124,7 @@ fn lines() -> RecordBatch {
     table(vec![("id", ids(ROWS)), ("text", Arc::new(text))])
 }
 
-/// Words in any order, of which no long stretch occurs twice.
+/// Returns words in random order, without long repeated sequences.
 fn words() -> RecordBatch {
     const ROWS: usize = 9000;
     let syllables = ["ta", "re", "mon", "li", "ser", "quo", "ven", "ash"];
@@ -142,7 +142,7 @@ fn words() -> RecordBatch {
     table(vec![("id", ids(ROWS)), ("text", Arc::new(text))])
 }
 
-/// Rows of which those whose number a multiple of 7 follows are deleted.
+/// Returns rows for a shard with deleted rows: every row before a multiple of 7 is deleted.
 fn numbers() -> RecordBatch {
     let numbers: Int64Array = (0..1500)
         .map(|i| (i % 11 != 0).then(|| noise(i) as i64 >> 30))
@@ -179,7 +179,7 @@ fn shares(profile: Profile) -> WriterOptions {
         .with_column("text", column)
 }
 
-/// The shard of this name, in the folder of the layout.
+/// Returns the shard of a layout.
 fn shard_of(layout: &str, write: impl FnOnce(&Path)) -> Shard {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/layouts")
@@ -199,7 +199,7 @@ fn write(path: &Path, batch: &RecordBatch, options: WriterOptions) {
     writer.finish().unwrap();
 }
 
-/// The shard is sound, and scans and single rows are those of the batch.
+/// Checks that the shard is sound, and that scans and single rows return the rows of the batch.
 fn check(shard: &Shard, expected: &RecordBatch) {
     let report = shard.verify(|_| ()).unwrap();
     assert!(report.is_sound(), "{report:?}");
@@ -300,7 +300,7 @@ fn delimited_values() {
     }
 }
 
-/// Unions whose children have as many positions as name them.
+/// Returns dense unions, with children that have one position for each row of their type.
 fn unions() -> RecordBatch {
     const ROWS: usize = 2500;
     let fields = [
@@ -369,11 +369,11 @@ fn several_encodings() {
     let shard = shard_of("several_encodings", |path| {
         let file = written_bytes(std::slice::from_ref(&batch), WriterOptions::default());
         let file = with_descriptors(&file, |_, field, _| {
-            // These go by the ordinals of encodings.
+            // These properties refer to encodings by ordinal.
             let properties = &mut field.field.custom_properties;
             properties
                 .retain(|p| ![CHECKSUMS_PROPERTY, BLOCK_MAPS_PROPERTY].contains(&p.name.as_str()));
-            // The first has blocks of a code that nobody knows.
+            // The first encoding has blocks with an unknown code.
             let codes = [0u16, 1, 0x9001].into_iter().flat_map(u16::to_le_bytes);
             let codes = NameValuePair::new(ENCODING_CODES_PROPERTY, codes.collect::<Vec<u8>>());
             properties.push(codes);
@@ -430,7 +430,7 @@ fn internal_fields() {
     assert_eq!(&times, &batch["at"]);
 }
 
-/// A column that was added by an editor, whose values are in a file of their own.
+/// A column that an editor added, with values in a separate file.
 #[test]
 fn an_added_column() {
     let batch = structs();
@@ -448,7 +448,7 @@ fn an_added_column() {
     check(&shard, &batch);
 }
 
-/// Presence and offsets in buffers apart: in blocks of bits beside blocks of values, and raw beside raw ones.
+/// Separate buffers of presence and offsets: blocks of bits with blocks of values, and raw bits with raw values.
 #[test]
 fn separate_buffers() {
     let batch = words().slice(0, 1500);

@@ -1,4 +1,4 @@
-//! How values are stored: layouts, what of them earlier versions wrote, and the reference.
+//! Tests of stored values: layouts, shards of earlier versions, and shards of the reference implementation.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,5 +1,5 @@
-//! Columns that are stored side by side: readers see the columns that were written, whatever they ask for, and
-//! one request reads a row of all.
+//! Packed columns: readers see the written columns with any projection, and one request reads a row of all packed
+//! columns.
 
 use crate::logged::{Logged, bytes_of};
 use crate::support::{collect, remote, written_bytes};
@@ -232,7 +232,7 @@ fn columns_keep_options_and_statistics_of_their_own() {
         .unwrap();
     let members = group.children.iter().flat_map(|field| &field.buffers);
     let indexes: Vec<_> = members.filter_map(|b| b.packed_group_index).collect();
-    // The list has buffers of its own, and the constant none.
+    // The list has its own buffers, and the constant has none.
     assert_eq!(indexes, [0, 1, 2, 3, 4]);
 }
 

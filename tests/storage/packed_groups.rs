@@ -1,5 +1,5 @@
-//! Packed groups: the members of a struct read as those of any other, whatever is asked of them, and one
-//! request reads a row of all.
+//! Packed groups: all ways of reading return the members of a struct as in other layouts, and one request reads a row
+//! of all members.
 #![expect(clippy::cast_possible_truncation, reason = "few rows")]
 #![expect(clippy::cast_possible_wrap, reason = "few rows")]
 
@@ -26,7 +26,7 @@ fn noise(i: i64) -> i64 {
     i.wrapping_mul(0x1E37_79B9_7F4A_7C15) >> 20
 }
 
-/// A struct of members of every kind, nested ones among them, and null here and there.
+/// Returns a struct with members of every kind, including nested ones, and with some nulls.
 fn structs(rows: i64) -> StructArray {
     let is_there = |i: i64, n: i64| noise(i) % n != 0;
     let ids: Int64Array = (0..rows).map(|i| Some(noise(i))).collect();
@@ -182,7 +182,7 @@ fn long_values_end_blocks_where_others_do() {
     }
 }
 
-/// A struct of as many numbers, each of which takes its place.
+/// Returns a struct of `members` numbers, none of them constant.
 fn wide(members: usize, rows: i64) -> RecordBatch {
     let column = |m: usize| {
         let of = move |i: i64| noise(i * 31 + m as i64);
@@ -232,7 +232,7 @@ fn inspection_draws_the_group_and_its_members() {
         .iter()
         .map(|child| child.buffers.first().and_then(|b| b.packed_group_index))
         .collect();
-    // What nothing is stored of has no part: nulls alone, and what is nested.
+    // Members without stored values have no part: only nulls, and nested members.
     let none = u32::MAX;
     let expected = [0, 1, 2, 3, 4, none, 5, 6, 7, 8, none, 9, none];
     let expected = expected.map(|i| (i != none).then_some(i));

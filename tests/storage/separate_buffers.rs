@@ -1,5 +1,5 @@
-//! PRESENCE and OFFSETS apart from the values, raw or in blocks, whatever the values are in; and unions whose
-//! children have positions of their own, over several stripes.
+//! Separate buffers for PRESENCE and OFFSETS, raw or in blocks, with raw values or blocks of values; and dense unions
+//! over several stripes, with children of different lengths.
 
 use crate::descriptors::with_descriptors;
 use crate::support::{collect, remote, written_bytes};
@@ -48,7 +48,7 @@ fn table(columns: Vec<(String, ArrayRef)>) -> RecordBatch {
         .unwrap()
 }
 
-/// An array of every kind of leaf, with the same rows null.
+/// Returns an array of every kind of leaf, with nulls in the same rows.
 fn leaves() -> Vec<(&'static str, ArrayRef)> {
     let rows = 0..ROWS;
     let decimals: Decimal128Array = rows.clone().map(|i| number(i).map(i128::from)).collect();
@@ -103,7 +103,7 @@ fn without_dictionary(profile: Profile) -> ColumnOptions {
         .with_dictionary_enabled(false)
 }
 
-/// The buffers of values, presence and offsets of every field.
+/// Returns the buffers of values, presence and offsets of every field.
 fn buffers_of(file: &[u8]) -> Vec<Vec<EncodedBuffer>> {
     let mut fields = Vec::new();
     with_descriptors(file, |id, field, _| {
@@ -120,7 +120,7 @@ fn one(buffers: &[EncodedBuffer], kind: BufferKind) -> EncodedBuffer {
     found.next().unwrap().clone()
 }
 
-/// Describes a field by other buffers; what properties say goes by the buffers that it had.
+/// Replaces the buffers of a field, and removes properties that refer to the old buffers.
 fn describe(field: &mut StripeFieldDescriptor, buffers: Vec<EncodedBuffer>) {
     let own = [CHECKSUMS_PROPERTY, BLOCK_MAPS_PROPERTY];
     let properties = &mut field.field.custom_properties;
@@ -131,7 +131,7 @@ fn describe(field: &mut StripeFieldDescriptor, buffers: Vec<EncodedBuffer>) {
     })];
 }
 
-/// The shard is sound, and scans, single rows and filters give what the table has.
+/// Checks that the shard is sound, and that scans, single rows and filters return the rows of the table.
 fn check(file: Vec<u8>, expected: &RecordBatch) {
     let bytes = Bytes::from(file);
     for shard in [
@@ -315,7 +315,7 @@ fn presence_in_the_blocks_of_values_comes_first() {
     check(both, &table);
 }
 
-/// Unions of numbers, texts and structs, all of them named by few rows.
+/// Returns unions of numbers, texts and structs, each of them with few rows.
 fn unions() -> UnionArray {
     let fields = [
         Field::new("number", DataType::Int64, true),
@@ -355,7 +355,7 @@ fn all_fields(fields: &[FieldInfo]) -> Vec<FieldInfo> {
     fields.iter().cloned().chain(below).collect()
 }
 
-/// What a union array means, row by row.
+/// Returns the type id and value of each row of a union array.
 fn meaning(batch: &RecordBatch) -> Vec<(i8, ArrayRef)> {
     let unions = batch["union"]
         .as_any()

@@ -1,5 +1,5 @@
-//! Fields that are stored more than once: a reader takes the first encoding all blocks of which it decodes, and
-//! who has none is told what each of them lacked.
+//! Fields with several stored encodings: a reader uses the first encoding that it can decode completely. If there is
+//! none, the error names the problem of each encoding.
 #![cfg(feature = "zstd")]
 
 use crate::descriptors::with_descriptors;
@@ -50,7 +50,7 @@ fn shard() -> Bytes {
     written_bytes(&[table()], options)
 }
 
-/// An encoding whose buffers lie where no blocks are.
+/// Returns an encoding with buffers at places without blocks.
 fn elsewhere(native: &NativeDataEncoding) -> NativeDataEncoding {
     let mut other = native.clone();
     let first = native.buffers[0].buffer.clone();
@@ -61,14 +61,14 @@ fn elsewhere(native: &NativeDataEncoding) -> NativeDataEncoding {
     other
 }
 
-/// The shard with other encodings before or behind the one that was written: each with the codes
-/// that it notes, and whether it is the written one.
+/// Returns the shard with other encodings before or after the written one. Each has the codes that it declares, and a
+/// flag for the written one.
 fn with_encodings(file: &[u8], encodings: &[(Option<&[u16]>, bool)]) -> Vec<u8> {
     with_descriptors(file, |_, field, _| {
         let Some(DataEncoding::Native(written)) = field.encodings.pop() else {
             return;
         };
-        // These go by the ordinals of encodings.
+        // These properties refer to encodings by ordinal.
         let properties = &mut field.field.custom_properties;
         properties
             .retain(|p| ![CHECKSUMS_PROPERTY, BLOCK_MAPS_PROPERTY].contains(&p.name.as_str()));

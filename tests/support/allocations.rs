@@ -12,7 +12,7 @@ thread_local! {
     static HUSHED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The system's allocator; counts bytes per thread.
+/// The system's allocator, with counters of bytes per thread.
 pub(crate) struct Counting;
 
 fn count(bytes: isize) {
@@ -27,12 +27,12 @@ fn signed(bytes: usize) -> isize {
     isize::try_from(bytes).unwrap_or(isize::MAX)
 }
 
-// SAFETY: every call goes to the system's allocator as it is.
+// SAFETY: every call is forwarded to the system's allocator unchanged.
 #[expect(unsafe_code, reason = "an allocator is unsafe to implement")]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(signed(layout.size()));
-        // SAFETY: the caller's promises are those of the system's allocator.
+        // SAFETY: the caller fulfils the contract of the system's allocator.
         unsafe { System.alloc(layout) }
     }
 
@@ -55,18 +55,18 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Counts from what this thread holds now.
+/// Starts counting, from the bytes that this thread holds now.
 pub(crate) fn start() {
     LIVE.set(0);
     PEAK.set(0);
 }
 
-/// Most bytes that this thread has held since [`start`], beyond what it held then.
+/// Returns the peak number of bytes that this thread has allocated since [`start`].
 pub(crate) fn peak() -> usize {
     usize::try_from(PEAK.get()).unwrap_or(0)
 }
 
-/// Runs `f`; a panic is not printed, but returned with its place.
+/// Runs `f`, and returns a panic with its place instead of printing it.
 pub(crate) fn caught<T>(f: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

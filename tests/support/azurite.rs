@@ -1,20 +1,21 @@
-//! A server that speaks Azure's protocol of blobs: azurite, which `tools/setup.sh` installs.
+//! Starts azurite, a server with Azure's blob protocol, which `tools/setup.sh` installs.
 
 use super::process::{Server, installed};
 use object_store::azure::{MicrosoftAzure, MicrosoftAzureBuilder};
 use object_store::{ClientOptions, RetryConfig};
 use std::process::Command;
 
-/// The key that every emulator has.
+/// The key of all emulators.
 pub(crate) const SECRET: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
-/// A running server with a container; it ends when this is dropped.
+/// A running server with a container; dropping it ends the server.
 #[derive(Debug)]
 pub(crate) struct Azurite(Server);
 
 impl Azurite {
-    /// `None`, and a line that says so, where the server is not installed, unless `REQUIRE_AZURE` is set.
+    /// Starts the server. If it is not installed, prints a line and returns `None`, or panics if `REQUIRE_AZURE` is
+    /// set.
     pub(crate) fn start() -> Option<Self> {
         let program = installed("azurite/node_modules/.bin/azurite-blob", "REQUIRE_AZURE")?;
         let arguments = |port: &str| {
@@ -31,7 +32,7 @@ impl Azurite {
         Some(azurite)
     }
 
-    /// The container.
+    /// Returns the container as a store.
     pub(crate) fn store(&self) -> MicrosoftAzure {
         let retry = RetryConfig {
             max_retries: 0,

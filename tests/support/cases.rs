@@ -1,5 +1,4 @@
-//! Random shards: the data that is written, the options it is written with, how it is opened, and
-//! which parts are read.
+//! Random shards: their data, writer options, ways to open them, and projections.
 #![allow(
     dead_code,
     reason = "each test is a crate of its own and uses a part of this"
@@ -25,7 +24,7 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use std::sync::Arc;
 
-/// The columns of a schema, a line each.
+/// Returns the columns of a schema, one line each.
 pub(crate) fn text(schema: &Schema) -> String {
     let line = |field: &FieldRef| {
         let not_null = if field.is_nullable() { "" } else { " not null" };
@@ -39,7 +38,7 @@ pub(crate) fn text(schema: &Schema) -> String {
         .join("\n")
 }
 
-/// What was written.
+/// The written data.
 pub(crate) struct Data {
     pub(crate) schema: SchemaRef,
     pub(crate) batches: Vec<RecordBatch>,
@@ -92,7 +91,7 @@ impl Data {
         }
     }
 
-    /// Checks that `actual` holds the given rows of the columns that `column` takes from a batch.
+    /// Checks that `actual` contains the given rows of the columns that `column` selects from a batch.
     pub(crate) fn check(
         &self,
         actual: &RecordBatch,
@@ -113,7 +112,7 @@ impl Data {
                 .map_err(|e| format!("{pick:?} is no valid array: {e}"))?;
             let mut by_batch: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.batches.len()];
             for (i, row) in rows.iter().enumerate() {
-                // The last batch that starts here is the one that is not empty.
+                // Of several batches with this start, only the last one is not empty.
                 let batch = self.starts.partition_point(|start| start <= row) - 1;
                 by_batch[batch].push((row - self.starts[batch], i));
             }
@@ -128,7 +127,7 @@ impl Data {
         Ok(())
     }
 
-    /// Checks all batches of a scan, which must give these rows in this order.
+    /// Checks that the batches of a scan contain these rows in this order.
     pub(crate) fn check_scan(
         &self,
         reader: ShardReader,
@@ -169,7 +168,7 @@ fn representable_batch(batch: &RecordBatch) -> RecordBatch {
     RecordBatch::try_new_with_options(batch.schema(), columns, &options).unwrap()
 }
 
-/// A column, or one member of a struct and so on.
+/// A column, or a member of a struct at any depth.
 #[derive(Debug, Clone)]
 pub(crate) struct Pick {
     column: usize,
@@ -188,7 +187,7 @@ impl Pick {
         member(batch.column(self.column), &self.members)
     }
 
-    /// The field that remains.
+    /// Returns the field after the projection.
     pub(crate) fn field(&self, schema: &Schema) -> Field {
         member_field(schema.field(self.column), &self.members)
     }
@@ -247,11 +246,12 @@ pub(crate) fn random_options(
         3 => options = options.with_memory_limit(rng.random_range(20_000..1_000_000)),
         _ => {}
     }
-    // The reference has no such layouts.
+    // The reference wire does not support these layouts.
     let all_layouts = wire == Wire::Spec;
     let shares = cfg!(feature = "zstd") && all_layouts && rng.random_ratio(1, 4);
     options = options.with_compressor_dictionary_enabled(shares);
-    // What is packed or delimited has no value dictionary, and filters have to meet those, too.
+    // Packed and delimited columns have no value dictionary, so they are rare: filters must be tested with
+    // dictionaries, too.
     let packs = all_layouts && rng.random_ratio(1, 12);
     if packs {
         options = packed_columns(schema, options, rng);
@@ -321,7 +321,7 @@ pub(crate) fn random_source(rng: &mut StdRng, folder: &MemoryFolder) -> Shard {
     Shard::from_reader(directory, container, options).unwrap()
 }
 
-/// A folder whose files only answer reads.
+/// A folder with files that are only available through reads.
 #[derive(Debug)]
 struct RemoteFolder(MemoryFolder);
 
@@ -331,7 +331,7 @@ impl arrow_shard::io::Container for RemoteFolder {
     }
 }
 
-/// Some columns or parts of columns, by index or by path, and what the reader must make of them.
+/// Returns some columns or parts of columns, by index or path, and the expected result.
 pub(crate) fn random_projection(rng: &mut StdRng, schema: &Schema) -> (Projection, Vec<Pick>) {
     let columns = schema.fields().len();
     let some: Vec<usize> = (0..columns).filter(|_| rng.random()).collect();
@@ -362,7 +362,7 @@ pub(crate) fn random_projection(rng: &mut StdRng, schema: &Schema) -> (Projectio
                 break;
             };
             let longer = format!("{path}.{}", chosen.name());
-            // A column of that name, or one whose name starts the path, would win.
+            // A column with this name, or with a name that begins the path, would take precedence.
             if schema
                 .fields()
                 .iter()

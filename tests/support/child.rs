@@ -1,10 +1,10 @@
-//! Tests that need a process of their own.
+//! Runs tests in separate processes.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Runs a test again, by its path in this program, in a process of its own, which the shell commands
-/// `before` prepare and which may belong to another user; returns whether this is that process.
+/// Runs a test, by its path in this program, again in a child process, after the shell commands `before`, and
+/// optionally as another user. Returns whether this process is the child.
 pub(crate) fn is_child(test: &str, before: &str, user: Option<u32>) -> bool {
     const CHILD: &str = "ARROW_SHARD_TEST_CHILD";
     if std::env::var_os(CHILD).is_some() {

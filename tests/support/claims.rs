@@ -1,4 +1,4 @@
-//! Shards that claim far more rows than they have bytes for.
+//! Creates shards that claim far more rows than their bytes contain.
 
 use super::descriptors::with_descriptors;
 use arrow_shard::buffer::{BlockStreamWriter, OwnProperties};
@@ -11,8 +11,8 @@ use arrow_shard::io::ByteRange;
 use arrow_shard::{Limits, Shard};
 use std::sync::Arc;
 
-/// A shard of one stripe, without statistics of the whole shard, of which each stripe has `rows` rows and there
-/// are `stripes`; `deletes` of each are said to be deleted. `edit` gets the schema id of each field.
+/// Changes a shard of one stripe, without statistics of the whole shard, to claim `stripes` stripes of `rows` rows,
+/// with `deletes` deleted rows each. `edit` gets the schema id of each field.
 pub(crate) fn claiming(
     file: &[u8],
     rows: u64,
@@ -26,7 +26,7 @@ pub(crate) fn claiming(
     let mut file = with_descriptors(file, |id, described, file| {
         let field = &mut described.field;
         let all_null = field.null_count == Some(field.position_count) && field.position_count > 0;
-        // Items of lists are as many as they were for each row.
+        // Lists keep their number of items per row.
         field.position_count = field.position_count / written * rows;
         field.null_count = Some(if all_null { field.position_count } else { 0 });
         field.raw_data_size = None;
@@ -68,7 +68,7 @@ pub(crate) fn claiming(
     end(file, &directory)
 }
 
-/// Puts `count` blocks in place of the values of a field, each of which says that it holds `values` values.
+/// Replaces the values of a field by `count` blocks that each claim `values` values.
 pub(crate) fn put_blocks(
     described: &mut StripeFieldDescriptor,
     file: &mut Vec<u8>,
@@ -113,7 +113,8 @@ pub(crate) fn put_blocks(
     })];
 }
 
-/// A shard of one stripe that has so many rows and none of the `nodes` of the schema, out of one without rows.
+/// Changes a shard without rows to a shard of one stripe with `rows` rows, and without any of the `nodes` of the
+/// schema.
 pub(crate) fn all_absent(file: &[u8], nodes: usize, rows: u64) -> Vec<u8> {
     let mut file = file.to_vec();
     let shard = Shard::from_bytes(file.clone().into()).unwrap();
@@ -132,7 +133,7 @@ pub(crate) fn all_absent(file: &[u8], nodes: usize, rows: u64) -> Vec<u8> {
     end(file, &directory)
 }
 
-/// A list of so many fields, none of which is there.
+/// Returns a list of `nodes` absent fields.
 fn absent(nodes: usize) -> Vec<u8> {
     let mut list = DataRefArray::default();
     (0..nodes).for_each(|_| list.push(DataRef::default()));
@@ -146,7 +147,7 @@ fn append(file: &mut Vec<u8>, payload: &[u8]) -> DataRef {
     DataRef::this(ByteRange::try_new(start, file.len() as u64).unwrap())
 }
 
-/// The file with another directory.
+/// Returns the file with another directory.
 fn end(mut file: Vec<u8>, directory: &ShardDirectory) -> Vec<u8> {
     let frame = seal(&directory.encode(Wire::Spec).unwrap()).unwrap();
     file.extend(&frame);

@@ -1,4 +1,4 @@
-//! What the checksums of a shard cover, so that damage can be mended.
+//! Finds the bytes that the checksums of a shard cover, to repair checksums after damage.
 
 use arrow_shard::buffer::{BlockMap, ChecksumTable, CoveredPart};
 use arrow_shard::format::{
@@ -8,7 +8,7 @@ use arrow_shard::format::{
 use arrow_shard::{Limits, Shard};
 use std::ops::Range;
 
-/// Bytes of a file, and where the checksum over them is.
+/// A range of a file, and the place of its checksum.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Covered {
     pub(crate) name: String,
@@ -16,12 +16,12 @@ pub(crate) struct Covered {
     pub(crate) bytes: Range<usize>,
     /// File and position.
     checksum: (usize, usize),
-    /// Where the descriptor of the field repeats the checksum.
+    /// The place where the field's descriptor repeats the checksum.
     repeated: Option<(usize, usize)>,
 }
 
 impl Covered {
-    /// Makes the checksum of `region` right, and those that cover it.
+    /// Repairs the checksum of `region`, and the checksums that cover it.
     pub(crate) fn mend(regions: &[Self], region: &Self, files: &mut [(String, Vec<u8>)]) {
         let mut region = region;
         loop {
@@ -42,7 +42,7 @@ impl Covered {
     }
 }
 
-/// Everything that a checksum covers in the files of a sound shard.
+/// Returns all regions with a checksum in the files of a sound shard.
 pub(crate) fn covered(files: &[(String, Vec<u8>)]) -> Vec<Covered> {
     let directory = files
         .iter()
@@ -147,7 +147,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The file that a reference leads to, and the bytes there.
+    /// Returns the file and the range of a reference.
     fn resolve(&self, reference: &DataRef) -> (usize, Range<usize>) {
         let file = match reference.url.as_str() {
             "" => self.directory,
@@ -193,7 +193,7 @@ impl Walk<'_> {
         key: (usize, usize),
         descriptor: &Covered,
     ) {
-        // The bytes of a packed group's members are those of their struct.
+        // The bytes of a packed group's members belong to their struct.
         let Some(reference) = &buffer.buffer else {
             return;
         };
@@ -233,7 +233,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Where a descriptor repeats the checksums that a buffer carries, if it does.
+    /// Returns the place where a descriptor repeats the checksums of a buffer, if it does.
     fn repeated(
         &self,
         (encoding, buffer): (usize, usize),
@@ -269,7 +269,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Bytes of one chunk, whose checksum is in the descriptor of the field.
+    /// Adds the bytes of one chunk, with its checksum in the field's descriptor.
     fn in_descriptor(
         &mut self,
         name: &str,
@@ -282,8 +282,8 @@ impl Walk<'_> {
         let places: Vec<usize> = (0..payload.len().saturating_sub(3))
             .filter(|&i| payload[i..i + 4] == sum)
             .collect();
-        // Equal bytes have equal checksums; then either will do for one of them, and the other
-        // makes an error of the damage.
+        // Equal bytes have equal checksums. Either place works for one of them; the other one then reports the damage
+        // as an error.
         let at = *places.first().unwrap();
         self.push(
             name,
@@ -293,7 +293,7 @@ impl Walk<'_> {
         );
     }
 
-    /// Header and sections of a value dictionary.
+    /// Adds the header and sections of a value dictionary.
     fn dictionary(&mut self, file: usize, range: Range<usize>, repeated: Option<(usize, usize)>) {
         let mut repeated = repeated;
         let mut next = || {

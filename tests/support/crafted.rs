@@ -1,4 +1,4 @@
-//! Shards whose metadata claim what no writer would.
+//! Creates shards with metadata that no writer produces.
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::Schema;
@@ -8,7 +8,7 @@ use arrow_shard::write::{ShardWriter, Wire, WriterOptions};
 use arrow_shard::{Limits, Shard};
 use std::sync::Arc;
 
-/// A shard of one stripe without columns that claims so many rows.
+/// Returns a shard of one stripe without columns that claims a number of rows.
 pub(crate) fn rows_of_nothing(rows: u64) -> Vec<u8> {
     let few = RecordBatchOptions::new().with_row_count(Some(70));
     let schema = Arc::new(Schema::empty());
@@ -26,7 +26,7 @@ pub(crate) fn rows_of_nothing(rows: u64) -> Vec<u8> {
     let mut stripes = StripeList::decode(list, Wire::Spec, &Limits::default()).unwrap();
     stripes.0[0].total_record_count = rows;
     directory.total_record_count = rows;
-    // Another stripe list and directory at the end of the file count for those before.
+    // A new stripe list and directory at the end of the file replace the earlier ones.
     let start = file.len() as u64;
     file.extend(seal(&stripes.encode(Wire::Spec).unwrap()).unwrap());
     let list = ByteRange::try_new(start, file.len() as u64).unwrap();

@@ -1,4 +1,4 @@
-//! Shards whose stripe fields are described anew.
+//! Changes the descriptors of stripe fields in shards.
 
 use arrow_shard::format::{
     DataRef, DataRefArray, HEADER, Message, StripeFieldDescriptor, StripeList, Wire, open, seal,
@@ -6,8 +6,8 @@ use arrow_shard::format::{
 use arrow_shard::io::ByteRange;
 use arrow_shard::{Limits, Shard};
 
-/// The shard with the descriptors of the first stripe as `edit` leaves them, which gets the schema
-/// id and may append bytes to the file.
+/// Returns the shard with the descriptors of the first stripe changed by `edit`, which gets the schema id and may
+/// append bytes to the file.
 pub(crate) fn with_descriptors(
     file: &[u8],
     mut edit: impl FnMut(usize, &mut StripeFieldDescriptor, &mut Vec<u8>),

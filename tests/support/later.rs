@@ -1,4 +1,4 @@
-//! Readers that answer later.
+//! Readers with delayed answers.
 
 #![allow(
     dead_code,
@@ -15,21 +15,21 @@ use bytes::Bytes;
 use futures::executor::block_on;
 use std::sync::{Arc, Mutex};
 
-/// What readers were asked for, and how many requests waited at the same time.
+/// The recorded requests of readers.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) requests: Vec<(String, ByteRange)>,
-    /// Calls that sent one request or several at a time.
+    /// Calls with one or several requests.
     pub(crate) calls: usize,
     waiting: usize,
     pub(crate) most_waiting: usize,
-    /// The call that fails, if one is to.
+    /// The number of the call that fails.
     pub(crate) fails_at: Option<usize>,
 }
 
 pub(crate) type SharedLog = Arc<Mutex<Log>>;
 
-/// A file behind a network, whose answers take `polls` polls.
+/// A simulated remote file; answers take `polls` polls.
 #[derive(Debug)]
 pub(crate) struct Later {
     name: String,
@@ -82,7 +82,7 @@ impl AsyncReadAt for Later {
         Box::pin(async move {
             self.wait(&ranges).await?;
             let read = ranges.iter().map(|range| self.bytes.read_at(*range));
-            // No slices of what is in memory anyway.
+            // Copies, because a remote file cannot return slices of resident memory.
             read.map(|bytes| Ok(Bytes::copy_from_slice(&bytes?)))
                 .collect()
         })
@@ -93,7 +93,7 @@ impl AsyncReadAt for Later {
     }
 }
 
-/// A folder behind a network.
+/// A simulated remote folder.
 #[derive(Debug)]
 pub(crate) struct LaterFolder {
     pub(crate) folder: MemoryFolder,
@@ -109,7 +109,7 @@ impl AsyncContainer for LaterFolder {
     }
 }
 
-/// Opens a written folder behind a network.
+/// Opens a written folder as a remote folder.
 pub(crate) fn distant(
     folder: &MemoryFolder,
     polls: usize,
@@ -120,7 +120,7 @@ pub(crate) fn distant(
     (shard, log)
 }
 
-/// As [`distant`], with a log that says what fails.
+/// Opens a written folder like [`distant`], with a log that selects the failing call.
 pub(crate) async fn open_distant(
     folder: &MemoryFolder,
     polls: usize,

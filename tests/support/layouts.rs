@@ -1,4 +1,4 @@
-//! Random layouts of columns, which do not show in what they hold.
+//! Random layouts of columns, which do not change the data.
 #![allow(
     dead_code,
     reason = "each test is a crate of its own and uses a part of this"
@@ -10,7 +10,7 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
-/// A random layout of the columns of that name. The reference has not all of them.
+/// Chooses a random layout for the columns with a name. The reference wire does not support all layouts.
 pub(crate) fn random_layout(
     rng: &mut StdRng,
     schema: &Schema,
@@ -33,14 +33,14 @@ pub(crate) fn random_presence(rng: &mut StdRng) -> PresenceLayout {
     *layouts.choose(rng).unwrap()
 }
 
-/// Whether all columns of this name are structs with a member that is not nested.
+/// Returns whether all columns with a name are structs with a member that is not nested.
 fn may_be_packed(schema: &Schema, name: &str) -> bool {
     let mut named = schema.fields().iter().filter(|field| field.name() == name);
     named.all(|field| has_leaf(field))
 }
 
-/// Sometimes makes blobs of the columns of that name, if they may have some. The reference has none, and packed
-/// columns have none.
+/// Sometimes enables blobs for the columns with a name, if their type supports it. The reference wire and packed
+/// columns have no blobs.
 pub(crate) fn random_blobs(
     rng: &mut StdRng,
     schema: &Schema,
@@ -56,10 +56,14 @@ pub(crate) fn random_blobs(
         .with_blobs(*sizes.choose(rng).unwrap())
 }
 
-/// Whether all columns of this name are of bytes or texts.
+/// Returns whether all columns with a name are binary or text.
 fn may_have_blobs(schema: &Schema, name: &str) -> bool {
     let mut named = schema.fields().iter().filter(|field| field.name() == name);
-    named.all(|field| field.data_type().is_binary() || field.data_type().is_string())
+    named.all(|field| {
+        let data_type = field.data_type();
+        let is_fixed = matches!(data_type, DataType::FixedSizeBinary(_));
+        (data_type.is_binary() || data_type.is_string()) && !is_fixed
+    })
 }
 
 pub(crate) fn has_leaf(field: &Field) -> bool {

@@ -1,11 +1,11 @@
-//! A reader that logs what it is asked for.
+//! A reader that logs its requests.
 
 use arrow_shard::Result;
 use arrow_shard::io::{ByteRange, ReadAt};
 use bytes::Bytes;
 use std::sync::{Arc, Mutex};
 
-/// A file behind a network: logs every request.
+/// A simulated remote file that logs every request.
 #[derive(Debug)]
 pub(crate) struct Logged {
     pub(crate) bytes: Bytes,
@@ -31,13 +31,13 @@ impl Logged {
         })
     }
 
-    /// The requests since the last call.
+    /// Returns the requests since the last call.
     pub(crate) fn requests(&self) -> Vec<ByteRange> {
         std::mem::take(&mut self.log.lock().unwrap())
     }
 }
 
-/// Bytes of all requests together.
+/// Returns the total number of requested bytes.
 pub(crate) fn bytes_of(requests: &[ByteRange]) -> u64 {
     requests.iter().map(|range| range.len()).sum()
 }

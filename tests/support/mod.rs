@@ -1,4 +1,4 @@
-//! What the tests of whole shards share: writing into memory, sources, reading everything.
+//! Helpers of tests with whole shards: write to memory, open, and read everything.
 #![allow(
     dead_code,
     reason = "each test is a crate of its own and uses a part of this"
@@ -29,7 +29,7 @@ pub(crate) mod request;
 /// Name of the directory file in [`written`] folders.
 pub(crate) const NAME: &str = "t.amudai.shard";
 
-/// A folder in memory with a shard of these batches.
+/// Writes a shard of these batches to a folder in memory.
 pub(crate) fn written(
     schema: &SchemaRef,
     batches: &[RecordBatch],
@@ -45,7 +45,7 @@ pub(crate) fn written(
     Ok(folder)
 }
 
-/// The bytes of a single-file shard of these batches.
+/// Returns the bytes of a single-file shard of these batches.
 pub(crate) fn written_bytes(batches: &[RecordBatch], options: WriterOptions) -> Bytes {
     assert_eq!(options.layout(), Layout::SingleFile);
     let folder = written(&batches[0].schema(), batches, options).unwrap();
@@ -62,7 +62,7 @@ pub(crate) fn opened(folder: &MemoryFolder) -> Result<Shard> {
     )
 }
 
-/// All rows of a scan as one batch.
+/// Returns all rows of a scan as one batch.
 pub(crate) fn collect(
     reader: arrow_shard::read::ShardReader,
 ) -> std::result::Result<RecordBatch, arrow_schema::ArrowError> {
@@ -77,7 +77,7 @@ pub(crate) fn collect(
     concat_batches(&schema, &batches)
 }
 
-/// Bytes in memory that are handed out only by positioned reads, each a copy.
+/// Bytes in memory that are available only through positioned reads, which copy them.
 #[derive(Debug)]
 pub(crate) struct Remote(pub(crate) Bytes);
 
@@ -91,7 +91,7 @@ impl ReadAt for Remote {
     }
 }
 
-/// The same bytes at an address that no type but `u8` is aligned to.
+/// Returns the same bytes at an address that is aligned only for `u8`.
 pub(crate) fn unaligned(bytes: &Bytes) -> Bytes {
     let mut padded = vec![0; bytes.len() + 64];
     let lead = padded.as_ptr().align_offset(64) + 1;
@@ -101,12 +101,12 @@ pub(crate) fn unaligned(bytes: &Bytes) -> Bytes {
     moved
 }
 
-/// Opens a single-file shard behind a reader that only answers reads.
+/// Opens a single-file shard through a reader without resident memory.
 pub(crate) fn remote(bytes: Bytes, options: ShardOptions) -> Result<Shard> {
     Shard::from_reader(Arc::new(Remote(bytes)), Arc::new(NoContainer), options)
 }
 
-/// A folder of files that the tests share with other projects, or `None`, said aloud.
+/// Returns a folder of shared test files; if it is missing, prints a line and returns `None`.
 pub(crate) fn shared(path: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../shared")
@@ -118,7 +118,7 @@ pub(crate) fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
-/// The library's error inside of an Arrow error.
+/// Returns the library's error inside of an Arrow error.
 pub(crate) fn inner(error: &arrow_schema::ArrowError) -> &Error {
     match error {
         arrow_schema::ArrowError::ExternalError(e) => e.downcast_ref().unwrap(),

@@ -1,4 +1,4 @@
-//! A server that speaks S3: moto, of the virtual environment that `tools/setup.sh` makes.
+//! Starts moto, an S3 server, from the virtual environment that `tools/setup.sh` creates.
 
 #![allow(
     dead_code,
@@ -11,15 +11,15 @@ use object_store::{ClientOptions, RetryConfig};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// A key that no error may show.
+/// A key that must not appear in errors.
 pub(crate) const SECRET: &str = "a-secret-that-stays-one";
 
-/// A running server with a bucket; it ends when this is dropped.
+/// A running server with a bucket; dropping it ends the server.
 #[derive(Debug)]
 pub(crate) struct Moto(Server);
 
 impl Moto {
-    /// `None`, and a line that says so, where the server is not installed, unless `REQUIRE_S3` is set.
+    /// Starts the server. If it is not installed, prints a line and returns `None`, or panics if `REQUIRE_S3` is set.
     pub(crate) fn start() -> Option<Self> {
         let program = installed("stores/bin/moto_server", "REQUIRE_S3")?;
         let arguments = |port: &str| ["-H", "127.0.0.1", "-p", port].map(str::to_owned).into();
@@ -28,8 +28,8 @@ impl Moto {
         Some(moto)
     }
 
-    /// The answer to a request without a body, which nobody has to sign. A server that has just started may
-    /// drop a connection.
+    /// Sends an unsigned request without a body, and returns the answer. It retries, because a server that has just
+    /// started may drop a connection.
     pub(crate) fn request(&self, line: &str) -> String {
         let mut tries = 0;
         loop {
@@ -54,7 +54,7 @@ impl Moto {
         Ok(answer)
     }
 
-    /// What programs are told by their environment.
+    /// Returns the environment variables for programs.
     pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
         vec![
             ("AWS_ENDPOINT", format!("http://127.0.0.1:{}", self.0.port)),
@@ -65,7 +65,7 @@ impl Moto {
         ]
     }
 
-    /// The bucket.
+    /// Returns the bucket as a store.
     pub(crate) fn store(&self) -> AmazonS3 {
         let retry = RetryConfig {
             max_retries: 0,

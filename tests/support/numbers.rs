@@ -1,4 +1,4 @@
-//! Shards of numbers in local folders.
+//! Writes shards of numbers to local folders.
 
 #![allow(
     dead_code,
@@ -30,7 +30,7 @@ pub(crate) fn ids(range: std::ops::Range<i64>) -> ArrayRef {
     Arc::new(Int64Array::from_iter_values(range))
 }
 
-/// A shard of the numbers of a range, in stripes of 10 rows.
+/// Writes a shard with the numbers of a range, in stripes of 10 rows.
 pub(crate) fn numbers(path: &Path, range: std::ops::Range<i64>) {
     let options = WriterOptions::default().with_stripe_rows(10);
     write(path, vec![("id", ids(range))], options);

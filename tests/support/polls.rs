@@ -1,9 +1,9 @@
-//! Answers that come later.
+//! Delays answers.
 
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// Waits for so many polls.
+/// Waits for a number of polls.
 pub(crate) async fn polls(mut left: usize) {
     poll_fn(|context| {
         if left == 0 {

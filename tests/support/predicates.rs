@@ -1,4 +1,4 @@
-//! Random predicates, and what they come to by arrow's kernels alone.
+//! Random predicates, and their evaluation with arrow's kernels alone.
 #![allow(
     dead_code,
     reason = "each test is a crate of its own and uses a part of this"
@@ -17,7 +17,7 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
-/// A column, or a member of structs in it.
+/// A column, or a member of structs in a column.
 #[derive(Debug, Clone)]
 pub(crate) struct Path {
     pub(crate) name: String,
@@ -26,7 +26,7 @@ pub(crate) struct Path {
     pub(crate) data_type: DataType,
 }
 
-/// Every column and every member that is not below a list, whose path names it alone.
+/// Returns all columns, and members outside of lists, with a unique path.
 pub(crate) fn paths(schema: &Schema) -> Vec<Path> {
     let mut found = Vec::new();
     let fields = schema.fields();
@@ -49,7 +49,7 @@ fn add_paths(field: &Field, name: String, column: usize, members: &[usize], out:
             }
         }
     }
-    // Unions are not null where the structs around them are.
+    // Unions are not null, even if the structs around them are.
     if is_union(field.data_type()) && !members.is_empty() {
         return;
     }
@@ -62,7 +62,7 @@ fn add_paths(field: &Field, name: String, column: usize, members: &[usize], out:
 }
 
 impl Path {
-    /// Its values in a batch, and the rows in which a struct around it is null.
+    /// Returns the values in a batch, and the nulls of the structs around them.
     fn values(&self, batch: &RecordBatch) -> (ArrayRef, Option<NullBuffer>) {
         let mut array = batch.column(self.column).clone();
         let mut nulls = None;
@@ -73,7 +73,7 @@ impl Path {
         (array, nulls)
     }
 
-    /// The type of its values without dictionaries and runs.
+    /// Returns the type of the values without dictionaries and run-end encoding.
     fn plain(&self) -> &DataType {
         fn plain(data_type: &DataType) -> &DataType {
             match data_type {
@@ -85,7 +85,7 @@ impl Path {
         plain(&self.data_type)
     }
 
-    /// Whether arrow's kernels compare its values.
+    /// Returns whether arrow's kernels can compare the values.
     fn is_comparable(&self) -> bool {
         let is_wrapped =
             |t: &DataType| matches!(t, DataType::Dictionary(..) | DataType::RunEndEncoded(..));
@@ -105,7 +105,7 @@ impl Path {
     }
 }
 
-/// A predicate as this test understands it.
+/// A predicate in a form that the tests can evaluate.
 #[derive(Debug, Clone)]
 pub(crate) enum Oracle {
     Compare(Path, usize, ArrayRef),
@@ -119,7 +119,7 @@ pub(crate) enum Oracle {
 }
 
 impl Oracle {
-    /// A random predicate over some of the paths, with literals that lie among the values.
+    /// Returns a random predicate over some of the paths, with literals among the values.
     pub(crate) fn random(
         rng: &mut StdRng,
         paths: &[Path],
@@ -166,7 +166,7 @@ impl Oracle {
         })
     }
 
-    /// Every comparison of a column with one value.
+    /// Returns all comparisons of a column with one value.
     pub(crate) fn comparisons(path: &Path, value: &ArrayRef) -> Vec<Self> {
         let compare = |comparison| Self::Compare(path.clone(), comparison, value.clone());
         (0..6).map(compare).collect()
@@ -202,7 +202,7 @@ impl Oracle {
         }
     }
 
-    /// The truth of every row of a batch.
+    /// Returns the result for every row of a batch.
     pub(crate) fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray, ArrowError> {
         let fold = |parts: &[Self], join: fn(&_, &_) -> Result<BooleanArray, ArrowError>| {
             let mut all = parts[0].evaluate(batch)?;
@@ -247,7 +247,7 @@ impl Oracle {
                 let Some(outer) = outer else {
                     return Ok(truth);
                 };
-                // A member of a null struct is null, of which the function says nothing.
+                // A member of a null struct is null, which the function does not know.
                 let values = truth.values() & outer.inner();
                 Ok(BooleanArray::new(values, None))
             }
@@ -258,7 +258,7 @@ impl Oracle {
     }
 }
 
-/// A function of any values that depends on no other row: whether there is one.
+/// A function of values of any type that depends on no other row: whether a row is not null.
 fn odd(array: &dyn Array) -> BooleanArray {
     let values = match array.logical_nulls() {
         Some(nulls) => nulls.inner().clone(),
@@ -298,7 +298,7 @@ fn compare(
     }
 }
 
-/// The same value in another type that has it, if there is one.
+/// Returns the same value in another type, if a type can represent it.
 fn in_another_type(value: &ArrayRef) -> ArrayRef {
     let other = match value.data_type() {
         DataType::Int8 | DataType::Int16 | DataType::Int32 => DataType::Int64,
@@ -312,7 +312,7 @@ fn in_another_type(value: &ArrayRef) -> ArrayRef {
     arrow_cast::cast(value, &other).unwrap()
 }
 
-/// A value of the column's type: mostly one that it has.
+/// Returns a value of the column's type, mostly one of its values.
 fn literal(rng: &mut StdRng, path: &Path, batches: &[RecordBatch]) -> Option<ArrayRef> {
     let plain = path.plain();
     let rows: Vec<&RecordBatch> = batches.iter().filter(|b| b.num_rows() > 0).collect();

@@ -1,4 +1,4 @@
-//! Servers of other projects that tests start on a free port, and end.
+//! Starts servers of other projects on a free port, and ends them.
 
 #![allow(
     dead_code,
@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A running server; it ends when this is dropped.
+/// A running server; dropping it ends the server.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
     pub(crate) port: u16,
 }
 
-/// A program below `target`, where `tools/setup.sh` installs it. `None`, and a line that says so, where it
-/// is not there, unless the environment variable `required` is set.
+/// Returns the path of a program that `tools/setup.sh` installs below `target`. If it is missing, prints a line and
+/// returns `None`, or panics if the environment variable `required` is set.
 pub(crate) fn installed(program: &str, required: &str) -> Option<PathBuf> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let program = root.join("target").join(program);
@@ -34,12 +34,12 @@ pub(crate) fn installed(program: &str, required: &str) -> Option<PathBuf> {
 impl Server {
     /// Starts a program with the arguments for a port, and waits until it listens.
     pub(crate) fn start(program: &Path, arguments: impl Fn(&str) -> Vec<String>) -> Self {
-        // Somebody else may take the port first.
+        // Another process may take the port first.
         let server = (0..5).find_map(|_| Self::listen(program, &arguments));
         server.unwrap()
     }
 
-    /// A server that listens; `None` if it ended.
+    /// Starts a server and waits until it listens; returns `None` if it ends.
     fn listen(program: &Path, arguments: &impl Fn(&str) -> Vec<String>) -> Option<Self> {
         let free = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = free.local_addr().unwrap().port();

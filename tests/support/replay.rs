@@ -1,6 +1,6 @@
-//! Cases by seed: which are run, and how one that fails is repeated.
+//! Runs random cases by seed, and prints how to repeat a failing one.
 
-/// Prints how to repeat the case in which the thread panics.
+/// Prints the command that repeats a case, if the thread panics.
 struct Replay(String);
 
 impl Drop for Replay {
@@ -20,13 +20,13 @@ fn number(name: &str) -> Option<u64> {
     )
 }
 
-/// The one seed that `ARROW_SHARD_SEED` asks for.
+/// Returns the seed in `ARROW_SHARD_SEED`, if it is set.
 pub(crate) fn single_seed() -> Option<u64> {
     number("ARROW_SHARD_SEED")
 }
 
-/// Runs the cases of a test, by seed: one if one is asked for, else `ARROW_SHARD_CASES` times as many. `module` is
-/// that of the test, as `module_path!` has it.
+/// Runs the cases of a test, by seed: only the seed in `ARROW_SHARD_SEED`, or `cases` times the factor
+/// `ARROW_SHARD_CASES`. `module` is the `module_path!` of the test.
 pub(crate) fn run_cases(module: &str, test: &str, cases: u64, mut case: impl FnMut(u64)) {
     let (program, module) = module.split_once("::").unwrap();
     let seeds = match single_seed() {

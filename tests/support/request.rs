@@ -1,4 +1,4 @@
-//! Other Arrow types that a reader may be asked for.
+//! Other Arrow types that a reader may request.
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, UnionFields, UnionMode};
 use rand::Rng;
@@ -6,8 +6,8 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use std::sync::Arc;
 
-/// A random type that holds the same values: other offsets, views, keys, run ends, dense unions for sparse ones, and
-/// dictionaries or runs instead of plain values and the other way round; at every level.
+/// Returns a random type for the same values: other offsets, views, keys, run ends, dense or sparse unions, and
+/// dictionaries or run-end encoding instead of plain values, or the reverse, at every level.
 pub(crate) fn other_type(rng: &mut StdRng, data_type: &DataType) -> DataType {
     use DataType::{
         Binary, BinaryView, Dictionary, FixedSizeList, LargeBinary, LargeList, LargeListView,
@@ -27,7 +27,7 @@ pub(crate) fn other_type(rng: &mut StdRng, data_type: &DataType) -> DataType {
                 .iter()
                 .map(|(id, field)| (id, other_field(rng, field)));
             let fields: UnionFields = fields.collect();
-            // A dense union may not become a sparse one.
+            // A dense union cannot always become a sparse one.
             let mode = match rng.random() {
                 true => UnionMode::Dense,
                 false => *mode,
@@ -69,7 +69,7 @@ pub(crate) fn other_type(rng: &mut StdRng, data_type: &DataType) -> DataType {
     }
 }
 
-/// A field of the same name, nullability and metadata with [another type](other_type).
+/// Returns a field of the same name, nullability and metadata with [another type](other_type).
 pub(crate) fn other_field(rng: &mut StdRng, field: &FieldRef) -> FieldRef {
     let data_type = other_type(rng, field.data_type());
     Arc::new(field.as_ref().clone().with_data_type(data_type))
@@ -87,7 +87,7 @@ fn runs(rng: &mut StdRng, values: FieldRef) -> DataType {
     DataType::RunEndEncoded(Arc::new(Field::new("run_ends", ends, false)), values)
 }
 
-/// The type of the values of a dictionary or of runs.
+/// Returns the type of the values of a dictionary or run-end encoding.
 fn inner(data_type: &DataType) -> Option<&DataType> {
     match data_type {
         DataType::Dictionary(_, values) => Some(values),

@@ -1,4 +1,4 @@
-//! A store whose answers come in rounds: when nothing else is left to do, all that was asked for is answered.
+//! A store that answers in rounds: when no other work remains, it answers all waiting requests.
 
 use async_trait::async_trait;
 use futures::future::poll_fn;
@@ -15,19 +15,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
-/// What the store was asked for.
+/// The recorded requests.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
-    /// The object of each read, and how many bytes the answer has.
+    /// The object of each read, and the number of bytes in the answer.
     pub(crate) reads: Vec<(Path, u64)>,
-    /// How often there was nothing to do but to wait.
+    /// Number of rounds.
     pub(crate) rounds: usize,
-    /// Reads that waited at the same time.
+    /// Most reads that waited at the same time.
     pub(crate) most_waiting: usize,
     waiting: Vec<Waker>,
 }
 
-/// Another store, whose reads take a round.
+/// A wrapper of another store in which each read takes a round.
 #[derive(Debug)]
 pub(crate) struct Rounds {
     store: Arc<dyn ObjectStore>,
@@ -46,12 +46,12 @@ impl Rounds {
         self.asked.lock().unwrap()
     }
 
-    /// What it was asked for since it was asked this last.
+    /// Returns and clears the recorded requests.
     pub(crate) fn take(&self) -> Asked {
         std::mem::take(&mut *self.asked())
     }
 
-    /// Waits for `work`, round by round.
+    /// Runs `work` to its end, round by round.
     pub(crate) fn run<T>(&self, work: impl Future<Output = T>) -> T {
         let woken = Arc::new(Woken(AtomicBool::new(true)));
         let waker = waker(woken.clone());

@@ -1,4 +1,4 @@
-//! A small HTTP server of objects in memory, with ranges and e-tags.
+//! A small HTTP server for objects in memory, with ranges and e-tags.
 
 #![allow(
     dead_code,
@@ -12,16 +12,16 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How an answer is wrong.
+/// A fault of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// An error of the server.
     Fails,
     /// The connection ends before the answer does.
     Truncates,
-    /// Fewer bytes than were asked for, as if that were all.
+    /// Fewer bytes than requested, without an error.
     Short,
-    /// More bytes than were asked for.
+    /// More bytes than requested.
     Long,
     /// Bytes of another object.
     Other,
@@ -35,7 +35,7 @@ pub(crate) const FAULTS: [Fault; 5] = [
     Fault::Other,
 ];
 
-/// The time that an answer takes.
+/// The delay of an answer.
 const NETWORK: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Default)]
@@ -66,14 +66,14 @@ impl Server {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let state = shared.clone();
-                // A client that goes away ends its connection.
+                // A client may close its connection at any time.
                 std::thread::spawn(move || serve(&stream, &state).unwrap_or_default());
             }
         });
         Self { port, state }
     }
 
-    /// A server of one object.
+    /// Starts a server with one object.
     pub(crate) fn with(path: &str, bytes: Bytes) -> Self {
         let server = Self::start();
         server.put(path, bytes);
@@ -96,23 +96,23 @@ impl Server {
         self.state.lock().unwrap().objects.remove(path);
     }
 
-    /// Answers the request of that number wrongly.
+    /// Makes the answer to one request wrong, by its number.
     pub(crate) fn fail_at(&self, call: usize, fault: Fault) {
         self.state.lock().unwrap().fault = Some((call, fault));
     }
 
-    /// The ranges that were asked for.
+    /// Returns the requested ranges.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.state.lock().unwrap().requests.clone()
     }
 
-    /// How often a request came while no other waited.
+    /// Returns the number of requests that arrived while no other was waiting.
     pub(crate) fn rounds(&self) -> usize {
         self.state.lock().unwrap().rounds
     }
 }
 
-/// What a request asks for.
+/// A parsed request.
 struct Request {
     path: String,
     range: String,

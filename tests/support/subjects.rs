@@ -1,4 +1,4 @@
-//! Shards to damage, of as many kinds as there are places to damage.
+//! Shards to damage, with all kinds of parts that can be damaged.
 
 use super::Subject;
 use super::descriptors::with_descriptors;
@@ -257,7 +257,7 @@ pub(crate) fn two_files() -> Subject {
     )
 }
 
-/// A shard of two stripes in a file of their own, and what changes of it wrote beside that.
+/// Returns a shard of two stripes in a separate file, after changes that wrote more files.
 fn edited(edit: impl FnOnce(&mut ShardEditor)) -> Subject {
     let numbers: Int32Array = (0..40).map(|i| (i % 5 != 0).then_some(i * 3)).collect();
     let batch = batch([("number", Arc::new(numbers) as ArrayRef)]);
@@ -281,14 +281,14 @@ fn edited(edit: impl FnOnce(&mut ShardEditor)) -> Subject {
     Subject::of_files(files)
 }
 
-/// A directory over the stripes of another, and over what says which rows are deleted.
+/// Returns a directory that refers to another shard's stripes, and to a file of deleted rows.
 pub(crate) fn deleted() -> Subject {
     edited(|editor| {
         editor.delete_rows(&[1, 2, 3, 25]).unwrap();
     })
 }
 
-/// A column beside the stripes that were there before, and one that is a constant.
+/// Returns a shard with two added columns, one of them constant.
 pub(crate) fn added_column() -> Subject {
     let names: StringArray = (0..40)
         .map(|i| (i % 7 != 0).then(|| format!("name {}", i % 9)))
@@ -305,7 +305,7 @@ pub(crate) fn added_column() -> Subject {
     })
 }
 
-/// When records came, and who they are.
+/// Returns a shard with ingestion times and record identities.
 pub(crate) fn internal_fields() -> Subject {
     let numbers: Int32Array = (0..24).map(|i| (i % 5 != 0).then_some(i * 3)).collect();
     let column = |name: &str| InternalValues::Column(name.to_owned());
@@ -324,7 +324,7 @@ pub(crate) fn internal_fields() -> Subject {
     Subject::new(&batch, options)
 }
 
-/// A field whose first encoding has blocks that nobody knows, and whose second one is read.
+/// Returns a shard with a field that has an unknown first encoding, so readers use the second one.
 pub(crate) fn several_encodings() -> Subject {
     const CODES: [&[u16]; 2] = [&[0, 1, 0x9001], &[1, 3, 1, 4, 16]];
     let numbers: Int32Array = (0..60).map(|i| (i % 5 != 0).then_some(i * i)).collect();
@@ -336,7 +336,7 @@ pub(crate) fn several_encodings() -> Subject {
         let codes = CODES.concat().into_iter().flat_map(u16::to_le_bytes);
         let codes = NameValuePair::new(ENCODING_CODES_PROPERTY, codes.collect::<Vec<u8>>());
         let properties = &mut field.field.custom_properties;
-        // These go by the ordinals of encodings.
+        // These properties refer to encodings by ordinal.
         properties
             .retain(|p| ![CHECKSUMS_PROPERTY, BLOCK_MAPS_PROPERTY].contains(&p.name.as_str()));
         properties.push(codes);
@@ -346,7 +346,7 @@ pub(crate) fn several_encodings() -> Subject {
     Subject::of_files(folder)
 }
 
-/// Dense unions in several stripes, not all of which have values of each variant.
+/// Returns a shard of dense unions in several stripes, some of them without values of some variants.
 pub(crate) fn unions_in_stripes() -> Subject {
     let variants = UnionFields::try_new(
         [2, 4],
@@ -356,7 +356,7 @@ pub(crate) fn unions_in_stripes() -> Subject {
         ],
     )
     .unwrap();
-    // The second of three stripes has values of one of them only.
+    // The second of three stripes has values of only one variant.
     let kind = |i| match i {
         10..20 => 2,
         i if i % 3 == 0 => 4,
@@ -414,7 +414,7 @@ pub(crate) fn wide() -> Subject {
     Subject::new(&batch, options(Profile::Balanced))
 }
 
-/// Runs, steps, few distinct values, decimals in doubles, repeated texts.
+/// Returns a shard of runs, steps, few distinct values, decimals in doubles, and repeated texts.
 pub(crate) fn encodings() -> Subject {
     let runs: Int64Array = (0..400i64).map(|i| i / 80 * 0x1234_5678_9ABC).collect();
     let steps: Int64Array = (0..400i64)
@@ -437,7 +437,7 @@ pub(crate) fn encodings() -> Subject {
     Subject::new(&batch, options(Profile::Balanced))
 }
 
-/// A column with a Bloom filter.
+/// Returns a shard with a Bloom filter.
 pub(crate) fn filtered(wire: Wire) -> Subject {
     let texts: StringArray = (0..300)
         .map(|i| (i % 7 != 0).then(|| format!("{}", i * 7919 % 40)))
@@ -450,8 +450,8 @@ pub(crate) fn filtered(wire: Wire) -> Subject {
     Subject::new(&batch, options)
 }
 
-/// A column with a range index, which fields of fewer than 4,096 positions do not have; long runs
-/// keep the shard small and quick to read.
+/// Returns a shard with a range index, which needs at least 4,096 positions; long runs keep the shard small and fast to
+/// read.
 pub(crate) fn indexed(wire: Wire) -> Subject {
     let sorted: Int32Array = (0..4352)
         .map(|i| (i % 2176 != 0).then_some(i / 256 * 9))
@@ -465,7 +465,7 @@ pub(crate) fn indexed(wire: Wire) -> Subject {
     subject
 }
 
-/// Written for the reference implementation, in its own types.
+/// Returns a shard for the reference implementation, in its native types.
 pub(crate) fn native_types() -> Subject {
     let valid = |i: i64| i % 5 != 0;
     let times: TimestampMicrosecondArray =
@@ -490,7 +490,7 @@ pub(crate) fn native_types() -> Subject {
     )
 }
 
-/// A shard of the reference implementation.
+/// Returns a shard that the reference implementation wrote.
 pub(crate) fn reference(name: &str) -> Option<Subject> {
     let path = shared("golden/shards")?.join(format!("{name}.amudai.shard"));
     let folder = MemoryFolder::new();
@@ -498,7 +498,7 @@ pub(crate) fn reference(name: &str) -> Option<Subject> {
     Some(Subject::of_files(folder))
 }
 
-/// A shard of the reference implementation with a range index.
+/// Returns a shard that the reference implementation wrote, with a range index.
 pub(crate) fn reference_indexed() -> Option<Subject> {
     let subject = reference("struct_empty")?;
     assert!(subject.has_range_index());

@@ -1,5 +1,4 @@
-//! An object store that writes down what it is asked for, fails at a call of choice, and whose parts
-//! take a while.
+//! An object store that records requests, fails at a chosen call, and delays the upload of parts.
 
 #![allow(
     dead_code,
@@ -20,36 +19,37 @@ use object_store::{
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What the store was asked for.
+/// The recorded requests.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     /// Calls that write, read, abort or delete.
     pub(crate) count: usize,
-    /// The call that fails, if one is to; the store has done what it was asked for if it does so after.
+    /// The number of the call that fails; it may fail after the store has executed it.
     pub(crate) fails_at: Option<usize>,
     pub(crate) fails_after: bool,
-    /// Calls behind it that fail too.
+    /// Number of calls after it that fail, too.
     pub(crate) fails_more: usize,
-    /// The call that is sent again, since nobody heard the answer, if it is a put.
+    /// The number of a call that is sent again if it is a put, as after a lost answer.
     pub(crate) sent_again: Option<usize>,
     /// Bytes of each answer to a read.
     pub(crate) reads: Vec<u64>,
-    /// Reads that wait for their answer, and how often one was sent while none did.
+    /// Reads that wait for their answer.
     waiting: usize,
+    /// Number of reads that were sent while no other was waiting.
     pub(crate) rounds: usize,
-    /// Parts that are on their way.
+    /// Parts in flight.
     pub(crate) parts: usize,
     pub(crate) most_parts: usize,
-    /// Uploads that were begun and neither completed nor aborted.
+    /// Uploads that are neither completed nor aborted.
     pub(crate) uploads: usize,
 }
 
-/// Another store, watched.
+/// A wrapper of another store.
 #[derive(Debug)]
 pub(crate) struct Watched {
     pub(crate) store: Arc<dyn ObjectStore>,
     calls: Arc<Mutex<Calls>>,
-    /// Polls that a part takes.
+    /// Polls for a part.
     polls: usize,
 }
 
@@ -77,7 +77,7 @@ impl Watched {
         self.calls.lock().unwrap()
     }
 
-    /// Forgets what it was asked for.
+    /// Clears the recorded requests.
     pub(crate) fn forget(&self) {
         *self.calls() = Calls::default();
     }
@@ -89,7 +89,7 @@ impl fmt::Display for Watched {
     }
 }
 
-/// Does what a call asks for, and counts it; it may fail before or after.
+/// Executes and counts a call; it may fail before or after.
 async fn counted<T>(calls: &Mutex<Calls>, call: impl Future<Output = Result<T>>) -> Result<T> {
     let (fails, after) = {
         let mut calls = calls.lock().unwrap();
@@ -137,7 +137,7 @@ impl ObjectStore for Watched {
         let begin = self.store.put_multipart_opts(location, options);
         let upload = counted(&self.calls, begin).await?;
         self.calls().uploads += 1;
-        // The answer takes a while.
+        // The answer is delayed.
         polls(self.polls).await;
         Ok(Box::new(WatchedUpload {
             upload,
@@ -196,7 +196,7 @@ struct WatchedUpload {
     upload: Box<dyn MultipartUpload>,
     calls: Arc<Mutex<Calls>>,
     polls: usize,
-    /// Whether it was neither completed nor aborted.
+    /// Whether the upload is neither completed nor aborted.
     is_open: bool,
 }
 
@@ -207,7 +207,7 @@ impl WatchedUpload {
     }
 }
 
-/// A part, until it has arrived or nobody sends it any more.
+/// A part in flight, until it has arrived or was dropped.
 struct OnItsWay<'a>(&'a Mutex<Calls>);
 
 impl<'a> OnItsWay<'a> {

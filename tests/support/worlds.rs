@@ -1,4 +1,4 @@
-//! Where shards live: in local folders, or in an object store.
+//! Places of shards for tests: local folders, or an object store.
 
 use arrow_array::RecordBatch;
 use arrow_shard::io::{Container, ReadAt, RelativeUrl};
@@ -20,17 +20,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// What happens to shards, which are named by the names on the way to their directory files.
+/// Operations on shards in a place, by the paths of their directory files.
 pub(crate) enum World {
     Folder(TempDir),
     Store {
         store: Arc<dyn ObjectStore>,
-        /// Objects that hold rows beside a directory, and are not replaced.
+        /// Objects with rows in addition to a directory, which are never replaced.
         with_rows: Mutex<BTreeSet<String>>,
     },
 }
 
-/// Objects of a folder and those below, by their references from there.
+/// Objects of a folder and its subfolders, by their references from that folder.
 #[derive(Debug, Default)]
 struct Copied(BTreeMap<String, Bytes>);
 
@@ -46,7 +46,7 @@ impl Container for Copied {
     }
 }
 
-/// Stores may need a runtime.
+/// Waits for an answer in a runtime, which stores may need.
 fn wait<T>(answer: impl Future<Output = T>) -> T {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     runtime.enable_all().build().unwrap().block_on(answer)
@@ -70,7 +70,7 @@ impl World {
         folder.path().join(name)
     }
 
-    /// Whether another directory may come in the place of one.
+    /// Returns whether another directory may replace this one.
     pub(crate) fn may_replace(&self, name: &str) -> bool {
         match self {
             Self::Folder(_) => true,
@@ -102,7 +102,7 @@ impl World {
         }
     }
 
-    /// The shard; one in a store as it is now, whatever comes in its place.
+    /// Opens the shard; in a store, in its current state, even if it is replaced later.
     pub(crate) fn open(&self, name: &str) -> Shard {
         match self {
             Self::Folder(folder) => Shard::open(Self::path(folder, name)).unwrap(),
@@ -169,7 +169,7 @@ impl World {
         }
     }
 
-    /// Commits in the place of the shard, or as another one.
+    /// Commits in place, or to another shard.
     pub(crate) fn commit(&self, editor: ShardEditor, target: Option<&str>) -> Result<EditSummary> {
         match (self, target) {
             (Self::Folder(_), None) => editor.commit(),
@@ -202,7 +202,7 @@ impl World {
         }
     }
 
-    /// Removes what nothing refers to, and gives how many files that was.
+    /// Removes unused files, and returns their number.
     pub(crate) fn vacuum(&self) -> usize {
         let now = VacuumOptions::default().with_min_age(Duration::ZERO);
         match self {

@@ -1,7 +1,7 @@
-//! Shards beside Parquet and Vortex in DataFusion.
+//! Compares shards with Parquet and Vortex in DataFusion.
 //!
-//! A process measures for each number of threads: the formats take turns, query by query. This one
-//! prepares the tables, starts those, and reports what they have seen.
+//! One worker process measures each number of threads, with the formats in turn for each query. The main process
+//! prepares the tables, starts the workers, and reports their measurements.
 
 mod queries;
 mod report;
@@ -22,16 +22,16 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Compares shards with Parquet and Vortex in DataFusion.
 #[derive(Parser)]
 struct Cli {
-    /// Folder of the tables and of what was measured: on a disk, with room for 4 GB.
+    /// Folder of the tables and measurements: on a disk, with room for 4 GB.
     #[arg(long)]
     data: PathBuf,
-    /// Where the report goes, beside the standard output.
+    /// File for the report, in addition to standard output.
     #[arg(long)]
     out: Option<PathBuf>,
     /// Scale factor of TPC-H; the log has a tenth of its lines below 1.
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
-    /// How often every query is run over every format.
+    /// Fewest runs of every query over every format.
     #[arg(long, default_value_t = 5)]
     repeat: usize,
     /// Numbers of threads, separated by commas.
@@ -40,14 +40,13 @@ struct Cli {
     /// Names of queries, separated by commas; all by default.
     #[arg(long, value_delimiter = ',')]
     queries: Vec<String>,
-    /// What is measured: `shard`, `parquet`, `parquet-pushdown`, `vortex`; all by default. For a closer
-    /// look at one of them, with `--worker`.
+    /// Formats to measure, with `--worker`: `shard`, `parquet`, `parquet-pushdown`, `vortex`; all by default.
     #[arg(long, value_delimiter = ',', requires = "worker")]
     subjects: Vec<Subject>,
-    /// Report what was measured before.
+    /// Only report the measurements of an earlier run.
     #[arg(long)]
     report_only: bool,
-    /// Measure with so many threads, and report nothing.
+    /// Measure with this number of threads, and report nothing.
     #[arg(long)]
     worker: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! What is asked.
+//! The queries.
 
 /// A query and its name.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ macro_rules! tpch {
 /// The queries of TPC-H, in order.
 const TPCH: [&str; 22] = tpch!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22);
 
-/// Questions about the log, of the kinds that ClickBench asks of visits.
+/// Queries of the log, similar to the queries of ClickBench.
 const LOG: [&str; 26] = [
     "SELECT count(*) FROM log",
     "SELECT count(*) FROM log WHERE status <> 200",
@@ -50,7 +50,7 @@ const LOG: [&str; 26] = [
     "SELECT service, level, max(latency_ms), min(bytes) FROM log WHERE host LIKE 'node-00%' AND user_id IS NOT NULL GROUP BY service, level ORDER BY service, level",
 ];
 
-/// All queries, or those of these names.
+/// Returns all queries, or only the queries with the given names.
 pub(crate) fn chosen(names: &[String]) -> Vec<Query> {
     let named = |set: &str, from: &[&'static str]| -> Vec<Query> {
         let number = |(i, sql): (usize, &&'static str)| Query {

@@ -1,4 +1,4 @@
-//! The report, as Markdown.
+//! Writes the report as Markdown.
 
 use crate::queries;
 use crate::sample::{self, Sample};
@@ -10,7 +10,7 @@ use std::path::Path;
 
 const PARQUET: [Subject; 2] = [Subject::Parquet, Subject::ParquetPushdown];
 
-/// What is promised of shards, as parts of what a peer takes.
+/// Goals for shards, as ratios to the time of a peer.
 const GOAL_OF_PARQUET: f64 = 0.75;
 const GOAL_OF_VORTEX: f64 = 0.9;
 const GOAL_OF_SCANS: f64 = 0.4;
@@ -18,12 +18,12 @@ const GOAL_OF_SCANS: f64 = 0.4;
 /// Medians of one query in milliseconds.
 struct Line {
     query: String,
-    /// How often it was run.
+    /// Number of runs.
     runs: usize,
     shard: Times,
-    /// Of the better of the two ways, for each of the two times.
+    /// The better of the two ways to run Parquet, for each of the two times.
     parquet: Times,
-    /// Whether the better way is that with filters in the scan.
+    /// Whether filters in the scan are the better way.
     pushdown: bool,
     vortex: Option<Times>,
 }
@@ -108,7 +108,7 @@ fn table(text: &mut String, lines: &[Line]) -> Result<()> {
     Ok(())
 }
 
-/// What the lines say about the goals.
+/// Writes which goals the lines meet.
 fn goals(text: &mut String, lines: &[Line]) -> Result<()> {
     let sum = |value: &dyn Fn(&Line) -> f64| lines.iter().map(value).sum::<f64>();
     let shards = sum(&|line| line.shard.total);
@@ -123,7 +123,7 @@ fn goals(text: &mut String, lines: &[Line]) -> Result<()> {
     let slower: Vec<String> = lines
         .iter()
         .map(|line| (line, line.shard.total / line.parquet.total))
-        // By as many digits as the table has.
+        // Rounded like the table.
         .filter(|(_, ratio)| (100.0 * ratio).round() > 100.0)
         .map(|(line, ratio)| format!("{} ({ratio:.2})", line.query))
         .collect();
@@ -131,10 +131,7 @@ fn goals(text: &mut String, lines: &[Line]) -> Result<()> {
         [] => "none".to_owned(),
         slower => slower.join(", "),
     };
-    let verdict = |value: f64, goal: f64| match value <= goal {
-        true => "met",
-        false => "missed",
-    };
+    let verdict = |value: f64, goal: f64| if value <= goal { "met" } else { "missed" };
     writeln!(
         text,
         "\n| goal | measured | |\n|-|-|-|\n\
@@ -158,7 +155,7 @@ fn goals(text: &mut String, lines: &[Line]) -> Result<()> {
     Ok(())
 }
 
-/// The report of what was measured with these numbers of threads.
+/// Returns the report of the measurements with these numbers of threads.
 pub(crate) fn write(data: &Path, threads: &[usize]) -> Result<String> {
     let mut text = String::from(HEAD);
     writeln!(

@@ -1,4 +1,4 @@
-//! What was measured, as lines of JSON.
+//! Stores measurements as lines of JSON.
 
 use crate::subject::Subject;
 use anyhow::{Context, Result};
@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Sample {
     pub(crate) query: String,
     pub(crate) subject: Subject,
-    /// Nanoseconds from the text to the last row.
+    /// Nanoseconds from the text of the query to its last row.
     pub(crate) total: u64,
-    /// Nanoseconds of all partitions in scans, and in filters directly above them.
+    /// Nanoseconds in scans, and in filters directly above them, over all partitions.
     pub(crate) scans: u64,
-    /// What went wrong, instead of times.
+    /// The error, instead of times.
     pub(crate) error: Option<String>,
 }
 
-/// The file of a number of threads.
+/// Returns the path of the measurements with a number of threads.
 pub(crate) fn path(data: &Path, threads: usize) -> PathBuf {
     data.join(format!("threads-{threads}.jsonl"))
 }

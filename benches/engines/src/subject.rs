@@ -1,4 +1,4 @@
-//! What is compared: formats, and options of DataFusion for them.
+//! The compared subjects: formats with options of DataFusion.
 
 use anyhow::{Result, bail};
 use datafusion::common::GetExt;
@@ -13,7 +13,7 @@ use vortex::io::session::RuntimeSessionExt;
 use vortex::session::VortexSession;
 use vortex_datafusion::VortexFormatFactory;
 
-/// A format of files, with options.
+/// A file format with options.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum,
 )]
@@ -21,7 +21,7 @@ pub(crate) enum Subject {
     Shard,
     /// Filters above the scan.
     Parquet,
-    /// Filters in the scan, in the order that it chooses.
+    /// Filters in the scan, in an order that the scan chooses.
     ParquetPushdown,
     Vortex,
 }
@@ -34,7 +34,7 @@ impl Subject {
         Self::Vortex,
     ];
 
-    /// What stands after `STORED AS`, which in small letters is the ending of files as well.
+    /// Returns the name for `STORED AS`; in lower case, it is the extension of files.
     pub(crate) fn format(self) -> &'static str {
         match self {
             Self::Shard => "SHARD",
@@ -43,7 +43,7 @@ impl Subject {
         }
     }
 
-    /// What a table is written with.
+    /// Returns the options for writing a table.
     pub(crate) fn copy_options(self) -> &'static str {
         match self {
             Self::Shard => "OPTIONS ('format.profile' 'balanced')",
@@ -52,7 +52,7 @@ impl Subject {
         }
     }
 
-    /// A session that reads and writes the format with so many partitions.
+    /// Creates a session that reads and writes the format with this number of partitions.
     pub(crate) fn session(self, partitions: usize) -> Result<SessionContext> {
         let mut config = SessionConfig::new().with_target_partitions(partitions);
         let parquet = &mut config.options_mut().execution.parquet;
@@ -80,7 +80,7 @@ impl Subject {
         Ok(context)
     }
 
-    /// Where the file of a table is.
+    /// Returns the path of a table's file.
     pub(crate) fn file(self, data: &Path, table: &str) -> std::path::PathBuf {
         let ending = self.format().to_lowercase();
         data.join(&ending).join(format!("{table}.{ending}"))

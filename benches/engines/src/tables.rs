@@ -1,4 +1,4 @@
-//! The tables of TPC-H, and the log.
+//! Creates the tables of TPC-H, and the log.
 
 use crate::subject::Subject;
 use anyhow::{Context, Result};
@@ -20,7 +20,7 @@ pub(crate) const TABLES: [&str; 9] = [
     "customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier", "log",
 ];
 
-/// Writes each table in each format, unless its file is there.
+/// Writes each table in each format, unless its file exists.
 pub(crate) fn prepare(data: &Path, scale: f64) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

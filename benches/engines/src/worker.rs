@@ -18,14 +18,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
-/// Runs of a query take this time for each subject, on average, so that the medians of short ones tell more than
-/// how busy the machine was.
+/// Least total time of a query's runs, per subject. Short queries need many runs for medians that do not depend on
+/// other load of the machine.
 const LEAST_TIME: Duration = Duration::from_millis(300);
-/// Runs after which there are enough of the shortest query.
+/// Most runs of a short query, unless `repeat` is larger.
 const MOST_ROUNDS: usize = 1001;
 
-/// Runs every query `repeat` times over every subject, short ones more often, after one run that is
-/// compared and not measured.
+/// Runs every query at least `repeat` times over every subject, after one run to compare the answers, which is not
+/// measured.
 pub(crate) fn measure(
     data: &Path,
     threads: usize,
@@ -33,7 +33,7 @@ pub(crate) fn measure(
     names: &[String],
     subjects: &[Subject],
 ) -> Result<()> {
-    // Threads that libraries start for themselves get no processor of their own.
+    // Threads that libraries start must not use additional processors.
     let mut processors = CpuSet::new();
     (0..threads).for_each(|processor| processors.set(processor));
     sched_setaffinity(None, &processors)?;
@@ -53,7 +53,7 @@ pub(crate) fn measure(
         let least = LEAST_TIME * u32::try_from(sessions.len())?;
         while round < repeat || (begin.elapsed() < least && round < MOST_ROUNDS) {
             for turn in 0..sessions.len() {
-                // Nobody always comes after the same one: every other round goes backwards.
+                // Every other round goes backwards, so no subject always runs after the same other one.
                 let step = match round % 2 {
                     0 => turn,
                     _ => sessions.len() - turn,
@@ -96,7 +96,7 @@ fn open(
     Ok(session)
 }
 
-/// The subjects that fail, or answer otherwise than Parquet, and how.
+/// Returns the subjects that fail or return another answer than Parquet, with a description.
 fn compare(
     runtime: &Runtime,
     sessions: &[(Subject, SessionContext)],
@@ -133,7 +133,7 @@ fn compare(
     answers.iter().filter_map(fault).collect()
 }
 
-/// Rows as text, sorted; doubles with as many digits as do not depend on the order of a sum.
+/// Returns sorted rows as text. Doubles are rounded, because their last digits depend on the order of a sum.
 fn rows(batches: &[RecordBatch]) -> Result<Vec<String>> {
     let options = FormatOptions::new();
     let mut rows = Vec::new();
@@ -158,7 +158,7 @@ fn rows(batches: &[RecordBatch]) -> Result<Vec<String>> {
     Ok(rows)
 }
 
-/// Nanoseconds of a query, and of its scans.
+/// Runs a query, and returns the nanoseconds that it and its scans take.
 fn run(runtime: &Runtime, session: &SessionContext, sql: &str) -> Result<(u64, u64)> {
     let start = Instant::now();
     let plan = runtime.block_on(async {
@@ -174,7 +174,7 @@ fn run(runtime: &Runtime, session: &SessionContext, sql: &str) -> Result<(u64, u
     Ok((u64::try_from(total)?, u64::try_from(scans(&plan))?))
 }
 
-/// Nanoseconds in the leaves of a plan that read files, and in filters directly above them.
+/// Returns the nanoseconds in the scans of a plan, and in filters directly above them.
 fn scans(plan: &Arc<dyn ExecutionPlan>) -> usize {
     let metric = |plan: &Arc<dyn ExecutionPlan>, name: &str| {
         let value = plan.metrics().and_then(|metrics| metrics.sum_by_name(name));
@@ -189,8 +189,9 @@ fn scans(plan: &Arc<dyn ExecutionPlan>) -> usize {
         && children
             .iter()
             .all(|child| child.name() == "DataSourceExec");
-    match filters {
-        true => below + metric(plan, "elapsed_compute"),
-        false => below,
+    if filters {
+        below + metric(plan, "elapsed_compute")
+    } else {
+        below
     }
 }

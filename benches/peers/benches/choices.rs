@@ -1,6 +1,5 @@
-//! What this crate does itself or takes from a crate, beside what it could have taken: LZ4 in Rust
-//! and the C library, unpacking of its own and the crate `fastlanes`, FSST of its own and the crate
-//! `fsst-rs`. Prints a table in Markdown.
+//! Compares implementations and dependencies of `arrow-shard` with alternatives: LZ4 in Rust with the C library, its
+//! own unpacking with the crate `fastlanes`, its own FSST with the crate `fsst-rs`. Prints a table in Markdown.
 //!
 //! ```sh
 //! cargo bench --bench choices
@@ -47,7 +46,7 @@ fn main() -> Result<()> {
     fsst(&lines)
 }
 
-/// Prints how fast two tasks handle `bytes` decoded bytes.
+/// Prints the speeds of two tasks that each handle `bytes` decoded bytes.
 fn compare(name: &str, data: &str, bytes: usize, mut own: impl FnMut(), mut other: impl FnMut()) {
     let turns = Turns::of([&mut own, &mut other]);
     let rate = |task| bytes as f64 / turns.time(task);
@@ -59,7 +58,7 @@ fn compare(name: &str, data: &str, bytes: usize, mut own: impl FnMut(), mut othe
     );
 }
 
-/// The crate `lz4_flex`, which this crate uses, and the C library.
+/// Compares the crate `lz4_flex`, which `arrow-shard` uses, with the C library.
 fn lz4(data: &str, plain: &[u8]) -> Result<()> {
     use lz4::block::{compress_bound, compress_to_buffer, decompress_to_buffer};
     let mut own = vec![0; lz4_flex::block::get_maximum_output_size(plain.len())];
@@ -68,7 +67,7 @@ fn lz4(data: &str, plain: &[u8]) -> Result<()> {
     let other_size = compress_to_buffer(plain, None, false, &mut other)?;
     let (mut left, mut right) = (vec![0; plain.len()], vec![0; plain.len()]);
     let length = Some(i32::try_from(plain.len())?);
-    // Both read what the C library has written.
+    // Both read the output of the C library.
     let block = other[..other_size].to_vec();
     lz4_flex::block::decompress_into(&block, &mut left)?;
     decompress_to_buffer(&block, length, &mut right)?;
@@ -103,7 +102,7 @@ fn lz4(data: &str, plain: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Whole blocks of FLBitPack, and the chunks of such a block by the crate.
+/// Compares whole blocks of FLBitPack with the same chunks by the crate `fastlanes`.
 fn unpack<W: Word + BitPacking>(width: u32) -> Result<()> {
     let mut rng = StdRng::seed_from_u64(1);
     let mask = (1u64 << width) - 1;
@@ -117,7 +116,7 @@ fn unpack<W: Word + BitPacking>(width: u32) -> Result<()> {
     let words = CHUNK * width / (8 * size_of::<W>());
     let mut packed = vec![W::ZERO; words * VALUES / CHUNK];
     for (values, packed) in values.chunks(CHUNK).zip(packed.chunks_mut(words)) {
-        // SAFETY: a chunk of values, and the words that it takes.
+        // SAFETY: `values` is a chunk of values, and `packed` has the number of words for it.
         unsafe { BitPacking::unchecked_pack(width, values, packed) };
     }
     let (limits, mut scratch) = (Limits::default(), Scratch::default());
@@ -130,7 +129,7 @@ fn unpack<W: Word + BitPacking>(width: u32) -> Result<()> {
     let mut other = || {
         let chunks = black_box(&mut right).chunks_mut(CHUNK);
         for (packed, values) in black_box(&packed).chunks(words).zip(chunks) {
-            // SAFETY: as above.
+            // SAFETY: `packed` has the number of words of a chunk, and `values` has room for it.
             unsafe { BitPacking::unchecked_unpack(width, packed, values) };
         }
     };
@@ -143,7 +142,7 @@ fn unpack<W: Word + BitPacking>(width: u32) -> Result<()> {
     Ok(())
 }
 
-/// Whole blocks of FSST with their offsets, and the strings alone by the crate.
+/// Compares whole blocks of FSST with their offsets with the strings alone by the crate `fsst-rs`.
 fn fsst(lines: &[String]) -> Result<()> {
     let (mut offsets, mut flat) = (vec![0u64], Vec::new());
     for line in lines {
@@ -209,7 +208,7 @@ fn fsst(lines: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Lines like those of a cluster's log.
+/// Returns lines as in the log of a cluster.
 fn lines() -> Vec<String> {
     let mut rng = StdRng::seed_from_u64(4);
     let line = |_| {

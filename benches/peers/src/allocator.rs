@@ -1,22 +1,22 @@
-//! The allocators that workers have.
+//! The allocators of workers.
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Who gives a program its memory.
+/// The memory allocator of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Allocator {
-    /// mimalloc, as the benches of the peers themselves have it.
+    /// mimalloc, like the peers' own benches.
     Mimalloc,
-    /// That of the operating system, which a program has that chooses none.
+    /// The allocator of the operating system, which Rust uses by default.
     System,
 }
 
 impl Allocator {
-    /// The allocators under which questions about a table are asked: all questions under mimalloc,
-    /// and those about two tables under the other as well.
+    /// Returns the allocators to measure a table with: mimalloc for all tables, and the system's allocator for two of
+    /// them.
     pub(crate) fn of_table(table: &str) -> &'static [Self] {
         match table {
             "lineitem" | "log" => &[Self::Mimalloc, Self::System],
@@ -24,7 +24,7 @@ impl Allocator {
         }
     }
 
-    /// The program that has this allocator, beside the one that runs.
+    /// Returns the program with this allocator, in the folder of the running one.
     pub(crate) fn program(self) -> Result<PathBuf> {
         let own = std::env::current_exe()?;
         let folder = own.parent().context("a program has a folder")?;

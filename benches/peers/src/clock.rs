@@ -5,7 +5,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
-/// How long something took.
+/// The time of one run.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct Sample {
     /// Wall time in nanoseconds.
@@ -14,7 +14,7 @@ pub(crate) struct Sample {
     pub(crate) cpu: u64,
 }
 
-/// A stopwatch that can be halted.
+/// A stopwatch that can be paused.
 #[derive(Debug, Default)]
 pub(crate) struct Clock {
     total: Sample,
@@ -54,10 +54,10 @@ fn cpu_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// What the operating system says of this process.
+/// Figures of this process from the operating system.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Status {
-    /// Most memory that it ever held, in bytes: `VmHWM`, pages of memory maps included.
+    /// Peak memory in bytes: `VmHWM`, including pages of memory maps.
     pub(crate) peak: u64,
     pub(crate) threads: u64,
 }

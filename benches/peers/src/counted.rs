@@ -1,4 +1,4 @@
-//! Files whose reads are counted.
+//! Files that count their reads.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -7,16 +7,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Reads that were asked of the operating system or of a store.
+/// Counters of reads from the operating system or from a store.
 #[derive(Debug, Default)]
 pub(crate) struct Reads {
     requests: AtomicU64,
     bytes: AtomicU64,
-    /// The longest chain of requests each of which began when the one before had ended.
+    /// The longest chain of requests that each began after the previous one had ended.
     rounds: AtomicU64,
 }
 
-/// A request that has begun: how many there were in its chain, itself included.
+/// A request that has begun: its position in its chain, counted from 1.
 #[derive(Debug)]
 pub(crate) struct Request(u64);
 
@@ -31,14 +31,14 @@ impl Reads {
         Request(self.rounds() + 1)
     }
 
-    /// Ends it, after so many bytes.
+    /// Ends a request, with the number of bytes that it returned.
     pub(crate) fn end(&self, request: Request, bytes: u64) {
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.rounds.fetch_max(request.0, Ordering::Relaxed);
     }
 
-    /// Forgets what was counted.
+    /// Sets all counters to 0.
     pub(crate) fn reset(&self) {
         for counter in [&self.requests, &self.bytes, &self.rounds] {
             counter.store(0, Ordering::Relaxed);
@@ -58,7 +58,7 @@ impl Reads {
     }
 }
 
-/// A file that is read at positions.
+/// A file for positioned reads.
 #[derive(Debug, Clone)]
 pub(crate) struct CountedFile {
     file: Arc<File>,
@@ -76,12 +76,12 @@ impl CountedFile {
         })
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
-    /// `len` bytes from `start` on.
+    /// Reads `len` bytes from `start`.
     pub(crate) fn read_exact_at(&self, start: u64, len: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; len];
         self.file.read_exact_at(&mut bytes, start)?;
@@ -89,7 +89,7 @@ impl CountedFile {
         Ok(bytes)
     }
 
-    /// Reads on from `start`.
+    /// Returns a cursor that reads from `start`.
     pub(crate) fn cursor(&self, start: u64) -> Cursor {
         Cursor {
             file: self.clone(),

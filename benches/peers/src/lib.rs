@@ -1,4 +1,4 @@
-//! Shards beside Parquet, Arrow IPC and Vortex: the same tables, the same questions, one process
+//! Compares shards with Parquet, Arrow IPC and Vortex: the same tables, the same questions, one process
 //! for each answer.
 //!
 //! ```sh
@@ -7,8 +7,8 @@
 //! cargo run --release -- report --data /some/disk
 //! ```
 //!
-//! Two programs share this code and differ in their allocator: `peers` has mimalloc, and
-//! `peers-system` has what Rust uses where a program chooses nothing.
+//! Two programs share this code and differ in their allocator: `peers` uses mimalloc, and `peers-system` uses Rust's
+//! default, the system's allocator.
 
 mod allocator;
 mod clock;
@@ -44,20 +44,20 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Makes the tables.
+    /// Creates the tables.
     Generate {
         #[command(flatten)]
         place: Place,
         #[arg(long, value_enum, default_value_t = Scale::Full)]
         scale: Scale,
-        /// Folder of the real data; tables whose files are not there are left out.
+        /// Folder of the real data; tables without a file there are skipped.
         #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/real"))]
         real: PathBuf,
         /// Tables, separated by commas; all by default.
         #[arg(long, value_delimiter = ',')]
         tables: Vec<String>,
     },
-    /// Asks every question, and keeps the answers in results.jsonl.
+    /// Measures all questions, and writes the results to results.jsonl.
     Run {
         #[command(flatten)]
         place: Place,
@@ -70,14 +70,14 @@ enum Command {
         /// Questions, separated by commas; all by default.
         #[arg(long, value_enum, value_delimiter = ',')]
         questions: Vec<Question>,
-        /// Processes for each answer, which take turns with those of the other formats.
+        /// Processes for each answer; formats alternate.
         #[arg(long, default_value_t = 5)]
         repeat: usize,
-        /// Keep the files of all formats, which are removed otherwise when a table is done.
+        /// Keep the files of all formats, instead of removing them when a table is done.
         #[arg(long)]
         keep: bool,
     },
-    /// Compares what every format gives with the tables, row for row.
+    /// Compares the rows that every format returns with the tables.
     Check {
         #[command(flatten)]
         place: Place,
@@ -86,11 +86,11 @@ enum Command {
     Report {
         #[command(flatten)]
         place: Place,
-        /// Where the report goes.
+        /// Folder of the report.
         #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs"))]
         out: PathBuf,
     },
-    /// Answers one question, as a line of JSON.
+    /// Measures one question, and prints a line of JSON.
     #[command(hide = true)]
     Worker {
         #[command(flatten)]
@@ -111,10 +111,10 @@ struct Place {
     data: PathBuf,
 }
 
-/// Opens a table for the bench of another package, after it has been made in `folder` unless it was there.
+/// Opens a table in `folder` for the bench of another package, and creates it first if it is missing.
 ///
 /// # Errors
-/// An unknown table, or one that cannot be written.
+/// Returns an error for an unknown table, or if the table cannot be written or read.
 pub fn table(folder: &Path, name: &str, scale: Scale) -> Result<FileReader<BufReader<File>>> {
     if !data::path(folder, name).is_file() {
         data::generate(folder, scale, Path::new(""), &[name.to_owned()])?;
@@ -122,10 +122,10 @@ pub fn table(folder: &Path, name: &str, scale: Scale) -> Result<FileReader<BufRe
     data::open(folder, name)
 }
 
-/// Runs the command line of the program that has this allocator.
+/// Runs the command line of the program with this allocator.
 ///
 /// # Errors
-/// What kept the command from being done.
+/// Returns the error of the command.
 pub fn main(allocator: Allocator) -> Result<()> {
     match Cli::parse().command {
         Command::Generate {

@@ -1,4 +1,4 @@
-//! The program that compares, and whose workers have mimalloc as their allocator.
+//! The program `peers`, with mimalloc as the allocator of its workers.
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -1,4 +1,4 @@
-//! What is measured.
+//! The questions: operations that are measured.
 
 use crate::data::filtered_column;
 use crate::peer::Access;
@@ -6,7 +6,7 @@ use arrow_schema::Schema;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-/// What is asked of a format.
+/// An operation that is measured for a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Question {
@@ -14,27 +14,27 @@ pub(crate) enum Question {
     Write,
     /// Write the table, which is in memory.
     WriteHeld,
-    /// The same with two threads.
+    /// Write the table, which is in memory, with two threads.
     #[value(name = "write-2-threads")]
     #[serde(rename = "write-2-threads")]
     Write2,
     /// Open the file, and read all of it with positioned reads.
     Scan,
-    /// The same with two threads.
+    /// Open the file, and read all of it with positioned reads, with two threads.
     #[value(name = "scan-2-threads")]
     #[serde(rename = "scan-2-threads")]
     Scan2,
-    /// Open the file, and read all of it, with string views asked for as Utf8.
+    /// Open the file, and read all of it, with string views as Utf8.
     ScanUtf8,
     /// Map the file, open it, and read all of it.
     ScanMap,
-    /// Read all of a memory map that is open and has been read before.
+    /// Read all of a memory map that is already open and has been read.
     ScanMapAgain,
-    /// Map the file, open it, and read all of it, with no verification at all.
+    /// Map the file, open it, and read all of it, without any verification.
     ScanMapTrusted,
     /// Open the file, and read its first, middle and last column.
     Project3,
-    /// The same columns, of which nothing is known but their names.
+    /// Open the file, and read its first, middle and last column, by their names alone.
     Names3,
     /// Open the file, and read 1,000 random rows.
     #[value(name = "take-1000")]
@@ -44,81 +44,80 @@ pub(crate) enum Question {
     #[value(name = "take-1")]
     #[serde(rename = "take-1")]
     Take1,
-    /// Read 1,000 random rows of a file that is open and of which rows have been read.
+    /// Read 1,000 random rows of a file that is already open and from which rows have been read.
     #[value(name = "take-1000-again")]
     #[serde(rename = "take-1000-again")]
     Take1000Again,
-    /// Read one random row of a file that is open and of which rows have been read.
+    /// Read one random row of a file that is already open and from which rows have been read.
     #[value(name = "take-1-again")]
     #[serde(rename = "take-1-again")]
     Take1Again,
     /// Map the file, open it, and read the rows in a range of a column, all columns.
     Range,
-    /// The same of a memory map that is open and has been read before.
+    /// Read the rows in a range of a column, all columns, of a memory map that is already open and has been read.
     RangeAgain,
     /// Map the file, open it, and read the rows with a value of a column, all columns.
     Equal,
-    /// The same of a memory map that is open and has been read before.
+    /// Read the rows with a value of a column, all columns, of a memory map that is already open and has been read.
     EqualAgain,
-    /// Open an object of a store that is far away, and read its first, middle and last column.
+    /// Open an object of a remote store, and read its first, middle and last column.
     StoreProject3,
-    /// The same for all of it.
+    /// Open an object of a remote store, and read all of it.
     StoreScan,
-    /// The same for the rows in a range of a column, all columns.
+    /// Open an object of a remote store, and read the rows in a range of a column, all columns.
     StoreRange,
-    /// The same for 1,000 random rows.
+    /// Open an object of a remote store, and read 1,000 random rows.
     #[value(name = "store-take-1000")]
     #[serde(rename = "store-take-1000")]
     StoreTake1000,
-    /// The same for one random row.
+    /// Open an object of a remote store, and read one random row.
     #[value(name = "store-take-1")]
     #[serde(rename = "store-take-1")]
     StoreTake1,
-    /// Read one random row of such an object that is open and of which rows have been read.
+    /// Read one random row of an object of a remote store that is already open and from which rows have been read.
     #[value(name = "store-take-1-again")]
     #[serde(rename = "store-take-1-again")]
     StoreTake1Again,
-    /// Read the rows in a range that holds all, of a memory map that is open and has been read
-    /// before.
+    /// Read the rows in a range that contains all rows, of a memory map that is already open and has been read.
     FilterAll,
-    /// Read all rows of such a map, and filter them afterwards.
+    /// Read all rows of a memory map, and filter them afterwards, by a range that contains all rows.
     FilterAllAfter,
-    /// As `FilterAll`, for a range that holds nearly all.
+    /// Read the rows in a range that contains nearly all rows, of a memory map that is already open and has been read.
     FilterMost,
-    /// As `FilterAllAfter`, for a range that holds nearly all.
+    /// Read all rows of a memory map, and filter them afterwards, by a range that contains nearly all rows.
     FilterMostAfter,
 }
 
-/// What the rows of a filtered scan have in common.
+/// The condition of a filtered scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Condition {
     /// A range of dates or times.
     Range,
-    /// A host.
+    /// A single host.
     Equal,
-    /// A range that holds all dates.
+    /// A range that contains all dates.
     All,
-    /// A range of dates that leaves out the first month and the last one.
+    /// A range of dates without the first month and the last one.
     Most,
 }
 
-/// What a reader does.
+/// A kind of read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Read {
     Scan,
     ScanUtf8,
     Project3,
     Names3,
-    /// That many random rows.
+    /// A number of random rows.
     Take(usize),
     /// The rows that match.
     Filtered(Condition),
-    /// All rows, which are filtered afterwards.
+    /// All rows, filtered afterwards.
     FilteredAfter(Condition),
 }
 
 impl Question {
-    /// What is read; `None` for questions that write.
+    /// Returns the kind of read; `None` for questions that write.
     pub(crate) fn read(self) -> Option<Read> {
         match self {
             Self::Write | Self::WriteHeld | Self::Write2 => None,
@@ -169,7 +168,7 @@ impl Question {
         }
     }
 
-    /// Whether one open file answers all repetitions.
+    /// Returns whether all repetitions read the same open file.
     pub(crate) fn keeps_open(self) -> bool {
         matches!(
             self,
@@ -186,7 +185,7 @@ impl Question {
         )
     }
 
-    /// How many threads do the work.
+    /// Returns the number of threads.
     pub(crate) fn threads(self) -> usize {
         match self {
             Self::Write2 | Self::Scan2 => 2,
@@ -194,7 +193,7 @@ impl Question {
         }
     }
 
-    /// Whether it is asked of a table, which has this schema.
+    /// Returns whether a table with a schema is measured with this question.
     pub(crate) fn suits(self, table: &str, schema: &Schema) -> bool {
         let of_table = match table {
             "lineitem_sorted" => matches!(
@@ -231,7 +230,7 @@ impl Question {
         of_table && possible
     }
 
-    /// Name on the command line and in the report.
+    /// Returns the name on the command line and in the report.
     pub(crate) fn name(self) -> String {
         let value = self.to_possible_value().expect("no question is hidden");
         value.get_name().to_owned()

@@ -1,4 +1,4 @@
-//! Asks all questions, each in a process of its own, and keeps the answers.
+//! Measures all questions, each in a process of its own, and stores the results.
 
 use crate::allocator::Allocator;
 use crate::data;
@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where the answers of the last run are, one JSON object per line, the [`Machine`] first.
+/// Returns the path of the last run's results: one JSON object per line, the [`Machine`] first.
 pub(crate) fn results(data: &Path) -> PathBuf {
     data.join("results.jsonl")
 }
 
-/// Where and when a run was made.
+/// The machine and the time of a run.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Machine {
     /// Seconds since 1970.
@@ -29,7 +29,7 @@ pub(crate) struct Machine {
     pub(crate) cores: usize,
     pub(crate) kernel: String,
     pub(crate) memory_bytes: u64,
-    /// Processes that wanted a core in the minute before the run.
+    /// Load average of the minute before the run.
     pub(crate) load: f64,
     pub(crate) repeat: usize,
     pub(crate) versions: BTreeMap<String, String>,
@@ -59,7 +59,7 @@ impl Machine {
     }
 }
 
-/// The crates that decide what is measured.
+/// The crates with versions in the report.
 const VERSIONED: [&str; 5] = [
     "arrow-shard",
     "parquet",
@@ -68,7 +68,7 @@ const VERSIONED: [&str; 5] = [
     "mimalloc",
 ];
 
-/// Their versions, from the lock file.
+/// Returns the versions of the [`VERSIONED`] crates, from the lock file.
 fn versions() -> BTreeMap<String, String> {
     let quoted = |line: &str, key: &str| {
         let value = line.strip_prefix(key)?.strip_prefix(" = \"")?;
@@ -88,7 +88,7 @@ fn versions() -> BTreeMap<String, String> {
     versions
 }
 
-/// What to ask of whom.
+/// The tables, formats and questions to measure.
 pub(crate) struct Run {
     data: PathBuf,
     tables: Vec<String>,
@@ -99,7 +99,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Empty lists stand for all that there are.
+    /// Creates a run. An empty list selects all tables, formats or questions.
     pub(crate) fn new(
         data: PathBuf,
         tables: Vec<String>,
@@ -129,8 +129,8 @@ impl Run {
         })
     }
 
-    /// Asks everything. Files are always written anew, so that what is read is of this build, and
-    /// removed when their table is done, unless they shall be kept.
+    /// Measures everything. Files are always rewritten, so the measured files come from this build. They are removed
+    /// when their table is done, unless the run keeps them.
     pub(crate) fn all(&self) -> Result<()> {
         let mut out = File::create(results(&self.data))?;
         let machine = Machine::here(self.repeat)?;
@@ -157,7 +157,7 @@ impl Run {
         Ok(())
     }
 
-    /// The formats to which a question about a table is put.
+    /// Returns the formats to measure with a question and a table.
     fn asked(&self, table: &str, question: Question) -> Vec<Format> {
         let formats = self.formats.iter().copied();
         formats
@@ -165,7 +165,7 @@ impl Run {
             .collect()
     }
 
-    /// Asks the formats in turn, again and again.
+    /// Measures the formats in turn, repeatedly.
     fn ask(&self, table: &str, question: Question, times: usize, out: &mut File) -> Result<()> {
         let allocators = Allocator::of_table(table);
         let asked = self.asked(table, question).into_iter();
@@ -175,7 +175,7 @@ impl Run {
         let mut answers = Vec::new();
         for _ in 0..times {
             for &(format, allocator) in &asked {
-                // What was written before goes to the disk now, and not while others are measured.
+                // Earlier writes go to the disk now, instead of during a measurement.
                 rustix::fs::sync();
                 let answer = self.spawn(table, format, question, allocator);
                 let answer = answer.with_context(|| {
@@ -237,13 +237,13 @@ fn all_if_empty<T: ValueEnum>(chosen: Vec<T>) -> Vec<T> {
     }
 }
 
-/// The middle value, which is the upper one of two.
+/// Returns the median; of two middle values, the larger one.
 pub(crate) fn median(values: &mut [u64]) -> Option<u64> {
     values.sort_unstable();
     values.get(values.len() / 2).copied()
 }
 
-/// Compares what every format gives with every table.
+/// Compares the rows that every format returns with every table.
 pub(crate) fn check(data: &Path) -> Result<()> {
     for table in data::tables(data) {
         let formats = Format::value_variants().iter().copied();

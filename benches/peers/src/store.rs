@@ -1,5 +1,5 @@
-//! An object store as far away as one in the cloud: every request waits before its first byte comes,
-//! bytes come at a limited rate, and no more than so many requests are answered at a time.
+//! An object store that simulates one in the cloud, with a latency for each request, a limited bandwidth, and a limited
+//! number of concurrent requests.
 
 use crate::counted::Reads;
 use async_trait::async_trait;
@@ -16,14 +16,14 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
 
-/// Until the first byte of an answer.
+/// Time until the first byte of an answer.
 const LATENCY: Duration = Duration::from_millis(30);
-/// Bytes of an answer in a second.
+/// Bytes per second of an answer.
 const BANDWIDTH: u64 = 200_000_000;
-/// Requests that are answered at a time; others wait for their turn.
+/// Most concurrent requests; others wait.
 const REQUESTS: usize = 16;
 
-/// A store of one object, which is in memory.
+/// A store of one object in memory.
 #[derive(Debug)]
 pub(crate) struct SlowStore {
     objects: InMemory,
@@ -31,7 +31,7 @@ pub(crate) struct SlowStore {
     reads: Arc<Reads>,
 }
 
-/// The object, the store that has it, and what runs the readers: everything on the calling thread.
+/// An object, its store, and a runtime that runs readers on the calling thread.
 pub(crate) struct Remote {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) path: Path,
@@ -39,7 +39,7 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    /// A store that has a file as its object.
+    /// Creates a store with a file as its object.
     pub(crate) fn of(file: &std::path::Path, reads: &Arc<Reads>) -> anyhow::Result<Self> {
         let mut runtime = Builder::new_current_thread();
         let runtime = Arc::new(runtime.enable_time().build()?);
@@ -72,9 +72,10 @@ impl ObjectStore for SlowStore {
         let request = self.reads.begin();
         let head = options.head;
         let answer = self.objects.get_opts(location, options).await?;
-        let bytes = match head {
-            true => 0,
-            false => answer.range.end - answer.range.start,
+        let bytes = if head {
+            0
+        } else {
+            answer.range.end - answer.range.start
         };
         let transfer = Duration::from_nanos(bytes * 1_000_000_000 / BANDWIDTH);
         tokio::time::sleep(LATENCY + transfer).await;

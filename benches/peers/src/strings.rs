@@ -1,11 +1,11 @@
-//! String views as Utf8.
+//! Converts string views to Utf8.
 
 use arrow_array::RecordBatch;
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use std::sync::Arc;
 
-/// The same schema, with Utf8 in place of Utf8View, in lists as well.
+/// Returns a schema with Utf8 instead of Utf8View, also in lists.
 pub(crate) fn with_utf8(schema: &Schema) -> Schema {
     let fields: Vec<FieldRef> = schema.fields().iter().map(field_with_utf8).collect();
     Schema::new_with_metadata(fields, schema.metadata().clone())
@@ -20,7 +20,7 @@ fn field_with_utf8(field: &FieldRef) -> FieldRef {
     Arc::new(Field::clone(field).with_data_type(data_type))
 }
 
-/// The columns of a batch, in the types of `schema`.
+/// Casts the columns of a batch to the types of `schema`.
 pub(crate) fn cast_batch(
     batch: &RecordBatch,
     schema: &SchemaRef,

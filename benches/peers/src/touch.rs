@@ -1,4 +1,4 @@
-//! Uses what a scan gives, so that no format is measured on promises.
+//! Touches the arrays of a scan, so lazy formats have to produce them.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -6,12 +6,12 @@ use arrow_buffer::OffsetBuffer;
 use arrow_schema::DataType;
 use std::ops::Range;
 
-/// Distance in bytes between two bytes that are looked at: a page of memory.
+/// Distance of two touched bytes, in bytes: a page of memory.
 const PAGE: usize = 4096;
-/// Distance in rows between two string views that are followed.
+/// Distance of two followed string views, in rows.
 const ROWS: usize = 64;
 
-/// Looks at one byte of every page of the arrays' buffers.
+/// Reads one byte of every page of the arrays' buffers.
 pub(crate) fn touch(batch: &RecordBatch) -> u64 {
     batch.columns().iter().map(touch_array).sum()
 }
@@ -49,7 +49,7 @@ fn touch_values(array: &ArrayRef) -> u64 {
     }
 }
 
-/// What offsets cover, which may be less than there is.
+/// Returns the range of values that offsets cover, which may be only a part of the buffer.
 fn covered(offsets: &OffsetBuffer<i32>) -> Range<usize> {
     let last = offsets.last().copied().unwrap_or_default();
     offsets[0] as usize..last as usize

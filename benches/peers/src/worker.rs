@@ -1,4 +1,4 @@
-//! One question to one format about one table, in a process of its own.
+//! Measures one question for one format and one table, in a process of its own.
 
 use crate::allocator::Allocator;
 use crate::clock::{Clock, Sample, Status};
@@ -23,12 +23,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A process repeats what it measures for that long, ...
+/// A process repeats a measurement until this time has passed, ...
 const ENOUGH: Duration = Duration::from_millis(250);
-/// ... but no more often than that.
+/// ... but at most this many times.
 const MOST: usize = 100;
 
-/// What a worker has measured; a line of its output.
+/// The results of a worker; a line of its output.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Measurement {
     pub(crate) table: String,
@@ -38,22 +38,22 @@ pub(crate) struct Measurement {
     pub(crate) rows: u64,
     /// Size of the file in bytes.
     pub(crate) file_bytes: u64,
-    /// Empty if the format does not offer what was asked.
+    /// Empty if the format does not support the question.
     pub(crate) samples: Vec<Sample>,
-    /// Peak memory of the process after it was done once, in bytes.
+    /// Peak memory of the process after the first run, in bytes.
     pub(crate) peak: u64,
-    /// Peak memory before it began, in bytes.
+    /// Peak memory of the process before the first run, in bytes.
     pub(crate) peak_before: u64,
     /// Threads of the process at its end.
     pub(crate) threads: u64,
-    /// Reads that doing it once needed; none through a memory map.
+    /// Number of reads of one run; 0 through a memory map.
     pub(crate) requests: u64,
-    /// The longest chain of requests to a store, each of which began when the one before had ended.
+    /// The longest chain of requests to a store that each began after the previous one had ended.
     pub(crate) rounds: u64,
     pub(crate) read_bytes: u64,
 }
 
-/// Where the file of a table in a format is.
+/// Returns the path of a table's file in a format.
 pub(crate) fn file(data: &Path, table: &str, format: Format) -> PathBuf {
     data.join("files")
         .join(format!("{table}.{}", format.name()))
@@ -93,7 +93,7 @@ pub(crate) fn measure(
                 Some(batches) => task.write(batches.iter().cloned().map(Ok)),
                 None => task.write(data::open(data, table)?),
             };
-            // Or what was written before would be on its way to the disk meanwhile.
+            // Otherwise earlier writes would go to the disk during the measurement.
             rustix::fs::sync();
             measurement.samples.push(write()?);
             measurement.peak = Status::now()?.peak;
@@ -128,12 +128,12 @@ impl<'a> Task<'a> {
         })
     }
 
-    /// The table.
+    /// Reads the table.
     fn batches(&self) -> Result<Vec<RecordBatch>> {
         Ok(data::open(self.data, self.table)?.collect::<Result<_, _>>()?)
     }
 
-    /// Writes the file; the clock stands still while the table is read.
+    /// Writes the file; the clock is paused while the table is read.
     fn write(
         &self,
         mut source: impl Iterator<Item = Result<RecordBatch, ArrowError>>,
@@ -164,8 +164,7 @@ impl<'a> Task<'a> {
         self.peer.open(&source, question.access())
     }
 
-    /// Reads once without a clock, which also says what memory and requests it takes, then again
-    /// and again with one.
+    /// Reads once without a clock, to measure memory and requests, then repeatedly with a clock.
     fn read(&self, question: Question, read: Read, measurement: &mut Measurement) -> Result<()> {
         let mut reading = Reading::new(self, read)?;
         let reads = Arc::new(Reads::default());
@@ -173,10 +172,10 @@ impl<'a> Task<'a> {
             return Ok(());
         };
         reading.once(&mut *opened)?;
-        // Before a second file is open beside the first.
+        // The peak is taken before a second file is open.
         measurement.peak = Status::now()?.peak;
         if question.keeps_open() && question.access() == Access::Store {
-            // What opening took is no part of the answer.
+            // The requests of opening do not count.
             reads.reset();
             reading.draw();
             reading.once(&mut *opened)?;
@@ -192,7 +191,7 @@ impl<'a> Task<'a> {
                 reading.once(&mut *opened)?;
                 return Ok(clock.stop());
             }
-            // Closing what is opened here is on the clock.
+            // Closing the file is part of the measurement.
             let mut anew = self.open(question, &reads)?.context("the file was open")?;
             reading.once(&mut *anew)?;
             drop(anew);
@@ -201,7 +200,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Measures at least once, until it is enough.
+/// Measures at least once, until [`ENOUGH`] time has passed or [`MOST`] samples are taken.
 fn repeat(
     samples: &mut Vec<Sample>,
     begun: Instant,
@@ -213,14 +212,14 @@ fn repeat(
     Ok(())
 }
 
-/// Something to read, again and again.
+/// A read that is repeated.
 struct Reading {
     read: Read,
     total: u64,
     utf8: SchemaRef,
     columns: Vec<usize>,
     names: Vec<String>,
-    /// Rows to take: others each time, and the same for every format.
+    /// Rows to take: new ones for each repetition, the same for every format.
     rows: Vec<u64>,
     filter: Option<Filter>,
     rng: StdRng,
@@ -253,7 +252,7 @@ impl Reading {
         Ok(reading)
     }
 
-    /// Chooses other rows.
+    /// Chooses new rows.
     fn draw(&mut self) {
         if let Read::Take(count) = self.read {
             let total = self.total as usize;
@@ -263,7 +262,7 @@ impl Reading {
         }
     }
 
-    /// Reads once, and looks at all that comes.
+    /// Reads once, and touches all batches.
     fn once(&self, opened: &mut dyn Opened) -> Result<()> {
         let mut rows = 0;
         self.run(opened, &mut |batch| {
@@ -306,7 +305,7 @@ impl Reading {
         }
     }
 
-    /// What reading gives, in one batch.
+    /// Returns the rows that are read, in one batch.
     fn result(&self, opened: &mut dyn Opened) -> Result<RecordBatch> {
         let mut batches = Vec::new();
         self.run(opened, &mut |batch| batches.push(batch))?;
@@ -314,7 +313,7 @@ impl Reading {
         Ok(concat_batches(&schema, &batches)?)
     }
 
-    /// What reading has to give, of the whole table.
+    /// Returns the expected rows, from the whole table.
     fn expected(&self, table: &RecordBatch) -> Result<RecordBatch> {
         Ok(match self.read {
             Read::Scan => table.clone(),
@@ -331,7 +330,7 @@ impl Reading {
     }
 }
 
-/// Writes the file and compares all that can be read of it with the table, row for row.
+/// Writes the file, and compares the results of all reads with the table, row by row.
 pub(crate) fn check(data: &Path, table: &str, format: Format) -> Result<()> {
     let task = Task::new(data, table, format, 1)?;
     let batches = task.batches()?;
@@ -342,7 +341,7 @@ pub(crate) fn check(data: &Path, table: &str, format: Format) -> Result<()> {
             continue;
         }
         let task = Task::new(data, table, format, question.threads())?;
-        // What has been written is read.
+        // A written file is read.
         let read = match question.read() {
             Some(read) => read,
             None => {

@@ -7,8 +7,8 @@
 //!            └─ ShardLogicalExtensionCodec   └─ ShardPhysicalExtensionCodec
 //! ```
 //!
-//! [`remote`] gives a session whose queries run on a cluster of the programs `shard-scheduler` and `shard-executor`;
-//! [`standalone`] one that has both in its process. Tables are made by SQL, as on one machine:
+//! [`remote`] returns a session that runs queries on a cluster of the programs `shard-scheduler` and `shard-executor`;
+//! [`standalone`] returns a session with both in its own process. SQL creates tables, as on one machine:
 //!
 //! ```no_run
 //! # async fn run() -> datafusion::error::Result<()> {
@@ -25,8 +25,9 @@
 //! # }
 //! ```
 //!
-//! Every process finds files by itself: paths are the same on all machines, or in a store that the environment variables
-//! `AWS_*` describe. Other stores are registered in the processes of one's own, which [`process`] configures.
+//! Every process opens files itself: at the same paths on all machines, or in a store that the environment variables
+//! `AWS_*` describe. A program that needs other stores registers them in its own processes, which [`process`]
+//! configures.
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

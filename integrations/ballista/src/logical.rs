@@ -22,10 +22,11 @@ use datafusion_proto::logical_plan::to_proto::serialize_sorts;
 use datafusion_proto::protobuf;
 use std::sync::Arc;
 
-/// Sends tables of shards and `COPY ... STORED AS SHARD`, and leaves everything else to another codec, Ballista's by
-/// default.
+/// Encodes tables of shards and `COPY ... STORED AS SHARD`, and leaves everything else to another codec, by default
+/// Ballista's.
 ///
-/// Plans over listing tables reach no codec, so the sessions of this crate wrap tables of shards before they send them.
+/// DataFusion does not call codecs for listing tables, so the sessions of this crate wrap tables of shards before they
+/// send a plan.
 #[derive(Debug)]
 pub struct ShardLogicalExtensionCodec {
     inner: Arc<dyn LogicalExtensionCodec>,
@@ -38,7 +39,7 @@ impl Default for ShardLogicalExtensionCodec {
 }
 
 impl ShardLogicalExtensionCodec {
-    /// A codec that leaves to `inner` what has nothing to do with shards.
+    /// Creates a codec that leaves everything except shards to `inner`.
     pub fn new(inner: Arc<dyn LogicalExtensionCodec>) -> Self {
         Self { inner }
     }
@@ -69,7 +70,7 @@ impl ShardLogicalExtensionCodec {
         })
     }
 
-    /// The table of a message. Its schema ends with the columns that files are partitioned by.
+    /// Returns the table of a message. Its schema ends with the partition columns.
     fn decode_table(
         &self,
         table: &wire::Table,
@@ -121,7 +122,7 @@ impl ShardLogicalExtensionCodec {
     }
 }
 
-/// Constraints, each of a kind that this release knows.
+/// Decodes constraints; an unknown kind is an error.
 fn decode_constraints(
     constraints: &datafusion_proto_common::protobuf_common::Constraints,
 ) -> Result<Constraints> {

@@ -1,19 +1,19 @@
-//! Options of tables as texts.
+//! Converts options of tables to text and back.
 
 use crate::wire::damaged;
 use arrow_shard_datafusion::TableShardOptions;
 use datafusion::common::Result;
 use std::collections::BTreeMap;
 
-/// The options that are set.
+/// Returns the options that have a value.
 pub(crate) fn to_map(options: &TableShardOptions) -> BTreeMap<String, String> {
     options.to_options().into_iter().collect()
 }
 
-/// The options that texts set; the others have their defaults.
+/// Returns the options of a message; options that it does not contain have their defaults.
 ///
 /// # Errors
-/// If there is no such option, or the value makes no sense.
+/// Returns an error for an unknown option or a value that cannot be parsed.
 pub(crate) fn from_map(map: &BTreeMap<String, String>) -> Result<TableShardOptions> {
     let mut options = TableShardOptions::default();
     for (key, value) in map {

@@ -20,10 +20,10 @@ use datafusion_proto::physical_plan::{
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Sends scans and sinks of shards, and leaves everything else to another codec.
+/// Encodes scans and sinks of shards, and leaves everything else to another codec.
 ///
-/// That is Ballista's, by default, which sends what the cluster puts into plans; any other does for engines that send
-/// plans of DataFusion, such as `datafusion-distributed`.
+/// By default, the other codec is Ballista's, which encodes the nodes that a cluster adds to plans. Other engines that
+/// send plans of DataFusion, such as `datafusion-distributed`, may use another one.
 #[derive(Debug)]
 pub struct ShardPhysicalExtensionCodec {
     inner: Arc<dyn PhysicalExtensionCodec>,
@@ -36,7 +36,7 @@ impl Default for ShardPhysicalExtensionCodec {
 }
 
 impl ShardPhysicalExtensionCodec {
-    /// A codec that leaves to `inner` what has nothing to do with shards.
+    /// Creates a codec that leaves everything except shards to `inner`.
     pub fn new(inner: Arc<dyn PhysicalExtensionCodec>) -> Self {
         Self { inner }
     }
@@ -93,8 +93,8 @@ impl PhysicalExtensionCodec for ShardPhysicalExtensionCodec {
         if !wire::is_ours(buf) {
             return self.inner.try_decode(buf, inputs, ctx, proto_converter);
         }
-        // DataFusion's decoders panic on some messages that it never writes, such as a constraint of no kind. A process
-        // that reads them must live on.
+        // DataFusion's decoders panic on some messages that DataFusion never writes, such as a constraint without a
+        // kind. A damaged message must not end the process.
         let decode = || self.decode_ours(buf, inputs, ctx, proto_converter);
         catch_unwind(AssertUnwindSafe(decode))
             .unwrap_or_else(|_| Err(damaged("DataFusion cannot read a part of it")))

@@ -1,4 +1,4 @@
-//! The last step before a plan leaves a session.
+//! Prepares plans before a session sends them.
 
 use crate::table::SentTable;
 use arrow_shard_datafusion::{ShardFormat, ShardFormatFactory};
@@ -15,7 +15,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Makes what plans say of shards fit to be sent, and leaves the plan to the planner that sends it.
+/// Replaces tables and formats of shards in a plan by forms that can be sent, then calls the planner that sends it.
 #[derive(Debug)]
 pub(crate) struct SendingPlanner {
     inner: Arc<dyn QueryPlanner + Send + Sync>,
@@ -61,15 +61,15 @@ fn prepare(node: LogicalPlan, session: &dyn Session) -> Result<Transformed<Logic
     }
 }
 
-/// The source of a table of shards as one that can be sent.
+/// Returns a source that can be sent, if the table is one of shards.
 fn sent(source: &Arc<dyn TableSource>) -> Option<Arc<dyn TableSource>> {
-    // Sources that are no tables, such as those of other engines, are none of ours.
+    // A source without a table provider, such as another engine's, is not a table of shards.
     let provider = source_as_provider(source).ok()?;
     let sent = SentTable::of(&provider)?;
     Some(provider_as_source(Arc::new(sent)))
 }
 
-/// Puts the options of a `COPY` into its format: the message of the statement leaves them out.
+/// Moves the options of a `COPY` into its format, because the message of the statement omits them.
 fn prepare_copy(copy: CopyTo, session: &dyn Session) -> Result<Transformed<LogicalPlan>> {
     let Ok(factory) = file_type_to_format(&copy.file_type) else {
         return Ok(Transformed::no(LogicalPlan::Copy(copy)));

@@ -1,4 +1,4 @@
-//! Schedulers and executors as processes of their own.
+//! Configures schedulers and executors that run as separate processes.
 
 use crate::logical::ShardLogicalExtensionCodec;
 use crate::physical::ShardPhysicalExtensionCodec;
@@ -13,16 +13,16 @@ use std::sync::Arc;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
-/// A scheduler that plans scans of shards.
+/// Configures a scheduler that plans scans of shards.
 ///
 /// # Errors
-/// If there is no place for temporary files.
+/// Returns an error if the folder for temporary files cannot be created.
 pub fn scheduler(config: SchedulerConfig) -> Result<SchedulerConfig> {
     let shared = runtime_env(Arc::new(EnvironmentStores::default()))?;
     let mut config = config
         .with_override_config_producer(Arc::new(session_config))
         .with_override_session_builder(Arc::new(move |config| {
-            // Stores and metadata are shared by all sessions; each has its own memory.
+            // All sessions share stores and metadata; each session has its own memory pool.
             let runtime = RuntimeEnvBuilder::from_runtime_env(&shared).build_arc()?;
             session_state(config, runtime)
         }));
@@ -31,10 +31,11 @@ pub fn scheduler(config: SchedulerConfig) -> Result<SchedulerConfig> {
     Ok(config)
 }
 
-/// An executor that reads and writes shards. Its memory and its temporary files are those of `config`.
+/// Configures an executor that reads and writes shards. It keeps the memory settings of `config`, and puts temporary
+/// files into its `work_dir`.
 ///
 /// # Errors
-/// If there is no place for temporary files.
+/// Returns an error if the folder for temporary files cannot be created.
 pub fn executor(mut config: ExecutorProcessConfig) -> Result<ExecutorProcessConfig> {
     let mut runtime =
         RuntimeEnvBuilder::from_runtime_env(&*runtime_env(Arc::new(EnvironmentStores::default()))?);
@@ -49,23 +50,23 @@ pub fn executor(mut config: ExecutorProcessConfig) -> Result<ExecutorProcessConf
     Ok(config)
 }
 
-/// Where a process writes what it does.
+/// The log of a process.
 #[derive(Debug)]
 pub struct Log {
-    /// What is written, unless the environment variable `RUST_LOG` says otherwise.
+    /// The filter of log lines; the environment variable `RUST_LOG` overrides it.
     pub filter: String,
-    /// The folder of log files; standard output without.
+    /// The folder of log files; `None` for standard output.
     pub folder: Option<String>,
-    /// What the names of log files begin with.
+    /// The prefix of the names of log files.
     pub prefix: String,
     /// When a new file begins.
     pub rotation: LogRotationPolicy,
-    /// Whether lines name threads.
+    /// Whether log lines name threads.
     pub threads: bool,
 }
 
 impl Log {
-    /// Begins to write. Call it once in a process.
+    /// Starts logging. Call it once per process.
     pub fn start(self) {
         let filter = std::env::var(EnvFilter::DEFAULT_ENV).unwrap_or(self.filter);
         let writer = match self.folder {

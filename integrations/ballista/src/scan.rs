@@ -1,4 +1,4 @@
-//! Scans of shards as messages, and back.
+//! Converts scans of shards to messages and back.
 
 use crate::options;
 use crate::wire::{self, damaged};
@@ -23,14 +23,15 @@ use datafusion_proto::physical_plan::{
 use datafusion_proto::protobuf;
 use std::sync::Arc;
 
-/// The message of a scan whose file source is `source`.
+/// Returns the message for a scan of the file source `source`.
 ///
-/// A dynamic filter travels as it is now. Where the plan's producer of the filter travels too, and the converter shares
-/// expressions by their identity, both meet again; elsewhere it stays as it was, which filters fewer rows, never more.
+/// A dynamic filter is sent in its current state. If the operator that narrows it is sent in the same plan, and the
+/// converter preserves the identity of expressions, the two stay connected. Otherwise the filter keeps the state that
+/// was sent, which rules out fewer rows, never more.
 ///
 /// # Errors
-/// If the scan has something that cannot travel: virtual columns, files with extensions of other types, an adapter of
-/// expressions that is not the default.
+/// Returns an error if the scan has a part that cannot be sent: virtual columns, files with extensions, or an
+/// expression adapter other than the default.
 pub(crate) fn encode(
     config: &FileScanConfig,
     source: &ShardSource,
@@ -41,7 +42,7 @@ pub(crate) fn encode(
         return not_impl_err!("scans of shards with virtual columns cannot be sent");
     }
     if let Some(factory) = &config.expr_adapter_factory {
-        // Factories are opaque, but for their debug output. A scan without one uses the default.
+        // Only its debug output identifies a factory. A scan without a factory uses the default.
         let name = format!("{factory:?}");
         if name != "DefaultPhysicalExprAdapterFactory" {
             return not_impl_err!(
@@ -92,10 +93,10 @@ fn encode_file(
     })
 }
 
-/// The scan of a message.
+/// Returns the scan of a message.
 ///
 /// # Errors
-/// If the message is damaged: something is missing, or does not fit the schema.
+/// Returns an error if the message is damaged: a part is missing, or does not fit the schema.
 pub(crate) fn decode(
     scan: &wire::Scan,
     context: &PhysicalPlanDecodeContext<'_>,
@@ -190,7 +191,7 @@ fn decode_order(
     Ok(LexOrdering::new(order))
 }
 
-/// Whether what the stock message says of a table fits its schema. Plans index into columns without asking again.
+/// Checks that DataFusion's part of the message fits the table's schema. Plans index columns without checking again.
 fn check_config(config: &FileScanConfig, schema: &Schema) -> Result<()> {
     check_statistics(&config.statistics(), schema)?;
     for sort in config.output_ordering.iter().flatten() {
@@ -212,8 +213,7 @@ fn check_statistics(statistics: &Statistics, schema: &Schema) -> Result<()> {
     Ok(())
 }
 
-/// Whether an expression has a type where these columns are. Columns are found by their index, so one that is not there
-/// has none.
+/// Checks that an expression has a type in a schema. Columns are found by index, so a missing column has no type.
 pub(crate) fn check(expression: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Result<()> {
     expression.data_type(schema)?;
     for child in expression.children() {
@@ -222,7 +222,7 @@ pub(crate) fn check(expression: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Resu
     Ok(())
 }
 
-/// A size of this machine.
+/// Converts a number to `usize`; a number that is too large for this machine is an error.
 fn size(value: u64, what: &str) -> Result<usize> {
     usize::try_from(value).map_err(|_| damaged(format!("a {what} of {value}")))
 }

@@ -1,4 +1,4 @@
-//! Sessions of clients, and what they have in common with schedulers and executors.
+//! Sessions of clients, and the parts that they share with schedulers and executors.
 
 use crate::logical::ShardLogicalExtensionCodec;
 use crate::physical::ShardPhysicalExtensionCodec;
@@ -24,11 +24,11 @@ use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use std::sync::Arc;
 
-/// The configuration of a session over shards: Ballista's, the options `shard.*`, and both codecs.
+/// Returns the configuration of a session over shards: Ballista's settings, the options `shard.*`, and both codecs.
 ///
-/// Text is read as strings, not as views: what Arrow Flight sends of views may be many times larger. Ballista's
-/// static planner is chosen: its adaptive one, in version 55.0, has planned the stages of an anti join again and again
-/// without an end.
+/// Text is read as strings instead of views, because Arrow Flight may send many times as many bytes for views. The
+/// planner is Ballista's static one, because the adaptive planner of version 55.0 plans the stages of some anti joins
+/// again and again forever.
 pub fn session_config() -> SessionConfig {
     let options = TableShardOptions {
         schema_force_view_types: false,
@@ -41,13 +41,13 @@ pub fn session_config() -> SessionConfig {
         .with_ballista_physical_extension_codec(Arc::new(ShardPhysicalExtensionCodec::default()))
 }
 
-/// A runtime that finds files in `stores`.
+/// Creates a runtime that finds files in `stores`.
 ///
-/// It keeps the metadata of shards, which are checked against what the store says of the file. It keeps no lists of
-/// files and no statistics: files come from other processes, which nobody tells it of.
+/// It caches the metadata of shards, and validates them against the store's properties of the file. It caches neither
+/// lists of files nor statistics, because other processes write files without notifying it.
 ///
 /// # Errors
-/// If there is no place for temporary files.
+/// Returns an error if the folder for temporary files cannot be created.
 pub fn runtime_env(stores: Arc<dyn ObjectStoreRegistry>) -> Result<Arc<RuntimeEnv>> {
     let caches = CacheManagerConfig::default()
         .with_list_files_cache_limit(0)
@@ -58,10 +58,10 @@ pub fn runtime_env(stores: Arc<dyn ObjectStoreRegistry>) -> Result<Arc<RuntimeEn
         .build_arc()
 }
 
-/// The state of a session over shards, before it knows of a cluster.
+/// Creates the state of a session over shards that is not connected to a cluster yet.
 ///
 /// # Errors
-/// If `SHARD` is registered as another format.
+/// Returns the errors of [`register_state`](arrow_shard_datafusion::register_state).
 pub fn session_state(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> Result<SessionState> {
     let mut state = SessionStateBuilder::new()
         .with_default_features()
@@ -80,36 +80,37 @@ fn default_state() -> Result<SessionState> {
     session_state(session_config(), runtime_env(stores)?)
 }
 
-/// A session whose queries run on the cluster of the scheduler at `url`, such as `df://localhost:50050`.
+/// Creates a session that runs queries on the cluster of the scheduler at `url`, such as `df://localhost:50050`.
 ///
 /// # Errors
-/// If `url` names no host.
+/// Returns an error if `url` names no host.
 pub async fn remote(url: &str) -> Result<SessionContext> {
     remote_with_state(url, default_state()?).await
 }
 
-/// Like [`remote`], with a state of one's own, made from [`session_config`] by [`session_state`].
+/// Creates a session like [`remote`], with a given state. Make the state from [`session_config`] with
+/// [`session_state`].
 ///
 /// # Errors
-/// If `url` names no host.
+/// Returns an error if `url` names no host.
 pub async fn remote_with_state(url: &str, state: SessionState) -> Result<SessionContext> {
     let context = SessionContext::remote_with_state(url, state).await?;
     Ok(sending(&context))
 }
 
-/// A session with a scheduler and an executor in this process, which end with it.
+/// Creates a session with a scheduler and an executor in this process, which end with it.
 ///
 /// # Errors
-/// If they cannot start.
+/// Returns an error if the scheduler or the executor cannot start.
 pub async fn standalone() -> Result<SessionContext> {
     standalone_with_state(default_state()?).await
 }
 
-/// Like [`standalone`], with a state of one's own, made from [`session_config`] by [`session_state`]. The executor has
-/// as many slots as the option `ballista.standalone.parallelism` says.
+/// Creates a session like [`standalone`], with a given state. Make the state from [`session_config`] with
+/// [`session_state`]. The option `ballista.standalone.parallelism` sets the number of the executor's slots.
 ///
 /// # Errors
-/// If scheduler or executor cannot start.
+/// Returns an error if the scheduler or the executor cannot start.
 pub async fn standalone_with_state(state: SessionState) -> Result<SessionContext> {
     let external = |error: BallistaError| DataFusionError::External(Box::new(error));
     let (built, config) = (state.clone(), state.config().clone());
@@ -118,7 +119,7 @@ pub async fn standalone_with_state(state: SessionState) -> Result<SessionContext
         config.ballista_physical_extension_codec(),
     );
     let slots = config.ballista_standalone_parallelism();
-    // A session of the scheduler has the settings that a client's query came with.
+    // A session of the scheduler takes its settings from the client's query.
     let address = new_standalone_scheduler_with_builder(
         Arc::new(move |config| {
             let builder = SessionStateBuilder::new_from_existing(built.clone());
@@ -138,7 +139,7 @@ pub async fn standalone_with_state(state: SessionState) -> Result<SessionContext
     remote_with_state(&url, state).await
 }
 
-/// The session with plans that are made fit to be sent.
+/// Returns the session with a planner that prepares plans for sending.
 fn sending(context: &SessionContext) -> SessionContext {
     let state = context.state();
     let planner = SendingPlanner::new(Arc::clone(state.query_planner()));

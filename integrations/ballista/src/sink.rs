@@ -1,4 +1,4 @@
-//! Sinks of shards as messages, and back.
+//! Converts sinks of shards to messages and back.
 
 use crate::options;
 use crate::scan::check;
@@ -17,7 +17,7 @@ use datafusion_proto::physical_plan::{
 };
 use std::sync::Arc;
 
-/// The message of a plan that writes to `sink`.
+/// Returns the message for a plan that writes to `sink`.
 pub(crate) fn encode(
     plan: &DataSinkExec,
     sink: &ShardSink,
@@ -42,10 +42,10 @@ pub(crate) fn encode(
     })
 }
 
-/// The plan of a message, which writes the rows of `inputs`.
+/// Returns the plan of a message, which writes the rows of its only input.
 ///
 /// # Errors
-/// If the message is damaged, or there is not one input.
+/// Returns an error if the message is damaged, or if `inputs` is not exactly one plan.
 pub(crate) fn decode(
     sink: &wire::Sink,
     inputs: &[Arc<dyn ExecutionPlan>],

@@ -1,4 +1,4 @@
-//! Object stores, as the environment describes them.
+//! Object stores that environment variables describe.
 
 use datafusion::common::Result;
 use datafusion::execution::object_store::{DefaultObjectStoreRegistry, ObjectStoreRegistry};
@@ -7,12 +7,12 @@ use object_store::aws::AmazonS3Builder;
 use std::sync::Arc;
 use url::Url;
 
-/// Local files, and buckets of S3 that the environment variables `AWS_*` open: `AWS_ACCESS_KEY_ID`,
-/// `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, `AWS_ENDPOINT`, `AWS_ALLOW_HTTP` and the others that
-/// [`AmazonS3Builder::from_env`] knows.
+/// A registry of local files and of S3 buckets, with credentials from the environment variables `AWS_*`:
+/// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, `AWS_ENDPOINT`, `AWS_ALLOW_HTTP` and the others that
+/// [`AmazonS3Builder::from_env`] reads.
 ///
-/// A bucket is opened when it is asked for, and keeps its connections from then on. Stores that a program registers
-/// come first.
+/// A bucket is opened on first use, and keeps its connections from then on. Stores that a program registers take
+/// precedence.
 #[derive(Debug, Default)]
 pub struct EnvironmentStores {
     open: DefaultObjectStoreRegistry,

@@ -1,4 +1,4 @@
-//! Tables of shards in plans that are about to be sent.
+//! Wraps tables of shards in plans that are about to be sent.
 
 use arrow_shard_datafusion::ShardFormat;
 use async_trait::async_trait;
@@ -10,21 +10,21 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use std::sync::Arc;
 
-/// A listing table of shards that codecs are asked for.
+/// A listing table of shards in a type that DataFusion passes to codecs.
 ///
-/// DataFusion sends listing tables of the formats that it knows by itself, and refuses those of others without asking
-/// the codec. This one is of a type that it does not know.
+/// DataFusion encodes listing tables of its own formats itself, and rejects listing tables of other formats without
+/// calling the codec. It does not know this type, so it calls the codec.
 #[derive(Debug)]
 pub(crate) struct SentTable(Arc<dyn TableProvider>);
 
 impl SentTable {
-    /// The table as one that can be sent, if it is one of shards.
+    /// Wraps a table, if it is a listing table of shards.
     pub(crate) fn of(table: &Arc<dyn TableProvider>) -> Option<Self> {
         let sent = Self(Arc::clone(table));
         sent.shards().is_some().then_some(sent)
     }
 
-    /// The listing table and its format.
+    /// Returns the listing table and its format.
     pub(crate) fn shards(&self) -> Option<(&ListingTable, &ShardFormat)> {
         let table = self.0.downcast_ref::<ListingTable>()?;
         let format = table.options().format.downcast_ref::<ShardFormat>()?;

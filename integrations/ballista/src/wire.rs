@@ -1,11 +1,11 @@
-//! The messages in which plans over shards travel.
+//! The messages that carry parts of plans over shards.
 //!
 //! ```text
 //! 00 "shard"   length   Envelope { version, body: Node }
 //! ```
 //!
-//! No protobuf message begins with a zero byte, so these bytes are never taken for a message of another codec, nor one
-//! of theirs for ours. The version is read before the node, whose fields may change with it.
+//! No protobuf message begins with a zero byte, so these messages and the messages of other codecs cannot be confused.
+//! The version is read before the node, because the fields of the node may change with the version.
 
 use datafusion::common::{DataFusionError, Result, internal_datafusion_err, plan_datafusion_err};
 use datafusion_proto::protobuf;
@@ -13,10 +13,10 @@ use datafusion_proto_common::protobuf_common;
 use prost::Message;
 use std::collections::BTreeMap;
 
-/// What our bytes begin with.
+/// The first bytes of a message.
 const MAGIC: &[u8] = b"\0shard";
 
-/// The version of [`Node`]. Every change of a message that an earlier release would read wrongly needs a new one.
+/// The version of [`Node`]. A change that an earlier release would misread needs a new version.
 pub(crate) const VERSION: u32 = 1;
 
 #[derive(Clone, PartialEq, Message)]
@@ -33,7 +33,7 @@ struct Node {
     body: Option<Body>,
 }
 
-/// What can travel.
+/// The parts of plans that messages carry.
 #[derive(Clone, PartialEq, prost::Oneof)]
 pub(crate) enum Body {
     #[prost(message, tag = "1")]
@@ -49,40 +49,40 @@ pub(crate) enum Body {
 /// A `DataSourceExec` that reads shards.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Scan {
-    /// What all file formats have in common.
+    /// The configuration that all file formats share.
     #[prost(message, optional, tag = "1")]
     pub(crate) base: Option<protobuf::FileScanExecConf>,
     #[prost(btree_map = "string, string", tag = "2")]
     pub(crate) options: BTreeMap<String, String>,
     #[prost(message, optional, tag = "3")]
     pub(crate) filter: Option<protobuf::PhysicalExprNode>,
-    /// Whether the scan leaves out rows that do not match the filter.
+    /// Whether the scan omits rows that do not match the filter.
     #[prost(bool, tag = "4")]
     pub(crate) evaluates: bool,
-    /// In which order stripes are read; empty where that of the file will do.
+    /// The order in which stripes are read; empty for the order of the file.
     #[prost(message, repeated, tag = "5")]
     pub(crate) order: Vec<protobuf::PhysicalSortExprNode>,
-    /// Whether the last stripe is read first.
+    /// Whether stripes are read from the last to the first.
     #[prost(bool, tag = "6")]
     pub(crate) reverse: bool,
     #[prost(bool, tag = "7")]
     pub(crate) preserve_order: bool,
-    /// The limit in rows; `base` cuts it to 32 bits.
+    /// The limit in rows; `base` truncates it to 32 bits.
     #[prost(uint64, optional, tag = "8")]
     pub(crate) limit: Option<u64>,
-    /// One for each file, in the order of the groups.
+    /// One entry for each file, in the order of the groups.
     #[prost(message, repeated, tag = "9")]
     pub(crate) files: Vec<File>,
 }
 
-/// What `base` leaves out of a file.
+/// Properties of a file that `base` omits.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct File {
     #[prost(string, optional, tag = "1")]
     pub(crate) e_tag: Option<String>,
     #[prost(string, optional, tag = "2")]
     pub(crate) version: Option<String>,
-    /// Empty where the rows are in no known order.
+    /// The order of the rows; empty if it is unknown.
     #[prost(message, repeated, tag = "3")]
     pub(crate) ordering: Vec<protobuf::PhysicalSortExprNode>,
     #[prost(uint64, optional, tag = "4")]
@@ -98,10 +98,10 @@ pub(crate) struct Sink {
     pub(crate) original_url: String,
     #[prost(btree_map = "string, string", tag = "3")]
     pub(crate) options: BTreeMap<String, String>,
-    /// Empty where any order will do.
+    /// The required order of the input; empty for any order.
     #[prost(message, repeated, tag = "4")]
     pub(crate) sort_order: Vec<protobuf::PhysicalSortExprNode>,
-    /// What the files say they are sorted by.
+    /// The sort order that the files declare.
     #[prost(message, repeated, tag = "5")]
     pub(crate) sorting_columns: Vec<SortingColumn>,
 }
@@ -116,7 +116,7 @@ pub(crate) struct SortingColumn {
     pub(crate) nulls_first: bool,
 }
 
-/// A `ListingTable` of shards. Its schema travels with the node that scans it.
+/// A `ListingTable` of shards. The node that scans it carries its schema.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Table {
     #[prost(message, repeated, tag = "1")]
@@ -144,7 +144,7 @@ pub(crate) struct TablePath {
 /// The format of a `COPY`.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Format {
-    /// Those of the session, where there are none.
+    /// The options of the format; `None` for the options of the session.
     #[prost(message, optional, tag = "1")]
     pub(crate) options: Option<Options>,
 }
@@ -155,12 +155,12 @@ pub(crate) struct Options {
     pub(crate) set: BTreeMap<String, String>,
 }
 
-/// Whether bytes claim to be ours.
+/// Returns whether bytes begin like a message of this module.
 pub(crate) fn is_ours(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
-/// Appends a node.
+/// Appends the message of a node to `out`.
 pub(crate) fn encode(body: Body, out: &mut Vec<u8>) -> Result<()> {
     let node = Node { body: Some(body) };
     out.extend_from_slice(MAGIC);
@@ -173,7 +173,7 @@ pub(crate) fn encode(body: Body, out: &mut Vec<u8>) -> Result<()> {
         .map_err(|error| internal_datafusion_err!("a plan over shards does not fit: {error}"))
 }
 
-/// Reads a node, and nothing behind it.
+/// Reads the node of a message; bytes after the message are an error.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Body> {
     let mut rest = bytes
         .strip_prefix(MAGIC)
@@ -193,7 +193,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Body> {
     node.body.ok_or_else(|| damaged("it is empty"))
 }
 
-/// The error of bytes that are no plan over shards.
+/// Returns the error for bytes that are not a valid plan over shards.
 pub(crate) fn damaged(why: impl std::fmt::Display) -> DataFusionError {
     plan_datafusion_err!("damaged plan over shards: {why}")
 }

@@ -1,4 +1,4 @@
-//! Asks a question in SQL about a shard: `query SQL [NAME=FILE...]`.
+//! Runs an SQL query over shards: `query SQL [NAME=FILE...]`.
 
 use arrow::util::pretty::pretty_format_batches;
 use datafusion::prelude::SessionContext;

@@ -1,5 +1,4 @@
-//! From the schema of a table to that of a file: in which types columns are read, and which of them, and
-//! which members of structs.
+//! Adapts a table's schema to a file: selects the columns and members of structs to read, and their types.
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
@@ -13,16 +12,16 @@ use datafusion_physical_expr_adapter::{PhysicalExprAdapter, PhysicalExprAdapterF
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How expressions on a table become expressions on one of its files.
+/// Rewrites expressions on a table to expressions on one of its files.
 #[derive(Debug, Clone)]
 pub(crate) struct Adapter {
     adapter: Arc<dyn PhysicalExprAdapter>,
-    /// The columns of the file, in its order, in the types that they are read in.
+    /// The columns of the file, in its order, with the types that they are read in.
     pub(crate) read_schema: SchemaRef,
 }
 
 impl Adapter {
-    /// Between the columns of a table, without those of partitions, and those of a file.
+    /// Creates an adapter from the columns of a table, without partition columns, to the columns of a file.
     pub(crate) fn try_new(
         factory: &dyn PhysicalExprAdapterFactory,
         table: &SchemaRef,
@@ -35,15 +34,15 @@ impl Adapter {
         })
     }
 
-    /// The same expression on the columns of the file, as simple as it can be there.
+    /// Rewrites an expression to the columns of the file, and simplifies it.
     pub(crate) fn rewrite(&self, expr: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
         let expr = self.adapter.rewrite(expr)?;
         PhysicalExprSimplifier::new(&self.read_schema).simplify(expr)
     }
 }
 
-/// The columns of a file in the types that they are read in: those of the table where the two differ only in how
-/// Arrow lays values out, which the reader chooses as it likes. All else is cast by the expressions.
+/// Returns the columns of a file with the types that they are read in. A column gets the type of the table if the two
+/// types differ only in their Arrow layout, because the reader supports each layout. Expressions cast other columns.
 fn read_schema(table: &SchemaRef, file: &SchemaRef) -> SchemaRef {
     let fields = file
         .fields()
@@ -91,7 +90,7 @@ fn read_type(wanted: &DataType, stored: &DataType) -> DataType {
     }
 }
 
-/// The items of a list of any length.
+/// Returns the item of a list type without a fixed size.
 fn item(data_type: &DataType) -> Option<&FieldRef> {
     match data_type {
         DataType::List(item)
@@ -102,14 +101,14 @@ fn item(data_type: &DataType) -> Option<&FieldRef> {
     }
 }
 
-/// Whether two types have the same values, and differ in their layout at most.
+/// Returns whether two types have the same values and differ at most in their layout.
 pub(crate) fn are_alike(a: &DataType, b: &DataType) -> bool {
     let a = values_of(a);
     let b = values_of(b);
     a == b || (a.is_string() && b.is_string()) || (is_bytes(a) && is_bytes(b))
 }
 
-/// Bytes of any length.
+/// Returns whether the type is binary without a fixed size.
 pub(crate) fn is_bytes(data_type: &DataType) -> bool {
     matches!(
         data_type,
@@ -117,7 +116,7 @@ pub(crate) fn is_bytes(data_type: &DataType) -> bool {
     )
 }
 
-/// The type of the values of a dictionary.
+/// Returns the value type of a dictionary, or the type itself.
 pub(crate) fn values_of(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::Dictionary(_, values) => values,
@@ -125,19 +124,19 @@ pub(crate) fn values_of(data_type: &DataType) -> &DataType {
     }
 }
 
-/// A column, or a member of structs in one, that an expression looks at.
+/// A column, or a member of a struct in a column, that an expression refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reference {
-    /// The ordinals of the column, and of a member in each struct on the way.
+    /// The ordinal of the column, followed by the ordinal of the member at each level of structs.
     pub(crate) ordinals: Vec<usize>,
     pub(crate) field: FieldRef,
 }
 
-/// Says which column or member an expression is.
+/// Returns the column or member that an expression refers to.
 pub(crate) type FindReference = fn(&Arc<dyn PhysicalExpr>, &Schema) -> Option<Reference>;
 
 impl Reference {
-    /// The column that `expr` is.
+    /// Returns the column that `expr` refers to.
     pub(crate) fn of_column(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Self> {
         let column = expr.downcast_ref::<Column>()?;
         Some(Self {
@@ -146,7 +145,7 @@ impl Reference {
         })
     }
 
-    /// The column or member that `expr` is, as `get_field` finds it.
+    /// Returns the column or member that `expr` refers to, directly or through `get_field`.
     pub(crate) fn of(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Self> {
         if let Some(column) = Self::of_column(expr, schema) {
             return Some(column);
@@ -169,7 +168,7 @@ impl Reference {
     }
 }
 
-/// Calls `found` for all that `find` sees in an expression, and not for what is inside of that.
+/// Calls `found` for each reference that `find` returns in an expression, without looking inside of the reference.
 pub(crate) fn for_each_reference(
     expr: &Arc<dyn PhysicalExpr>,
     schema: &Schema,
@@ -188,16 +187,16 @@ pub(crate) fn for_each_reference(
     Ok(())
 }
 
-/// What is read of a file, and what becomes of it.
+/// The columns to read from a file, and the expressions to evaluate on them.
 pub(crate) struct FileProjection {
-    /// The columns to read, cut down to the members that are looked at.
+    /// The columns to read, with only the members of structs that expressions refer to.
     pub(crate) schema: SchemaRef,
     projector: Projector,
     output: SchemaRef,
 }
 
 impl FileProjection {
-    /// The projection of a table, with expressions on the columns of the file; `output` is its schema.
+    /// Creates a projection from expressions on the columns of the file; `output` is the schema of the result.
     pub(crate) fn try_new(
         projection: ProjectionExprs,
         file: &Schema,
@@ -236,7 +235,7 @@ impl FileProjection {
         })
     }
 
-    /// The rows as the scan gives them.
+    /// Returns the rows of a batch in the output schema of the scan.
     pub(crate) fn project(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let batch = self.projector.project_batch(batch)?;
         if batch.schema_ref() == &self.output {
@@ -251,7 +250,7 @@ impl FileProjection {
     }
 }
 
-/// A field with those members alone to which the ordinals lead; none of them, all.
+/// Returns a field with only the members at the given ordinals. An empty list of ordinals selects the whole field.
 fn cut_down(field: &FieldRef, members: &[&[usize]]) -> FieldRef {
     let DataType::Struct(fields) = field.data_type() else {
         return field.clone();
@@ -270,7 +269,7 @@ fn cut_down(field: &FieldRef, members: &[&[usize]]) -> FieldRef {
     with_type(field, DataType::Struct(kept.collect()))
 }
 
-/// A field of a batch that an expression is evaluated on.
+/// Returns a nullable field for a batch that an expression is evaluated on.
 pub(crate) fn evaluated_field(name: String, field: &Field) -> Field {
     Field::new(name, field.data_type().clone(), true).with_metadata(field.metadata().clone())
 }

@@ -1,14 +1,14 @@
-//! Errors on their way into DataFusion.
+//! Converts errors of the library to errors of DataFusion.
 
 use datafusion_common::DataFusionError;
 use std::fmt;
 
-/// An error of the library as one of DataFusion, which keeps it as its source.
+/// Converts an error of the library to an error of DataFusion, which keeps it as its source.
 pub(crate) fn external(error: arrow_shard::Error) -> DataFusionError {
     DataFusionError::External(Box::new(Failure(error)))
 }
 
-/// An error of the library that displays those below it: DataFusion displays no more than the first.
+/// An error of the library that displays its sources, because DataFusion displays only the outermost error.
 #[derive(Debug)]
 struct Failure(arrow_shard::Error);
 
@@ -24,9 +24,9 @@ impl std::error::Error for Failure {
     }
 }
 
-/// Says where an error happened.
+/// Adds the place to an error.
 pub(crate) trait Context<T> {
-    /// Names the file, or whatever it was.
+    /// Adds a place, such as the name of the file, to the message of an error.
     fn context(self, place: impl std::fmt::Display) -> Result<T, DataFusionError>;
 }
 

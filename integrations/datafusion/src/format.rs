@@ -1,4 +1,4 @@
-//! The format of shards, as DataFusion's tables know formats.
+//! The file format of shards for DataFusion's tables.
 
 use crate::metadata::{self, OpenShard};
 use crate::options::TableShardOptions;
@@ -28,7 +28,7 @@ use object_store::{ObjectMeta, ObjectStore};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The extension of files, without a dot: `flights.shard` and `flights.amudai.shard` have it.
+/// The extension of files, without a dot, as in `flights.shard` and `flights.amudai.shard`.
 const EXTENSION: &str = "shard";
 
 /// Makes [`ShardFormat`]s for `STORED AS SHARD`.
@@ -38,19 +38,19 @@ pub struct ShardFormatFactory {
 }
 
 impl ShardFormatFactory {
-    /// A factory whose formats have the options of the session.
+    /// Creates a factory of formats with the options of the session.
     pub fn new() -> Self {
         Self { options: None }
     }
 
-    /// A factory whose formats have these options, whatever the session's.
+    /// Creates a factory of formats with these options, which replace the options of the session.
     pub fn new_with_options(options: TableShardOptions) -> Self {
         Self {
             options: Some(options),
         }
     }
 
-    /// The options that were given.
+    /// Returns the options of [`new_with_options`](Self::new_with_options).
     pub fn options(&self) -> Option<&TableShardOptions> {
         self.options.as_ref()
     }
@@ -88,22 +88,23 @@ pub struct ShardFormat {
 }
 
 impl ShardFormat {
-    /// The format with these options.
+    /// Creates a format with these options.
     pub fn new(options: TableShardOptions) -> Self {
         Self { options }
     }
 
-    /// How tables are read and written.
+    /// Returns the options for reading and writing tables.
     pub fn options(&self) -> &TableShardOptions {
         &self.options
     }
 
-    /// The schema of a table over shards that have these columns together. It has no metadata, which are
-    /// those of a file; text and bytes are views, unless the options say otherwise.
+    /// Returns the schema of a table with the merged columns of its shards. It has no metadata, because these belong to
+    /// single files. Text and binary columns become views, unless the options say otherwise.
     pub fn table_schema(&self, columns: &Schema) -> SchemaRef {
-        let fields = match self.options.schema_force_view_types {
-            true => columns.fields().iter().map(as_view).collect(),
-            false => columns.fields().clone(),
+        let fields = if self.options.schema_force_view_types {
+            columns.fields().iter().map(as_view).collect()
+        } else {
+            columns.fields().clone()
         };
         Arc::new(Schema::new(fields))
     }
@@ -149,7 +150,7 @@ impl FileFormat for ShardFormat {
         });
         let schemas = schemas.boxed().buffer_unordered(at_once.get());
         let mut schemas: Vec<_> = schemas.try_collect().await?;
-        // In whatever order they were listed, columns come in the order of the names of files.
+        // Files are merged in the order of their names, so the order of columns does not depend on the listing.
         schemas.sort_unstable_by_key(|(location, _)| *location);
         let mut merged: Option<Schema> = None;
         for (location, schema) in schemas {
@@ -248,7 +249,7 @@ impl FileFormat for ShardFormat {
     }
 }
 
-/// The fields, of which those may be null that others lack: rows of those have a null there.
+/// Returns the fields, made nullable where `others` lacks them: rows of the other files are null there.
 fn nullable_where_missing(fields: &Fields, others: &Fields) -> Fields {
     let fields = fields.iter().map(|field| {
         let Some((_, other)) = others.find(field.name()) else {
@@ -266,7 +267,7 @@ fn nullable_where_missing(fields: &Fields, others: &Fields) -> Fields {
     fields.collect()
 }
 
-/// A column, text and bytes as views.
+/// Returns a column with a text or binary type replaced by its view type.
 fn as_view(field: &FieldRef) -> FieldRef {
     let data_type = match field.data_type() {
         DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,

@@ -1,6 +1,6 @@
 //! Shards of [`arrow_shard`] as tables of [Apache DataFusion](https://datafusion.apache.org/).
 //!
-//! One call registers the format, and SQL does the rest:
+//! One call registers the format; everything else is SQL:
 //!
 //! ```
 //! use datafusion::prelude::SessionContext;
@@ -22,20 +22,20 @@
 //! # }
 //! ```
 //!
-//! A scan is DataFusion's own `DataSourceExec` over [`ShardSource`], so that its optimizer rules, and engines that distribute
-//! plans, know it. It takes over:
+//! A scan is DataFusion's own `DataSourceExec` over [`ShardSource`]. Its optimizer rules support this node, and so do
+//! engines that distribute plans. A scan evaluates:
 //!
 //! | | |
 //! |-|-|
-//! | projection | into members of structs; expressions are evaluated on what was read |
-//! | filters | all but volatile ones: as a [`Predicate`](arrow_shard::read::Predicate) where the meaning is the same, else as a function of the columns, after statistics |
-//! | dynamic filters | of joins and TopK, asked again at every stripe and every 65,536 rows |
-//! | limit | where no filter stands above |
+//! | projection | of columns and members of structs; expressions are evaluated on the values read |
+//! | filters | all except volatile ones: as a [`Predicate`](arrow_shard::read::Predicate) with the same meaning, otherwise as a function of the columns, after statistics |
+//! | dynamic filters | of joins and TopK, checked again at every stripe and every 65,536 rows |
+//! | limit | if no filter is above the scan |
 //! | order | from the sorting columns of the files: exact, or in reverse for TopK |
 //! | statistics | `count(*)`, `min` and `max` from metadata, where they are exact |
 //! | partitions | of about equal numbers of rows, down to 65,536 |
 //!
-//! Deleted rows stay hidden. [`TableShardOptions`] has the switches of sessions and tables.
+//! Deleted rows stay hidden. [`TableShardOptions`] has the options of sessions and tables.
 
 mod adapt;
 mod error;
@@ -64,7 +64,7 @@ pub use register::{register, register_state};
 pub use sink::ShardSink;
 pub use source::ShardSource;
 
-/// The example of the README, which is complete and compiled as it is shown.
+/// Compiles and runs the example of the README as it is shown.
 #[cfg(all(doctest, feature = "session"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

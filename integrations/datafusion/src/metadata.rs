@@ -1,4 +1,4 @@
-//! Open shards, in DataFusion's cache of file metadata.
+//! Keeps open shards in DataFusion's cache of file metadata.
 
 use crate::error::Context;
 use arrow::datatypes::SchemaRef;
@@ -13,24 +13,24 @@ use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// An open shard. Its directory has been read, and its schema; other metadata are read and kept when a
-/// query needs them.
+/// An open shard, with its directory and schema already read. The shard reads other metadata when a query needs them,
+/// and keeps them.
 #[derive(Debug, Clone)]
 pub(crate) struct OpenShard {
     pub(crate) shard: Shard,
     /// The Arrow schema of all columns.
     pub(crate) schema: SchemaRef,
-    /// Its directory file, if that is a local one.
+    /// The path of its directory file, if the store is the local file system.
     pub(crate) path: Option<PathBuf>,
     /// Whether it refers to other files.
     pub(crate) has_other_files: bool,
 }
 
-/// What the cache keeps of a file.
+/// The entry of a file in the cache.
 #[derive(Debug)]
 struct Cached {
     open: OpenShard,
-    /// Where it was read: names are unique within a store only.
+    /// The store that the file was read from, because names are unique only within a store.
     store: Arc<dyn ObjectStore>,
     e_tag: Option<String>,
     size: u64,
@@ -41,7 +41,7 @@ impl FileMetadata for Cached {
         self
     }
 
-    /// An estimate of what queries will have read in the end: a hundredth of the file.
+    /// Estimates the metadata that queries will eventually have parsed: a hundredth of the file.
     fn memory_size(&self) -> usize {
         let fields = self.open.schema.flattened_fields().len();
         let parsed = usize::try_from(self.size / 100).unwrap_or(usize::MAX);
@@ -59,10 +59,10 @@ impl FileMetadata for Cached {
     }
 }
 
-/// The shard at `object`, as it was when that was listed.
+/// Opens the shard at `object`, or takes it from the cache if the object is unchanged.
 ///
 /// # Errors
-/// Those of the store, or if the object is no shard or damaged; they name it.
+/// Returns the errors of the store and of [`Shard::open_object`], with the name of the object.
 pub(crate) async fn open(
     store: &Arc<dyn ObjectStore>,
     object: &ObjectMeta,
@@ -79,7 +79,7 @@ pub(crate) async fn open(
     let place = || format!("shard `{}`", object.location);
     let path = local_path(store, object).await?;
     let shard = match &path {
-        // A table may have more files than a process may have open.
+        // A table may have more files than a process may keep open.
         Some(path) => Shard::open_pooled(path, ShardOptions::default()),
         None => Shard::open_object(store.clone(), &object.location, ShardOptions::default()).await,
     };
@@ -104,11 +104,11 @@ pub(crate) async fn open(
     Ok(open)
 }
 
-/// Where an object is in the local file system, if its store says so: such files are read without a task
-/// and a handle for every request.
+/// Returns the path of an object in the local file system, if its store returns one. A local file is read without a
+/// task and a file handle for every request.
 async fn local_path(store: &Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<Option<PathBuf>> {
-    // Nothing else tells a local store, behind whatever wrapper, from others, for which a request
-    // that is only asked this way would cost a round trip.
+    // Only the displayed name identifies a local store inside wrappers. Without this check, each object of a remote
+    // store would cost an extra request.
     if !format!("{store}").contains("LocalFileSystem") {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! What a scan read and was spared, as metrics of its plan.
+//! Metrics of a plan: what a scan has read and skipped.
 
 use arrow_shard::read::{ScanMetrics, Skipped};
 use datafusion_physical_plan::metrics::{
@@ -10,9 +10,9 @@ use datafusion_physical_plan::metrics::{
 pub(crate) struct ShardMetrics {
     /// Files that statistics ruled out before they were opened.
     pub(crate) files_pruned: Count,
-    /// Filters that cannot be asked of statistics.
+    /// Filters that statistics cannot decide.
     pub(crate) pruning_errors: Count,
-    /// Rows of stripes that statistics ruled out for DataFusion's pruning.
+    /// Rows of stripes that DataFusion's pruning ruled out by statistics.
     pub(crate) rows_pruned: Count,
     bytes_scanned: Count,
     stripes: Count,
@@ -55,16 +55,16 @@ impl ShardMetrics {
         }
     }
 
-    /// Adds bytes that were read.
+    /// Adds a number of bytes read.
     pub(crate) fn add_bytes(&self, bytes: u64) {
         self.bytes_scanned
             .add(usize::try_from(bytes).unwrap_or(usize::MAX));
     }
 
-    /// Adds what a scan has done since `before`.
+    /// Adds the changes of a scan's counters since `before`.
     pub(crate) fn add(&self, before: &ScanMetrics, now: &ScanMetrics) {
         let add = |count: &Count, before: u64, now: u64| {
-            // Rows that are planned again are taken back for a moment.
+            // A counter decreases for a moment when a scan plans rows again.
             count.add(usize::try_from(now.saturating_sub(before)).unwrap_or(usize::MAX));
         };
         let levels = |metrics: &ScanMetrics| -> [Skipped; 4] {

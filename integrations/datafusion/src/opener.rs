@@ -1,4 +1,4 @@
-//! Opens one file of a scan, or a range of it.
+//! Opens one file of a scan, or a range of a file.
 
 use crate::adapt::{Adapter, FileProjection};
 use crate::error::{Context, external};
@@ -30,7 +30,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
-/// Rows at whose multiples in a stripe blocks end, so that two ranges of a file share none.
+/// Ranges of a file begin at multiples of this number of rows in a stripe. Blocks end at these rows, so two ranges
+/// never decode the same block.
 const WINDOW: u64 = 65_536;
 
 /// Opens the shards of one partition of a scan.
@@ -40,9 +41,9 @@ pub struct ShardOpener {
     pub(crate) table_schema: TableSchema,
     pub(crate) projection: ProjectionExprs,
     pub(crate) predicate: Option<Arc<dyn PhysicalExpr>>,
-    /// Whether the predicate is evaluated, or stands above the scan as well.
+    /// Whether the scan evaluates the predicate; otherwise a filter above the scan does.
     pub(crate) evaluates: bool,
-    /// Whether statistics of stripes are asked.
+    /// Whether statistics of stripes are checked before reading.
     pub(crate) prunes: bool,
     pub(crate) limit: Option<usize>,
     pub(crate) batch_size: usize,
@@ -109,7 +110,7 @@ impl FileOpener for ShardOpener {
 }
 
 impl ShardOpener {
-    /// Whether statistics that came with the file say that no row of it matches.
+    /// Returns whether the statistics that the planner attached to the file rule out all of its rows.
     fn is_ruled_out(
         &self,
         predicate: &Arc<dyn PhysicalExpr>,
@@ -124,7 +125,7 @@ impl ShardOpener {
     }
 }
 
-/// A file that is being opened.
+/// The state of opening a file.
 struct Opening {
     store: Arc<dyn ObjectStore>,
     cache: Option<Arc<FileMetadataCache>>,
@@ -218,7 +219,7 @@ impl Opening {
             .boxed())
     }
 
-    /// The filters of the scan, on the columns of the file.
+    /// Returns the filters of the scan, on the columns of the file.
     fn filters(&self, adapter: &Adapter) -> Result<Filters> {
         let mut filters = Filters::default();
         let Some(predicate) = &self.predicate else {
@@ -229,12 +230,11 @@ impl Opening {
         if !fixed.is_empty() {
             let fixed = adapter.rewrite(datafusion_physical_expr::conjunction(fixed))?;
             let filter = FileFilter::try_new(&fixed, &adapter.read_schema)?;
-            match self.evaluates {
-                true => {
-                    filters.asked = filter.functions.clone();
-                    filters.fixed = filter;
-                }
-                false => filters.asked = split_conjunction(&fixed).into_iter().cloned().collect(),
+            if self.evaluates {
+                filters.asked = filter.functions.clone();
+                filters.fixed = filter;
+            } else {
+                filters.asked = split_conjunction(&fixed).into_iter().cloned().collect();
             }
         }
         if !dynamic.is_empty() && self.evaluates {
@@ -246,7 +246,7 @@ impl Opening {
         Ok(filters)
     }
 
-    /// The ranges of rows that are read one after the other, if not all of them in order.
+    /// Returns the ranges of rows to read one after the other; `None` to read all rows in the order of the file.
     async fn parts(
         &self,
         open: &OpenShard,
@@ -273,28 +273,28 @@ impl Opening {
     }
 }
 
-/// What the rows of a file must match.
+/// Conditions that the rows of a file must match.
 #[derive(Default)]
 struct Filters {
     fixed: FileFilter,
     dynamic: Option<DynamicFilter>,
-    /// Those of which DataFusion's pruning may know more than the library.
+    /// Filters that DataFusion's pruning checks against statistics of stripes, because the library does not.
     asked: Vec<Arc<dyn PhysicalExpr>>,
 }
 
-/// What is left of a predicate without the parts that may change while the query runs.
+/// Returns a predicate without the parts that may change while the query runs; `None` if no part remains.
 pub(crate) fn without_dynamic(predicate: Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
     let fixed = split_conjunction(&predicate).into_iter();
     conjunction_opt(fixed.filter(|part| !is_dynamic(part)).cloned())
 }
 
-/// Whether somebody may change an expression while the query runs.
+/// Returns whether an expression contains a dynamic filter, which may change while the query runs.
 fn is_dynamic(expr: &Arc<dyn PhysicalExpr>) -> bool {
     DynamicFilterTracking::classify(expr).contains_dynamic_filter()
 }
 
-/// The rows of a range of bytes: as many of all as it has of the bytes, from window to window. Each row is
-/// in one of the ranges that a file is cut into.
+/// Returns the rows for a range of bytes: the same share of all rows as the range has of all bytes, rounded to windows.
+/// If ranges cover a file without overlap, each row is in exactly one of them.
 fn rows_of(range: &FileRange, size: u64, stripes: &[Range<u64>]) -> Range<u64> {
     let total = stripes.last().map_or(0, |last| last.end);
     let row = |byte: i64| {
@@ -311,7 +311,7 @@ fn rows_of(range: &FileRange, size: u64, stripes: &[Range<u64>]) -> Range<u64> {
     row(range.start)..row(range.end)
 }
 
-/// The first rows of a stream.
+/// Returns the first `limit` rows of a stream.
 fn limited(
     batches: BoxStream<'static, Result<RecordBatch>>,
     limit: usize,
@@ -341,7 +341,7 @@ async fn start(scan: ScanBuilder, metrics: ShardMetrics) -> Result<Measured> {
     })
 }
 
-/// A scan that says what it read and was spared.
+/// A stream of a scan that reports what it read and skipped to the metrics of the plan.
 struct Measured {
     stream: ShardStream,
     metrics: ShardMetrics,

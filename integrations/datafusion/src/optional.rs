@@ -1,33 +1,33 @@
-//! Tests that may be left out: of filters that joins, sorts and aggregates hand down, which want rows that match and
-//! bear others.
+//! Tests that a scan may skip: joins, sorts and aggregates push down filters, but tolerate rows that do not match.
 
 use arrow::array::BooleanArray;
 use arrow::error::ArrowError;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-/// A test that lets more than so many of a hundred rows pass costs more than it saves.
+/// A test that more than this percentage of rows pass costs more than it saves.
 const WORTHLESS_PERCENT: usize = 80;
-/// Of how many rows at least it must be known how many pass.
+/// Fewest tested rows from which the percentage is computed.
 const SAMPLE: usize = 4096;
-/// How many batches then go untested, before others tell whether it has become worth its cost.
+/// Number of batches that then skip the test, before it is tried again.
 const UNTESTED: u32 = 31;
 
-/// Leaves a test out of most batches for as long as most rows pass it. Threads may share one: then they test some
+/// Skips a test for most batches as long as most rows pass it. Threads may share a sampler, and then test a few
 /// batches more or fewer.
 #[derive(Debug, Default)]
 pub(crate) struct Sampler {
-    /// Batches still to come that go untested.
+    /// Number of coming batches that skip the test.
     untested: AtomicU32,
-    /// Rows that were tested since others were not, and how many passed.
+    /// Rows tested since the last decision.
     tested: AtomicUsize,
+    /// Tested rows that passed.
     passed: AtomicUsize,
 }
 
 impl Sampler {
-    /// What a test says of so many rows, or that all pass.
+    /// Returns the result of the test for `rows` rows, or true for all rows if this batch skips the test.
     ///
     /// # Errors
-    /// Those of the test.
+    /// Returns the error of the test.
     pub(crate) fn test(
         &self,
         rows: usize,
@@ -57,7 +57,7 @@ impl Sampler {
 mod tests {
     use super::*;
 
-    /// Which of so many batches are tested, each of `rows`, of which a share passes.
+    /// Returns which of `batches` batches are tested. Each has `rows` rows, and `share(batch)` of them pass.
     fn tested(rows: usize, share: impl Fn(usize) -> f64, batches: usize) -> Vec<usize> {
         let sampler = Sampler::default();
         let mut tested = Vec::new();
@@ -82,7 +82,7 @@ mod tests {
     fn what_most_rows_pass_is_tested_now_and_then() {
         assert_eq!(tested(5000, |_| 0.8, 70), (0..70).collect::<Vec<_>>());
         assert_eq!(tested(5000, |_| 0.9, 70), [0, 32, 64]);
-        // It is asked again, and rules out rows from then on.
+        // The test is tried again in batch 64, and rules out rows from then on.
         let late = tested(5000, |i| if i < 40 { 1.0 } else { 0.1 }, 70);
         assert_eq!(late, [0, 32, 64, 65, 66, 67, 68, 69]);
     }

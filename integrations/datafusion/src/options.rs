@@ -1,4 +1,4 @@
-//! How tables of shards are read and written, as SQL and code set it.
+//! Options for reading and writing tables of shards, set in SQL or in code.
 
 use arrow_shard::WriterOptions;
 use arrow_shard::read::SortingColumn;
@@ -13,36 +13,37 @@ use std::collections::HashMap;
 use std::fmt::Display;
 
 config_namespace! {
-    /// How a table of shards is read and written.
+    /// Options for reading and writing a table of shards.
     ///
-    /// A session holds them with the prefix `shard`, for all tables that are created later: `SET
-    /// shard.profile = 'fast'`. A table or a `COPY` has its own with the prefix `format`: `CREATE
+    /// In a session they have the prefix `shard` and apply to all tables that are created later: `SET
+    /// shard.profile = 'fast'`. A table or a `COPY` sets its own with the prefix `format`: `CREATE
     /// EXTERNAL TABLE ... OPTIONS ('format.pushdown_filters' 'false')`.
     pub struct TableShardOptions {
-        /// Whether scans evaluate filters. They are pushed down if the table and the session say so. If not, a
-        /// filter stands above the scan, which still skips stripes by their statistics.
+        /// Whether scans evaluate filters. They do if the table and the session both set this. Otherwise, a
+        /// filter above the scan evaluates them, and the scan still skips stripes by their statistics.
         pub pushdown_filters: bool, default = true
-        /// Whether statistics of stripes are asked before a stripe is read.
+        /// Whether statistics of stripes are checked before a stripe is read.
         pub pruning: bool, default = true
-        /// Whether text and binary columns of inferred schemas are views, which DataFusion works with
+        /// Whether text and binary columns of inferred schemas are views, which DataFusion processes
         /// faster.
         pub schema_force_view_types: bool, default = true
-        /// What files are written for: plain, fast, balanced, high_compression or minimal_size.
+        /// The trade-off between speed and size of written files: plain, fast, balanced, high_compression or
+        /// minimal_size.
         pub profile: String, default = "balanced".to_owned()
-        /// Rows of a stripe, at most; what the writer thinks best if there is none.
+        /// Most rows of a stripe; without a value, the writer chooses.
         pub stripe_rows: Option<usize>, default = None
-        /// Columns that the rows of written files are sorted by, as ORDER BY has them: `day DESC NULLS FIRST, id`.
-        /// Without, those of the query's or the table's ORDER BY.
+        /// Columns that the rows of written files are sorted by, in the syntax of ORDER BY: `day DESC NULLS FIRST, id`.
+        /// Without a value, the columns of the query's or the table's ORDER BY.
         pub sorting_columns: Option<String>, default = None
-        /// Whether columns get Bloom filters, all or none; what the writer thinks best if there is no answer.
+        /// Whether all columns get Bloom filters, or none; without a value, the writer chooses.
         pub bloom_filters: Option<bool>, default = None
-        /// Whether columns get value dictionaries, all or none; what the writer thinks best if there is no answer.
+        /// Whether all columns get value dictionaries, or none; without a value, the writer chooses.
         pub dictionaries: Option<bool>, default = None
         /// How Arrow types are stored: lossless or amudai.
         pub mapping: String, default = "lossless".to_owned()
-        /// For whom files are written: spec or reference.
+        /// How metadata are written: spec or reference.
         pub wire: String, default = "spec".to_owned()
-        /// Threads that encode a file; 0 for as many as the query has partitions.
+        /// Threads that encode a file; 0 for one thread per partition of the query.
         pub writer_threads: usize, default = 0
     }
 }
@@ -51,8 +52,9 @@ impl ConfigExtension for TableShardOptions {
     const PREFIX: &'static str = "shard";
 }
 
-/// As `extensions_options!` writes it, but that entries have names with the prefix: `SHOW shard.profile` finds them by
-/// that, and sessions that send their settings to others send what can be set there.
+/// Like the implementation that `extensions_options!` generates, except that names of entries include the prefix:
+/// `SHOW shard.profile` finds entries by the full name, and a session that receives the entries of another can set
+/// them.
 impl ExtensionOptions for TableShardOptions {
     fn as_any(&self) -> &dyn Any {
         self
@@ -98,29 +100,30 @@ impl Visit for Entries {
 }
 
 impl TableShardOptions {
-    /// Those of a session; the defaults where [`register`](crate::register) was not called.
+    /// Returns the options of a session, or the defaults if [`register`](crate::register) was not called.
     pub fn of_config(config: &ConfigOptions) -> Self {
         let options = config.extensions.get::<Self>();
         options.cloned().unwrap_or_default()
     }
 
-    /// Those of a session, and of the keys that follow `format.`, or `shard.` as in a session.
+    /// Applies the options of a table on top of the session's options. Keys have the prefix `format.` or `shard.`, or
+    /// none.
     ///
     /// # Errors
-    /// A key that is none of them, or a value that makes no sense.
+    /// Returns a configuration error for an unknown option or an invalid value.
     pub(crate) fn of_table(
         mut self,
         session: &dyn Session,
         format_options: &HashMap<String, String>,
     ) -> Result<Self> {
-        // Some decide about others, so their order must not depend on the map.
+        // Some options affect others, so their order must not depend on the map.
         let mut keys: Vec<_> = format_options.iter().collect();
         keys.sort();
         for (key, value) in keys {
             let own = ["format.", "shard."];
             match own.iter().find_map(|prefix| key.strip_prefix(prefix)) {
                 Some(key) => self.set_option(key, value)?,
-                // What is for other readers of the statement, such as credentials of a store.
+                // Options with another prefix are for other parts of DataFusion, such as credentials of a store.
                 None if key.contains('.') => {}
                 None => self.set_option(key, value)?,
             }
@@ -133,12 +136,12 @@ impl TableShardOptions {
     /// Sets the option `key`, as SQL does.
     ///
     /// # Errors
-    /// If there is no such option, or the value makes no sense.
+    /// Returns a configuration error for an unknown option or an invalid value.
     pub fn set_option(&mut self, key: &str, value: &str) -> Result<()> {
         ConfigField::set(self, key, value)
     }
 
-    /// The options as keys and values that [`set_option`](Self::set_option) takes.
+    /// Returns the options that have a value, as keys and values for [`set_option`](Self::set_option).
     pub fn to_options(&self) -> Vec<(String, String)> {
         let set = self.entries().into_iter().filter_map(|entry| {
             let (_, key) = entry.key.split_once('.')?;
@@ -147,10 +150,10 @@ impl TableShardOptions {
         set.collect()
     }
 
-    /// What a file is written with, where a query has so many partitions.
+    /// Returns the options of a file's writer, in a query with this number of partitions.
     ///
     /// # Errors
-    /// A value that makes no sense.
+    /// Returns a configuration error for an invalid value.
     pub(crate) fn writer_options(&self, partitions: usize) -> Result<WriterOptions> {
         let profile = match self.profile.replace('-', "_").to_lowercase().as_str() {
             "plain" => Profile::Plain,
@@ -202,8 +205,8 @@ impl TableShardOptions {
     }
 }
 
-/// Reads columns as ORDER BY has them. Names may stand in double quotes; nulls come first where an
-/// order descends, unless it says otherwise, as in DataFusion.
+/// Parses sorting columns in the syntax of ORDER BY. Names may be in double quotes. As in DataFusion, nulls come first
+/// in descending order and last in ascending order, unless the text says otherwise.
 fn parse_sorting_columns(text: &str) -> Result<Vec<SortingColumn>> {
     let mut columns = Vec::new();
     for part in split_outside_quotes(text) {
@@ -240,7 +243,7 @@ fn parse_sorting_columns(text: &str) -> Result<Vec<SortingColumn>> {
     Ok(columns)
 }
 
-/// The parts between commas that stand outside of double quotes.
+/// Splits a text at the commas outside of double quotes.
 fn split_outside_quotes(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut start, mut quoted) = (0, false);
@@ -303,7 +306,7 @@ mod tests {
             copy.set_option(&key, &value).unwrap();
         }
         assert_eq!(copy.to_options(), options.to_options());
-        // A session takes them by the names that they have there.
+        // A session accepts the options by their full names.
         let mut config = ConfigOptions::new();
         config.extensions.insert(TableShardOptions::default());
         for entry in options.entries() {

@@ -1,4 +1,4 @@
-//! Orders of rows: sorting columns of shards and DataFusion's, and in which order stripes are read.
+//! Orders of rows: converts between sorting columns of shards and DataFusion's orderings, and orders stripes for TopK.
 
 use crate::error::Context;
 use crate::metadata::OpenShard;
@@ -16,17 +16,17 @@ use datafusion_physical_expr_common::sort_expr::LexOrdering;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The order of the rows of a shard, as far as its sorting columns are columns of the table.
+/// Returns the order of the rows of a shard, up to the first sorting column that is not a column of the table.
 ///
 /// # Errors
-/// Damaged properties.
+/// Returns an error if the properties are damaged or cannot be read.
 pub(crate) async fn ordering_of(open: &OpenShard, table: &Schema) -> Result<Option<LexOrdering>> {
-    // Then they are there.
+    // Loads the properties, which `sorting_columns` does not do by itself.
     open.shard.properties_async().await.context("properties")?;
     let columns = open.shard.sorting_columns().context("sorting columns")?;
     let mut order = Vec::new();
     for column in columns {
-        // Members of structs are no columns of a plan, and a cast may change an order.
+        // Members of structs are not columns of a plan, and a cast may change an order.
         let found = table.column_with_name(&column.path);
         let stored = open.schema.field_with_name(&column.path);
         let Some(((ordinal, field), stored)) = found.zip(stored.ok()) else {
@@ -46,8 +46,8 @@ pub(crate) async fn ordering_of(open: &OpenShard, table: &Schema) -> Result<Opti
     Ok(LexOrdering::new(order))
 }
 
-/// Whether the rows of groups of files have an order where those of each file have it, and the files follow one another
-/// by their least and greatest values: of nulls these say nothing.
+/// Returns whether each group of files has an order as a whole. The caller knows that each file has it, and that the
+/// files of a group follow each other by their bounds. Bounds do not cover nulls, so a null may break the order.
 pub(crate) fn holds_across_files(order: &LexOrdering, groups: &[FileGroup]) -> bool {
     let has_no_null = |sort: &PhysicalSortExpr, group: &FileGroup| {
         let known = |file| known(file, sort);
@@ -60,7 +60,8 @@ pub(crate) fn holds_across_files(order: &LexOrdering, groups: &[FileGroup]) -> b
     several.into_iter().all(|group| {
         first.is_some_and(|first| {
             has_no_null(first, group) && {
-                // Others matter where the last rows of a file and the first ones of the next have the same first value.
+                // The other columns matter only if the last rows of a file and the first rows of the next one may
+                // have the same value in the first column.
                 let files: Vec<&PartitionedFile> = group.iter().collect();
                 let are_apart = files
                     .windows(2)
@@ -73,7 +74,7 @@ pub(crate) fn holds_across_files(order: &LexOrdering, groups: &[FileGroup]) -> b
     })
 }
 
-/// What is known of the column that rows are sorted by.
+/// Returns the statistics of a file for the column that rows are sorted by.
 fn known<'a>(file: &'a PartitionedFile, sort: &PhysicalSortExpr) -> Option<&'a ColumnStatistics> {
     let column = sort.expr.downcast_ref::<Column>()?;
     file.statistics
@@ -82,19 +83,20 @@ fn known<'a>(file: &'a PartitionedFile, sort: &PhysicalSortExpr) -> Option<&'a C
         .get(column.index())
 }
 
-/// Whether all values of a file come before those of the next.
+/// Returns whether all values of a file come before all values of the next one.
 fn follows(file: &PartitionedFile, next: &PartitionedFile, sort: &PhysicalSortExpr) -> bool {
     let (Some(file), Some(next)) = (known(file, sort), known(next, sort)) else {
         return false;
     };
-    let (low, high) = match sort.options.descending {
-        true => (&next.max_value, &file.min_value),
-        false => (&file.max_value, &next.min_value),
+    let (low, high) = if sort.options.descending {
+        (&next.max_value, &file.min_value)
+    } else {
+        (&file.max_value, &next.min_value)
     };
     matches!((low.get_value(), high.get_value()), (Some(low), Some(high)) if low < high)
 }
 
-/// An order of rows that are written as sorting columns, up to the first expression that is no column.
+/// Converts an order of written rows to sorting columns, up to the first expression that is not a column.
 pub(crate) fn sorting_columns(order: &LexOrdering) -> Vec<SortingColumn> {
     let column = |sort: &PhysicalSortExpr| {
         let column = sort.expr.downcast_ref::<Column>()?;
@@ -107,17 +109,16 @@ pub(crate) fn sorting_columns(order: &LexOrdering) -> Vec<SortingColumn> {
     order.iter().map_while(column).collect()
 }
 
-/// The column that an order looks at first, and how.
+/// Returns the first column of an order with its direction, if its first expression is a column.
 pub(crate) fn leading_column(order: &LexOrdering) -> Option<(&Column, SortOptions)> {
     let first = order.first();
     Some((first.expr.downcast_ref::<Column>()?, first.options))
 }
 
-/// Puts stripes first whose values of a column come first in an order, so that what TopK looks for is found early.
-/// Those of which nothing is known come last.
+/// Sorts stripes by their bounds of a column, so that TopK finds its rows early. Stripes without statistics come last.
 ///
 /// # Errors
-/// Damaged metadata.
+/// Returns an error if the metadata are damaged or cannot be read.
 pub(crate) async fn sort_stripes(
     open: &OpenShard,
     ordinal: usize,
@@ -126,10 +127,7 @@ pub(crate) async fn sort_stripes(
 ) -> Result<()> {
     let known = open.shard.stripe_statistics_async([ordinal]).await;
     let known = known.context("statistics of stripes")?;
-    let side = match options.descending {
-        true => "max",
-        false => "min",
-    };
+    let side = if options.descending { "max" } else { "min" };
     let bounds = known.column(1).as_struct_opt();
     let Some(bounds) = bounds.and_then(|bounds| bounds.column_by_name(side)) else {
         return Ok(());
@@ -143,7 +141,7 @@ pub(crate) async fn sort_stripes(
         let mut order = order.values().iter();
         order.position(|&i| usize::try_from(i) == Ok(stripe))
     };
-    // As many stripes as there are bounds, or their ranks would mean nothing.
+    // Ranks are valid only if there are bounds for every stripe.
     if bounds.len() > stripes.iter().map(|(stripe, _)| *stripe).max().unwrap_or(0) {
         stripes.sort_by_cached_key(|(stripe, _)| rank(*stripe));
     }

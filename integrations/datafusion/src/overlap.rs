@@ -1,4 +1,4 @@
-//! Shards of a table whose data other shards of the table hold: their rows would come twice.
+//! Finds shards of a table that another shard of the table contains: a scan would return their rows twice.
 
 use crate::error::external;
 use crate::metadata::{self, OpenShard};
@@ -13,11 +13,11 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use std::collections::HashSet;
 
-/// The scan without the files of which another one holds all data: a merged shard holds the shards that it was made
-/// of. Each is named in the log.
+/// Removes files from a scan if another file holds all of their data: a merged shard refers to the data of its parts.
+/// Logs the name of each removed file.
 ///
 /// # Errors
-/// For two shards that have some data in common while each has others of its own, and those of the metadata.
+/// Returns an error if two shards share only some of their data, and the errors of reading metadata.
 pub(crate) async fn without_held(
     state: &dyn Session,
     conf: FileScanConfig,
@@ -41,7 +41,7 @@ pub(crate) async fn without_held(
     });
     let shards = shards.boxed().buffered(at_once.get());
     let shards: Vec<(Path, OpenShard)> = shards.try_collect().await?;
-    // Shards of one file each have nothing in common.
+    // Shards that refer to no other files share no data.
     if !shards.iter().any(|(_, open)| open.has_other_files) {
         return Ok(conf);
     }
@@ -76,7 +76,7 @@ pub(crate) async fn without_held(
     Ok(conf.build())
 }
 
-/// The ordinals of shards whose data another one holds, each with that of one that does.
+/// Returns pairs of ordinals: a shard, and another shard that holds all of its data.
 async fn held_among(shards: &[(Path, OpenShard)]) -> Result<Vec<(usize, usize)>> {
     let local = shards.iter().map(|(_, open)| {
         let path = open.path.clone()?;
@@ -85,9 +85,10 @@ async fn held_among(shards: &[(Path, OpenShard)]) -> Result<Vec<(usize, usize)>>
     let held = match local.collect::<Option<Vec<_>>>() {
         Some(local) => arrow_shard::ops::held_shards(local).await,
         None => {
-            let objects = shards.iter();
-            let objects = objects.map(|(path, open)| (path.clone(), open.shard.clone()));
-            let objects: Vec<_> = objects.collect();
+            let objects: Vec<_> = shards
+                .iter()
+                .map(|(path, open)| (path.clone(), open.shard.clone()))
+                .collect();
             arrow_shard::ops::held_shard_objects(objects).await
         }
     };

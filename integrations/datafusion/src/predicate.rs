@@ -1,4 +1,4 @@
-//! Filters of DataFusion as predicates of the library.
+//! Converts DataFusion's filters to predicates of the library.
 
 use crate::adapt::{
     Adapter, FindReference, Reference, are_alike, evaluated_field, for_each_reference, is_bytes,
@@ -24,28 +24,29 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-/// A filter on the columns of a file, in the library's terms.
+/// A DataFusion filter on the columns of a file, converted to the library's predicates.
 #[derive(Debug, Default)]
 pub(crate) struct FileFilter {
-    /// What rows match; `None` if all do.
+    /// The condition that rows must match; `None` if all rows match.
     pub(crate) predicate: Option<Predicate>,
-    /// Whether it is known that none does.
+    /// Whether the filter is known to match no row.
     pub(crate) matches_none: bool,
-    /// The parts of it of which the library sees no more than that they are functions.
+    /// The parts that became functions, which the library cannot look into: DataFusion's pruning may know more about
+    /// them.
     pub(crate) functions: Vec<Arc<dyn PhysicalExpr>>,
 }
 
 impl FileFilter {
-    /// The filter that `expr` is, an expression on the columns of `file`. What cannot be said in the
-    /// library's terms becomes a function of the columns, so that all of it is evaluated.
+    /// Converts `expr`, an expression on the columns of `file`. Parts without an equivalent in the library become
+    /// functions of the columns, so the whole filter is evaluated.
     ///
     /// # Errors
-    /// An expression that cannot be rewritten.
+    /// Returns DataFusion's error if an expression cannot be rewritten.
     pub(crate) fn try_new(expr: &Arc<dyn PhysicalExpr>, file: &SchemaRef) -> Result<Self> {
         Self::of(expr, file, false)
     }
 
-    /// The filter that `expr` is. What is optional need not be evaluated where it costs more than it saves.
+    /// Converts `expr` to a filter. The scan may skip an optional filter where evaluating it costs more than it saves.
     fn of(expr: &Arc<dyn PhysicalExpr>, file: &SchemaRef, is_optional: bool) -> Result<Self> {
         let mut filter = Self::default();
         for part in split_conjunction(expr) {
@@ -60,9 +61,10 @@ impl FileFilter {
             let predicate = match converter.known(part)? {
                 Some(predicate) => Some(predicate),
                 None => {
-                    let implied = match is_optional {
-                        true => converter.implied(part)?,
-                        false => None,
+                    let implied = if is_optional {
+                        converter.implied(part)?
+                    } else {
+                        None
                     };
                     let function = converter.function(part, is_optional.then(Sampler::default))?;
                     joined(implied, Some(function), Predicate::and)
@@ -83,7 +85,7 @@ struct Converter<'a> {
 }
 
 impl Converter<'_> {
-    /// The predicate that an expression is, if the library knows what it means.
+    /// Converts an expression to a predicate, if the library has an equivalent.
     fn known(&mut self, expr: &Arc<dyn PhysicalExpr>) -> Result<Option<Predicate>> {
         if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
             return self.binary(binary);
@@ -116,14 +118,14 @@ impl Converter<'_> {
         {
             return Ok(Some(column.starts_with(prefix)));
         }
-        // A Boolean column by itself.
+        // A Boolean column alone is a filter, too.
         let column = self.column(expr);
         let column = column.filter(|(_, data_type)| *data_type == DataType::Boolean);
         Ok(column.map(|(column, _)| column.eq(true)))
     }
 
-    /// What is true wherever an expression is, and asks no function. A join that keeps nulls hands down `key IS NULL
-    /// OR ...`.
+    /// Returns a predicate without functions that is true wherever `expr` is true. This covers joins that keep nulls,
+    /// which push down `key IS NULL OR ...`.
     fn implied(&mut self, expr: &Arc<dyn PhysicalExpr>) -> Result<Option<Predicate>> {
         if let Some(case) = expr.downcast_ref::<CaseExpr>() {
             return self.implied_by_case(case);
@@ -145,8 +147,9 @@ impl Converter<'_> {
         }
     }
 
-    /// What is true wherever a CASE is: the least and the greatest of the bounds that all of its branches have. A
-    /// join whose rows are in several partitions hands down one with a branch for each, and the bounds of its keys.
+    /// Returns a predicate that is true wherever a CASE is true: the widest of the bounds that all branches have in
+    /// common. A join in several partitions pushes down a CASE with one branch for each partition, which contains the
+    /// bounds of its keys.
     fn implied_by_case(&mut self, case: &CaseExpr) -> Result<Option<Predicate>> {
         let branches = case.when_then_expr().iter().map(|(_, then)| then);
         let mut hull: Option<Vec<Bound>> = None;
@@ -181,8 +184,8 @@ impl Converter<'_> {
             let known = [self.known(left)?, self.known(right)?];
             let is_or = op == Operator::Or;
             return Ok(match known {
-                // Functions are asked about no row that what stands before them rules out, so an OR with one is
-                // a function as a whole, and DataFusion's order of evaluation holds.
+                // A function must not see rows that an earlier part rules out. So an OR that contains a function
+                // becomes one function, which keeps DataFusion's order of evaluation.
                 [Some(left), Some(right)] if is_or && self.has_functions == before => {
                     Some(left.or(right))
                 }
@@ -214,7 +217,7 @@ impl Converter<'_> {
 
     fn in_list(&self, in_list: &InListExpr) -> Option<Predicate> {
         let (column, data_type) = self.column(in_list.expr())?;
-        // Whether zeros of two signs are the same depends on how DataFusion looks them up.
+        // Whether -0.0 equals 0.0 in a list depends on how DataFusion looks the values up.
         if values_of(&data_type).is_floating() {
             return None;
         }
@@ -224,13 +227,10 @@ impl Converter<'_> {
         };
         let literals: Option<Vec<ShardLiteral>> = in_list.list().iter().map(literal).collect();
         let found = column.is_in(literals?);
-        Some(match in_list.negated() {
-            true => !found,
-            false => found,
-        })
+        Some(if in_list.negated() { !found } else { found })
     }
 
-    /// A pattern that begins with a text: what does not is ruled out by statistics.
+    /// Converts a pattern that begins with a text: statistics then rule out values without that prefix.
     fn like(&mut self, like: &LikeExpr, expr: &Arc<dyn PhysicalExpr>) -> Result<Option<Predicate>> {
         let pattern = like.pattern().downcast_ref::<Literal>();
         let Some(Some(pattern)) = pattern.and_then(|pattern| pattern.value().try_as_str()) else {
@@ -252,17 +252,17 @@ impl Converter<'_> {
         })
     }
 
-    /// The column or member that an expression is, and the type that it is read in.
+    /// Returns the column or member that an expression refers to, and the type that it is read in.
     fn column(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<(ColumnRef, DataType)> {
         let reference = Reference::of(expr, self.file)?;
         let data_type = reference.field.data_type().clone();
-        // A union has no nulls, not even where the struct around it is null.
+        // A union is never null, even if the struct around it is.
         let is_union = matches!(data_type, DataType::Union(..));
         (!is_union).then(|| (col_at(reference.ordinals), data_type))
     }
 
-    /// An expression as a function of the columns and members that it looks at; with a sampler, one that may be
-    /// left out.
+    /// Converts an expression to a function of the columns and members that it refers to. With a sampler, the function
+    /// is optional: it is not evaluated for all batches.
     fn function(
         &mut self,
         expr: &Arc<dyn PhysicalExpr>,
@@ -276,7 +276,7 @@ impl Converter<'_> {
         let mut find: FindReference = Reference::of;
         let mut references = distinct_references(expr, self.file, find)?;
         if references.iter().any(is_union) {
-            // The library reads no unions out of structs: the function takes them out of whole columns.
+            // The library cannot read a union inside a struct by itself, so the function gets the whole column.
             find = Reference::of_column;
             references = distinct_references(expr, self.file, find)?;
         }
@@ -314,7 +314,8 @@ impl Bound {
         })
     }
 
-    /// The bound of what has this one, or one of some others; `None` if they do not bound the same.
+    /// Returns the wider of this bound and the one among `others` for the same key and operator; `None` if there is
+    /// no such bound.
     fn with(&self, others: &[Self]) -> Option<Self> {
         let alike = |other: &&Self| other.op == self.op && other.key.eq(&self.key);
         let other = others.iter().find(alike)?;
@@ -331,7 +332,7 @@ impl Bound {
     }
 }
 
-/// What there is of two predicates, joined if there are both.
+/// Joins two predicates, or returns the one that is there.
 fn joined(
     first: Option<Predicate>,
     second: Option<Predicate>,
@@ -343,7 +344,7 @@ fn joined(
     }
 }
 
-/// What an expression looks at, each once.
+/// Returns the columns and members that an expression refers to, each once.
 fn distinct_references(
     expr: &Arc<dyn PhysicalExpr>,
     file: &SchemaRef,
@@ -358,7 +359,7 @@ fn distinct_references(
     Ok(references)
 }
 
-/// A function of the columns that are referred to, in their order.
+/// Returns a predicate that evaluates `expr` on the columns of `references`, in their order.
 fn evaluated(
     expr: Arc<dyn PhysicalExpr>,
     references: &[Reference],
@@ -371,7 +372,8 @@ fn evaluated(
         .iter()
         .map(|r| col_at(r.ordinals.iter().copied()));
     let columns: Vec<ColumnRef> = columns.collect();
-    // It has no nulls where the expression has some. The same rows pass, but others would below a NOT.
+    // A routed test returns false where the expression returns null. The same rows pass, but a NOT around it would
+    // let others pass: so only optional filters, which no NOT encloses, are routed.
     let routed = sampler.as_ref().and_then(|_| Routed::of(&expr));
     Predicate::from_fn(columns, move |batch| {
         let test = || evaluate(&expr, routed.as_ref(), &schema, batch);
@@ -382,8 +384,8 @@ fn evaluated(
     })
 }
 
-/// The truth of an expression for the rows of a batch, whose columns are of the types that are
-/// stored. `routed` is what the same rows pass, if it is one of those.
+/// Evaluates an expression for the rows of a batch, after casting its columns from their stored types. `routed` is
+/// a faster form of the same expression, if it has one.
 fn evaluate(
     expr: &Arc<dyn PhysicalExpr>,
     routed: Option<&Routed>,
@@ -391,12 +393,13 @@ fn evaluate(
     batch: &RecordBatch,
 ) -> Result<BooleanArray, ArrowError> {
     let read = batch.columns().iter().zip(schema.fields());
-    let columns = read.map(
-        |(column, field)| match column.data_type() == field.data_type() {
-            true => Ok(column.clone()),
-            false => cast(column, field.data_type()),
-        },
-    );
+    let columns = read.map(|(column, field)| {
+        if column.data_type() == field.data_type() {
+            Ok(column.clone())
+        } else {
+            cast(column, field.data_type())
+        }
+    });
     let columns = columns.collect::<Result<Vec<ArrayRef>, ArrowError>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     let batch = RecordBatch::try_new_with_options(schema.clone(), columns, &options)?;
@@ -415,7 +418,7 @@ fn evaluate(
     Ok(as_boolean_array(&array).map_err(external)?.clone())
 }
 
-/// A comparison of a column with a value, if the library compares them as DataFusion does.
+/// Returns a comparison of a column with a value, if the library compares them as DataFusion does.
 fn compare(
     column: ColumnRef,
     data_type: &DataType,
@@ -425,7 +428,7 @@ fn compare(
     let literal = literal_of(value, data_type)?;
     let zeros = zeros(value);
     Some(match (op, zeros) {
-        // To DataFusion, zeros of both signs are equal; to the library, one is the less.
+        // In DataFusion, -0.0 equals 0.0; in the library, -0.0 is less.
         (Operator::Eq, Some(zeros)) => column.is_in(zeros),
         (Operator::NotEq, Some(zeros)) => !column.is_in(zeros),
         (Operator::Lt, Some([least, _])) => column.lt(least),
@@ -442,7 +445,7 @@ fn compare(
     })
 }
 
-/// The zeros of both signs, the negative one first, if the value is one of them.
+/// Returns -0.0 and 0.0 in the type of the value, if the value is one of them.
 fn zeros(value: &ScalarValue) -> Option<[ShardLiteral; 2]> {
     let both = |negative: ScalarValue, positive: ScalarValue| {
         let literal = |value: &ScalarValue| ShardLiteral::try_new(&value.to_scalar().ok()?).ok();
@@ -466,7 +469,7 @@ fn zeros(value: &ScalarValue) -> Option<[ShardLiteral; 2]> {
     }
 }
 
-/// A value as a literal beside a column that is read in a type, if their values are of the same kind.
+/// Returns a value as a literal to compare with a column of a type, if the two types have the same kind of values.
 fn literal_of(value: &ScalarValue, data_type: &DataType) -> Option<ShardLiteral> {
     let value_type = value.data_type();
     let read = values_of(data_type);
@@ -490,9 +493,9 @@ fn literal_of(value: &ScalarValue, data_type: &DataType) -> Option<ShardLiteral>
     ShardLiteral::try_new(&value.to_scalar().ok()?).ok()
 }
 
-/// A filter that its owner narrows while the query runs, on the columns of a file.
+/// A filter on the columns of a file that a join or sort narrows while the query runs.
 pub(crate) struct DynamicFilter {
-    /// On the columns of the table, those of partitions replaced.
+    /// The filter on the columns of the table, with partition columns replaced by their values.
     expr: Arc<dyn PhysicalExpr>,
     adapter: Adapter,
 }
@@ -502,10 +505,10 @@ impl DynamicFilter {
         Self { expr, adapter }
     }
 
-    /// What the filter is now.
+    /// Returns the current state of the filter.
     ///
     /// # Errors
-    /// Those of the filter, or an expression that cannot be rewritten.
+    /// Returns the errors of the filter's snapshot, or of an expression that cannot be rewritten.
     pub(crate) fn current(&self) -> Result<FileFilter> {
         let expr = snapshot_physical_expr(self.expr.clone())?;
         let expr = self.adapter.rewrite(expr)?;
@@ -525,13 +528,14 @@ impl DynamicPredicate for DynamicFilter {
     }
 
     fn predicate(&self) -> Option<Predicate> {
-        // Whoever narrows a filter tests the rows again, so that what cannot be had costs time only.
+        // The join or sort that narrows the filter tests the rows again, so a filter that fails costs time only.
         let filter = self.current().ok()?;
-        match filter.matches_none {
-            true => Some(Predicate::from_fn(Vec::<ColumnRef>::new(), |batch| {
+        if filter.matches_none {
+            Some(Predicate::from_fn(Vec::<ColumnRef>::new(), |batch| {
                 Ok(BooleanArray::from(vec![false; batch.num_rows()]))
-            })),
-            false => filter.predicate,
+            }))
+        } else {
+            filter.predicate
         }
     }
 }

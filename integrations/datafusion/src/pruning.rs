@@ -1,5 +1,5 @@
-//! Statistics of stripes, as DataFusion's pruning asks for them: for filters of which the library knows no more than
-//! that they are functions, and for those that are evaluated above the scan.
+//! Statistics of stripes for DataFusion's pruning. It checks filters that the library does not check itself: functions,
+//! and filters that are evaluated above the scan.
 
 use crate::error::Context;
 use crate::metadata::OpenShard;
@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is known of the columns that a filter looks at, by stripe.
+/// Statistics of the columns of a filter, one value for each stripe.
 struct StripeStatistics {
     stripes: usize,
     row_counts: ArrayRef,
@@ -54,10 +54,10 @@ impl PruningStatistics for StripeStatistics {
     }
 }
 
-/// The rows of stripes that may have one that a filter matches; `None` if all may.
+/// Returns the rows of all stripes that may contain a match of the filters; `None` if every stripe may.
 ///
 /// # Errors
-/// Damaged metadata.
+/// Returns an error if the metadata are damaged or cannot be read.
 pub(crate) async fn stripes_that_may_match(
     filters: &[Arc<dyn PhysicalExpr>],
     schema: &SchemaRef,
@@ -86,7 +86,7 @@ pub(crate) async fn stripes_that_may_match(
         };
         let known = open.shard.stripe_statistics_async([ordinal]).await;
         let known = known.context("statistics of stripes")?;
-        // The number of rows, the column, and members of it.
+        // Columns of the result: the number of rows, the column, and its members.
         if let Some(bounds) = known.column(1).as_struct_opt()
             && let (Some(min), Some(max), Some(null_count)) = (
                 bounds.column_by_name("min"),
@@ -115,7 +115,7 @@ pub(crate) async fn stripes_that_may_match(
     };
     let kept = match predicate.prune(&statistics) {
         Ok(kept) => kept,
-        // It is not a filter that statistics say anything about.
+        // Statistics cannot decide this filter.
         Err(_) => {
             errors.add(1);
             return Ok(None);

@@ -1,4 +1,4 @@
-//! One call that makes a session know shards.
+//! Registers the format of shards with a session.
 
 use crate::format::ShardFormatFactory;
 use crate::options::TableShardOptions;
@@ -9,19 +9,19 @@ use datafusion::execution::session_state::SessionState;
 use datafusion_common::Result;
 use std::sync::Arc;
 
-/// Lets a session create tables `STORED AS SHARD`, `COPY` to shards, and set options with the prefix
+/// Registers shards with a session: for tables `STORED AS SHARD`, `COPY` to shards, and options with the prefix
 /// `shard`.
 ///
 /// # Errors
-/// If the session cannot take another format.
+/// Returns an error if the session cannot register the format.
 pub fn register(ctx: &SessionContext) -> Result<()> {
     register_state(&mut ctx.state_ref().write())
 }
 
-/// As [`register`], for a state that no session has yet.
+/// Registers shards like [`register`], with a state that is not part of a session yet.
 ///
 /// # Errors
-/// Those of [`register`].
+/// Returns the errors of [`register`].
 pub fn register_state(state: &mut SessionState) -> Result<()> {
     let options = state.config_mut().options_mut();
     if options.extensions.get::<TableShardOptions>().is_none() {

@@ -1,4 +1,4 @@
-//! Filters of joins in several partitions: a test for the keys of each, and a hash that says which one is asked.
+//! Filters of joins in several partitions: one test for the keys of each partition, and a hash that selects the test.
 
 use arrow::array::{Array, BooleanArray, RecordBatch, UInt32Array};
 use arrow::buffer::BooleanBuffer;
@@ -10,21 +10,22 @@ use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_expr::expressions::{BinaryExpr, CaseExpr, Literal};
 use std::sync::Arc;
 
-/// More partitions than queries have.
+/// Most partitions of such a filter; queries have fewer.
 const MOST: u64 = 1 << 16;
 
-/// `CASE hash % n WHEN 0 THEN test WHEN 1 THEN test ... ELSE false END`. The same rows pass, and it costs less to
-/// evaluate: rows are sorted by their remainders, where a CASE compares each until one matches, and joins what comes out.
+/// A faster form of `CASE hash % n WHEN 0 THEN test WHEN 1 THEN test ... ELSE false END`, which the same rows pass. It
+/// groups the rows by remainder and runs each test once. A CASE compares all rows with one remainder after the other,
+/// and merges the results.
 #[derive(Debug)]
 pub(crate) struct Routed {
     hash: Arc<dyn PhysicalExpr>,
-    /// By remainder.
+    /// The test for each remainder.
     tests: Vec<Test>,
 }
 
 #[derive(Debug, Clone)]
 enum Test {
-    /// The same for all rows.
+    /// The same answer for all rows.
     Known(bool),
     Asked(Arc<dyn PhysicalExpr>),
 }
@@ -39,7 +40,7 @@ impl Test {
 }
 
 impl Routed {
-    /// What an expression is, if it is one of those.
+    /// Returns the routed form of `expr`, if it is a `CASE` of this kind.
     pub(crate) fn of(expr: &Arc<dyn PhysicalExpr>) -> Option<Self> {
         let case = expr.downcast_ref::<CaseExpr>()?;
         let remainder = case.expr()?.downcast_ref::<BinaryExpr>()?;
@@ -58,7 +59,7 @@ impl Routed {
         };
         let mut tests: Vec<Option<Test>> = vec![None; count];
         for (when, then) in case.when_then_expr() {
-            // Of two for one remainder, the first counts.
+            // If two branches have the same remainder, the first counts.
             tests
                 .get_mut(literal(when)?)?
                 .get_or_insert_with(|| Test::of(then));
@@ -72,12 +73,13 @@ impl Routed {
         })
     }
 
-    /// Which rows pass, none of them null; `None` if the hashes are not of the kind that is expected.
+    /// Returns which rows pass, without nulls; `None` if the hashes are not `UInt64` without nulls, or the batch has no
+    /// columns.
     ///
     /// # Errors
-    /// Those of the expressions.
+    /// Returns the errors of the expressions.
     pub(crate) fn evaluate(&self, batch: &RecordBatch) -> Result<Option<BooleanArray>> {
-        // There is nothing to be taken of rows without columns.
+        // `take_record_batch` needs columns.
         if batch.num_columns() == 0 {
             return Ok(None);
         }
@@ -89,9 +91,12 @@ impl Routed {
             return Ok(None);
         }
         let count = self.tests.len() as u64;
-        let remainder = |hash: u64| match count.is_power_of_two() {
-            true => hash & (count - 1),
-            false => hash % count,
+        let remainder = |hash: u64| {
+            if count.is_power_of_two() {
+                hash & (count - 1)
+            } else {
+                hash % count
+            }
         };
         let mut rows: Vec<Vec<u32>> = vec![Vec::new(); self.tests.len()];
         for (row, hash) in (0..).zip(hashes.values()) {
@@ -142,7 +147,7 @@ mod tests {
         RecordBatch::try_from_iter([("key", keys), ("hash", hashes)]).unwrap()
     }
 
-    /// A CASE of the hash modulo so many, with a test for each but the last.
+    /// Returns a CASE of the hash modulo `count`, with a test for each remainder but the last.
     fn routed(schema: &Schema, count: u64, other: Option<bool>) -> Arc<dyn PhysicalExpr> {
         let hash = col("hash", schema).unwrap();
         let remainder = binary(hash, Operator::Modulo, lit(count), schema).unwrap();
@@ -197,7 +202,7 @@ mod tests {
         for expr in [key(5), searched, summed, asked] {
             assert!(Routed::of(&expr).is_none(), "{expr}");
         }
-        // The remainder of what is no hash, and rows without columns.
+        // The remainder of a signed number, which is not a hash, and rows without columns.
         let remainder = binary(column("key"), Operator::Modulo, lit(2u64), &schema).unwrap();
         let keys = case(Some(remainder), vec![(lit(0u64), key(9))], None).unwrap();
         let keys = Routed::of(&keys).unwrap();

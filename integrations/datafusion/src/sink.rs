@@ -1,4 +1,4 @@
-//! Writes shards: COPY, INSERT and INSERT OVERWRITE.
+//! Writes shards for COPY, INSERT and INSERT OVERWRITE.
 
 use crate::error::Context;
 use crate::options::TableShardOptions;
@@ -33,9 +33,9 @@ use tokio::sync::watch;
 
 /// Writes the rows of a plan to shards, one at a time for each partition of the output.
 ///
-/// Shards appear when the plan has given all of its rows. If it or a shard fails, the parts that were sent are removed, as
-/// are shards that were complete already. With [`InsertOp::Overwrite`], the files that the table had are removed once all new ones are
-/// there: until then, a reader may see both.
+/// Shards become visible once the plan has returned all of its rows. If the plan or a shard fails, the sink removes
+/// uploaded parts and complete shards. With [`InsertOp::Overwrite`], it removes the old files of the table once all new
+/// files are complete: until then, a reader may see both.
 #[derive(Debug)]
 pub struct ShardSink {
     config: FileSinkConfig,
@@ -45,7 +45,7 @@ pub struct ShardSink {
 }
 
 impl ShardSink {
-    /// A sink for the files that `config` names.
+    /// Creates a sink for the files that `config` names.
     pub fn new(config: FileSinkConfig, options: TableShardOptions) -> Self {
         Self {
             config,
@@ -55,45 +55,45 @@ impl ShardSink {
         }
     }
 
-    /// Notes in the files that the rows are sorted by these columns, unless the options name others.
+    /// Sets the columns that the rows are sorted by. The files declare this order, unless the options name another one.
     #[must_use]
     pub fn with_sorting_columns(mut self, columns: Vec<SortingColumn>) -> Self {
         self.sorting_columns = columns;
         self
     }
 
-    /// The columns that the rows are sorted by, as the plan knows.
+    /// Returns the columns that the rows are sorted by according to the plan.
     pub fn sorting_columns(&self) -> &[SortingColumn] {
         &self.sorting_columns
     }
 
-    /// How the files are written.
+    /// Returns the options of the written files.
     pub fn options(&self) -> &TableShardOptions {
         &self.options
     }
 
-    /// What a file is written with.
+    /// Returns the options of a file's writer.
     fn writer_options(&self, partitions: usize) -> Result<WriterOptions> {
         let options = self.options.writer_options(partitions)?;
-        // A file that is there is replaced where that was asked for, and else no name is chosen twice.
+        // A statement either asks for an existing file to be replaced, or writes to unique names.
         let options = options.with_overwrite(true);
         if self.options.sorting_columns.is_some() {
             return Ok(options);
         }
-        // Columns of partitions are not written.
+        // Partition columns are not written.
         let schema = get_writer_schema(&self.config);
         let is_written = |column: &&SortingColumn| schema.field_with_name(&column.path).is_ok();
         let columns = self.sorting_columns.iter().take_while(is_written);
         Ok(options.with_sorting_columns(columns.cloned().collect()))
     }
 
-    /// Removes what the table had before, but for files that were written again.
+    /// Removes the old files of the table, except for files that were just written under the same name.
     async fn remove_old(&self, store: &Arc<dyn ObjectStore>, new: &HashSet<Path>) -> Result<()> {
         for file in self.config.file_group.iter() {
             let old = &file.object_meta.location;
             if !new.contains(old) {
                 match store.delete(old).await {
-                    // Somebody else removed it, or this did before it was asked again.
+                    // Another process has removed it, or a retried request of this loop has.
                     Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
                     Err(error) => {
                         return Err(DataFusionError::from(error).context(format!(
@@ -107,17 +107,17 @@ impl ShardSink {
     }
 }
 
-/// A file that is complete.
+/// A complete file.
 struct Written {
     path: Path,
     rows: u64,
     bytes: u64,
 }
 
-/// Whether the plan has given all of its rows; `None` until that is known.
+/// Whether the plan has returned all of its rows; `None` until that is known.
 type IsWhole = watch::Receiver<Option<bool>>;
 
-/// Writes a file, and leaves none if the plan fails.
+/// Writes a file from its batches; if the plan fails, aborts it and returns `None`.
 async fn write_file(
     store: Arc<dyn ObjectStore>,
     path: Path,
@@ -139,7 +139,7 @@ async fn write_file(
             return Err(error.context(place));
         }
     }
-    // The channel of batches is closed in either case.
+    // The channel of batches closes when the plan has ended, whether it failed or not.
     let is_whole = is_whole.wait_for(Option::is_some).await;
     if !is_whole.is_ok_and(|is_whole| *is_whole == Some(true)) {
         writer.abort().await.context(&place)?;
@@ -193,9 +193,11 @@ impl FileSink for ShardSink {
             );
             tasks.spawn(written.with_elapsed_compute(elapsed.clone()));
         }
-        let demuxed = demux_task.join_unwind().await;
-        let demuxed = demuxed.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)));
-        let demuxed = demuxed.and_then(|result| result);
+        let demuxed = demux_task
+            .join_unwind()
+            .await
+            .map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))
+            .and_then(|result| result);
         tell.send_replace(Some(demuxed.is_ok()));
         let mut written = Vec::new();
         let mut failed = None;
@@ -207,7 +209,7 @@ impl FileSink for ShardSink {
                 Err(error) => failed = failed.or(Some(DataFusionError::External(error.into()))),
             }
         }
-        // Where a writer fails, the plan fails next: nobody takes its rows.
+        // If a writer fails, the plan fails too, because its rows have no receiver. So the writer's error comes first.
         if let Some(error) = failed.or(demuxed.err()) {
             let files = futures::stream::iter(written.into_iter().map(|file| Ok(file.path)));
             let removed = object_store.delete_stream(Box::pin(files));

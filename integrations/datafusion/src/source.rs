@@ -1,4 +1,4 @@
-//! A scan of shards, inside of DataFusion's `FileScanConfig`.
+//! The file source of shards in DataFusion's `FileScanConfig`.
 
 use crate::metrics::ShardMetrics;
 use crate::opener::{ShardOpener, without_dynamic};
@@ -25,10 +25,10 @@ use std::cmp::Ordering;
 use std::fmt::{self, Formatter};
 use std::sync::Arc;
 
-/// Rows of a batch, where DataFusion does not say.
+/// Rows of a batch, unless DataFusion sets the number.
 const BATCH_SIZE: usize = 8192;
 
-/// A scan of shards: projection, filters, order and limit are taken over.
+/// A scan of shards, which evaluates projection, filters, order and limit itself.
 ///
 /// ```
 /// # use arrow::datatypes::{DataType, Field, Schema};
@@ -51,7 +51,7 @@ pub struct ShardSource {
     options: TableShardOptions,
     projection: ProjectionExprs,
     predicate: Option<Arc<dyn PhysicalExpr>>,
-    /// Whether the predicate is evaluated here, or above the scan as well.
+    /// Whether the scan evaluates the predicate; otherwise a filter above the scan does.
     evaluates: bool,
     batch_size: Option<usize>,
     order: Option<LexOrdering>,
@@ -73,7 +73,7 @@ impl fmt::Debug for ShardSource {
 }
 
 impl ShardSource {
-    /// A scan of all columns and rows of a table.
+    /// Creates a scan of all columns and rows of a table.
     pub fn new(table_schema: impl Into<TableSchema>) -> Self {
         let table_schema = table_schema.into();
         let columns: Vec<usize> = (0..table_schema.table_schema().fields().len()).collect();
@@ -91,7 +91,7 @@ impl ShardSource {
         }
     }
 
-    /// Reads as the options of a table say.
+    /// Sets the options of the table.
     #[must_use]
     pub fn with_options(mut self, options: TableShardOptions) -> Self {
         self.evaluates = options.pushdown_filters;
@@ -99,66 +99,65 @@ impl ShardSource {
         self
     }
 
-    /// The options of the table.
+    /// Returns the options of the table.
     pub fn options(&self) -> &TableShardOptions {
         &self.options
     }
 
-    /// Gives only rows that match, or rows of stripes that may have one where [`evaluates`](Self::evaluates) is
-    /// false. Of a part with a dynamic filter in it, rows may be given that do not match. The columns are those of the
-    /// table, before a projection.
+    /// Sets the predicate, on the columns of the table before the projection. The scan returns only rows that match,
+    /// or, where [`evaluates`](Self::evaluates) is false, all rows of stripes that may contain a match. Rows that do
+    /// not match a part with a dynamic filter may be returned as well.
     #[must_use]
     pub fn with_predicate(mut self, predicate: Arc<dyn PhysicalExpr>) -> Self {
         self.predicate = Some(predicate);
         self
     }
 
-    /// Whether rows that do not match the predicate are left out, its dynamic parts aside.
+    /// Returns whether the scan omits rows that do not match the predicate, except for its dynamic parts.
     pub fn evaluates(&self) -> bool {
         self.evaluates
     }
 
-    /// Sets whether rows that do not match the predicate are left out; those of a table are where
-    /// [`pushdown_filters`](TableShardOptions::pushdown_filters) says so.
+    /// Sets whether the scan omits rows that do not match the predicate. For tables, the option
+    /// [`pushdown_filters`](TableShardOptions::pushdown_filters) sets this.
     #[must_use]
     pub fn with_evaluates(mut self, evaluates: bool) -> Self {
         self.evaluates = evaluates;
         self
     }
 
-    /// Reads stripes first whose values come first in this order. Rows of a stripe keep theirs.
+    /// Reads stripes in this order of their bounds. The order of the rows within a stripe stays.
     #[must_use]
     pub fn with_order(mut self, order: Option<LexOrdering>) -> Self {
         self.order = order;
         self
     }
 
-    /// In which order stripes are read, if not in that of the file.
+    /// Returns the order in which stripes are read; `None` for the order of the file.
     pub fn order(&self) -> Option<&LexOrdering> {
         self.order.as_ref()
     }
 
-    /// Reads the last stripe first. Rows of a stripe keep their order.
+    /// Sets whether stripes are read from the last to the first. The order of the rows within a stripe stays.
     #[must_use]
     pub fn with_reverse(mut self, reverse: bool) -> Self {
         self.reverse = reverse;
         self
     }
 
-    /// Whether the last stripe is read first.
+    /// Returns whether stripes are read from the last to the first.
     pub fn is_reverse(&self) -> bool {
         self.reverse
     }
 
-    /// Keeps open shards in a cache, such as that of the runtime:
-    /// `RuntimeEnv::cache_manager.get_file_metadata_cache()`.
+    /// Keeps open shards in a cache, such as the runtime's `RuntimeEnv::cache_manager.get_file_metadata_cache()`.
     #[must_use]
     pub fn with_metadata_cache(mut self, cache: Arc<FileMetadataCache>) -> Self {
         self.cache = Some(cache);
         self
     }
 
-    /// Rows of a batch, if that has been said.
+    /// Returns the number of rows of a batch, if DataFusion has set it.
     pub fn batch_size(&self) -> Option<usize> {
         self.batch_size
     }
@@ -178,13 +177,13 @@ impl FileSource for ShardSource {
         partition: usize,
     ) -> Result<Arc<dyn FileOpener>> {
         let adapter = base_config.expr_adapter_factory.clone();
-        // A limit reaches a scan before those do who see nothing but the rows that it leaves: joins with their
-        // filters, and sorts. They must not choose among the others.
+        // With a limit in the scan, the dynamic filters and orders come from joins and sorts above the limit. These see
+        // only the rows that the limit keeps, so their filters must not change which rows the scan returns.
         let is_whole = base_config.limit.is_none();
-        let predicate = self.predicate.clone();
-        let predicate = match is_whole {
-            true => predicate,
-            false => predicate.and_then(without_dynamic),
+        let predicate = if is_whole {
+            self.predicate.clone()
+        } else {
+            self.predicate.clone().and_then(without_dynamic)
         };
         Ok(Arc::new(ShardOpener {
             store: object_store,
@@ -237,9 +236,10 @@ impl FileSource for ShardSource {
             return Ok(());
         }
         if let Some(predicate) = &self.predicate {
-            let name = match self.evaluates {
-                true => "predicate",
-                false => "pruning",
+            let name = if self.evaluates {
+                "predicate"
+            } else {
+                "pruning"
             };
             write!(f, ", {name}={predicate}")?;
         }
@@ -259,11 +259,14 @@ impl FileSource for ShardSource {
     ) -> Result<FilterPushdownPropagation<Arc<dyn FileSource>>> {
         let evaluates =
             self.options.pushdown_filters && TableShardOptions::of_config(config).pushdown_filters;
-        // What gives another answer each time is asked once, above.
+        // A volatile filter returns another answer each time, so only the filter above the scan evaluates it.
         let taken: Vec<bool> = filters.iter().map(|filter| !is_volatile(filter)).collect();
-        let answers = taken.iter().map(|&taken| match taken && evaluates {
-            true => PushedDown::Yes,
-            false => PushedDown::No,
+        let answers = taken.iter().map(|&taken| {
+            if taken && evaluates {
+                PushedDown::Yes
+            } else {
+                PushedDown::No
+            }
         });
         let answers = FilterPushdownPropagation::with_parent_pushdown_result(answers.collect());
         if !taken.contains(&true) {
@@ -300,8 +303,8 @@ impl FileSource for ShardSource {
                 inner: Arc::new(self.clone()),
             });
         }
-        // A sort of rows that are sorted by some of the expressions ends early, which another order of
-        // stripes would spoil.
+        // If rows are already sorted by the first expressions, the sort can stop early. Another order of stripes
+        // would prevent that.
         for len in 1..order.len() {
             if eq_properties.ordering_satisfy(order[..len].iter().cloned())? {
                 return Ok(SortOrderPushdownResult::Unsupported);
@@ -340,19 +343,21 @@ impl FileSource for ShardSource {
         let bound = |file: &PartitionedFile| -> Option<ScalarValue> {
             let column = file.statistics.as_ref()?;
             let column = column.column_statistics.get(ordinal)?;
-            let bound = match options.descending {
-                true => &column.max_value,
-                false => &column.min_value,
+            let bound = if options.descending {
+                &column.max_value
+            } else {
+                &column.min_value
             };
             bound.get_value().filter(|value| !value.is_null()).cloned()
         };
-        // Files of which nothing is known come last.
+        // Files without statistics come last.
         files.sort_by(|a, b| match (bound(a), bound(b)) {
             (Some(a), Some(b)) => {
                 let order = a.partial_cmp(&b).unwrap_or(Ordering::Equal);
-                match options.descending {
-                    true => order.reverse(),
-                    false => order,
+                if options.descending {
+                    order.reverse()
+                } else {
+                    order
                 }
             }
             (a, b) => b.is_some().cmp(&a.is_some()),

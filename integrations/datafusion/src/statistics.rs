@@ -1,4 +1,4 @@
-//! What the metadata of a shard say about it, as DataFusion's planner asks for it.
+//! Statistics of a shard for DataFusion's planner, from metadata.
 
 use crate::adapt::are_alike;
 use crate::error::Context;
@@ -9,19 +9,19 @@ use arrow_shard::read::Projection;
 use datafusion_common::stats::Precision;
 use datafusion_common::{ColumnStatistics, Result, ScalarValue, Statistics};
 
-/// Statistics of a shard for the columns of a table, those of partitions not among them.
+/// Returns the statistics of a shard for the columns of a table, without partition columns.
 ///
 /// # Errors
-/// Damaged metadata.
+/// Returns an error if the metadata are damaged or cannot be read.
 pub(crate) async fn statistics_of(open: &OpenShard, table: &Schema) -> Result<Statistics> {
     let known = open.shard.statistics_async(Projection::All).await;
     let known = known.context("statistics")?;
     let mut statistics = Statistics::new_unknown(table);
     let rows = usize::try_from(open.shard.num_rows()).unwrap_or(usize::MAX);
     statistics.num_rows = Precision::Exact(rows);
-    // The size of the whole is left out: DataFusion would take it for that of a projection.
+    // The total size stays unknown, because DataFusion would use it as the size of any projection.
     let sizes = Sizes::of(open, rows).await?;
-    // The number of rows, then each column and the members of it.
+    // Columns of `known`: the number of rows, then each column followed by its members.
     let mut place = 1;
     for stored in open.schema.fields() {
         let found = known.columns().get(place).and_then(|c| c.as_struct_opt());
@@ -37,10 +37,10 @@ pub(crate) async fn statistics_of(open: &OpenShard, table: &Schema) -> Result<St
     Ok(statistics)
 }
 
-/// About how many bytes columns have in memory.
+/// Estimated sizes of columns in memory, in bytes.
 struct Sizes {
     rows: usize,
-    /// Bytes of each column whose values differ in size, if all had as many.
+    /// Bytes of each column without a fixed width: an equal share of the bytes that columns of fixed width leave.
     varying: Precision<usize>,
 }
 
@@ -73,7 +73,7 @@ impl Sizes {
     }
 }
 
-/// Fields that statistics have of a column: itself, and members of structs.
+/// Returns the number of fields in the statistics of a column: the column itself and all members of structs.
 fn fields_of(data_type: &DataType) -> usize {
     match data_type {
         DataType::Dictionary(_, values) => fields_of(values),
@@ -102,7 +102,7 @@ fn column_statistics(
         let flags = known.column_by_name(name).and_then(|c| c.as_boolean_opt());
         flags.is_some_and(|flags| flags.is_valid(0) && flags.value(0))
     };
-    // A cast may cut two values down to one, or change their order.
+    // A cast may map two values to one, or change their order.
     let is_same = are_alike(stored.data_type(), wanted.data_type());
     let bound = |name: &str, exact: &str| -> Result<Precision<ScalarValue>> {
         let Some(bound) = known.column_by_name(name).filter(|bound| bound.is_valid(0)) else {
@@ -112,9 +112,10 @@ fn column_statistics(
             return Ok(Precision::Absent);
         }
         let value = ScalarValue::try_from_array(bound, 0)?.cast_to(wanted.data_type())?;
-        Ok(match flag(exact) {
-            true => Precision::Exact(value),
-            false => Precision::Inexact(value),
+        Ok(if flag(exact) {
+            Precision::Exact(value)
+        } else {
+            Precision::Inexact(value)
         })
     };
     Ok(ColumnStatistics {

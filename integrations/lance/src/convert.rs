@@ -1,4 +1,4 @@
-//! Conversion of whole files.
+//! Converts whole files.
 
 use crate::failure::file_name;
 use crate::{LanceReadOptions, LanceReader, LanceWriteOptions, LanceWriter};
@@ -6,7 +6,7 @@ use arrow_array::RecordBatchReader;
 use arrow_shard::{Error, ErrorKind, Result, Shard, ShardWriter, WriterOptions};
 use std::path::Path;
 
-/// How [`convert`] reads and writes.
+/// Options of [`convert`].
 #[derive(Debug, Default)]
 pub struct ConvertOptions {
     read: LanceReadOptions,
@@ -16,25 +16,25 @@ pub struct ConvertOptions {
 }
 
 impl ConvertOptions {
-    /// Reads Lance with these options.
+    /// Sets the options for reading Lance.
     pub fn with_read_options(mut self, options: LanceReadOptions) -> Self {
         self.read = options;
         self
     }
 
-    /// Writes Lance with these options.
+    /// Sets the options for writing Lance.
     pub fn with_lance_options(mut self, options: LanceWriteOptions) -> Self {
         self.lance = options;
         self
     }
 
-    /// Writes a shard with these options.
+    /// Sets the options for writing a shard.
     pub fn with_shard_options(mut self, options: WriterOptions) -> Self {
         self.shard = options;
         self
     }
 
-    /// Decodes the columns of a shard on this many threads; on the caller's own by default.
+    /// Sets the number of threads that decode the columns of a shard. By default, the caller's thread decodes.
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
@@ -44,8 +44,8 @@ impl ConvertOptions {
 /// Converts a Lance file or dataset to a shard, or a shard to a Lance file, and returns the number of rows. A name that ends
 /// in `.lance` is Lance.
 ///
-/// The output appears when it is complete. Memory is needed for a few batches, for a few pages of each column of Lance, and
-/// for a stripe of a shard that is written.
+/// The output becomes visible once it is complete. Memory is needed for a few batches, for a few pages of each column
+/// of Lance, and for one stripe of a written shard.
 ///
 /// # Errors
 /// [`InvalidArgument`](ErrorKind::InvalidArgument) if both names or none end in `.lance`.
@@ -104,7 +104,7 @@ fn is_url(path: &Path) -> bool {
     path.to_str().is_some_and(|text| text.contains("://"))
 }
 
-/// Whether a path names a Lance file or dataset.
+/// Returns whether a path names a Lance file or dataset.
 fn is_lance(path: &Path) -> bool {
     path.extension()
         .is_some_and(|it| it.eq_ignore_ascii_case("lance"))

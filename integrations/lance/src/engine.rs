@@ -1,4 +1,4 @@
-//! The asynchronous code of the Lance crates, run for callers that wait.
+//! Runs the asynchronous code of the Lance crates for blocking callers.
 
 use arrow_shard::{Error, ErrorKind, Result};
 use std::any::Any;
@@ -9,7 +9,7 @@ use tokio::runtime::{Builder, Runtime};
 /// Threads that read and decode. The caller's own thread works at the same time, on the batch before.
 const THREADS: usize = 2;
 
-/// Threads that wait for the file system. Each keeps some freed memory, so that fewer are better.
+/// Threads that wait for the file system. Each thread keeps some freed memory, so few are better.
 const READING_THREADS: usize = 4;
 
 /// A runtime. It may be used and dropped inside of another one, because nothing in it blocks on a future.
@@ -64,7 +64,7 @@ impl Engine {
                         Err(error) => Error::new(ErrorKind::Io, error.to_string()),
                     }),
                 };
-                // The caller may have stopped to wait.
+                // The caller may have stopped waiting.
                 let _ = sender.send(result);
             });
         }

@@ -1,9 +1,9 @@
-//! Errors of the Lance crates as errors of `arrow-shard`.
+//! Converts errors of the Lance crates to errors of `arrow-shard`.
 
 use arrow_shard::{Error, ErrorKind};
 use std::path::Path;
 
-/// Returns an error of the Lance crates; `kind` is for those that do not say more than that something went wrong.
+/// Converts an error of the Lance crates; `kind` is the kind for errors without a specific one.
 pub(crate) fn from_lance(error: &lance_core::Error, kind: ErrorKind) -> Error {
     use lance_core::Error as Lance;
     let kind = match error {
@@ -15,7 +15,7 @@ pub(crate) fn from_lance(error: &lance_core::Error, kind: ErrorKind) -> Error {
     Error::new(kind, without_locations(&error.to_string()))
 }
 
-/// How errors name a file.
+/// Returns the name of a file in errors.
 pub(crate) fn file_name(path: &Path) -> String {
     format!("file `{}`", path.display())
 }

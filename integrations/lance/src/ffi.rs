@@ -1,5 +1,5 @@
-//! Batches and schemas between the two versions of Arrow that are linked: the one of `arrow-shard`, and the one of the
-//! Lance crates. Both implement the Arrow C Data Interface, so arrays change hands without a copy of their buffers.
+//! Converts batches and schemas between the two linked versions of Arrow, of `arrow-shard` and of the Lance crates.
+//! Both implement the Arrow C Data Interface, so arrays are exchanged without a copy of their buffers.
 
 #![expect(
     unsafe_code,
@@ -16,7 +16,7 @@ use lance_arrow_array::ffi as lance_ffi;
 use std::mem::{align_of, size_of};
 use std::sync::Arc;
 
-/// Returns a schema of the Lance crates as one of ours.
+/// Converts a schema of the Lance crates to the Arrow version of `arrow-shard`.
 ///
 /// # Errors
 /// [`Unsupported`](ErrorKind::Unsupported) if the other version of Arrow exports a type that this one does not import.
@@ -25,7 +25,7 @@ pub(crate) fn schema_from_lance(schema: &lance_arrow_schema::Schema) -> Result<S
     Ok(Schema::try_from(&our_schema(exported))?)
 }
 
-/// Returns one of our schemas as one of the Lance crates.
+/// Converts a schema to the Arrow version of the Lance crates.
 ///
 /// # Errors
 /// [`Unsupported`](ErrorKind::Unsupported) if the other version of Arrow does not import a type.
@@ -34,7 +34,7 @@ pub(crate) fn schema_to_lance(schema: &Schema) -> Result<lance_arrow_schema::Sch
     lance_arrow_schema::Schema::try_from(&exported).map_err(refused)
 }
 
-/// Returns a batch of the Lance crates with our schema, which is [`schema_from_lance`] of its own. Shares all buffers.
+/// Converts a batch of the Lance crates to `schema`, the [`schema_from_lance`] of its own schema. Shares all buffers.
 ///
 /// Everything that safe code relies on is checked: sizes of buffers, offsets, keys of dictionaries, UTF-8. The decoders of the
 /// Lance crates do not check all of it, and a damaged file must not lead to undefined behaviour.
@@ -69,7 +69,7 @@ pub(crate) fn batch_from_lance(
     )?)
 }
 
-/// Returns one of our batches with `schema`, which is [`schema_to_lance`] of its own. Shares all buffers.
+/// Converts a batch to `schema`, the [`schema_to_lance`] of its own schema. Shares all buffers.
 ///
 /// # Errors
 /// [`Unsupported`](ErrorKind::Unsupported) if the other version of Arrow does not import the arrays.
@@ -89,7 +89,7 @@ pub(crate) fn batch_to_lance(
         .map_err(refused)
 }
 
-/// How messages name a column.
+/// Returns the name of a column in messages.
 pub(crate) fn column_name(name: &str) -> String {
     format!("column `{name}`")
 }

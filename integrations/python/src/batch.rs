@@ -1,4 +1,4 @@
-//! Batches and schemas on their way to and from Python, as capsules of Arrow's C interface.
+//! Exchanges batches and schemas with Python, as capsules of Arrow's C interface.
 
 use crate::errors::invalid_argument;
 use crate::import::{self, Stream};
@@ -14,7 +14,7 @@ use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Rows of a shard in memory. Any library that knows Arrow's PyCapsule interface takes it:
+/// Rows of a shard in memory. Any library that supports Arrow's PyCapsule interface can use it:
 /// ``pyarrow.record_batch(batch)``, ``polars.DataFrame(batch)``.
 ///
 /// >>> batch = sh.open(path).take([1, 0])
@@ -52,7 +52,7 @@ impl Batch {
         ArrowSchema(self.0.schema())
     }
 
-    /// The batch of pyarrow, which shares the memory.
+    /// Returns a pyarrow batch that shares the memory.
     fn to_pyarrow(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         let pyarrow = slf.py().import("pyarrow")?;
         pyarrow.call_method1("record_batch", (slf,))
@@ -85,7 +85,7 @@ impl Batch {
     }
 }
 
-/// The Arrow schema of a shard or a scan. ``pyarrow.schema(schema)`` takes it.
+/// The Arrow schema of a shard or a scan. ``pyarrow.schema(schema)`` converts it.
 ///
 /// >>> schema = sh.open(path).schema
 /// >>> schema
@@ -110,7 +110,7 @@ impl ArrowSchema {
         self.0.metadata().clone()
     }
 
-    /// The schema of pyarrow.
+    /// Returns the schema as a pyarrow schema.
     fn to_pyarrow(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         let pyarrow = slf.py().import("pyarrow")?;
         pyarrow.call_method1("schema", (slf,))
@@ -138,24 +138,24 @@ fn names(schema: &Schema) -> Vec<String> {
     fields.map(|field| field.name().clone()).collect()
 }
 
-/// The columns and their types, for people.
+/// Returns the columns and their types as text.
 pub(crate) fn columns(schema: &Schema) -> String {
     let mut text = String::new();
     for field in schema.fields() {
         let comma = if text.is_empty() { "" } else { ", " };
-        // Writing to a text does not fail.
+        // Writing to a `String` cannot fail.
         let _ = write!(text, "{comma}{}: {}", field.name(), field.data_type());
     }
     text
 }
 
-/// The rows of a schema as a field, as Arrow's C interface has them.
+/// Returns a struct field for the rows of a schema, as Arrow's C interface requires.
 pub(crate) fn row_field(schema: &Schema) -> FieldRef {
     let field = Field::new_struct("", schema.fields().clone(), false);
     Arc::new(field.with_metadata(schema.metadata().clone()))
 }
 
-/// Batches of whatever Python object gives some.
+/// The batches of a Python object.
 pub(crate) struct Rows {
     schema: SchemaRef,
     arrays: Box<dyn Iterator<Item = Result<ArrayRef, ArrowError>> + Send>,
@@ -170,7 +170,7 @@ impl std::fmt::Debug for Rows {
 }
 
 impl Rows {
-    /// The rows of an object with `__arrow_c_stream__` or `__arrow_c_array__`.
+    /// Returns the rows of an object with `__arrow_c_stream__` or `__arrow_c_array__`.
     pub(crate) fn of(data: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = data.py();
         if is_reader(data)? {
@@ -217,14 +217,14 @@ impl Iterator for Rows {
     }
 }
 
-/// Whether it is a reader of pyarrow, behind which there may be a generator of Python.
+/// Returns whether the object is a pyarrow reader, which may read from a Python generator.
 fn is_reader(data: &Bound<'_, PyAny>) -> PyResult<bool> {
     let class = data.get_type();
     Ok(class.name()? == "RecordBatchReader" && class.module()? == "pyarrow.lib")
 }
 
-/// A reader of pyarrow that is called batch by batch: what it raises, Ctrl-C too, comes as it is, where a stream of
-/// Arrow's C interface would make a text of it.
+/// A pyarrow reader that is called batch by batch. This preserves its exceptions, including Ctrl-C, which a stream of
+/// Arrow's C interface would reduce to text.
 struct Called(Py<PyAny>);
 
 impl Iterator for Called {
@@ -241,7 +241,7 @@ impl Iterator for Called {
     }
 }
 
-/// The columns of rows that came as an array.
+/// Converts a struct array to a batch.
 fn batch_of(array: &ArrayRef, schema: SchemaRef) -> Result<RecordBatch, ArrowError> {
     let Some(rows) = array.as_struct_opt() else {
         return Err(ArrowError::SchemaError("rows are structs".to_owned()));
@@ -254,7 +254,7 @@ fn batch_of(array: &ArrayRef, schema: SchemaRef) -> Result<RecordBatch, ArrowErr
     RecordBatch::try_new_with_options(schema, rows.columns().to_vec(), &options)
 }
 
-/// The schema of rows.
+/// Returns the schema of the rows of a struct field.
 fn row_schema(py: Python<'_>, field: &Field) -> PyResult<SchemaRef> {
     match field.data_type() {
         DataType::Struct(fields) => Ok(Arc::new(Schema::new_with_metadata(
@@ -268,7 +268,7 @@ fn row_schema(py: Python<'_>, field: &Field) -> PyResult<SchemaRef> {
     }
 }
 
-/// The schema of an object with `__arrow_c_schema__`.
+/// Returns the schema of an object with `__arrow_c_schema__`.
 pub(crate) fn schema_of(object: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
     Ok(object.extract::<PySchema>()?.into_inner())
 }

@@ -1,4 +1,4 @@
-//! The end of the interpreter, which threads of ours must not be in the midst of Python code at.
+//! Keeps threads of scans out of Python code while the interpreter ends.
 
 use arrow_schema::ArrowError;
 use pyo3::prelude::*;
@@ -8,10 +8,10 @@ use std::time::Duration;
 
 /// Whether the interpreter is about to end.
 static ENDS: AtomicBool = AtomicBool::new(false);
-/// Calls of Python code that threads of scans are in.
+/// Number of running calls of Python code by threads of scans.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
-/// A call that is counted.
+/// A counted call; dropping it ends the count.
 struct Counted;
 
 impl Counted {
@@ -27,23 +27,23 @@ impl Drop for Counted {
     }
 }
 
-/// Calls Python code from whatever thread a scan uses.
+/// Calls Python code from any thread of a scan.
 ///
 /// # Errors
-/// What the code raises, and once the interpreter is about to end.
+/// Returns the exception of the code, or an error if the interpreter is about to end.
 pub(crate) fn call<T>(code: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, ArrowError> {
     let counted = Counted::new();
     if ENDS.load(Ordering::SeqCst) {
         let message = "the interpreter ends".to_owned();
         return Err(ArrowError::ExternalError(message.into()));
     }
-    // Whoever waits for the scan gets the exception itself.
+    // The caller of the scan gets the exception itself.
     let called = Python::attach(code).map_err(|raised| ArrowError::ExternalError(Box::new(raised)));
     drop(counted);
     called
 }
 
-/// Waits for the calls that are under way, and lets none begin.
+/// Prevents new calls, and waits for running ones.
 #[pyfunction]
 pub(crate) fn end(py: Python<'_>) {
     ENDS.store(true, Ordering::SeqCst);

@@ -1,11 +1,11 @@
-//! Errors of the library as Python exceptions, a class for each kind.
+//! Converts errors of the library to Python exceptions, with a class for each kind.
 
 use arrow_schema::ArrowError;
 use arrow_shard::Error;
 use pyo3::prelude::*;
 use std::error::Error as StdError;
 
-/// The exception that tells of an error. One that Python code raised on the way comes back as it was.
+/// Converts an error to an exception. If Python code raised an exception that caused the error, returns that exception.
 pub(crate) fn exception(py: Python<'_>, error: Error) -> PyErr {
     let (mut raised, mut number) = (None, None);
     let mut below: Option<&(dyn StdError + 'static)> = Some(&error);
@@ -32,22 +32,22 @@ pub(crate) fn exception(py: Python<'_>, error: Error) -> PyErr {
     made().unwrap_or_else(|failed| failed)
 }
 
-/// The exception that tells of an error of Arrow, in which one of the library may be wrapped.
+/// Converts an Arrow error, which may contain an error of the library, to an exception.
 pub(crate) fn arrow_exception(py: Python<'_>, error: ArrowError) -> PyErr {
     exception(py, Error::from(error))
 }
 
-/// An error of the library as the exception of a call.
+/// Converts the error of a result to an exception.
 pub(crate) fn raised<T>(py: Python<'_>, result: arrow_shard::Result<T>) -> PyResult<T> {
     result.map_err(|error| exception(py, error))
 }
 
-/// An error about an argument.
+/// Returns an error about an argument.
 pub(crate) fn invalid(message: impl Into<String>) -> Error {
     Error::new(arrow_shard::ErrorKind::InvalidArgument, message)
 }
 
-/// An exception about an argument.
+/// Returns an exception about an argument.
 pub(crate) fn invalid_argument(py: Python<'_>, message: impl Into<String>) -> PyErr {
     exception(py, invalid(message))
 }

@@ -1,4 +1,4 @@
-//! Conditions on rows, as Python writes them.
+//! The Python classes of conditions on rows.
 
 use crate::errors::{exception, invalid_argument};
 use crate::literal::literal;
@@ -11,8 +11,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-/// A column, or a member of a struct, whose name follows a dot; made by :func:`col`. Compared with a value or with
-/// another column of its type, it becomes an :class:`Expression`.
+/// A column, or a member of a struct as a path with dots, from :func:`col`. A comparison with a value, or with another
+/// column of the same type, returns an :class:`Expression`.
 ///
 /// >>> sh.col("flight.delay") > 60
 /// <Expression flight.delay > 60>
@@ -22,11 +22,11 @@ pub(crate) struct Column {
     path: String,
 }
 
-/// A condition on rows, which a scan takes as its filter. ``&``, ``|`` and ``~`` join conditions; ``and``, ``or`` and
-/// ``not`` cannot.
+/// A condition on rows, the filter of a scan. ``&``, ``|`` and ``~`` join conditions; ``and``, ``or`` and ``not`` raise
+/// an exception.
 ///
-/// The logic is SQL's: a comparison with null is unknown, and a row matches where the condition is true. Floats are
-/// in total order, in which NaN is above infinity and -0.0 below 0.0.
+/// The logic is SQL's: a comparison with null is unknown, and a row matches if the condition is true. Floats are in
+/// total order: NaN is above infinity, and -0.0 is below 0.0.
 ///
 /// >>> (sh.col("id") > 1) & ~sh.col("name").is_in(["Oslo", "Lima"])
 /// <Expression id > 1 AND NOT (name IN ('Oslo', 'Lima'))>
@@ -34,7 +34,7 @@ pub(crate) struct Column {
 #[derive(Debug)]
 pub(crate) struct Expression(Predicate);
 
-/// A column by its name, or a member of a struct by its path, for conditions.
+/// Returns a column by its name, or a member of a struct by its path, to build conditions with.
 ///
 /// >>> late = (sh.col("delay") > 60) | sh.col("origin").starts_with("OS")
 /// >>> print(late)
@@ -49,7 +49,7 @@ impl Column {
         column_of(self.path.as_str())
     }
 
-    /// The path as the text of a condition has it.
+    /// Returns the path as it is quoted in the text of a condition.
     fn quoted(&self) -> String {
         let names = self.path.split('.');
         let names = names.map(|name| format!("\"{}\"", name.replace('"', "\"\"")));
@@ -83,7 +83,7 @@ impl Column {
         }))
     }
 
-    /// Rows whose value is one of these.
+    /// Matches rows with one of these values.
     ///
     /// >>> sh.col("id").is_in(range(3))
     /// <Expression id IN (0, 1, 2)>
@@ -93,22 +93,22 @@ impl Column {
         Ok(Expression(self.column().is_in(values)))
     }
 
-    /// Rows whose value is null.
+    /// Matches rows that are null.
     fn is_null(&self) -> Expression {
         Expression(self.column().is_null())
     }
 
-    /// Rows whose value is not null.
+    /// Matches rows that are not null.
     fn is_not_null(&self) -> Expression {
         Expression(self.column().is_not_null())
     }
 
-    /// Rows whose value, a float, is not a number.
+    /// Matches rows with a float that is NaN.
     fn is_nan(&self) -> Expression {
         Expression(pyarrow::is_nan(&self.path))
     }
 
-    /// Rows whose value is one of the two or between them.
+    /// Matches rows with a value between two others, or equal to one of them.
     ///
     /// >>> sh.col("id").between(2, 5)
     /// <Expression id >= 2 AND id <= 5>
@@ -117,7 +117,7 @@ impl Column {
         Ok(Expression(self.column().between(low, high)))
     }
 
-    /// Rows whose text, or whose bytes, begin with the prefix.
+    /// Matches rows with a text, or bytes, that begin with the prefix.
     fn starts_with(&self, prefix: &Bound<'_, PyAny>) -> PyResult<Expression> {
         let bytes = match prefix.extract::<String>() {
             Ok(text) => text.into_bytes(),
@@ -126,7 +126,7 @@ impl Column {
         Ok(Expression(self.column().starts_with(bytes)))
     }
 
-    /// Rows whose text is like the pattern, in which ``%`` stands for any text and ``_`` for one character.
+    /// Matches rows with a text like the pattern: ``%`` matches any text and ``_`` matches one character.
     ///
     /// >>> sh.col("name").like("%im_")
     /// <Expression name LIKE '%im_'>
@@ -157,7 +157,7 @@ impl Column {
 }
 
 impl Column {
-    /// Rows in which it is true.
+    /// Returns the condition that a Boolean column is true.
     fn holds(&self) -> Predicate {
         self.column().eq(lit(true))
     }
@@ -211,7 +211,7 @@ fn parsed(py: Python<'_>, text: &str) -> PyResult<Expression> {
     Ok(Expression(parsed))
 }
 
-/// A condition of ours.
+/// Returns the condition of an [`Expression`] or of a Boolean [`Column`].
 fn operand(object: &Bound<'_, PyAny>) -> PyResult<Predicate> {
     if let Ok(expression) = object.cast::<Expression>() {
         return Ok(expression.get().0.clone());
@@ -226,8 +226,9 @@ fn operand(object: &Bound<'_, PyAny>) -> PyResult<Predicate> {
     }
 }
 
-/// The condition that an object is: one of ours, the text of one, an expression of pyarrow over columns of the
-/// schema, or a list of such that all must hold. A text is held against the columns of a shard that is at hand, and elsewhere when it meets one.
+/// Converts a filter: an [`Expression`] or [`Column`], the text of a condition, a pyarrow expression over columns of
+/// the schema, or a list of filters that must all be true. If a shard is passed, a text is checked against its
+/// columns now; otherwise when a scan uses it.
 pub(crate) fn predicate(
     object: &Bound<'_, PyAny>,
     schema: &SchemaRef,

@@ -1,5 +1,5 @@
-//! Arrays from Arrow's C interface. Other libraries give parts of an array as an offset into the whole, inside of nested
-//! types too, where `make_array` of Arrow 59 would apply it twice: here, each part is cut first.
+//! Imports arrays from Arrow's C interface. Other libraries export a slice as an offset into the whole array, also in
+//! nested types, where `make_array` of Arrow 59 would apply the offset twice. So this module slices each array first.
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, from_ffi_and_data_type};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -12,7 +12,7 @@ use pyo3::types::PyCapsule;
 use std::ffi::{CStr, c_void};
 use std::fmt;
 
-/// The array of an object with `__arrow_c_array__`, and its field.
+/// Returns the array of an object with `__arrow_c_array__`, and its field.
 #[expect(unsafe_code, reason = "a capsule holds what its name says")]
 pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<(ArrayRef, Field)> {
     let capsules = object.call_method0("__arrow_c_array__")?;
@@ -23,15 +23,15 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<(ArrayRef, Field)> {
     let array = array
         .pointer_checked(Some(c"arrow_array"))?
         .cast::<FFI_ArrowArray>();
-    // SAFETY: the capsules live until the end of this function, and are what their names say. The array is moved
-    // out of its capsule, which is left with one that is released.
+    // SAFETY: the capsules live until the end of this function, and hold the types that their names promise. The array
+    // is moved out of its capsule, which keeps a released one.
     let (schema, mut array) =
         unsafe { (schema.as_ref(), FFI_ArrowArray::from_raw(array.as_ptr())) };
     let import = || -> Result<(ArrayRef, Field), ArrowError> {
         let field = Field::try_from(schema)?;
         // SAFETY: as above.
         unsafe { RawArray::drop_buffers_of_nulls(&mut array, field.data_type()) };
-        // SAFETY: whoever made the capsules vouches that the array is of the schema.
+        // SAFETY: the producer of the capsules guarantees that the array has the type of the schema.
         let data = unsafe { from_ffi(array, schema) }?;
         Ok((array_of(data)?, field))
     };
@@ -58,8 +58,8 @@ impl Stream {
         let capsule = object.call_method0("__arrow_c_stream__")?;
         let capsule = capsule.cast::<PyCapsule>()?;
         let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
-        // SAFETY: the capsule lives until the end of this function, and is what its name says. The stream is moved
-        // out of it, which leaves one that is released.
+        // SAFETY: the capsule lives until the end of this function, and holds the type that its name promises. The
+        // stream is moved out of the capsule, which keeps a released one.
         let mut stream = unsafe {
             FFI_ArrowArrayStream::from_raw(stream.cast::<FFI_ArrowArrayStream>().as_ptr())
         };
@@ -69,7 +69,7 @@ impl Stream {
             ));
         };
         let mut schema = FFI_ArrowSchema::empty();
-        // SAFETY: the stream is not released, and fills the schema if it gives 0.
+        // SAFETY: the stream is not released, and fills the schema if it returns 0.
         let code = unsafe { get_schema(&raw mut stream, &raw mut schema) };
         let field = match code {
             0 => Field::try_from(&schema),
@@ -93,7 +93,7 @@ impl Iterator for Stream {
     fn next(&mut self) -> Option<Self::Item> {
         let get_next = self.stream.get_next?;
         let mut array = FFI_ArrowArray::empty();
-        // SAFETY: the stream is not released, and fills the array if it gives 0.
+        // SAFETY: the stream is not released, and fills the array if it returns 0.
         let code = unsafe { get_next(&raw mut self.stream, &raw mut array) };
         if code != 0 {
             return Some(Err(last_error(&mut self.stream, code)));
@@ -102,7 +102,7 @@ impl Iterator for Stream {
             return None;
         }
         let data_type = self.field.data_type();
-        // SAFETY: whoever made the stream vouches that its arrays are of its schema.
+        // SAFETY: the producer of the stream guarantees that its arrays have the type of its schema.
         unsafe { RawArray::drop_buffers_of_nulls(&mut array, data_type) };
         // SAFETY: as above.
         let data = unsafe { from_ffi_and_data_type(array, data_type.clone()) };
@@ -110,8 +110,8 @@ impl Iterator for Stream {
     }
 }
 
-/// `struct ArrowArray` of the C interface, whose layout the interface fixes. `FFI_ArrowArray` has the same fields, and
-/// no way to change them.
+/// `struct ArrowArray` of the C interface, which defines the layout. `FFI_ArrowArray` has the same fields, but does not
+/// allow changes.
 #[repr(C)]
 struct RawArray {
     length: i64,
@@ -125,11 +125,11 @@ struct RawArray {
 }
 
 impl RawArray {
-    /// Takes the buffers off arrays of type Null, which have none: polars exports a validity buffer there, and Arrow
-    /// 59 refuses the whole array because of it.
+    /// Removes the buffers of arrays of type Null, which must not have any: polars exports a validity buffer, and
+    /// Arrow 59 rejects the whole array because of it.
     ///
     /// # Safety
-    /// The array is not released, and is of that type.
+    /// The array must not be released, and must be of type `data_type`.
     #[expect(unsafe_code, reason = "the interface is a struct of C")]
     unsafe fn drop_buffers_of_nulls(array: &mut FFI_ArrowArray, data_type: &DataType) {
         // SAFETY: the C interface fixes the fields and their order.
@@ -137,10 +137,10 @@ impl RawArray {
     }
 
     /// # Safety
-    /// As above; a null pointer is left alone.
+    /// The pointer must be null, or lead to an array of type `data_type` that is not released.
     #[expect(unsafe_code, reason = "the interface is a struct of C")]
     unsafe fn visit(array: *mut Self, data_type: &DataType) {
-        // SAFETY: the pointer is null, or leads to an array that is not released.
+        // SAFETY: by this function's contract, the pointer is null or leads to an array that is not released.
         let Some(array) = (unsafe { array.as_mut() }) else {
             return;
         };
@@ -151,7 +151,7 @@ impl RawArray {
         let child = |i: usize, data_type: &DataType| {
             let count = usize::try_from(array.n_children).unwrap_or(0);
             if i < count && !array.children.is_null() {
-                // SAFETY: there are that many children, none of them released, of the types of the fields.
+                // SAFETY: `i` is below the number of children; they are not released and have the types of the fields.
                 unsafe { Self::visit(*array.children.add(i), data_type) }
             }
         };
@@ -172,7 +172,7 @@ impl RawArray {
             | DataType::Map(item, _) => child(0, item.data_type()),
             DataType::RunEndEncoded(_, values) => child(1, values.data_type()),
             DataType::Dictionary(_, values) => {
-                // SAFETY: an array of a dictionary has one, of the type of its values.
+                // SAFETY: a dictionary array has a dictionary of the value type.
                 unsafe { Self::visit(array.dictionary, values) }
             }
             _ => {}
@@ -180,13 +180,13 @@ impl RawArray {
     }
 }
 
-/// What a stream says of its last failure.
+/// Returns the error of a stream's last failure.
 #[expect(unsafe_code, reason = "the interface is functions of C")]
 fn last_error(stream: &mut FFI_ArrowArrayStream, code: i32) -> ArrowError {
     let text = stream.get_last_error.and_then(|get_last_error| {
-        // SAFETY: the stream is not released. The text is its own, and valid until the next call.
+        // SAFETY: the stream is not released. It owns the text, which is valid until the next call.
         let text = unsafe { get_last_error(stream) };
-        // SAFETY: as above; it may be null.
+        // SAFETY: the text is valid until the next call, and not null.
         (!text.is_null()).then(|| {
             unsafe { CStr::from_ptr(text) }
                 .to_string_lossy()
@@ -201,7 +201,7 @@ fn array_of(data: ArrayData) -> Result<ArrayRef, ArrowError> {
     Ok(make_array(cut(data)?))
 }
 
-/// The same values, where nested types that keep an offset into their children have cut them instead.
+/// Returns the same values, with children of nested types sliced instead of an offset into them.
 #[expect(
     unsafe_code,
     reason = "values are not checked again, which takes as long as writing them"
@@ -210,7 +210,7 @@ fn cut(data: ArrayData) -> Result<ArrayData, ArrowError> {
     let (data_type, len, nulls, offset, mut buffers, children) = data.into_parts();
     let children = children.into_iter().map(cut);
     let mut children = children.collect::<Result<Vec<_>, _>>()?;
-    // How many values of a child stand for one of this array.
+    // Number of a child's values for each value of this array.
     let values = match &data_type {
         DataType::Struct(_) | DataType::Union(_, UnionMode::Sparse) => Some(1),
         DataType::FixedSizeList(_, size) => usize::try_from(*size).ok(),
@@ -235,11 +235,11 @@ fn cut(data: ArrayData) -> Result<ArrayData, ArrowError> {
         .nulls(nulls)
         .buffers(buffers)
         .child_data(children);
-    // SAFETY: the parts are those of a valid array, and each that lost its offset was cut at it.
+    // SAFETY: all parts come from a valid array, and where the offset became 0, the children were sliced by it.
     Ok(unsafe { builder.build_unchecked() })
 }
 
-/// A part of an array.
+/// Returns a slice of an array.
 fn part(
     data: &ArrayData,
     start: Option<usize>,

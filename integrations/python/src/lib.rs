@@ -1,5 +1,5 @@
-//! The extension module of the Python package `arrow_shard`: shards in and out of whatever takes Arrow data.
-//! `python/arrow_shard` is what users import; its stubs describe what is here.
+//! The extension module of the Python package `arrow_shard`, which exchanges shards with all libraries that support
+//! Arrow. Users import the package in `python/arrow_shard`; its stubs describe this module.
 
 mod batch;
 #[cfg(feature = "datafusion")]
@@ -28,7 +28,7 @@ mod write;
 
 use pyo3::prelude::*;
 
-/// Arrow buffers are large and short-lived, which the system's allocator is slow at.
+/// The system's allocator is slow for large and short-lived buffers, such as Arrow's.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -66,6 +66,6 @@ fn initialize(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     let end = wrap_pyfunction!(ending::end, module)?;
     py.import("atexit")?.call_method1("register", (end,))?;
     pyo3_object_store::register_store_module(py, module, "arrow_shard._lib", "_store")?;
-    // The package says what of all that is public.
+    // The Python package defines which names are public.
     module.delattr("__all__")
 }

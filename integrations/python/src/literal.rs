@@ -1,4 +1,4 @@
-//! Python's values as literals of a filter.
+//! Converts Python values to literals of a filter.
 
 use crate::errors::{exception, invalid_argument};
 use crate::import;
@@ -13,10 +13,10 @@ use arrow_shard::read::{Literal, lit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyString};
 
-/// What a value means that has no type of its own here: what `_literals.py` makes of it.
+/// The description of a value by `_literals.py`: the name of a kind, and a number, text or bytes.
 type Described<'py> = (String, Bound<'py, PyAny>);
 
-/// The literal of a value of Python, numpy, pandas or pyarrow.
+/// Returns the literal for a value of Python, numpy, pandas or pyarrow.
 pub(crate) fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     let py = value.py();
     if value.is_none() {
@@ -85,7 +85,7 @@ fn integer(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     }
 }
 
-/// A number of any size, from its text without an exponent.
+/// Returns the literal for a number of any size, from its text without an exponent.
 fn decimal(text: &Bound<'_, PyAny>) -> PyResult<Literal> {
     let written: String = text.extract()?;
     let scale = written

@@ -1,4 +1,4 @@
-//! Where a shard is: on this machine, or in a store.
+//! Locations of shards: on this machine, or in a store.
 
 use crate::errors::{exception, invalid};
 use crate::runtime::wait_for_store;
@@ -16,10 +16,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use url::Url;
 
-/// How the names of the variables begin that configure stores, as the stores' own tools have them.
+/// Prefixes of the environment variables that configure stores, the same as for the stores' own tools.
 const VARIABLES: [&str; 3] = ["AWS_", "AZURE_", "GOOGLE_"];
 
-/// Where a shard or a folder is.
+/// The location of a shard or a folder.
 #[derive(Debug, Clone)]
 pub(crate) enum Location {
     /// On this machine.
@@ -28,17 +28,17 @@ pub(crate) enum Location {
     Object(Object),
 }
 
-/// An object, or a folder of some.
+/// An object in a store, or a folder of objects.
 #[derive(Debug, Clone)]
 pub(crate) struct Object {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) path: ObjectPath,
-    /// What tells the store from others: its URL without the path, or the identity of a store object.
+    /// Identifies the store: its URL without the path, or the address of the Python store object.
     root: String,
 }
 
 impl Location {
-    /// Where a path, a URL, or a path in a store leads.
+    /// Returns the location of a path, a URL, or a path in a store.
     pub(crate) fn of(at: &Bound<'_, PyAny>, store: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let py = at.py();
         let path: PathBuf = at.extract().map_err(|_| {
@@ -71,8 +71,8 @@ impl Location {
         }
     }
 
-    /// Where a URL leads. Stores are configured by the environment variables of their own tools, such as
-    /// `AWS_ACCESS_KEY_ID`.
+    /// Returns the location of a URL. The environment variables of the stores' own tools, such as `AWS_ACCESS_KEY_ID`,
+    /// configure stores.
     fn at(text: &str) -> Result<Self> {
         let url = Url::parse(text).map_err(|e| invalid(format!("not a URL: {e}")))?;
         if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
@@ -91,7 +91,7 @@ impl Location {
             let is_known = VARIABLES.iter().any(|prefix| name.starts_with(prefix));
             is_known.then_some((name.to_ascii_lowercase(), value.into_string().ok()?))
         });
-        // Who writes http means it.
+        // A URL with http allows unencrypted connections.
         let plain = (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
         let (store, path) = object_store::parse_url_opts(&url, variables.chain(plain))
             .map_err(|e| invalid(format!("{text} leads to no store")).caused_by(e))?;
@@ -105,12 +105,12 @@ impl Location {
         }))
     }
 
-    /// Whether files of this machine are read.
+    /// Returns whether the location is on this machine.
     pub(crate) fn is_near(&self) -> bool {
         matches!(self, Self::Local(_))
     }
 
-    /// Opens the shard whose directory file is here.
+    /// Opens the shard with its directory file at this location.
     pub(crate) fn open(&self) -> Result<Shard> {
         match self {
             Self::Local(path) => crate::near::open(path, ShardOptions::default()),
@@ -123,7 +123,7 @@ impl Location {
 }
 
 impl Object {
-    /// Another object of the same store.
+    /// Returns another object of the same store.
     pub(crate) fn sibling(&self, path: ObjectPath) -> Self {
         Self {
             path,
@@ -131,22 +131,22 @@ impl Object {
         }
     }
 
-    /// Whether both are in the same store: a shard refers to no other.
+    /// Returns whether both objects are in the same store. A shard cannot refer to another store.
     pub(crate) fn is_beside(&self, other: &Self) -> bool {
         self.root == other.root
     }
 }
 
-/// Where the shards of a table are.
+/// The locations of the shards of a table.
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
     Shards(Vec<Location>),
-    /// All of a folder.
+    /// All shards of a folder.
     Folder(Location),
 }
 
 impl Source {
-    /// Whether files of this machine are read.
+    /// Returns whether all shards are on this machine.
     pub(crate) fn is_near(&self) -> bool {
         match self {
             Self::Shards(locations) => locations.iter().all(Location::is_near),
@@ -155,7 +155,7 @@ impl Source {
     }
 }
 
-/// Several places, as far as they are of one kind.
+/// Several locations of one kind.
 #[derive(Debug)]
 pub(crate) enum Places {
     Local(Vec<PathBuf>),
@@ -163,10 +163,10 @@ pub(crate) enum Places {
 }
 
 impl Places {
-    /// Places of this machine, or of one store.
+    /// Collects locations that are all on this machine, or all in one store.
     ///
     /// # Errors
-    /// `InvalidArgument` for places of both, or of several stores.
+    /// Returns `InvalidArgument` if the locations are of both kinds, or in several stores.
     pub(crate) fn of(all: Vec<Location>) -> Result<Self> {
         let (mut paths, mut objects) = (Vec::new(), Vec::new());
         for location in all {
@@ -189,7 +189,7 @@ impl Places {
     }
 }
 
-/// The shards of a folder, in the order of their names.
+/// Returns the shards of a folder, in the order of their names.
 pub(crate) fn shards_of(folder: &Location) -> Result<Vec<Location>> {
     let is_shard = |location: &Location| match location.open() {
         Err(error) if error.kind() == ErrorKind::NotAShard => match location {
@@ -215,8 +215,8 @@ pub(crate) fn shards_of(folder: &Location) -> Result<Vec<Location>> {
     Ok(found)
 }
 
-/// The shards of a folder that make a table, in the order of their names, and the others, whose data one of these
-/// holds.
+/// Returns the shards of a folder that form a table, in the order of their names, and the shards that are left out
+/// because one of these holds all of their data.
 pub(crate) fn table_of(folder: &Location) -> Result<(Vec<Location>, Vec<LeftOut>)> {
     let left_out = match folder {
         Location::Local(folder) => held_by_others(folder)?,
@@ -239,7 +239,7 @@ pub(crate) fn table_of(folder: &Location) -> Result<(Vec<Location>, Vec<LeftOut>
     Ok((found, left_out))
 }
 
-/// Whether a text begins with a scheme of two characters or more: one is a drive.
+/// Returns whether a text begins with a scheme of at least two characters; a single character is a drive.
 fn is_url(text: &str) -> bool {
     let Some((scheme, _)) = text.split_once("://") else {
         return false;

@@ -1,9 +1,9 @@
-//! What a scan did.
+//! The Python class of the metrics of a scan.
 
 use arrow_shard::read::ScanMetrics;
 use pyo3::prelude::*;
 
-/// What a scan with a filter has done so far, and what it could skip.
+/// Counters of a scan with a filter: what it has read, tested and skipped so far.
 ///
 /// >>> scan = sh.open(path).scan(filter=sh.col("id") == 2)
 /// >>> _ = pa.table(scan)
@@ -50,12 +50,12 @@ counters! {
     skipped_by_range_indexes: skipped_by_range_indexes.rows;
     /// Rows that the entries of dictionaries ruled out.
     skipped_by_dictionaries: skipped_by_dictionaries.rows;
-    /// Rows of stripes whose statistics say that every row matches.
+    /// Rows of stripes in which every row matches according to statistics.
     rows_known_to_match: rows_known_to_match;
     /// Values of the filter's columns that were tested; a run of equal ones counts once.
     values_tested: values_tested;
     /// Rows that match.
     rows_matched: rows_matched;
-    /// Rows whose other columns were read.
+    /// Rows for which columns beyond the filter's were read.
     rows_read: rows_read;
 }

@@ -1,4 +1,4 @@
-//! Local files that are read no longer than until a signal comes.
+//! Local files that stop reading on a signal such as Ctrl-C.
 
 use crate::waiting::hear;
 use arrow_shard::bytes::Bytes;
@@ -8,7 +8,7 @@ use arrow_shard::{Error, Result, Shard, ShardOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file that looks for signals at every read.
+/// A file that checks for signals at every read.
 #[derive(Debug)]
 struct Interruptible {
     file: Arc<dyn ReadAt>,
@@ -46,7 +46,7 @@ impl ReadAt for Interruptible {
     }
 }
 
-/// A folder of such files.
+/// A folder of [`Interruptible`] files.
 #[derive(Debug)]
 struct InterruptibleFolder(LocalFolder);
 
@@ -61,7 +61,7 @@ impl Container for InterruptibleFolder {
     }
 }
 
-/// Opens a shard of this machine. As [`Shard::open`], it follows symbolic links to the directory file.
+/// Opens a shard of this machine. Like [`Shard::open`], it follows symbolic links to the directory file.
 pub(crate) fn open(path: &Path, options: ShardOptions) -> Result<Shard> {
     let target = existing(path)?;
     let folder = LocalFolder::of_file(&target)?;
@@ -72,7 +72,7 @@ pub(crate) fn open(path: &Path, options: ShardOptions) -> Result<Shard> {
     Shard::from_reader(Arc::new(file), interruptible(folder), options)
 }
 
-/// An existing file, absolute and free of symbolic links.
+/// Returns the absolute path of an existing file, without symbolic links.
 pub(crate) fn existing(path: &Path) -> Result<PathBuf> {
     path.canonicalize().map_err(|error| {
         let error = Error::from(error);

@@ -1,4 +1,4 @@
-//! A shard's life: merges, deletes, compaction, by writing directories over the buffers that are there.
+//! Changes shards: merges, deletes and compaction, mostly by writing new directories over existing buffers.
 
 use crate::errors::{invalid, raised};
 use crate::filter::predicate;
@@ -19,24 +19,24 @@ use pyo3::types::PyString;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a change of a shard has made.
+/// The result of a change of a shard.
 #[pyclass(module = "arrow_shard", name = "EditSummary", frozen)]
 #[derive(Debug)]
 pub(crate) struct Edited {
     summary: EditSummary,
-    /// Rows that the change was about, where it was about some.
+    /// The number of rows that were deleted or restored, if the change does that.
     changed: Option<u64>,
 }
 
 #[pymethods]
 impl Edited {
-    /// Number of rows, those that are deleted left out.
+    /// Number of rows, without deleted ones.
     #[getter]
     fn rows(&self) -> u64 {
         self.summary.rows()
     }
 
-    /// Number of rows that are deleted.
+    /// Number of deleted rows.
     #[getter]
     fn deleted_rows(&self) -> u64 {
         self.summary.deleted_rows()
@@ -48,25 +48,25 @@ impl Edited {
         self.summary.stripes()
     }
 
-    /// Bytes that were written.
+    /// Number of bytes written.
     #[getter]
     fn bytes(&self) -> u64 {
         self.summary.bytes()
     }
 
-    /// How many rows this change deleted or brought back; None for other changes.
+    /// Number of rows that this change deleted or restored; None for other changes.
     #[getter]
     fn changed_rows(&self) -> Option<u64> {
         self.changed
     }
 
-    /// Number of files that the shard needs besides its directory file: keep them together, or see ``pack``.
+    /// Number of files that the shard needs in addition to its directory file: keep them together, or see ``pack``.
     #[getter]
     fn other_files(&self) -> u64 {
         self.summary.other_files()
     }
 
-    /// Whether there was nothing to change, so that the file stays as it was.
+    /// Whether there was nothing to change, so the file is unchanged.
     #[getter]
     fn is_unchanged(&self) -> bool {
         self.summary.is_unchanged()
@@ -111,7 +111,7 @@ impl Editing {
         }
     }
 
-    /// Refuses two shards that refer to the same data.
+    /// Returns an error if two shards refer to the same data.
     fn check_distinct(&self) -> Result<()> {
         match &self.at {
             Location::Local(_) => self.editor.check_distinct(),
@@ -119,8 +119,8 @@ impl Editing {
         }
     }
 
-    /// Writes the directory, in place of the one that was opened or to a target. What has begun is not broken
-    /// off: who hears of Ctrl-C then would not know whether it was done.
+    /// Writes the directory in place, or to a target. Ctrl-C does not interrupt it: the caller would not know whether
+    /// the change had happened.
     fn commit(self, target: Option<&Location>, changed: Option<u64>) -> Result<Edited> {
         let summary = match (self.at, target) {
             (Location::Local(_), None) => self.editor.commit(),
@@ -142,7 +142,7 @@ fn elsewhere() -> arrow_shard::Error {
     invalid("expected shards of one store: a shard refers to no other")
 }
 
-/// The place of an argument that may be left out.
+/// Returns the location of an optional argument.
 fn maybe(
     at: Option<&Bound<'_, PyAny>>,
     store: Option<&Bound<'_, PyAny>>,
@@ -150,7 +150,7 @@ fn maybe(
     at.map(|at| Location::of(at, store)).transpose()
 }
 
-/// The places of several arguments.
+/// Returns the locations of a list of paths.
 fn all(paths: &Bound<'_, PyAny>, store: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Location>> {
     if paths.hasattr("__fspath__")? || paths.is_instance_of::<PyString>() {
         let message = format!("expected a list of paths, found {}", paths.repr()?);
@@ -160,8 +160,8 @@ fn all(paths: &Bound<'_, PyAny>, store: Option<&Bound<'_, PyAny>>) -> PyResult<V
     paths.map(|path| Location::of(&path?, store)).collect()
 }
 
-/// Writes a shard that has the rows of several, one after the other, by referring to their buffers: no row is copied.
-/// The shards must be in the folder of ``out``, or in folders below.
+/// Writes a shard with the rows of several shards, one after the other. It refers to their buffers, so no row is
+/// copied. The shards must be in the folder of ``out``, or in its subfolders.
 ///
 /// >>> sh.merge([path, path], out).rows
 /// 4
@@ -187,8 +187,8 @@ pub(crate) fn merge(
     })
 }
 
-/// Appends the rows of other shards to a shard, by referring to their buffers. The changed shard takes the place of
-/// this one, or is written to ``to``.
+/// Appends the rows of other shards to a shard, by referring to their buffers. The changed shard replaces the shard at
+/// ``path``, or is written to ``to``.
 ///
 /// >>> sh.append(path, [other]).rows
 /// 3
@@ -215,9 +215,9 @@ pub(crate) fn append(
     })
 }
 
-/// Marks rows as deleted: those that match ``where``, a condition as ``ShardFile.scan`` takes it, or those whose numbers
-/// are ``rows``. Scans leave them out; the other rows keep their numbers. The changed shard takes the place of this one,
-/// or is written to ``to``.
+/// Marks rows as deleted: the rows that match ``where``, a filter as for ``ShardFile.scan``, or the rows with the
+/// numbers ``rows``. Scans skip deleted rows; the other rows keep their numbers. The changed shard replaces the shard
+/// at ``path``, or is written to ``to``.
 ///
 /// >>> sh.delete(path, sh.col("name") == "Oslo").changed_rows
 /// 1
@@ -260,7 +260,7 @@ pub(crate) fn delete(
     detached(py, || editing.commit(to.as_ref(), Some(deleted)))
 }
 
-/// Brings deleted rows back: those with the numbers ``rows``, or all.
+/// Restores deleted rows: the rows with the numbers ``rows``, or all deleted rows.
 ///
 /// >>> _ = sh.delete(path, rows=[0])
 /// >>> sh.undelete(path).changed_rows
@@ -287,11 +287,11 @@ pub(crate) fn undelete(
     })
 }
 
-/// Writes stripes anew that are small, each together with its neighbours, and those of which many rows are deleted,
-/// without these. Other stripes stay as they are. Gives None, and changes nothing, if there is no such stripe.
+/// Rewrites small stripes, each together with its neighbours, and stripes with many deleted rows, without these rows.
+/// Other stripes stay unchanged. Returns None, and changes nothing, if there is no stripe to rewrite.
 ///
-/// ``min_rows`` is what a stripe has at least that is not small, ``max_deleted`` the share of deleted rows that is not
-/// many, ``profile`` that of what is written anew.
+/// A stripe with fewer rows than ``min_rows`` is small; a stripe with a larger share of deleted rows than
+/// ``max_deleted`` is rewritten. ``profile`` is the profile of rewritten stripes.
 ///
 /// >>> _ = sh.delete(path, rows=[0])
 /// >>> summary = sh.compact(path)
@@ -323,7 +323,7 @@ pub(crate) fn compact(
     if let Some(name) = profile {
         options = options.with_profile(raised(py, self::profile(name))?);
     }
-    // What is written anew is given up and removed; the commit is not broken off.
+    // Ctrl-C interrupts the rewriting of stripes, which are then removed, but not the commit.
     let options = options.with_progress(|_| hear());
     let summary = detached(py, || match (&at, &to) {
         (Location::Local(path), None) => arrow_shard::ops::compact(path, &options),
@@ -346,8 +346,8 @@ pub(crate) fn compact(
     Ok(summary.map(edited))
 }
 
-/// Writes a shard that consists of several files as one file, ``out``, which can be moved or copied alone. Bytes are
-/// copied as they are: deleted rows stay deleted. ``overwrite`` replaces a file at ``out``, which may be the shard.
+/// Writes a shard of several files as one file, ``out``, which can be moved or copied alone. Bytes are copied
+/// unchanged, so deleted rows stay deleted. ``overwrite`` replaces a file at ``out``, which may be the shard itself.
 ///
 /// >>> sh.delete(path, rows=[0]).other_files
 /// 2
@@ -381,9 +381,9 @@ pub(crate) fn pack(
     })
 }
 
-/// Removes stripe files below a folder that no shard in the folder or below refers to, and lists them with their
-/// sizes. ``min_age`` is the age in seconds below which files stay, a day by default; it must be longer than any writer
-/// takes. ``dry_run`` only lists them.
+/// Removes stripe files in a folder and its subfolders that no shard there refers to, and returns them with their
+/// sizes. Files younger than ``min_age`` seconds stay, by default a day; it must be longer than any writer takes.
+/// ``dry_run`` only lists the files.
 ///
 /// >>> sh.vacuum(folder, dry_run=True)
 /// []
@@ -422,7 +422,8 @@ pub(crate) fn vacuum(
     })
 }
 
-/// The paths of the shards in a folder, sorted, files of other kinds left out. Of a store they are paths in it.
+/// Returns the sorted paths of the shards in a folder, without other files. With ``store``, the paths are paths in the
+/// store.
 ///
 /// >>> [name.endswith("cities.amudai.shard") for name in sh.list_shards(folder)]
 /// [True]

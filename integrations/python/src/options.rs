@@ -1,4 +1,4 @@
-//! Options of writers, as Python names them.
+//! Converts Python's names of writer options.
 
 use crate::errors::{invalid, invalid_argument, raised};
 use crate::rows::does_not_fit;
@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use std::collections::HashMap;
 
-/// The profile of a name.
+/// Returns the profile with a name.
 pub(crate) fn profile(name: &str) -> Result<Profile> {
     choice(
         "profile",
@@ -32,7 +32,7 @@ pub(crate) fn profile(name: &str) -> Result<Profile> {
     )
 }
 
-/// The choice of a name.
+/// Returns the choice with a name.
 fn choice<T: Copy>(option: &str, name: &str, choices: &[(&str, T)]) -> Result<T> {
     let found = choices.iter().find(|(known, _)| *known == name);
     found.map(|(_, choice)| *choice).ok_or_else(|| {
@@ -58,7 +58,7 @@ const PRESENCES: [(&str, PresenceLayout); 2] = [
     ("embedded", PresenceLayout::Embedded),
 ];
 
-/// Options of a shard. An option that is None stays as it is.
+/// Returns the options of a shard. An option that is `None` keeps its default.
 pub(crate) fn writer_options(
     py: Python<'_>,
     given: Option<&Bound<'_, PyDict>>,
@@ -72,7 +72,7 @@ pub(crate) fn writer_options(
     Ok(options)
 }
 
-/// The value of an option, in the type that it has.
+/// Converts the value of an option to its type.
 fn option<'py, T: FromPyObjectOwned<'py>>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<T> {
     let (py, extracted) = (value.py(), value.extract());
     let extracted: PyResult<T> = extracted.map_err(Into::into);
@@ -149,7 +149,7 @@ fn writer_option(
     })
 }
 
-/// Options of a column.
+/// Returns the options of a column.
 fn column_options(py: Python<'_>, given: &Bound<'_, PyDict>) -> PyResult<ColumnOptions> {
     let mut options = ColumnOptions::default();
     for (name, value) in given {
@@ -183,7 +183,7 @@ fn column_options(py: Python<'_>, given: &Bound<'_, PyDict>) -> PyResult<ColumnO
     Ok(options)
 }
 
-/// Where an internal field comes from: the writer makes it, or a column of that name holds it.
+/// Returns the source of an internal field: the writer generates it, or a column with this name holds it.
 fn internal_values(value: &Bound<'_, PyAny>) -> PyResult<Option<InternalValues>> {
     match value.cast::<PyBool>() {
         Ok(flag) => Ok(flag.is_true().then_some(InternalValues::Generated)),
@@ -191,7 +191,7 @@ fn internal_values(value: &Bound<'_, PyAny>) -> PyResult<Option<InternalValues>>
     }
 }
 
-/// A column that rows are sorted by; a name alone stands for an ascending one.
+/// Converts a sorting column; a string means ascending order.
 fn sorting_column(column: &Bound<'_, PyAny>) -> PyResult<SortingColumn> {
     match column.extract::<String>() {
         Ok(path) => Ok(SortingColumn {

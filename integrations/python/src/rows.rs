@@ -1,4 +1,4 @@
-//! Numbers of rows, and other whole numbers.
+//! Converts row numbers, and other whole numbers.
 
 use crate::errors::{arrow_exception, exception, invalid_argument};
 use crate::import;
@@ -12,7 +12,7 @@ use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 
-/// An argument that is a whole number from 0 on, or None where it may be.
+/// Converts an argument to a non-negative integer, or to `None` if its type is an `Option`.
 pub(crate) fn whole<'py, T: FromPyObjectOwned<'py>>(object: &Bound<'py, PyAny>) -> PyResult<T> {
     let extracted: PyResult<T> = object.extract().map_err(Into::into);
     extracted.map_err(|error| match does_not_fit(object, &error) {
@@ -21,25 +21,28 @@ pub(crate) fn whole<'py, T: FromPyObjectOwned<'py>>(object: &Bound<'py, PyAny>) 
     })
 }
 
-/// What an error says of a number that is too small or too large, if it is about one.
+/// Returns a message for a number that is too small or too large; `None` if the error has another reason.
 pub(crate) fn does_not_fit(object: &Bound<'_, PyAny>, error: &PyErr) -> Option<String> {
     if !error.is_instance_of::<PyOverflowError>(object.py()) {
         return None;
     }
-    Some(match object.lt(0).unwrap_or(false) {
-        true => format!("expected a whole number from 0 on, found {object}"),
-        false => format!("{object} is too large"),
+    Some(if object.lt(0).unwrap_or(false) {
+        format!("expected a whole number from 0 on, found {object}")
+    } else {
+        format!("{object} is too large")
     })
 }
 
-/// A number of a row.
+/// Converts a row number.
 fn row_number(row: &Bound<'_, PyAny>) -> PyResult<u64> {
     let py = row.py();
-    row.extract::<u64>()
-        .map_err(|error| match error.is_instance_of::<PyOverflowError>(py) {
-            true => no_row(py, row),
-            false => error,
-        })
+    row.extract::<u64>().map_err(|error| {
+        if error.is_instance_of::<PyOverflowError>(py) {
+            no_row(py, row)
+        } else {
+            error
+        }
+    })
 }
 
 fn no_row(py: Python<'_>, row: impl std::fmt::Display) -> PyErr {
@@ -47,14 +50,15 @@ fn no_row(py: Python<'_>, row: impl std::fmt::Display) -> PyErr {
     exception(py, Error::new(ErrorKind::RowOutOfRange, message))
 }
 
-/// Numbers of rows: an Arrow array of integers, an array of numpy, or anything that is iterated.
+/// Converts row numbers: an Arrow array of integers, a numpy array, or any iterable.
 pub(crate) fn row_numbers(rows: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
     let py = rows.py();
     if !rows.hasattr("__arrow_c_array__")? {
-        // Lists of Python's integers are read faster than arrays of numpy.
-        let listed = match rows.hasattr("tolist")? {
-            true => rows.call_method0("tolist")?,
-            false => rows.clone(),
+        // Python lists of integers are converted faster than numpy arrays.
+        let listed = if rows.hasattr("tolist")? {
+            rows.call_method0("tolist")?
+        } else {
+            rows.clone()
         };
         return match listed.extract() {
             Ok(rows) => Ok(rows),
@@ -70,13 +74,11 @@ pub(crate) fn row_numbers(rows: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
         return Err(invalid_argument(py, message));
     }
     if array.data_type().is_signed_integer() {
-        let numbers = cast(&array, &DataType::Int64);
-        let numbers = numbers.map_err(|error| arrow_exception(py, error))?;
-        let numbers = numbers.as_primitive::<Int64Type>().values().iter();
+        let signed = cast(&array, &DataType::Int64).map_err(|error| arrow_exception(py, error))?;
         let number = |&row: &i64| u64::try_from(row).map_err(|_| no_row(py, row));
-        return numbers.map(number).collect();
+        let values = signed.as_primitive::<Int64Type>().values();
+        return values.iter().map(number).collect();
     }
-    let numbers = cast(&array, &DataType::UInt64);
-    let numbers = numbers.map_err(|error| arrow_exception(py, error))?;
-    Ok(numbers.as_primitive::<UInt64Type>().values().to_vec())
+    let unsigned = cast(&array, &DataType::UInt64).map_err(|error| arrow_exception(py, error))?;
+    Ok(unsigned.as_primitive::<UInt64Type>().values().to_vec())
 }

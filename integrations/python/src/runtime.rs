@@ -1,4 +1,4 @@
-//! The threads that talk to stores, and waiting for their answers.
+//! The threads for requests to stores, and functions that wait for their answers.
 
 use crate::waiting::{HEARING, hear};
 use arrow_shard::{Error, ErrorKind, Result};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use tokio::runtime::{Builder, Runtime};
 
-/// The runtime of this process. A fork has none of its parent's threads, and makes its own.
+/// Returns the runtime of this process. A forked process has no threads of its parent, so it creates its own runtime.
 fn runtime() -> Result<Arc<Runtime>> {
     static RUNTIME: Mutex<Option<(u32, Arc<Runtime>)>> = Mutex::new(None);
     let mut known = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -18,7 +18,7 @@ fn runtime() -> Result<Arc<Runtime>> {
         Some((process, runtime)) if process == own => {
             return Ok(known.insert((own, runtime)).1.clone());
         }
-        // Its threads are not here, and to drop it would wait for them.
+        // Its threads do not exist in this process, and dropping it would wait for them.
         Some(other) => forget(other),
         None => {}
     }
@@ -34,14 +34,14 @@ fn runtime() -> Result<Arc<Runtime>> {
     Ok(known.insert((own, Arc::new(built))).1.clone())
 }
 
-/// The runtime as others use it.
+/// Returns a handle of the runtime.
 #[cfg(feature = "datafusion")]
 pub(crate) fn handle() -> Result<tokio::runtime::Handle> {
     Ok(runtime()?.handle().clone())
 }
 
-/// Waits for what reads a store. Where a shard is near there is nothing to wait for, though it may give way: to
-/// signals.
+/// Waits for the answer of a future that may read a store. If the shard is local, the future never waits for a request,
+/// so it is polled until it is ready, with a check for signals after each poll.
 pub(crate) fn wait<T>(is_near: bool, answer: impl Future<Output = Result<T>>) -> Result<T> {
     if !is_near {
         return wait_for_store(answer);
@@ -56,7 +56,7 @@ pub(crate) fn wait<T>(is_near: bool, answer: impl Future<Output = Result<T>>) ->
     }
 }
 
-/// Waits for the answer of a store, and ends at once if a signal comes.
+/// Waits for the answer of a store, but stops early if a signal handler raises an exception.
 pub(crate) fn wait_for_store<T>(answer: impl Future<Output = Result<T>>) -> Result<T> {
     runtime()?.block_on(async {
         let mut answer = Box::pin(answer);
@@ -69,8 +69,8 @@ pub(crate) fn wait_for_store<T>(answer: impl Future<Output = Result<T>>) -> Resu
     })
 }
 
-/// How many threads a scan or a writer gets: as many as it is said to, or as there are cores. A fork of a
-/// process whose pool has begun has none but its own.
+/// Returns the number of threads of a scan or a writer: `asked`, or one per core. If this process was forked from one
+/// that has used several threads, returns 1, because it does not have the threads of the parent's pool.
 pub(crate) fn threads(asked: Option<usize>) -> usize {
     static FIRST: Mutex<Option<u32>> = Mutex::new(None);
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -79,13 +79,14 @@ pub(crate) fn threads(asked: Option<usize>) -> usize {
         return 1;
     }
     let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
-    match *first.get_or_insert_with(process::id) == process::id() {
-        true => threads,
-        false => 1,
+    if *first.get_or_insert_with(process::id) == process::id() {
+        threads
+    } else {
+        1
     }
 }
 
-/// Waits for the answer of a store, whatever signals come.
+/// Waits for the answer of a store, and ignores signals.
 pub(crate) fn wait_to_the_end<T>(answer: impl Future<Output = Result<T>>) -> Result<T> {
     runtime()?.block_on(answer)
 }

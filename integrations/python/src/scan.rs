@@ -1,4 +1,4 @@
-//! Scans: rows of a shard in order, for Python and for every library that takes Arrow streams.
+//! Scans: rows of a shard in order, for Python and for every library that reads Arrow streams.
 
 use crate::batch::{ArrowSchema, Batch, columns, row_field};
 use crate::metrics::Metrics;
@@ -18,10 +18,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
-/// A scan that can be run: rows of a shard in order, as ``ShardFile.scan`` describes them.
+/// A scan of a shard, from ``ShardFile.scan``: its rows in order.
 ///
-/// It begins anew whenever it is iterated or given to a library: ``pyarrow.table(scan)``, ``polars.DataFrame(scan)``,
-/// ``duckdb.sql("from scan")``.
+/// Each iteration, and each library that reads it, starts a new run: ``pyarrow.table(scan)``,
+/// ``polars.DataFrame(scan)``, ``duckdb.sql("from scan")``.
 ///
 /// >>> scan = sh.open(path).scan(columns=["name"], filter=sh.col("id") > 1)
 /// >>> pa.table(scan)["name"].to_pylist()
@@ -34,12 +34,12 @@ pub(crate) struct Scan {
     builder: ScanBuilder,
     schema: SchemaRef,
     is_near: bool,
-    /// The run that was begun last.
+    /// The last run that was started.
     last: Mutex<Option<Arc<Mutex<Reader>>>>,
 }
 
 impl Scan {
-    /// A scan that has been built once, on one thread, for its schema.
+    /// Creates a scan, after building it once on one thread to get its schema.
     pub(crate) fn new(py: Python<'_>, builder: ScanBuilder, is_near: bool) -> PyResult<Self> {
         let schema = detached(py, || schema_of(&builder, is_near))?;
         Ok(Self {
@@ -50,14 +50,14 @@ impl Scan {
         })
     }
 
-    /// The run that was begun last. Whoever begins a run waits for this lock with the interpreter's, so that it is
-    /// let go at once.
+    /// Returns the last run that was started. `start` waits for this lock while it holds the interpreter's lock, so no
+    /// caller may keep it.
     fn last_run(&self) -> Option<Arc<Mutex<Reader>>> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.clone()
     }
 
-    /// Begins a run.
+    /// Starts a run.
     fn start(&self, py: Python<'_>) -> PyResult<Arc<Mutex<Reader>>> {
         let reader = detached(py, || Reader::start(self.builder.clone(), self.is_near))?;
         let reader = Arc::new(Mutex::new(reader));
@@ -67,7 +67,7 @@ impl Scan {
     }
 }
 
-/// The schema of what a scan gives. Of several threads, the others would begin with the rows.
+/// Returns the schema of a scan. It builds the scan with one thread, because other threads would start decoding rows.
 pub(crate) fn schema_of(builder: &ScanBuilder, is_near: bool) -> Result<SchemaRef> {
     let builder = builder.clone().with_threads(1);
     Ok(match Reader::start(builder, is_near)? {
@@ -84,8 +84,8 @@ impl Scan {
         ArrowSchema(self.schema.clone())
     }
 
-    /// What the run that was begun last has done so far, and what its filter spared it. ``None`` before there was a
-    /// run, and for scans without a filter of a shard without deleted rows.
+    /// Returns what the last run has done so far, and what its filter skipped. ``None`` before the first run, and for
+    /// scans without a filter of a shard without deleted rows.
     ///
     /// >>> scan = sh.open(path).scan(filter=sh.col("id") > 100)
     /// >>> pa.table(scan).num_rows, scan.metrics().skipped_by_statistics
@@ -96,9 +96,9 @@ impl Scan {
         metrics.map(Metrics)
     }
 
-    /// Bytes that the run that was begun last has read from files and stores so far: of columns, of what lies between
-    /// and came along, and of metadata that no scan had needed before. What opening the shard and planning the scan
-    /// have read is not among them.
+    /// Number of bytes that the last run has read from files and stores so far: columns, gaps between them that were
+    /// read in the same request, and metadata that no earlier scan has read. It does not include the bytes read to
+    /// open the shard and to plan the scan.
     ///
     /// >>> scan = sh.open(path).scan()
     /// >>> pa.table(scan).num_rows, scan.bytes_read  # a small shard is read as it is opened
@@ -109,7 +109,7 @@ impl Scan {
             .map_or(0, |last| py.detach(|| lock(&last).bytes_read()))
     }
 
-    /// How many rows the scan gives. It reads all of them, and keeps none.
+    /// Counts the rows of the scan. It reads all of them, and keeps none in memory.
     ///
     /// >>> sh.open(path).scan(filter=sh.col("id") > 1).count()
     /// 1
@@ -151,7 +151,7 @@ impl Scan {
     }
 }
 
-/// The batches of a run of a :class:`Scan`.
+/// The batches of one run of a :class:`Scan`.
 #[pyclass(module = "arrow_shard", frozen)]
 #[derive(Debug)]
 pub(crate) struct BatchIterator(Arc<Mutex<Reader>>);
@@ -184,15 +184,16 @@ impl fmt::Debug for Reader {
 }
 
 fn lock(reader: &Mutex<Reader>) -> std::sync::MutexGuard<'_, Reader> {
-    // A reader that has failed says so again.
+    // A reader that has failed returns its error again.
     reader.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Reader {
     pub(crate) fn start(builder: ScanBuilder, is_near: bool) -> Result<Self> {
-        match is_near {
-            true => builder.build().map(Self::Near),
-            false => wait(false, builder.build_stream()).map(|stream| Self::Far(Box::new(stream))),
+        if is_near {
+            builder.build().map(Self::Near)
+        } else {
+            wait(false, builder.build_stream()).map(|stream| Self::Far(Box::new(stream)))
         }
     }
 
@@ -221,12 +222,12 @@ impl Reader {
     }
 }
 
-/// A run that another library reads.
+/// A run that is exported to another library.
 struct Exported {
     reader: Arc<Mutex<Reader>>,
     field: FieldRef,
-    /// Where Python code asked for it. Another thread may be one that the interpreter waits for, so that only
-    /// this one asks for the interpreter's lock, to look for signals.
+    /// The thread of the Python code that exported the run. Only this thread takes the interpreter's lock to check for
+    /// signals: the code that holds the lock may be waiting for another thread.
     thread: ThreadId,
 }
 
@@ -236,12 +237,13 @@ impl Iterator for Exported {
     fn next(&mut self) -> Option<Self::Item> {
         let next = || lock(&self.reader).next_batch();
         let asks_for_lock = thread::current().id() == self.thread && !is_attended();
-        let batch = match asks_for_lock {
-            true => Python::attach(|py| match attended(py, next) {
+        let batch = if asks_for_lock {
+            Python::attach(|py| match attended(py, next) {
                 Ok(batch) => batch.map_err(|error| told(&error)),
                 Err(raised) => Err(failure(py, &raised)),
-            }),
-            false => next().map_err(|error| told(&error)),
+            })
+        } else {
+            next().map_err(|error| told(&error))
         };
         let array = |batch| Arc::new(StructArray::from(batch)) as ArrayRef;
         batch.map(|batch| batch.map(array)).transpose()
@@ -254,20 +256,20 @@ impl ArrayReader for Exported {
     }
 }
 
-/// An error on its way through a stream, which has one text for all that it was caused by.
+/// Converts an error for a stream, which has only one text for an error and all of its causes.
 fn told(error: &arrow_shard::Error) -> ArrowError {
     ArrowError::ExternalError(format!("{error:#}").into())
 }
 
-/// An exception of a signal handler on its way through a stream, which has texts for errors. Ctrl-C, which was heard
-/// here, is to be heard again by the code that reads the stream.
+/// Converts an exception of a signal handler for a stream, which has only texts for errors. Raises Ctrl-C again for the
+/// code that reads the stream, because it was consumed here.
 fn failure(py: Python<'_>, raised: &PyErr) -> ArrowError {
-    // The text comes first: to make it, Python would hear the signal.
+    // The text is made before the interrupt, because Python code that makes it would receive the signal.
     let text = raised.to_string();
     if raised.is_instance_of::<PyKeyboardInterrupt>(py)
         && let Ok(thread) = py.import("_thread")
     {
-        // Nothing else can be done about it here.
+        // An error cannot be handled here.
         let _ = thread.call_method0("interrupt_main");
     }
     ArrowError::ExternalError(text.into())

@@ -1,4 +1,4 @@
-//! An open shard.
+//! The Python class of an open shard, and the functions that open it.
 
 use crate::batch::{ArrowSchema, Batch, schema_of as schema_of_object};
 use crate::errors::{arrow_exception, invalid_argument};
@@ -25,7 +25,7 @@ use pyo3_arrow::ffi::to_schema_pycapsule;
 use std::ffi::CString;
 use std::ops::Range;
 
-/// An open shard, made by :func:`open`, or several as one table, made by :func:`open_many`. Opening reads the tail of
+/// An open shard, from :func:`open`, or several shards as one table, from :func:`open_many`. Opening reads the tail of
 /// the file; everything else is read when it is needed.
 ///
 /// >>> f = sh.open(path)
@@ -38,11 +38,11 @@ use std::ops::Range;
 pub(crate) struct ShardFile {
     pub(crate) shard: Shard,
     pub(crate) is_near: bool,
-    /// As Python sees it.
+    /// The schema that Python sees.
     pub(crate) schema: SchemaRef,
-    /// Whether stored columns are views, and shown as what every library takes.
+    /// Whether stored columns are views and are read as strings or binaries, which every library supports.
     hides_views: bool,
-    /// The numbers that the rows of each shard have, of several.
+    /// The row numbers of each shard in a table of several.
     rows: Option<Vec<Range<u64>>>,
     name: String,
     #[cfg_attr(
@@ -56,9 +56,10 @@ impl ShardFile {
     fn new(shard: Shard, source: Source, views: bool, name: String) -> Result<Self> {
         let is_near = source.is_near();
         let stored = wait(is_near, shard.schema_async())?;
-        let (schema, has_views) = match views {
-            true => (stored, false),
-            false => without_views(&stored),
+        let (schema, has_views) = if views {
+            (stored, false)
+        } else {
+            without_views(&stored)
         };
         Ok(Self {
             shard,
@@ -71,7 +72,7 @@ impl ShardFile {
         })
     }
 
-    /// A scan of some columns, in the types that Python sees.
+    /// Returns a scan of some columns, in the types that Python sees.
     fn columns(&self, projection: Projection) -> Result<ScanBuilder> {
         let scan = self.shard.scan().with_projection(projection);
         if !self.hides_views {
@@ -82,11 +83,12 @@ impl ShardFile {
     }
 }
 
-/// Opens the shard at a path or URL. A URL, such as ``s3://bucket/t.amudai.shard``, finds what it needs in environment
-/// variables such as ``AWS_ACCESS_KEY_ID``; with ``store``, one of ``arrow_shard.store``, the path is one in that store.
+/// Opens the shard at a path or URL. For a URL such as ``s3://bucket/t.amudai.shard``, environment variables such as
+/// ``AWS_ACCESS_KEY_ID`` configure the store. With ``store``, from ``arrow_shard.store``, the path is a path in that
+/// store.
 ///
-/// Columns of string and binary views are read as strings and binaries, which every library takes; ``views=True``
-/// leaves them as they are.
+/// Columns of string and binary views are read as strings and binaries, which every library supports; with
+/// ``views=True`` they are read as views.
 ///
 /// >>> sh.open(path).num_rows
 /// 2
@@ -110,9 +112,10 @@ pub(crate) fn open(
     })
 }
 
-/// Opens several shards of one folder or store as one table: a list of them, or all of a folder in the order of their
-/// names. Their rows follow each other and their columns are united by name; where a shard lacks one, its rows are
-/// null in it. The shards must stay as they are while the table is open.
+/// Opens several shards of one store, or of this machine, as one table: a list of paths, or all shards of a folder in
+/// the order of their names. The table has the rows of all shards one after the other, and all of their columns,
+/// matched by name. In a column that a shard lacks, its rows are null. The shards must not change while the table is
+/// open.
 ///
 /// >>> table = sh.open_many([path, path])
 /// >>> table.num_rows, table.row_ranges
@@ -125,18 +128,17 @@ pub(crate) fn open_many(
     store: Option<&Bound<'_, PyAny>>,
     views: bool,
 ) -> PyResult<ShardFile> {
-    // A text or a path is a folder; anything else that is iterated names shards.
+    // A string or a path is a folder; any other iterable contains paths of shards.
     let is_folder = paths.hasattr("__fspath__")? || paths.is_instance_of::<PyString>();
-    let (name, source) = match is_folder {
-        true => (
+    let (name, source) = if is_folder {
+        (
             paths.str()?.to_string(),
             Source::Folder(Location::of(paths, store)?),
-        ),
-        false => {
-            let all = paths.try_iter()?.map(|path| Location::of(&path?, store));
-            let all = all.collect::<PyResult<Vec<_>>>()?;
-            (format!("{} shards", all.len()), Source::Shards(all))
-        }
+        )
+    } else {
+        let all = paths.try_iter()?.map(|path| Location::of(&path?, store));
+        let all = all.collect::<PyResult<Vec<_>>>()?;
+        (format!("{} shards", all.len()), Source::Shards(all))
     };
     let (file, left_out) = detached(py, || {
         let mut left_out = Vec::new();
@@ -161,7 +163,7 @@ pub(crate) fn open_many(
     Ok(file)
 }
 
-/// Warns of shards that are not part of the table of their folder.
+/// Warns about shards that are not part of the table of their folder.
 fn warn_of(py: Python<'_>, left_out: &[LeftOut]) -> PyResult<()> {
     let category = py.get_type::<PyUserWarning>();
     for left in left_out {
@@ -178,7 +180,7 @@ fn open_set(locations: Vec<Location>) -> Result<ShardSet> {
     }
 }
 
-/// Columns as Python names them: none for all, one path, paths, or numbers.
+/// Converts a Python argument to columns: `None` for all, one path, a list of paths, or a list of numbers.
 pub(crate) fn projection(columns: Option<&Bound<'_, PyAny>>) -> PyResult<Projection> {
     let Some(columns) = columns.filter(|columns| !columns.is_none()) else {
         return Ok(Projection::All);
@@ -202,7 +204,7 @@ pub(crate) fn projection(columns: Option<&Bound<'_, PyAny>>) -> PyResult<Project
     }
 }
 
-/// A range of rows: a `range`, or its start and end.
+/// Converts a `range`, or a start and an end, to a range of rows.
 fn row_range(rows: &Bound<'_, PyAny>) -> PyResult<Range<u64>> {
     let Ok(range) = rows.cast::<PyRange>() else {
         let (start, end) = rows.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
@@ -225,13 +227,13 @@ impl ShardFile {
         ArrowSchema(self.schema.clone())
     }
 
-    /// Number of rows, those that are deleted left out.
+    /// Number of rows, without deleted ones.
     #[getter]
     fn num_rows(&self) -> u64 {
         self.shard.num_rows()
     }
 
-    /// Number of rows that are deleted. They keep their numbers.
+    /// Number of deleted rows. They keep their row numbers.
     #[getter]
     fn num_deleted_rows(&self) -> u64 {
         self.shard.num_deleted_rows()
@@ -259,16 +261,16 @@ impl ShardFile {
         self.schema.metadata().clone()
     }
 
-    /// The properties of the shard, without those that the library keeps for itself.
+    /// The properties of the shard, without the internal ones of the library.
     #[getter]
     fn properties<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let properties = detached(py, || wait(self.is_near, self.shard.properties_async()))?;
         let standard = properties.standard_properties.iter();
-        // Of two of one name, the user's counts.
+        // If two properties have the same name, the user's property counts.
         dict_of(py, standard.chain(&properties.custom_properties))
     }
 
-    /// The columns that the writer said the rows are sorted by.
+    /// The columns that the rows are sorted by, as the writer declared.
     #[getter]
     fn sorting_columns(&self, py: Python<'_>) -> PyResult<Vec<Sorting>> {
         let columns = detached(py, || {
@@ -278,7 +280,7 @@ impl ShardFile {
         Ok(columns.into_iter().map(Sorting).collect())
     }
 
-    /// The numbers that the rows of each shard have in a table of several: start and end.
+    /// The row numbers of each shard in a table of several shards: start and end.
     #[getter]
     fn row_ranges(&self) -> Vec<(u64, u64)> {
         let all = self.shard.num_rows() + self.shard.num_deleted_rows();
@@ -288,9 +290,9 @@ impl ShardFile {
         }
     }
 
-    /// Statistics of the columns over the whole shard, in one row: ``row_count``, and for every column and every
-    /// member of a struct a struct of ``null_count``, ``min``, ``max``, ``min_is_exact``, ``max_is_exact``,
-    /// ``is_constant``, ``distinct_count`` and ``distinct_is_exact``. What is unknown is null. Reads metadata only.
+    /// Returns statistics of the columns over the whole shard, in one row: ``row_count``, and for every column and
+    /// every member of a struct a struct of ``null_count``, ``min``, ``max``, ``min_is_exact``, ``max_is_exact``,
+    /// ``is_constant``, ``distinct_count`` and ``distinct_is_exact``. Unknown values are null. Reads metadata only.
     ///
     /// >>> statistics = pa.record_batch(sh.open(path).statistics()).to_pylist()[0]
     /// >>> statistics["row_count"], statistics["id"]["min"], statistics["id"]["max"]
@@ -304,7 +306,7 @@ impl ShardFile {
         self.shown(py, batch)
     }
 
-    /// As :meth:`statistics`, with a row for every stripe.
+    /// Returns statistics of the columns with a row for every stripe, in the columns of :meth:`statistics`.
     #[pyo3(signature = (columns=None))]
     fn stripe_statistics(
         &self,
@@ -318,17 +320,24 @@ impl ShardFile {
         self.shown(py, batch)
     }
 
-    /// A scan of the rows, in order.
+    /// Returns a scan of the rows, in order.
     ///
-    /// ``columns`` are names, paths of nested fields such as ``"a.b"``, or numbers, and each is read once; all by
-    /// default. ``filter`` is a condition of :func:`col`, the text of one such as ``"delay > 60 AND origin LIKE 'OS%'"``,
-    /// or an expression of ``pyarrow.compute``, which means what pyarrow means by it; of a list of such, all must hold. ``limit`` and
-    /// ``offset`` count rows that match. ``batch_size`` is rows per batch, 32,768 by default: with fewer, Python has more
-    /// to do; more do not fit a processor's caches. ``threads`` decode, as many as there are cores by default; of shards
-    /// in stores one does. ``with_row_number`` names a last column of the numbers of the rows. ``row_range`` are the rows
-    /// to read, a range or its start and end. ``schema`` says which columns are read in which types, in place of
-    /// ``columns``; ``strict_casts`` refuses casts that change a value. ``prefetch`` is how many pieces of some 32 MiB
-    /// are fetched from a store ahead. ``deleted_rows`` and ``internal_fields`` show what is hidden otherwise.
+    /// * ``columns``: names, paths of nested fields such as ``"a.b"``, or numbers; all columns by default. A repeated
+    ///   column is read once.
+    /// * ``filter``: a condition of :func:`col`, its text, such as ``"delay > 60 AND origin LIKE 'OS%'"``, or an
+    ///   expression of ``pyarrow.compute``, with the meaning that it has in pyarrow. All conditions of a list must be
+    ///   true.
+    /// * ``limit``, ``offset``: numbers of matching rows to return and to skip.
+    /// * ``batch_size``: rows per batch, 32,768 by default. Smaller batches cost more time in Python; larger ones do
+    ///   not fit the caches of a processor.
+    /// * ``threads``: the number of threads that decode, by default one per core. Shards in stores are decoded by one
+    ///   thread.
+    /// * ``with_row_number``: the name of an additional last column with row numbers.
+    /// * ``row_range``: the rows to read, as a range or as a start and an end.
+    /// * ``schema``: the columns to read with their types, instead of ``columns``.
+    /// * ``strict_casts``: whether a cast that changes a value is an error.
+    /// * ``prefetch``: the number of pieces of about 32 MiB to fetch ahead from a store.
+    /// * ``deleted_rows``, ``internal_fields``: whether deleted rows and internal fields are returned.
     ///
     /// >>> f = sh.open(path)
     /// >>> pa.table(f.scan(columns=["name"], with_row_number="row", row_range=range(1, 2))).to_pylist()
@@ -389,8 +398,8 @@ impl ShardFile {
         Scan::new(py, scan, self.is_near)
     }
 
-    /// The rows with these numbers, in this order; a number may be repeated. They are a list, an array of numpy, or
-    /// an Arrow array.
+    /// Returns the rows with these numbers, in this order; a number may be repeated. The numbers are a list, a numpy
+    /// array, or an Arrow array.
     ///
     /// >>> pa.record_batch(sh.open(path).take([1, 0, 1], columns=["id"]))["id"].to_pylist()
     /// [2, 1, 2]
@@ -410,8 +419,8 @@ impl ShardFile {
     }
 
     /// Checks everything: every checksum, every block, and every column against its statistics, filters and indexes.
-    /// ``progress`` is called for every column of every stripe, with its path, how many are done, and how many there
-    /// are.
+    /// ``progress`` is called for every column of every stripe, with its path, the number of columns done, and their
+    /// total number.
     ///
     /// >>> report = sh.open(path).verify()
     /// >>> report.is_sound, report.problems
@@ -445,8 +454,8 @@ impl ShardFile {
         to_schema_pycapsule(py, self.schema.as_ref())
     }
 
-    /// The table that ``SessionContext.register_table`` of DataFusion's Python package takes, of the same major version
-    /// as the library's.
+    /// Returns a table for ``SessionContext.register_table`` of DataFusion's Python package, which must have the same
+    /// major version as the library's DataFusion.
     #[cfg(feature = "datafusion")]
     fn __datafusion_table_provider__<'py>(
         &self,
@@ -471,14 +480,12 @@ impl ShardFile {
 }
 
 impl ShardFile {
-    /// A batch of statistics, without views unless they are asked for.
+    /// Returns a batch of statistics, without views unless the shard was opened with views.
     fn shown(&self, py: Python<'_>, batch: arrow_array::RecordBatch) -> PyResult<Batch> {
-        match self.hides_views {
-            false => Ok(Batch(batch)),
-            true => {
-                let batch = batch_without_views(batch);
-                Ok(Batch(batch.map_err(|error| arrow_exception(py, error))?))
-            }
+        if !self.hides_views {
+            return Ok(Batch(batch));
         }
+        let batch = batch_without_views(batch);
+        Ok(Batch(batch.map_err(|error| arrow_exception(py, error))?))
     }
 }

@@ -1,23 +1,22 @@
-//! The types that Python sees: views of texts and bytes become texts and bytes, which every library takes.
+//! The types that Python sees: string and binary views become strings and binaries, which every library supports.
 
 use arrow_array::RecordBatch;
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use std::sync::Arc;
 
-/// The schema without views, and whether it has any.
+/// Returns a schema without views, and whether the original has any.
 pub(crate) fn without_views(schema: &SchemaRef) -> (SchemaRef, bool) {
     let fields = shown_fields(schema.fields());
-    match fields == *schema.fields() {
-        true => (schema.clone(), false),
-        false => {
-            let metadata = schema.metadata().clone();
-            (Arc::new(Schema::new_with_metadata(fields, metadata)), true)
-        }
+    if fields == *schema.fields() {
+        (schema.clone(), false)
+    } else {
+        let metadata = schema.metadata().clone();
+        (Arc::new(Schema::new_with_metadata(fields, metadata)), true)
     }
 }
 
-/// The batch without views.
+/// Returns a batch without views.
 pub(crate) fn batch_without_views(batch: RecordBatch) -> Result<RecordBatch, ArrowError> {
     let (schema, has_views) = without_views(batch.schema_ref());
     if !has_views {
@@ -34,9 +33,10 @@ fn shown_fields(fields: &Fields) -> Fields {
 
 fn shown_field(field: &FieldRef) -> FieldRef {
     let shown = shown(field.data_type());
-    match shown == *field.data_type() {
-        true => field.clone(),
-        false => Arc::new(Field::clone(field).with_data_type(shown)),
+    if shown == *field.data_type() {
+        field.clone()
+    } else {
+        Arc::new(Field::clone(field).with_data_type(shown))
     }
 }
 

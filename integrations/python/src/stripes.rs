@@ -1,4 +1,4 @@
-//! What a shard consists of, for planners.
+//! Stripes and sorting columns of a shard, for planners.
 
 use arrow_shard::read::{SortingColumn, Stripe};
 use pyo3::prelude::*;
@@ -16,19 +16,19 @@ impl StripeInfo {
         self.0.ordinal()
     }
 
-    /// Number of rows, those that are deleted left out.
+    /// Number of rows, without deleted ones.
     #[getter]
     fn num_rows(&self) -> u64 {
         self.0.num_rows()
     }
 
-    /// Number of rows that are deleted.
+    /// Number of deleted rows.
     #[getter]
     fn num_deleted_rows(&self) -> u64 {
         self.0.num_deleted_rows()
     }
 
-    /// Numbers of the rows in the shard, those of deleted ones included: start and end.
+    /// Numbers of the rows in the shard, including deleted ones: start and end.
     #[getter]
     fn row_range(&self) -> (u64, u64) {
         let rows = self.0.row_range();

@@ -1,14 +1,14 @@
-//! Properties as Python's values.
+//! Converts properties to and from Python values.
 
 use crate::errors::{exception, invalid_argument};
 use arrow_shard::read::{AnyValue, NameValuePair, ValueKind};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
 
-/// How the names begin of the properties that the library keeps for itself.
+/// Prefixes of the names of the library's internal properties.
 const OWN: [&str; 2] = ["arrow_shard.", "ARROW:schema"];
 
-/// Properties as a dict, without those that the library keeps for itself.
+/// Returns properties as a dict, without the library's internal ones.
 pub(crate) fn dict_of<'py, 'a>(
     py: Python<'py>,
     properties: impl IntoIterator<Item = &'a NameValuePair>,
@@ -48,7 +48,7 @@ fn object_of<'py>(py: Python<'py>, value: Option<&AnyValue>) -> PyResult<Bound<'
             PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)?.into_any()
         }
         ValueKind::Struct(pairs) => dict_of(py, pairs)?.into_any(),
-        // A reference into the file, or what a later version of the format knows.
+        // A reference into the file, or a kind from a later version of the format.
         other => format!("{other:?}").into_pyobject(py)?.into_any(),
     })
 }
@@ -58,7 +58,7 @@ fn of_ticks<'py>(py: Python<'py>, function: &str, ticks: u64) -> PyResult<Bound<
         .call_method1(function, (ticks,))
 }
 
-/// Properties from a dict.
+/// Returns the properties in a dict.
 pub(crate) fn properties_of(dict: &Bound<'_, PyDict>) -> PyResult<Vec<NameValuePair>> {
     let pair = |(name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
         Ok(NameValuePair::new(
@@ -69,7 +69,7 @@ pub(crate) fn properties_of(dict: &Bound<'_, PyDict>) -> PyResult<Vec<NameValueP
     dict.iter().map(pair).collect()
 }
 
-/// Levels that a property may have: walking them takes room on the stack.
+/// Most levels of a nested property, because the recursion over them takes stack space.
 const MAX_DEPTH: usize = 64;
 
 fn value_of(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<AnyValue> {

@@ -1,4 +1,4 @@
-//! Verification of a shard.
+//! Verifies shards.
 
 use crate::runtime::wait;
 use crate::waiting::{detached, hear, is_interrupted};
@@ -8,56 +8,56 @@ use arrow_shard::{Error, Shard};
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
 
-/// What a verification found.
+/// The result of a verification.
 #[pyclass(module = "arrow_shard", name = "VerifyReport", frozen)]
 #[derive(Debug)]
 pub(crate) struct Verification(VerifyReport);
 
 #[pymethods]
 impl Verification {
-    /// Whether nothing is wrong.
+    /// Whether no problem was found.
     #[getter]
     fn is_sound(&self) -> bool {
         self.0.is_sound()
     }
 
-    /// What is wrong and where, as text: at most 10,000 problems.
+    /// The problems and their places, as text: at most 10,000.
     #[getter]
     fn problems(&self) -> Vec<String> {
         self.0.problems.iter().map(Problem::to_string).collect()
     }
 
-    /// Number of problems beyond those.
+    /// Number of problems beyond the listed ones.
     #[getter]
     fn omitted(&self) -> u64 {
         self.0.omitted
     }
 
-    /// Files of the shard.
+    /// Number of files of the shard.
     #[getter]
     fn files(&self) -> u64 {
         self.0.files
     }
 
-    /// Rows of the shard.
+    /// Number of rows of the shard.
     #[getter]
     fn rows(&self) -> u64 {
         self.0.rows
     }
 
-    /// Stripes that were checked.
+    /// Number of checked stripes.
     #[getter]
     fn stripes(&self) -> u64 {
         self.0.stripes
     }
 
-    /// Blocks that were decoded.
+    /// Number of decoded blocks.
     #[getter]
     fn blocks(&self) -> u64 {
         self.0.blocks
     }
 
-    /// Bytes of encoded data that were read.
+    /// Number of bytes of encoded data that were read.
     #[getter]
     fn data_bytes(&self) -> u64 {
         self.0.data_bytes
@@ -72,7 +72,7 @@ impl Verification {
     }
 }
 
-/// Verifies a shard, and tells `progress` of every column.
+/// Verifies a shard, and calls `progress` for every column.
 pub(crate) fn verify(
     py: Python<'_>,
     shard: &Shard,
@@ -83,7 +83,7 @@ pub(crate) fn verify(
     let mut failed: Option<PyErr> = None;
     let report = detached(py, || {
         let told = |done: VerifyProgress<'_>| {
-            // Nothing may have been read since the signal came.
+            // A signal may have arrived without a read after it, which would have noticed it.
             if hear().is_err() || is_interrupted() {
                 return ControlFlow::Break(());
             }
@@ -100,9 +100,10 @@ pub(crate) fn verify(
             }
         };
         let options = VerifyOptions::default().with_threads(threads);
-        let report = match is_near {
-            true => shard.verify_with(&options, told),
-            false => wait(false, shard.verify_with_async(&options, told)),
+        let report = if is_near {
+            shard.verify_with(&options, told)
+        } else {
+            wait(false, shard.verify_with_async(&options, told))
         };
         match failed.take() {
             Some(raised) => Err(Error::from(ArrowError::ExternalError(Box::new(raised)))),

@@ -1,4 +1,4 @@
-//! Work without the interpreter's lock, which Ctrl-C still ends.
+//! Runs work without the interpreter's lock, and lets Ctrl-C interrupt it.
 
 use crate::errors::exception;
 use arrow_shard::{Error, ErrorKind, Result};
@@ -6,18 +6,18 @@ use pyo3::prelude::*;
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-/// How often signals are looked for.
+/// Time between two checks for signals.
 pub(crate) const HEARING: Duration = Duration::from_millis(50);
 
 thread_local! {
-    /// When this thread looks for signals again, if it works for Python code that called it.
+    /// The time of this thread's next check for signals; `None` unless Python code called this thread.
     static NEXT: Cell<Option<Instant>> = const { Cell::new(None) };
-    /// What a signal handler has raised meanwhile.
+    /// The exception that a signal handler has raised during the work.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
-/// Does work while other threads of Python run. What signal handlers raise meanwhile comes instead of
-/// the result, as soon as the work next asks [`hear`].
+/// Runs work while other Python threads run. If a signal handler raises an exception, the work ends at its next call of
+/// [`hear`], and the exception is returned instead of the result.
 pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T> + Send,
@@ -25,7 +25,7 @@ pub(crate) fn detached<T: Send>(
     attended(py, work)?.map_err(|error| exception(py, error))
 }
 
-/// As [`detached`], with what the work gives apart from what signal handlers raise.
+/// Runs work like [`detached`], but returns the result of the work separately from an exception of a signal handler.
 pub(crate) fn attended<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T> + Send,
@@ -38,7 +38,7 @@ pub(crate) fn attended<T: Send>(
         Some(raised) => Err(raised),
         None => {
             if done.is_err() {
-                // What failed may be a stream that has heard a signal, and can only tell in words.
+                // The error may come from a stream that received a signal, and could pass it on only as text.
                 py.check_signals()?;
             }
             Ok(done)
@@ -46,15 +46,15 @@ pub(crate) fn attended<T: Send>(
     }
 }
 
-/// Whether this thread works for Python code that called it, and looks for signals.
+/// Returns whether Python code called this thread, so it checks for signals.
 pub(crate) fn is_attended() -> bool {
     NEXT.get().is_some()
 }
 
-/// Gives signal handlers a chance, from time to time: only the thread that Python code called runs them.
+/// Runs pending signal handlers from time to time, on threads that Python code called.
 ///
 /// # Errors
-/// Once one has raised an exception: the work is to end.
+/// Returns an error if a signal handler has raised an exception: the work must end.
 pub(crate) fn hear() -> Result<()> {
     let Some(next) = NEXT.get() else {
         return Ok(());
@@ -76,7 +76,7 @@ pub(crate) fn hear() -> Result<()> {
     }
 }
 
-/// Whether a signal handler has raised an exception.
+/// Returns whether a signal handler has raised an exception.
 pub(crate) fn is_interrupted() -> bool {
     RAISED.with_borrow(Option::is_some)
 }

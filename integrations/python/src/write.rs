@@ -1,4 +1,4 @@
-//! Writing shards.
+//! Writes shards.
 
 use crate::batch::Rows;
 use crate::errors::{exception, raised};
@@ -15,7 +15,7 @@ use pyo3::types::PyDict;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What a finished shard consists of.
+/// The result of writing a shard.
 #[pyclass(module = "arrow_shard", frozen)]
 #[derive(Debug)]
 pub(crate) struct WriteSummary(ShardSummary);
@@ -40,7 +40,7 @@ impl WriteSummary {
         self.0.bytes()
     }
 
-    /// Names of the stripe files beside the directory file, of a shard of two levels.
+    /// Names of the stripe files of a two-level shard, in the folder of its directory file.
     #[getter]
     fn stripe_files(&self) -> Vec<String> {
         self.0.stripe_files().to_vec()
@@ -52,11 +52,11 @@ impl WriteSummary {
     }
 }
 
-/// Writes rows to a new shard, which appears when all of them are written, or not at all. Rows are anything with
-/// ``__arrow_c_stream__`` or ``__arrow_c_array__``: a table, a record batch or a reader of pyarrow, a data frame of polars
-/// or pandas, a relation of DuckDB, a scan.
+/// Writes rows to a new shard, which becomes visible once all rows are written, or not at all. ``data`` is any object
+/// with ``__arrow_c_stream__`` or ``__arrow_c_array__``: a table, a record batch or a reader of pyarrow, a data frame
+/// of polars or pandas, a relation of DuckDB, a scan.
 ///
-/// Options are those of ``WriterOptions`` in Rust; ``arrow_shard.write`` of the package lists them by name.
+/// The options correspond to ``WriterOptions`` in Rust; ``arrow_shard.write`` of the package lists them by name.
 #[pyfunction]
 #[pyo3(signature = (data, path, *, store=None, **options))]
 pub(crate) fn write(
@@ -73,15 +73,15 @@ pub(crate) fn write(
         Location::Local(path) => to_file(&mut rows, path, options),
         Location::Object(object) => to_object(&mut rows, object, options),
     });
-    // Whoever reads them is told that no more are wanted, while Python code can run.
+    // Dropping the rows here, with the interpreter's lock, lets their Python source clean up.
     drop(rows);
     summary.map(WriteSummary)
 }
 
-/// Rows that are encoded before signals are looked for.
+/// Rows to encode between two checks for signals.
 const PIECE: usize = 1 << 16;
 
-/// The pieces of a batch.
+/// Splits a batch into pieces of at most [`PIECE`] rows.
 fn pieces(batch: &RecordBatch) -> impl Iterator<Item = RecordBatch> + '_ {
     let rows = batch.num_rows();
     let starts = (0..rows).step_by(PIECE);
@@ -107,17 +107,17 @@ fn to_object(rows: &mut Rows, object: &Object, options: WriterOptions) -> Result
     let create = AsyncShardWriter::create_object(store, &object.path, schema, options);
     let mut writer = wait_for_store(create)?;
     match send(rows, &mut writer) {
-        // What makes the shard visible is not broken off: nobody would know whether it is there.
+        // Making the shard visible is not interrupted: the caller would not know whether it exists.
         Ok(()) => wait_to_the_end(writer.finish()),
         Err(error) => {
-            // What was sent is taken back, even after Ctrl-C. The first error is the one to tell.
+            // Uploaded parts are removed, even after Ctrl-C. The caller gets the first error.
             drop(wait_to_the_end(writer.abort()));
             Err(error)
         }
     }
 }
 
-/// Sends all rows, so that no more than the directory is left to write.
+/// Sends all rows, so only the directory remains to be written.
 fn send(rows: &mut Rows, writer: &mut AsyncShardWriter) -> Result<()> {
     for batch in rows {
         for piece in pieces(&batch.map_err(Error::from)?) {
@@ -130,7 +130,7 @@ fn send(rows: &mut Rows, writer: &mut AsyncShardWriter) -> Result<()> {
     hear()
 }
 
-/// Returns the file that an output at a local path creates or replaces, where symbolic links lead.
+/// Returns the file that an output at a local path creates or replaces, after following symbolic links.
 #[pyfunction]
 #[pyo3(signature = (path, *, overwrite))]
 pub(crate) fn output_file(py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<OsString> {

@@ -1,4 +1,4 @@
-"""What several tests need."""
+"""Fixtures of several test modules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 
 @pytest.fixture
 def cities(tmp_path: Path) -> str:
-    """A small shard."""
+    """Writes a small shard."""
     path = str(tmp_path / "cities.amudai.shard")
     sh.write(pa.table({"id": [1, 2], "name": ["Oslo", "Lima"]}), path)
     return path
@@ -26,7 +26,7 @@ def cities(tmp_path: Path) -> str:
 
 @pytest.fixture
 def numbers(tmp_path: Path) -> str:
-    """Ten stripes of 1,000 rows, in the order of `id`."""
+    """Writes a shard of ten stripes of 1,000 rows, in the order of `id`."""
     path = str(tmp_path / "numbers.amudai.shard")
     count = 10_000
     table = pa.table(
@@ -43,7 +43,7 @@ def numbers(tmp_path: Path) -> str:
 
 @pytest.fixture(scope="session")
 def s3() -> Iterator[str]:
-    """A server of S3 on this machine, with the bucket `tables`: its address."""
+    """Starts a local server of S3 with the bucket `tables`, and returns its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -69,7 +69,7 @@ def s3() -> Iterator[str]:
 
 @pytest.fixture
 def s3_environment(s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment in which URLs of S3 lead to the server."""
+    """Sets environment variables so URLs of S3 lead to the server."""
     for name in list(os.environ):
         if name.startswith("AWS_"):
             monkeypatch.delenv(name)
@@ -82,7 +82,7 @@ def s3_environment(s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def bucket(s3: str) -> sh.store.S3Store:
-    """The bucket as a store."""
+    """Returns the bucket as a store."""
     return sh.store.S3Store(
         "tables",
         endpoint=s3,

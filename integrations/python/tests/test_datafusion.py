@@ -70,7 +70,7 @@ def test_shards_that_differ_in_columns_are_one_table(tmp_path: Path) -> None:
 def test_a_limit_without_an_order_ends_the_scan(numbers: str) -> None:
     whole = set(pa.table(sh.open(numbers))["id"].to_pylist())
     for given in (sh.open(numbers), sh.dataset(numbers), sh.dataset([numbers])):
-        # Which rows come first is for the partitions to say: SQL promises none.
+        # SQL does not define which rows come first, so it depends on the partitions.
         ids = [row["id"] for row in answer("select id from t limit 5", t=given)]
         assert len(ids) == len(set(ids)) == 5 and whole.issuperset(ids), ids
 

@@ -1,4 +1,4 @@
-"""Shards as datasets of pyarrow."""
+"""Shards as pyarrow datasets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 @pytest.fixture
 def both(numbers: str) -> tuple[Any, ds.Dataset]:
-    """The same rows as a dataset of shards and as one of pyarrow's own."""
+    """Returns the same rows as a dataset of shards and as a dataset of pyarrow's own."""
     return sh.dataset(numbers), ds.dataset(pa.table(sh.open(numbers)))
 
 
@@ -75,7 +75,7 @@ def test_rows_are_taken_by_their_places(both: tuple[Any, ds.Dataset], numbers: s
     shards, plain = both
     late = pc.field("id") > 9_900
     sh.delete(numbers, "id < 3", to=f"{numbers}.fewer")
-    # Read by their numbers, or found among those that match.
+    # Rows are read by number, or found among the matching rows.
     for rows, filter, count in ((shards, None, 10_000), (shards, late, 99), (sh.dataset(f"{numbers}.fewer"), None, 9_997)):
         assert rows.take([], filter=filter).equals(plain.take(pa.array([], pa.int64())))
         for none in (-1, count):
@@ -111,7 +111,7 @@ def test_datasets_are_joined_in_memory(cities: str) -> None:
 
 
 def test_all_that_a_dataset_can_do_is_done_here() -> None:
-    """What is not overridden would see a dataset of pyarrow that cannot be read."""
+    """A method that is not overridden would use the unreadable dataset of pyarrow."""
     from arrow_shard._dataset import ShardDataset, ShardFragment
 
     for ours, theirs in ((ShardDataset, ds.Dataset), (ShardFragment, ds.Fragment)):
@@ -133,7 +133,7 @@ def test_whoever_looks_behind_it_gets_an_error(both: tuple[Any, ds.Dataset], cit
     with pytest.raises(NotImplementedError, match="ShardFile.scan"):
         shards.replace_schema(pa.schema({"id": pa.int8()}))
     assert shards.children == [] and shards.partition_expression.equals(pc.scalar(True))
-    # But it is written as other datasets are.
+    # Writing a dataset works, because it uses the dataset's scanner.
     ds.write_dataset(shards, tmp_path / "out", format="parquet")
     assert ds.dataset(tmp_path / "out").count_rows() == 10_000
 
@@ -197,7 +197,7 @@ def test_paths_lead_where_the_system_says(numbers: str, monkeypatch: pytest.Monk
     (folder / "link").symlink_to(folder / "deep" / "deeper")
     sh.write(pa.table({"id": [1]}), folder / "deep" / Path(numbers).name)
     monkeypatch.chdir(folder)
-    # Not the shard beside the link, but that beside the folder it leads to.
+    # `link/..` is the parent of the folder that the link leads to, not the folder of the link.
     assert sh.dataset(f"link/../{Path(numbers).name}").count_rows() == 1
     assert sh.dataset("deep/").count_rows() == 1 == sh.dataset([f"deep/{Path(numbers).name}"]).count_rows()
     with pytest.raises(FileNotFoundError):

@@ -19,7 +19,7 @@ FLAGS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 
 
 def public() -> Iterator[tuple[str, Any]]:
-    """All that users find, by name."""
+    """Yields all public items with their names."""
     yield "arrow_shard", sh
     yield "arrow_shard.store", sh.store
     for name in sh.__all__:
@@ -75,7 +75,7 @@ def test_there_are_examples_of_everything_that_matters() -> None:
 
 
 def blocks() -> list[str]:
-    """The examples of the README in Python."""
+    """Returns the Python examples of the README."""
     readme = Path(__file__).parents[1] / "README.md"
     return re.findall(r"```python\n(.*?)```", readme.read_text(), re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""DuckDB, polars and pandas read and write shards, and what they push down arrives."""
+"""DuckDB, polars and pandas read and write shards, and push down filters and projections."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COUNT = 20_000
 
 @pytest.fixture
 def flights(tmp_path: Path) -> tuple[sh.ShardFile, pa.Table, str]:
-    """Rows in the order of time, in twenty stripes."""
+    """Writes a shard of twenty stripes, with rows in the order of time."""
     start = datetime.datetime(2024, 1, 1)
     table = pa.table(
         {

@@ -1,4 +1,4 @@
-"""Exceptions by kinds of errors."""
+"""Exceptions for each kind of error."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_what_a_reader_of_rows_raises_ends_the_write(tmp_path: Path) -> None:
 
     with pytest.raises(ZeroDivisionError, match="in the middle"):
         sh.write(reader(), tmp_path / "t.amudai.shard")
-    # A stream has but words for it.
+    # A C stream can pass on only the text of an exception.
     with pytest.raises(sh.ArrowError, match="in the middle"):
         sh.write(Stream(), tmp_path / "t.amudai.shard")
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Filters of pyarrow mean here what they mean there, on random data; and ours what their text says."""
+"""pyarrow filters return the same rows as in pyarrow, on random data; conditions of `col` return the expected rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EDGES = [0.0, -0.0, math.nan, math.copysign(math.nan, -1), math.inf, -math.inf, 
 
 
 def rows(generator: random.Random) -> pa.Table:
-    """Random rows: nulls, values that repeat, values that are alone."""
+    """Returns random rows with nulls, repeated values and unique values."""
 
     def column(make: Any, data_type: pa.DataType) -> pa.Array:
         return pa.array([None if generator.random() < 0.1 else make() for _ in range(COUNT)], data_type)
@@ -66,7 +66,7 @@ FIELDS = ["i8", "i64", "u64", "f32", "f64", "text", "large", "code", "bytes", "f
 
 
 def values(table: pa.Table, field: Any) -> pa.ChunkedArray:
-    """The values of a field; a member of a null struct is null."""
+    """Returns the values of a field; a member of a null struct is null."""
     path = (field,) if isinstance(field, str) else field
     column = table[path[0]]
     for name in path[1:]:
@@ -82,7 +82,7 @@ class Expressions:
         self.table = table
 
     def literal(self, field: Any) -> pa.Scalar:
-        """A value of the field, or near one, in its type or in another that pyarrow compares with it."""
+        """Returns a value of the field, or one near it, in its type or in a type that pyarrow compares with it."""
         column = values(self.table, field)
         data_type = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         value = column[self.generator.randrange(len(column))].as_py()
@@ -279,7 +279,7 @@ def test_floats_of_ours_are_in_total_order(tmp_path: Path) -> None:
         (~col("yes"), 1), (col("yes") & (col("x") > 5), 1), (col("yes") | (col("x") == 1), 3),
     ]:
         assert pa.table(f.scan(filter=condition)).num_rows == expected, str(condition)
-    # As pyarrow means it, nothing is above NaN, and zeros are equal.
+    # In pyarrow, NaN is not above any number, and zeros are equal.
     assert pa.table(f.scan(filter=pc.field("x") > 5)).num_rows == 0
     assert pa.table(f.scan(filter=pc.field("x") == 0.0)).num_rows == 1
 

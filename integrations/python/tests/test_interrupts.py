@@ -1,4 +1,4 @@
-"""Ctrl-C ends what takes long, with KeyboardInterrupt and nothing left behind."""
+"""Ctrl-C ends long operations with KeyboardInterrupt, and leaves no files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BEGINNING = """
         return pa.RecordBatchReader.from_batches(pa.schema({"a": pa.int64()}), endless())
 
     f = sh.open(path)
-    # What is imported when it is first needed takes a while.
+    # Lazy imports take a while, so this triggers them before the measured work.
     pa.table(f.scan(limit=1))
     sh.dataset(path).head(1)
     large = pa.table({"a": pa.array(range(1_000_000))})
@@ -45,7 +45,7 @@ BEGINNING = """
 
 NONE = "filter=sh.col('x').like('%none%')"
 
-# But for the take, each is one call, which would take minutes.
+# Each script is one call that would take minutes, except for the takes.
 WORK = {
     "scan without a match": f"list(f.scan({NONE}))",
     "scan on one thread": f"list(f.scan({NONE}, threads=1))",
@@ -66,7 +66,7 @@ WORK = {
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Texts that take minutes to read: a few of them, again and again."""
+    """Writes a shard of texts that takes minutes to read: it refers to the same few texts again and again."""
     folder = tmp_path_factory.mktemp("interrupts")
     few, many = str(folder / "few.amudai.shard"), str(folder / "many.amudai.shard")
     batch = pa.record_batch({"x": [f"some text number {i * 7919 % 1_000_003}" for i in range(200_000)]})
@@ -76,7 +76,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def interrupted(script: str, path: str, out: Path, setup: str = "", after: float = 1.0) -> tuple[int, str]:
-    """Runs a script, sends it SIGINT once it is set up, and gives its exit code and what it said."""
+    """Runs a script, sends it SIGINT after its setup, and returns its exit code and error output."""
     parts = (BEGINNING, setup, "print('ready', flush=True)", script)
     code = "\n".join(map(textwrap.dedent, parts))
     child = subprocess.Popen(
@@ -97,7 +97,7 @@ def interrupted(script: str, path: str, out: Path, setup: str = "", after: float
 
 
 def files_beside(path: str) -> dict[str, tuple[int, int]]:
-    """The files of a folder, and which they are."""
+    """Returns the names of the files in a folder, with their inodes and sizes."""
     return {entry.name: (entry.inode(), entry.stat().st_size) for entry in os.scandir(Path(path).parent)}
 
 
@@ -118,7 +118,7 @@ def test_ctrl_c_ends_a_scan_of_several(texts: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("library", ["pa.table(scan)", "pl.DataFrame(scan)"])
 def test_ctrl_c_ends_what_another_library_reads(library: str, texts: str, tmp_path: Path) -> None:
-    """A stream has but words for it, so that the library raises what it does for errors; then Python hears of it."""
+    """A C stream can pass on only text, so the library raises its own exception first; KeyboardInterrupt follows."""
     setup = f"""
     import polars as pl
     pl.DataFrame(f.scan(limit=1))
@@ -149,7 +149,7 @@ def test_ctrl_c_takes_back_what_was_sent_to_a_store(texts: str, tmp_path: Path, 
 
 
 class Slow(BaseHTTPRequestHandler):
-    """Stands before a store, and holds a put back. It forgets it where nobody waits any more."""
+    """A proxy of a store that delays one PUT request. If the client is gone by then, the request is dropped."""
 
     protocol_version = "HTTP/1.1"
     store: str
@@ -188,8 +188,8 @@ class Slow(BaseHTTPRequestHandler):
 
 
 def interrupted_at(held: str, call: str, s3: str, puts_before: int = 0) -> str:
-    """Sends a process that calls something SIGINT once it waits for the answer to a put, after others of such
-    objects, and gives what it said.
+    """Runs a call in a process, sends it SIGINT while it waits for the answer to a PUT request of an object, after
+    `puts_before` earlier ones, and returns its error output.
     """
     is_held = threading.Event()
     members = {"held": held, "puts_before": [None] * puts_before, "is_held": is_held}
@@ -216,7 +216,7 @@ def interrupted_at(held: str, call: str, s3: str, puts_before: int = 0) -> str:
 
 
 def objects(s3: str, folder: str) -> list[str]:
-    """The objects of a folder, by their names."""
+    """Returns the names of the objects in a folder."""
     with urllib.request.urlopen(f"{s3}/tables?list-type=2&prefix={folder}/", timeout=5) as answer:
         return re.findall(f"<Key>{folder}/(.*?)</Key>", answer.read().decode())
 
@@ -232,7 +232,7 @@ def test_ctrl_c_does_not_break_a_finish_off(s3: str, bucket: sh.store.S3Store) -
 
 @pytest.fixture
 def small(bucket: sh.store.S3Store) -> str:
-    """The folder of a shard in the store: of two small stripes, one that is not, two small ones, and so on."""
+    """Writes a shard to the store with stripes in turn: two small ones, a large one, and so on. Returns its folder."""
     folder = f"small-{time.monotonic_ns()}"
     paths = [f"{folder}/{name}.amudai.shard" for name in "abcde"]
     for i, (path, stripe_rows) in enumerate(zip(paths, (10, 20, 10, 20, 10))):
@@ -271,7 +271,7 @@ def test_other_handlers_of_signals_run(texts: str, tmp_path: Path) -> None:
 
 
 def test_a_fork_reads_and_writes(texts: str, tmp_path: Path) -> None:
-    """A fork has none of the threads of its parent."""
+    """A forked process has no threads of its parent."""
     f = sh.open(texts)
     expected = pa.table(f.scan(columns=["x"], limit=10, threads=2))
     rows = range(0, 500_000)

@@ -62,7 +62,7 @@ def test_older_versions_hold_less(tmp_path: Path) -> None:
     sh.write(pa.table({"s": pa.array(["a"], pa.string_view())}), shard, overwrite=True)
     with pytest.raises(sh.UnsupportedError, match="column `s`: Lance 2.0 has no string_view"):
         sh.convert(shard, file, lance_version="2.0")
-    # Whether a struct is null is in its rows, not in its type.
+    # Null structs are found only while rows are written, not from the schema.
     sh.write(pa.table({"a": [1, 2], "s": pa.array([{"x": 1}, None])}), shard, overwrite=True)
     with pytest.raises(sh.UnsupportedError, match="column `s`"):
         sh.convert(shard, file, lance_version="2.0")

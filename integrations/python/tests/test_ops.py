@@ -1,4 +1,4 @@
-"""A shard's life."""
+"""Changes of shards."""
 
 from __future__ import annotations
 
@@ -123,5 +123,5 @@ def test_shards_of_a_folder_are_listed(days: list[str], tmp_path: Path) -> None:
 def test_who_changes_what_has_changed_is_told(days: list[str], tmp_path: Path) -> None:
     f = sh.open(days[0])
     sh.delete(days[0], rows=[0])
-    # Whoever has it open goes on reading what it was.
+    # An open shard keeps returning its old rows.
     assert pa.table(f).num_rows == 10 and sh.open(days[0]).num_rows == 9

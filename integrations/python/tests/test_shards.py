@@ -1,4 +1,4 @@
-"""Writing, opening, scanning and taking."""
+"""Write, open, scan, and take rows."""
 
 from __future__ import annotations
 
@@ -325,7 +325,7 @@ def test_scans_count_the_bytes_that_they_read(tmp_path: Path) -> None:
 
 
 def test_metrics_are_asked_while_others_begin_scans(numbers: str) -> None:
-    """In a process of its own: where one thread waits for another that waits for the interpreter, nothing goes on."""
+    """Runs in a process with a timeout: threads that wait for each other and for the interpreter's lock would hang."""
     script = """
         import sys, threading, time
         import arrow_shard as sh

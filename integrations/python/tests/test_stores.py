@@ -1,4 +1,4 @@
-"""Shards in object stores: a server of S3 on this machine, memory, and local folders as stores."""
+"""Shards in object stores: a local server of S3, memory, and local folders as stores."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ TABLE = pa.table({"id": range(5_000), "name": [f"name {i % 100}" for i in range(
 
 @pytest.fixture
 def folder() -> str:
-    """A folder of a bucket that nobody else uses."""
+    """Returns a unique folder of a bucket."""
     return f"tests/{uuid.uuid4()}"
 
 
 def check(path: str, store: object) -> None:
-    """Everything that is done with a shard, at one place."""
+    """Checks all operations on a shard in a store."""
     summary = sh.write(TABLE, path, store=store, stripe_rows=1_000)
     assert (summary.rows, summary.stripes) == (5_000, 5)
     with pytest.raises(FileExistsError):
@@ -48,7 +48,7 @@ def check(path: str, store: object) -> None:
 
 
 def check_life(folder: str, store: object) -> None:
-    """The life of shards in a folder."""
+    """Checks all changes of shards in a folder of a store."""
     first, second, merged = (f"{folder}/{name}.amudai.shard" for name in ("1", "2", "merged"))
     for path in (first, second):
         sh.write(TABLE.slice(0, 100), path, store=store, layout="two_level")
@@ -61,11 +61,12 @@ def check_life(folder: str, store: object) -> None:
     assert sh.append(merged, [first], store=store).rows == 281
     names = [name.rsplit("/", 1)[1] for name in sh.list_shards(f"{folder}/", store=store)]
     assert names == ["1.amudai.shard", "2.amudai.shard", "merged.amudai.shard"]
-    # The merged shard refers to all data of the first one, and holds a copy of those of the second.
+    # The merged shard refers to all data of the first shard, and has a copy of the data of the second one, so the first
+    # shard is left out of the table.
     assert sh.open_many(f"{folder}/", store=store).num_rows == 381
     assert sh.dataset([first, second], store=store).count_rows() == 200
     assert sh.dataset(f"{folder}/", store=store).count_rows(filter=pc.field("id") == 50) == 4
-    # Other directories may need what is old; here only those of shards that have been replaced did.
+    # Young files stay, because another directory may refer to them; here only replaced directories did.
     assert sh.vacuum(folder, store=store) == []
     assert all(name.endswith(".amudai.stripe") for name, _ in sh.vacuum(folder, min_age=0, store=store))
     assert pa.table(sh.open(merged, store=store)).num_rows == 281

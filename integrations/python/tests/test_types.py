@@ -1,4 +1,4 @@
-"""Every Arrow type goes through a shard and comes back equal."""
+"""Every Arrow type is written to a shard and read back unchanged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def integers(low: int, high: int) -> list[int]:
 
 
 def leaves() -> dict[str, pa.Array]:
-    """An array of every type without children."""
+    """Returns an array of every type without children."""
     generator = random.Random(2)
     texts = ["", "a", "äöü", "x" * 1_000, *(str(generator.random()) for _ in range(200))]
     floats = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), *(generator.gauss(0, 1e6) for _ in range(200))]
@@ -58,7 +58,7 @@ def leaves() -> dict[str, pa.Array]:
 
 
 def with_nulls(array: pa.Array) -> pa.Array:
-    """Every fifth value is null."""
+    """Returns the values with every fifth one replaced by null."""
     if str(array.type) in ("string_view", "binary_view", "extension<arrow.uuid>"):
         values = array.storage if isinstance(array, pa.ExtensionArray) else array
         return pa.array([None if i % 5 == 4 else one for i, one in enumerate(values.to_pylist())], array.type)
@@ -67,7 +67,7 @@ def with_nulls(array: pa.Array) -> pa.Array:
 
 
 def nested() -> dict[str, pa.Array]:
-    """Types with children."""
+    """Returns arrays of types with children."""
     count = 100
     ints = [None if i % 7 == 0 else [j if j % 3 else None for j in range(i % 5)] for i in range(count)]
     texts = [None if i % 7 == 0 else [f"t{j}" for j in range(i % 4)] for i in range(count)]
@@ -118,7 +118,7 @@ def test_values_come_back_equal(name: str, profile: str, tmp_path: Path) -> None
 
 
 def same(read: pa.Table, written: pa.Table) -> bool:
-    """Equal, and floats by their bits: NaN equals itself, and zeros differ."""
+    """Compares tables, with floats compared by their bits: NaN equals itself, and zeros differ."""
     return read.column_names == written.column_names and all(map(same_column, read.columns, written.columns))
 
 
@@ -127,7 +127,7 @@ def same_column(read: pa.ChunkedArray, written: pa.ChunkedArray) -> bool:
         bits = f"uint{written.type.bit_width}"
         read, written = (one.combine_chunks().view(bits) for one in (read, written))
     if pa.types.is_dictionary(written.type) and read.type == written.type:
-        # The order of the entries is the shard's, unless it is said to mean something.
+        # The shard may change the order of the entries of an unordered dictionary.
         read, written = (one.cast(written.type.value_type) for one in (read, written))
     return bool(read.equals(written))
 
@@ -193,7 +193,7 @@ def test_literals_of_python_mean_values(tmp_path: Path) -> None:
 
 
 def far_times() -> dict[str, pa.Array]:
-    """Times and durations near the borders of each unit."""
+    """Returns times and durations near the limits of each unit."""
     units = {}
     for unit in ("s", "ms", "us", "ns"):
         most = 2**63 - 1 if unit != "s" else 2**62
@@ -217,7 +217,7 @@ def test_times_of_numpy_do_not_wrap_around(tmp_path: Path) -> None:
         return pa.table(f.scan(columns=[name], filter=sh.col(name) < literal)).num_rows
 
     day = 86_400
-    # The unit, the number in it, and the seconds that it means.
+    # Unit, number of units, and the same time in seconds.
     times = [
         ("D", 109_207_000, 109_207_000 * day),
         ("D", -109_207_000, -109_207_000 * day),

@@ -1,4 +1,4 @@
-"""Stubs describe what is there, and users' code is checked against them."""
+"""Stubs match the extension module, and type checkers use them for users' code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PACKAGE = HERE.parent / "python"
 
 
 def run(*arguments: str) -> str:
-    """The output of a module of Python, which must find nothing to complain about."""
+    """Runs a Python module that must exit without errors, and returns its output."""
     environment = {**os.environ, "MYPYPATH": str(PACKAGE)}
     done = subprocess.run(
         [sys.executable, "-m", *arguments], cwd=HERE.parent, env=environment, capture_output=True, text=True
@@ -25,7 +25,7 @@ def run(*arguments: str) -> str:
 
 def test_stubs_describe_the_extension_module(tmp_path: Path) -> None:
     absent = tmp_path / "absent"
-    # The method of a feature that a build may leave out.
+    # A build without the feature `datafusion` does not have this method.
     provider = "__datafusion_table_provider__"
     absent.write_text("" if hasattr(sh.ShardFile, provider) else f"arrow_shard._lib.ShardFile.{provider}\n")
     run("mypy.stubtest", "arrow_shard._lib", "--mypy-config-file", "pyproject.toml", "--allowlist", str(absent))

@@ -1,6 +1,6 @@
-//! Where memory comes from: mimalloc, which keeps large buffers instead of giving each back to the
-//! operating system. What readers of other formats take in one piece ends somewhere, because sizes
-//! that a damaged file states would end the process otherwise.
+//! The allocator of the process: mimalloc, which keeps large buffers instead of returning each to the operating system.
+//! While a reader of another format runs, single allocations are limited, because a size in a damaged file would
+//! otherwise abort the process.
 
 use mimalloc::MiMalloc;
 use std::alloc::{GlobalAlloc, Layout};
@@ -10,18 +10,18 @@ use std::cell::Cell;
 #[derive(Debug)]
 pub(crate) struct Allocator;
 
-/// What happens instead of an allocation of that many bytes.
+/// A function that ends the process instead of allocating this many bytes.
 type Refuse = fn(usize) -> !;
 
 thread_local! {
-    /// Most bytes that this thread may take in one piece, and what happens if it wants more.
+    /// The largest single allocation of this thread, and the function to call for a larger one.
     static BOUND: Cell<Option<(usize, Refuse)>> = const { Cell::new(None) };
 }
 
-/// What `work` gives. If it takes more than `most` bytes in one piece, or more than there are,
-/// `refuse` is called, which may allocate.
+/// Runs `work`. If it allocates more than `most` bytes at once, or if memory is exhausted, calls `refuse`, which may
+/// itself allocate.
 pub(crate) fn bounded<T>(most: usize, refuse: Refuse, work: impl FnOnce() -> T) -> T {
-    /// Takes the bound back, after a panic too.
+    /// Removes the limit, even after a panic.
     struct Unbounded;
     impl Drop for Unbounded {
         fn drop(&mut self) {
@@ -33,19 +33,20 @@ pub(crate) fn bounded<T>(most: usize, refuse: Refuse, work: impl FnOnce() -> T) 
     work()
 }
 
-/// Gives what `allocate` does; refuses if the size is beyond the bound, or if there is no memory.
+/// Calls `allocate` if the size is within the limit. Otherwise, or if memory is exhausted, refuses.
 #[inline]
 fn within_bound(bytes: usize, allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
-    // A mebibyte is always allowed, so that small allocations look at nothing else.
+    // Up to 1 MiB is always allowed, so that small allocations need no look-up of the limit.
     if bytes <= 1 << 20 {
         return allocate();
     }
-    // Threads that are ending have no bound.
+    // Threads that are terminating have no limit.
     let bound = BOUND.try_with(Cell::get).unwrap_or(None);
     let is_beyond = bound.is_some_and(|(most, _)| bytes > most);
-    let memory = match is_beyond {
-        true => std::ptr::null_mut(),
-        false => allocate(),
+    let memory = if is_beyond {
+        std::ptr::null_mut()
+    } else {
+        allocate()
     };
     if memory.is_null()
         && let Some((_, refuse)) = bound
@@ -57,26 +58,26 @@ fn within_bound(bytes: usize, allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
 }
 
 #[expect(unsafe_code, reason = "an allocator is unsafe to implement")]
-// SAFETY: every request goes to mimalloc as it came, or is answered by null, which says that there is
-// no memory; `refuse` does not return, and nothing here unwinds.
+// SAFETY: every request is passed to mimalloc unchanged, or answered by null, which means that there is no memory;
+// `refuse` does not return, and nothing here unwinds.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are those that mimalloc asks for.
+        // SAFETY: the caller's promises are the ones that mimalloc requires.
         within_bound(layout.size(), || unsafe { MiMalloc.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as above.
+        // SAFETY: the caller's promises are the ones that mimalloc requires.
         within_bound(layout.size(), || unsafe { MiMalloc.alloc_zeroed(layout) })
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        // SAFETY: as above; whatever is here came from mimalloc.
+        // SAFETY: the caller's promises are the ones that mimalloc requires; the memory came from mimalloc.
         within_bound(bytes, || unsafe { MiMalloc.realloc(memory, layout, bytes) })
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as above.
+        // SAFETY: the caller's promises are the ones that mimalloc requires; the memory came from mimalloc.
         unsafe { MiMalloc.dealloc(memory, layout) }
     }
 }

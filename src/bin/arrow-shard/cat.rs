@@ -15,13 +15,13 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Files to read, one after the other, if their columns are the same; `-` is standard input (IPC
-    /// stream, CSV, NDJSON)
+    /// Files to read, one after the other; their columns must be the same; `-` is standard input (IPC stream, CSV,
+    /// NDJSON)
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
     #[command(flatten)]
     rows: RowArgs,
-    /// Rows to print at most, all by default
+    /// Maximum number of rows to print; all by default
     #[arg(long, alias = "rows", short = 'n', value_name = "ROWS")]
     limit: Option<u64>,
 }

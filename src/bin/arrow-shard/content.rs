@@ -1,19 +1,19 @@
-//! The format of a file, by its first bytes.
+//! Recognizes the format of a file by its first bytes.
 
 use crate::file_format::{FileFormat, is_standard};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Bytes that show the format, unless blanks come first.
+/// Number of bytes that are examined. They show the format unless more white space precedes it.
 const HEAD_BYTES: u64 = 4096;
 
 /// The content of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// A format that is read.
+    /// A format that this program reads.
     Format(FileFormat),
-    /// Bytes of this program, which decompresses them with the option `-dc`.
+    /// The output of the named compressor, which decompresses it with the option `-dc`.
     Compressed(&'static str),
 }
 
@@ -30,13 +30,13 @@ const MAGIC: [(&[u8], Content); 9] = [
 ];
 
 impl Content {
-    /// Tells the content by the first bytes of a file; nothing tells CSV.
+    /// Recognizes the content by the first bytes of a file. CSV cannot be recognized.
     pub(crate) fn of(head: &[u8]) -> Option<Self> {
         let magic = MAGIC.iter().find(|(magic, _)| head.starts_with(magic));
         if let Some((_, content)) = magic {
             return Some(*content);
         }
-        // The fourth byte is the size of blocks.
+        // The fourth byte is the block size.
         if head.starts_with(b"BZh") && head.get(4..10) == Some(b"1AY&SY") {
             return Some(Self::Compressed("bzip2"));
         }
@@ -47,7 +47,7 @@ impl Content {
         }
     }
 
-    /// Tells the content of a file. Pipes are not opened, because their bytes would be lost.
+    /// Recognizes the content of a file. Pipes are not opened, because bytes read from them would be lost.
     pub(crate) fn of_file(path: &Path) -> Option<Self> {
         if !path.metadata().ok()?.is_file() {
             return None;
@@ -59,14 +59,15 @@ impl Content {
     }
 }
 
-/// How to read a file that a program compressed.
+/// Returns an error message that explains how to read a compressed file.
 pub(crate) fn decompressed(program: &str, path: &Path) -> String {
     let inner = path.file_stem().map(Path::new);
     let from = inner.and_then(FileFormat::by_name);
     let from = from.map_or_else(|| "FORMAT".to_owned(), FileFormat::option);
-    let file = match is_standard(path) {
-        true => "FILE".to_owned(),
-        false => path.display().to_string(),
+    let file = if is_standard(path) {
+        "FILE".to_owned()
+    } else {
+        path.display().to_string()
     };
     format!(
         "the data are compressed with {program}; decompress them in a pipe: {program} -dc {file} | \
@@ -74,7 +75,7 @@ pub(crate) fn decompressed(program: &str, path: &Path) -> String {
     )
 }
 
-/// The program that writes files of such a name.
+/// Returns the program that writes files with such a name.
 pub(crate) fn compressor(path: &Path) -> Option<&'static str> {
     match path.extension()?.to_str()? {
         "gz" => Some("gzip"),

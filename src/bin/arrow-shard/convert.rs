@@ -39,7 +39,7 @@ pub(crate) struct Args {
     input: PathBuf,
     /// File to write; `-` is standard output (IPC stream, CSV, NDJSON)
     output: PathBuf,
-    /// Format of the output, if its name does not tell
+    /// Format of the output, if its name does not show it
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Option<FileFormat>,
     #[command(flatten)]
@@ -52,7 +52,7 @@ pub(crate) struct Args {
     /// How hard to compress a shard [default: balanced]
     #[arg(long, value_enum)]
     profile: Option<ProfileName>,
-    /// Most rows of a stripe of a shard [default: 1048576]
+    /// Maximum number of rows in a stripe of a shard [default: 1048576]
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     stripe_rows: Option<u64>,
     /// Files of a shard: all in one, or a file per stripe [default: single-file]
@@ -61,11 +61,10 @@ pub(crate) struct Args {
     /// How Arrow types become types of a shard [default: lossless, with --wire reference amudai]
     #[arg(long, value_enum)]
     mapping: Option<MappingName>,
-    /// Who reads the shard: see the README [default: spec]
+    /// Readers for which a shard is written: see the README [default: spec]
     #[arg(long, value_enum)]
     wire: Option<WireName>,
-    /// Threads that decode columns of a shard that is read, and encode columns of a shard that is
-    /// written [default: 1]
+    /// Threads that decode columns of an input shard and encode columns of an output shard [default: 1]
     #[arg(long)]
     threads: Option<NonZeroUsize>,
     /// Version of the Lance format to write: 2.0, 2.1 or 2.2 [default: 2.2]
@@ -86,13 +85,13 @@ pub(crate) struct Args {
 enum LayoutName {
     /// One file
     SingleFile,
-    /// A directory file, and a file per stripe beside it
+    /// A directory file, and next to it a file per stripe
     TwoLevel,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum MappingName {
-    /// Stored as Arrow has them, with a label
+    /// Stored as in Arrow, with a label
     Lossless,
     /// Times, durations, decimals, UUIDs and JSON in Amudai's native types, if they fit exactly
     Amudai,
@@ -102,7 +101,7 @@ enum MappingName {
 enum WireName {
     /// Readers of the specification, such as this one
     Spec,
-    /// The reference implementation too, which takes fewer types
+    /// Also the reference implementation, which supports fewer types
     Reference,
 }
 
@@ -137,9 +136,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let input = reading.open(&args.input, &args.columns, rows)?;
     let place = args.output.display();
-    let lossy = match reading.is_lossy() && format == FileFormat::Cole {
-        true => Some(lossy_schema(&input.schema).map_err(|e| e.within(&place))?),
-        false => None,
+    let lossy = if reading.is_lossy() && format == FileFormat::Cole {
+        Some(lossy_schema(&input.schema).map_err(|e| e.within(&place))?)
+    } else {
+        None
     };
     let mut output = Output::create(
         &found,

@@ -1,28 +1,28 @@
-//! How a command fails: what is printed, and with which code the process ends.
+//! Failures of commands: their messages and exit codes.
 
 use crate::text;
 use arrow_schema::ArrowError;
 use std::error::Error;
 use std::process::ExitCode;
 
-/// Why a command did not do what it was asked for.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The command line makes no sense; exit code 2.
+    /// The command line is invalid; exit code 2.
     Usage(String),
-    /// Something went wrong; exit code 1.
+    /// The command failed; exit code 1.
     Error(String),
-    /// What is wrong has been printed already; exit code 1.
+    /// The error has been printed already; exit code 1.
     Reported,
 }
 
 impl Failure {
-    /// A failure with a text of its own.
+    /// Returns a failure with this message.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self::Error(message.into())
     }
 
-    /// Puts a place before the text.
+    /// Puts a place before the message.
     pub(crate) fn within(self, place: impl std::fmt::Display) -> Self {
         match self {
             Self::Error(message) => Self::Error(format!("{place}: {message}")),
@@ -30,7 +30,7 @@ impl Failure {
         }
     }
 
-    /// Prints the failure, as one line.
+    /// Prints the failure in one line, and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         let (message, code) = match self {
             Self::Usage(message) => (message, 2),
@@ -46,7 +46,7 @@ impl Failure {
     }
 }
 
-/// The text of an error and of those below it, each said once.
+/// Returns the messages of an error and its causes, each once.
 fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut below = error.source();

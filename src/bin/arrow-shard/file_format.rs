@@ -1,4 +1,4 @@
-//! The formats that files are read and written in.
+//! The formats of input and output files.
 
 use crate::content::{self, Content};
 use crate::failure::Failure;
@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use std::fmt;
 use std::path::Path;
 
-/// A format of files.
+/// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FileFormat {
     /// Amudai shard (.amudai.shard, .shard)
@@ -23,7 +23,7 @@ pub(crate) enum FileFormat {
     IpcStream,
     /// COLE columnar file (.cole)
     Cole,
-    /// Comma-separated values with a header row (.csv), or with tabulators (.tsv)
+    /// Comma-separated values with a header row (.csv), or tab-separated values (.tsv)
     Csv,
     /// JSON objects, one per line when written (.ndjson, .jsonl, .json)
     #[value(alias = "json")]
@@ -45,7 +45,7 @@ impl fmt::Display for FileFormat {
 }
 
 impl FileFormat {
-    /// The format of an input: the one that was asked for, or the one that its name or its content shows.
+    /// Returns the format of an input: the requested one, or the one that its name or content shows.
     pub(crate) fn of_input(path: &Path, asked: Option<Self>) -> Result<Self, Failure> {
         Self::known(path, asked, "--from", || {
             if lance::is_lance(path) {
@@ -74,7 +74,7 @@ impl FileFormat {
         })
     }
 
-    /// The format of an output: the one that was asked for, or the one that its name shows.
+    /// Returns the format of an output: the requested one, or the one that its name shows.
     pub(crate) fn of_output(path: &Path, asked: Option<Self>) -> Result<Self, Failure> {
         Self::known(path, asked, "--to", || {
             Err(Failure::Usage(match content::compressor(path) {
@@ -91,7 +91,7 @@ impl FileFormat {
         })
     }
 
-    /// The format that an option names, that the name shows, or that `find` returns.
+    /// Returns the requested format, the one that the name shows, or the result of `find`.
     fn known(
         path: &Path,
         asked: Option<Self>,
@@ -116,13 +116,13 @@ impl FileFormat {
         Ok(format)
     }
 
-    /// How options name the format.
+    /// Returns the name of the format in options.
     pub(crate) fn option(self) -> String {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// The format that a file name shows.
+    /// Returns the format that a file name shows.
     pub(crate) fn by_name(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         match extension.as_str() {
@@ -143,7 +143,7 @@ impl FileFormat {
     }
 }
 
-/// Whether the path stands for standard input or output.
+/// Whether the path is `-`: standard input or output.
 pub(crate) fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
 }

@@ -27,7 +27,7 @@ the bytes. CONTRADICTION marks statistics that cannot all be true, PROBLEM what 
 read; the exit code is 1 then. Sizes are those of the field and everything below it; the ratio is \
 that of the size before encoding to the encoded one.";
 
-/// Show what a shard consists of: sizes, encodings and ratios per stripe and field
+/// Show the structure of a shard: sizes, encodings and ratios per stripe and field
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -45,10 +45,10 @@ pub(crate) struct Args {
     /// Read metadata only: no encodings of blocks
     #[arg(long, conflicts_with = "verbose")]
     quick: bool,
-    /// Show between which encodings the writer would choose for the first rows, and what it expects of each
+    /// Show which encodings the writer would consider for the first rows, and the expected cost of each
     #[arg(long, conflicts_with = "json")]
     explain: bool,
-    /// Profile of the writer that chooses
+    /// Profile of that writer
     #[arg(long, value_enum, default_value_t, requires = "explain")]
     profile: ProfileName,
     #[command(flatten)]
@@ -92,13 +92,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     out.flush()?;
-    match is_whole(&info) {
-        true => Ok(()),
-        false => Err(Failure::Reported),
+    if is_whole(&info) {
+        Ok(())
+    } else {
+        Err(Failure::Reported)
     }
 }
 
-/// Whether nothing kept a part of the shard from being shown.
+/// Whether all parts of the shard could be shown.
 fn is_whole(info: &ShardInfo) -> bool {
     let mut stripes = info.stripes.iter();
     let stripe =

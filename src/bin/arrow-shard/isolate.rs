@@ -1,5 +1,5 @@
-//! Code of other formats, some of which panics on damaged files and odd types, or takes all the memory
-//! that a file asks for.
+//! Isolates the readers of other formats, some of which panic on damaged files and unusual types, or allocate as much
+//! memory as a file demands.
 
 use crate::allocator::bounded;
 use crate::failure::Failure;
@@ -11,18 +11,17 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::process;
 
-/// Bytes that a reader may take in one piece, however small the file is: compressed buffers become
-/// large.
+/// Number of bytes that a reader may always allocate at once, even for a small file, because compressed buffers grow.
 const ENOUGH: u64 = 4 << 30;
 
 thread_local! {
-    /// Whether a panic of this thread is caught and told as an error.
+    /// Whether a panic of this thread is caught and reported as an error.
     static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
     /// The file that is being read.
     static READ: RefCell<Option<Foreign>> = const { RefCell::new(None) };
 }
 
-/// Keeps panics that are caught from being printed.
+/// Prevents caught panics from being printed.
 pub(crate) fn silence_caught_panics() {
     let print = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
@@ -32,17 +31,17 @@ pub(crate) fn silence_caught_panics() {
     }));
 }
 
-/// A file that somebody else's code reads.
+/// A file that is read by code of another crate.
 #[derive(Debug, Clone)]
 pub(crate) struct Foreign {
     name: String,
     format: FileFormat,
-    /// Most bytes of an allocation.
+    /// Maximum size of an allocation in bytes.
     most: usize,
 }
 
 impl Foreign {
-    /// The file that the user calls `name`, of so many bytes as far as that is known.
+    /// Returns the file that the user calls `name`. `bytes` is its size, or 0 if it is unknown.
     pub(crate) fn new(name: &Path, format: FileFormat, bytes: u64) -> Self {
         Self {
             name: name.display().to_string(),
@@ -51,14 +50,14 @@ impl Foreign {
         }
     }
 
-    /// What the file is called.
+    /// Returns the name of the file.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// What `read` gives; its errors begin with the name of the file. A panic in it is an error, and
-    /// whatever it worked with is not to be used again then. If it takes more memory than a file can
-    /// need, the process ends as after an error.
+    /// Runs `read`, and puts the name of the file before its errors. A panic becomes an error; the values that `read`
+    /// used must not be used again then. If it allocates more memory than a file can need, the process exits with an
+    /// error.
     pub(crate) fn isolate<T>(
         &self,
         read: impl FnOnce() -> Result<T, Failure>,
@@ -75,10 +74,10 @@ impl Foreign {
 }
 
 impl Foreign {
-    /// Explains why the file is not read if its reader wants a buffer of `bytes` bytes.
+    /// Returns the error for a reader that needs a buffer of `bytes` bytes.
     fn too_large(&self, bytes: usize) -> Failure {
         let why = match self.format {
-            // Text states no sizes: the buffer is one that its rows need.
+            // Text declares no sizes, so its rows need the buffer.
             FileFormat::Csv | FileFormat::Ndjson => "a row has too many values or too long ones",
             _ => "the file may be damaged, or what is stored together is too large",
         };
@@ -91,8 +90,8 @@ impl Foreign {
     }
 }
 
-/// What `work` gives, or the message of its panic. Whatever it worked with is not to be used again
-/// then.
+/// Runs `work`. Returns its result or the message of its panic; the values that `work` used must not be used again
+/// after a panic.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     IS_CAUGHT.set(true);
     let result = panic::catch_unwind(AssertUnwindSafe(work));
@@ -100,7 +99,7 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     result.map_err(|panic| message(&*panic).to_owned())
 }
 
-/// Ends the process, which leaves no file.
+/// Exits the process, after deleting unfinished files.
 fn refuse(bytes: usize) -> ! {
     let _discarded = arrow_shard::io::discard_uncommitted();
     if let Some(file) = READ.take() {

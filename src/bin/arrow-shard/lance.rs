@@ -1,4 +1,4 @@
-//! Lance files, which the program `arrow-shard-lance` converts: it needs some 250 more crates.
+//! Lance files, which the program `arrow-shard-lance` converts. It is separate, because it needs some 250 more crates.
 
 use crate::failure::Failure;
 use std::env;
@@ -15,7 +15,7 @@ pub(crate) fn is_lance(path: &Path) -> bool {
     extension.is_some_and(|extension| extension.eq_ignore_ascii_case("lance"))
 }
 
-/// Runs the command line of this process by the program for Lance, the one next to this one or on PATH.
+/// Runs the command line of this process with the program for Lance, which is next to this program or on PATH.
 pub(crate) fn convert() -> Result<(), Failure> {
     let name = format!("{PROGRAM}{}", env::consts::EXE_SUFFIX);
     let beside = env::current_exe().ok().map(|it| it.with_file_name(&name));
@@ -34,7 +34,7 @@ pub(crate) fn convert() -> Result<(), Failure> {
     })
 }
 
-/// The program takes the place of this one, with its signals and its exit code.
+/// Replaces this process by the program, so that it receives signals and determines the exit code.
 #[cfg(unix)]
 fn run(command: &mut Command) -> io::Result<()> {
     Err(std::os::unix::process::CommandExt::exec(command))

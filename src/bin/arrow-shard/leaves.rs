@@ -1,4 +1,4 @@
-//! Types with other types in them, and columns of these.
+//! Nested types, and conversions of their columns.
 
 use crate::failure::Failure;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -9,8 +9,8 @@ use arrow_schema::{
 };
 use std::sync::Arc;
 
-/// The schema with other leaves: `change` is asked once for each, from the first column to the last,
-/// and gives `None` for one that stays. The values of dictionaries and runs are leaves.
+/// Returns the schema with changed leaves. Calls `change` once for each leaf, from the first column to the last; `None`
+/// keeps the leaf. The values of dictionaries and runs are leaves.
 pub(crate) fn change_leaves(
     schema: &Schema,
     change: &mut dyn FnMut(&DataType) -> Option<DataType>,
@@ -22,8 +22,8 @@ pub(crate) fn change_leaves(
     })
 }
 
-/// The schema of what is written as text: values in the place of dictionaries, and whole numbers in
-/// that of decimals with a negative scale, whose zero is written `000`.
+/// Returns the schema of a table written as text: dictionaries are replaced by their values, and decimals with a
+/// negative scale by whole numbers, because their zero would be written `000`.
 pub(crate) fn as_text(schema: &Schema) -> SchemaRef {
     let whole = |ty: &DataType| match decimal(ty) {
         Some((_, scale)) if scale < 0 => Some(DataType::Decimal256(DECIMAL256_MAX_PRECISION, 0)),
@@ -33,13 +33,13 @@ pub(crate) fn as_text(schema: &Schema) -> SchemaRef {
         DataType::Dictionary(_, value) => Some(whole(value).unwrap_or(value.as_ref().clone())),
         other => whole(other),
     });
-    // A dictionary whose keys are no nulls may have entries that are.
+    // A dictionary without null keys may have null entries.
     let fields = changed.fields().iter();
     let fields = fields.map(|field| Field::clone(field).with_nullable(true));
     Arc::new(Schema::new(fields.collect::<Fields>()))
 }
 
-/// A decimal of a schema whose numbers have more digits than [`as_text`] can write.
+/// Returns a decimal type of the schema that may have more digits than [`as_text`] supports.
 pub(crate) fn too_long_for_text(schema: &Schema) -> Option<DataType> {
     let mut found = None;
     change_leaves(schema, &mut |leaf| {
@@ -52,7 +52,7 @@ pub(crate) fn too_long_for_text(schema: &Schema) -> Option<DataType> {
     found
 }
 
-/// Precision and scale of a decimal.
+/// Returns the precision and scale of a decimal.
 fn decimal(ty: &DataType) -> Option<(u8, i8)> {
     match *ty {
         DataType::Decimal32(precision, scale)
@@ -63,8 +63,7 @@ fn decimal(ty: &DataType) -> Option<(u8, i8)> {
     }
 }
 
-/// The schema with other types: `change` is asked for each, before those in it, and gives `None` for
-/// one that stays.
+/// Returns the schema with changed types. Calls `change` for each type before its children; `None` keeps the type.
 fn change_types(
     schema: &Schema,
     change: &mut dyn FnMut(&DataType) -> Option<DataType>,
@@ -79,9 +78,10 @@ fn fields(fields: &Fields, change: &mut dyn FnMut(&DataType) -> Option<DataType>
 
 fn field(field: &FieldRef, change: &mut dyn FnMut(&DataType) -> Option<DataType>) -> FieldRef {
     let data_type = data_type(field.data_type(), change);
-    match data_type == *field.data_type() {
-        true => field.clone(),
-        false => Arc::new(Field::clone(field).with_data_type(data_type)),
+    if data_type == *field.data_type() {
+        field.clone()
+    } else {
+        Arc::new(Field::clone(field).with_data_type(data_type))
     }
 }
 
@@ -104,12 +104,12 @@ fn data_type(whole: &DataType, change: &mut dyn FnMut(&DataType) -> Option<DataT
     }
 }
 
-/// Whether any array in `data`, itself included, passes the test.
+/// Whether `data` or any of its descendants passes the test.
 pub(crate) fn any_array(data: &ArrayData, test: &dyn Fn(&ArrayData) -> bool) -> bool {
     test(data) || data.child_data().iter().any(|child| any_array(child, test))
 }
 
-/// The column in the type of a field, whose every value it holds; else an error that names it.
+/// Casts the column to the type of a field. If a value does not fit, returns an error that names the column.
 pub(crate) fn cast_column(column: &ArrayRef, field: &Field) -> Result<ArrayRef, Failure> {
     if column.data_type() == field.data_type() {
         return Ok(column.clone());
@@ -123,7 +123,7 @@ pub(crate) fn cast_column(column: &ArrayRef, field: &Field) -> Result<ArrayRef, 
             .map_err(|e| Failure::from(e).within(format!("column `{}`", field.name())))
     };
     match (column.data_type(), field.data_type()) {
-        // Times of one unit as entries of another would keep their numbers.
+        // A direct cast of times to dictionary entries of another unit would keep the numbers unchanged.
         (plain, whole @ DataType::Dictionary(_, entry)) if plain.is_temporal() => {
             cast(&cast(column, entry)?, whole)
         }
@@ -131,11 +131,11 @@ pub(crate) fn cast_column(column: &ArrayRef, field: &Field) -> Result<ArrayRef, 
     }
 }
 
-/// The columns in the types of a schema, whose every value these hold.
+/// Casts the columns to the types of a schema. If a value does not fit, returns an error that names the column.
 pub(crate) fn cast_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Failure> {
-    let columns = batch.columns().iter().zip(schema.fields());
-    let columns = columns.map(|(column, field)| cast_column(column, field));
-    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    let columns = (batch.columns().iter().zip(schema.fields()))
+        .map(|(column, field)| cast_column(column, field))
+        .collect::<Result<Vec<_>, _>>()?;
     let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     Ok(RecordBatch::try_new_with_options(
         schema.clone(),

@@ -1,4 +1,4 @@
-//! What a shard may ask for, as options of the command line.
+//! The limits for shards as command line options.
 
 use arrow_shard::Limits;
 use arrow_shard::read::ShardOptions;
@@ -6,28 +6,29 @@ use arrow_shard::read::ShardOptions;
 /// Options of every command that opens shards.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct LimitArgs {
-    /// About how much memory reading a shard may take, such as 512M or 4G: a shard whose batches, blocks,
-    /// dictionaries or metadata need more is refused [default: 16G]
+    /// Approximate amount of memory for reading a shard, such as 512M or 4G: a shard with batches, blocks, dictionaries
+    /// or metadata that need more is an error [default: 16G]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_memory: Option<u64>,
-    /// Refuse shards that need more than ordinary tables do, in memory (512M unless --max-memory says
-    /// otherwise), columns, stripes or nesting: for files from people you do not know
+    /// Reject shards that need more than ordinary tables in memory (512M, or --max-memory), columns, stripes or
+    /// nesting: for files from untrusted sources
     #[arg(long)]
     strict: bool,
 }
 
 impl LimitArgs {
-    /// The limits that the options ask for.
+    /// Returns the limits that the options select.
     pub(crate) fn limits(&self) -> Limits {
-        let limits = match self.strict {
-            true => Limits::strict(),
-            false => Limits::default(),
+        let limits = if self.strict {
+            Limits::strict()
+        } else {
+            Limits::default()
         };
         let Some(memory) = self.max_memory else {
             return limits;
         };
-        // In the proportions of `Limits::strict`. Together they are about all of the memory: there are
-        // caches of three kinds.
+        // The proportions are the same as in `Limits::strict`. The sum is about the whole memory, because there are
+        // three kinds of caches.
         limits
             .with_max_batch_bytes(memory / 2)
             .with_max_block_bytes(memory / 8)
@@ -37,13 +38,13 @@ impl LimitArgs {
             .with_max_absent_bytes(memory / 16)
     }
 
-    /// Options to open a shard with.
+    /// Returns options for opening a shard.
     pub(crate) fn shard_options(&self) -> ShardOptions {
         ShardOptions::default().with_limits(self.limits())
     }
 }
 
-/// A number of bytes: `1000`, `64K`, `512M`, `4G`, `1T`, with `B` or `iB` after the unit if one likes.
+/// Parses a number of bytes: `1000`, `64K`, `512M`, `4G`, `1T`. The unit may be followed by `B` or `iB`.
 fn size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = text[digits.len()..].trim().to_ascii_uppercase();

@@ -1,15 +1,15 @@
-//! What `ls` shows of a shard, wherever it is.
+//! The data that `ls` shows of a shard, either local or in a store.
 
 use crate::text;
 use arrow_array::RecordBatch;
 use arrow_shard::io::RelativeUrl;
 use arrow_shard::{Result, Shard};
 
-/// A file of a folder that is a shard by its name.
+/// A file of a folder that may be a shard by its name.
 #[derive(Debug)]
 pub(crate) struct Listed {
     pub(crate) name: String,
-    /// Of the directory file.
+    /// Size of the directory file.
     pub(crate) bytes: u64,
     pub(crate) found: Result<Found>,
 }
@@ -18,16 +18,16 @@ pub(crate) struct Listed {
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) shard: Shard,
-    /// The columns that it is sorted by, each with its statistics.
+    /// The sorting columns, each with its statistics.
     pub(crate) sorted: Vec<(String, RecordBatch)>,
-    /// Files that the shard needs apart from the directory file.
+    /// The files that the shard needs in addition to the directory file.
     pub(crate) files: Vec<RelativeUrl>,
-    /// The missing files among them.
+    /// The files among `files` that are missing.
     pub(crate) missing: Vec<RelativeUrl>,
 }
 
 impl Found {
-    /// Reads the figures of a shard. `is_there` says whether a file exists.
+    /// Reads the data of a shard. `is_there` returns whether a file exists.
     pub(crate) fn of(shard: Shard, is_there: impl Fn(&RelativeUrl) -> bool) -> Result<Self> {
         let mut sorted = Vec::new();
         for column in shard.sorting_columns()? {
@@ -44,7 +44,7 @@ impl Found {
         })
     }
 
-    /// As [`of`](Self::of), of a shard in a store.
+    /// Reads the data of a shard in a store. `is_there` returns whether an object exists.
     #[cfg(feature = "cloud")]
     pub(crate) async fn of_object(
         shard: Shard,
@@ -71,7 +71,7 @@ impl Found {
         })
     }
 
-    /// Says which files are missing, if any are.
+    /// Returns a message about missing files, if there are any.
     pub(crate) fn incomplete(&self) -> Option<String> {
         let first = self.missing.first()?;
         Some(format!(

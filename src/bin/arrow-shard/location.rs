@@ -1,4 +1,4 @@
-//! Where the files of a command are: on this machine, or behind a URL.
+//! The locations of a command's files: on this machine, or at a URL.
 
 #[cfg(feature = "cloud")]
 use crate::cloud::{Address, Object};
@@ -6,21 +6,21 @@ use arrow_shard::read::ShardOptions;
 use arrow_shard::{Result, Shard};
 use std::path::{Path, PathBuf};
 
-/// Where a path of the command line leads.
+/// The location that a path of the command line names.
 #[derive(Debug)]
 pub(crate) enum Location {
-    /// To a file of this machine.
+    /// A file of this machine.
     Local(PathBuf),
-    /// To an object of a store.
+    /// An object of a store.
     #[cfg(feature = "cloud")]
     Object(Object),
 }
 
 impl Location {
-    /// Where `path` leads, which may be a URL.
+    /// Returns the location of `path`, which may be a URL.
     ///
     /// # Errors
-    /// For a URL that leads nowhere.
+    /// Fails for a URL that names no object.
     pub(crate) fn of(path: &Path) -> Result<Self> {
         Self::find(
             path,
@@ -29,7 +29,7 @@ impl Location {
         )
     }
 
-    /// As [`of`](Self::of), of a folder: the root of a store is one.
+    /// Returns the location of a folder, which may also be the root of a store.
     pub(crate) fn of_folder(path: &Path) -> Result<Self> {
         Self::find(
             path,
@@ -58,7 +58,7 @@ impl Location {
     }
 }
 
-/// Refuses a URL that is none, before anybody shows it or looks at its name.
+/// Fails if a URL is invalid, before it appears in a message or its name is examined.
 pub(crate) fn check(path: &Path) -> Result<()> {
     match url(path) {
         None => Ok(()),
@@ -77,12 +77,12 @@ fn local_only() -> arrow_shard::Error {
     )
 }
 
-/// The text of a path that is a URL.
+/// Returns the text of a path that is a URL.
 fn url(path: &Path) -> Option<&str> {
     path.to_str().filter(|text| is_url(text))
 }
 
-/// Whether a text begins with a scheme of two characters or more: one is a drive.
+/// Whether a text begins with a scheme of at least two characters: a single letter is a drive.
 fn is_url(text: &str) -> bool {
     let Some((scheme, _)) = text.split_once("://") else {
         return false;
@@ -93,7 +93,7 @@ fn is_url(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
 }
 
-/// Opens a shard, wherever it is.
+/// Opens a shard, either local or in a store.
 pub(crate) fn open_shard(path: &Path, options: ShardOptions) -> Result<Shard> {
     match Location::of(path)? {
         Location::Local(path) => Shard::open_with(path, options),
@@ -102,10 +102,10 @@ pub(crate) fn open_shard(path: &Path, options: ShardOptions) -> Result<Shard> {
     }
 }
 
-/// Bytes of the end of each of many files that are read first, and held.
+/// Number of bytes that the first read takes from the end of each of many files, and holds.
 const TAIL_BYTES: u64 = 8 << 10;
 
-/// Opens a shard that is one of many, more perhaps than the process may have open files.
+/// Opens a shard that is one of many, possibly more than the process may have open files.
 pub(crate) fn open_one_of_many(path: &Path, options: ShardOptions) -> Result<Shard> {
     match Location::of(path)? {
         Location::Local(path) => Shard::open_pooled(path, options.with_tail_bytes(TAIL_BYTES)),

@@ -1,4 +1,4 @@
-//! The command line of arrow-shard: convert, look at, check and change shards.
+//! The arrow-shard command line: converts, inspects, checks and changes shards.
 
 mod allocator;
 mod cat;
@@ -55,7 +55,7 @@ variables of their own tools, AWS_..., AZURE_... and GOOGLE_....
 
 Exit codes: 0 done, 1 an error or a damaged shard, 2 wrong usage.";
 
-/// Arrow-native columnar files: convert, look at, check and change Amudai shards.
+/// Arrow-native columnar files: convert, inspect, check and change Amudai shards.
 #[derive(Debug, Parser)]
 #[command(name = "arrow-shard", version, after_help = EXAMPLES, max_term_width = 100)]
 struct Cli {

@@ -1,4 +1,4 @@
-//! Profiles, as options name them.
+//! Names of profiles in options.
 
 use arrow_shard::write::Profile;
 use clap::ValueEnum;
@@ -12,9 +12,9 @@ pub(crate) enum ProfileName {
     /// Lightweight encodings
     #[default]
     Balanced,
-    /// Zstandard and Pco where they pay
+    /// Zstandard and Pco where they save enough space
     HighCompression,
-    /// The least size, at any price
+    /// The smallest size, at any cost
     MinimalSize,
 }
 

@@ -1,14 +1,14 @@
-//! Progress bars, where standard error is a terminal.
+//! Progress bars, shown if standard error is a terminal.
 
 use crate::input::Total;
 use arrow_shard::ops::EditProgress;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
-/// A bar of so many rows, files or the like of which some are done.
+/// Returns a bar for `total` rows, files or other units.
 pub(crate) fn bar(total: u64, unit: &str) -> ProgressBar {
-    // An error clears it, too.
+    // The bar is also cleared after an error.
     let bar = ProgressBar::new(total).with_finish(ProgressFinish::AndClear);
-    // The default style is fine, too.
+    // If the template is invalid, the default style remains.
     let template =
         format!("[{{elapsed_precise}}] {{bar:40}} {{human_pos}} of {{human_len}} {unit}");
     match ProgressStyle::with_template(&template) {
@@ -17,7 +17,7 @@ pub(crate) fn bar(total: u64, unit: &str) -> ProgressBar {
     }
 }
 
-/// A bar of what a change has to do, and who moves it.
+/// Returns a bar for an edit, and the callback that moves it.
 pub(crate) fn followed(unit: &str) -> (ProgressBar, impl Fn(EditProgress) + Send + Sync + 'static) {
     let bar = bar(0, unit);
     let shown = bar.clone();
@@ -28,7 +28,7 @@ pub(crate) fn followed(unit: &str) -> (ProgressBar, impl Fn(EditProgress) + Send
     (bar, follow)
 }
 
-/// Shows how much of an input has been read.
+/// Shows the progress of reading an input.
 pub(crate) struct Progress {
     bar: ProgressBar,
     total: Total,
@@ -37,7 +37,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// A bar up to `total`; none if `quiet`, or if standard error is no terminal.
+    /// Returns a bar up to `total`. It is hidden if `quiet`, or if standard error is not a terminal.
     pub(crate) fn new(total: Total, quiet: bool) -> Self {
         let (len, unit) = match &total {
             Total::Rows(rows) => (Some(*rows), "{human_pos} of {human_len} rows"),
@@ -54,7 +54,7 @@ impl Progress {
             Some(_) => format!("[{{elapsed_precise}}] {{bar:40}} {unit} {{eta}}"),
             None => format!("[{{elapsed_precise}}] {{spinner}} {unit}"),
         };
-        // The default style is fine, too.
+        // If the template is invalid, the default style remains.
         if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style);
         }
@@ -66,7 +66,7 @@ impl Progress {
         }
     }
 
-    /// Notes that a batch of that many rows is done.
+    /// Adds a finished batch with this number of rows.
     pub(crate) fn add(&mut self, rows: usize) {
         self.rows += rows as u64;
         self.batches += 1;
@@ -77,7 +77,7 @@ impl Progress {
         });
     }
 
-    /// Rows so far.
+    /// Returns the number of rows so far.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
     }

@@ -1,4 +1,4 @@
-//! Rows on standard output, for `head` and `cat`.
+//! Prints rows on standard output, for `head` and `cat`.
 
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
@@ -10,10 +10,10 @@ use clap::ValueEnum;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Rows of a table whose columns get the same width.
+/// Number of rows of a table that are drawn together, with common column widths.
 const TABLE_ROWS: usize = 10_000;
 
-/// How rows are printed.
+/// The format of printed rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RowFormat {
     /// A drawn table
@@ -35,17 +35,18 @@ pub(crate) struct RowArgs {
     pub(crate) columns: ColumnArgs,
     /// Rows to print, by a condition: "delay > 60 AND origin IN ('OSL', 'LIM')". A subset of SQL:
     /// = != < <= > >=, BETWEEN, IN, IS NULL, IS TRUE, LIKE, NOT, AND, OR and parentheses. Put dates,
-    /// times and text in single quotes, as in '2024-02-29', and unusual column names in double quotes. Unlike in SQL, -0.0 is below 0.0, and NaN above infinity
+    /// times and text in single quotes, as in '2024-02-29', and unusual column names in double quotes.
+    /// Unlike in SQL, -0.0 is below 0.0, and NaN above infinity
     #[arg(long, visible_alias = "where", value_name = "CONDITION")]
     pub(crate) filter: Option<String>,
-    /// Rows to leave out at the start
+    /// Number of rows to skip at the start
     #[arg(long, value_name = "ROWS", default_value_t = 0)]
     pub(crate) offset: u64,
-    /// Widest table, in characters: long values are cut, then columns left out [default: that of the
-    /// terminal; all elsewhere]
+    /// Maximum width of the table in characters: long values are cut, then columns dropped [default: the width of the
+    /// terminal; otherwise unlimited]
     #[arg(long, value_name = "CHARACTERS", conflicts_with = "full")]
     width: Option<usize>,
-    /// Cut nothing, however wide the table is
+    /// Cut nothing, even if the table is wide
     #[arg(long)]
     full: bool,
     /// How to print the rows
@@ -54,17 +55,18 @@ pub(crate) struct RowArgs {
 }
 
 impl RowArgs {
-    /// How wide a table may be, if that matters.
+    /// Returns the maximum width of a table, if there is one.
     fn width(&self) -> Option<usize> {
         let terminal = || terminal_size::terminal_size_of(std::io::stdout());
-        match self.full {
-            true => None,
-            false => self.width.or_else(|| Some(terminal()?.0.0.into())),
+        if self.full {
+            None
+        } else {
+            self.width.or_else(|| Some(terminal()?.0.0.into()))
         }
     }
 }
 
-/// Prints rows of inputs, which follow each other.
+/// Prints the rows of inputs, one after the other.
 pub(crate) fn print(inputs: &[PathBuf], args: &RowArgs, limit: Option<u64>) -> Result<(), Failure> {
     let rows = RowWindow {
         filter: args.filter.as_deref(),
@@ -105,7 +107,7 @@ pub(crate) fn print(inputs: &[PathBuf], args: &RowArgs, limit: Option<u64>) -> R
     Ok(())
 }
 
-/// Prints the rows batch by batch of a table, so that a long file shows its beginning soon.
+/// Prints the rows in tables of limited length, so that the beginning of a long file appears soon.
 fn print_drawn(
     input: Input,
     draw: impl Fn(&mut Destination, &[RecordBatch], u64) -> Result<(), Failure>,

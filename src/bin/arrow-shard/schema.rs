@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The key-values of a schema, a line for each.
+/// Prints the metadata of a schema, a line for each key.
 fn print_metadata(out: &mut Destination, schema: &Schema) -> io::Result<()> {
     let mut entries: Vec<_> = schema.metadata().iter().collect();
     entries.sort();
@@ -99,7 +99,7 @@ fn print_field(out: &mut Destination, field: &Field, depth: usize) -> io::Result
     Ok(())
 }
 
-/// The name of a type without its children, and the children.
+/// Returns the name of a type without its children, and the children.
 fn outline(data_type: &DataType) -> (String, Vec<&FieldRef>) {
     use DataType as T;
     let name = |name: &str| name.to_owned();
@@ -153,9 +153,10 @@ fn field_json(field: &Field) -> Value {
 
 fn print_node(out: &mut Destination, node: &NodeInfo, depth: usize) -> io::Result<()> {
     let label = node.label_text();
-    let label = match label.is_empty() {
-        true => label,
-        false => format!(" [{label}]"),
+    let label = if label.is_empty() {
+        label
+    } else {
+        format!(" [{label}]")
     };
     let internal = node.internal_kind.as_ref();
     let internal = internal

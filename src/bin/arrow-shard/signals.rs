@@ -1,4 +1,4 @@
-//! Signals that end the process: no temporary file stays.
+//! Deletes temporary files when a signal ends the process.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::{io, thread};
 
-/// Deletes temporary files when the process is told to end, and lets it end as if nobody had
-/// listened, so that a shell sees the signal.
+/// Starts a thread that deletes temporary files when a signal asks the process to end. Afterwards, the process ends by
+/// the default action of the signal, so that a shell sees the signal.
 pub(crate) fn clean_up() -> io::Result<()> {
-    // A file that must not grow further is an error of whoever writes it, and needs no signal.
+    // With a handler, exceeding the file size limit is an error of the write instead of the end of the process.
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     let ignored = ignored();
     let heard = [SIGHUP, SIGINT, SIGTERM];
@@ -21,14 +21,14 @@ pub(crate) fn clean_up() -> io::Result<()> {
         .spawn(move || {
             if let Some(signal) = signals.forever().next() {
                 let _discarded = arrow_shard::io::discard_uncommitted();
-                // It does not come back, but for signals that end no process.
+                // Returns only for signals that do not end the process.
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }
         })?;
     Ok(())
 }
 
-/// Signals as bits, the first one lowest.
+/// A set of signals as bits. The lowest bit is signal 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SignalSet(u64);
 
@@ -41,8 +41,8 @@ impl SignalSet {
     }
 }
 
-/// Signals that whoever started the process wants ignored, as `nohup` does with hangups; none where
-/// the system does not tell.
+/// Returns the signals that the parent process wants ignored, as `nohup` does with hangups. Empty if the system does
+/// not report them.
 fn ignored() -> SignalSet {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,4 +1,4 @@
-//! Rows as people read them: tables that fit the terminal, or a line for each value.
+//! Prints rows for people: tables that fit the terminal, or a line for each value.
 
 use crate::failure::Failure;
 use crate::text::{self, ShownTexts};
@@ -8,10 +8,10 @@ use arrow_schema::Schema;
 use std::io::{self, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Columns of the terminal that a value gets where not all of them fit.
+/// Width of a value in characters if not all columns fit.
 const NARROW: usize = 32;
 
-/// The values of some rows as texts, column by column, each with the name first.
+/// Returns the values of rows as texts, column by column. The first cell of each column is its name.
 fn cells(schema: &Schema, batches: &[RecordBatch]) -> Result<Vec<Vec<String>>, Failure> {
     let options = FormatOptions::default()
         .with_display_error(true)
@@ -34,7 +34,7 @@ fn cells(schema: &Schema, batches: &[RecordBatch]) -> Result<Vec<Vec<String>>, F
                 None => ArrayFormatter::try_new(column, &options)?,
             };
             cells.extend((0..batch.num_rows()).map(|i| {
-                // Names of members are in values, too.
+                // Values of structs contain the names of members, which are escaped here.
                 text::shown(&formatter.value(i).to_string()).into_owned()
             }));
         }
@@ -42,8 +42,8 @@ fn cells(schema: &Schema, batches: &[RecordBatch]) -> Result<Vec<Vec<String>>, F
     Ok(columns)
 }
 
-/// Draws a table that is at most `width` wide, if that is given: long values are cut first, and then
-/// columns are left out.
+/// Draws a table that is at most `width` characters wide, if given. First, long values are cut; then columns are
+/// dropped.
 pub(crate) fn draw(
     out: &mut impl Write,
     schema: &Schema,
@@ -72,7 +72,7 @@ pub(crate) fn draw(
             let blanks = width - cell.width();
             write!(out, "| {cell}{:blanks$} ", "")?;
         }
-        // Rows without columns are lines all the same.
+        // Rows without columns are still lines.
         writeln!(out, "{}", if columns.is_empty() { "||" } else { "|" })?;
         if row == 0 {
             line(out, &widths)?;
@@ -93,7 +93,7 @@ fn widest(cells: &[String]) -> usize {
     cells.iter().map(|cell| cell.width()).max().unwrap_or(0)
 }
 
-/// Width of a table with its frame.
+/// Returns the width of a table with its frame.
 fn total(widths: &[usize]) -> usize {
     widths
         .iter()
@@ -107,7 +107,7 @@ fn line(out: &mut impl Write, widths: &[usize]) -> io::Result<()> {
     writeln!(out, "{}", if widths.is_empty() { "++" } else { "+" })
 }
 
-/// Cuts a text to a width, with a sign that it was cut.
+/// Cuts a text to a width, and marks the cut with `…`.
 fn cut(cell: &mut String, most: usize) {
     if cell.width() <= most {
         return;
@@ -123,7 +123,7 @@ fn cut(cell: &mut String, most: usize) {
     }
 }
 
-/// Prints a block of lines for each row, which are numbered from `first` on.
+/// Prints a block of lines for each row. The first row has the number `first`.
 pub(crate) fn vertical(
     out: &mut impl Write,
     schema: &Schema,

@@ -1,4 +1,4 @@
-//! Numbers and values as people read them.
+//! Formats numbers and values for people.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayAccessor, ArrayRef, TimestampMicrosecondArray};
@@ -10,7 +10,7 @@ use arrow_shard::read::{AnyValue, NameValuePair, ValueKind};
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// A number of bytes, with a binary unit.
+/// Formats a number of bytes with a binary unit.
 pub(crate) fn bytes(n: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if n < 1024 {
@@ -28,23 +28,24 @@ pub(crate) fn bytes(n: u64) -> String {
     format!("{value:.1} {unit}")
 }
 
-/// How many times smaller the encoded bytes are.
+/// Returns the ratio of the raw size to the encoded size.
 pub(crate) fn ratio(raw: Option<u64>, encoded: u64) -> Option<f64> {
     let raw = raw.filter(|_| encoded > 0)?;
     Some(raw as f64 / encoded as f64)
 }
 
-/// A text that does nothing to a terminal: control characters, and those that turn the direction of
-/// writing, as Rust escapes them.
+/// Returns text that cannot control a terminal: control characters and characters that change the writing direction are
+/// escaped as in Rust.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     if !text.contains(acts) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        match acts(c) {
-            true => out.extend(c.escape_default()),
-            false => out.push(c),
+        if acts(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
         }
     }
     Cow::Owned(out)
@@ -55,7 +56,7 @@ fn acts(c: char) -> bool {
         || matches!(c, '\u{200E}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Formats texts in tables as [`shown`].
+/// Formats texts in tables by [`shown`].
 #[derive(Debug)]
 pub(crate) struct ShownTexts;
 
@@ -91,21 +92,22 @@ struct Texts<'a, A> {
 
 impl<'a, A: ArrayAccessor<Item = &'a str>> DisplayIndex for Texts<'a, A> {
     fn write(&self, i: usize, out: &mut dyn Write) -> FormatResult {
-        let text = match self.array.is_null(i) {
-            true => self.null.into(),
-            false => shown(self.array.value(i)),
+        let text = if self.array.is_null(i) {
+            self.null.into()
+        } else {
+            shown(self.array.value(i))
         };
         Ok(out.write_str(&text)?)
     }
 }
 
-/// `1 row`, `2 rows`.
+/// Formats a count with its unit: `1 row`, `2 rows`.
 pub(crate) fn count(n: u64, what: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{n} {what}{plural}")
 }
 
-/// A time in 100 ns ticks since 0001-01-01.
+/// Formats a time in 100 ns ticks since 0001-01-01.
 pub(crate) fn ticks(ticks: u64) -> String {
     const UNIX_EPOCH_MICROS: i64 = 62_135_596_800_000_000;
     let micros = i64::try_from(ticks / 10).unwrap_or(i64::MAX) - UNIX_EPOCH_MICROS;
@@ -119,14 +121,14 @@ fn display(array: &dyn Array) -> Option<String> {
     formatter.value(0).try_to_string().ok()
 }
 
-/// Most characters of a value of a column that are shown.
+/// Maximum number of characters shown of a value in a column.
 const MOST: usize = 40;
-/// Most bytes of a value that are shown as digits.
+/// Maximum number of bytes of a binary value shown as digits.
 const SHOWN_BYTES: usize = 32;
-/// Most characters of a property's value that are shown.
+/// Maximum number of characters shown of a property's value.
 const MOST_OF_PROPERTY: usize = 120;
 
-/// A value of a column, cut to one short line: as its Arrow type shows it if the stored one differs.
+/// Formats a value of a column as one short line. If its Arrow type differs from the stored type, uses the Arrow type.
 pub(crate) fn typed(value: &AnyValue, array: Option<&ArrayRef>) -> String {
     match array.and_then(typed_text) {
         Some(text) => cut(text, MOST),
@@ -134,7 +136,7 @@ pub(crate) fn typed(value: &AnyValue, array: Option<&ArrayRef>) -> String {
     }
 }
 
-/// The text of an array of one value, if its type says more than the stored value.
+/// Returns the text of an array with one value, if its type is more specific than the stored value.
 pub(crate) fn typed_text(array: &ArrayRef) -> Option<String> {
     use DataType::{
         Date32, Date64, Duration, Float16, Float32, Interval, Time32, Time64, Timestamp,
@@ -147,7 +149,7 @@ pub(crate) fn typed_text(array: &ArrayRef) -> Option<String> {
     is_typed.then(|| display(array)).flatten()
 }
 
-/// A property with its value, in one line.
+/// Formats a property and its value in one line.
 pub(crate) fn property(property: &NameValuePair) -> String {
     let value = property.value.as_ref().map(|value| match &value.kind {
         Some(ValueKind::Bytes(bytes)) if bytes.len() > SHOWN_BYTES => {
@@ -158,12 +160,12 @@ pub(crate) fn property(property: &NameValuePair) -> String {
     entry(&property.name, value.unwrap_or("(none)".to_owned()))
 }
 
-/// A name and its value, in one line.
+/// Formats a name and its value in one line.
 pub(crate) fn entry(name: &str, value: String) -> String {
     format!("{name} = {}", cut(value, MOST_OF_PROPERTY))
 }
 
-/// A value of the metadata, cut to one short line.
+/// Formats a value of the metadata as one short line.
 pub(crate) fn value(value: &AnyValue) -> String {
     cut(whole(value), MOST)
 }

@@ -21,17 +21,17 @@ Every checksum is compared, every block decoded, every column read and held agai
 statistics, filters and range indexes. Each problem is a line that says where it is; the exit \
 code is 1 if there is any.";
 
-/// Check everything in shards: checksums, blocks, columns
+/// Check all parts of shards: checksums, blocks, columns
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Directory files of the shards
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Print problems only
+    /// Print only problems
     #[arg(long, short)]
     quiet: bool,
-    /// Threads that check columns at the same time
+    /// Threads that check columns concurrently
     #[arg(long, default_value_t = 1)]
     threads: usize,
     #[command(flatten)]
@@ -46,19 +46,21 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         sound &= verify(file, args, &mut out)?;
         out.flush()?;
     }
-    match sound {
-        true => Ok(()),
-        false => Err(Failure::Reported),
+    if sound {
+        Ok(())
+    } else {
+        Err(Failure::Reported)
     }
 }
 
-/// Whether the shard is sound; what is not is printed.
+/// Prints the problems of a shard. Returns whether it has none.
 fn verify(file: &Path, args: &Args, out: &mut Destination) -> Result<bool, Failure> {
     let quiet = args.quiet;
     let place = file.display();
-    let bar = match quiet {
-        true => ProgressBar::hidden(),
-        false => ProgressBar::new(0),
+    let bar = if quiet {
+        ProgressBar::hidden()
+    } else {
+        ProgressBar::new(0)
     };
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos} of {len} columns {msg}") {
         bar.set_style(style);
@@ -77,7 +79,7 @@ fn verify(file: &Path, args: &Args, out: &mut Destination) -> Result<bool, Failu
     use ErrorKind::{InvalidArgument, Io, NotFound, Replaced};
     let report = match verified {
         Ok(report) => report,
-        // Errors name the file themselves. The other files are verified all the same.
+        // These errors name the file themselves. The remaining files are still verified.
         Err(error) if matches!(error.kind(), NotFound | Io | InvalidArgument | Replaced) => {
             Failure::from(error).report();
             return Ok(false);

@@ -1,4 +1,4 @@
-//! Descriptors that say a thing more than once.
+//! Descriptors with duplicate entries.
 
 use super::*;
 use crate::ErrorKind;
@@ -7,7 +7,7 @@ use crate::format::{BasicType, DataRef, FieldDescriptor, NameValuePair};
 use crate::io::ByteRange;
 use std::time::{Duration, Instant};
 
-/// A buffer of 16 bytes.
+/// Returns a buffer of 16 bytes.
 fn buffer(kind: BufferKind, start: u64) -> EncodedBuffer {
     EncodedBuffer::new(kind, DataRef::this(ByteRange::with_len(start, 16).unwrap()))
 }
@@ -19,7 +19,7 @@ fn native(buffers: Vec<EncodedBuffer>) -> DataEncoding {
     })
 }
 
-/// The layout of an Int32 field of four positions.
+/// Returns the layout of an Int32 field of four positions.
 fn layout(encodings: Vec<DataEncoding>, checksums: Option<Vec<u8>>) -> Result<FieldLayout> {
     let checksums = checksums.map(|bytes| NameValuePair::new(CHECKSUMS_PROPERTY, bytes));
     let descriptor = StripeFieldDescriptor {
@@ -66,7 +66,7 @@ fn two_dictionaries_are_an_error() {
 #[test]
 fn many_encodings_beside_many_checksums_are_refused_in_time() {
     const MANY: u16 = 60_000;
-    // Entries without a checksum, of buffers that do not exist.
+    // Entries without a checksum, for buffers that do not exist.
     let entry = |ordinal: u16| {
         let fields = [u16::MAX, ordinal, 1, 0, 1, 0, 0, 0];
         fields.map(u16::to_le_bytes).concat()

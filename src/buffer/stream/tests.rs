@@ -13,7 +13,7 @@ fn a_block_ends_where_little_of_it_follows_beside_what_was_read() {
     };
     assert!(ends(8192, &[0..100, 101..8190]));
     assert!(!ends(8192, &[0..100, 101..7000]));
-    // Batches much smaller than the block: the next one has need of it, but behind the last.
+    // Batches much smaller than the block: each needs the block for the next one, except the last.
     assert!(!ends(65_536, &[63_488..64_000, 64_001..64_512]));
     assert!(ends(65_536, &[64_512..65_000, 65_001..65_536]));
 }

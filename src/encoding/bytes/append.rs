@@ -1,4 +1,4 @@
-//! Values that do not come from blocks, or were decoded before, into a builder.
+//! Appends values that do not come from blocks, or were decoded before, to a builder.
 
 use super::super::Context;
 use super::builder::{BytesBuilder, Data, Decoded};
@@ -9,11 +9,11 @@ use arrow_buffer::{ArrowNativeType, Buffer};
 use std::ops::Range;
 
 impl BytesBuilder {
-    /// Appends the values that `offsets`, from 0 on, divide `data` into; views point into it.
+    /// Appends the values that `offsets` divide `data` into, starting at 0. Views refer to `data` without a copy.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if the offsets do not divide the data;
-    /// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if the layout's offsets do not suffice.
+    /// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if the offsets of the layout are too narrow.
     pub fn append_values(&mut self, offsets: &[u64], data: Buffer) -> Result<()> {
         let divides = offsets.first() == Some(&0)
             && offsets.last() == Some(&(data.len() as u64))
@@ -33,16 +33,16 @@ impl BytesBuilder {
     /// Appends `n` copies of a value.
     ///
     /// # Errors
-    /// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if the layout's offsets do not suffice,
-    /// or if there are more bytes than the limits allow.
+    /// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if the offsets of the layout are too narrow,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if there are more bytes than the limits allow.
     pub fn append_repeated(&mut self, value: &[u8], n: usize, cx: &Context<'_>) -> Result<()> {
         self.push_repeated(value, n, |_| true, cx)
     }
 
-    /// Appends the values of ascending ranges of those that were decoded into the same layout before.
+    /// Appends ascending ranges of values that were decoded before into the same layout.
     ///
     /// # Errors
-    /// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if the layout's offsets do not suffice.
+    /// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if the offsets of the layout are too narrow.
     pub fn append_decoded(&mut self, decoded: &Decoded, ranges: &[Range<usize>]) -> Result<()> {
         match (decoded, &mut self.data) {
             (Decoded::Offsets32(offsets, data), _) => self.append_window(offsets, ranges, data),
@@ -73,19 +73,20 @@ impl BytesBuilder {
         let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else {
             return Ok(());
         };
-        let window = offsets.get(first.start..=last.end).unwrap_or_default();
-        let window: Vec<u64> = window
+        let window: Vec<u64> = offsets
+            .get(first.start..=last.end)
+            .unwrap_or_default()
             .iter()
             .map(|offset| offset.as_usize() as u64)
             .collect();
-        let local = |range: &Range<usize>| range.start - first.start..range.end - first.start;
-        let local: Vec<Range<usize>> = ranges.iter().map(local).collect();
-        self.push_slices(Spans::Offsets(&window), &local, data)
+        let in_window = |range: &Range<usize>| range.start - first.start..range.end - first.start;
+        let window_ranges: Vec<Range<usize>> = ranges.iter().map(in_window).collect();
+        self.push_slices(Spans::Offsets(&window), &window_ranges, data)
     }
 }
 
 impl Decoded {
-    /// The values of a range, without copying them; `size` is that of [`Decoded::Fixed`] values.
+    /// Returns a range of the values, without copying them. `size` is the size of each [`Decoded::Fixed`] value.
     #[must_use]
     pub fn slice(&self, range: Range<usize>, size: usize) -> Self {
         let (start, len) = (range.start, range.len());

@@ -4,7 +4,7 @@
 //! u16 code = 14 | u32 codes_size | u32 lengths_size | u32 unique_count | u8 lengths_nested | pad to 16
 //!               | codes, u32, encoded | pad to 8 | lengths, u32, encoded or raw | distinct values
 //! ```
-//! Code 0 is null and code k is value k - 1. Values of fixed size have no lengths.
+//! Code 0 is null and code k is distinct value k - 1. Values of fixed size have no lengths.
 
 use super::super::fields::{Fields, pad, set_size, size32, split_at, split_padded, write_words};
 use super::input::Clean;
@@ -54,7 +54,7 @@ fn parse(request: Request<'_>) -> Result<Parts<'_>> {
 }
 
 impl Parts<'_> {
-    /// Runs `f` with the offsets of the distinct values, one more than there are.
+    /// Runs `f` with the offsets of the distinct values, one more than values.
     fn with_offsets<T>(
         &self,
         fixed: Option<usize>,
@@ -94,7 +94,7 @@ impl Parts<'_> {
         })
     }
 
-    /// Runs `f` with the codes of the ranges, checked.
+    /// Runs `f` with the codes of the ranges, after checking them.
     fn with_codes<T>(
         &self,
         n: usize,
@@ -129,14 +129,14 @@ impl Codec for BlockDictionary {
                 for (i, _) in codes.iter().enumerate().filter(|(_, code)| **code == 0) {
                     nulls.clear(i);
                 }
-                // Code 0 becomes an entry of its own in front of the others.
+                // Code 0 becomes a separate entry before the others.
                 let null_size = request.fixed.unwrap_or_default() as u64;
                 let mut table = Vec::with_capacity(offsets.len() + 1);
                 table.push(0);
                 table.extend(offsets.iter().map(|offset| offset + null_size));
                 match request.fixed {
                     Some(width) => {
-                        // No byte of the block stands for the null entry.
+                        // The null entry takes memory, but no bytes of the block.
                         cx.check_bytes(parts.entries.len().saturating_add(width) as u64)?;
                         let entries = [vec![0; width].as_slice(), parts.entries].concat();
                         out.push_gathered(codes, &table, &entries, cx)
@@ -185,7 +185,7 @@ impl Codec for BlockDictionary {
     }
 }
 
-/// Codes, and the distinct present values, the most frequent first so that codes pack well.
+/// Returns codes, and the distinct present values. The most frequent come first, so that codes pack well.
 fn distinct<'a>(input: &'a Clean<'_>) -> Result<(Vec<u32>, Vec<&'a [u8]>)> {
     let mut ids: HashMap<&[u8], u32> = HashMap::new();
     let mut entries: Vec<(&[u8], u64)> = Vec::new();

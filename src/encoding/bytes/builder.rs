@@ -1,4 +1,4 @@
-//! Arrow's layouts of byte strings, grown block by block.
+//! Builds Arrow's layouts of byte strings, block by block.
 
 use super::super::Context;
 use super::spans::Spans;
@@ -7,21 +7,21 @@ use crate::kernels::{Offset, append_gathered, append_halves, make_views, rebase_
 use arrow_buffer::{Buffer, MutableBuffer, OffsetBuffer, ScalarBuffer};
 use std::ops::Range;
 
-/// Which of Arrow's layouts to decode byte strings into.
+/// Arrow's layout to decode byte strings into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BytesLayout {
     /// 32-bit offsets.
     Offsets32,
     /// 64-bit offsets.
     Offsets64,
-    /// Views; long values stay in one buffer per block.
+    /// Views. Long values are in one buffer per block.
     Views,
-    /// Values of that many bytes each.
+    /// Values of this many bytes each.
     Fixed(usize),
 }
 
 impl BytesLayout {
-    /// Bytes that each value takes, whatever it is: an offset, a view, or all that it has.
+    /// Returns the bytes that each value takes whatever its length: an offset, a view, or the whole fixed-size value.
     pub fn slot_bytes(self) -> usize {
         match self {
             Self::Offsets32 => 4,
@@ -39,13 +39,13 @@ pub enum Decoded {
     Offsets32(OffsetBuffer<i32>, Buffer),
     /// 64-bit offsets and values.
     Offsets64(OffsetBuffer<i64>, Buffer),
-    /// Views and the buffers that long ones point into.
+    /// Views, and the buffers that long ones refer to.
     Views(ScalarBuffer<u128>, Vec<Buffer>),
     /// Values of fixed size.
     Fixed(Buffer),
 }
 
-/// Grows while blocks are decoded into it.
+/// A builder that collects decoded blocks as byte strings of one layout.
 #[derive(Debug)]
 pub struct BytesBuilder {
     pub(super) len: usize,
@@ -60,11 +60,11 @@ pub(super) enum Data {
     Fixed { width: usize, values: MutableBuffer },
 }
 
-/// Longest value that a view holds itself.
+/// Longest value that a view holds inline, in bytes.
 const INLINE: u64 = 12;
 
 impl BytesBuilder {
-    /// An empty builder with room for `capacity` values.
+    /// Creates an empty builder with room for `capacity` values.
     pub fn new(layout: BytesLayout, capacity: usize) -> Self {
         let data = match layout {
             BytesLayout::Offsets32 => Data::Offsets32(Variable::new(capacity)),
@@ -83,18 +83,18 @@ impl BytesBuilder {
     }
 
     #[cfg(any(test, feature = "experimental"))]
-    /// Number of values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.len
     }
 
     #[cfg(feature = "experimental")]
-    /// Whether there is no value.
+    /// Returns whether the builder is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Bytes of the values, with those of the buffers that views point into.
+    /// Returns the bytes of the values, including buffers of views.
     pub fn bytes(&self) -> u64 {
         match &self.data {
             Data::Offsets32(v) => v.base(),
@@ -105,7 +105,7 @@ impl BytesBuilder {
     }
 
     #[cfg(any(test, feature = "experimental"))]
-    /// Appends `n` values that stand under nulls: empty ones, or zeros of fixed size.
+    /// Appends `n` values for null positions: empty ones, or zeros of the fixed size.
     pub fn append_nulls(&mut self, n: usize) {
         match &mut self.data {
             Data::Offsets32(v) => v.append_empty(n),
@@ -116,7 +116,7 @@ impl BytesBuilder {
         self.len += n;
     }
 
-    /// The buffers.
+    /// Returns the buffers.
     pub fn finish(self) -> Decoded {
         match self.data {
             Data::Offsets32(v) => {
@@ -130,7 +130,7 @@ impl BytesBuilder {
         }
     }
 
-    /// Checks that values of that fixed size, or of variable size, suit the layout.
+    /// Checks that the layout suits values of this fixed size, or of variable size.
     pub(super) fn check_fixed(&self, fixed: Option<usize>) -> Result<()> {
         let own = match self.data {
             Data::Fixed { width, .. } => Some(width),
@@ -144,8 +144,8 @@ impl BytesBuilder {
         )))
     }
 
-    /// Appends the values of the ranges out of the values bytes of a block. The spans are those of
-    /// the block and end within `data`.
+    /// Appends ranges of the values of a block, whose bytes are `data`. The spans of the block end within
+    /// `data`.
     pub(super) fn push_slices(
         &mut self,
         spans: Spans<'_>,
@@ -167,8 +167,8 @@ impl BytesBuilder {
         Ok(())
     }
 
-    /// Like [`push_slices`](Self::push_slices), out of values bytes that `fill` appends to a buffer.
-    /// They go straight into place where all values are wanted.
+    /// Appends ranges of the values of a block, whose bytes `fill` appends to a buffer. If all values are
+    /// wanted, they are decoded in place.
     pub(super) fn push_decoded(
         &mut self,
         spans: Spans<'_>,
@@ -203,7 +203,7 @@ impl BytesBuilder {
         Ok(())
     }
 
-    /// Appends `entries[table[c]..table[c + 1]]` for each code. The table ascends and ends within
+    /// Appends `entries[table[c]..table[c + 1]]` for each code `c`. The table ascends and ends within
     /// the entries, and codes are below its length less 1.
     pub(super) fn push_gathered(
         &mut self,
@@ -245,7 +245,7 @@ impl BytesBuilder {
         Ok(())
     }
 
-    /// Appends values of 16 bytes that are stored as halves.
+    /// Appends values of 16 bytes from their halves.
     pub(super) fn push_halves(&mut self, high: &[u64], low: &[u64]) -> Result<()> {
         self.check_fixed(Some(16))?;
         if let Data::Fixed { values, .. } = &mut self.data {
@@ -255,7 +255,7 @@ impl BytesBuilder {
         Ok(())
     }
 
-    /// Appends `count` times the value; where `present` says no, an empty one if sizes vary.
+    /// Appends `count` copies of the value. With offsets, positions that are not `present` get an empty value.
     pub(super) fn push_repeated(
         &mut self,
         value: &[u8],
@@ -289,7 +289,7 @@ fn overflow(total: u64, largest: u64) -> Error {
     )
 }
 
-/// Appends the gathered bytes, which are `total`.
+/// Appends the gathered bytes, `total` altogether.
 fn gather_at_end(
     values: &mut MutableBuffer,
     codes: &[u32],
@@ -302,7 +302,7 @@ fn gather_at_end(
     Ok(())
 }
 
-/// Offsets and values.
+/// Byte strings with offsets.
 #[derive(Debug)]
 pub(super) struct Variable<O> {
     offsets: Vec<O>,
@@ -319,7 +319,7 @@ impl<O: Offset> Variable<O> {
         }
     }
 
-    /// The end of the last value.
+    /// Returns the end of the last value.
     fn base(&self) -> u64 {
         self.values.len() as u64
     }
@@ -330,7 +330,7 @@ impl<O: Offset> Variable<O> {
             .resize(self.offsets.len() + n, O::of(self.base()));
     }
 
-    /// An error if `more` bytes of values would exceed what offsets can say.
+    /// Checks that offsets can still represent the end after `more` bytes of values.
     fn check(&self, more: u64) -> Result<()> {
         let total = self.base().saturating_add(more);
         if total > O::LARGEST {
@@ -376,7 +376,7 @@ impl<O: Offset> Variable<O> {
         Ok(())
     }
 
-    /// Appends the ends of values of these lengths, which sum up to `total`.
+    /// Appends the ends of values with these lengths, which sum up to `total`.
     fn push_lengths(&mut self, lengths: impl Iterator<Item = u64>, total: u64) -> Result<()> {
         self.check(total)?;
         let mut end = self.base();
@@ -408,7 +408,7 @@ impl<O: Offset> Variable<O> {
 pub(super) struct Views {
     pub(super) views: Vec<u128>,
     buffers: Vec<Buffer>,
-    /// Bytes of the buffers.
+    /// Total bytes of the buffers.
     buffered: u64,
 }
 
@@ -419,10 +419,10 @@ impl Views {
         self.buffers.push(buffer);
     }
 
-    /// Adds the views of some ranges, which point into buffers of their own.
+    /// Appends ranges of views together with the buffers that they refer to.
     pub(super) fn append(&mut self, views: &[u128], ranges: &[Range<usize>], buffers: &[Buffer]) {
         let shift = (self.buffers.len() as u128) << 64;
-        // Only views of more than 12 bytes point into a buffer.
+        // Only views of more than 12 bytes refer to a buffer.
         let is_long = |view: u128| view & u128::from(u32::MAX) > u128::from(INLINE);
         let moved = |&view: &u128| if is_long(view) { view + shift } else { view };
         for range in ranges {
@@ -437,7 +437,7 @@ impl Views {
         }
     }
 
-    /// The ordinal of the next buffer, which will have that many bytes.
+    /// Returns the number of the next buffer, which will have `bytes` bytes.
     fn next_buffer(&self, bytes: usize) -> Result<u32> {
         if bytes as u64 > i32::LARGEST {
             return Err(overflow(bytes as u64, i32::LARGEST));
@@ -485,7 +485,7 @@ impl Views {
         Ok(())
     }
 
-    /// Views of the values of the ranges into a buffer that is kept if a view points into it.
+    /// Appends views of ranges of values. The buffer `data` is kept if a view refers to it.
     pub(super) fn push_owned(
         &mut self,
         offsets: &[u64],
@@ -507,8 +507,7 @@ impl Views {
         Ok(())
     }
 
-    /// Views of all values of `data`, which is copied if one of them is long. They are not
-    /// appended.
+    /// Returns views of all values of `data` without appending them. `data` is copied if one of them is long.
     fn views_of(&mut self, offsets: &[u64], data: &[u8]) -> Result<Vec<u128>> {
         let buffer = self.next_buffer(data.len())?;
         let mut views = Vec::with_capacity(offsets.len());

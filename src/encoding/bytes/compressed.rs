@@ -4,8 +4,8 @@
 //! u16 code = 16 or 17 | u32 values_size | u8 offset_width | u8 offsets_nested
 //!                     | compressed values | pad to 8 | n + 1 offsets, u64, encoded or raw
 //! ```
-//! Values of a fixed size have no offsets. Their padding is written all the same, because the
-//! reference slices it; readers take blocks without it.
+//! Values of a fixed size have no offsets. The writer still writes the padding, because the
+//! reference slices it. Readers accept blocks without it.
 
 use super::super::compress::{Method, compress, compress_trained, decompress_append};
 use super::super::fields::{Fields, pad, set_size, split_padded};
@@ -112,7 +112,7 @@ pub(super) fn encode(
     })
 }
 
-/// As [`encode`], with a dictionary of Zstandard.
+/// Appends values that are compressed with a Zstandard dictionary.
 pub(super) fn encode_trained(
     input: &Clean<'_>,
     dictionary: &Trained,
@@ -144,7 +144,7 @@ fn encode_with(
     write_offsets(input, offsets, out)
 }
 
-/// Compresses the sample.
+/// Estimates by compressing the sample.
 pub(super) fn estimate(
     stats: &Stats,
     method: Method,
@@ -160,7 +160,7 @@ pub(super) fn estimate(
     })
 }
 
-/// Rough time to decode a value, in nanoseconds, of which all together take so many bytes.
+/// Returns the rough time to decode a value, in nanoseconds, if all values take `compressed` bytes.
 pub(super) fn cost(
     stats: &Stats,
     method: Method,

@@ -1,5 +1,5 @@
 //! Spec: Chapter 6, "Primitive Variable-Sized Encoding"; docs/format.md, "Other layouts": delimited byte
-//! strings, each behind its length.
+//! strings, each after its length.
 //!
 //! ```text
 //! u32 size | region of size u8, which decode to: u32 length | bytes | u32 length | bytes ...
@@ -16,10 +16,10 @@ use std::ops::Range;
 
 const LENGTH: usize = size_of::<u32>();
 
-/// Rough time to follow a length to the next value, and to move the value, in nanoseconds.
+/// Rough time to find the next value by its length and to move it, in nanoseconds.
 const FOLLOWING: f32 = 4.0;
 
-/// The number of bytes that the region decodes to, and the region.
+/// Splits the values of a block into the number of bytes that the region decodes to, and the region.
 fn parse(values: &[u8], n: usize) -> Result<(usize, &[u8])> {
     let Some((size, region)) = values.split_first_chunk::<LENGTH>() else {
         return Err(Error::corrupt(format!(
@@ -36,11 +36,11 @@ fn parse(values: &[u8], n: usize) -> Result<(usize, &[u8])> {
     Ok((size, region))
 }
 
-/// Appends the values of ascending `ranges` of the `n` of a block.
+/// Appends ascending `ranges` of the `n` values of a block.
 ///
 /// # Errors
-/// [`Corrupt`](crate::ErrorKind::Corrupt) if the block does not hold exactly that many values, else
-/// those of [`decode_selected`](super::decode_selected).
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if the block does not hold exactly `n` values, else
+/// the errors of [`decode_selected`](super::decode_selected).
 pub fn decode_delimited(
     values: &[u8],
     n: usize,
@@ -65,7 +65,7 @@ pub fn decode_delimited(
     decode().within(|| "delimited values".to_owned())
 }
 
-/// Moves the values together, without their lengths, and notes where each of them ends.
+/// Removes the lengths between the values, and writes the offsets of the values.
 fn join<'a>(bytes: &'a mut [u8], offsets: &mut [u64]) -> Result<&'a [u8]> {
     let (mut from, mut end) = (0, 0);
     let count = offsets.len().saturating_sub(1);
@@ -99,10 +99,10 @@ fn join<'a>(bytes: &'a mut [u8], offsets: &mut [u64]) -> Result<&'a [u8]> {
     Ok(bytes.get(..end).unwrap_or_default())
 }
 
-/// The encodings of a block of `n` delimited values.
+/// Describes the encodings of a block of `n` delimited values.
 ///
 /// # Errors
-/// Those of [`decode_delimited`], as far as metadata shows them.
+/// Returns the errors of [`decode_delimited`] that metadata show.
 pub fn describe_delimited(values: &[u8], n: usize) -> Result<EncodingTree> {
     let (size, region) = parse(values, n)?;
     number::describe(region, NumberKind::Unsigned, size, 1)
@@ -124,7 +124,7 @@ pub(super) fn encode(input: &Clean<'_>, plan: &number::Plan, out: &mut Vec<u8>) 
     number::encode(&bytes, NumberKind::Unsigned, plan, out)
 }
 
-/// How long it takes to decode a value, in nanoseconds.
+/// Returns the rough time to decode a value, in nanoseconds.
 pub(super) fn cost(plan: &number::Plan, stats: &Stats) -> f32 {
     let per_byte = match plan {
         number::Plan::Zstd { level } => Method::Zstd { level: *level }.available().cost_per_byte(),
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn lengths_are_held_to_their_bytes() {
         let bytes = encoded(&[b"one".to_vec(), b"three".to_vec()], &number::Plan::Plain);
-        // Behind the size and the header of the plain region.
+        // After the size and the header of the plain region.
         let first = bytes.len() - (4 + 3 + 4 + 5);
         let second = first + 4 + 3;
         for (place, len) in [

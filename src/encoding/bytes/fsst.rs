@@ -4,9 +4,9 @@
 //! u16 code = 15 | u8 symbols Y | u32 values_size | u8 offsets_nested | u8 offset_width | pad to 16
 //!               | Y symbols, u64 | Y lengths, u8 | compressed values | pad to 8 | offsets
 //! ```
-//! A byte below Y stands for a symbol of 1 to 8 bytes, 255 for the byte that follows it. All values
-//! of the block are compressed as one string. The padding stands also where values of a fixed size
-//! have no offsets, because the reference slices it; readers take blocks without it.
+//! A byte below Y is the code of a symbol of 1 to 8 bytes, and 255 escapes the byte that follows. All values of
+//! the block are compressed as one string. The writer writes the padding even if values of a fixed size
+//! have no offsets, because the reference slices it. Readers accept blocks without it.
 
 use super::super::fields::{Fields, pad, set_size, split_at, split_padded};
 use super::input::Clean;
@@ -49,7 +49,7 @@ fn parse(values: &[u8]) -> Result<Parts<'_>> {
     })
 }
 
-/// Splits a payload into `count` symbols, `size` bytes of compressed values, and what follows their
+/// Splits a payload into `count` symbols, `size` bytes of compressed values, and the bytes after their
 /// padding.
 pub(super) fn split_compressed(
     payload: &[u8],
@@ -92,10 +92,10 @@ impl Codec for Fsst {
     }
 }
 
-/// Bytes that the library learns from in one piece.
+/// Size of the pieces that the library learns from, in bytes.
 const LESSON: usize = 512;
 
-/// Learns symbols from pieces, not from values: symbols may span the borders of values.
+/// Learns symbols from pieces rather than from values, because symbols may span values.
 fn learn(values: &[u8]) -> FsstEncoder {
     let learned = Compressor::train(&values.chunks(LESSON).collect());
     let symbols = learned.symbol_table().iter();
@@ -103,12 +103,13 @@ fn learn(values: &[u8]) -> FsstEncoder {
     FsstEncoder::new(symbols.collect(), learned.symbol_lengths().to_vec())
 }
 
-/// Bytes that tell how well symbols suit values.
+/// Bytes that are compressed to judge how well symbols suit values.
 const PROBE: usize = 1 << 15;
-/// Codes per byte that values may take more than those that taught the symbols.
+/// Symbols are kept for values that take at most this many times the codes per byte of the values that the
+/// symbols were learned from.
 const WORSE: f32 = 1.03;
 
-/// Codes per byte of values, judged by pieces of them.
+/// Returns the codes per byte of values, judged by pieces of them.
 fn codes_per_byte(encoder: &FsstEncoder, values: &[u8]) -> f32 {
     let step = LESSON * values.len().div_ceil(PROBE).max(1);
     let pieces = values
@@ -118,13 +119,14 @@ fn codes_per_byte(encoder: &FsstEncoder, values: &[u8]) -> f32 {
     number::ratio(encoder.compressed_len(&probe), probe.len())
 }
 
-/// Symbols that several blocks share. Plans are equal whatever they have learned.
+/// Symbols that several blocks share. All of them compare as equal, so that plans that only differ in their symbols
+/// are equal, too.
 #[derive(Clone, Default)]
 pub struct Learned(Option<Arc<Lesson>>, Option<u32>);
 
 struct Lesson {
     encoder: FsstEncoder,
-    /// Codes per byte of the values that taught the symbols.
+    /// Codes per byte of the values that the symbols were learned from.
     codes: f32,
 }
 
@@ -135,18 +137,18 @@ impl Learned {
         Self(Some(Arc::new(Lesson { encoder, codes })), None)
     }
 
-    /// The dictionary of the field that holds the symbols; otherwise every block holds them.
+    /// Returns the id of the compressor dictionary that holds the symbols. If `None`, every block holds them.
     pub fn dictionary(&self) -> Option<u32> {
         self.1
     }
 
-    /// The same symbols, which the dictionary with this id holds.
+    /// Returns the same symbols as the content of the compressor dictionary with this id.
     #[must_use]
     pub fn in_dictionary(&self, id: u32) -> Self {
         Self(self.0.clone(), Some(id))
     }
 
-    /// The bytes of the dictionary: the symbols and their lengths.
+    /// Returns the bytes of the dictionary: the symbols and their lengths.
     pub fn payload(&self) -> bytes::Bytes {
         let mut out = Vec::new();
         if let Some(lesson) = &self.0 {
@@ -155,8 +157,8 @@ impl Learned {
         out.into()
     }
 
-    /// The same symbols if they suit these values as well as those that taught them, else the
-    /// symbols that these values teach.
+    /// Returns the same symbols if they suit these values as well as those they were learned from. Otherwise,
+    /// learns symbols from these values.
     pub(super) fn suited_to(&self, values: &[u8]) -> Self {
         let suits =
             |lesson: &&Arc<Lesson>| codes_per_byte(&lesson.encoder, values) <= lesson.codes * WORSE;
@@ -166,7 +168,7 @@ impl Learned {
         }
     }
 
-    /// Runs `f` with the symbols; if there are none, with those that these values teach.
+    /// Runs `f` with the symbols, which are learned from these values if there are none.
     pub(super) fn with<T>(&self, values: &[u8], f: impl FnOnce(&FsstEncoder) -> T) -> T {
         match &self.0 {
             Some(lesson) => f(&lesson.encoder),
@@ -194,12 +196,12 @@ impl Hash for Learned {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// Size of the symbols and of their lengths, in bytes.
+/// Returns the size of the symbols and of their lengths, in bytes.
 fn table_len(encoder: &FsstEncoder) -> usize {
     encoder.symbols().len() * (MAX_SYMBOL + 1)
 }
 
-/// The number of symbols, as the metadata have it.
+/// Returns the number of symbols as the byte of the metadata.
 pub(super) fn symbol_count(encoder: &FsstEncoder) -> Result<u8> {
     let count = encoder.symbols().len();
     u8::try_from(count)
@@ -237,7 +239,7 @@ pub(super) fn encode(
 /// Nanoseconds to decompress a code or an escaped byte.
 const COST_PER_CODE: f32 = 0.63;
 
-/// Compresses the sample, with symbols that have been learned or that it teaches itself.
+/// Estimates by compressing the sample, with symbols that were learned before or with its own.
 pub(super) fn estimate(
     stats: &Stats,
     symbols: &Learned,
@@ -251,16 +253,16 @@ pub(super) fn estimate(
     })
 }
 
-/// What symbols and codes should take, in bytes, and decompressing and placing a value, in
-/// nanoseconds.
+/// Estimates the bytes of symbols and codes, and the nanoseconds to decompress a value and to place
+/// it.
 pub(super) fn estimate_codes(stats: &Stats, symbols: &Learned) -> (usize, f32) {
     let (table, codes) = sampled(stats, symbols);
     let decode_cost = super::PLACING + COST_PER_CODE * number::ratio(codes, stats.n);
     ((table + codes).next_multiple_of(8), decode_cost)
 }
 
-/// Expected size of the symbol table and of the codes of all values. Symbols suit the bytes that
-/// they were learned from better than others, so one half of a sample is to predict the other.
+/// Estimates the size of the symbol table and of the codes of all values. Symbols suit the bytes that they
+/// were learned from better than others, so symbols learned from one half of the sample compress the other.
 fn sampled(stats: &Stats, symbols: &Learned) -> (usize, usize) {
     let sample = stats.sample_bytes();
     let compressed = |encoder: &FsstEncoder, values: &[u8]| {
@@ -287,7 +289,7 @@ mod tests {
     use super::*;
     use arrow_buffer::MutableBuffer;
 
-    /// Decompresses what was compressed.
+    /// Compresses and decompresses values.
     fn round_trip(values: &[u8]) -> (Vec<u8>, Vec<u8>) {
         let encoder = learn(values);
         let (mut table, mut codes) = (Vec::new(), Vec::new());

@@ -5,9 +5,9 @@
 //!                   | Y symbols, u64 | Y lengths, u8 | compressed values | pad to 8
 //!                   | ends, encoded u32 | pad to 8 | lengths, encoded u32 (variable size only)
 //! ```
-//! As FSST, but for groups of 2^g values: each of them is compressed as one string, and `ends` says
-//! where its codes end. If `dictionary` is not 0, Y is, and the symbols are those of the compressor
-//! dictionary of the field that has this id.
+//! Like FSST, but groups of 2^g values are compressed as one string each, and `ends` says where the codes of
+//! each group end. If `dictionary` is not 0, Y is 0, and the symbols come from the compressor dictionary
+//! of the field with this id.
 
 use super::super::fields::{Fields, pad, set_size, size32, split_padded};
 use super::fsst::{self, Learned, split_compressed, symbol_count, write_symbols};
@@ -26,25 +26,25 @@ use std::ops::Range;
 
 pub(super) struct FsstValues;
 
-/// Bytes that the values of a group should have: less costs size, more costs those who read single
-/// values.
+/// Target size of a group, in bytes. Smaller groups take more space, larger ones make reads of single
+/// values slower.
 const GROUP_BYTES: usize = 180;
-/// Largest binary logarithm of the values that the writer puts into a group.
+/// Largest binary logarithm of the number of values that the writer puts into a group.
 const MAX_WRITTEN: u8 = 4;
-/// Largest binary logarithm of a group.
+/// Largest binary logarithm of the number of values in a group.
 const MAX_GROUP: u8 = 31;
 
-/// Groups of a block that must be wanted for decoding the block as a whole, of [`WHOLE_OF`].
+/// Share of the groups, [`WHOLE`] of [`WHOLE_OF`], from which on the whole block is decoded.
 const WHOLE: usize = 3;
 const WHOLE_OF: usize = 4;
 
-/// Groups that are fetched from memory at a time, where few are wanted.
+/// Number of groups that are prefetched from memory, if few are wanted.
 const AHEAD: usize = 16;
 
 struct Parts<'a> {
-    /// Those of the block; none if it names a dictionary.
+    /// The symbols of the block, none if it refers to a dictionary.
     symbols: Symbols,
-    /// The dictionary that holds the symbols, or 0.
+    /// Id of the dictionary that holds the symbols, or 0.
     dictionary: u32,
     /// Values per group.
     group: usize,
@@ -102,7 +102,7 @@ impl Codec for FsstValues {
             number::decode(parts.ends, NumberKind::Unsigned, cx, ends)
                 .within(|| "ends".to_owned())?;
             let last = ends.last().map(|end| *end as usize);
-            // Without an early exit, as many are compared at a time as fit a vector.
+            // Without an early exit, the compiler vectorizes the comparisons.
             let pairs = ends.iter().zip(ends.iter().skip(1));
             let ascends = pairs.fold(true, |ascends, (a, b)| ascends & (a <= b));
             if !ascends || last != Some(parts.compressed.len()) {
@@ -132,7 +132,7 @@ impl Codec for FsstValues {
     }
 }
 
-/// The groups that the ascending ranges touch, as ascending ranges with gaps between them.
+/// Returns the groups that the ascending ranges touch, as ascending ranges with gaps between them.
 fn touched(ranges: &[Range<usize>], group: usize) -> Vec<Range<usize>> {
     let mut stretches: Vec<Range<usize>> = Vec::new();
     for range in ranges.iter().filter(|range| !range.is_empty()) {
@@ -146,7 +146,7 @@ fn touched(ranges: &[Range<usize>], group: usize) -> Vec<Range<usize>> {
 }
 
 impl Parts<'_> {
-    /// The symbols of the block, its own or shared ones.
+    /// Returns the symbols of the block, its own or those from the dictionary.
     fn symbols<'a>(&'a self, cx: &Context<'a>) -> Result<&'a Symbols> {
         match self.dictionary {
             0 => Ok(&self.symbols),
@@ -154,7 +154,7 @@ impl Parts<'_> {
         }
     }
 
-    /// Decodes the whole block, and appends what is wanted of it.
+    /// Decodes the whole block, and appends the wanted values.
     fn decode(
         &self,
         request: Request<'_>,
@@ -187,7 +187,7 @@ impl Parts<'_> {
         })
     }
 
-    /// Decompresses stretches of groups, which contain all wanted values, and appends these.
+    /// Decompresses stretches of groups, which contain all wanted values, and appends the wanted ones.
     fn pick(
         &self,
         stretches: &[Range<usize>],
@@ -198,14 +198,14 @@ impl Parts<'_> {
     ) -> Result<()> {
         let Request { n, fixed, .. } = request;
         let symbols = self.symbols(cx)?;
-        // The values of the groups, as they stand in the block, and where the wanted ones of them
-        // will stand behind each other.
+        // Positions in the block of the values in each stretch, and positions of the wanted values among
+        // the decompressed values of all stretches.
         let values_of =
             |stretch: &Range<usize>| stretch.start * self.group..(stretch.end * self.group).min(n);
         let values: Vec<Range<usize>> = stretches.iter().map(values_of).collect();
         let mut wanted = request.ranges.iter().filter(|r| !r.is_empty()).peekable();
         let (mut ranges, mut count) = (Vec::with_capacity(request.ranges.len()), 0);
-        // What follows the last wanted value of each stretch.
+        // Positions after the last wanted value of each stretch.
         let mut unwanted = Vec::with_capacity(values.len());
         for values in &values {
             let mut last = count;
@@ -230,7 +230,7 @@ impl Parts<'_> {
                 number::decode_selected(self.lengths, unsigned, n, &values, cx, lengths)
                     .within(|| "lengths".to_owned())?;
                 for values in &unwanted {
-                    // These are not decompressed.
+                    // Their bytes are not decompressed.
                     lengths.get_mut(values.clone()).unwrap_or_default().fill(0);
                 }
                 sum_up(lengths, &mut offsets);
@@ -255,9 +255,10 @@ impl Parts<'_> {
                 let codes = self.compressed.get(start(stretch)..end(stretch.end - 1));
                 let codes = codes.unwrap_or_default();
                 let len = to_usize(offset(first + values.len()) - offset(first))?;
-                match fixed.is_some() || unwanted.is_empty() {
-                    true => symbols.decompress(codes, len, buffer)?,
-                    false => symbols.decompress_first(codes, len, buffer)?,
+                if fixed.is_some() || unwanted.is_empty() {
+                    symbols.decompress(codes, len, buffer)?
+                } else {
+                    symbols.decompress_first(codes, len, buffer)?
                 }
                 first += values.len();
             }
@@ -267,7 +268,7 @@ impl Parts<'_> {
     }
 }
 
-/// Fills in offsets from lengths, of which there is one less, and gives the last.
+/// Fills in offsets from lengths and returns the last one. There is one more offset than lengths.
 fn sum_up(lengths: &[u32], offsets: &mut [u64]) -> u64 {
     let mut end = 0;
     for (offset, length) in offsets.iter_mut().zip(std::iter::once(&0).chain(lengths)) {
@@ -277,7 +278,7 @@ fn sum_up(lengths: &[u32], offsets: &mut [u64]) -> u64 {
     end
 }
 
-/// Binary logarithm of the values of a group, for `n` values of `bytes` bytes together.
+/// Returns the binary logarithm of the group size for `n` values of `bytes` bytes altogether.
 fn group_of(n: usize, bytes: usize) -> u8 {
     let fits = |g: &u8| bytes << g >= GROUP_BYTES * n;
     (0..MAX_WRITTEN).find(fits).unwrap_or(MAX_WRITTEN)
@@ -286,7 +287,7 @@ fn group_of(n: usize, bytes: usize) -> u8 {
 /// Nanoseconds to sum up a length.
 const SUMMING: f32 = 0.3;
 
-/// The ends of groups differ by their sizes, which vary less.
+/// Returns the plan for the ends of groups. Their differences, the sizes of groups, vary less than the ends.
 fn ends_plan() -> number::Plan {
     number::Plan::Delta {
         differences: Box::new(number::Plan::Ffor),
@@ -337,7 +338,7 @@ pub(super) fn encode(
     number::encode(&lengths, NumberKind::Unsigned, lengths_plan, out)
 }
 
-/// As FSST, and a byte or so for the size of each group.
+/// Estimates like FSST, plus about a byte for the size of each group.
 pub(super) fn estimate(
     stats: &Stats,
     symbols: &Learned,

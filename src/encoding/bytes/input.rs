@@ -10,14 +10,14 @@ use std::borrow::Cow;
 pub struct Input<'a> {
     /// Number of values.
     pub len: usize,
-    /// Where values of variable size stand in `values`: `len + 1` ascending offsets, of which the
-    /// first need not be 0; empty if the size is fixed.
+    /// Positions of values of variable size in `values`: `len + 1` ascending offsets, starting at any
+    /// offset. Empty if the size is fixed.
     pub offsets: &'a [u64],
     /// The size of each value, if it is fixed.
     pub fixed: Option<usize>,
-    /// The bytes; exactly `len * fixed` if the size is fixed.
+    /// The bytes of the values, exactly `len * fixed` if the size is fixed.
     pub values: &'a [u8],
-    /// Which values are present; all if `None`.
+    /// Presence of the values. `None` if all are present.
     pub nulls: Option<&'a NullBuffer>,
     /// Whether values of a fixed size that are all equal may become one SingleValue.
     pub fixed_single_value: bool,
@@ -25,7 +25,7 @@ pub struct Input<'a> {
 
 impl<'a> Input<'a> {
     #[cfg(any(test, feature = "experimental"))]
-    /// Values of variable size: one offset more than there are values.
+    /// Takes values of variable size. There is one offset more than values.
     pub fn variable(offsets: &'a [u64], values: &'a [u8], nulls: Option<&'a NullBuffer>) -> Self {
         Self {
             len: offsets.len().saturating_sub(1),
@@ -38,7 +38,7 @@ impl<'a> Input<'a> {
     }
 
     #[cfg(any(test, feature = "experimental"))]
-    /// `len` values of `width` bytes each.
+    /// Takes `len` values of `width` bytes each.
     pub fn fixed(
         width: usize,
         len: usize,
@@ -55,7 +55,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Average size of a value, in bytes.
+    /// Returns the average size of a value, in bytes.
     pub fn average_length(&self) -> f64 {
         let bytes = match (self.offsets.first(), self.offsets.last()) {
             (Some(first), Some(last)) => last.saturating_sub(*first),
@@ -64,7 +64,7 @@ impl<'a> Input<'a> {
         bytes as f64 / self.len.max(1) as f64
     }
 
-    /// Checks that the parts fit together.
+    /// Checks that the parts are consistent.
     fn check(&self) -> Result<()> {
         if let Some(nulls) = self.nulls
             && nulls.len() != self.len
@@ -98,7 +98,7 @@ impl<'a> Input<'a> {
         )))
     }
 
-    /// Checks the parts, moves the first offset to 0, and empties what stands under nulls.
+    /// Checks the parts, moves the first offset to 0, and removes the bytes of null positions.
     pub(super) fn clean(&self) -> Result<Clean<'a>> {
         self.check()?;
         let nulls = self.nulls.filter(|nulls| nulls.null_count() > 0);
@@ -163,27 +163,27 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Checked values: offsets from 0, and nothing under nulls.
+/// Checked values with offsets from 0 and without bytes at null positions.
 #[derive(Debug)]
 pub(super) struct Clean<'a> {
     pub(super) len: usize,
-    /// Empty if the size is fixed; else from 0 to the length of `values`.
+    /// Empty if the size is fixed. Otherwise from 0 to the length of `values`.
     pub(super) offsets: Cow<'a, [u64]>,
     pub(super) values: Cow<'a, [u8]>,
     pub(super) fixed: Option<usize>,
-    /// Set if there are nulls.
+    /// Presence of the values, if there are nulls.
     pub(super) nulls: Option<&'a NullBuffer>,
     fixed_single_value: bool,
 }
 
 impl Clean<'_> {
-    /// Value `i`, empty beyond the end.
+    /// Returns value `i`, or an empty one beyond the end.
     pub(super) fn value(&self, i: usize) -> &[u8] {
         let start = i.checked_sub(1).map_or(0, |before| self.end_of(before));
         self.values.get(start..self.end_of(i)).unwrap_or_default()
     }
 
-    /// Where value `i` ends in the bytes.
+    /// Returns the end of value `i` in the bytes.
     pub(super) fn end_of(&self, i: usize) -> usize {
         match (self.fixed, self.offsets.get(i + 1)) {
             (Some(width), _) => (i + 1) * width,
@@ -192,26 +192,26 @@ impl Clean<'_> {
         }
     }
 
-    /// Whether value `i` is present.
+    /// Returns whether value `i` is present.
     pub(super) fn is_present(&self, i: usize) -> bool {
         self.nulls.is_none_or(|nulls| nulls.is_valid(i))
     }
 
-    /// The present values.
+    /// Returns the present values.
     pub(super) fn present(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.len)
             .filter(|i| self.is_present(*i))
             .map(|i| self.value(i))
     }
 
-    /// The `offset_width` of blocks of these values.
+    /// Returns the `offset_width` of blocks of these values.
     pub(super) fn offset_width(&self) -> u8 {
         if self.fixed.is_some() { 0 } else { 8 }
     }
 
-    /// Returns the value that all positions hold, if SingleValue may stand for them. Values of varying size
-    /// only need to be equal where they are present. Values of a fixed size must all be present, because
-    /// other readers shift them where nulls are left out; and the wire must allow it.
+    /// Returns the value that all positions hold, if SingleValue may encode them. Values of variable size need to
+    /// be equal only where they are present. Values of a fixed size must all be present, because other readers
+    /// shift them if nulls are left out. The wire format must also allow it.
     pub(super) fn single_value(&self) -> Option<&[u8]> {
         if self.fixed.is_some() && (self.nulls.is_some() || !self.fixed_single_value) {
             return None;

@@ -1,8 +1,8 @@
 //! Spec: Chapter 7, encodings of byte strings. One file per encoding.
 //!
-//! Values are of variable size (string, binary) or of a fixed one (fixed-size binary, GUID,
-//! decimal). Adding an encoding means a file with a `Codec`, a line in `with_codec`, and a
-//! variant of [`Plan`].
+//! Values are of variable size (string, binary) or of a fixed one (fixed-size binary, GUID, decimal). A new
+//! encoding needs a file with a `Codec`, a line in `with_codec`, and a variant
+//! of [`Plan`].
 
 mod append;
 mod block_dictionary;
@@ -34,24 +34,24 @@ use crate::Limits;
 use crate::error::{Error, Result, Within};
 use std::ops::Range;
 
-/// Rough time to place a value among the others and to check it, whatever its encoding, in
-/// nanoseconds. Entries of value dictionaries have been checked before.
+/// Rough time to check a value and to place it among the others, with any encoding, in nanoseconds.
+/// Entries of value dictionaries were checked before.
 const PLACING: f32 = 2.3;
 
 #[cfg(any(test, feature = "experimental"))]
-/// What encoded values are made of, found out without decoding each of them.
+/// Structure of encoded values, found without decoding each of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum View {
-    /// All present values are this one.
+    /// All present values are equal to this one.
     Constant(Vec<u8>),
     /// Code 0 is null, and code k is entry k - 1. Every code has an entry.
     Codes {
         /// One code per value.
         codes: Vec<u32>,
-        /// The distinct values; some may be unused.
+        /// The distinct values. Some may be unused.
         entries: Entries,
     },
-    /// Nothing short of decoding.
+    /// No structure: the values have to be decoded.
     None,
 }
 
@@ -59,7 +59,7 @@ pub enum View {
 /// The distinct values of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entries {
-    /// One more than there are entries; the first is 0 and they ascend.
+    /// Offsets of the entries, one more than entries. They ascend from 0.
     pub offsets: Vec<u64>,
     /// The bytes of the entries, one after the other.
     pub values: Vec<u8>,
@@ -68,18 +68,18 @@ pub struct Entries {
 #[cfg(any(test, feature = "experimental"))]
 impl Entries {
     #[cfg(feature = "experimental")]
-    /// Number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
 
     #[cfg(feature = "experimental")]
-    /// Whether there is no entry.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Entry `i`.
+    /// Returns entry `i`.
     pub fn get(&self, i: usize) -> Option<&[u8]> {
         let start = usize::try_from(*self.offsets.get(i)?).ok()?;
         let end = usize::try_from(*self.offsets.get(i.checked_add(1)?)?).ok()?;
@@ -87,10 +87,10 @@ impl Entries {
     }
 }
 
-/// A region and which of its values are wanted.
+/// A region and the ranges of values to decode.
 #[derive(Clone, Copy)]
 struct Request<'a> {
-    /// The whole region, the code included, which has been checked.
+    /// The whole region, starting with its code, which has been checked.
     values: &'a [u8],
     /// Number of values.
     n: usize,
@@ -98,11 +98,11 @@ struct Request<'a> {
     fixed: Option<usize>,
     /// Ascending ranges within `n`.
     ranges: &'a [Range<usize>],
-    /// Their total length.
+    /// Total length of the ranges.
     count: usize,
 }
 
-/// The reading side of one encoding.
+/// The decoder of one encoding.
 trait Codec {
     /// Appends the wanted values.
     fn select(
@@ -113,12 +113,12 @@ trait Codec {
     ) -> Result<()>;
 
     #[cfg(any(test, feature = "experimental"))]
-    /// The structure of the values.
+    /// Returns the structure of the values.
     fn view(_request: Request<'_>, _cx: &mut Context<'_>) -> Result<View> {
         Ok(View::None)
     }
 
-    /// The nested regions.
+    /// Describes the nested regions.
     fn children(
         _request: Request<'_>,
         _cx: &mut Context<'_>,
@@ -127,7 +127,7 @@ trait Codec {
     }
 }
 
-/// Evaluates `$call` with `$codec` standing for the codec of `$code`.
+/// Evaluates `$call` with `$codec` as the codec of `$code`.
 macro_rules! with_codec {
     ($code:expr, $codec:ident => $call:expr) => {{
         macro_rules! run {
@@ -150,7 +150,7 @@ macro_rules! with_codec {
     }};
 }
 
-/// The encoding of a region, if it may hold byte strings of that size.
+/// Returns the encoding of a region, after checking that it is legal for byte strings of that size.
 fn code_of(values: &[u8], fixed: Option<usize>) -> Result<EncodingCode> {
     let code = EncodingCode::read(values)?;
     if matches!(code, EncodingCode::Other(_)) {
@@ -165,17 +165,17 @@ fn code_of(values: &[u8], fixed: Option<usize>) -> Result<EncodingCode> {
     Ok(code)
 }
 
-/// Appends all `n` values of a region to `out`; `fixed` is the size of each, if it is fixed.
+/// Appends all `n` values of a region to `out`. `fixed` is the size of each, if it is fixed.
 ///
-/// `nulls` holds the `n` presence bits of the block, decoded before. The positions that the values
+/// `nulls` holds the `n` presence bits of the block, which were decoded before. Positions that the values
 /// themselves mark as null (code 0 of a dictionary) are cleared in it.
 ///
 /// # Errors
 /// [`Corrupt`](crate::ErrorKind::Corrupt) if the region does not hold exactly that many values,
 /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown encoding,
 /// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if the layout cannot hold all bytes,
-/// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) as `cx` says. After an error, `out` and
-/// `nulls` are to be thrown away, unless it was an overflow, after which `out` is as it was.
+/// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for the limits of `cx`. After an overflow, `out` is
+/// unchanged. After other errors, the caller must discard `out` and `nulls`.
 pub fn decode(
     values: &[u8],
     n: usize,
@@ -196,11 +196,12 @@ pub fn decode(
     )
 }
 
-/// As [`decode`], for the values of ascending `ranges` only; `nulls` holds their presence bits.
+/// Appends ascending `ranges` of the `n` values of a region to `out`. `fixed` is the size of each, if it is fixed.
+/// `nulls` holds the presence bits of the ranges, as for [`decode`].
 ///
 /// # Errors
-/// Those of [`decode`], and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for ranges or
-/// presence bits that do not fit.
+/// Returns the errors of [`decode`], and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for
+/// ranges or presence bits that do not fit.
 pub fn decode_selected(
     values: &[u8],
     n: usize,
@@ -234,11 +235,11 @@ pub fn decode_selected(
 }
 
 #[cfg(any(test, feature = "experimental"))]
-/// Decodes value `i` of the `n` of the region; `None` if the values mark it as null. Whether it is
-/// null by the presence section is not known here.
+/// Decodes value `i` of the `n` values of the region. Returns `None` if the values mark it as null. The
+/// presence section is not considered.
 ///
 /// # Errors
-/// Those of [`decode_selected`].
+/// Returns the errors of [`decode_selected`].
 pub fn get(
     values: &[u8],
     n: usize,
@@ -270,10 +271,10 @@ pub fn get(
 }
 
 #[cfg(any(test, feature = "experimental"))]
-/// What the `n` values of the region are made of.
+/// Returns the structure of the `n` values of the region.
 ///
 /// # Errors
-/// Those of [`decode`].
+/// Returns the errors of [`decode`].
 pub fn view(values: &[u8], n: usize, fixed: Option<usize>, cx: &mut Context<'_>) -> Result<View> {
     let code = code_of(values, fixed)?;
     let request = Request {
@@ -287,10 +288,10 @@ pub fn view(values: &[u8], n: usize, fixed: Option<usize>, cx: &mut Context<'_>)
         .within(|| code.to_string())
 }
 
-/// The encodings of a region of `n` values, and their sizes.
+/// Describes the encodings of a region of `n` values, and their sizes.
 ///
 /// # Errors
-/// Those of [`decode`], as far as metadata shows them.
+/// Returns the errors of [`decode`] that metadata show.
 pub fn describe(values: &[u8], n: usize, fixed: Option<usize>) -> Result<EncodingTree> {
     let (limits, mut scratch) = (Limits::default(), Scratch::default());
     let mut cx = Context::new(&limits, &mut scratch);
@@ -313,9 +314,9 @@ pub fn describe(values: &[u8], n: usize, fixed: Option<usize>) -> Result<Encodin
     })
 }
 
-/// Appends the encoded values, laid out by `plan`. Where the values violate what the plan assumes,
-/// another encoding takes its place, so that any plan encodes any values. What stands under nulls
-/// is not written.
+/// Appends encoded values, with the encodings of `plan`. If the values violate the assumptions of the plan,
+/// another encoding replaces it, so any plan encodes any values. Bytes at null positions are not
+/// written.
 ///
 /// # Errors
 /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the parts of `input` contradict each

@@ -2,7 +2,7 @@
 
 use arrow_buffer::BooleanBufferBuilder;
 
-/// The presence bits of the values that are being decoded: the tail of a builder, filled from the
+/// The presence bits of the values that are being decoded: the end of a builder, filled from the
 /// presence section before the values are decoded.
 pub struct NullsOut<'a> {
     bits: &'a mut BooleanBufferBuilder,
@@ -11,7 +11,7 @@ pub struct NullsOut<'a> {
 }
 
 impl<'a> NullsOut<'a> {
-    /// The bits from `start` on.
+    /// Takes the bits from `start` on.
     pub fn new(bits: &'a mut BooleanBufferBuilder, start: usize) -> Self {
         Self {
             bits,
@@ -20,24 +20,24 @@ impl<'a> NullsOut<'a> {
         }
     }
 
-    /// Number of positions.
+    /// Returns the number of positions.
     pub fn len(&self) -> usize {
         self.bits.len().saturating_sub(self.start)
     }
 
     #[cfg(feature = "experimental")]
-    /// Whether there is no position.
+    /// Returns whether the range of positions is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many positions were present by the presence section, but null by the values. The caller
-    /// adds them to the nulls that the section counted.
+    /// Returns the number of positions that the presence section marked as present but the values as null. The
+    /// caller adds them to the nulls of the section.
     pub fn cleared(&self) -> usize {
         self.cleared
     }
 
-    /// Whether position `i` is present, as far as is known.
+    /// Returns whether position `i` is present, as far as is known.
     pub(super) fn is_present(&self, i: usize) -> bool {
         self.bits.get_bit(self.start + i)
     }

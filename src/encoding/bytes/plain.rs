@@ -48,7 +48,7 @@ pub(super) fn encode(input: &Clean<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(&input.values);
 }
 
-/// Size of a plain region.
+/// Returns the size of a plain region, in bytes.
 pub(super) fn size(n: usize, fixed: Option<usize>, values: usize) -> usize {
     3 + if fixed.is_some() { 0 } else { 8 * (n + 1) } + values
 }

@@ -1,4 +1,4 @@
-//! What a writer decided for a block of byte strings.
+//! Plans: encodings that a writer chooses for a block of byte strings.
 
 use super::super::compress::Method;
 use super::fsst::Learned;
@@ -14,70 +14,70 @@ use std::fmt;
 
 /// How to encode byte strings. Parts that are `None` are stored raw.
 ///
-/// A plan says what is hoped for. A block that violates it is encoded in another way, and never
+/// A plan is an expectation. A block that violates it is encoded in another way, which is never
 /// larger than [`Plain`](Plan::Plain).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Plan {
-    /// Values as they are.
+    /// Unencoded values.
     Plain,
     /// One value for all positions.
     SingleValue,
     /// Codes into the distinct values.
     BlockDictionary {
-        /// For the codes.
+        /// Plan for the codes.
         codes: number::Plan,
-        /// For the lengths of the distinct values.
+        /// Plan for the lengths of the distinct values.
         lengths: Option<number::Plan>,
     },
     /// Codes for frequent stretches of up to 8 bytes.
     Fsst {
-        /// The symbols, if they have been learned before; otherwise every block has its own.
+        /// Symbols that were learned before. Otherwise, every block has its own.
         symbols: Learned,
-        /// For the offsets of the values.
+        /// Plan for the offsets of the values.
         offsets: Option<number::Plan>,
     },
-    /// The same for a few values at a time, so that single values can be read.
+    /// FSST for a few values at a time, so that single values can be read.
     FsstValues {
-        /// The symbols, if they have been learned before; otherwise every block has its own.
+        /// Symbols that were learned before. Otherwise, every block has its own.
         symbols: Learned,
-        /// For the lengths of the values.
+        /// Plan for the lengths of the values.
         lengths: number::Plan,
     },
     /// Zstandard; LZ4 in builds without it.
     Zstd {
         /// Compression level, 0 for the default of the library.
         level: i32,
-        /// For the offsets of the values.
+        /// Plan for the offsets of the values.
         offsets: Option<number::Plan>,
     },
     /// Zstandard with a dictionary that several blocks share.
     Trained {
         /// The dictionary.
         dictionary: Trained,
-        /// For the offsets of the values.
+        /// Plan for the offsets of the values.
         offsets: Option<number::Plan>,
     },
     /// LZ4.
     Lz4 {
-        /// For the offsets of the values.
+        /// Plan for the offsets of the values.
         offsets: Option<number::Plan>,
     },
-    /// Integers of 16 bytes cut in two; for values of that size only.
+    /// Integers of 16 bytes, split in two. Only for values of that size.
     Split128 {
-        /// For the high halves.
+        /// Plan for the high halves.
         high: number::Plan,
-        /// For the low halves.
+        /// Plan for the low halves.
         low: number::Plan,
     },
-    /// Every value behind its length: not a region, but the delimited values of a whole block.
+    /// Every value after its length. This is not a region, but the delimited values of a whole block.
     Delimited {
-        /// For the bytes, lengths among them.
+        /// Plan for the bytes, including the lengths.
         bytes: number::Plan,
     },
 }
 
 impl Plan {
-    /// FSST with symbols of every block's own, and offsets encoded so.
+    /// Returns a plan for FSST with symbols per block, and this plan for the offsets.
     pub fn fsst(offsets: Option<number::Plan>) -> Self {
         Self::Fsst {
             symbols: Learned::default(),
@@ -85,7 +85,7 @@ impl Plan {
         }
     }
 
-    /// FSST, a few values at a time, with lengths encoded so.
+    /// Returns a plan for FSST of a few values at a time, with symbols per block, and this plan for the lengths.
     pub fn fsst_values(lengths: number::Plan) -> Self {
         Self::FsstValues {
             symbols: Learned::default(),
@@ -93,7 +93,7 @@ impl Plan {
         }
     }
 
-    /// The same plan with symbols learned before, if it is one that has symbols.
+    /// Returns the plan with symbols that were learned before, if it has symbols.
     #[must_use]
     pub fn with_symbols(mut self, learned: &Learned) -> Self {
         if let Self::Fsst { symbols, .. } | Self::FsstValues { symbols, .. } = &mut self {
@@ -102,7 +102,7 @@ impl Plan {
         self
     }
 
-    /// What has been learned of the values, for plans that have symbols.
+    /// Returns the symbols, if the plan has any.
     pub fn symbols(&self) -> Option<&Learned> {
         match self {
             Self::Fsst { symbols, .. } | Self::FsstValues { symbols, .. } => Some(symbols),
@@ -110,11 +110,11 @@ impl Plan {
         }
     }
 
-    /// The same plan with everything learned from these values that blocks like theirs can share,
-    /// unless what it has learned before suits them.
+    /// Returns the plan with symbols that blocks similar to these values can share. Keeps the symbols that the plan
+    /// has if they suit these values.
     ///
     /// # Errors
-    /// Those of the input.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the parts of `input` contradict each other.
     pub fn learned_from(self, input: &Input<'_>) -> Result<Self> {
         match self.symbols() {
             Some(symbols) => {
@@ -125,7 +125,7 @@ impl Plan {
         }
     }
 
-    /// What encoding values with these statistics so should give; `None` if it cannot pay.
+    /// Estimates the results of encoding values with these statistics. Returns `None` if the plan cannot pay off.
     pub fn estimate(&self, stats: &Stats) -> Option<Estimate> {
         match self {
             Self::Plain => Some(plain::estimate(stats)),
@@ -138,7 +138,7 @@ impl Plan {
             Self::Zstd { level, offsets } => {
                 compressed::estimate(stats, Method::Zstd { level: *level }, offsets.as_ref())
             }
-            // They are tried where they are weighed.
+            // The writer tries these instead.
             Self::Trained { .. } | Self::Delimited { .. } => None,
             Self::Lz4 { offsets } => compressed::estimate(stats, Method::Lz4, offsets.as_ref()),
             Self::Split128 { high, low } => split128::estimate(high, low, stats),
@@ -147,11 +147,11 @@ impl Plan {
 }
 
 impl Plan {
-    /// What encoding these values so gives: tried, where [`estimate`](Self::estimate) guesses from
-    /// the same statistics how long decoding takes.
+    /// Encodes these values and returns the actual size. Only the decoding time is guessed from the statistics, as
+    /// [`estimate`](Self::estimate) does.
     ///
     /// # Errors
-    /// Those of the input.
+    /// Returns the errors of [`encode`](super::encode()).
     pub fn trial(&self, input: &Input<'_>, stats: &Stats) -> Result<Estimate> {
         let mut out = Vec::new();
         encode(input, self, &mut out)?;
@@ -211,7 +211,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// See [`encode`](super::encode()).
+/// Encodes values, for [`encode`](super::encode()).
 pub(super) fn encode(input: &Input<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let input = input.clean()?;
@@ -222,7 +222,7 @@ pub(super) fn encode(input: &Input<'_>, plan: &Plan, out: &mut Vec<u8>) -> Resul
         out.truncate(start);
     }
     let limit = plain::size(input.len, input.fixed, input.values.len());
-    // A plan may also turn out worse than none.
+    // A plan may also turn out to be worse than no encoding.
     if out.len() == start || out.len() - start > limit {
         out.truncate(start);
         plain::encode(&input, out);
@@ -230,10 +230,10 @@ pub(super) fn encode(input: &Input<'_>, plan: &Plan, out: &mut Vec<u8>) -> Resul
     Ok(())
 }
 
-/// Bytes from which on a value may become smaller by itself.
+/// Size from which a single value may be worth compressing, in bytes.
 const LARGE_VALUE: usize = 128;
 
-/// Follows the plan as far as the values allow; false if they do not allow it at all.
+/// Follows the plan as far as the values allow. Returns false if they do not allow it at all.
 fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool> {
     let compresses = matches!(
         plan,
@@ -243,7 +243,7 @@ fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool>
             | Plan::Trained { .. }
             | Plan::Lz4 { .. }
     );
-    // Nulls and equal values need neither symbols nor a compressor, unless a large value is alone in its block.
+    // Nulls and equal values need neither symbols nor a compressor, except a single large value.
     if compresses
         && let Some(value) = input.single_value()
         && (value.len() < LARGE_VALUE || input.present().nth(1).is_some())
@@ -262,10 +262,11 @@ fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool>
         }
         Plan::Fsst { symbols, offsets } => symbols.with(&input.values, |encoder| {
             let offsets = offsets.as_ref();
-            match encoder.symbols().is_empty() {
-                // The reference panics on blocks without symbols, which only escape anyway.
-                true => compressed::encode(input, Method::Lz4, offsets, out),
-                false => fsst::encode(input, encoder, offsets, out),
+            if encoder.symbols().is_empty() {
+                // Every byte would be escaped, and the reference panics on blocks without symbols.
+                compressed::encode(input, Method::Lz4, offsets, out)
+            } else {
+                fsst::encode(input, encoder, offsets, out)
             }
         })?,
         Plan::FsstValues { symbols, lengths } => symbols.with(&input.values, |encoder| {

@@ -9,17 +9,17 @@ use crate::error::{Error, Result, to_usize};
 use crate::kernels::is_ascending;
 use std::ops::Range;
 
-/// Where each value stands in the values bytes of a block, checked.
+/// Checked positions of the values in the bytes of a block.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Spans<'a> {
-    /// One more than there are values; the first is 0, they ascend, and the last fits memory.
+    /// Offsets, one more than values. They ascend from 0, and the last one fits memory.
     Offsets(&'a [u64]),
     /// All values have this size.
     Fixed(usize),
 }
 
 impl Spans<'_> {
-    /// The bytes of a range of values.
+    /// Returns the bytes of a range of values.
     pub(super) fn bytes_of(&self, range: &Range<usize>) -> Range<usize> {
         match self {
             // Offsets are checked to fit memory, and ranges to lie within the block.
@@ -83,7 +83,7 @@ impl OffsetsPart<'_> {
         }
     }
 
-    /// The encoding of the offsets, if they are encoded.
+    /// Describes the encoding of the offsets, if they are encoded.
     pub(super) fn children(
         self,
         n: usize,
@@ -119,8 +119,8 @@ pub(super) fn write_offsets(
     }
 }
 
-/// What storing the offsets of values with these statistics should cost; nothing if they have one
-/// size.
+/// Estimates the results of storing the offsets of values with these statistics, which are zero for values of
+/// fixed size.
 pub(super) fn estimate_offsets(stats: &Stats, plan: Option<&number::Plan>) -> Option<Estimate> {
     match (stats.fixed, plan) {
         (Some(_), _) => Some(Estimate {

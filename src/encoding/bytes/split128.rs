@@ -3,8 +3,8 @@
 //! ```text
 //! u16 code = 0x8004 | u32 high_size | pad to 8 | high, i64, encoded | pad to 8 | low, i64, encoded
 //! ```
-//! Values are integers of 16 bytes: `high * 2^64 + low`, modulo 2^128. As both halves are signed,
-//! `high` is 0 for every value of 64 bits, whatever its sign.
+//! Values are integers of 16 bytes: `high * 2^64 + low`, modulo 2^128. Because both halves are signed,
+//! `high` is 0 for every value that fits 64 bits, whatever its sign.
 
 use super::super::fields::{Fields, pad, set_size, split_padded};
 use super::input::Clean;
@@ -21,7 +21,7 @@ pub(super) const WIDTH: usize = 16;
 
 pub(super) struct Split128;
 
-/// The encoded high halves and the encoded low ones.
+/// Splits a region into the encoded high halves and the encoded low ones.
 fn parse<'a>(request: Request<'a>) -> Result<(&'a [u8], &'a [u8])> {
     let (mut fields, payload) = Fields::split(request.values, 4)?;
     let size = fields.size()?;
@@ -60,18 +60,18 @@ impl Codec for Split128 {
     }
 }
 
-/// Integers of 16 bytes, cut in two.
+/// Integers of 16 bytes, split in two.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Halves {
-    /// What is above the low halves, in two's complement.
+    /// The high halves, in two's complement.
     pub high: Vec<u64>,
     /// The low 64 bits, in two's complement.
     pub low: Vec<u64>,
 }
 
 impl Halves {
-    /// The halves of values of 16 bytes each; `None` if they are of another size. A null takes the
-    /// value before it.
+    /// Splits values of 16 bytes each. Returns `None` if they have another size. A null gets the value before
+    /// it.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the parts of `input` contradict
@@ -91,7 +91,7 @@ impl Halves {
         for value in values {
             if let Some([first, second]) = value.map(|value| value.as_chunks::<8>().0) {
                 low = u64::from_le_bytes(*first);
-                // The sign of the low half counts -1 above it.
+                // A negative low half counts as -1 in the high half.
                 high = u64::from_le_bytes(*second).wrapping_add(low >> 63);
             }
             halves.high.push(high);
@@ -101,7 +101,7 @@ impl Halves {
     }
 }
 
-/// Appends the values; false if they are of another size.
+/// Appends encoded values. Returns false if they do not have 16 bytes.
 pub(super) fn encode(
     input: &Clean<'_>,
     high: &number::Plan,

@@ -1,4 +1,4 @@
-//! What estimators know about byte strings.
+//! Statistics of byte strings for estimates.
 
 use super::Input;
 use crate::encoding::NumberKind;
@@ -7,17 +7,19 @@ use crate::error::Result;
 use hashbrown::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Values and bytes that are looked at closely.
+/// Most values in a sample.
 const SAMPLE_VALUES: usize = 2048;
+/// Approximate size of the largest sample, in bytes.
 const SAMPLE_BYTES: usize = 1 << 16;
+/// Number of stretches of neighbours in a sample.
 const STRETCHES: usize = 16;
 
-/// Distinct values are counted up to this many.
+/// Largest number of distinct values that is counted.
 const MAX_DISTINCT: usize = 1 << 16;
-/// From this many values on, counting stops when more than half of them differ.
+/// Number of values from which counting stops if more than half of them differ.
 const JUDGED: usize = 1024;
 
-/// Properties of the byte strings of a block, or of several, from which encodings are chosen.
+/// Properties of the byte strings of one or several blocks, from which encodings are chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stats {
     /// Number of values.
@@ -26,26 +28,26 @@ pub struct Stats {
     pub nulls: usize,
     /// The size of each value, if it is fixed.
     pub fixed: Option<usize>,
-    /// Size of all present values, in bytes; of all values if the size is fixed.
+    /// Size of all present values, in bytes. If the size is fixed, nulls count, too.
     pub total_bytes: usize,
-    /// Size of the shortest present value.
+    /// Size of the shortest present value, in bytes.
     pub min_length: usize,
-    /// Size of the longest present value.
+    /// Size of the longest present value, in bytes.
     pub max_length: usize,
-    /// Whether all present values are equal, and there are no nulls if the size is fixed.
+    /// Whether all present values are equal. If the size is fixed, nulls make it false.
     pub all_equal: bool,
-    /// Number of distinct present values; `None` if they are too many for a dictionary to pay.
+    /// Number of distinct present values. `None` if they are too many for a dictionary to pay off.
     pub distinct: Option<usize>,
     /// Size of the distinct values, in bytes.
     pub distinct_bytes: usize,
-    /// The bytes of some of the values, one after the other; zeros for nulls of fixed size.
+    /// The bytes of the sampled values, one after the other. Nulls of fixed size are zeros.
     sample_bytes: Vec<u8>,
-    /// Where those values end, and whether they are present.
+    /// The end of each sampled value, and whether it is present.
     sample: Vec<(usize, bool)>,
 }
 
 impl Stats {
-    /// Looks at all values once.
+    /// Collects statistics in one pass over all values.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the parts of `input` contradict
@@ -75,10 +77,7 @@ impl Stats {
             .into_iter()
             .map(|i| {
                 let is_present = clean.is_present(i);
-                sample_bytes.extend_from_slice(match is_present {
-                    true => clean.value(i),
-                    false => &zeros,
-                });
+                sample_bytes.extend_from_slice(if is_present { clean.value(i) } else { &zeros });
                 (sample_bytes.len(), is_present)
             })
             .collect();
@@ -101,12 +100,12 @@ impl Stats {
         })
     }
 
-    /// Average size of a value, in bytes.
+    /// Returns the average size of a value, in bytes.
     pub(super) fn average_length(&self) -> f32 {
         crate::encoding::number::ratio(self.total_bytes, self.n)
     }
 
-    /// The sampled values, `None` for nulls.
+    /// Returns the sampled values, `None` for nulls.
     pub(super) fn sample(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let mut start = 0;
         self.sample.iter().map(move |&(end, is_present)| {
@@ -116,18 +115,18 @@ impl Stats {
         })
     }
 
-    /// The bytes of the sampled values.
+    /// Returns the bytes of the sampled values.
     pub(super) fn sample_bytes(&self) -> &[u8] {
         &self.sample_bytes
     }
 
-    /// The offsets of the sampled values.
+    /// Returns the offsets of the sampled values.
     pub(super) fn sample_offsets(&self) -> Vec<u64> {
         let ends = self.sample.iter().map(|(end, _)| *end as u64);
         std::iter::once(0).chain(ends).collect()
     }
 
-    /// What is known of the lengths of the values.
+    /// Returns statistics of the lengths of the values.
     pub(super) fn lengths(&self) -> number::Stats<u32> {
         let length = |v: Option<&[u8]>| u32::try_from(v.map_or(0, <[u8]>::len)).unwrap_or(u32::MAX);
         let sample = self.sample().map(length).collect();
@@ -137,7 +136,7 @@ impl Stats {
             .with_range(range[0], range[1])
     }
 
-    /// Codes of the sampled values, the most frequent first, and the lengths of the distinct ones.
+    /// Returns the codes of the sampled values, and the lengths of their distinct values. The most frequent come first.
     pub(super) fn sample_codes(&self) -> (Vec<u32>, Vec<u32>) {
         let mut counts: HashMap<&[u8], u32> = HashMap::new();
         for value in self.sample().flatten() {
@@ -155,7 +154,7 @@ impl Stats {
         (codes.collect(), lengths)
     }
 
-    /// A size measured on the bytes of the sample, for all values.
+    /// Extrapolates a size in bytes from the sample to all values.
     pub(super) fn scale_up(&self, bytes: usize) -> usize {
         scaled(
             bytes,
@@ -164,7 +163,7 @@ impl Stats {
     }
 }
 
-/// Positions of stretches of neighbours, spread over `n` values of `bytes` bytes together.
+/// Returns positions of stretches of neighbours, spread over `n` values of `bytes` bytes altogether.
 fn sample_positions(n: usize, bytes: usize) -> Vec<usize> {
     let by_bytes = SAMPLE_BYTES.saturating_mul(n) / bytes.max(1);
     let wanted = SAMPLE_VALUES.min(by_bytes).max(STRETCHES);

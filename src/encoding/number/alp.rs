@@ -4,8 +4,8 @@
 //! u16 code = 12 | u32 integers_size | u16 exceptions | u8 exponent e | u8 factor f | pad to 16
 //!               | integers, i32 or i64, encoded | positions, u32 | values
 //! ```
-//! An integer d stands for the float `(d * 10^f) * 10^-e`, computed in the type of the values.
-//! Values that no integer gives bit by bit are exceptions.
+//! An integer d represents the float `(d * 10^f) * 10^-e`, computed in the type of the values.
+//! Values that no integer represents bit by bit are exceptions.
 
 use super::super::fields::{Fields, pad, set_size, split_at, write_words};
 use super::exceptions::Exceptions;
@@ -18,7 +18,7 @@ use std::ops::Range;
 
 pub(super) struct Alp;
 
-/// Exponents and factors that are tried; the tables go further.
+/// Largest exponents that the encoder tries. The tables go further.
 const MAX_EXPONENT_32: u8 = 9;
 const MAX_EXPONENT_64: u8 = 17;
 
@@ -35,7 +35,7 @@ const INVERSES_64: [f64; 24] = [
     1e-15, 1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22, 1e-23,
 ];
 
-/// The conversions of one exponent and factor, on the bits of floats and integers of `W`'s size.
+/// Conversions for one exponent and factor, on the bits of floats and integers of `W`'s size.
 #[derive(Debug, Clone, Copy)]
 enum Scale {
     F32 {
@@ -72,7 +72,7 @@ impl Scale {
         })
     }
 
-    /// Turns the bits of integers into those of floats.
+    /// Converts integers to floats, both as bits.
     fn decode<W: Word>(self, words: &mut [W]) {
         match self {
             Self::F32 { down, factor, .. } => {
@@ -92,7 +92,7 @@ impl Scale {
         }
     }
 
-    /// The bits of the integer for the bits of a float.
+    /// Converts a float to an integer, both as bits.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "saturation is what the format asks for"
@@ -117,8 +117,8 @@ impl Scale {
         }
     }
 
-    /// The integers for some floats, if all of them give the floats back bit by bit and that is easily
-    /// seen.
+    /// Converts floats to integers, if all of the integers restore their floats bit by bit and a fast loop can show
+    /// it. Returns whether it did.
     fn encode_all<W: Word>(self, words: &[W], integers: &mut [W]) -> bool {
         match self {
             Self::F32 { .. } => false,
@@ -131,7 +131,7 @@ impl Scale {
         }
     }
 
-    /// The integer for a float, and whether it gives the float back bit by bit.
+    /// Converts a float to an integer. Returns also whether the integer restores the float bit by bit.
     fn try_encode<W: Word>(self, word: W) -> (W, bool) {
         let integer = self.encode(word);
         let mut back = [integer];
@@ -247,13 +247,14 @@ impl Codec for Alp {
     }
 }
 
-/// Values that decide about exponent and factor, and how many of them are tried at a time.
+/// Number of values from which exponent and factor are chosen.
 const TRIED: usize = 32;
+/// Values that are tried at a time.
 const AT_A_TIME: usize = 8;
-/// Values among which exceptions are looked for one by one, if there are any.
+/// Number of values that are converted together. Only groups with exceptions are converted one by one.
 const GROUP: usize = 64;
 
-/// The exponent and factor that should give the least size, judged by some of the values.
+/// Chooses the exponent and factor with the smallest expected size, judged by some of the values.
 fn choose<W: Word>(values: &[W]) -> (u8, u8) {
     let step = values.len().div_ceil(TRIED).max(1);
     let some: Vec<W> = values.iter().step_by(step).copied().collect();
@@ -264,10 +265,10 @@ fn choose<W: Word>(values: &[W]) -> (u8, u8) {
     };
     let mut best = Fit::NONE;
     let mut pair = (0, 0);
-    // The fewer digits behind the point, the narrower the integers.
+    // Fewer digits after the decimal point make narrower integers.
     for digits in 0..=largest {
         let scale = |exponent| Scale::new(W::BYTES, exponent, exponent - digits);
-        // A large exponent may be too large for the values, and a small one lose their last bits.
+        // A large exponent may be too large for the values, and a small one may lose their last bits.
         let few = &some[..some.len().min(AT_A_TIME)];
         let suits = |exponent| scale(exponent).and_then(|scale| Fit::of(few, scale, u64::MAX));
         let probes = [largest, digits.midpoint(largest), digits];
@@ -277,7 +278,7 @@ fn choose<W: Word>(values: &[W]) -> (u8, u8) {
         for exponent in (digits..=largest).rev().filter(|&e| digits > 0 || e == 0) {
             if let Some(fit) = scale(exponent).and_then(|scale| Fit::of(&some, scale, best.bits)) {
                 (best, pair) = (fit, (exponent, exponent - digits));
-                // Other exponents give the same integers.
+                // Other exponents result in the same integers.
                 if fit.exceptions == 0 {
                     break;
                 }
@@ -290,7 +291,7 @@ fn choose<W: Word>(values: &[W]) -> (u8, u8) {
     pair
 }
 
-/// What some values come to.
+/// Size of some values with a given scale.
 #[derive(Debug, Clone, Copy)]
 struct Fit {
     bits: u64,
@@ -303,7 +304,7 @@ impl Fit {
         exceptions: u64::MAX,
     };
 
-    /// `None` if they take as many bits as the limit or more, or the first few are all exceptions.
+    /// Returns `None` if the values take `limit` bits or more, or if the first few are all exceptions.
     fn of<W: Word>(values: &[W], scale: Scale, limit: u64) -> Option<Self> {
         let (mut low, mut high, mut exceptions) = (W::MAX, W::ZERO, 0u64);
         let mut bits = 0;
@@ -332,8 +333,8 @@ impl Fit {
     }
 }
 
-/// Integers for all values, and the positions and values of the exceptions. An exception's integer
-/// is that of another value, so that it does not widen the range.
+/// Returns integers for all values, and the positions and values of the exceptions. An exception gets the
+/// integer of another value, so that it does not widen the range.
 fn split<W: Word>(values: &[W], scale: Scale) -> (Vec<W>, Vec<u32>, Vec<W>) {
     let (mut positions, mut exceptions) = (Vec::new(), Vec::new());
     let mut integers = vec![W::ZERO; values.len()];
@@ -362,7 +363,7 @@ fn split<W: Word>(values: &[W], scale: Scale) -> (Vec<W>, Vec<u32>, Vec<W>) {
     (integers, positions, exceptions)
 }
 
-/// Appends the values of floats; false, and nothing, if there are too many exceptions.
+/// Appends encoded floats. Returns false and appends nothing if there are too many exceptions.
 pub(super) fn encode<W: Word>(values: &[W], nested: &Plan, out: &mut Vec<u8>) -> Result<bool> {
     let (exponent, factor) = choose(values);
     let Some(scale) = Scale::new(W::BYTES, exponent, factor) else {
@@ -486,10 +487,9 @@ mod tests {
                     values.iter().map(|&v| scale.try_encode(v)).collect();
                 let filler = encoded.iter().find(|(_, exact)| *exact);
                 let filler = filler.map_or(0, |(integer, _)| *integer);
-                let expected = encoded.iter().map(|&(integer, exact)| match exact {
-                    true => integer,
-                    false => filler,
-                });
+                let expected = encoded
+                    .iter()
+                    .map(|&(integer, exact)| if exact { integer } else { filler });
                 assert!(expected.eq(integers), "{exceptions} {exponent} {factor}");
                 let inexact: Vec<u32> = (0..)
                     .zip(&encoded)

@@ -20,9 +20,9 @@ use std::ops::Range;
 
 pub(super) struct AlpRd;
 
-/// Most entries of the dictionary; as many are always written, which keeps what follows aligned.
+/// Most entries of the dictionary. The encoder always writes 8, which keeps the following parts aligned.
 const ENTRIES: usize = 8;
-/// Bits of the longest left part.
+/// Bits of the widest left part.
 pub(super) const LEFT_BITS: u8 = 16;
 
 struct Parts<'a> {
@@ -70,7 +70,7 @@ fn parse<W: Word>(values: &[u8], n: usize) -> Result<Parts<'_>> {
     })
 }
 
-/// Puts the parts of the selected values together; `dst` holds the right parts.
+/// Adds the left parts of the selected values to `dst`, which holds their right parts.
 fn join<W: Word>(
     parts: &Parts<'_>,
     n: usize,
@@ -177,18 +177,18 @@ fn left_of<W: Word>(value: W, right_bits: u32) -> u16 {
     u16::truncate((value >> right_bits).to_u64())
 }
 
-/// Values that decide where to cut.
+/// Number of values from which the cut is chosen.
 const TRIED: usize = 512;
 
-/// Where to cut, and the left parts that are worth an entry.
+/// The number of right bits, and the left parts that get an entry.
 struct Cut {
     right_bits: u32,
     entries: Vec<u16>,
-    /// Expected number of values whose left part has no entry.
+    /// Expected number of values without an entry for their left part.
     exceptions: usize,
 }
 
-/// The cut that takes the fewest bits for these values, judged by some of them.
+/// Returns the cut with the fewest bits for these values, judged by some of them.
 fn choose<W: Word>(values: &[W]) -> Cut {
     let step = values.len().div_ceil(TRIED).max(1);
     let some = values.iter().step_by(step);
@@ -204,7 +204,7 @@ fn choose<W: Word>(values: &[W]) -> Cut {
     let mut fewest = u64::MAX;
     for shift in (0..u32::from(LEFT_BITS)).rev() {
         let right_bits = W::BITS - u32::from(LEFT_BITS) + shift;
-        // The most frequent left parts, with the number of their values.
+        // The most frequent left parts, with their number of values.
         let mut top: Vec<(usize, u16)> = Vec::with_capacity(ENTRIES + 1);
         for group in lefts.chunk_by(|a, b| a >> shift == b >> shift) {
             let left = group.first().map_or(0, |left| left >> shift);
@@ -230,7 +230,7 @@ fn choose<W: Word>(values: &[W]) -> Cut {
     best
 }
 
-/// Appends the values of floats; false, and nothing, if there are too many exceptions.
+/// Appends encoded floats. Returns false and appends nothing if there are too many exceptions.
 pub(super) fn encode<W: Word>(
     values: &[W],
     left_plan: &Plan,
@@ -243,7 +243,7 @@ pub(super) fn encode<W: Word>(
         ..
     } = choose(values);
     let filler = entries.first().copied().unwrap_or_default();
-    // The code of every left part, `NONE` for exceptions.
+    // The code of every left part, or `NONE` for exceptions.
     const NONE: u16 = u16::MAX;
     let mut code_of = vec![NONE; 1 << (W::BITS - right_bits)];
     for (code, entry) in (0u16..).zip(&entries) {
@@ -282,7 +282,7 @@ pub(super) fn encode<W: Word>(
     let at = out.len();
     super::encode(&codes, NumberKind::Unsigned, left_plan, out)?;
     if !(out.len() - at).is_multiple_of(8) {
-        // Nothing pads between the parts, and other readers want the right one aligned.
+        // The parts are not padded, and other readers require the right one to be aligned.
         out.truncate(at);
         let largest = codes.iter().copied().max().unwrap_or_default();
         fl_bit_pack::encode(&codes, largest.bit_length().max(1), out);

@@ -4,7 +4,7 @@
 //! u16 code = 14 | u32 codes_size | u32 unique_count | u8 values_nested | pad to 16
 //!               | codes, u32, encoded | the distinct values, encoded or raw
 //! ```
-//! Code 0 stands for null and decodes to 0; code k is the distinct value k - 1.
+//! Code 0 means null and decodes to 0. Code k is the distinct value k - 1.
 
 use super::super::fields::{Fields, pad, set_size, size32, split_at, write_words};
 use super::stats::ratio;
@@ -25,8 +25,8 @@ struct Parts<'a> {
     unique: usize,
 }
 
-/// Entries that a block may have beyond one per value. More of them are legal but useless, and
-/// would let few bytes ask for much memory.
+/// Entries that a block may have beyond one per value. More are useless, and would let few bytes request
+/// much memory.
 pub(in super::super) const UNUSED_ENTRIES: usize = 1 << 16;
 
 fn parse(values: &[u8], n: usize) -> Result<Parts<'_>> {
@@ -54,7 +54,7 @@ fn bad_code(unique: usize) -> Error {
     ))
 }
 
-/// Runs `f` with the values by code, 0 for code 0.
+/// Runs `f` with the values by code, including 0 for code 0.
 fn with_entries<W: Word, T>(
     parts: &Parts<'_>,
     kind: NumberKind,
@@ -153,14 +153,14 @@ impl Codec for BlockDictionary {
     }
 }
 
-/// Codes from 1 and the distinct values, the most frequent first so that codes pack well.
+/// Returns codes from 1, and the distinct values. The most frequent come first, so that codes pack well.
 fn distinct<W: Word>(values: &[W]) -> Result<(Vec<u32>, Vec<W>)> {
     let mut counts: HashMap<W, u32> = HashMap::new();
     for &v in values {
         *counts.entry(v).or_default() += 1;
     }
     let mut entries: Vec<(W, u32)> = counts.iter().map(|(v, c)| (*v, *c)).collect();
-    // Ties are broken by value, so that the same block is always encoded the same.
+    // Ties are broken by value, so that encoding is deterministic.
     entries.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     for (i, (v, _)) in entries.iter().enumerate() {
         counts.insert(*v, size32(i + 1)?);
@@ -191,7 +191,7 @@ pub(super) fn encode<W: Word>(
     let size = out.len() - at;
     set_size(out, start + 2, size)?;
     match values_plan {
-        // Nothing pads between the parts, and other readers want nested ones aligned.
+        // The parts are not padded, and other readers require nested values to be aligned.
         Some(plan) if size.is_multiple_of(8) => {
             if let Some(flag) = out.get_mut(start + 10) {
                 *flag = 1;
@@ -216,7 +216,7 @@ pub(super) fn estimate<W: Word>(
     }
     let unsigned = NumberKind::Unsigned;
     let codes = match codes_plan {
-        // The range says all.
+        // The estimate for bit-packing needs only the range.
         Plan::FlBitPack => Stats::of_sample(Vec::new(), unsigned, stats.n),
         _ => stats.derive(unsigned, stats.n, |sample| {
             distinct(sample).map(|(codes, _)| codes).unwrap_or_default()

@@ -57,7 +57,7 @@ pub(super) fn encode<W: Word>(values: &[W], method: Method, out: &mut Vec<u8>) -
     compress(method, as_bytes(values), out)
 }
 
-/// Compresses the sample.
+/// Estimates by compressing the sample.
 pub(super) fn estimate<W: Word>(stats: &Stats<W>, method: Method) -> Option<Estimate> {
     let mut out = Vec::new();
     compress(method.available(), as_bytes(stats.sample()), &mut out).ok()?;

@@ -47,7 +47,7 @@ fn sums<W: Word>(
     Ok(())
 }
 
-/// The `n` differences, if they are bit-packed.
+/// Parses the `n` differences if they are bit-packed.
 fn packed<'a, W: Word>(
     nested: &'a [u8],
     kind: NumberKind,
@@ -113,7 +113,7 @@ fn differences<W: Word>(values: &[W]) -> Vec<W> {
         .collect()
 }
 
-/// `values` are two or more.
+/// Appends encoded values. There must be at least two.
 pub(super) fn encode<W: Word>(
     values: &[W],
     kind: NumberKind,

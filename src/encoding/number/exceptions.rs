@@ -5,17 +5,17 @@ use super::{Context, Word};
 use crate::error::{Error, Result};
 use std::ops::Range;
 
-/// Values that are stored apart, and where they belong.
+/// Values that are stored separately, with their positions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Exceptions<'a> {
     pub(super) count: usize,
-    /// A u32 for each.
+    /// A u32 per exception.
     pub(super) positions: &'a [u8],
     pub(super) values: &'a [u8],
 }
 
 impl Exceptions<'_> {
-    /// Puts those among the selected of `n` values into their places.
+    /// Writes the exceptions among the selected of `n` values to their places.
     pub(super) fn patch<W: Word>(
         self,
         n: usize,
@@ -39,7 +39,7 @@ impl Exceptions<'_> {
     }
 }
 
-/// Calls `f(place, exception)` for each exception that lies in the ranges, with its place among
+/// Calls `f(place, exception)` for each exception that lies in the ranges, where `place` is its index among
 /// the selected values. All positions must ascend below `n`.
 pub(super) fn for_selected(
     positions: &[u32],

@@ -20,7 +20,7 @@ impl Layout for Ffor {
     }
 }
 
-/// `width` is at least the bits of the largest difference to `reference`, and at least 1.
+/// Appends encoded values. `width` is at least the bits of the largest difference to `reference`, and at least 1.
 pub(super) fn encode<W: Word>(values: &[W], reference: W, width: u32, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(&EncodingCode::Ffor.to_u16().to_le_bytes());

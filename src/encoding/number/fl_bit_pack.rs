@@ -18,7 +18,7 @@ impl Layout for FlBitPack {
     }
 }
 
-/// `width` is at least the bits of the largest value, and at least 1.
+/// Appends encoded values. `width` is at least the bits of the largest value, and at least 1.
 pub(super) fn encode<W: Word>(values: &[W], width: u32, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(&EncodingCode::FlBitPack.to_u16().to_le_bytes());

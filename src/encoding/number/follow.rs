@@ -1,4 +1,4 @@
-//! What a plan gives, and encoding by it.
+//! Estimates the results of a plan, and encodes by it.
 
 use super::super::compress::Method;
 use super::plan::Plan;
@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::kernels::{count_runs, key_range};
 
 impl Plan {
-    /// What encoding values with these statistics so should give; `None` if it cannot pay, or is
-    /// not legal for the type.
+    /// Estimates the results of encoding values with these statistics. Returns `None` if the plan cannot pay off,
+    /// or if it is not legal for the type.
     pub fn estimate<W: Word>(&self, stats: &Stats<W>) -> Option<Estimate> {
         if stats.n == 0 {
             return (*self == Self::Plain).then(|| plain::estimate(stats));
@@ -46,11 +46,11 @@ impl Plan {
 }
 
 impl Plan {
-    /// Bytes and nanoseconds that a value takes at least, for plans that take long to estimate.
+    /// Returns lower bounds for the bytes and nanoseconds per value, for plans that take long to estimate.
     pub fn floor<W: Word>(&self, stats: &Stats<W>) -> (f64, f64) {
         let width = W::BYTES as f64;
         match self {
-            // It copies what came before, and has no other way to save.
+            // LZ4 saves space only by copying earlier bytes.
             Self::Lz4 if stats.alike().pairs < FEWEST_PAIRS => (width, 0.0),
             Self::Lz4 => (
                 0.0,
@@ -66,15 +66,15 @@ impl Plan {
     }
 }
 
-/// Pairs of neighbours of 256 that are like others at least where copying pays.
+/// Fewest repeated pairs of neighbours, of 256, for which copying pays off.
 const FEWEST_PAIRS: usize = 16;
 
-/// Nanoseconds for a byte that a general-purpose encoding copies.
+/// Nanoseconds per byte that a general-purpose encoding copies.
 const COST_PER_BYTE: f32 = 0.15;
 
 impl Plan {
-    /// What encoding these values so gives: tried, where [`estimate`](Self::estimate) guesses.
-    /// `None` if the plan is not followed. `out` is where it is tried.
+    /// Encodes these values and returns the actual size, where [`estimate`](Self::estimate) guesses. Returns
+    /// `None` if the values do not allow the plan. `out` is overwritten.
     pub fn trial<W: Word>(
         &self,
         values: &[W],
@@ -100,7 +100,7 @@ impl Plan {
     }
 }
 
-/// See [`encode`](super::encode()).
+/// Encodes values, for [`encode`](super::encode()).
 pub(super) fn encode<W: Word>(
     values: &[W],
     kind: NumberKind,
@@ -111,7 +111,7 @@ pub(super) fn encode<W: Word>(
     if !values.is_empty() && !try_encode(values, kind, plan, out)? {
         out.truncate(start);
     }
-    // A plan may also turn out worse than none.
+    // A plan may also turn out to be worse than no encoding.
     if out.len() == start || out.len() - start > 2 + size_of_val(values) {
         out.truncate(start);
         plain::encode(values, out);
@@ -119,7 +119,7 @@ pub(super) fn encode<W: Word>(
     Ok(())
 }
 
-/// Follows the plan as far as the values allow; false if they do not allow it at all.
+/// Follows the plan as far as the values allow. Returns false if they do not allow it at all.
 fn try_encode<W: Word>(
     values: &[W],
     kind: NumberKind,
@@ -195,7 +195,8 @@ fn try_encode<W: Word>(
     Ok(true)
 }
 
-/// A block that was hoped to hold one value: runs if there are few, else packed.
+/// Encodes a block that was expected to hold one value: as runs if there are few, else bit-packed. Returns
+/// false for floats with many runs.
 fn single_value_or_other<W: Word>(
     values: &[W],
     kind: NumberKind,

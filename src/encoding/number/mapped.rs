@@ -6,23 +6,23 @@ use crate::kernels::Slots;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// An encoding of values that come, one by one, of unsigned ones that are nested in it.
+/// An encoding that maps each value from an unsigned value of a nested region.
 pub(super) trait Layout {
-    /// What the nested values are called.
+    /// Name of the nested values.
     const NESTED: &'static str;
 
-    /// The parts of a region.
+    /// Splits a region into its parts.
     fn parse<W: Word>(values: &[u8]) -> Result<Parts<'_, W>>;
 
-    /// Maps nested values.
+    /// Maps nested values in place.
     fn map<W: Word>(values: &mut [W], reference: W);
 }
 
-/// The parts of a region.
+/// Parts of a region.
 pub(super) struct Parts<'a, W> {
-    /// What the map takes beside the values.
+    /// Parameter of the map.
     pub(super) reference: W,
-    /// Whether the nested values are encoded; if not, they are raw words.
+    /// Whether the nested values are encoded. If not, they are raw words.
     pub(super) nested: bool,
     pub(super) payload: &'a [u8],
 }
@@ -38,9 +38,10 @@ impl<L: Layout> Codec for Mapped<L> {
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
         let parts = L::parse(values)?;
-        match parts.nested {
-            true => super::fill(parts.payload, NumberKind::Unsigned, cx, dst)?,
-            false => super::super::fields::read_words(parts.payload, dst.values())?,
+        if parts.nested {
+            super::fill(parts.payload, NumberKind::Unsigned, cx, dst)?
+        } else {
+            super::super::fields::read_words(parts.payload, dst.values())?
         }
         L::map(dst.values(), parts.reference);
         Ok(())

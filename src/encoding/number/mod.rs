@@ -1,7 +1,7 @@
 //! Spec: Chapter 7, encodings of numeric blocks. One file per encoding.
 //!
-//! Numbers are handled as [`Word`]s, their bits; [`NumberKind`] says which encodings are legal for
-//! them. Adding an encoding means a file with a `Codec`, a line in `with_codec`, and a variant
+//! Numbers are handled as their bits, [`Word`]s. A [`NumberKind`] determines which encodings are legal for
+//! them. A new encoding needs a file with a `Codec`, a line in `with_codec`, and a variant
 //! of [`Plan`].
 
 mod alp;
@@ -40,12 +40,12 @@ use crate::error::{Error, Result, Within};
 use crate::kernels::Slots;
 use std::ops::Range;
 
-/// What encoded values are made of, found out without decoding each of them.
+/// Structure of encoded values, found without decoding each of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum View<W> {
-    /// All values are this one.
+    /// All values are equal to this one.
     Constant(W),
-    /// Run `i` has value `values[i]` and ends before position `ends[i]`; the last end is the
+    /// Run `i` has value `values[i]` and ends before position `ends[i]`. The last end is the
     /// number of values.
     Runs {
         /// One value per run.
@@ -60,12 +60,12 @@ pub enum View<W> {
         /// The values.
         dictionary: Vec<W>,
     },
-    /// Nothing short of decoding.
+    /// No structure: the values have to be decoded.
     None,
 }
 
 impl<W> View<W> {
-    /// The same structure with other values.
+    /// Returns the same structure with mapped values.
     fn map(self, mut f: impl FnMut(W) -> W) -> Self {
         match self {
             Self::Constant(v) => Self::Constant(f(v)),
@@ -84,8 +84,8 @@ impl<W> View<W> {
 
 type Children = Vec<(&'static str, EncodingTree)>;
 
-/// The reading side of one encoding. `values` is always the whole region, the code included, of
-/// which the code and its legality have been checked.
+/// The decoder of one encoding. `values` is always the whole region, starting with its code. The caller has checked
+/// the code and that it is legal.
 trait Codec {
     /// Decodes all `dst.len()` values of the region.
     fn decode<W: Word>(
@@ -95,7 +95,7 @@ trait Codec {
         dst: &mut Slots<'_, W>,
     ) -> Result<()>;
 
-    /// Decodes the values of checked `ranges` out of `n`; `dst` has their total length.
+    /// Decodes the values of checked `ranges` out of `n`. `dst` has their total length.
     fn select<W: Word>(
         values: &[u8],
         kind: NumberKind,
@@ -111,7 +111,7 @@ trait Codec {
         })
     }
 
-    /// The structure of the values.
+    /// Returns the structure of the values.
     fn view<W: Word>(
         _values: &[u8],
         _kind: NumberKind,
@@ -121,7 +121,7 @@ trait Codec {
         Ok(View::None)
     }
 
-    /// The nested regions.
+    /// Describes the nested regions.
     fn children<W: Word>(
         _values: &[u8],
         _kind: NumberKind,
@@ -132,7 +132,7 @@ trait Codec {
     }
 }
 
-/// Evaluates `$call` with `$codec` standing for the codec of `$code`.
+/// Evaluates `$call` with `$codec` as the codec of `$code`.
 macro_rules! with_codec {
     ($code:expr, $codec:ident => $call:expr) => {{
         macro_rules! run {
@@ -170,7 +170,7 @@ macro_rules! with_codec {
     }};
 }
 
-/// The encoding of a region, if it may hold such numbers.
+/// Returns the encoding of a region, after checking that it is legal for such numbers.
 fn code_of<W: Word>(values: &[u8], kind: NumberKind) -> Result<EncodingCode> {
     let code = EncodingCode::read(values)?;
     if matches!(code, EncodingCode::Other(_)) {
@@ -185,12 +185,12 @@ fn code_of<W: Word>(values: &[u8], kind: NumberKind) -> Result<EncodingCode> {
     Ok(code)
 }
 
-/// Decodes all values of a region; there are `dst.len()` of them.
+/// Decodes all `dst.len()` values of a region.
 ///
 /// # Errors
 /// [`Corrupt`](crate::ErrorKind::Corrupt) if the region does not hold exactly that many values of
 /// that type, [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown encoding,
-/// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for one nested too deep.
+/// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for encodings that are nested too deep.
 pub fn decode<W: Word>(
     values: &[u8],
     kind: NumberKind,
@@ -200,10 +200,10 @@ pub fn decode<W: Word>(
     fill(values, kind, cx, &mut dst.into())
 }
 
-/// As [`decode`], where nobody may have zeroed the places.
+/// Decodes all `dst.len()` values of a region to places that need not be zeroed.
 ///
 /// # Errors
-/// Those of [`decode`].
+/// Returns the errors of [`decode`].
 pub(crate) fn fill<W: Word>(
     values: &[u8],
     kind: NumberKind,
@@ -215,11 +215,11 @@ pub(crate) fn fill<W: Word>(
         .within(|| code.to_string())
 }
 
-/// Decodes the values of ascending `ranges` out of the `n` of the region, and not many more where
-/// the layout allows it; `dst` has the total length of the ranges.
+/// Decodes the values of ascending `ranges` out of the `n` of the region. Decodes few other values if
+/// the encoding allows it. `dst` has the total length of the ranges.
 ///
 /// # Errors
-/// Those of [`decode`], as far as the decoded part shows them, and
+/// Returns the errors of [`decode`] for the decoded part, and
 /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for ranges that do not fit.
 pub fn decode_selected<W: Word>(
     values: &[u8],
@@ -248,10 +248,10 @@ pub fn decode_selected<W: Word>(
 }
 
 #[cfg(any(test, feature = "experimental"))]
-/// Decodes value `i` of the `n` of the region.
+/// Decodes value `i` of the `n` values of the region.
 ///
 /// # Errors
-/// Those of [`decode_selected`].
+/// Returns the errors of [`decode_selected`].
 pub fn get<W: Word>(
     values: &[u8],
     kind: NumberKind,
@@ -266,10 +266,10 @@ pub fn get<W: Word>(
     Ok(value)
 }
 
-/// What the `n` values of the region are made of.
+/// Returns the structure of the `n` values of the region.
 ///
 /// # Errors
-/// Those of [`decode`].
+/// Returns the errors of [`decode`].
 pub fn view<W: Word>(
     values: &[u8],
     kind: NumberKind,
@@ -281,8 +281,8 @@ pub fn view<W: Word>(
         .within(|| code.to_string())
 }
 
-/// Of how many runs of equal values the region says that it is made; `None` if it is not stored as
-/// such, so that only decoding tells.
+/// Returns the number of runs of equal values that the region declares, or `None` if its encoding does not
+/// store runs, so that only decoding can find them.
 ///
 /// # Errors
 /// [`Corrupt`](crate::ErrorKind::Corrupt) if the metadata of the region is damaged.
@@ -294,10 +294,10 @@ pub fn run_count(values: &[u8], n: usize) -> Result<Option<usize>> {
     }
 }
 
-/// The encodings of a region of `n` numbers of `width` bytes, and their sizes.
+/// Describes the encodings of a region of `n` numbers of `width` bytes, and their sizes.
 ///
 /// # Errors
-/// Those of [`decode`], as far as metadata shows them.
+/// Returns the errors of [`decode`] that metadata show.
 pub fn describe(values: &[u8], kind: NumberKind, n: usize, width: usize) -> Result<EncodingTree> {
     let (limits, mut scratch) = (Limits::default(), Scratch::default());
     let mut cx = Context::new(&limits, &mut scratch);
@@ -312,7 +312,7 @@ pub fn describe(values: &[u8], kind: NumberKind, n: usize, width: usize) -> Resu
     }
 }
 
-/// As [`describe`], for a word type known at compile time.
+/// Describes the encodings of a region of `n` words.
 pub(super) fn tree<W: Word>(
     values: &[u8],
     kind: NumberKind,
@@ -331,8 +331,8 @@ pub(super) fn tree<W: Word>(
     })
 }
 
-/// Appends the encoded values, laid out by `plan`. Where the values violate what the plan assumes,
-/// another encoding takes its place, so that any plan encodes any values.
+/// Appends encoded values, with the encodings of `plan`. If the values violate the assumptions of the plan,
+/// another encoding replaces it, so any plan encodes any values.
 ///
 /// # Errors
 /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a part exceeds 4 GiB.
@@ -345,7 +345,7 @@ pub fn encode<W: Word>(
     follow::encode(values, kind, plan, out)
 }
 
-/// Copies the ranges one after the other.
+/// Copies ranges of values, one after the other.
 fn copy_ranges<W: Word>(all: &[W], ranges: &[Range<usize>], dst: &mut [W]) {
     let mut rest = dst;
     for range in ranges {
@@ -360,7 +360,7 @@ fn copy_ranges<W: Word>(all: &[W], ranges: &[Range<usize>], dst: &mut [W]) {
     }
 }
 
-/// Decodes a sub-stream that is either nested or raw words.
+/// Decodes a part that is either nested or raw words.
 pub(super) fn decode_part<W: Word>(
     bytes: &[u8],
     nested: bool,
@@ -375,7 +375,7 @@ pub(super) fn decode_part<W: Word>(
     }
 }
 
-/// As [`decode_part`], into a new vector of `n` values, which must have been bounded.
+/// Decodes a part, nested or raw words, to a new vector of `n` values. The caller has limited `n`.
 fn part_to_vec<W: Word>(
     bytes: &[u8],
     nested: bool,
@@ -389,7 +389,7 @@ fn part_to_vec<W: Word>(
     Ok(values)
 }
 
-/// As [`decode_part`], for ranges.
+/// Decodes ranges of a part that is either nested or raw words.
 fn select_part<W: Word>(
     bytes: &[u8],
     nested: bool,
@@ -407,7 +407,7 @@ fn select_part<W: Word>(
     Ok(())
 }
 
-/// The description of a sub-stream; a raw one has no encoding to name.
+/// Describes a part. A raw one has no encoding, so the result is empty.
 pub(super) fn part_tree<W: Word>(
     name: &'static str,
     bytes: &[u8],

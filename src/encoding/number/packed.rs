@@ -8,9 +8,9 @@ use crate::kernels::{
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// An encoding that is nothing but bit-packed values behind a header.
+/// An encoding that consists of a header and bit-packed values.
 pub(super) trait Layout {
-    /// The chunks of a region of `n` values.
+    /// Parses a region of `n` values.
     fn parse<W: Word>(values: &[u8], n: usize) -> Result<Packed<'_, W>>;
 }
 
@@ -40,22 +40,22 @@ impl<L: Layout> Codec for BitPacked<L> {
     }
 }
 
-/// Chunks of bit-packed values, and what to add to each value.
+/// Chunks of bit-packed values, and the reference that is added to each value.
 pub(super) struct Packed<'a, W> {
     chunks: &'a [u8],
     width: u32,
     reference: W,
 }
 
-/// From this many wanted values on, a chunk is unpacked whole: a value alone costs about as much
-/// as 32 do together.
+/// Fewest wanted values of a chunk for which it is unpacked as a whole. Unpacking one value costs about
+/// as much as unpacking 32 together.
 const WHOLE_CHUNK: usize = 32;
 
-/// Values that are fetched from memory at a time, where few are wanted.
+/// Number of values that are prefetched from memory, if few of a chunk are wanted.
 const AHEAD: usize = 32;
 
 impl<'a, W: Word> Packed<'a, W> {
-    /// Checks that the width suits the words and that there are the chunks of `n` values.
+    /// Checks that the width suits the words and that the chunks have the size of `n` values.
     pub(super) fn try_new(chunks: &'a [u8], width: u8, reference: W, n: usize) -> Result<Self> {
         let width = u32::from(width);
         if width == 0 || width > W::BITS {
@@ -80,18 +80,20 @@ impl<'a, W: Word> Packed<'a, W> {
     }
 
     pub(super) fn decode(&self, dst: &mut Slots<'_, W>) -> Result<()> {
-        match dst.unpack(self.chunks, self.width, self.reference) {
-            true => Ok(()),
-            false => Err(too_few(dst.len())),
+        if dst.unpack(self.chunks, self.width, self.reference) {
+            Ok(())
+        } else {
+            Err(too_few(dst.len()))
         }
     }
 
-    /// Values that begin with `first` and of which neighbours differ by the packed ones; there is at
-    /// most one more than of these.
+    /// Decodes values that start with `first` and have the packed values as differences. There is at most one
+    /// more value than differences.
     pub(super) fn decode_sums(&self, first: W, dst: &mut Slots<'_, W>) -> Result<()> {
-        match dst.unpack_sums(self.chunks, self.width, self.reference, first) {
-            true => Ok(()),
-            false => Err(too_few(dst.len())),
+        if dst.unpack_sums(self.chunks, self.width, self.reference, first) {
+            Ok(())
+        } else {
+            Err(too_few(dst.len()))
         }
     }
 
@@ -121,20 +123,21 @@ impl<'a, W: Word> Packed<'a, W> {
                 return;
             };
             let local = pieces.map(|piece| piece.start % CHUNK..piece.end - chunk * CHUNK);
-            match wanted < WHOLE_CHUNK {
-                true => ahead.unpack(self, selected, now),
-                false => self.select_in(chunk, local, now, &mut values),
+            if wanted < WHOLE_CHUNK {
+                ahead.unpack(self, selected, now)
+            } else {
+                self.select_in(chunk, local, now, &mut values)
             }
             selected += wanted;
             dst = later;
-            // The last of the ranges may go on in the next chunk.
+            // The last range may continue in the next chunk.
             rest = rest.get(count - 1..).unwrap_or_default();
             done = end;
         }
     }
 
-    /// Unpacks the pieces of a chunk, as many values as `dst` takes; `values` becomes room for a
-    /// chunk if that is needed.
+    /// Unpacks pieces of a chunk, `dst.len()` values altogether. `values` is set to a buffer for a chunk
+    /// if one is needed.
     fn select_in(
         &self,
         chunk: usize,
@@ -167,18 +170,18 @@ fn too_few(n: usize) -> Error {
     Error::corrupt(format!("expected chunks of {n} values, found fewer"))
 }
 
-/// Unpacks values that lie apart, and has those that follow fetched from memory meanwhile.
+/// An unpacker of scattered values that prefetches the following ones from memory.
 struct Ahead<I> {
-    /// All values that are wanted.
+    /// Indexes of all wanted values.
     wanted: I,
-    /// How many of them have been taken.
+    /// Number of indexes that were taken.
     taken: usize,
-    /// The places of the last ones that were taken, by their ordinal modulo the length.
+    /// Places of the last indexes taken. The index in the array is the ordinal modulo its length.
     places: [BitPlace; AHEAD],
 }
 
 impl<I: Iterator<Item = usize>> Ahead<I> {
-    /// Unpacks as many of the wanted values as `dst` takes, those before `first` left out.
+    /// Unpacks the next `dst.len()` of the wanted values, starting with number `first`.
     fn unpack<W: Word>(&mut self, packed: &Packed<'_, W>, first: usize, dst: &mut [W]) {
         let (chunks, width) = (packed.chunks, packed.width);
         if let Some(skipped) = first.checked_sub(self.taken + 1) {
@@ -193,7 +196,7 @@ impl<I: Iterator<Item = usize>> Ahead<I> {
         }
     }
 
-    /// Takes one value more, if there is one.
+    /// Takes the next index. Returns false after the last one.
     #[inline(always)]
     fn take<W: Word>(&mut self, packed: &Packed<'_, W>) -> bool {
         let Some(i) = self.wanted.next() else {
@@ -207,7 +210,7 @@ impl<I: Iterator<Item = usize>> Ahead<I> {
     }
 }
 
-/// Bytes of the chunks of `n` values.
+/// Returns the size of the chunks of `n` values, in bytes.
 pub(super) fn packed_bytes(n: usize, width: u32) -> usize {
     n.div_ceil(CHUNK) * chunk_bytes(width)
 }
@@ -224,7 +227,7 @@ pub(super) fn write_chunks<W: Word>(values: &[W], width: u32, reference: W, out:
     );
 }
 
-/// A bit width as the byte that stores it.
+/// Converts a bit width to the byte that stores it.
 pub(super) fn width_byte(width: u32) -> u8 {
     u8::try_from(width).unwrap_or(u8::MAX)
 }
@@ -242,7 +245,7 @@ mod tests {
         let mut chunks = Vec::new();
         write_chunks(&values, width, W::ZERO, &mut chunks);
         let packed = Packed::try_new(&chunks, width_byte(width), W::ONE, n).unwrap();
-        // Values per chunk: few, none, just enough to unpack it whole, and all.
+        // Wanted values per chunk: few, none, just enough to unpack it as a whole, and all.
         let mut ranges = Vec::new();
         for (chunk, count) in [3, 31, 32, 0, CHUNK, 1, 500, 0, 33, 7]
             .into_iter()
@@ -254,7 +257,7 @@ mod tests {
                 ranges.push(at..at + 1);
             }
         }
-        // One that goes from chunk to chunk.
+        // A range that spans several chunks.
         let mut long = vec![2..4, 1000..3 * CHUNK + 5, 5 * CHUNK - 1..5 * CHUNK + 1];
         long.push(n - 1..n);
         for ranges in [ranges, long] {

@@ -5,7 +5,7 @@
 //!                   | differences to the reference, bit-packed; nothing for width 0
 //!                   | positions of the exceptions, u32 | their values
 //! ```
-//! As FFOR, but values that lie far from the others are stored apart and do not widen the rest.
+//! Like FFOR, but values far from the others are stored separately and do not widen the rest.
 
 use super::super::fields::{Fields, pad, size32, split_at, write_word, write_words};
 use super::exceptions::Exceptions;
@@ -95,18 +95,18 @@ impl Codec for PatchedFfor {
     }
 }
 
-/// Values that decide about reference and width.
+/// Number of values from which reference and width are chosen.
 const TRIED: usize = 512;
 
-/// The frame that most values lie in, such that the whole takes the least space.
+/// A range of values, and the number of values outside of it.
 struct Frame<W> {
     reference: W,
     width: u32,
-    /// Values outside.
+    /// Number of values outside.
     exceptions: usize,
 }
 
-/// The frame for `n` values like these.
+/// Chooses the frame with the smallest size for `n` values like these.
 fn choose<W: Word>(values: &[W], kind: NumberKind, n: usize) -> Frame<W> {
     let step = values.len().div_ceil(TRIED).max(1);
     let mut keys: Vec<W> = values
@@ -130,7 +130,7 @@ fn choose<W: Word>(values: &[W], kind: NumberKind, n: usize) -> Frame<W> {
     let least = keys.first().copied().unwrap_or(W::ZERO);
     let mut best = (size_of(all), least, all, 0);
     for width in (0..all).rev() {
-        // The longest stretch of keys that fits into the width.
+        // The longest stretch of sorted keys that fits the width.
         let (mut low, mut most, mut from) = (0, 0, W::ZERO);
         for (high, key) in keys.iter().enumerate() {
             while keys
@@ -146,7 +146,7 @@ fn choose<W: Word>(values: &[W], kind: NumberKind, n: usize) -> Frame<W> {
         }
         let outside = (keys.len() - most) * n / keys.len().max(1);
         let apart = outside.saturating_mul(per_exception);
-        // In a narrower frame there are no fewer.
+        // A narrower frame has at least as many exceptions.
         if apart >= best.0 {
             break;
         }
@@ -161,7 +161,7 @@ fn choose<W: Word>(values: &[W], kind: NumberKind, n: usize) -> Frame<W> {
     }
 }
 
-/// `values` are not empty.
+/// Appends encoded values. There must be at least one.
 pub(super) fn encode<W: Word>(values: &[W], kind: NumberKind, out: &mut Vec<u8>) -> Result<()> {
     let Frame {
         reference, width, ..
@@ -196,7 +196,7 @@ pub(super) fn estimate<W: Word>(stats: &Stats<W>) -> Option<Estimate> {
     }
     let frame = choose(stats.sample(), stats.kind, stats.n);
     if frame.exceptions == 0 {
-        // FFOR does as well.
+        // FFOR does just as well.
         return single_value::estimate(stats);
     }
     let packed = match frame.width {

@@ -17,8 +17,8 @@ pub(super) struct Pco;
 /// Bytes before the file.
 const HEADER: usize = 8;
 
-/// Evaluates `$call` with `$number` standing for the type of such numbers; their bits are those of
-/// the word `$bits`.
+/// Evaluates `$call` with `$number` as the type of such numbers, and `$bits` as the type of
+/// their bits.
 macro_rules! with_number {
     ($width:expr, $kind:expr, ($number:ident, $bits:ident) => $call:expr, else $other:expr) => {{
         macro_rules! run {
@@ -78,7 +78,7 @@ impl Codec for Pco {
     }
 }
 
-/// False if there are no such numbers in Pco.
+/// Appends encoded numbers. Returns false if Pco has no such numbers.
 pub(super) fn encode<W: Word>(
     values: &[W],
     kind: NumberKind,
@@ -101,7 +101,7 @@ pub(super) fn encode<W: Word>(
     Ok(true)
 }
 
-/// Compresses the sample.
+/// Estimates by compressing the sample.
 pub(super) fn estimate<W: Word>(stats: &Stats<W>, level: u8) -> Option<Estimate> {
     let mut out = Vec::new();
     if !encode(stats.sample(), stats.kind, level, &mut out).ok()? {
@@ -113,7 +113,7 @@ pub(super) fn estimate<W: Word>(stats: &Stats<W>, level: u8) -> Option<Estimate>
     })
 }
 
-/// Rough time to decode a number, in nanoseconds.
+/// Returns the rough time to decode a number, in nanoseconds.
 pub(super) fn decode_cost(kind: NumberKind) -> f32 {
     match kind {
         NumberKind::Float => 6.0,

@@ -24,9 +24,10 @@ impl Codec for Plain {
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
         let bytes = payload(values);
-        match dst.copy_from_le(bytes) {
-            true => Ok(()),
-            false => expect_words::<W>(bytes, dst.len()),
+        if dst.copy_from_le(bytes) {
+            Ok(())
+        } else {
+            expect_words::<W>(bytes, dst.len())
         }
     }
 

@@ -1,18 +1,18 @@
-//! Trees of encodings: what a writer decided for a block.
+//! Plans: trees of encodings that a writer chooses for a block.
 
 use std::fmt;
 
 /// How to encode numbers: a tree of encodings. Parts that are `None` are stored raw.
 ///
-/// A plan says what is hoped for. A block that violates it is encoded in another way, and never
+/// A plan is an expectation. A block that violates it is encoded in another way, which is never
 /// larger than [`Plain`](Plan::Plain).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Plan {
-    /// Values as they are.
+    /// Unencoded values.
     Plain,
     /// One value for all positions.
     SingleValue,
-    /// Bit-packed; for signed integers this is [`Ffor`](Plan::Ffor).
+    /// Bit-packed. For signed integers, this means [`Ffor`](Plan::Ffor).
     FlBitPack,
     /// Bit-packed differences to the minimum.
     Ffor,
@@ -22,28 +22,28 @@ pub enum Plan {
         expect(dead_code, reason = "the writer does not choose it")
     )]
     For {
-        /// For the differences.
+        /// Plan for the differences.
         deltas: Box<Plan>,
     },
     /// Differences of neighbours.
     Delta {
-        /// For the differences.
+        /// Plan for the differences.
         differences: Box<Plan>,
     },
     /// Runs of equal values.
     RunLength {
-        /// For the value of each run.
+        /// Plan for the value of each run.
         values: Option<Box<Plan>>,
-        /// For the length of each run.
+        /// Plan for the length of each run.
         lengths: Option<Box<Plan>>,
     },
-    /// The narrowest signed integers that hold the values of the block.
+    /// The narrowest signed integers that hold all values of the block.
     #[cfg_attr(
         not(any(test, feature = "experimental")),
         expect(dead_code, reason = "the writer does not choose it")
     )]
     Truncate {
-        /// For the narrow values.
+        /// Plan for the narrow values.
         values: Option<Box<Plan>>,
     },
     /// Signed integers folded into unsigned ones.
@@ -52,14 +52,14 @@ pub enum Plan {
         expect(dead_code, reason = "the writer does not choose it")
     )]
     ZigZag {
-        /// For the unsigned values.
+        /// Plan for the unsigned values.
         values: Box<Plan>,
     },
     /// Codes into the distinct values.
     BlockDictionary {
-        /// For the codes.
+        /// Plan for the codes.
         codes: Box<Plan>,
-        /// For the distinct values.
+        /// Plan for the distinct values.
         values: Option<Box<Plan>>,
     },
     /// Only the values that are not 0.
@@ -68,21 +68,21 @@ pub enum Plan {
         expect(dead_code, reason = "the writer does not choose it")
     )]
     Sparse {
-        /// For their positions.
+        /// Plan for their positions.
         positions: Option<Box<Plan>>,
-        /// For the values.
+        /// Plan for the values.
         values: Option<Box<Plan>>,
     },
     /// Floats as decimal integers.
     Alp {
-        /// For the integers.
+        /// Plan for the integers.
         integers: Box<Plan>,
     },
-    /// Floats cut in two.
+    /// Floats split in two.
     AlpRd {
-        /// For the codes of the left parts.
+        /// Plan for the codes of the left parts.
         left: Box<Plan>,
-        /// For the right parts.
+        /// Plan for the right parts.
         right: Box<Plan>,
     },
     /// Zstandard; LZ4 in builds without it.

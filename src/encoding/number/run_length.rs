@@ -4,7 +4,7 @@
 //! u16 code = 6 | u32 values_size | u32 runs_count | u8 values_nested | u8 lengths_nested | pad to 16
 //!              | values | pad to 8 | lengths
 //! ```
-//! Values are raw or encoded; lengths are u32, raw or encoded, and sum up to the number of values.
+//! Values are raw or encoded. Lengths are u32, raw or encoded, and sum up to the number of values.
 
 use super::super::fields::{Fields, pad, set_size, size32, split_padded, write_words};
 use super::stats::ratio;
@@ -45,7 +45,7 @@ fn parse(values: &[u8], n: usize) -> Result<Parts<'_>> {
     })
 }
 
-/// Number of runs.
+/// Returns the number of runs.
 pub(super) fn count(values: &[u8], n: usize) -> Result<usize> {
     Ok(parse(values, n)?.runs)
 }
@@ -178,7 +178,7 @@ impl Codec for RunLength {
     }
 }
 
-/// The maximal stretches of equal neighbours. Lengths fit 32 bits because blocks do.
+/// Returns the value and length of each maximal run of equal values. Lengths fit 32 bits because blocks do.
 fn runs_of<W: Word>(values: &[W]) -> Result<(Vec<W>, Vec<u32>)> {
     let (mut heads, mut lengths) = (Vec::new(), Vec::new());
     for run in values.chunk_by(|a, b| a == b) {
@@ -227,7 +227,7 @@ pub(super) fn estimate<W: Word>(
     lengths_plan: Option<&Plan>,
     stats: &Stats<W>,
 ) -> Option<Estimate> {
-    // Runs of hardly more than one value take more than the values do.
+    // Runs of little more than one value take more space than the values.
     if stats.runs > stats.n / 4 * 3 && stats.n > 4 {
         return None;
     }

@@ -4,7 +4,7 @@
 //! u16 code = 19 | u32 positions_count | u32 positions_size | u8 positions_nested | u8 values_nested
 //!               | pad to 16 | positions, u32, encoded or raw | pad to 8 | values, encoded or raw
 //! ```
-//! Positions ascend; a position that is left out holds 0.
+//! Positions ascend. Positions that are not listed hold 0.
 
 use super::super::fields::{Fields, pad, set_size, size32, split_padded, write_words};
 use super::exceptions::for_selected;
@@ -151,7 +151,7 @@ impl Codec for Sparse {
     }
 }
 
-/// The values that are not 0 and their positions.
+/// Returns the values that are not 0 and their positions.
 fn others<W: Word>(values: &[W]) -> Result<(Vec<u32>, Vec<W>)> {
     size32(values.len())?;
     Ok((0u32..).zip(values).filter(|(_, v)| **v != W::ZERO).unzip())

@@ -1,29 +1,30 @@
-//! What estimators know about values.
+//! Statistics of values for estimates.
 
 use super::{NumberKind, Word};
 use crate::kernels::{count_runs, key_range, step_range};
 use arrow_buffer::ArrowNativeType;
 use hashbrown::HashMap;
 
-/// Values that are looked at closely, in stretches spread over all values.
+/// Most values of a sample, in stretches spread over all values.
 const SAMPLE: usize = 2048;
+/// Number of values per stretch.
 const STRETCH: usize = 128;
-/// How many are looked at in any case.
+/// Number of values that are sampled in any case.
 const FEWEST: usize = 512;
-/// Values that are compared to see how many are alike.
+/// Number of values that are compared with each other.
 const COMPARED: usize = 256;
 
-/// How many of 256 values of a sample are like others of them.
+/// Number of repetitions among 256 sampled values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Alike {
-    /// Single values.
+    /// Repeated single values.
     pub values: usize,
-    /// Values together with those behind them.
+    /// Repeated pairs of a value and its successor.
     pub pairs: usize,
 }
 
 impl Alike {
-    /// What is assumed where it is not known.
+    /// Counts for samples that are too small to compare.
     const ALL: Self = Self {
         values: COMPARED,
         pairs: COMPARED,
@@ -37,7 +38,7 @@ impl Alike {
         let pairs = || sample.windows(2).step_by(step).take(COMPARED);
         let key = |value: W| value.to_u64().wrapping_add(1).wrapping_mul(SCATTER);
         let values = alike(pairs().map(|pair| key(pair[0])));
-        // Pairs are no more alike than values are.
+        // There are at most as many repeated pairs as repeated values.
         let pairs = match values {
             0 => 0,
             _ => alike(pairs().map(|pair| key(pair[0]).rotate_left(20) ^ key(pair[1]))),
@@ -46,10 +47,10 @@ impl Alike {
     }
 }
 
-/// Odd, with bits that look random: their product with a key has them in its highest bits.
+/// An odd number with random-looking bits, so that the highest bits of its product with a key look random.
 const SCATTER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// How many of up to [`COMPARED`] keys, whose highest bits look random, occurred before.
+/// Returns the number of repetitions among up to [`COMPARED`] keys. Their highest bits must look random.
 fn alike(keys: impl Iterator<Item = u64>) -> usize {
     const SLOTS: usize = 2 * COMPARED;
     let mut slots = [0; SLOTS];
@@ -67,37 +68,37 @@ fn alike(keys: impl Iterator<Item = u64>) -> usize {
     alike
 }
 
-/// Properties of the values of a block, or of several, from which encodings are chosen.
+/// Properties of the values of one or several blocks, from which encodings are chosen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stats<W> {
     /// Number of values.
     pub n: usize,
-    /// What the words mean.
+    /// Meaning of the words.
     pub kind: NumberKind,
-    /// Smallest value, in the order of `kind`; 0 if there are no values.
+    /// Smallest value, in the order of `kind`; 0 without values.
     pub min: W,
-    /// Largest value, in the order of `kind`; 0 if there are no values.
+    /// Largest value, in the order of `kind`; 0 without values.
     pub max: W,
-    /// Number of maximal stretches of equal neighbours.
+    /// Number of maximal runs of equal values.
     pub runs: usize,
-    /// Number of values that are 0 in all bits.
+    /// Number of values with all bits 0.
     pub zeros: usize,
     /// Smallest difference of neighbours, modulo 2^bits and in the order of `kind`.
     pub min_delta: W,
     /// Largest difference of neighbours.
     pub max_delta: W,
     alike: Alike,
-    /// Some of the values: all, or stretches of `STRETCH` neighbours.
+    /// Sampled values: all, or stretches of `STRETCH` neighbours.
     sample: Vec<W>,
     /// Lengths of the stretches.
     stretches: Vec<usize>,
 }
 
 impl<W: Word> Stats<W> {
-    /// Looks at all values once.
+    /// Collects statistics in one pass over all values.
     pub fn collect(values: &[W], kind: NumberKind) -> Self {
         let (mut sample, mut stretches) = (Vec::new(), Vec::new());
-        // A look at few values must not take longer than encoding them.
+        // Collecting statistics of few values must not take longer than encoding them.
         let most = (values.len() / 2).clamp(FEWEST, SAMPLE);
         if values.len() <= most {
             sample.extend_from_slice(values);
@@ -143,17 +144,17 @@ impl<W: Word> Stats<W> {
         }
     }
 
-    /// Whether all values are the same bits.
+    /// Returns whether all values have the same bits.
     pub fn all_equal(&self) -> bool {
         self.runs == 1
     }
 
-    /// Some of the values.
+    /// Returns the sampled values.
     pub fn sample(&self) -> &[W] {
         &self.sample
     }
 
-    /// The sample in stretches of neighbours.
+    /// Returns the sample as stretches of neighbours.
     pub(super) fn stretches(&self) -> impl Iterator<Item = &[W]> {
         let mut rest = self.sample.as_slice();
         self.stretches.iter().filter_map(move |&len| {
@@ -163,19 +164,19 @@ impl<W: Word> Stats<W> {
         })
     }
 
-    /// How many of some of the values are like others.
+    /// Returns the numbers of repetitions in the sample.
     pub(super) fn alike(&self) -> Alike {
         self.alike
     }
 
-    /// A number of distinct values that there should hardly be fewer of: half of that of which as
-    /// many of 256 values, drawn at random, would be alike.
+    /// Returns a likely lower bound of the number of distinct values. It is half of the number for which 256
+    /// values, drawn at random, would have this many repetitions.
     pub(super) fn least_distinct(&self) -> usize {
         let likely = COMPARED * COMPARED / 2 / self.alike.values.max(1);
         (likely / 2).min(self.n / 2)
     }
 
-    /// Guess at the number of distinct values, from those that the sample holds once and oftener.
+    /// Guesses the number of distinct values from the values that the sample holds once and more often.
     pub fn distinct(&self) -> usize {
         let mut counts: HashMap<W, u32> = HashMap::with_capacity(self.sample.len());
         for &v in &self.sample {
@@ -187,7 +188,7 @@ impl<W: Word> Stats<W> {
         guess.min(self.n)
     }
 
-    /// Statistics of `n` values made of these, value by value.
+    /// Returns statistics of `n` values that `f` derives from these, value by value.
     pub(super) fn derive<V: Word>(
         &self,
         kind: NumberKind,
@@ -197,7 +198,7 @@ impl<W: Word> Stats<W> {
         Stats::from_sample(f(&self.sample), self.stretches.clone(), kind, n)
     }
 
-    /// Statistics of `n` values made of these, a stretch of neighbours at a time.
+    /// Returns statistics of `n` values that `f` derives from these, a stretch of neighbours at a time.
     pub(super) fn derive_stretches<V: Word>(
         &self,
         kind: NumberKind,
@@ -226,13 +227,13 @@ impl<W: Word> Stats<W> {
         stats
     }
 
-    /// Statistics of `n` values of which only some neighbours are known.
+    /// Returns statistics of `n` values from a single stretch of them.
     pub(in super::super) fn of_sample(sample: Vec<W>, kind: NumberKind, n: usize) -> Self {
         let stretches = vec![sample.len()];
         Self::from_sample(sample, stretches, kind, n)
     }
 
-    /// The same with a range that is known better than from the sample.
+    /// Sets the range, where it is known better than from the sample.
     pub(in super::super) fn with_range(mut self, min: W, max: W) -> Self {
         self.min = min;
         self.max = max;
@@ -242,13 +243,13 @@ impl<W: Word> Stats<W> {
         self
     }
 
-    /// A size measured on the sample, for all values.
+    /// Extrapolates a size in bytes from the sample to all values.
     pub(super) fn scale_up(&self, bytes: usize) -> usize {
         scaled(bytes, self.n as f64 / self.sample.len().max(1) as f64)
     }
 }
 
-/// `count` times `scale`, rounded down.
+/// Returns `count` times `scale`, rounded down.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -258,7 +259,7 @@ pub(in super::super) fn scaled(count: usize, scale: f64) -> usize {
     (count as f64 * scale) as usize
 }
 
-/// `part / whole`, roughly.
+/// Returns `part / whole`, roughly.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "precision does not matter to an estimate"

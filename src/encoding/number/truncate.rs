@@ -98,13 +98,13 @@ impl<U: Word> Codec for Truncate<U> {
     }
 }
 
-/// Bits of the narrowest legal target for signed values between these keys; none for 1-byte words.
+/// Returns the bits of the narrowest legal target for signed values between these keys, `None` for 1-byte words.
 fn target_bits<W: Word>(min_key: W, max_key: W) -> Option<u32> {
     let fits = |bits: u32| {
         let half = W::ONE << (bits - 1);
         bits <= W::BITS
             && (bits == W::BITS || {
-                // Keys are values moved up by half of their range.
+                // Keys are values shifted up by half of their range.
                 min_key >= W::SIGN.minus(half) && max_key < W::SIGN.plus(half)
             })
     };
@@ -115,7 +115,7 @@ fn target_bits<W: Word>(min_key: W, max_key: W) -> Option<u32> {
         .find(|b| fits(*b))
 }
 
-/// Appends the values truncated as far as they allow; false, and nothing, if no width is legal.
+/// Appends the values, truncated as far as they allow. Returns false and appends nothing if no width is legal.
 pub(super) fn encode<W: Word>(
     values: &[W],
     nested: Option<&Plan>,

@@ -48,7 +48,7 @@ fn random_plan(rng: &mut StdRng) -> Plan {
     }
 }
 
-/// The values of a builder, one by one.
+/// Returns the values of a builder, one by one.
 fn to_values(decoded: Decoded, len: usize) -> Vec<Vec<u8>> {
     let split = |ends: Vec<usize>, bytes: &[u8]| -> Vec<Vec<u8>> {
         assert_eq!(ends.len(), len + 1);
@@ -116,7 +116,7 @@ fn random_block(rng: &mut StdRng) -> Block {
     }
 }
 
-/// Decodes after three nulls into the layout, with the presence bits given.
+/// Decodes into the layout after three nulls, with the given presence bits.
 fn read(
     block: &Block,
     region: &[u8],
@@ -320,7 +320,7 @@ fn string_regions_of_the_format_decode() {
     assert_eq!(values, [b"abab".as_slice(), b"the x"]);
 }
 
-/// 200 values of 5 bytes each, told apart by `seed`, that every compressor makes smaller.
+/// Returns 200 values of 5 bytes each that every compressor shrinks. They depend on `seed`.
 fn five_bytes_each(seed: u64) -> Vec<u8> {
     let mut rng = rng(seed);
     let words = [b"north", b"south", b"-west", b"-east"];
@@ -485,7 +485,7 @@ fn estimates_of_strings_are_within_a_factor_of_two_of_the_encoded_size() {
     assert!(close * 100 >= all * 85, "{close} of {all}");
 }
 
-/// What a selection of a region comes to, with up to `most` bytes of a block.
+/// Decodes a selection of a region, of a block of at most `most` bytes.
 fn selected(
     region: &[u8],
     n: usize,
@@ -506,7 +506,7 @@ fn selected(
 
 #[test]
 fn null_entries_are_held_to_the_limits() {
-    // All codes are 0, and there is no entry.
+    // All codes are 0, and there are no entries.
     let region = hex("0e00 06000000 00000000 00000000 00 00 0700 00000000 0000");
     assert!(selected(&region, 9, Some(100), 0..9, 1 << 20).is_ok());
     let error = selected(&region, 9, Some(1 << 46), 0..9, 1 << 20).unwrap_err();

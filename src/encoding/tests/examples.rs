@@ -4,7 +4,7 @@ use super::super::number::{Plan, decode, encode};
 use super::super::{NumberKind, envelope};
 use super::with_context;
 
-/// Bytes from hexadecimal digits; what is not one is skipped.
+/// Converts hexadecimal digits to bytes and skips other characters.
 pub(super) fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text
         .chars()

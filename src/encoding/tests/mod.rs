@@ -60,7 +60,7 @@ fn mutate(rng: &mut StdRng, bytes: &mut Vec<u8>) {
         if bytes.is_empty() {
             return;
         }
-        // Metadata stands in front, and damage there reaches further.
+        // The first bytes are metadata, where damage has larger effects.
         let reach = if rng.random() {
             bytes.len().min(40)
         } else {

@@ -1,5 +1,5 @@
-//! A reader takes every code in every part that may hold its type, also where this writer would
-//! not nest it because it does not pay: parents are put together by hand.
+//! A reader accepts every code in every part of a suitable type. This includes nestings that this writer
+//! never writes because they do not pay off. Tests assemble those parents by hand.
 
 use super::super::number::{Plan, decode, encode};
 use super::super::{EncodingCode, NumberKind, Word};
@@ -9,8 +9,8 @@ use NumberKind::{Float, Signed, Unsigned};
 const N: usize = 2048;
 const CODES: std::ops::RangeInclusive<u16> = 1..=19;
 
-/// A region of that code, and its values: ascending positions, or else 1 and 2 for integers that
-/// every parent takes.
+/// Returns a region of a code, and its values: ascending positions, or else 1 and 2 for integers, which
+/// every parent accepts.
 fn child<W: Word>(code: u16, kind: NumberKind, ascending: bool) -> Option<(Vec<u8>, Vec<W>)> {
     let known = EncodingCode::from_u16(code);
     if !known.suits_numbers(kind, W::BYTES) {
@@ -26,7 +26,7 @@ fn child<W: Word>(code: u16, kind: NumberKind, ascending: bool) -> Option<(Vec<u
         _ => 2,
     };
     let first = match (code, kind) {
-        // Raw values pay where they are left out.
+        // Raw values are smaller with zeros left out.
         (19, Float) => 0,
         (code, Float) if code != 7 => 1.5f64.to_bits(),
         _ => 1,

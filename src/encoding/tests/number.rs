@@ -52,7 +52,7 @@ fn random_plan(rng: &mut StdRng, depth: u32) -> Plan {
     }
 }
 
-/// A plan for the kind, such that the encodings of floats are tried on floats.
+/// Returns a plan for the kind. Encodings of floats are tried on floats.
 fn fitting_plan(rng: &mut StdRng, kind: NumberKind) -> Plan {
     match kind {
         NumberKind::Float if rng.random() => match rng.random_range(0..3) {
@@ -138,8 +138,8 @@ fn every_way_of_reading_agrees<W: Word>(seed: u64, cases: usize) {
             assert!(get::<W>(bytes, kind, n, n, cx).is_err());
             view_agrees(view(bytes, kind, n, cx).unwrap(), &values);
 
-            // The block says nothing about its length but what its layout shows; a wrong one is
-            // an error, or gives that many values.
+            // A block shows its number of values only by its layout. Another number is an error, or results in that
+            // many values.
             let _ = decode(bytes, kind, cx, &mut vec![W::ONE; n + 1]);
             let _ = decode(bytes, kind, cx, &mut vec![W::ONE; n - 1]);
         });
@@ -260,7 +260,7 @@ fn estimates_are_within_a_factor_of_two_of_the_encoded_size() {
         };
         let mut bytes = Vec::new();
         encode(&values, kind, &plan, &mut bytes).unwrap();
-        // What is worse than plain is not encoded as planned.
+        // If the planned encoding is larger than plain, the block is plain.
         let plain = 2 + 8 * values.len();
         let (got, want) = (estimate.bytes.min(plain), bytes.len());
         all += 1;

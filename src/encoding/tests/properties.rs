@@ -1,4 +1,4 @@
-//! Properties of random trees of encodings over random values, shrunk to the least that fails.
+//! Properties of random trees of encodings over random values. Failures are shrunk.
 
 use super::super::bytes::{self, BytesBuilder, BytesLayout, Decoded, Input, NullsOut};
 use super::super::number::{self, Plan};
@@ -8,7 +8,7 @@ use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-/// Trees of up to four levels.
+/// Generates trees of up to four levels.
 fn plan() -> impl Strategy<Value = Plan> {
     let leaf = prop_oneof![
         Just(Plan::Plain),
@@ -37,7 +37,7 @@ fn plan() -> impl Strategy<Value = Plan> {
     })
 }
 
-/// Bits of numbers: of any kind, near each other, alike, or floats with all their oddities.
+/// Generates bits of numbers: of any kind, near each other, equal, or floats with all special values.
 fn words() -> impl Strategy<Value = Vec<u64>> {
     let doubles = prop_oneof![
         (-99_999i32..99_999).prop_map(|cents| (f64::from(cents) / 100.0).to_bits()),
@@ -104,7 +104,7 @@ fn every_reading_agrees<W: Word>(
         (None, _) => {}
     }
     super::number::view_agrees(view, &values);
-    // Lengths are exact: what is cut off or added is missed, or was not needed.
+    // Lengths are exact: a missing or additional byte is an error, or the byte was not needed.
     for cut in (0..region.len()).rev().step_by(region.len() / 40 + 1) {
         let mut all = vec![W::ONE; n];
         if number::decode(&region[..cut], kind, cx, &mut all).is_ok() {
@@ -220,7 +220,7 @@ proptest! {
         }
         for cut in (0..region.len()).rev().step_by(region.len() / 60 + 1) {
             let shorter = read(&region[..cut]);
-            // The one value of a SingleValue is whatever there is.
+            // A SingleValue takes all of the remaining bytes as its value.
             let any_length = region[0] == 7;
             prop_assert!(any_length || shorter.is_err() || shorter.unwrap() == found, "cut to {cut}");
         }

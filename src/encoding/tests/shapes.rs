@@ -3,7 +3,7 @@
 use super::super::Word;
 use rand::{Rng, rngs::StdRng};
 
-/// Numbers of a shape that some encoding is made for.
+/// Generates numbers that suit one of the encodings.
 pub(super) fn numbers<W: Word>(rng: &mut StdRng, n: usize) -> Vec<W> {
     let any: Vec<u64> = (0..n).map(|_| rng.random()).collect();
     let base: u64 = rng.random();
@@ -36,7 +36,7 @@ pub(super) fn numbers<W: Word>(rng: &mut StdRng, n: usize) -> Vec<W> {
     words.map(W::truncate).collect()
 }
 
-/// The bits of a float of the word's size.
+/// Returns the bits of a float of the word's size.
 fn float<W: Word>(value: f64) -> u64 {
     if W::BYTES == 4 {
         u64::from((value as f32).to_bits())
@@ -45,7 +45,7 @@ fn float<W: Word>(value: f64) -> u64 {
     }
 }
 
-/// Byte strings of a shape that some encoding is made for; `fixed` fixes their length.
+/// Generates byte strings that suit one of the encodings. `fixed` is their length, if it is fixed.
 pub(super) fn strings(rng: &mut StdRng, n: usize, fixed: Option<usize>) -> Vec<Vec<u8>> {
     let shape = rng.random_range(0..6);
     let longest = *[1usize, 12, 13, 40, 300]

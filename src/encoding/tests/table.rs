@@ -1,4 +1,4 @@
-//! Every code of the format, for every type that may use it, and in every place that it may nest in.
+//! Every code of the format, for every legal type, nested in every legal place.
 
 use super::super::bytes::{self, BytesBuilder, BytesLayout, Decoded, Input, NullsOut};
 use super::super::number::{self, Plan, decode, encode};
@@ -9,8 +9,8 @@ use NumberKind::{Float, Signed, Unsigned};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use std::collections::BTreeSet;
 
-/// The format's table of codes: code, name, and the sizes in bytes of the signed and unsigned
-/// integers and of the floats that may be encoded so; whether byte strings may be.
+/// A row of the format's table of codes: code, name, the sizes in bytes of signed integers, unsigned
+/// integers and floats that the code may encode, and whether it may encode byte strings.
 type Row = (
     u16,
     &'static str,
@@ -47,7 +47,7 @@ const CODES: [Row; 23] = [
     (0x8004, "Split128", &[], &[], &[], true),
 ];
 
-/// The sizes of byte strings that may be encoded so.
+/// Returns the sizes of byte strings that a code may encode.
 fn sizes(row: &Row) -> &'static [Option<usize>] {
     match row {
         (0x8004, ..) => &[Some(16)],
@@ -88,7 +88,7 @@ fn types_may_use_the_codes_that_the_format_says() {
     }
 }
 
-/// A plan for each code, with `inner` in all its nested places.
+/// Returns a plan for each code, with `inner` in all its nested places.
 fn plans(inner: &Plan) -> Vec<Plan> {
     let boxed = || Box::new(inner.clone());
     vec![
@@ -128,7 +128,7 @@ fn plans(inner: &Plan) -> Vec<Plan> {
     ]
 }
 
-/// Notes which code stands in which part of which.
+/// Records which code is nested in which part of which other code.
 fn note(tree: &EncodingTree, found: &mut BTreeSet<(u16, &'static str, u16)>) {
     for (part, child) in &tree.children {
         found.insert((tree.code.to_u16(), *part, child.code.to_u16()));
@@ -136,7 +136,7 @@ fn note(tree: &EncodingTree, found: &mut BTreeSet<(u16, &'static str, u16)>) {
     }
 }
 
-/// What the parts of an encoding are to hold: constants, ranges of many widths, steps, runs, few
+/// Returns values for the parts of an encoding: constants, ranges of many widths, steps, runs, few
 /// distinct values, mostly zeros, and noise.
 fn part(shape: usize, n: usize) -> Vec<u64> {
     let noise = |i: u64| (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
@@ -160,7 +160,7 @@ fn part(shape: usize, n: usize) -> Vec<u64> {
 }
 const PART_SHAPES: usize = 12;
 
-/// Numbers that give the parts of a plan's outermost encoding these values.
+/// Returns numbers whose encoding by the plan has these values in its parts.
 fn whole(plan: &Plan, kind: NumberKind, width: usize, part: &[u64]) -> Vec<u64> {
     let wide = part.iter().enumerate();
     let decimal = |v: u64| {
@@ -223,7 +223,7 @@ fn encodings<W: Word>(
     }
 }
 
-/// What each part of an encoding holds, as the format has it: the types of the nested numbers.
+/// Types of the nested numbers in each part of an encoding, according to the format.
 const PARTS: [(u16, &str, &[NumberKind]); 16] = [
     (3, "deltas", &[Unsigned]),
     (5, "differences", &[Signed, Unsigned]),
@@ -243,8 +243,8 @@ const PARTS: [(u16, &str, &[NumberKind]); 16] = [
     (19, "values", &[Signed, Unsigned, Float]),
 ];
 
-/// What the writer does not nest for any values here, mostly because it would not pay: the whole is
-/// then written in another way.
+/// Codes that the writer nests in no part here, mostly because they would not pay off: it then encodes the
+/// whole block in another way.
 const NOT_WRITTEN: &[(u16, &str, &[u16])] = &[
     (3, "deltas", &[1]),
     (5, "differences", &[1, 11]),
@@ -306,7 +306,7 @@ fn every_code_is_written_and_read_for_every_type_and_nests_wherever_it_may() {
     assert!(others.is_empty(), "missing or unexpected: {others:?}");
 }
 
-/// The bytes of `n` values of a region.
+/// Returns the bytes of the `n` values of a region.
 fn read_bytes(region: &[u8], n: usize, fixed: Option<usize>) -> crate::Result<(Vec<u8>, usize)> {
     with_context(|cx| {
         let mut bits = BooleanBufferBuilder::new(n);
@@ -453,7 +453,7 @@ fn blocks_of_the_format_are_what_is_written() {
     );
 }
 
-/// The region behind a header, and what its values are.
+/// Checks that a region with this header decodes to the wanted values.
 fn expect<W: Word>(kind: NumberKind, header: &str, rest: &[u8], want: &[W]) {
     let region = [hex(header), rest.to_vec()].concat();
     let mut found = vec![W::ONE; want.len()];
@@ -465,7 +465,7 @@ fn expect<W: Word>(kind: NumberKind, header: &str, rest: &[u8], want: &[W]) {
     );
 }
 
-/// A bit-packed region of `width` bits, all of them 0.
+/// Returns a bit-packed region of values of `width` bits, all of them 0.
 fn packed(width: u8) -> Vec<u8> {
     [
         vec![2, 0, width, 0, 0, 0, 0, 0],

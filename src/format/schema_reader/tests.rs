@@ -15,7 +15,7 @@ fn reader(bytes: Vec<u8>) -> Result<SchemaReader> {
     SchemaReader::try_new(bytes.into(), &Limits::default())
 }
 
-/// Reads all there is.
+/// Reads the whole schema.
 fn read(bytes: Vec<u8>) -> Result<Schema> {
     let reader = reader(bytes)?;
     reader.node_count()?;
@@ -110,7 +110,7 @@ proptest! {
     fn schemas_come_back_in_both_layouts(mut schema in schema()) {
         for wire in WIRES {
             let bytes = schema.encode(wire).unwrap();
-            // The verifier of the flatbuffers crate agrees that this is such a schema.
+            // The verifier of the flatbuffers crate also accepts the schema.
             match wire {
                 Wire::Spec => drop(spec::root_as_schema(&bytes).unwrap()),
                 Wire::Reference => drop(reference::root_as_schema(&bytes).unwrap()),
@@ -182,7 +182,7 @@ fn nested(basic_type: BasicType, children: usize) -> DataType {
     node
 }
 
-/// Bytes that the generated builders write for a node that [`Schema::encode`] refuses.
+/// Returns the bytes of a node that [`Schema::encode`] rejects, written by the generated builders.
 fn unchecked(change: impl Fn(&mut spec::DataTypeArgs<'_>)) -> Vec<u8> {
     let mut builder = flatbuffers::FlatBufferBuilder::new();
     let name = builder.create_string("bad");
@@ -261,7 +261,7 @@ fn numbers_of_a_node_are_checked() {
         a.fixed_size = 1 << 31;
     });
     assert_eq!(huge.unwrap_err(), ErrorKind::Corrupt);
-    // Meaningless, and therefore ignored.
+    // Fields without meaning are ignored.
     let float = kind(&|a| {
         a.basic_type = spec::BasicType::Float32;
         a.signed = true;
@@ -301,7 +301,7 @@ fn depth_is_limited() {
 
 #[test]
 fn shared_tables_do_not_multiply() {
-    // Every level is a struct whose children are all the same table of the level below.
+    // On every level, all children of the struct are the same table of the level below.
     let mut builder = flatbuffers::FlatBufferBuilder::new();
     let name = Some(builder.create_string("n"));
     let none = builder.create_vector::<flatbuffers::WIPOffset<spec::DataType<'_>>>(&[]);
@@ -362,7 +362,7 @@ fn shared_texts_do_not_multiply() {
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
 }
 
-/// A schema of one table that many top-level fields refer to.
+/// Returns a schema with a single table that all top-level fields refer to.
 fn one_node_for_all(fields: usize, name: &str) -> Vec<u8> {
     let mut builder = flatbuffers::FlatBufferBuilder::new();
     let field_name = Some(builder.create_string(name));
@@ -386,7 +386,7 @@ fn one_node_for_all(fields: usize, name: &str) -> Vec<u8> {
 #[test]
 fn all_fields_together_share_one_budget_and_each_pays_once() {
     let reader = reader(one_node_for_all(5000, &"x".repeat(60_000))).unwrap();
-    // About 80,000 bytes expand to at most 20 MB, which is some 340 fields.
+    // About 80,000 bytes expand to at most 20 MB, which is about 340 fields.
     let readable = (0..reader.len()).take_while(|i| reader.field(*i).is_ok());
     let readable = readable.count();
     assert!((100..1000).contains(&readable), "{readable}");
@@ -409,7 +409,7 @@ fn an_endless_name_is_refused() {
 
 #[test]
 fn a_reference_to_itself_is_refused() {
-    // Root at 8, vtable at 4 with one slot, whose reference is 0.
+    // The root is at 8, its vtable at 4 with one slot, and the reference in the slot is 0.
     let bytes = vec![12, 0, 0, 0, 6, 0, 8, 0, 4, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0];
     let error = reader(bytes).unwrap_err();
     assert!(error.message().contains("points 0 bytes ahead"), "{error}");
@@ -421,7 +421,7 @@ fn a_layout_of_neither_wire_is_refused() {
     let spec = schema.encode(Wire::Spec).unwrap();
     assert_eq!(reader(spec).unwrap().wire(), Wire::Spec);
 
-    // The reference's root above the specification's node, and the other way round.
+    // The root table of one layout with a node of the other, both ways.
     let mut builder = flatbuffers::FlatBufferBuilder::new();
     let name = Some(builder.create_string("a"));
     let children =
@@ -478,7 +478,7 @@ fn opening_a_wide_schema_reads_no_field() {
             let reader = SchemaReader::try_new(payload.clone(), &Limits::default()).unwrap();
             assert_eq!(reader.name(49_999).unwrap(), "column 49999");
         }
-        // A walk over 50,000 fields takes longer than this for each of the thousand.
+        // Searching 50,000 fields for each of the thousand names would take longer.
         assert!(
             start.elapsed() < Duration::from_millis(500),
             "{:?}",

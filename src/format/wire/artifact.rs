@@ -1,6 +1,6 @@
 //! Spec: Chapter 6, "Index Descriptor" (`artifacts`); docs/format.md, "Two wires, one model".
 //!
-//! Chapter 6 has a `DataRef` per artifact, the reference an `IndexArtifact` that contains one.
+//! In Chapter 6, an artifact is a `DataRef`. In the reference, it is an `IndexArtifact` that contains one.
 
 use super::super::{DataRef, IndexArtifact};
 use super::conversion::{Cx, FromWire, ToWire, from_list, from_option, to_list, to_option};
@@ -50,7 +50,7 @@ pub(super) fn decode(bytes: &[u8], wire: Wire, cx: Cx<'_>) -> Result<IndexArtifa
     }
 }
 
-/// Which of the two messages this is.
+/// Returns the wire that these bytes are written in.
 fn artifact_wire(bytes: &[u8], wire: Wire) -> Result<Wire> {
     let mut named = false;
     let mut third = None;
@@ -66,7 +66,7 @@ fn artifact_wire(bytes: &[u8], wire: Wire) -> Result<Wire> {
         Some(value) if !named && is_range(value) => Ok(Wire::Spec),
         None | Some([]) => Ok(Wire::Reference),
         Some(value) => {
-            // A reference inside it that is written as Chapter 6 has it would be read as empty.
+            // A reference inside it in the layout of Chapter 6 would be read as empty.
             match data_ref_wire(value).within(|| "data_ref".to_owned())? {
                 Wire::Reference => Ok(Wire::Reference),
                 Wire::Spec => Err(Error::corrupt(

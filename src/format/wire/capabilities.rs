@@ -2,33 +2,33 @@
 
 use super::Wire;
 
-/// What a writer may put into a shard of one [`Wire`].
+/// Features that a writer may use in a shard of one [`Wire`].
 ///
-/// The two wires differ in more than the bytes of their metadata: the reference implementation reads
-/// a part of what Chapter 6 allows. The writer asks here, and never which wire it is.
+/// The two wires differ in more than the bytes of their metadata: the reference implementation reads only a
+/// part of Chapter 6. The writer checks these flags, and never the wire itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Capabilities {
-    /// PRESENCE buffers beside the DATA of leaf types other than Boolean.
+    /// PRESENCE buffers for leaf types other than Boolean, separate from DATA.
     pub separate_presence: bool,
-    /// PRESENCE buffers beside dictionary codes; otherwise null is an entry of the dictionary.
+    /// PRESENCE buffers for dictionary codes. Otherwise, null is an entry of the dictionary.
     pub presence_beside_dictionary: bool,
     /// Buffers of plain values, without blocks.
     pub raw_buffers: bool,
-    /// Strings and binary values behind their lengths.
+    /// Strings and binary values stored after their lengths.
     pub delimited_strings: bool,
     /// Packed groups.
     pub packed_groups: bool,
-    /// Blobs: values in blocks of their own, which a property of the stripe field tells from others.
+    /// Blobs: values that are alone in their blocks, which a property of the stripe field lists.
     pub blobs: bool,
     /// Checksums of raw buffers and block maps, in a property of the stripe field.
     pub checksum_properties: bool,
-    /// Value dictionaries of numbers, decimals and DateTime, not just of strings, binaries and Guid.
+    /// Value dictionaries of numbers, decimals and DateTime, in addition to strings, binaries and Guid.
     pub numeric_dictionaries: bool,
-    /// Value dictionary headers as Chapter 6 has them; otherwise the 128 bytes of the reference.
+    /// Value dictionary headers of Chapter 6. Otherwise, the 128 bytes of the reference.
     pub spec_dictionary_header: bool,
-    /// Block encodings below each other as they come; otherwise those that the reference nests, where
-    /// it aligns them.
+    /// Any nesting of block encodings. Otherwise, only the nestings and alignments that the reference
+    /// writes.
     pub every_nesting: bool,
     /// The block encoding BlockDictionary of byte strings of a fixed size.
     pub fixed_size_block_dictionaries: bool,
@@ -50,28 +50,28 @@ pub struct Capabilities {
     pub empty_names: bool,
     /// Properties of extended types.
     pub extended_type_properties: bool,
-    /// Constants of structs, lists and maps; otherwise PRESENCE says that all are null.
+    /// Constants of structs, lists and maps. Otherwise, PRESENCE marks all positions as null.
     pub nested_constants: bool,
-    /// Statistics follow the label of an extended type; otherwise its storage alone.
+    /// Statistics depend on the label of an extended type. Otherwise, only on its storage.
     pub label_statistics: bool,
-    /// `raw_data_size` as Chapter 6 has it; otherwise bitmaps and offsets count.
+    /// `raw_data_size` as in Chapter 6. Otherwise, it includes bitmaps and offsets.
     pub spec_raw_data_size: bool,
-    /// Statistics as Chapter 6 has them: infinities have a sign, ranges of strings and binary values,
-    /// the number of distinct values of every leaf, null among them, filters of any size that is a
-    /// power of two. Otherwise as the reference has them: see docs/format.md.
+    /// Statistics as in Chapter 6: infinities count by sign, strings and binary values have ranges, every
+    /// leaf has a number of distinct values that includes null, and filters may have any size that is a
+    /// power of two. Otherwise, statistics as in the reference: see docs/format.md.
     pub spec_statistics: bool,
-    /// Seed of the hashes in membership filters.
+    /// Seed of the hashes in Bloom filters.
     pub filter_seed: u64,
     /// Seed of the hashes in cardinality sketches.
     pub sketch_seed: u64,
     /// Dictionaries that the compressed blocks of a field share.
     pub compressor_dictionaries: bool,
-    /// Decimals are a kind of `AnyValue`; otherwise annotated bytes.
+    /// Decimals are a kind of `AnyValue`. Otherwise, they are annotated bytes.
     pub decimal_values: bool,
 }
 
 impl Wire {
-    /// What may be written on this wire.
+    /// Returns the features that may be written on this wire.
     pub(crate) fn capabilities(self) -> Capabilities {
         match self {
             Self::Spec => SPEC,
@@ -116,25 +116,25 @@ const REFERENCE: Capabilities = Capabilities {
     presence_beside_dictionary: false,
     raw_buffers: false,
     delimited_strings: false,
-    // Its reader finds no buffers.
+    // The reference's reader finds no buffers.
     packed_groups: false,
     blobs: false,
     checksum_properties: false,
     numeric_dictionaries: false,
     spec_dictionary_header: false,
     every_nesting: false,
-    // Its reader takes their entries from the wrong place.
+    // The reference's reader looks for the entries in the wrong place.
     fixed_size_block_dictionaries: false,
-    // Its decoder adds offsets to their values, and its reader panics where it joins them with
-    // values that have none.
+    // The reference's decoder adds offsets to these values, and its reader panics when it concatenates them with
+    // values without offsets.
     fixed_size_single_values: false,
-    // Its reader has no Arrow type for them.
+    // The reference's reader has no Arrow type for these.
     units: false,
     unions: false,
     fixed_size_lists: false,
-    // Its reader takes the size 0 for any size.
+    // The reference's reader treats size 0 as any size.
     zero_fixed_sizes: false,
-    // Its Arrow reader fails on them.
+    // The reference's Arrow reader fails on these.
     empty_structs: false,
     duplicate_names: false,
     empty_names: false,

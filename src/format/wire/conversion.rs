@@ -1,15 +1,15 @@
 //! Spec: Chapter 6; docs/format.md, "Two wires, one model".
 //!
-//! What conversions between generated messages and the types of this crate have in common.
+//! Common parts of the conversions between generated messages and the types of this crate.
 
 use crate::error::{Error, Result, Within};
 use crate::limits::{Limits, exceeded};
 
-/// What conversions need to know.
+/// Context of a conversion.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cx<'a> {
     pub(super) limits: &'a Limits,
-    /// Levels of `AnyValue` that may still follow.
+    /// Levels of `AnyValue` that may still be nested.
     depth: u32,
 }
 
@@ -79,7 +79,7 @@ pub(super) fn from_list<T: FromWire<P>, P>(
         .collect()
 }
 
-/// A count of some positions or records that must not exceed the count of all.
+/// Checks that a count of some positions or records does not exceed the count of all.
 pub(super) fn part_of(name: &str, part: Option<u64>, whole: u64) -> Result<()> {
     match part {
         Some(part) if part > whole => Err(Error::corrupt(format!(

@@ -1,6 +1,6 @@
 //! Spec: Chapter 6; docs/format.md, "Two wires, one model".
 //!
-//! From the generated messages of each wire to the types of this crate, and back.
+//! Converts the generated messages of each wire to the types of this crate, and back.
 
 use super::super::{
     AnyValue, DataRef, DataRefArray, IndexCollection, IndexDescriptor, NameValuePair,
@@ -14,7 +14,7 @@ use super::{Wire, artifact, reference, spec};
 use crate::error::{Error, Result, Within};
 use crate::io::ByteRange;
 
-/// Annotation of a decimal128 where `AnyValue` has no kind for it.
+/// Annotation of a decimal128 on the wire without a kind of `AnyValue` for it.
 const DECIMAL_ANNOTATION: &str = "KustoDecimal";
 
 fn decimal(bytes: &[u8]) -> Result<ValueKind> {
@@ -23,7 +23,7 @@ fn decimal(bytes: &[u8]) -> Result<ValueKind> {
         .map_err(|_| Error::corrupt(format!("a decimal of {} bytes instead of 16", bytes.len())))
 }
 
-/// Whether bytes stand for a decimal on a wire that has no kind for it.
+/// Returns whether bytes are a decimal, on the wire without a kind for it.
 fn is_decimal(wire: Wire, bytes: &[u8], annotation: &Option<String>) -> bool {
     wire == Wire::Spec && bytes.len() == 16 && annotation.as_deref() == Some(DECIMAL_ANNOTATION)
 }

@@ -8,8 +8,8 @@ use crate::io::ByteRange;
 use crate::limits::Limits;
 use bytes::Bytes;
 
-/// The references of a [`DataRefArray`](crate::format::DataRefArray) in its stored form, read one by
-/// one: the list of a shard's fields may be long, and few of them are wanted.
+/// A stored [`DataRefArray`](crate::format::DataRefArray). References are read one by one, because the list of a
+/// shard's fields may be long, and few of them are needed.
 #[derive(Debug, Clone)]
 pub struct DataRefs {
     /// One URL per reference, or none if all are empty.
@@ -21,21 +21,21 @@ pub struct DataRefs {
 /// Numbers of 8 bytes, little-endian.
 #[derive(Debug, Clone, Default)]
 struct Words {
-    /// Those that are packed at once, as usual; not copied.
+    /// The first packed numbers, usually all. They share the memory of the payload.
     packed: Bytes,
-    /// Those that follow.
+    /// The numbers after them.
     others: Vec<u8>,
 }
 
-/// Field 2, of no bytes.
+/// Bytes of field 2 with an empty value.
 const EMPTY_URL: [u8; 2] = [0x12, 0];
 
 impl DataRefs {
     /// Finds the columns of a payload.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if it is no such message, or if its columns differ in
-    /// length; [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the payload is not such a message, or if its columns differ in
+    /// length; [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the payload is too large.
     pub fn try_new(payload: &Bytes, limits: &Limits) -> Result<Self> {
         check_size(payload, limits)
             .and_then(|()| Self::parse(payload))
@@ -48,7 +48,7 @@ impl DataRefs {
             starts: Words::default(),
             ends: Words::default(),
         };
-        // Usually all URLs are empty, and stand first.
+        // Usually all URLs are empty and come first.
         let fields = payload.as_chunks::<2>().0.iter();
         let mut urls = fields.take_while(|field| **field == EMPTY_URL).count();
         let rest = payload.get(2 * urls..).unwrap_or_default();
@@ -79,18 +79,18 @@ impl DataRefs {
     }
 
     #[cfg(any(test, feature = "experimental"))]
-    /// Number of references, absent ones included.
+    /// Returns the number of references, including absent ones.
     pub fn len(&self) -> usize {
         self.starts.len()
     }
 
     #[cfg(feature = "experimental")]
-    /// Whether there are none.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Reference `i`, or `None` if it is absent or past the end.
+    /// Returns reference `i`, or `None` if it is absent or past the end.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if it ends before it starts.
@@ -124,7 +124,7 @@ impl Words {
         word.map(|word| u64::from_le_bytes(*word))
     }
 
-    /// Adds numbers that are packed, or one that is not.
+    /// Appends packed numbers, or a single one.
     fn append(&mut self, payload: &Bytes, value: Raw<'_>, name: &str) -> Result<()> {
         match value {
             Raw::Len(packed) if packed.len().is_multiple_of(8) => {

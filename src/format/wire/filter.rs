@@ -1,6 +1,6 @@
 //! Spec: Chapter 6, "Split-Block Bloom Filters"; docs/format.md, "Two wires, one model".
 //!
-//! Chapter 6 lays the message out twice, and the reference a third way:
+//! Chapter 6 describes two layouts of the message, and the reference uses a third one:
 //!
 //! | field | section on field descriptors | section on filters | reference |
 //! |-|-|-|-|
@@ -8,7 +8,7 @@
 //! | 5 | `data` | `hash_algorithm` | `hash_seed` (fixed64) |
 //! | 6 | | | `data` |
 //!
-//! All three are read; `Wire::Spec` writes the first.
+//! All three can be read. `Wire::Spec` writes the first.
 
 use super::super::SplitBlockBloomFilter;
 use super::raw::{Raw, RawFields};

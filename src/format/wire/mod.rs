@@ -1,7 +1,7 @@
 //! Spec: docs/format.md, "Two wires, one model".
 //!
-//! The metadata messages as bytes. Chapter 6 and the reference implementation number some fields
-//! differently; the types of [`format`](super) know nothing of that.
+//! Encodes metadata messages as bytes. Chapter 6 and the reference implementation number some fields
+//! differently. The types of [`format`](super) are the same for both.
 
 mod artifact;
 mod capabilities;
@@ -29,38 +29,40 @@ pub use data_refs::DataRefs;
 
 use super::generated::{reference_messages as reference, spec_messages as spec};
 
-/// A way to write the metadata of a shard.
+/// A version of the metadata encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Wire {
-    /// Chapter 6 to the letter.
+    /// Exactly as Chapter 6 specifies.
     Spec,
     /// As the reference implementation reads and writes it.
     Reference,
 }
 
-/// A metadata message: a protobuf payload, which a frame surrounds in a file.
+/// A metadata message: a protobuf payload, which files store in a frame.
 pub trait Message: Sized {
-    /// The payload.
+    /// Encodes the payload.
     ///
     /// # Errors
-    /// [`Unsupported`](ErrorKind::Unsupported) if the wire has no place for some content,
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if the content contradicts itself, so that no
-    /// reader would take it.
+    /// [`Unsupported`](ErrorKind::Unsupported) if the wire cannot represent some of the content,
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if the content contradicts itself, so that readers
+    /// would reject it.
     fn encode(&self, wire: Wire) -> Result<Vec<u8>>;
 
-    /// Reads a payload. `wire` decides where the payload itself does not tell.
+    /// Decodes a payload. `wire` decides if the payload itself does not show its wire.
     ///
     /// # Errors
-    /// [`Corrupt`](ErrorKind::Corrupt), or [`LimitExceeded`](ErrorKind::LimitExceeded).
+    /// [`Corrupt`](ErrorKind::Corrupt) if the payload is invalid, [`LimitExceeded`](ErrorKind::LimitExceeded) if it
+    /// exceeds `limits`.
     fn decode(bytes: &[u8], wire: Wire, limits: &Limits) -> Result<Self> {
         Self::decode_shared(&Bytes::copy_from_slice(bytes), wire, limits)
     }
 
-    /// As [`decode`](Self::decode); what may be long in it shares the memory of the payload.
+    /// Decodes a payload. Parts that may be long share its memory. `wire` decides if the payload itself does not show
+    /// its wire.
     ///
     /// # Errors
-    /// Those of [`decode`](Self::decode).
+    /// Returns the errors of [`decode`](Self::decode).
     fn decode_shared(bytes: &Bytes, wire: Wire, limits: &Limits) -> Result<Self>;
 }
 
@@ -104,7 +106,7 @@ messages!(
     UrlList
 );
 
-/// What would be corrupt in a file is a mistake of the caller who writes it.
+/// Turns errors for corrupt files into errors for invalid arguments, because the caller provided the content.
 fn as_argument(error: Error) -> Error {
     match error.kind() {
         ErrorKind::Corrupt => Error::invalid(error.message()).within(error.element()),
@@ -116,11 +118,11 @@ fn check_size(bytes: &[u8], limits: &Limits) -> Result<()> {
     limits.check_message_bytes(u64::try_from(bytes.len()).unwrap_or(u64::MAX))
 }
 
-/// Decodes protobuf; prost bounds its recursion to 100 messages.
+/// Decodes protobuf. prost limits its recursion to 100 messages.
 fn parse<P: prost::Message + Default>(bytes: impl Buf) -> Result<P> {
     P::decode(bytes).map_err(|e| {
         let message = e.to_string();
-        // The text is all that prost lets us see of the kind of an error.
+        // prost shows the kind of an error only in its text.
         let kind = if message.contains("recursion limit") {
             ErrorKind::LimitExceeded
         } else {
@@ -131,7 +133,7 @@ fn parse<P: prost::Message + Default>(bytes: impl Buf) -> Result<P> {
 }
 
 impl ShardDirectory {
-    /// The wire that a directory's payload, and with it the whole shard, is written in.
+    /// Detects the wire of a directory's payload, which is the wire of the whole shard.
     ///
     /// # Errors
     /// [`Corrupt`](ErrorKind::Corrupt) if the reference to the schema fits neither wire.
@@ -145,7 +147,7 @@ impl ShardDirectory {
     }
 }
 
-/// The wire of one `DataRef`: url 2 and range 3, or url 1 and range 2.
+/// Detects the wire of a `DataRef`: url 2 and range 3, or url 1 and range 2.
 fn data_ref_wire(data_ref: &[u8]) -> Result<Wire> {
     let (mut first, mut second, mut third) = (None, None, None);
     for field in RawFields::new(data_ref) {
@@ -172,7 +174,7 @@ fn data_ref_wire(data_ref: &[u8]) -> Result<Wire> {
     }
 }
 
-/// Whether these bytes can be a `UInt64Range`.
+/// Returns whether these bytes can be a `UInt64Range`.
 fn is_range(bytes: &[u8]) -> bool {
     match bytes.len() {
         0 => true,

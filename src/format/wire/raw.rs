@@ -1,10 +1,10 @@
 //! Spec: Chapter 6, "Message Serialization" (the protobuf encoding, one level deep).
 //!
-//! Looks at the fields of a message before it is known which message it is.
+//! Reads the fields of a message before its type is known.
 
 use crate::error::{Error, Result};
 
-/// A field's value.
+/// The value of a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Raw<'a> {
     Varint,
@@ -13,7 +13,7 @@ pub(super) enum Raw<'a> {
     I32,
 }
 
-/// The fields of a message with their tags; ends after the first error.
+/// The fields of a message with their tags. Ends after the first error.
 #[derive(Debug, Clone)]
 pub(super) struct RawFields<'a> {
     rest: &'a [u8],
@@ -24,7 +24,7 @@ impl<'a> RawFields<'a> {
         Self { rest: message }
     }
 
-    /// The last value of a field, which is the one that counts.
+    /// Returns the last value of a field, which is the valid one in protobuf.
     pub(super) fn last(message: &'a [u8], tag: u64) -> Result<Option<Raw<'a>>> {
         let mut found = None;
         for field in Self::new(message) {

@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "(Shard) Field Descriptor" (`hll_sketch`); docs/format.md, "Two wires, one model".
 //!
-//! Chapter 6 has an `AnyValue` and leaves open what is in it: here a struct annotated `hll-v1`. The
-//! reference has a message of its own, `HllSketchV1`.
+//! Chapter 6 has an `AnyValue` without specifying its content: here, it is a struct annotated `hll-v1`. The
+//! reference has a separate message, `HllSketchV1`.
 
 use super::super::{AnyValue, HllSketch, NameValuePair, Sketch, ValueKind};
 use super::conversion::{Cx, FromWire, ToWire};
@@ -62,7 +62,7 @@ fn decode_either(bytes: &[u8], wire: Wire, cx: Cx<'_>) -> Result<Sketch> {
     })
 }
 
-/// Whether this is an `HllSketchV1` or an `AnyValue`; `None` if it could be either.
+/// Returns whether this is an `HllSketchV1` rather than an `AnyValue`, or `None` if it could be either.
 fn is_hll_message(bytes: &[u8]) -> Result<Option<bool>> {
     let mut answer = None;
     for field in RawFields::new(bytes) {
@@ -77,7 +77,7 @@ fn is_hll_message(bytes: &[u8]) -> Result<Option<bool>> {
     Ok(answer)
 }
 
-/// A sketch whose counters are as many as its parameters say.
+/// Checks that the number of counters fits the parameters of a sketch.
 fn check(hll: HllSketch) -> Result<HllSketch> {
     let bits = hll.bits_per_index;
     if !(4..=18).contains(&bits) || hll.counters.len() != 1 << bits {
@@ -99,7 +99,7 @@ fn to_value(hll: HllSketch) -> AnyValue {
     .with_annotation(ANNOTATION)
 }
 
-/// The sketch, if the value is one and nothing else.
+/// Returns the sketch, if the value is exactly one.
 fn from_value(value: &AnyValue) -> Option<HllSketch> {
     let Some(ValueKind::Struct(members)) = &value.kind else {
         return None;

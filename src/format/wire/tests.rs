@@ -37,7 +37,7 @@ fn the_end_of_a_file_of_the_reference_decodes_and_encodes() {
          2A14 1212 095BB0000000000000 1163B0000000000000
          39 D007000000000000 49 0200000000000000 51 F714020000000000
          20E45519 73000000 616D756400010000");
-    // Where the file begins is not in the vector: it ends just behind its schema.
+    // The vector lacks the start of the file. It ends just after its schema.
     let file_size = 48436 + u64::try_from(bytes.len()).unwrap();
     let range = DirectoryTail::locate(&bytes, file_size, &Limits::default()).unwrap();
     assert_eq!((range.start(), range.len()), (48436, 8 + 0x73));
@@ -107,7 +107,7 @@ fn references_have_the_tags_of_their_wire() {
         assert_eq!(directory.encode(wire).unwrap(), bytes);
         assert_eq!(ShardDirectory::detect_wire(&bytes).unwrap(), wire);
     }
-    // A URL and nothing else.
+    // Only a URL.
     assert_eq!(
         ShardDirectory::detect_wire(&hex("0A 03 12 01 61")).unwrap(),
         Wire::Spec
@@ -136,7 +136,7 @@ fn columns_of_references_must_have_one_length() {
         let stored = Bytes::from(bytes).slice(2..);
         let same = DataRefs::try_new(&stored, &Limits::default()).unwrap_err();
         assert_eq!(same.to_string(), error.to_string());
-        // Not packed, as other encoders may write it.
+        // Numbers that are not packed, as other encoders may write them.
         let loose = hex("12 00 19 0300000000000000 21 0900000000000000");
         assert_eq!(decode::<DataRefArray>(&loose, wire).unwrap(), array);
     }
@@ -320,7 +320,7 @@ fn contradictory_counts_are_refused() {
     }
 }
 
-/// A value of that many levels.
+/// Returns a value of `levels` levels.
 fn nested(levels: u32) -> AnyValue {
     let mut value = AnyValue::null();
     for _ in 1..levels {
@@ -359,8 +359,8 @@ fn values_nest_as_deep_as_the_limit_and_no_deeper() {
 
 #[test]
 fn a_million_levels_are_an_error_and_no_stack_overflow() {
-    // Lists of lists, each level a length and two keys; the lengths are made up, which does not
-    // matter as the recursion ends before they do.
+    // Lists of lists; each level is a length and two keys. The lengths are made up, but the
+    // recursion ends before they matter.
     let bytes = [0xA2u8, 0x01, 0xFF, 0xFF, 0x3F, 0x0A, 0xFF, 0xFF, 0x3F].repeat(1 << 20);
     for wire in WIRES {
         let error = decode::<AnyValue>(&bytes, wire).unwrap_err();
@@ -368,7 +368,7 @@ fn a_million_levels_are_an_error_and_no_stack_overflow() {
     }
 }
 
-/// Encode and decode is the identity, in both wires.
+/// Checks that decoding an encoded message restores it, on both wires.
 macro_rules! round_trips {
     ($($name:ident: $strategy:expr;)*) => {
         proptest! {
@@ -401,7 +401,7 @@ round_trips! {
     stripe_field_descriptors_come_back: strategies::stripe_field_descriptor;
 }
 
-/// Stored references must be those of the whole message, if both can be read.
+/// Checks that stored references equal the references of the decoded message, if both can be read.
 fn references_agree(bytes: &[u8], wire: Wire) {
     let stored = DataRefs::try_new(&Bytes::copy_from_slice(bytes), &Limits::default());
     if let (Ok(stored), Ok(array)) = (stored, decode::<DataRefArray>(bytes, wire)) {
@@ -412,7 +412,7 @@ fn references_agree(bytes: &[u8], wire: Wire) {
     }
 }
 
-/// Decodes as every message; whatever decodes must encode, or say why not.
+/// Decodes bytes as every message. Each decoded message must encode, or fail with a reason.
 fn decode_as_everything(bytes: &[u8]) {
     fn one<M: Message>(bytes: &[u8], wire: Wire) {
         if let Ok(message) = M::decode(bytes, wire, &Limits::default()) {
@@ -458,7 +458,7 @@ proptest! {
         arrays in proptest::collection::vec(strategies::data_ref_array(), 1..3),
         at in any::<prop::sample::Index>(), byte in any::<u8>(),
     ) {
-        // Messages one behind the other are one.
+        // Concatenated messages are one message.
         let mut bytes = Vec::new();
         for array in &arrays {
             bytes.extend(array.encode(Wire::Spec).unwrap());

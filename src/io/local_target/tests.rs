@@ -1,4 +1,4 @@
-//! Links, pipes and devices in the place of outputs.
+//! Links, pipes and devices at the path of an output.
 
 use crate::error::{ErrorKind, Result};
 use crate::io::{LocalSink, Sink};
@@ -36,7 +36,7 @@ fn a_link_is_written_through() {
     }
 }
 
-/// Pipes and, where the user may make one, a device in the folder.
+/// Creates a pipe and, if the user may do so, a device in the folder.
 fn no_files(folder: &Path) -> Vec<PathBuf> {
     let make = |program: &str, name: &str, arguments: &[&str]| {
         let path = folder.join(name);
@@ -73,7 +73,7 @@ fn nothing_but_a_regular_file_is_replaced() {
         assert_eq!(path.symlink_metadata().unwrap().file_type(), before);
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), paths.len());
-    // It is put there after the sink was made.
+    // The file is put there after the sink was created.
     let late = folder.path().join("late");
     fs::write(&late, b"old").unwrap();
     let mut sink = LocalSink::create_or_replace(&late).unwrap();

@@ -66,7 +66,7 @@ fn links_never_lead_out_of_a_folder() {
     assert_eq!(inside.read_at(range(0, 1)).unwrap(), &b"a"[..]);
     assert!(container.open(&url("loop")).is_err());
 
-    // A sibling whose name starts like the folder's is outside, too.
+    // A sibling folder with a name that begins with the folder's name is also outside.
     let mut sibling = folder.path().as_os_str().to_owned();
     sibling.push("-sibling");
     fs::write(&sibling, b"").unwrap();

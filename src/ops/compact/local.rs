@@ -16,24 +16,23 @@ use arrow_array::RecordBatchReader;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// The stripes that [`compact`] would write anew: runs of neighbours, by their ordinals. Runs stay as they
-/// are where that turns out to make no fewer stripes of them.
+/// Returns the runs of neighboring stripes that [`compact`] would rewrite, by ordinal. `compact` keeps a run as it is
+/// if rewriting it turns out not to reduce the number of stripes.
 ///
 /// # Errors
-/// Those of [`Shard::open`], or [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for options that make
-/// no sense.
+/// Returns the errors of [`Shard::open`], or [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for invalid
+/// options.
 pub fn compaction(path: impl AsRef<Path>, options: &CompactOptions) -> Result<Vec<Range<u64>>> {
     options.ordinals(&ShardEditor::open_with(path, options.shard_options())?)
 }
 
-/// Writes stripes of the shard at `path` anew that are small, each together with its neighbours, and
-/// those of which many rows are deleted, without these. Other stripes are referred to as they are. Gives
-/// `None`, and changes nothing, if there is no such stripe, or if there would be as many afterwards: the keys
-/// of an Arrow dictionary may be too small for the values of two stripes.
+/// Rewrites stripes of the shard at `path`: small stripes together with their neighbors, and stripes with many deleted
+/// rows without these rows. The new directory refers to all other stripes as they are. Returns `None`, and changes
+/// nothing, if there is no such stripe, or if rewriting would not reduce the number of stripes: the keys of an Arrow
+/// dictionary may be too small for the values of two stripes.
 ///
-/// Rows keep their order; where deleted ones are gone, those behind them have other numbers. Stripes that
-/// nothing refers to any more stay in the folder, for whoever has the shard open, until
-/// [`vacuum`](crate::ops::vacuum).
+/// Rows keep their order, but rows after removed ones get lower numbers. The old stripes stay in the folder for readers
+/// that have the shard open, until [`vacuum`](crate::ops::vacuum) removes them.
 ///
 /// ```no_run
 /// use arrow_shard::ops::{CompactOptions, compact};
@@ -45,7 +44,7 @@ pub fn compaction(path: impl AsRef<Path>, options: &CompactOptions) -> Result<Ve
 /// ```
 ///
 /// # Errors
-/// Those of [`ShardEditor::commit`], or [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) where the
+/// Returns the errors of [`ShardEditor::commit`], or [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if the
 /// profile stores a column in another way.
 pub fn compact(path: impl AsRef<Path>, options: &CompactOptions) -> Result<Option<EditSummary>> {
     let mut editor = ShardEditor::open_with(&path, options.shard_options())?;
@@ -55,12 +54,12 @@ pub fn compact(path: impl AsRef<Path>, options: &CompactOptions) -> Result<Optio
     }
 }
 
-/// Compacts a shard as [`compact`] does, and leaves it as it is: the new directory is at `target`, in the
-/// folder of the shard or above it. Rewritten stripes are in the folder of the shard. If no stripe is
+/// Compacts a shard as [`compact`] does, but into a new shard: the new directory is at `target`, in the folder of the
+/// shard or above it. The shard itself is unchanged. Rewritten stripes are in the folder of the shard. If no stripe is
 /// rewritten, the new directory refers to the stripes of the shard.
 ///
 /// # Errors
-/// Those of [`compact`] and of [`ShardEditor::commit_to`].
+/// Returns the errors of [`compact`] and of [`ShardEditor::commit_to`].
 pub fn compact_to(
     path: impl AsRef<Path>,
     target: impl AsRef<Path>,
@@ -80,7 +79,7 @@ struct Rewritten {
 }
 
 impl Rewritten {
-    /// Adds the bytes to a commit, or removes the files if it failed.
+    /// Adds the rewritten bytes to the summary of a commit. If the commit failed, removes the files.
     fn finish(self, done: Result<EditSummary>) -> Result<EditSummary> {
         if done.is_err() {
             self.files.iter().for_each(|file| remove(file));
@@ -89,7 +88,7 @@ impl Rewritten {
     }
 }
 
-/// Rewrites stripes of an editor's shard; `None` if all are better left as they are.
+/// Rewrites stripes of an editor's shard. Returns `None` if no run is worth rewriting.
 fn rewrite(
     editor: &mut ShardEditor,
     path: &Path,
@@ -116,11 +115,11 @@ fn rewrite(
 }
 
 fn remove(unused: &Path) {
-    // There may be an error to tell already, and nothing refers to the file.
+    // The caller reports an earlier error, and nothing refers to the file.
     let _ = std::fs::remove_file(unused);
 }
 
-/// Files beside the directory file at `path`.
+/// Writes files next to the directory file at `path`.
 struct Beside<'a> {
     folder: LocalFolder,
     path: PathBuf,
@@ -146,7 +145,7 @@ impl Rewriting for Beside<'_> {
             self.rows.add(batch.num_rows())?;
         }
         let bytes = writer.finish()?.bytes();
-        // The last time that it may be ended: what follows is a commit.
+        // The last chance of the listener to stop the compaction: the commit follows.
         self.rows.add(0)?;
         let place = || file.display().to_string();
         let rewritten = Shard::open(&file).within(place)?;

@@ -1,4 +1,4 @@
-//! Writes stripes anew that are small, or of which many rows are deleted.
+//! Rewrites stripes that are small or have many deleted rows.
 
 #[cfg(not(target_family = "wasm"))]
 mod local;
@@ -24,7 +24,7 @@ use crate::settings::{check_threads, settings};
 use crate::write::{Profile, WriterOptions};
 use std::ops::Range;
 
-/// Which stripes a compaction writes anew, and how.
+/// Which stripes a compaction rewrites, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompactOptions {
     min_rows: u64,
@@ -50,17 +50,17 @@ impl Default for CompactOptions {
 
 settings! {
     CompactOptions {
-        /// Rows, without those that are deleted, below which a stripe is small: 262,144 by default. Small
-        /// stripes are written anew where two of them are neighbours, and have together no more rows and bytes
-        /// than a stripe has by default, or as many rows as this.
+        /// Number of rows, without deleted rows, below which a stripe is small: 262,144 by default. Neighboring small
+        /// stripes are rewritten as one, up to the default rows and bytes of a stripe; if this setting is larger than
+        /// the default rows, it is the limit of rows.
         min_rows, with_min_rows: u64;
-        /// Share of deleted rows above which a stripe is written anew, whatever its size: 0.2 by default.
-        /// Negative shares are refused.
+        /// Share of deleted rows above which a stripe of any size is rewritten: 0.2 by default. Negative shares are
+        /// errors.
         max_deleted, with_max_deleted: f64;
-        /// Profile of what is written anew: `Balanced` by default. A shard whose decimals are stored as in
-        /// Arrow, as the profile `Plain` stores them, needs that profile.
+        /// Profile of rewritten stripes: `Balanced` by default. A shard with decimals stored as in Arrow, as the
+        /// profile `Plain` stores them, needs `Plain`.
         profile, with_profile: Profile;
-        /// Threads that read and encode: 1 by default.
+        /// Number of threads that read and encode: 1 by default.
         threads, with_threads: usize;
     }
 }
@@ -68,8 +68,8 @@ settings! {
 limits!(CompactOptions);
 
 impl CompactOptions {
-    /// Calls `progress` with every batch of rows that is written anew. An error of it ends the compaction:
-    /// the shard is left as it was.
+    /// Calls `progress` with every batch of rewritten rows. If it returns an error, the compaction stops and the shard
+    /// is unchanged.
     #[must_use]
     pub fn with_progress(
         mut self,
@@ -79,7 +79,7 @@ impl CompactOptions {
         self
     }
 
-    /// The rows of the runs that are written anew, of which none is done.
+    /// Returns the work of rewriting these runs: their rows, without deleted rows.
     fn rows_of(&self, stripes: &[Stripe], runs: &[Range<usize>]) -> Work {
         let stripes = runs.iter().filter_map(|run| stripes.get(run.clone()));
         let rows = stripes
@@ -88,7 +88,7 @@ impl CompactOptions {
         Work::new(self.listener.clone(), rows.sum())
     }
 
-    /// Whether a stripe is better written anew, with others or alone.
+    /// Whether a stripe has few rows, and is better joined with its neighbors.
     fn is_small(&self, stripe: &Stripe) -> bool {
         stripe.rows - stripe.deleted_rows < self.min_rows
     }
@@ -98,12 +98,12 @@ impl CompactOptions {
         stripe.deleted_rows as f64 > stripe.rows as f64 * self.max_deleted
     }
 
-    /// The runs of neighbours that are written anew, each as one stripe as far as the writer's memory and the
-    /// keys of dictionaries go.
+    /// Returns the runs of neighboring stripes to rewrite. Each becomes one stripe, unless the writer's memory or the
+    /// keys of a dictionary do not suffice.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a share of deleted rows that is none, or for
-    /// no thread.
+    /// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if `max_deleted` is negative or not a number, or
+    /// if `threads` is 0.
     fn runs(&self, stripes: &[Stripe]) -> Result<Vec<Range<usize>>> {
         if self.max_deleted.is_nan() || self.max_deleted < 0.0 {
             return Err(Error::invalid(format!(
@@ -145,32 +145,32 @@ impl CompactOptions {
     }
 }
 
-/// Where stripes that are written anew go.
+/// The destination of rewritten stripes.
 trait Rewriting {
-    /// Writes rows of a shard that are not deleted; gives where they are, and how many bytes they take.
+    /// Writes the rows of a shard that are not deleted, and returns the new shard, its place and its size in bytes.
     async fn rewrite(&mut self, shard: &Shard, rows: Range<u64>) -> Result<(Shard, Place, u64)>;
 
-    /// Removes what was written last.
+    /// Removes the file that was written last.
     async fn discard(&mut self);
 }
 
-/// Writes runs of stripes anew, and gives the bytes that were written; `None` if all stripes are better left
-/// as they are. There is none that would be written again and again: each run has fewer stripes afterwards,
-/// or deleted rows are gone.
+/// Rewrites runs of stripes and returns the number of bytes written, or `None` if no run is worth rewriting. A
+/// rewritten run has fewer stripes or no deleted rows, so repeated compactions come to an end.
 async fn rewrite_all(
     editor: &mut ShardEditor,
     runs: Vec<Range<usize>>,
     to: &mut impl Rewriting,
 ) -> Result<Option<u64>> {
     let mut written = None;
-    // From the last on, so that the ordinals of those before stay.
+    // Backwards, so that the ordinals of earlier stripes do not change.
     for run in runs.into_iter().rev() {
         let place = || format!("stripes {}..{}", run.start, run.end);
         let stripes = editor.stripes().get(run.clone()).unwrap_or_default();
         let has_deleted = stripes.iter().any(|stripe| stripe.deleted_rows > 0);
         let (shard, rows) = editor.rows_of(&run).within(place)?;
         let (shard, at, bytes) = to.rewrite(shard, rows).await.within(place)?;
-        // A stripe ends where the keys of a dictionary would not do for the next rows.
+        // The writer ends a stripe early if the keys of a dictionary do not suffice for the next rows, so that the
+        // rewritten run can have as many stripes as before.
         if shard.num_stripes() >= run.len() as u64 && !has_deleted {
             to.discard().await;
             continue;
@@ -183,7 +183,7 @@ async fn rewrite_all(
 }
 
 impl CompactOptions {
-    /// How a run of stripes is written anew: as one, unless that takes too much memory.
+    /// Returns the options for rewriting a run of stripes: as one stripe, unless that takes too much memory.
     async fn writing(&self, shard: &Shard) -> Result<WriterOptions> {
         let schema = shard.stored_schema().await?;
         let mapping = TypeMapping::of(&schema);
@@ -208,7 +208,7 @@ impl CompactOptions {
             .with_threads(self.threads))
     }
 
-    /// The ordinals of the stripes that are written anew.
+    /// Returns the ordinals of the stripes to rewrite.
     fn ordinals(&self, editor: &ShardEditor) -> Result<Vec<Range<u64>>> {
         let runs = self.runs(editor.stripes())?.into_iter();
         Ok(runs.map(|run| run.start as u64..run.end as u64).collect())
@@ -240,7 +240,7 @@ mod tests {
             let runs = options.runs(stripes).unwrap().into_iter();
             runs.map(|run| (run.start, run.end)).collect()
         };
-        // Few rows of many bytes each: no two of them fit into a stripe.
+        // Few rows of many bytes each: no two stripes fit into one.
         let wide = vec![stripe(50_000, 0, 200 << 20); 5];
         assert_eq!(runs(&options, &wide), []);
         let half = vec![stripe(50_000, 0, 100 << 20); 5];
@@ -251,7 +251,7 @@ mod tests {
         );
         let deleted = [stripe(100, 21, 1), stripe(1 << 20, 0, 1), stripe(100, 0, 1)];
         assert_eq!(runs(&options, &deleted), [(0, 1)]);
-        // A stripe that is larger than all is no reason to go on for ever.
+        // Stripes that are larger than any limit are not rewritten again and again.
         let large = CompactOptions::default().with_min_rows(u64::MAX);
         assert_eq!(
             runs(&large, &vec![stripe(1 << 40, 0, 1 << 20); 3]),

@@ -17,11 +17,12 @@ use object_store::path::Path;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// As `compaction`, of the shard whose directory file is the object at `path`.
+/// Returns the runs of neighboring stripes that [`compact_object`] would rewrite, by ordinal: `compaction` for the
+/// shard with the object at `path` as its directory file.
 ///
 /// # Errors
-/// Those of [`Shard::open_object`], or [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for options
-/// that make no sense.
+/// Returns the errors of [`Shard::open_object`], or [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for invalid
+/// options.
 pub async fn compaction_object(
     store: Arc<dyn ObjectStore>,
     path: &Path,
@@ -31,12 +32,12 @@ pub async fn compaction_object(
     options.ordinals(&editor)
 }
 
-/// As `compact`, of the shard whose directory file is the object at `path`. Stripes that are written anew
-/// are objects beside it.
+/// Rewrites small stripes and stripes with many deleted rows: `compact` for the shard with the object at `path` as its
+/// directory file. Rewritten stripes are objects next to it.
 ///
 /// # Errors
-/// Those of `compact` and of [`ShardEditor::commit_object`]: an object that holds rows of stripes beside
-/// the directory is never replaced, see [`compact_object_to`].
+/// Returns the errors of `compact` and of [`ShardEditor::commit_object`]: an object that holds rows as well as the
+/// directory is never replaced; use [`compact_object_to`] for it.
 pub async fn compact_object(
     store: Arc<dyn ObjectStore>,
     path: &Path,
@@ -51,12 +52,12 @@ pub async fn compact_object(
     }
 }
 
-/// Compacts a shard as [`compact_object`] does, and leaves it as it is: the new directory is the object at
-/// `target`, in the folder of the shard or above it, which must not exist. If no stripe is rewritten, it
-/// refers to the stripes of the shard.
+/// Compacts a shard as [`compact_object`] does, but into a new shard: the new directory is the object at `target`, in
+/// the folder of the shard or above it, which must not exist. The shard itself is unchanged. If no stripe is rewritten,
+/// the new directory refers to the stripes of the shard.
 ///
 /// # Errors
-/// Those of `compact` and of [`ShardEditor::commit_object_to`].
+/// Returns the errors of `compact` and of [`ShardEditor::commit_object_to`].
 pub async fn compact_object_to(
     store: Arc<dyn ObjectStore>,
     path: &Path,
@@ -79,7 +80,7 @@ struct Rewritten {
 }
 
 impl Rewritten {
-    /// Writes the directory, or removes the stripes again if it cannot be there.
+    /// Writes the directory. If that failed for certain, removes the stripes.
     async fn commit(
         self,
         store: Arc<dyn ObjectStore>,
@@ -98,8 +99,8 @@ impl Rewritten {
     }
 }
 
-/// Rewrites stripes of an editor's shard; `None` if all are better left as they are. Fails before if the
-/// directory is to be replaced and cannot be.
+/// Rewrites stripes of an editor's shard. Returns `None` if no run is worth rewriting. If the directory is to be
+/// replaced but holds rows, this fails before anything is written.
 async fn rewrite(
     store: &Arc<dyn ObjectStore>,
     editor: &mut ShardEditor,
@@ -129,7 +130,7 @@ async fn rewrite(
     Ok(bytes?.map(|bytes| Rewritten { bytes, objects }))
 }
 
-/// Objects beside the one at `path`.
+/// Writes objects next to the one at `path`.
 struct Beside<'a> {
     store: Arc<dyn ObjectStore>,
     path: &'a Path,
@@ -148,13 +149,13 @@ impl Rewriting for Beside<'_> {
         let (store, schema) = (self.store.clone(), batches.schema());
         let mut writer = AsyncShardWriter::create_part(store, &object, schema, writing).await?;
         if let Err(error) = copy(&mut batches, &mut writer, &mut self.rows).await {
-            // There is an error to tell already.
+            // The first error is reported.
             let _ = writer.abort().await;
             return Err(error);
         }
         self.written.push(object.clone());
         let bytes = writer.finish().await?.bytes();
-        // The last time that it may be ended: what follows is a commit.
+        // The last chance of the listener to stop the compaction: the commit follows.
         self.rows.add(0)?;
         let options = ShardOptions::default();
         let rewritten = Shard::open_object(self.store.clone(), &object, options).await?;
@@ -168,7 +169,7 @@ impl Rewriting for Beside<'_> {
     }
 }
 
-/// Writes the rows of a stream.
+/// Writes the rows of a stream, and counts them.
 async fn copy(
     batches: &mut ShardStream,
     writer: &mut AsyncShardWriter,

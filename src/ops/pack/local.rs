@@ -9,13 +9,13 @@ use crate::read::now;
 use bytes::Bytes;
 use std::path::Path;
 
-/// Writes the shard at `path` as one file, `target`: its directory, and the buffers to which it refers in other
-/// files. Afterwards `target` can be moved, copied or sent without another file. The buffers are copied as they
-/// are, not encoded again, so rows, deleted rows, statistics and filters stay the same. Data of dropped columns
-/// and other bytes that nothing refers to are left out.
+/// Writes the shard at `path` as one file, `target`, with its directory and all buffers that it refers to in other
+/// files. Afterwards `target` can be moved, copied or sent on its own. The buffers are copied as they are, not encoded
+/// again, so rows, deleted rows, statistics and filters stay the same. Data of dropped columns and other unreferenced
+/// bytes are left out.
 ///
-/// The file appears when it is complete. The shard and its files stay, unless `target` is the shard and
-/// [`with_overwrite`](PackOptions::with_overwrite) is set. A few megabytes are held in memory.
+/// The file appears when it is complete. The shard and its files stay, unless `target` is the shard itself and
+/// [`with_overwrite`](PackOptions::with_overwrite) is set. The operation holds a few megabytes in memory.
 ///
 /// ```no_run
 /// use arrow_shard::ops::{PackOptions, pack};
@@ -37,9 +37,10 @@ pub fn pack(
 ) -> Result<EditSummary> {
     let (path, target) = (path.as_ref(), target.as_ref());
     let shard = Shard::open_with(path, options.shard_options())?;
-    let mut sink = match options.overwrite {
-        true => LocalSink::create_or_replace(target)?,
-        false => LocalSink::create(target)?,
+    let mut sink = if options.overwrite {
+        LocalSink::create_or_replace(target)?
+    } else {
+        LocalSink::create(target)?
     };
     let done = now(copy(&shard, options, &mut sink)).within(|| path.display().to_string())?;
     sink.commit()?;

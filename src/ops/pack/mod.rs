@@ -1,4 +1,4 @@
-//! Makes one file of a shard: its buffers are copied as they are, and only the directory is written again.
+//! Combines a shard into one file: the buffers are copied as they are, and only the directory is written again.
 
 #[cfg(not(target_family = "wasm"))]
 mod local;
@@ -24,13 +24,13 @@ use crate::write::{BUFFER_ALIGNMENT, Output, StripeRecord, StripesMetadata};
 use bytes::Bytes;
 use std::collections::HashMap;
 
-/// Bytes of buffers that are held at a time, about.
+/// Approximate number of bytes of buffers that are held at a time.
 const COPIED: u64 = 4 << 20;
 
-/// Bytes of metadata from which on they are written between the stripes, as a writer does.
+/// Metadata of more bytes than this are written between the stripes, as a writer does.
 const KEPT_METADATA: usize = 16 << 20;
 
-/// How a shard is packed.
+/// Options for packing a shard.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PackOptions {
     overwrite: bool,
@@ -40,7 +40,7 @@ pub struct PackOptions {
 
 settings! {
     PackOptions {
-        /// Whether a file at the target is replaced, which may be the shard itself: not by default.
+        /// Whether an existing file at the target is replaced: not by default. The target may be the shard itself.
         overwrite, with_overwrite: bool;
     }
 }
@@ -48,8 +48,8 @@ settings! {
 limits!(PackOptions);
 
 impl PackOptions {
-    /// Calls `progress` after every few megabytes with the rows of the stripes that are copied. An error of it
-    /// ends the operation, and nothing is written.
+    /// Calls `progress` after every few megabytes with the number of copied rows, counted in whole stripes. If it
+    /// returns an error, the operation stops and nothing is written.
     #[must_use]
     pub fn with_progress(
         mut self,
@@ -60,12 +60,12 @@ impl PackOptions {
     }
 }
 
-/// A file that is written front to back.
+/// A file that is written from front to back.
 trait Target {
     async fn write(&mut self, bytes: Bytes) -> Result<()>;
 }
 
-/// Writes the bytes of a shard as one file.
+/// Writes a shard as one file.
 async fn copy(
     shard: &Shard,
     options: &PackOptions,
@@ -115,30 +115,30 @@ async fn copy(
     ))
 }
 
-/// A shard that is being copied.
+/// The state of a shard that is being copied.
 struct Copying<'a, T> {
     shard: &'a Shard,
     target: &'a mut T,
     work: Work,
-    /// Bytes that are written, and bytes of the pieces.
+    /// Number of bytes written, plus the bytes of `pieces`.
     position: u64,
-    /// Ranges to copy next: an artifact, its bytes, and where they go.
+    /// Ranges to copy next: the artifact, the range in it, and the position in the target.
     pieces: Vec<(u32, ByteRange, u64)>,
-    /// Where buffers are now: several fields may refer to one.
+    /// The new ranges of buffers. Several fields may refer to one buffer.
     known: HashMap<(u32, ByteRange), ByteRange>,
-    /// Bytes of each artifact that may still be copied.
+    /// Number of bytes of each artifact that may still be copied.
     unread: HashMap<u32, u64>,
 }
 
 impl<T: Target> Copying<'_, T> {
-    /// Writes metadata, which are made in memory.
+    /// Writes metadata that `write` makes in memory.
     async fn metadata(&mut self, write: impl FnOnce(&mut Output<'_>) -> Result<()>) -> Result<()> {
         let mut bytes = Vec::new();
         write(&mut Output::new(&mut bytes, &mut self.position))?;
         self.target.write(bytes.into()).await
     }
 
-    /// Copies the buffers of a stripe, and returns its descriptors by the numbers of their nodes.
+    /// Copies the buffers of a stripe, and returns its field descriptors by node number.
     async fn stripe(
         &mut self,
         ordinal: u64,
@@ -166,7 +166,7 @@ impl<T: Target> Copying<'_, T> {
         Ok(fields)
     }
 
-    /// Gives each buffer of a field its new place.
+    /// Assigns a new place to each buffer of a field.
     async fn place_field(&mut self, descriptor: &mut StripeFieldDescriptor) -> Result<()> {
         for encoding in &mut descriptor.encodings {
             let DataEncoding::Native(native) = encoding else {
@@ -201,7 +201,7 @@ impl<T: Target> Copying<'_, T> {
         Ok(())
     }
 
-    /// Gives referenced bytes their new place, and notes that they are to be copied unless they are already.
+    /// Assigns a new place to referenced bytes, and adds them to `pieces` unless they were placed before.
     async fn place(&mut self, reference: &mut DataRef) -> Result<()> {
         let artifact = self.shard.artifact(&reference.url)?;
         let range = reference.range;
@@ -214,7 +214,7 @@ impl<T: Target> Copying<'_, T> {
             Some(left) => *left,
             None => self.shard.artifact_size(artifact).await?,
         };
-        // Buffers share no bytes. If they did, a few bytes could be copied any number of times.
+        // Buffers do not overlap. If this were not checked, a small damaged shard could demand copies of any size.
         let left = left.checked_sub(range.len()).ok_or_else(|| {
             let name = self.shard.artifact_name(artifact);
             Error::corrupt(format!(
@@ -230,7 +230,7 @@ impl<T: Target> Copying<'_, T> {
         Ok(())
     }
 
-    /// Copies the pieces, from that position on.
+    /// Copies the pieces; `position` is the end of the bytes written before.
     async fn copy_pieces(&mut self, mut position: u64) -> Result<()> {
         let mut batch = Batch::default();
         for (artifact, range, start) in std::mem::take(&mut self.pieces) {
@@ -252,7 +252,7 @@ impl<T: Target> Copying<'_, T> {
         self.fill(position, self.position).await
     }
 
-    /// Writes zeros.
+    /// Writes zeros up to the position `to`.
     async fn fill(&mut self, from: u64, to: u64) -> Result<()> {
         match to_usize(to.saturating_sub(from))? {
             0 => Ok(()),
@@ -260,7 +260,7 @@ impl<T: Target> Copying<'_, T> {
         }
     }
 
-    /// Copies some bytes; returns the position after them.
+    /// Copies a batch, and returns the position after it.
     async fn copy_batch(&mut self, batch: &mut Batch, mut position: u64) -> Result<u64> {
         let batch = std::mem::take(batch);
         let read = self.shard.read_artifacts(&batch.pieces).await?;
@@ -274,7 +274,7 @@ impl<T: Target> Copying<'_, T> {
     }
 }
 
-/// Bytes that are read at a time, and where they go.
+/// Bytes that are read together, with their positions in the target.
 #[derive(Default)]
 struct Batch {
     pieces: Vec<(u32, ByteRange)>,

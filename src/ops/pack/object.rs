@@ -10,8 +10,7 @@ use object_store::ObjectStore;
 use object_store::path::Path;
 use std::sync::Arc;
 
-/// Writes the shard whose directory file is the object at `path` as one object, `target`, as `pack` writes a
-/// file.
+/// Writes the shard with the object at `path` as its directory file as one object, `target`: `pack` for object stores.
 ///
 /// # Errors
 /// Returns the errors of [`Shard::open_object`]; [`AlreadyExists`](crate::ErrorKind::AlreadyExists),

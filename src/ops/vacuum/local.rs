@@ -1,4 +1,4 @@
-//! Files of local folders that no directory refers to any more.
+//! Removes files of local folders that no directory refers to.
 
 use super::VacuumOptions;
 use super::other_format::{HEAD_BYTES, TAIL_BYTES, doubtful, is_other_format};
@@ -19,25 +19,25 @@ use std::time::SystemTime;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnusedFile {
-    /// Where it is, or was.
+    /// The path of the file, which is removed unless this is a dry run.
     pub path: PathBuf,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
 }
 
-/// Lists the files below a folder that this crate wrote and that no shard needs, and removes them unless
-/// [`with_dry_run`](VacuumOptions::with_dry_run) is set:
+/// Finds files below a folder that this crate wrote and that no shard needs, and removes them unless
+/// [`with_dry_run`](VacuumOptions::with_dry_run) is set. Returns these files:
 ///
-/// * stripe files, if no directory file in the folder or below refers to them. A stripe file begins with the
-///   header of the format, and its name is a hexadecimal number and `.amudai.stripe`. The references in the
-///   directory files decide, not the list of URLs that they have, too.
-/// * temporary files (`.arrow-shard.….tmp`) of writers that were killed, if no process has them open and they are
-///   at least an hour old. A temporary file that is a complete shard stays, and so do the files that it refers to.
+/// * Stripe files that no directory file in the folder or its subfolders refers to. A stripe file begins with the
+///   header of the format, and its name is a hexadecimal number and `.amudai.stripe`. Only references of directory
+///   files count, not the list of URLs in them.
+/// * Temporary files (`.arrow-shard.….tmp`) of killed writers, if no process has them open and they are at least an
+///   hour old. A temporary file that is a complete shard stays, and so do the files that it refers to.
 ///
 /// All other files stay.
 ///
-/// Directory files outside of the folder are not read, so the folder must hold all of them: a shard refers to
-/// files in its own folder and below.
+/// Directory files outside of the folder are not read, so the folder must contain all of them: a shard refers only to
+/// files in its own folder and in subfolders.
 ///
 /// ```no_run
 /// use arrow_shard::ops::{VacuumOptions, vacuum};
@@ -48,15 +48,15 @@ pub struct UnusedFile {
 /// ```
 ///
 /// # Errors
-/// Nothing is removed if a directory file is damaged: one that cannot be read fails with the error of the read.
-/// If there are stripe files to remove, a file that may be a damaged directory file is an error, too:
-/// [`NotAShard`](ErrorKind::NotAShard) for a file that is empty, or is neither a text nor of a format that is known.
-/// Other errors are those of the operating system.
+/// Fails without removing anything if a directory file cannot be read, with the error of the read. If there are stripe
+/// files to remove, a file that may be a damaged directory file is also an error:
+/// [`NotAShard`](ErrorKind::NotAShard) for a file that is empty, or is neither text nor of a known format. Other errors
+/// are errors of the operating system.
 pub fn vacuum(folder: impl AsRef<Path>, options: &VacuumOptions) -> Result<Vec<UnusedFile>> {
     let folder = folder.as_ref();
     let root = folder.canonicalize().map_err(Error::from);
     let root = root.within(|| format!("folder `{}`", folder.display()))?;
-    // Before the directories: a stripe file that appears later is in use.
+    // Listed before the directories are read: a stripe file that appears later is in use.
     let Files {
         mut candidates,
         mut directories,
@@ -65,7 +65,7 @@ pub fn vacuum(folder: impl AsRef<Path>, options: &VacuumOptions) -> Result<Vec<U
     let (mut used, mut read) = (HashSet::new(), HashSet::new());
     let mut doubts = Vec::new();
     let mut work = options.directories();
-    // Until there are none that were not read: while one was, another may have taken over its stripes.
+    // Until a listing has no new directory: a directory that appeared during the reads may have taken over stripes.
     loop {
         directories.retain(|directory| !read.contains(directory));
         if directories.is_empty() {
@@ -76,7 +76,7 @@ pub fn vacuum(folder: impl AsRef<Path>, options: &VacuumOptions) -> Result<Vec<U
             match used_by(&directory, options)? {
                 Found::Shard(files) => {
                     used.extend(files);
-                    // It may be a temporary one.
+                    // The shard may be a temporary file, and itself a candidate.
                     used.insert(directory.path.clone());
                 }
                 Found::Other => {}
@@ -92,7 +92,7 @@ pub fn vacuum(folder: impl AsRef<Path>, options: &VacuumOptions) -> Result<Vec<U
         if file.role == FileRole::Temporary {
             unused.push(file);
         } else if begins_with_magic(&file.path)? {
-            // A file that is gone by now no longer matters.
+            // A file that no longer exists does not matter.
             match doubts.iter().find(|doubt| doubt.exists()) {
                 Some(doubt) => return Err(doubtful().within(place(doubt))),
                 None => unused.push(file),
@@ -117,23 +117,23 @@ fn place(path: &Path) -> String {
     format!("file `{}`", path.display())
 }
 
-/// A file, as it was when the folder was listed.
+/// A file at the time of the listing.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Listed {
     path: PathBuf,
     role: FileRole,
     bytes: u64,
     changed: SystemTime,
-    /// Which file had the name.
+    /// The number of the file that had this name.
     inode: u64,
 }
 
-/// The files of a folder and those below, as their names tell them apart.
+/// The files of a folder and its subfolders, classified by name.
 #[derive(Debug, Default)]
 struct Files {
     /// Files that may be unused.
     candidates: Vec<Listed>,
-    /// Files that may refer to others, and those of other kinds.
+    /// Files that may refer to others, and files of other formats.
     directories: Vec<Listed>,
 }
 
@@ -157,7 +157,7 @@ impl Files {
                     && let Ok(path) = entry.path().canonicalize()
                     && path.is_file()
                 {
-                    // The target of a link is read, and never removed under the name of the link.
+                    // The target of a link is read, but never removed by the name of the link.
                     files.directories.extend(listed(path)?);
                 }
             }
@@ -183,13 +183,13 @@ impl Files {
     }
 }
 
-/// Whether a writer of this crate chose the name of a stripe file.
+/// Whether the name of a stripe file is one that this crate generates.
 fn is_own(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     name.is_some_and(is_own_stripe_file)
 }
 
-/// A file as it is now; `None` if it is gone.
+/// Returns the present state of a file, or `None` if it no longer exists.
 fn listed(path: PathBuf) -> Result<Option<Listed>> {
     let metadata = match path.symlink_metadata().map_err(Error::from) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -214,7 +214,7 @@ fn inode(_: &Metadata) -> u64 {
     0
 }
 
-/// When a file was written, or was given this name: a second name is as good as new.
+/// Returns the time when a file was written or got this name, whichever is later: a file with a new name counts as new.
 fn last_change(metadata: &Metadata) -> Result<SystemTime> {
     let written = metadata.modified()?;
     #[cfg(unix)]
@@ -231,11 +231,11 @@ fn last_change(metadata: &Metadata) -> Result<SystemTime> {
 
 /// The result of reading a file.
 enum Found {
-    /// A shard, which refers to these files.
+    /// A shard that refers to these files.
     Shard(Vec<PathBuf>),
-    /// Nothing that refers to files.
+    /// A file that refers to no others.
     Other,
-    /// Perhaps a shard before it was damaged.
+    /// A file that may be a damaged shard.
     Doubt,
 }
 
@@ -244,7 +244,7 @@ fn used_by(file: &Listed, options: &VacuumOptions) -> Result<Found> {
     let path = &file.path;
     match Shard::open_with(path, options.shard_options()) {
         Ok(shard) => files(&shard, path).map(Found::Shard),
-        // A writer may be at it, or have given it its name.
+        // A writer may be writing the file, or may have renamed it.
         Err(error)
             if file.role == FileRole::Temporary
                 && matches!(error.kind(), Corrupt | NotAShard | NotFound) =>
@@ -258,16 +258,17 @@ fn used_by(file: &Listed, options: &VacuumOptions) -> Result<Found> {
             Ok(Found::Other)
         }
         Err(error) if is_of_another_kind(&path.to_string_lossy(), &error) => {
-            match other_format(path).within(|| place(path))? {
-                true => Ok(Found::Other),
-                false => Ok(Found::Doubt),
+            if other_format(path).within(|| place(path))? {
+                Ok(Found::Other)
+            } else {
+                Ok(Found::Doubt)
             }
         }
         Err(error) => Err(error),
     }
 }
 
-/// The files that a directory file refers to.
+/// Returns the files that a directory file refers to.
 fn files(shard: &Shard, directory: &Path) -> Result<Vec<PathBuf>> {
     let folder = directory.parent().unwrap_or(Path::new("."));
     let references = async { shard.references(&node_ids(shard).await?).await };
@@ -276,11 +277,11 @@ fn files(shard: &Shard, directory: &Path) -> Result<Vec<PathBuf>> {
         let names = url.segments();
         names.fold(folder.to_path_buf(), |path, name| path.join(name))
     });
-    // A folder on the way may be a link. What is not there needs no name.
+    // Resolves links to folders on the path. A file that does not exist needs no protection.
     Ok(path.filter_map(|path| path.canonicalize().ok()).collect())
 }
 
-/// Whether a file shows that it has another format.
+/// Whether the content shows that a file has another format.
 fn other_format(path: &Path) -> Result<bool> {
     let mut file = File::open(path)?;
     let size = file.metadata()?.len();
@@ -294,7 +295,7 @@ fn other_format(path: &Path) -> Result<bool> {
     Ok(is_other_format(&head, &tail))
 }
 
-/// Whether a file begins as files of shards do. One that is gone does not.
+/// Whether a file begins with the header of a shard. False if it no longer exists.
 fn begins_with_magic(path: &Path) -> Result<bool> {
     let mut head = [0; MAGIC.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));

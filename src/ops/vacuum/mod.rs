@@ -1,4 +1,4 @@
-//! Files that no directory refers to any more.
+//! Removes files that no directory refers to.
 
 #[cfg(not(target_family = "wasm"))]
 mod local;
@@ -40,11 +40,11 @@ impl Default for VacuumOptions {
 
 settings! {
     VacuumOptions {
-        /// Age below which files stay: a day by default. It must be longer than any writer takes from its
-        /// first stripe to the directory. A reader or editor of a directory that has been replaced loses the
-        /// files that only that directory referred to. Temporary files stay for an hour at least.
+        /// Minimum age of the files to remove: a day by default. It must be longer than any writer takes from its first
+        /// stripe to the directory. A reader or editor that has a replaced directory open loses the files that only
+        /// that directory referred to. Temporary files stay for at least an hour.
         min_age, with_min_age: Duration;
-        /// Whether files are only listed, and stay: not by default.
+        /// Whether files are only listed, and not removed: not by default.
         dry_run, with_dry_run: bool;
     }
 }
@@ -52,8 +52,8 @@ settings! {
 limits!(VacuumOptions);
 
 impl VacuumOptions {
-    /// Calls `progress` with every directory file, and every file of another kind, that has been read. An error of it ends the vacuum before
-    /// anything is removed.
+    /// Calls `progress` after each directory file, or file of another format, that has been read. If it returns an
+    /// error, the vacuum stops before it removes anything.
     #[must_use]
     pub fn with_progress(
         mut self,
@@ -63,12 +63,12 @@ impl VacuumOptions {
         self
     }
 
-    /// Directory files, of which none is known yet.
+    /// Returns the work of reading the directory files. Their number is not known yet.
     fn directories(&self) -> Work {
         Work::new(self.listener.clone(), 0)
     }
 
-    /// Whether what was last changed then is old enough.
+    /// Whether a file that was last changed at this time is old enough.
     fn is_old(&self, changed: SystemTime) -> bool {
         let age = SystemTime::now().duration_since(changed);
         age.is_ok_and(|age| age >= self.min_age)

@@ -1,4 +1,4 @@
-//! Stripe objects of a store that no directory refers to any more.
+//! Removes stripe objects of a store that no directory refers to.
 
 use super::VacuumOptions;
 use super::other_format::{HEAD_BYTES, TAIL_BYTES, doubtful, is_other_format};
@@ -24,14 +24,14 @@ use std::time::SystemTime;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnusedObject {
-    /// Where it is, or was.
+    /// The path of the object, which is removed unless this is a dry run.
     pub path: Path,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
 }
 
-/// Lists the stripe objects below a prefix that no directory file there refers to, and removes them as `vacuum`
-/// removes files. `None` stands for all of the store. Directory files elsewhere are not read.
+/// Finds the stripe objects below a prefix that no directory file there refers to, and removes them, as `vacuum` does
+/// with files. `None` is the whole store. Directory files elsewhere are not read.
 ///
 /// A killed writer leaves parts of an upload, which are not listed and stay: set a rule for incomplete multipart
 /// uploads in the store.
@@ -49,21 +49,21 @@ pub struct UnusedObject {
 /// ```
 ///
 /// # Errors
-/// Nothing is removed if a directory file is damaged, or was removed meanwhile: the read fails. If there are
-/// stripes to remove, an object that may be a damaged directory file is an error, too:
-/// [`NotAShard`](ErrorKind::NotAShard) for an object that is empty, or is neither a text nor of a format that
-/// is known. Other errors are those of the store.
+/// Fails without removing anything if a directory file cannot be read, because it is damaged or was removed in the
+/// meantime. If there are stripes to remove, an object that may be a damaged directory file is also an error:
+/// [`NotAShard`](ErrorKind::NotAShard) for an object that is empty, or is neither text nor of a known format. Other
+/// errors are errors of the store.
 pub async fn vacuum_objects(
     store: Arc<dyn ObjectStore>,
     prefix: Option<&Path>,
     options: &VacuumOptions,
 ) -> Result<Vec<UnusedObject>> {
-    // Before the directories: a stripe that appears later is in use.
+    // Listed before the directories are read: a stripe that appears later is in use.
     let (stripes, mut directories) = list(&*store, prefix).await?;
     let (mut used, mut read) = (HashSet::new(), HashSet::new());
     let mut doubts = Vec::new();
     let mut work = options.directories();
-    // Until there are none that were not read: while one was, another may have taken over its stripes.
+    // Until a listing has no new directory: a directory that appeared during the reads may have taken over stripes.
     loop {
         directories.retain(|object| read.insert((object.location.clone(), version(object))));
         if directories.is_empty() {
@@ -85,15 +85,14 @@ pub async fn vacuum_objects(
         directories = list(&*store, prefix).await?.1;
     }
     let is_old = |object: &ObjectMeta| options.is_old(SystemTime::from(object.last_modified));
-    let unused = stripes
+    let candidates = stripes
         .into_iter()
         .filter(|object| is_old(object) && !used.contains(&place_of(&object.location)));
-    let checked = stream::iter(unused)
+    let checked = stream::iter(candidates)
         .map(|object| begins_with_magic(&*store, object))
         .buffer_unordered(AT_ONCE);
     let checked: Vec<Option<ObjectMeta>> = checked.try_collect().await?;
-    let unused = checked.into_iter().flatten();
-    let mut unused: Vec<UnusedObject> = unused
+    let mut unused: Vec<UnusedObject> = (checked.into_iter().flatten())
         .map(|object| UnusedObject {
             path: object.location,
             bytes: object.size,
@@ -114,7 +113,7 @@ pub async fn vacuum_objects(
     Ok(unused)
 }
 
-/// The stripes that this crate wrote, and all other objects.
+/// Returns the stripes that this crate wrote, and all other objects.
 async fn list(
     store: &dyn ObjectStore,
     prefix: Option<&Path>,
@@ -124,7 +123,7 @@ async fn list(
     Ok(listed.into_iter().partition(is_own))
 }
 
-/// What another object of the same name has not.
+/// Returns the attributes that differ for another object of the same name.
 fn version(object: &ObjectMeta) -> (Option<String>, SystemTime, u64) {
     let changed = SystemTime::from(object.last_modified);
     (object.e_tag.clone(), changed, object.size)
@@ -132,11 +131,11 @@ fn version(object: &ObjectMeta) -> (Option<String>, SystemTime, u64) {
 
 /// The result of reading an object.
 enum Found {
-    /// A shard, which refers to objects at these places.
+    /// A shard that refers to objects at these places.
     Shard(Vec<Place>),
-    /// Nothing that refers to objects.
+    /// An object that refers to no others.
     Other,
-    /// Perhaps a shard before it was damaged.
+    /// An object that may be a damaged shard.
     Doubt(Path),
 }
 
@@ -162,22 +161,23 @@ async fn used_by(
         {
             Ok(Found::Other)
         }
-        // One that was removed meanwhile may have another name now, which was not listed.
+        // A missing object is an error: it may have another name now, which was not listed.
         Err(error) if is_of_another_kind(path.as_ref(), &error) => {
             let len = |bytes: usize| (bytes as u64).min(object.size);
             let head = bytes(&*store, path, 0..len(HEAD_BYTES)).await?;
             let tail = object.size - len(TAIL_BYTES)..object.size;
             let tail = bytes(&*store, path, tail).await?;
-            match is_other_format(&head, &tail) {
-                true => Ok(Found::Other),
-                false => Ok(Found::Doubt(object.location)),
+            if is_other_format(&head, &tail) {
+                Ok(Found::Other)
+            } else {
+                Ok(Found::Doubt(object.location))
             }
         }
         Err(error) => Err(error),
     }
 }
 
-/// The object, if it begins as files of shards do.
+/// Returns the object if it begins with the header of a shard.
 async fn begins_with_magic(
     store: &dyn ObjectStore,
     object: ObjectMeta,

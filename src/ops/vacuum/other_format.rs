@@ -1,12 +1,12 @@
-//! Tells files of other formats from files that may be damaged directory files.
+//! Distinguishes files of other formats from files that may be damaged directory files.
 
 use crate::error::{Error, ErrorKind};
 use crate::format::MAGIC;
 
-/// Bytes at the start of a file that tell its format.
+/// Number of bytes at the start of a file that identify its format.
 pub(super) const HEAD_BYTES: usize = 4096;
 
-/// Bytes at the end of a file that tell whether it ends as a shard does.
+/// Number of bytes at the end of a file that show whether it ends as a shard does.
 pub(super) const TAIL_BYTES: usize = crate::format::HEADER_LEN;
 
 /// First bytes of formats that are often stored with shards: tables, archives, images, programs.
@@ -51,11 +51,11 @@ const FORMATS: &[&[u8]] = &[
     b"\xfe\xff",
 ];
 
-/// Formats whose mark is not at the start, and where it is.
+/// Formats with a mark that is not at the start: its offset, and the mark.
 const FORMATS_WITHIN: &[(usize, &[u8])] = &[(8, b"DUCK"), (257, b"ustar"), (4, b"ftyp")];
 
-/// Whether the first bytes and the last ones show that a file has a format of its own. No other file is known
-/// not to be what is left of a shard, least of all an empty one.
+/// Whether the first and last bytes show that a file has another format. Any other file may be the rest of a damaged
+/// shard, even an empty one.
 pub(super) fn is_other_format(head: &[u8], tail: &[u8]) -> bool {
     let begins_as_shard = head.starts_with(&MAGIC) || MAGIC.starts_with(head);
     if begins_as_shard || tail.starts_with(&MAGIC) {
@@ -70,11 +70,12 @@ pub(super) fn is_other_format(head: &[u8], tail: &[u8]) -> bool {
         || is_text(head)
 }
 
-/// Whether bytes are the start of a UTF-8 text. Metadata and values of shards hold other control characters.
+/// Whether bytes are the start of a UTF-8 text. Metadata and values of shards contain control characters that texts
+/// lack.
 fn is_text(head: &[u8]) -> bool {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,
-        // The last character may be cut.
+        // The last character may be incomplete.
         Err(error) if error.error_len().is_none() => {
             let valid = head.get(..error.valid_up_to()).unwrap_or_default();
             std::str::from_utf8(valid).unwrap_or_default()
@@ -85,7 +86,7 @@ fn is_text(head: &[u8]) -> bool {
     !text.is_empty() && text.chars().all(is_usual)
 }
 
-/// The error for such a file, if there is anything to remove.
+/// Returns the error for a file that may be a damaged directory file.
 pub(super) fn doubtful() -> Error {
     Error::new(
         ErrorKind::NotAShard,

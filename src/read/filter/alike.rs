@@ -1,4 +1,4 @@
-//! Conjuncts of columns in which all rows of a stripe are alike: the first row is tested for all.
+//! Conjuncts on columns with equal values in all rows of a stripe: the test of the first row decides for all.
 
 use super::plan::{Entries, Filter};
 use super::predicate::{FilterColumn, Node, Rows, member};
@@ -10,7 +10,8 @@ use crate::read::shard::fetch::Bench;
 use crate::read::shard::metadata::Metadata;
 
 impl Filter {
-    /// The conjuncts that single rows still have to be tested for; or whether all rows match, or none.
+    /// Returns the conjuncts that have still to be tested row by row. The error is true if all rows match, and false if
+    /// none matches.
     pub(super) fn without_alike(
         &self,
         metadata: &Metadata,
@@ -41,15 +42,15 @@ impl Filter {
             match self.of_first_row(&node, &columns, &mut reader, entries) {
                 Ok(Some(true)) => {}
                 Ok(Some(false) | None) => return Err(false),
-                // That matters if a row is in question.
+                // The error matters only if a row is in question; the test of that row will return it.
                 Err(_) => rest.push(node),
             }
         }
         if rest.is_empty() { Err(true) } else { Ok(rest) }
     }
 
-    /// Whether a conjunct calls only functions of this crate. Functions of the caller may have side effects, and see
-    /// only rows in question.
+    /// Whether a conjunct calls only functions of this crate. Functions of the caller may have side effects, and must
+    /// see only rows in question.
     fn is_own(&self, node: &Node) -> bool {
         match node {
             Node::Known(_) | Node::Leaf(_) => true,
@@ -59,7 +60,7 @@ impl Filter {
         }
     }
 
-    /// The truth of a conjunct for the first row of a stripe.
+    /// Returns the truth of a conjunct for the first row of a stripe.
     fn of_first_row(
         &self,
         node: &Node,
@@ -71,12 +72,11 @@ impl Filter {
         let mut columns = vec![None; self.bound.columns.len()];
         for &ordinal in ordinals {
             let tested = &self.bound.columns[ordinal];
-            columns[ordinal] = Some(match tested.is_presence() {
-                true => reader.presence(tested.nodes(), &first)?,
-                false => {
-                    let read = reader.read(std::slice::from_ref(&tested.column), &first)?;
-                    member(&read[0], tested.depth)?
-                }
+            columns[ordinal] = Some(if tested.is_presence() {
+                reader.presence(tested.nodes(), &first)?
+            } else {
+                let read = reader.read(std::slice::from_ref(&tested.column), &first)?;
+                member(&read[0], tested.depth)?
             });
         }
         let rows = Rows {
@@ -89,7 +89,7 @@ impl Filter {
     }
 }
 
-/// Whether a column holds the same in all rows, without a byte of the file for them.
+/// Whether a column has the same value in all rows and stores no bytes for them.
 fn is_alike(column: &FilterColumn, fields: &StripeFields) -> bool {
     let mut is_alike = true;
     let mut look = |node: &crate::format::DataType| {
@@ -103,9 +103,10 @@ fn is_alike(column: &FilterColumn, fields: &StripeFields) -> bool {
             }
         });
     };
-    match column.is_presence() {
-        true => column.nodes().for_each(&mut look),
-        false => column.column.node.walk(&mut look),
+    if column.is_presence() {
+        column.nodes().for_each(&mut look);
+    } else {
+        column.column.node.walk(&mut look);
     }
     is_alike
 }

@@ -1,4 +1,4 @@
-//! Rows of a stripe, and which of them are in question or match.
+//! Rows of a stripe that are still in question or match.
 
 use crate::buffer::Selection;
 use crate::column::{bit_runs, deposit};
@@ -9,26 +9,27 @@ use arrow_select::filter::{FilterBuilder, FilterPredicate};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Read whole runs if one row in so many matches, and drop the others.
+/// If at least one row in this many matches, read all rows and drop the others.
 const READ_WHOLE: usize = 16;
-/// Test all rows if one in so many is in question and they lie apart, or in long runs.
+/// If at least one row in this many is in question, and these rows are scattered, test all rows.
 const TEST_WHOLE: usize = 32;
+/// If at least one row in this many is in question, and these rows form long runs, test all rows.
 const RUNS_WHOLE: usize = 4;
-/// Leave out the rows between runs of matches that have so many rows on average while blocks are read.
+/// If runs of matches are at least this long on average, copy only the runs out of a block.
 const LONG_RUN: usize = 16;
 
-/// Neighbouring rows of a stripe, and which of them are still in question or match.
+/// Adjacent rows of a stripe, each of them ruled out or still in question or a match.
 #[derive(Debug, Clone)]
 pub(super) struct Candidates {
     rows: Range<u64>,
     alive: BooleanBuffer,
     matches: usize,
-    /// By column of the scan: its values at all of the rows, if they have been read; may be empty.
+    /// By column of the scan: its values in all of the rows, if they have been read; may be empty.
     values: Vec<Option<ArrayRef>>,
 }
 
 impl Candidates {
-    /// The wanted rows of a range.
+    /// Creates the candidates for the wanted rows of a range.
     pub(super) fn new(rows: Range<u64>, wanted: Option<&Selection>) -> Result<Self> {
         let len = to_usize(rows.end - rows.start)?;
         let alive = match wanted {
@@ -56,17 +57,17 @@ impl Candidates {
         &self.rows
     }
 
-    /// Which of the rows are in question or match.
+    /// Returns a bit for each row, set if the row is in question or matches.
     pub(super) fn alive(&self) -> &BooleanBuffer {
         &self.alive
     }
 
-    /// The values of a column of the scan at all of the rows, if they have been read.
+    /// Returns the values of a column of the scan in all of the rows, if they have been read.
     pub(super) fn values(&self, column: usize) -> Option<&ArrayRef> {
         self.values.get(column)?.as_ref()
     }
 
-    /// Those of all columns; may be empty.
+    /// Returns the values of all columns in all of the rows; may be empty.
     pub(super) fn all_values(&self) -> &[Option<ArrayRef>] {
         &self.values
     }
@@ -75,17 +76,17 @@ impl Candidates {
         self.alive.len()
     }
 
-    /// Number of rows that are in question or match.
+    /// Returns the number of rows that are in question or match.
     pub(super) fn matches(&self) -> usize {
         self.matches
     }
 
-    /// Whether it is worth while to read all of the rows and drop some.
+    /// Whether reading all of the rows and dropping some is worth while.
     pub(super) fn is_dense(&self) -> bool {
         self.matches > 0 && self.matches.saturating_mul(READ_WHOLE) >= self.len()
     }
 
-    /// The rows that are in question, or all if they are at least one in `dense`.
+    /// Returns the rows in question, or all rows if at least one in `dense` is in question.
     pub(super) fn selection(&self, dense: usize) -> Selection {
         if self.matches.saturating_mul(dense) >= self.len() {
             return Selection::range(self.rows.clone());
@@ -95,7 +96,7 @@ impl Candidates {
         rows
     }
 
-    /// Rules out rows; there is a bit for each row.
+    /// Rules out rows; `matches` has a bit for each row.
     pub(super) fn keep_if(&mut self, matches: &BooleanBuffer) -> Result<()> {
         if matches.len() != self.len() {
             return Err(Error::corrupt(format!(
@@ -104,29 +105,31 @@ impl Candidates {
                 self.len()
             )));
         }
-        self.alive = match self.matches == self.len() {
-            true => matches.clone(),
-            false => &self.alive & matches,
+        self.alive = if self.matches == self.len() {
+            matches.clone()
+        } else {
+            &self.alive & matches
         };
         self.matches = self.alive.count_set_bits();
         Ok(())
     }
 
-    /// Whether rows that match have many of their kind beside them, so that they are read where they lie.
+    /// Whether matching rows have many other matches next to them, so that they are read as ranges.
     pub(super) fn has_long_runs(&self) -> bool {
         bit_runs(&self.alive).saturating_mul(LONG_RUN) <= self.matches
     }
 
-    /// The rows to read in order to test those in question: all where blocks are decoded whole anyway, and
-    /// what is kept of them would cost more than to test the others.
+    /// Returns the rows to read in order to test the rows in question. These are all rows if blocks are decoded whole
+    /// anyway and selecting rows would cost more than testing the others.
     pub(super) fn tested(&self) -> Selection {
-        self.selection(match self.has_long_runs() {
-            true => RUNS_WHOLE,
-            false => TEST_WHOLE,
+        self.selection(if self.has_long_runs() {
+            RUNS_WHOLE
+        } else {
+            TEST_WHOLE
         })
     }
 
-    /// What drops the rows that do not match of so many columns.
+    /// Returns a filter that drops the rows that do not match, for this many columns.
     pub(super) fn filter(&self, columns: usize) -> FilterPredicate {
         let matches = BooleanArray::new(self.alive.clone(), None);
         let filter = FilterBuilder::new(&matches);
@@ -136,7 +139,7 @@ impl Candidates {
         }
     }
 
-    /// The values of columns at all of the rows, without those of rows that are ruled out.
+    /// Filters values of columns in all of the rows, without the rows that are ruled out.
     pub(super) fn filtered(&self, columns: &[Option<ArrayRef>]) -> Result<Vec<Option<ArrayRef>>> {
         let filter = self.filter(columns.len());
         let of = |column: &Option<ArrayRef>| {
@@ -146,7 +149,7 @@ impl Candidates {
         columns.iter().map(of).collect()
     }
 
-    /// Rules out rows; there is a bit for each row that is in question.
+    /// Rules out rows; `matches` has a bit for each row in question.
     pub(super) fn keep_selected(&mut self, matches: &BooleanBuffer) -> Result<()> {
         if matches.len() != self.matches {
             return Err(Error::corrupt(format!(
@@ -160,7 +163,7 @@ impl Candidates {
         Ok(())
     }
 
-    /// Keeps the values of a column of the scan at all of the rows.
+    /// Keeps the values of a column of the scan in all of the rows.
     pub(super) fn keep_values(&mut self, column: usize, columns: usize, values: &ArrayRef) {
         if self.values.is_empty() {
             self.values = vec![None; columns];
@@ -168,7 +171,7 @@ impl Candidates {
         self.values[column] = Some(values.clone());
     }
 
-    /// Some of the rows.
+    /// Returns some of the rows.
     pub(super) fn slice(&self, from: usize, len: usize) -> Self {
         let alive = self.alive.slice(from, len);
         let start = self.rows.start + from as u64;
@@ -181,7 +184,7 @@ impl Candidates {
         }
     }
 
-    /// Takes over which rows of its pieces are alive, and of a single piece its values.
+    /// Takes over the state of the rows from the pieces, and the values if there is only one piece.
     pub(super) fn join(&mut self, mut pieces: Vec<Self>) {
         if pieces.len() == 1
             && let Some(whole) = pieces.pop()
@@ -197,7 +200,7 @@ impl Candidates {
         self.matches = self.alive.count_set_bits();
     }
 
-    /// Cuts it into parts of so many rows at most, those without a match left out.
+    /// Cuts the rows into parts of at most `most` rows, without parts that have no match.
     pub(super) fn split(self, most: u64, parts: &mut VecDeque<Self>) {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         if self.len() <= most {

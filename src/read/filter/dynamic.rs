@@ -6,8 +6,8 @@ use crate::read::shard::metadata::Metadata;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A predicate that somebody narrows while a scan runs, such as the bound of the best rows so far. A
-/// scan asks for it when it begins, at every stripe, and after every 65,536 rows of one
+/// A predicate that its owner narrows while a scan runs, such as the bound of the best rows so far. A scan asks for it
+/// when it begins, at every stripe, and after every 65,536 rows of a stripe
 /// ([`ScanBuilder::with_dynamic_filter`](crate::read::ScanBuilder::with_dynamic_filter)).
 ///
 /// ```
@@ -29,28 +29,28 @@ use std::sync::Arc;
 /// }
 /// ```
 pub trait DynamicPredicate: Send + Sync + Debug {
-    /// A number that is another one whenever [`predicate`](Self::predicate) may have changed. It is asked for
-    /// often, so it should cost next to nothing.
+    /// Returns a number that changes whenever [`predicate`](Self::predicate) may have changed. It is called often, so
+    /// it should cost almost nothing.
     fn version(&self) -> u64;
 
-    /// Rows that are still wanted; `None` if all are. Each version must match no row that one before it did
-    /// not: a scan may go on with an earlier one.
+    /// Returns a predicate of the rows that are still wanted; `None` if all are. A later version must match a subset of
+    /// an earlier version's rows, because a scan may still use the earlier one.
     fn predicate(&self) -> Option<Predicate>;
 }
 
-/// Which rows of a shard a scan gives.
+/// Conditions on the rows that a scan returns.
 #[derive(Debug, Clone, Default)]
 pub(in crate::read) struct Conditions {
-    /// What they match.
+    /// The predicate that the rows match.
     pub(in crate::read) predicate: Option<Predicate>,
-    /// What narrows them while the scan runs.
+    /// A predicate that narrows the rows while the scan runs.
     pub(in crate::read) dynamic: Option<Arc<dyn DynamicPredicate>>,
-    /// Whether deleted rows are left out.
+    /// Whether deleted rows are skipped.
     pub(in crate::read) hides_deleted: bool,
 }
 
 impl Conditions {
-    /// Both of them for the rows of a shard.
+    /// Combines the conditions, and binds them to the columns of a shard.
     pub(super) async fn bind(&self, metadata: &Metadata) -> Result<Bound> {
         let narrower = self.dynamic.as_ref().and_then(|source| source.predicate());
         let predicate = match (&self.predicate, narrower) {

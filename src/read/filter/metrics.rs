@@ -1,35 +1,34 @@
-//! What a scan with a predicate did.
+//! Counters of a scan with a predicate.
 
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What a scan has done so far, and what it could skip: shows why a scan is fast or slow.
+/// Work that a scan has done and skipped so far; shows why a scan is fast or slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ScanMetrics {
-    /// Rows that the scan has passed, of the shard or of the range of rows.
+    /// Rows of the shard, or of the range of rows, that the scan has passed.
     pub rows: u64,
     /// Stripes that the scan has passed.
     pub stripes: u64,
-    /// What null counts, constants and bounds ruled out.
+    /// Rows ruled out by null counts, constants and bounds.
     pub skipped_by_statistics: Skipped,
-    /// What Bloom filters ruled out.
+    /// Rows ruled out by Bloom filters.
     pub skipped_by_membership_filters: Skipped,
-    /// What range indexes ruled out: stripes, and rows of others.
+    /// Rows ruled out by range indexes: whole stripes, and some rows of others.
     pub skipped_by_range_indexes: Skipped,
-    /// What the entries of value dictionaries ruled out.
+    /// Rows ruled out by the entries of value dictionaries.
     pub skipped_by_dictionaries: Skipped,
-    /// Rows of stripes whose statistics say that every row matches.
+    /// Rows of stripes in which every row matches according to their statistics.
     pub rows_known_to_match: u64,
     /// Values of the predicate's columns that were tested, not counting dictionary entries. A run of
     /// equal values counts once.
     pub values_tested: u64,
     /// Rows that match.
     pub rows_matched: u64,
-    /// Rows whose other columns were read: the matching ones, and their neighbours where most
-    /// match.
+    /// Rows for which the other columns were read: the matching rows, and their neighbours where most rows match.
     pub rows_read: u64,
 }
 
@@ -37,9 +36,9 @@ pub struct ScanMetrics {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// The rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Stripes without any other row.
+    /// Stripes that were skipped as a whole.
     pub stripes: u64,
 }
 
@@ -69,7 +68,7 @@ impl fmt::Display for ScanMetrics {
     }
 }
 
-/// Why no row of a stripe matches.
+/// The level of metadata that rules out a stripe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
     Statistics,
@@ -84,12 +83,12 @@ pub(super) struct SkipCounters {
     pub(super) stripes: AtomicU64,
 }
 
-/// The counters behind [`ScanMetrics`], shared by the threads of a scan.
+/// The counters for [`ScanMetrics`], shared by the threads of a scan.
 #[derive(Debug, Default)]
 pub(in crate::read) struct Counters {
     pub(super) rows: AtomicU64,
     pub(super) stripes: AtomicU64,
-    /// By ordinal, the stripes that have been counted: one may be planned more than once.
+    /// Ordinals of the stripes that have been counted, because a stripe may be planned more than once.
     counted: Mutex<HashSet<u64>>,
     pub(super) rows_known_to_match: AtomicU64,
     pub(super) values_tested: AtomicU64,
@@ -103,13 +102,13 @@ pub(super) fn count(counter: &AtomicU64, n: u64) {
     counter.fetch_add(n, Ordering::Relaxed);
 }
 
-/// Takes back what was added to a counter.
+/// Subtracts from a counter.
 pub(super) fn discount(counter: &AtomicU64, n: u64) {
     counter.fetch_sub(n, Ordering::Relaxed);
 }
 
 impl Counters {
-    /// Counts a stripe, and that it is skipped as a whole, unless it has been counted.
+    /// Counts a stripe, and its skip as a whole, unless the stripe has been counted before.
     pub(super) fn count_stripe(&self, ordinal: u64, skipped: Option<Level>) {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         if counted.insert(ordinal) {
@@ -120,7 +119,7 @@ impl Counters {
         }
     }
 
-    /// The counters of what a level rules out.
+    /// Returns the counters of one level.
     pub(super) fn skipped_by(&self, level: Level) -> &SkipCounters {
         let [statistics, filters, indexes, dictionaries] = &self.skipped;
         match level {

@@ -1,10 +1,9 @@
-//! Scans with a predicate or a selection of rows: from what is known of the shard to single rows.
+//! Scans with a predicate or a selection of rows.
 //!
-//! Statistics of the shard rule out all of it; those of a stripe, its membership filters and its
-//! dictionaries the stripe, and its range indexes some of its rows, before any value is read. The
-//! columns of the predicate are then read one after the other, each where the ones before leave a
-//! row, and the other columns where the predicate does. Values that are stored as runs of equal
-//! ones are tested run by run.
+//! Statistics of the shard may rule out all rows. Statistics, Bloom filters and dictionaries of a stripe may rule out
+//! the stripe, and range indexes some of its rows, before any value is read. Then the columns of the predicate are read
+//! one after the other, each only where the previous ones leave a row, and the other columns only where the predicate
+//! matches. Runs of equal values are tested run by run.
 
 mod alike;
 mod candidates;

@@ -1,4 +1,4 @@
-//! Reads the columns of a scan where rows match.
+//! Reads the columns of a scan in the matching rows.
 
 mod pending;
 
@@ -25,14 +25,14 @@ use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Read whole runs if one row in so many matches, and keep the matching rows until they make a batch.
-/// If fewer match, read single rows once they make a batch.
+/// If at least one row of a part in this many matches, read all of its rows, and keep the matching ones until they make
+/// a batch. If fewer match, read single rows once they make a batch.
 const SCATTERED: usize = 35;
-/// How many times more or less of them may match before parts are read in another way.
+/// Factor by which the share of matching rows must cross that threshold before the way of reading parts changes.
 const LATITUDE: usize = 4;
 
-/// Whether the kernel that filters cannot take values of a type: it renames the fields of runs, and
-/// shares the faults of the others.
+/// Whether Arrow's filter kernel cannot be used for a type: it renames the fields of run arrays, and has the same
+/// faults as the other kernels, see [`defeats_kernels`].
 pub(super) fn defeats_filter(data_type: &DataType) -> bool {
     let field = |field: &FieldRef| defeats_filter(field.data_type());
     match data_type {
@@ -49,7 +49,7 @@ pub(super) fn defeats_filter(data_type: &DataType) -> bool {
     }
 }
 
-/// The rows whose bytes may be needed to read those of a part that match.
+/// Returns the rows that may have to be read for the matching rows of a part.
 fn read_rows(part: &Candidates) -> Selection {
     part.selection(SCATTERED * LATITUDE)
 }
@@ -58,20 +58,21 @@ fn read_rows(part: &Candidates) -> Selection {
 #[derive(Debug)]
 pub(super) struct Output {
     stripe: u64,
-    /// Number of the stripe's first row, and of its rows.
+    /// Number of the stripe's first row.
     first: u64,
+    /// Number of rows of the stripe.
     total: u64,
     fields: Option<StripeFields>,
     state: ReadState,
     fetched: Fetched,
-    /// Rows whose bytes have been fetched where they match.
+    /// Rows covered by the last fetch, which fetched bytes only where they match.
     window: Range<u64>,
     fit: Fit,
 }
 
 impl Output {
-    /// Of stripe number `stripe`, which has these rows. `fields` are those of the columns, if they are open
-    /// already.
+    /// Creates the output for stripe number `stripe`, which has these rows. `fields` are the fields of the columns, if
+    /// they are open already.
     pub(super) fn new(
         format: &RowFormat,
         stripe: u64,
@@ -91,25 +92,25 @@ impl Output {
         }
     }
 
-    /// Holds bytes that were fetched, until others are.
+    /// Keeps bytes that were fetched, until others are.
     pub(super) fn adopt(&mut self, fetched: &Fetched) -> Result<()> {
         self.fetched.adopt(fetched)
     }
 
-    /// Rows of a batch, at most, that lie apart.
+    /// Returns the most scattered rows that a batch may have.
     pub(super) fn most_rows(&self, batch_size: u64) -> u64 {
         batch_size.min(self.fit.most() as u64)
     }
 
-    /// Joins the values of the pending rows. What does not fit is read, though its bytes may not
-    /// have been fetched with those of other columns.
+    /// Joins the values of the pending rows. Values that do not fit in one array are read again; their bytes may not
+    /// have been fetched together with other columns.
     pub(super) fn join(&mut self, pending: &mut Pending) {
         if !pending.join() {
             self.window = 0..0;
         }
     }
 
-    /// Reads the first of `len` rows, as many as fit.
+    /// Reads as many of the first `len` rows as fit.
     fn fitting<T>(
         &mut self,
         len: usize,
@@ -134,7 +135,7 @@ impl Output {
         Ok(())
     }
 
-    /// Rows whose bytes are fetched at a time; `None` if all are in memory.
+    /// Returns the number of rows to fetch at a time; `None` if all bytes are in memory.
     pub(super) async fn window_rows(&mut self, format: &RowFormat) -> Result<Option<u64>> {
         self.open(format).await?;
         let artifacts = &format.metadata.artifacts;
@@ -142,9 +143,8 @@ impl Output {
         Ok(fields.and_then(|fields| fetched_rows(fields, self.total, artifacts)))
     }
 
-    /// Sees to it that the bytes of the pending rows, or of those of a part, are there, and those
-    /// of the matches that follow, as far as they are fetched at once. What was fetched to test them is not
-    /// fetched again.
+    /// Fetches the bytes for the pending rows, or for the rows of a part, and for the following matches that belong to
+    /// the same fetch. Does not fetch again the bytes that were fetched for tests.
     pub(super) async fn fetch(
         &mut self,
         format: &RowFormat,
@@ -161,10 +161,11 @@ impl Output {
         if fields.are_resident() {
             return Ok(());
         }
-        // What was read has no more need of bytes.
-        let mut rows = match pending.is_complete() {
-            true => Selection::default(),
-            false => pending.rows(),
+        // Rows that were read need no bytes.
+        let mut rows = if pending.is_complete() {
+            Selection::default()
+        } else {
+            pending.rows()
         };
         for range in part.map_or_else(Selection::default, read_rows).ranges() {
             rows.push(range.clone());
@@ -221,7 +222,7 @@ impl Output {
         Ok(())
     }
 
-    /// A batch of the rows of a part that match; what does not fit stays in the part.
+    /// Returns a batch of the matching rows of a part. Rows that do not fit stay in the part.
     pub(super) fn emit(
         &mut self,
         format: &RowFormat,
@@ -243,11 +244,11 @@ impl Output {
         format.batch(columns, now.matches(), self.first, || now.selection(0))
     }
 
-    /// The columns at the rows of a part that match.
+    /// Reads the columns in the matching rows of a part.
     fn matching(&mut self, format: &RowFormat, part: &Candidates) -> Result<Vec<ArrayRef>> {
         match self.filtered(format, part) {
-            // Nobody asked for the values of the other rows in these types. What tests have read is there
-            // in place of its bytes.
+            // The error may be about a value of another row, which the caller did not request in this type. Columns
+            // that tests have read are kept, because their bytes may be gone.
             Err(e) if e.kind() == ErrorKind::ValueOutOfRange => {
                 let kept = part.filtered(part.all_values())?;
                 self.read(format, &part.selection(0), &kept)
@@ -256,7 +257,7 @@ impl Output {
         }
     }
 
-    /// The columns at the rows of a part that match, read at all of its rows.
+    /// Reads the columns in all rows of a part, and filters the matching rows.
     fn filtered(&mut self, format: &RowFormat, part: &Candidates) -> Result<Vec<ArrayRef>> {
         let rows = Selection::range(part.rows().clone());
         if part.matches() == part.len() {
@@ -269,22 +270,19 @@ impl Output {
         for (i, column) in format.columns.iter().enumerate() {
             let is_read = part.values(i).is_some();
             let is_cut = has_runs && !is_read && self.is_of_blocks(column);
-            // Each is filtered while it is in the processor's cache, and makes room for the next.
-            columns.push(match is_cut || defeats_filter(column.field.data_type()) {
-                true => {
-                    let matching = matching.get_or_init(|| part.selection(0));
-                    self.read_column(format, i, matching, &[])?
-                }
-                false => {
-                    filter.filter(&self.read_column(format, i, &rows, part.all_values())?)?
-                }
+            // Each column is filtered while it is in the processor's cache, and freed before the next is read.
+            columns.push(if is_cut || defeats_filter(column.field.data_type()) {
+                let matching = matching.get_or_init(|| part.selection(0));
+                self.read_column(format, i, matching, &[])?
+            } else {
+                filter.filter(&self.read_column(format, i, &rows, part.all_values())?)?
             });
         }
         Ok(columns)
     }
 
-    /// Whether a column is a leaf whose values, or the codes of them, are copied out of decoded blocks. They
-    /// take fewer bytes there than in arrays; but views, whose values stay where they are.
+    /// Whether a column is a leaf that copies its values, or their codes, out of decoded blocks, where they take fewer
+    /// bytes than in arrays. Views do not: their values stay in the blocks.
     fn is_of_blocks(&self, column: &Column) -> bool {
         let layout = self
             .fields
@@ -306,7 +304,7 @@ impl Output {
         })
     }
 
-    /// Reads a part now, of which few rows match, and keeps these until they make a batch.
+    /// Reads a part with few matching rows now, and keeps these rows until they make a batch.
     pub(super) fn read_part(
         &mut self,
         format: &RowFormat,
@@ -315,7 +313,7 @@ impl Output {
         counters: &Counters,
     ) -> Result<()> {
         match self.matching(format, part) {
-            // What does not fit is read row by row.
+            // Rows that do not fit are read one by one later.
             Err(e) if fewer_may_fit(&e) => pending.push(part),
             columns => {
                 count(&counters.rows_read, part.len() as u64);
@@ -325,7 +323,7 @@ impl Output {
         }
     }
 
-    /// A batch of pending rows; what does not fit stays pending.
+    /// Returns a batch of pending rows. Rows that do not fit stay pending.
     pub(super) fn flush(
         &mut self,
         format: &RowFormat,
@@ -354,7 +352,7 @@ impl Output {
         format.batch(columns, len, self.first, || now)
     }
 
-    /// The columns at some rows of the stripe; those whose values are there are not read.
+    /// Reads the columns in some rows of the stripe, except for columns with known values.
     fn read(
         &mut self,
         format: &RowFormat,
@@ -367,7 +365,7 @@ impl Output {
             .collect()
     }
 
-    /// A column at some rows of the stripe, unless its values are there.
+    /// Reads a column in some rows of the stripe, unless its values are known.
     fn read_column(
         &mut self,
         format: &RowFormat,

@@ -1,4 +1,4 @@
-//! What is left to test of the rows of a stripe.
+//! The tests that remain for the rows of a stripe.
 
 use super::Counters;
 use super::dynamic::{Conditions, DynamicPredicate};
@@ -22,40 +22,40 @@ use arrow_schema::DataType;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-/// The predicate of a scan, and what has been found out with it.
+/// The predicate of a scan, and its results that stripes and readers share.
 #[derive(Debug)]
 pub(in crate::read) struct Filter {
     pub(super) bound: Bound,
     pub(in crate::read) counters: Arc<Counters>,
-    /// How it becomes another one while the scan runs.
+    /// Follows a dynamic predicate; `None` if the predicate does not change.
     refresh: Option<Refresh>,
     /// Whether the statistics of the shard rule out every row.
     none_matches: OnceLock<bool>,
     plans: Mutex<Plans>,
 }
 
-/// How a filter becomes another one.
+/// The source of later versions of a filter.
 #[derive(Debug)]
 struct Refresh {
     conditions: Conditions,
     source: Arc<dyn DynamicPredicate>,
-    /// That of the source when the filter was made, or an earlier one.
+    /// Version of the source when the filter was created, or an earlier one.
     version: u64,
-    /// The last filter that was made of these conditions, for all readers of the scan.
+    /// The latest filter created from these conditions, for all readers of the scan.
     latest: Arc<Mutex<Weak<Filter>>>,
 }
 
-/// The plans of stripes that are being read. They hold dictionaries and block maps, so that all of
-/// them may be far more than is kept of a shard.
+/// The plans of stripes that are being read. They contain dictionaries and block maps, so all of them together may be
+/// much larger than the metadata that a shard keeps.
 #[derive(Debug, Default)]
 struct Plans {
-    /// By ordinal, those of all stripes that have been planned.
+    /// By ordinal, the plans of all stripes that have been planned.
     stripes: HashMap<u64, Weak<StripePlan>>,
-    /// The last one, which the reader of the next rows is likely to ask for.
+    /// The latest plan; the reader of the next rows is likely to ask for it.
     last: Option<Arc<StripePlan>>,
 }
 
-/// What is left to test of the rows of a stripe.
+/// The tests that remain for the rows of a stripe.
 #[derive(Debug)]
 pub(super) struct StripePlan {
     pub(super) outcome: Outcome,
@@ -63,22 +63,22 @@ pub(super) struct StripePlan {
     pub(super) rows: Option<Selection>,
     /// The fields of the columns that are still tested.
     pub(super) fields: StripeFields,
-    /// By ordinal of the column: what is read of those that are still tested, and how.
+    /// By ordinal of the column: the columns that are still tested, in the types that the tests read.
     pub(super) columns: Vec<Option<Column>>,
     pub(super) entries: Entries,
 }
 
-/// By ordinal of the leaf: its truth for every entry of the dictionary of its column.
+/// By ordinal of the leaf: the result of its test for every dictionary entry of its column.
 pub(super) type Entries = Vec<Option<Arc<BooleanArray>>>;
 
 impl StripePlan {
-    /// Whether no row is left to test or to read.
+    /// Whether no row remains to be tested or read.
     pub(super) fn matches_none(&self) -> bool {
         let no_rows = self.rows.as_ref().is_some_and(Selection::is_empty);
         no_rows || matches!(self.outcome, Outcome::None(_))
     }
 
-    /// Which of some columns have nodes that are still tested.
+    /// Returns the ordinals of the columns with nodes that are still tested.
     pub(super) fn tested(&self, columns: &[Column]) -> Vec<usize> {
         let mut tested = HashSet::new();
         for column in self.columns.iter().flatten() {
@@ -98,29 +98,29 @@ impl StripePlan {
     }
 }
 
-/// What is known of the rows of a stripe.
+/// The matching rows of a stripe, as far as metadata determine them.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// None matches.
+    /// No row matches.
     None(Level),
-    /// All match.
+    /// All rows match.
     All,
-    /// Those match for which all of these are true.
+    /// The rows match for which all of these are true.
     Some(Vec<Conjunct>),
 }
 
-/// The descriptors of the nodes of a column in a stripe, or the shard; `None` if it has not the node.
+/// The descriptors of the nodes of a column, in a stripe or over the shard; `None` for a node that is missing there.
 type Descriptors<'a> = Vec<Option<&'a FieldDescriptor>>;
 
 /// A part of a conjunction.
 #[derive(Debug)]
 pub(super) struct Conjunct {
     pub(super) node: Node,
-    /// Ordinals of the columns that it looks at.
+    /// Ordinals of the columns that it uses.
     pub(super) columns: Vec<usize>,
-    /// Stored bytes of these columns, per row, and a constant for the test.
+    /// Cost of a test per row: the stored bytes of these columns, plus a constant.
     pub(super) cost: f64,
-    /// Whether it calls functions, which are asked about no row but those in question.
+    /// Whether it calls functions, which see only the rows in question.
     pub(super) calls: bool,
 }
 
@@ -135,9 +135,9 @@ impl Filter {
         }
     }
 
-    /// A filter for the rows that meet the conditions.
+    /// Creates a filter for the rows that meet the conditions.
     pub(in crate::read) async fn load(metadata: &Metadata, conditions: Conditions) -> Result<Self> {
-        // What changes from here on shows in the version.
+        // The version is read before the predicate, so that a change in between shows as a new version.
         let dynamic = conditions.dynamic.clone();
         let dynamic = dynamic.map(|source| (source.version(), source));
         let mut filter = Self::new(conditions.bind(metadata).await?);
@@ -150,19 +150,18 @@ impl Filter {
         Ok(filter)
     }
 
-    /// Whether it may leave out rows.
+    /// Whether the filter may exclude rows.
     pub(in crate::read) fn may_skip(&self) -> bool {
         self.refresh.is_some() || !self.bound.conjuncts.is_empty()
     }
 
-    /// Whether the predicate may have changed since.
+    /// Whether the predicate may have changed since the filter was created.
     pub(super) fn is_stale(&self) -> bool {
         let is_stale = |refresh: &Refresh| refresh.source.version() != refresh.version;
         self.refresh.as_ref().is_some_and(is_stale)
     }
 
-    /// The filter that takes its place, which shares its counters; `None` if the predicate is the
-    /// same.
+    /// Returns the filter that replaces this one and shares its counters; `None` if the predicate has not changed.
     pub(super) async fn refreshed(&self, metadata: &Metadata) -> Result<Option<Arc<Self>>> {
         let Some(refresh) = self.refresh.as_ref().filter(|_| self.is_stale()) else {
             return Ok(None);
@@ -185,7 +184,7 @@ impl Filter {
         Ok(Some(filter))
     }
 
-    /// What is left to test in a stripe.
+    /// Returns the tests that remain in a stripe.
     pub(super) fn plan(
         &self,
         metadata: &Metadata,
@@ -207,7 +206,7 @@ impl Filter {
             };
             self.counters.count_stripe(ordinal, skipped);
         }
-        // Another thread may have made it meanwhile.
+        // Another thread may have made the plan meanwhile.
         let plan = known.flatten().unwrap_or(made);
         plans.stripes.insert(ordinal, Arc::downgrade(&plan));
         plans.last = Some(plan.clone());
@@ -309,12 +308,13 @@ impl Filter {
         let columns = (0..bound.columns.len()).map(|c| {
             wanted.contains(&c).then(|| {
                 let column = &bound.columns[c];
-                match are_coded[c] {
-                    true => column.with_value_type(&DataType::Dictionary(
+                if are_coded[c] {
+                    column.with_value_type(&DataType::Dictionary(
                         Box::new(DataType::UInt32),
                         Box::new(column.value_type.clone()),
-                    )),
-                    false => column.column.clone(),
+                    ))
+                } else {
+                    column.column.clone()
                 }
             })
         });
@@ -356,17 +356,17 @@ impl Filter {
         Ok(Some(*self.none_matches.get_or_init(|| none)))
     }
 
-    /// What is read of the nodes of each column; `None` if some has still to be fetched.
+    /// Reads the nodes of each column with `read`; `None` if some bytes have still to be fetched.
     fn of_columns<T>(
         &self,
         read: impl FnMut(&FilterColumn) -> Result<Option<Vec<T>>>,
     ) -> Result<Option<Vec<Vec<T>>>> {
-        // All are asked for before any is missed, so that one round fetches all.
+        // Request all columns before returning, so that one round fetches them all.
         let found: Result<Vec<_>> = self.bound.columns.iter().map(read).collect();
         Ok(found?.into_iter().collect())
     }
 
-    /// What descriptors say about each column.
+    /// Returns the facts about each column in its descriptors.
     fn facts(&self, descriptors: &[Descriptors<'_>], rows: u64, is_shard: bool) -> Vec<Facts> {
         let columns = self.bound.columns.iter().zip(descriptors);
         columns
@@ -374,7 +374,7 @@ impl Filter {
             .collect()
     }
 
-    /// By ordinal of the leaf: which of its values no row holds.
+    /// By ordinal of the leaf: the values of its test that no row has.
     fn absent(&self, descriptors: &[Descriptors<'_>]) -> Vec<Option<BooleanBuffer>> {
         let of = |leaf: &Leaf| {
             let descriptor = (*descriptors[leaf.column].last()?)?;
@@ -383,7 +383,7 @@ impl Filter {
         self.bound.leaves.iter().map(of).collect()
     }
 
-    /// The truth values that the leaves may have; `absent` is empty or has an entry for each.
+    /// Returns the truth values that the leaves may have. `absent` is empty or has an entry for each leaf.
     fn truths(&self, facts: &[Facts], absent: &[Option<BooleanBuffer>]) -> Result<Vec<Truth>> {
         let leaves = self.bound.leaves.iter().enumerate();
         let truth = |(i, leaf): (usize, &Leaf)| {
@@ -393,7 +393,7 @@ impl Filter {
         leaves.map(truth).collect()
     }
 
-    /// The range indexes of the columns that they may narrow, by ordinal.
+    /// Returns the range indexes that may narrow the conjuncts, by ordinal of the column.
     fn range_indexes(
         &self,
         metadata: &Metadata,
@@ -409,7 +409,7 @@ impl Filter {
             match metadata.range_index(bench, (stripe, leaf.schema_id), leaf) {
                 Ok(Some(index)) => indexes[c] = index,
                 Ok(None) => complete = false,
-                // An index that this reader does not understand is none to it.
+                // An index that this reader does not understand is ignored.
                 Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::LimitExceeded) => {
                 }
                 Err(e) => {
@@ -423,8 +423,8 @@ impl Filter {
         Ok(complete.then_some(indexes))
     }
 
-    /// What is left of the conjuncts, given the truth of the leaves; or whether all rows match, or
-    /// none.
+    /// Returns the conjuncts that remain, given the truth of the leaves. The error is true if all rows match, and false
+    /// if none matches.
     fn remaining(&self, truths: &[Truth]) -> std::result::Result<Vec<Node>, bool> {
         let leaf = |i: usize| truths.get(i).copied().unwrap_or(Truth::ANY);
         let mut rest = Vec::new();
@@ -440,7 +440,7 @@ impl Filter {
         if rest.is_empty() { Err(true) } else { Ok(rest) }
     }
 
-    /// Ordinals of the columns that predicates look at, ascending.
+    /// Returns the ordinals of the columns that predicates use, ascending.
     pub(super) fn columns_of<'a>(&self, nodes: impl IntoIterator<Item = &'a Node>) -> Vec<usize> {
         let mut columns = Vec::new();
         let mut open: Vec<&Node> = nodes.into_iter().collect();
@@ -458,9 +458,9 @@ impl Filter {
         columns
     }
 
-    /// The truth of the leaves for every entry of the dictionaries of the wanted columns, and which columns
-    /// are read as codes of them. The others are read as values: an entry that is none of the type
-    /// matters only where a row in question has it.
+    /// Tests every dictionary entry of the wanted columns. Returns the results by leaf, and the columns to read as
+    /// codes. Other columns are read as values: an entry that is not a value of the type matters only if a row in
+    /// question has it.
     fn entries(&self, fields: &StripeFields, wanted: &[usize]) -> Result<(Entries, Vec<bool>)> {
         let bound = &self.bound;
         let mut truths = vec![None; bound.leaves.len()];
@@ -497,7 +497,7 @@ impl Filter {
         Ok((truths, are_coded))
     }
 
-    /// Conjuncts of the same columns as one, so that columns are read once.
+    /// Groups conjuncts of the same columns, so that each column is read once.
     fn grouped(&self, nodes: Vec<Node>, fields: &StripeFields, rows: u64) -> Vec<Conjunct> {
         let mut groups: Vec<Conjunct> = Vec::new();
         for node in nodes {
@@ -535,7 +535,7 @@ impl Filter {
     }
 }
 
-/// The dictionary of a column that is stored with one.
+/// Returns the dictionary of a column that is stored with one.
 fn dictionary_of<'a>(
     column: &FilterColumn,
     fields: &'a StripeFields,
@@ -590,7 +590,7 @@ mod tests {
         let first = plan(0);
         assert!(first.fields.layouts().count() > 0, "there is work to do");
         let others: Vec<_> = (1..10).map(|i| Arc::downgrade(&plan(i))).collect();
-        // One more than those that somebody reads: the last is likely to be asked for again.
+        // One more than the plans in use: the last one is likely to be requested again.
         let kept = others.iter().filter(|plan| plan.upgrade().is_some());
         assert!(kept.count() <= 1);
         assert!(Arc::ptr_eq(&first, &plan(0)), "it is still being read");

@@ -1,4 +1,4 @@
-//! Tests rows: reads the columns of a predicate where rows are still in question.
+//! Tests rows: reads the columns of a predicate in the rows that are still in question.
 
 use super::candidates::Candidates;
 use super::metrics::count;
@@ -26,7 +26,7 @@ pub(super) struct Probe {
     fetched: Fetched,
     /// By conjunct: rows tested, and rows that matched.
     passed: Vec<(u64, u64)>,
-    /// Ordinals of the predicate's columns, and of those columns of the scan that are the same.
+    /// Ordinals of the predicate's columns that are also columns of the scan, with their ordinals there.
     same: Vec<(usize, usize)>,
     may_grow: bool,
 }
@@ -58,7 +58,7 @@ impl Probe {
                 }
             }
         }
-        // Values of any size would take too much memory in large pieces.
+        // Large pieces of values without a size limit would take too much memory.
         let is_narrow = |column: &Column| {
             let mut narrow = true;
             column.node.walk(&mut |node| {
@@ -86,23 +86,23 @@ impl Probe {
         }
     }
 
-    /// Whether so many values as a window has may be read at once.
+    /// Whether the values of a whole window may be read at once.
     pub(super) fn may_grow(&self) -> bool {
         self.may_grow
     }
 
-    /// Holds bytes that were fetched, until others are.
+    /// Keeps bytes that were fetched, until others are.
     pub(super) fn adopt(&mut self, fetched: &Fetched) -> Result<()> {
         self.fetched.adopt(fetched)
     }
 
-    /// The bytes of the rows that were tested last.
+    /// Returns the bytes of the rows that were tested last.
     pub(super) fn fetched(&self) -> &Fetched {
         &self.fetched
     }
 
-    /// Rules out the rows of the chunks that do not match. Of the bytes of rows that were tested before,
-    /// those are forgotten that these rows have no need of, unless others wait for them.
+    /// Rules out the rows of the chunks that do not match. Drops bytes of rows tested before that these rows do not
+    /// need, unless other rows wait for them.
     pub(super) async fn test(
         &mut self,
         format: &RowFormat,
@@ -139,8 +139,8 @@ impl Probe {
         Ok(())
     }
 
-    /// The conjuncts that rule out most at the least cost come first, those that call functions
-    /// last and as they were given.
+    /// Returns the order of the conjuncts: first those that rule out the most rows for the least cost. Conjuncts that
+    /// call functions come last, in their given order.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     fn order(&self, conjuncts: &[Conjunct]) -> Vec<usize> {
         let rank = |i: usize| {
@@ -148,7 +148,7 @@ impl Probe {
                 return f64::INFINITY;
             }
             let (tested, passed) = self.passed[i];
-            // One in four passes, until more is known.
+            // Assume that one in four passes, until more is known.
             let share = (passed + 64) as f64 / (tested + 256) as f64;
             conjuncts[i].cost / (1.001 - share)
         };
@@ -208,14 +208,14 @@ impl Probe {
         if is_whole && let Some(matches) = self.test_runs(format, filter, plan, conjunct, &rows)? {
             chunk.keep_if(&matches)?;
             let is_kept = |(from, _): &(usize, usize)| conjunct.columns.contains(from);
-            // What has been fetched is not to be fetched again with the columns of the scan.
+            // Read the values now, so that they are not fetched again for the columns of the scan.
             if chunk.matches() > 0 && !plan.fields.are_resident() && self.same.iter().any(is_kept) {
                 let columns = self.read(format, filter, plan, conjunct, &rows)?;
                 self.keep_values(format, conjunct, &columns, chunk);
             }
             return Ok(());
         }
-        // No other rows have been fetched.
+        // Only these rows have been fetched.
         let dense = if is_whole { usize::MAX } else { 0 };
         let (mut fit, mut pieces) = (Fit::default(), Vec::new());
         let mut from = 0;
@@ -227,7 +227,7 @@ impl Probe {
                 }
                 let mut rows = piece.selection(dense);
                 let columns = match self.read(format, filter, plan, conjunct, &rows) {
-                    // Nobody asked for the values of the other rows in these types.
+                    // The error may be about a value of another row, which the caller did not request in this type.
                     Err(e) if e.kind() == ErrorKind::ValueOutOfRange && is_whole => {
                         rows = piece.selection(0);
                         self.read(format, filter, plan, conjunct, &rows)?
@@ -238,10 +238,11 @@ impl Probe {
             })?;
             if let Some((rows, columns)) = read {
                 let is_whole = rows.len() == piece.len() as u64;
-                // Functions are asked about no row but those in question.
-                let filtered = match is_whole && conjunct.calls && piece.matches() < piece.len() {
-                    true => Some(piece.filtered(&columns)?),
-                    false => None,
+                // Functions must see only the rows in question.
+                let filtered = if is_whole && conjunct.calls && piece.matches() < piece.len() {
+                    Some(piece.filtered(&columns)?)
+                } else {
+                    None
                 };
                 let values = match filtered {
                     Some(_) => piece.matches(),
@@ -254,9 +255,10 @@ impl Probe {
                     Some(known) => &values & known.inner(),
                     None => values,
                 };
-                match is_whole && filtered.is_none() {
-                    true => piece.keep_if(&matches)?,
-                    false => piece.keep_selected(&matches)?,
+                if is_whole && filtered.is_none() {
+                    piece.keep_if(&matches)?
+                } else {
+                    piece.keep_selected(&matches)?
                 }
                 if is_whole {
                     self.keep_values(format, conjunct, &columns, &mut piece);
@@ -269,7 +271,7 @@ impl Probe {
         Ok(())
     }
 
-    /// The rows for which a conjunct is true; `None` where values have to be tested one by one.
+    /// Returns the rows for which a conjunct is true; `None` if values have to be tested one by one.
     fn test_runs(
         &mut self,
         format: &RowFormat,
@@ -299,8 +301,8 @@ impl Probe {
         Ok(Some(runs.matches(&truths)))
     }
 
-    /// Keeps what the columns of a conjunct hold at all rows of a chunk for those of the scan, unless no
-    /// rows can be left out of it.
+    /// Keeps the values of a conjunct's columns in all rows of a chunk for the scan, except for types that cannot be
+    /// filtered.
     fn keep_values(
         &self,
         format: &RowFormat,
@@ -335,7 +337,7 @@ impl Probe {
         })
     }
 
-    /// The columns of a conjunct, by ordinal, at some rows.
+    /// Reads the columns of a conjunct, by ordinal, in some rows.
     fn read(
         &mut self,
         format: &RowFormat,
@@ -350,12 +352,11 @@ impl Probe {
                 let column = plan.columns[ordinal].as_ref();
                 let column = column.ok_or_else(|| Error::corrupt("a column is not open"))?;
                 let tested = &filter.bound.columns[ordinal];
-                columns[ordinal] = Some(match tested.is_presence() {
-                    true => reader.presence(tested.nodes(), rows)?,
-                    false => {
-                        let read = reader.read(std::slice::from_ref(column), rows)?;
-                        member(&read[0], tested.depth)?
-                    }
+                columns[ordinal] = Some(if tested.is_presence() {
+                    reader.presence(tested.nodes(), rows)?
+                } else {
+                    let read = reader.read(std::slice::from_ref(column), rows)?;
+                    member(&read[0], tested.depth)?
                 });
             }
             Ok(columns)
@@ -363,7 +364,7 @@ impl Probe {
     }
 }
 
-/// The truth of a conjunct for `len` values of its columns, which are those of the rows.
+/// Evaluates a conjunct for `len` values of its columns, which are the values of `rows`.
 fn evaluate(
     filter: &Filter,
     plan: &StripePlan,
@@ -384,16 +385,17 @@ fn evaluate(
     truths.within(|| format!("rows of stripe {} from {first} on", plan.fields.stripe))
 }
 
-/// The rows of a chunk that are read for a conjunct: none but those in question if it may see no others, and
-/// they cannot be left out of what has been read.
+/// Returns the rows of a chunk to read for a conjunct. These are only the rows in question if a function must not see
+/// others and they could not be filtered out after reading.
 fn asked(conjunct: &Conjunct, plan: &StripePlan, chunk: &Candidates) -> Selection {
     let mut columns = conjunct.columns.iter();
     let defeats = |&column: &usize| {
         let column = plan.columns.get(column).and_then(Option::as_ref);
         column.is_none_or(|column| defeats_filter(column.field.data_type()))
     };
-    match conjunct.calls && columns.any(defeats) {
-        true => chunk.selection(0),
-        false => chunk.tested(),
+    if conjunct.calls && columns.any(defeats) {
+        chunk.selection(0)
+    } else {
+        chunk.tested()
     }
 }

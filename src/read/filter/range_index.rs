@@ -12,13 +12,13 @@ use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use std::sync::Arc;
 
-/// Members of a set from which on only their range is looked for.
+/// Sets of at least this many members are compared by their range only.
 const MANY_MEMBERS: usize = 16;
 
-/// The truth values that a predicate may have in each of the blocks of a stripe.
+/// The truth values that a predicate may have in each block of a stripe.
 type Truths = Truth<BooleanBuffer>;
 
-/// The blocks of the range indexes of a stripe, which are cut alike.
+/// The blocks of the range indexes of a stripe; all indexes have the same blocks.
 #[derive(Debug)]
 pub(super) struct IndexedStripe {
     rows: u64,
@@ -28,7 +28,7 @@ pub(super) struct IndexedStripe {
 }
 
 impl IndexedStripe {
-    /// Looks at the range indexes of the columns, by their ordinals; `truths` is what is known of
+    /// Evaluates the leaves on the range indexes, which are by ordinal of the column. `truths` are the truth values of
     /// the leaves over the whole stripe. `None` if no leaf can be narrowed.
     pub(super) fn try_new(
         bound: &Bound,
@@ -65,7 +65,7 @@ impl IndexedStripe {
         }))
     }
 
-    /// The rows for which all of the predicates may be true.
+    /// Returns the rows for which all of the predicates may be true.
     pub(super) fn rows(&self, conjuncts: &[Node]) -> Result<Selection> {
         let mut may = BooleanBuffer::new_set(self.blocks);
         let leaf = |leaf: usize| self.leaves[leaf].clone();
@@ -79,11 +79,14 @@ impl IndexedStripe {
     }
 }
 
-/// The same truth in all blocks.
+/// Returns the same truth values for all blocks.
 fn in_all(truth: Truth, blocks: usize) -> Truths {
-    let bits = |set| match set {
-        true => BooleanBuffer::new_set(blocks),
-        false => BooleanBuffer::new_unset(blocks),
+    let bits = |set| {
+        if set {
+            BooleanBuffer::new_set(blocks)
+        } else {
+            BooleanBuffer::new_unset(blocks)
+        }
     };
     Truths {
         may_be_true: bits(truth.may_be_true),
@@ -92,18 +95,20 @@ fn in_all(truth: Truth, blocks: usize) -> Truths {
     }
 }
 
-/// What the range index of a column says of each block.
+/// The facts about each block in the range index of a column.
 pub(in crate::read) struct Bounds {
     pub(in crate::read) low: ArrayRef,
     pub(in crate::read) high: ArrayRef,
-    /// Blocks that may hold nulls, values, and NaN among them.
+    /// Blocks that may have nulls.
     pub(in crate::read) nulls: BooleanBuffer,
+    /// Blocks that may have values, NaN included.
     pub(in crate::read) present: BooleanBuffer,
+    /// Blocks that may have NaN.
     pub(in crate::read) nan: BooleanBuffer,
 }
 
 impl Bounds {
-    /// `None` if the index holds what Arrow cannot, which then says nothing.
+    /// Returns `None` if Arrow cannot represent the bounds; the index is then ignored.
     pub(in crate::read) fn new(
         index: &RangeIndex,
         column: &FilterColumn,
@@ -128,7 +133,7 @@ impl Bounds {
             leaf_array(chunk, column.leaf(), &column.value_type).ok()
         };
         let is_float = column.value_type.is_floating();
-        // Of floats, the invalid values may be null or NaN; below structs, others may be null.
+        // For floats, invalid values may be null or NaN. Below structs, others may be null.
         let may_be_null = |i: usize| is_float || column.depth > 0 || index.invalid(i) > 0;
         let may_be_nan = |i: usize| is_float && facts.may_be_nan && index.invalid(i) > 0;
         let nan = BooleanBuffer::collect_bool(blocks, may_be_nan);
@@ -141,7 +146,7 @@ impl Bounds {
         })
     }
 
-    /// The truths of a test in each block; `None` if ranges say nothing of it.
+    /// Returns the truth values of a test in each block; `None` if ranges do not help the test.
     fn truths(&self, test: &Test) -> Result<Option<Truths>> {
         let (t, f) = match test {
             Test::IsNull => {
@@ -190,7 +195,7 @@ impl Bounds {
         }))
     }
 
-    /// Blocks with a bound of that order to a value.
+    /// Returns the blocks with a bound in this order to a value.
     fn orders(
         &self,
         order: Comparison,
@@ -204,14 +209,15 @@ impl Bounds {
         })
     }
 
-    /// Blocks that may hold a value from `first` to `last`.
+    /// Returns the blocks that may have a value from `first` to `last`.
     fn may_equal(&self, first: &ArrayRef, last: &ArrayRef) -> Result<BooleanBuffer> {
         let above = self.orders(Comparison::GtEq, &self.high, first)?;
         let below = self.orders(Comparison::LtEq, &self.low, last)?;
         let within = &above & &below;
-        Ok(match is_nan(first, 0) || is_nan(last, 0) {
-            true => &within | &self.nan,
-            false => within,
+        Ok(if is_nan(first, 0) || is_nan(last, 0) {
+            &within | &self.nan
+        } else {
+            within
         })
     }
 }
@@ -229,7 +235,7 @@ fn is_narrowed(test: &Test) -> bool {
     )
 }
 
-/// The ordinals of the columns whose range indexes may narrow the leaves below the nodes.
+/// Returns the ordinals of the columns with range indexes that may narrow the leaves of the nodes.
 pub(super) fn indexed_columns(bound: &Bound, nodes: &[Node]) -> Vec<usize> {
     let mut columns = Vec::new();
     let mut open: Vec<&Node> = nodes.iter().collect();

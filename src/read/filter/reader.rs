@@ -1,4 +1,4 @@
-//! Reads the rows that match, batch by batch.
+//! Reads the matching rows, batch by batch.
 
 use super::candidates::Candidates;
 use super::metrics::{Counters, Level, count, discount};
@@ -18,23 +18,23 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Windows whose rows are tested at a time, at most, where bytes have to be fetched.
+/// Most windows of rows to test at a time if bytes have to be fetched.
 const MOST_WINDOWS: u64 = 16;
 
-/// Nodes of a scan, at most, whose metadata are fetched along with those of the predicate: rows of most
-/// stripes that are not skipped match.
+/// Most nodes in a scan for which metadata are fetched along with the predicate's: in most stripes that are not
+/// skipped, some rows match and need them.
 const MOST_ALONG: usize = 256;
 
-/// Reads the rows of a range that are selected and match, on the thread that asks for them.
+/// Reads the selected and matching rows of a range, on the calling thread.
 #[derive(Debug)]
 pub(in crate::read) struct FilteredReader {
     format: RowFormat,
     filter: Arc<Filter>,
-    /// The rows that are asked for, by number in the shard; `None` if all are.
+    /// The selected rows, by number in the shard; `None` if all are.
     selection: Option<Arc<Selection>>,
     /// Rows of stripes that have not been opened yet.
     rows: Range<u64>,
-    /// Whether batches may be joined of pieces.
+    /// Whether a batch may be joined from several pieces.
     joins: bool,
     stripe: Option<OpenStripe>,
     fetched: Fetched,
@@ -46,35 +46,35 @@ struct OpenStripe {
     plan: Arc<StripePlan>,
     /// Number in the shard of the stripe's first row.
     first: u64,
-    /// From this row of the stripe on, what is left is planned again if the predicate has changed.
+    /// From this row of the stripe on, the remaining rows are planned again if the predicate has changed.
     next_look: u64,
     /// Rows that have not been tested yet, by number in the stripe.
     rows: Range<u64>,
-    /// The rows that are asked for, by number in the stripe.
+    /// The selected rows, by number in the stripe.
     wanted: Option<Selection>,
     probe: Probe,
     output: Output,
-    /// Rows that have been tested, in pieces of a batch at most.
+    /// Rows that have been tested, in pieces of at most one batch.
     parts: VecDeque<Candidates>,
-    /// Rows that match and lie apart, until they make a batch.
+    /// Scattered matching rows that wait until they make a batch.
     pending: Pending,
-    /// Rows that are tested at a time.
+    /// Most rows to test at a time.
     chunk_rows: u64,
-    /// Rows whose bytes are fetched at a time; `None` if all are in memory.
+    /// Most rows to fetch at a time; `None` if all bytes are in memory.
     window_rows: Option<u64>,
-    /// Columns of the scan of which the predicate looks at a part, if what was fetched for it is to be
-    /// kept until they are read.
+    /// Columns of the scan that the predicate reads in part; the bytes fetched for the predicate are kept until these
+    /// columns are read. Empty for near files.
     tested: Vec<usize>,
 }
 
 impl OpenStripe {
-    /// Whether rows that match and lie apart are yet to be read of what was fetched to test them.
+    /// Whether scattered matching rows have still to be read from the bytes that were fetched to test them.
     fn is_awaited(&self) -> bool {
         let is_unread = |&column: &usize| self.pending.values(column).is_none();
         !self.pending.is_empty() && self.tested.iter().any(is_unread)
     }
 
-    /// Fetches what is needed for the rows that wait, and for those of a part.
+    /// Fetches the bytes for the pending rows, and for the rows of a part.
     async fn fetch(&mut self, part: Option<&Candidates>, format: &RowFormat) -> Result<()> {
         let Self {
             output,
@@ -87,14 +87,14 @@ impl OpenStripe {
         output.fetch(format, pending, part, parts, tested).await
     }
 
-    /// A batch of rows that lie apart.
+    /// Returns a batch of pending rows.
     async fn flush(&mut self, format: &RowFormat, counters: &Counters) -> Result<RecordBatch> {
         self.output.join(&mut self.pending);
         self.fetch(None, format).await?;
         self.output.flush(format, &mut self.pending, counters)
     }
 
-    /// Reads a part of which few rows match.
+    /// Reads a part with few matching rows.
     async fn read_part(
         &mut self,
         part: &Candidates,
@@ -106,7 +106,7 @@ impl OpenStripe {
         self.output.read_part(format, part, pending, counters)
     }
 
-    /// A batch of the rows of a part that match.
+    /// Returns a batch of the matching rows of a part.
     async fn emit(
         &mut self,
         mut part: Candidates,
@@ -141,14 +141,14 @@ impl FilteredReader {
         }
     }
 
-    /// Goes on with other rows, once those before have been read.
+    /// Continues with other rows after reading the previous ones.
     #[cfg(feature = "threads")]
     pub(in crate::read) fn restart(&mut self, rows: Range<u64>) {
         self.rows = rows;
         self.stripe = None;
     }
 
-    /// Rows that have not been tested yet, and those that are known to match.
+    /// Returns the number of rows that have not been tested yet or are known to match.
     pub(in crate::read) fn remaining_rows(&self) -> u64 {
         let open = self.stripe.as_ref().map_or(0, |stripe| {
             let parts: u64 = stripe.parts.iter().map(|part| part.matches() as u64).sum();
@@ -157,13 +157,13 @@ impl FilteredReader {
         open + self.rows.end - self.rows.start
     }
 
-    /// Leaves nothing to come: what comes after a damaged place is not the next rows.
+    /// Ends the reader: rows after a damaged place must not be returned as if they were the next ones.
     pub(in crate::read) fn stop(&mut self) {
         self.rows.start = self.rows.end;
         self.stripe = None;
     }
 
-    /// Tests the next rows until some match, and fetches what those need.
+    /// Tests the next rows until some match, and fetches the bytes for these.
     #[cfg(feature = "async")]
     pub(in crate::read) async fn prefetch(&mut self) -> Result<()> {
         loop {
@@ -208,14 +208,14 @@ impl FilteredReader {
         }
     }
 
-    /// Lets other tasks run, where somebody wants that.
+    /// Yields to other tasks, if the scan is meant to.
     async fn give_way(&self) {
         if self.format.gives_way {
             give_way().await;
         }
     }
 
-    /// The next batch of rows that match; `None` behind the last.
+    /// Returns the next batch of matching rows; `None` after the last.
     pub(in crate::read) async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let batch_size = self.format.batch_size;
         loop {
@@ -277,14 +277,14 @@ impl FilteredReader {
         }
     }
 
-    /// Leaves the rows of the open stripe that have not been tested for [`open_stripe`](Self::open_stripe).
+    /// Closes the stripe; [`open_stripe`](Self::open_stripe) opens it again for the rows that have not been tested.
     fn close_stripe(&mut self) {
         let Some(stripe) = self.stripe.take() else {
             return;
         };
         let left = stripe.rows.end - stripe.rows.start;
         self.rows.start = stripe.first + stripe.rows.start;
-        // They will be counted again.
+        // These rows will be counted again.
         let counters = &self.filter.counters;
         discount(&counters.rows, left);
         if matches!(stripe.plan.outcome, Outcome::All) {
@@ -296,7 +296,7 @@ impl FilteredReader {
         }
     }
 
-    /// Opens the next stripe, unless it is known to have no row that matches.
+    /// Opens the next stripe, unless no row of it can match.
     async fn open_stripe(&mut self) -> Result<()> {
         if let Some(filter) = self.filter.refreshed(&self.format.metadata).await? {
             self.filter = filter;
@@ -318,7 +318,7 @@ impl FilteredReader {
                 match open_fields(inner, bench, ordinal, total, columns) {
                     Ok(Some(opened)) => fields = Some(opened),
                     Ok(None) => return Ok(None),
-                    // That matters if rows match.
+                    // The error matters only if rows match; reading them will return it.
                     Err(_) => along = false,
                 }
             }
@@ -360,18 +360,20 @@ impl FilteredReader {
         }
         let mut output = Output::new(&self.format, plan.fields.stripe, &rows, fields);
         let mut probe = Probe::new(&self.filter, &plan, &self.format);
-        // Requests for values are not to bring metadata again that lie between them.
+        // Keep the metadata, so that requests for values do not fetch it again with the gaps between them.
         output.adopt(&self.fetched)?;
         probe.adopt(&self.fetched)?;
         self.fetched.clear();
-        // Where no column is tested, those of the scan are all that is fetched.
-        let window = match plan.fields.is_empty() {
-            true => output.window_rows(&self.format).await?,
-            false => fetched_rows(&plan.fields, rows.end - first, &inner.artifacts),
+        // If no column is tested, only the columns of the scan are fetched.
+        let window = if plan.fields.is_empty() {
+            output.window_rows(&self.format).await?
+        } else {
+            fetched_rows(&plan.fields, rows.end - first, &inner.artifacts)
         };
-        let tested = match inner.artifacts.are_near() {
-            true => Vec::new(),
-            false => plan.tested(columns),
+        let tested = if inner.artifacts.are_near() {
+            Vec::new()
+        } else {
+            plan.tested(columns)
         };
         self.stripe = Some(OpenStripe {
             first,
@@ -400,7 +402,7 @@ impl FilteredReader {
             Some(wanted) => wanted.next_from(stripe.rows.start),
         };
         let start = next.unwrap_or(stripe.rows.end).min(stripe.rows.end);
-        // What is in memory is tested and read chunk by chunk.
+        // Data in memory are tested and read chunk by chunk.
         let most = stripe.window_rows.unwrap_or(0).max(stripe.chunk_rows);
         let border = |from: u64, rows: u64| match rows % WINDOW {
             0 => (from / rows * rows).saturating_add(rows),
@@ -413,7 +415,7 @@ impl FilteredReader {
         let mut from = start;
         while from < end {
             let to = border(from, stripe.chunk_rows).min(end);
-            // A bit for each row.
+            // One bit per row.
             limits.check_batch_bytes((to - from).div_ceil(8), 1)?;
             chunks.push(Candidates::new(from..to, stripe.wanted.as_ref())?);
             from = to;
@@ -423,12 +425,13 @@ impl FilteredReader {
         probe
             .test(&self.format, &self.filter, plan, &mut chunks, are_awaited)
             .await?;
-        // Where few rows match, larger pieces cost less.
+        // If few rows match, larger chunks cost less.
         let matches: u64 = chunks.iter().map(|chunk| chunk.matches() as u64).sum();
         let is_sparse = matches.saturating_mul(32) < end - start;
-        stripe.chunk_rows = match is_sparse && stripe.probe.may_grow() {
-            true => self.format.batch_size.max(WINDOW),
-            false => self.format.batch_size,
+        stripe.chunk_rows = if is_sparse && stripe.probe.may_grow() {
+            self.format.batch_size.max(WINDOW)
+        } else {
+            self.format.batch_size
         };
         for chunk in chunks {
             chunk.split(self.format.batch_size, &mut stripe.parts);
@@ -437,7 +440,7 @@ impl FilteredReader {
     }
 }
 
-/// Nodes of the columns, those of members and items included.
+/// Returns the number of nodes in the columns, including nested ones.
 fn count_nodes(columns: &[Column]) -> usize {
     let mut nodes = 0;
     for column in columns {

@@ -1,4 +1,4 @@
-//! Tests of rows whose values are stored as runs of equal ones: each run is tested once.
+//! Tests of rows that are stored as runs of equal values: each run is tested once.
 
 use super::predicate::Node;
 use crate::column::{Chunk, Values};
@@ -15,17 +15,17 @@ use std::ops::Range;
 pub(super) struct RunValues {
     /// The value of each run, and a null after them if some rows are null.
     pub(super) values: ArrayRef,
-    /// Where each run ends; ascending.
+    /// The end of each run; ascending.
     ends: Vec<usize>,
-    /// Which rows are present; `None` if all are.
+    /// The rows that are present; `None` if all are.
     nulls: Option<NullBuffer>,
 }
 
 impl RunValues {
-    /// The runs of a column; `None` where its values have to be read one by one.
+    /// Reads the runs of a column; `None` if its values have to be read one by one.
     ///
     /// # Errors
-    /// Those of damaged bytes.
+    /// Fails if the bytes are damaged.
     pub(super) fn read(
         reader: &mut StripeReader<'_>,
         column: &Column,
@@ -51,7 +51,7 @@ impl RunValues {
                 data: Buffer::from_vec(data),
             },
         };
-        // What stands under nulls need not be a value of the type.
+        // The bytes under nulls need not be a value of the type.
         let values = leaf_array(chunk, &column.node, column.field.data_type()).ok();
         Ok(values.map(|values| Self {
             values,
@@ -60,7 +60,7 @@ impl RunValues {
         }))
     }
 
-    /// The rows for which a predicate is true, given its truth for the values.
+    /// Returns the rows for which a predicate is true, given its truth for the values.
     pub(super) fn matches(&self, truths: &BooleanArray) -> BooleanBuffer {
         let is_true = |i: usize| truths.is_valid(i) && truths.value(i);
         let len = self.ends.last().copied().unwrap_or(0);
@@ -83,7 +83,7 @@ impl RunValues {
     }
 }
 
-/// Whether a predicate is made of tests of values alone, so that equal values have equal truths.
+/// Whether a predicate consists only of tests of values, so that equal values have equal truths.
 pub(super) fn tests_values(node: &Node) -> bool {
     match node {
         Node::Known(_) | Node::Leaf(_) => true,

@@ -15,11 +15,10 @@ use arrow_schema::{DataType, Field};
 use half::f16;
 use std::sync::Arc;
 
-/// What the descriptors of the nodes around a member and of its own, in this order, say about its
-/// values over `rows` rows. A node without a descriptor is null everywhere.
+/// Returns the facts about the values of a member over `rows` rows. `descriptors` are those of the nodes around the
+/// member, outermost first, and its own. A node without a descriptor is null everywhere.
 ///
-/// Descriptors of a shard leave out stripes that do not have the field, and merge what is equal,
-/// so that a constant of theirs is not used.
+/// Descriptors of a shard ignore stripes without the field and merge equal values, so their constants are not used.
 pub(in crate::read) fn facts(
     column: &FilterColumn,
     descriptors: &[Option<&FieldDescriptor>],
@@ -27,7 +26,7 @@ pub(in crate::read) fn facts(
     is_shard: bool,
 ) -> Facts {
     let mut facts = Facts::NONE;
-    // A union has no nulls of its own: its variants have.
+    // A union has no nulls of its own; its variants have nulls.
     if matches!(column.value_type, DataType::Union(..)) {
         return facts;
     }
@@ -39,7 +38,7 @@ pub(in crate::read) fn facts(
         return facts;
     };
     let value = |value: &AnyValue| {
-        // What is no value of the type, or none that Arrow can hold, says nothing.
+        // A stored value that is not of the type, or that Arrow cannot represent, is ignored.
         constant_array(value, column.leaf(), &column.value_type).ok()
     };
     match &leaf.constant_value {
@@ -53,8 +52,7 @@ pub(in crate::read) fn facts(
             let (stored, inclusive) = stored?;
             let stored = bound_value(&stored, inclusive, column.leaf())?;
             let value = value(&stored).filter(|value| !is_nan(value, 0))?;
-            // Where a bound is rounded or filled up to the type, values may be equal to what it
-            // becomes.
+            // If converting the bound to the type rounds or pads it, values may be equal to the result.
             let exact = matches!(
                 column.value_type,
                 DataType::Boolean
@@ -74,8 +72,8 @@ pub(in crate::read) fn facts(
     facts
 }
 
-/// Which of the values that a test of a column asks for no row of a stripe holds, by its
-/// membership filter: a bit for each of them. `None` if that is not known of any.
+/// Returns a bit for each value of a test, set if no row of a stripe has the value according to the Bloom filter.
+/// `None` if no value is known to be absent.
 pub(in crate::read) fn absent(
     column: &FilterColumn,
     descriptor: &FieldDescriptor,
@@ -86,7 +84,7 @@ pub(in crate::read) fn absent(
         Test::In { values, .. } => values,
         _ => return None,
     };
-    // Native values of Amudai may be finer than the values that Arrow holds.
+    // Native values of Amudai may be more precise than Arrow values.
     if may_exceed_arrow(column.leaf()) || !is_hashed(column.leaf()) {
         return None;
     }
@@ -106,12 +104,12 @@ pub(in crate::read) fn absent(
         };
         Ok(())
     };
-    // Values that the leaf cannot store are left to the tests of rows.
+    // If the field cannot store a value, the tests of rows decide.
     shred(&field, values, column.leaf(), &mut emit).ok()?;
     absent.filter(|absent: &BooleanBuffer| absent.len() == values.len() && absent.has_true())
 }
 
-/// Statistics and indexes do not tell the zeros apart: bounds that are one become the outer one.
+/// Replaces zeros among bounds by the outer zero, because statistics and indexes do not distinguish -0.0 and 0.0.
 pub(super) fn outer_zeros(bounds: ArrayRef, zero: f32) -> ArrayRef {
     macro_rules! outer {
         ($ty:ty, $zero:expr, $outer:expr) => {{

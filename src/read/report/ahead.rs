@@ -1,4 +1,4 @@
-//! Parts of a report that are made at the same time, where readers answer later.
+//! Parts of a report that are computed concurrently if readers are asynchronous.
 
 use crate::error::Result;
 use crate::read::open_shard::Shard;
@@ -9,13 +9,13 @@ use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Columns of a stripe that are looked at at the same time, unless the caller says otherwise.
+/// Default number of columns of a stripe that are processed concurrently.
 pub(super) const PREFETCH: usize = 8;
 
-/// Entries of lists of fields that are fetched at once, about.
+/// About how many entries of field lists to fetch at once.
 const AT_ONCE: usize = 1 << 15;
 
-/// A future that has been polled, or what it gave.
+/// A future that has been polled, or its output.
 enum Begun<F: Future> {
     Running(Pin<Box<F>>),
     Done(F::Output),
@@ -31,7 +31,7 @@ impl<F: Future> Begun<F> {
     }
 }
 
-/// As [`in_order_until`], of all futures.
+/// Passes the outputs of all futures to `take`, in order. At most `most` futures run at a time, see [`in_order_until`].
 pub(super) async fn in_order<F: Future>(
     futures: impl Iterator<Item = F>,
     most: usize,
@@ -44,7 +44,8 @@ pub(super) async fn in_order<F: Future>(
     let _ = all.await;
 }
 
-/// As [`in_order_until`], of all futures, or until one fails.
+/// Passes the outputs of the futures to `take`, in order, until one fails. At most `most` futures run at a time, see
+/// [`in_order_until`].
 pub(super) async fn try_in_order<T>(
     futures: impl Iterator<Item = impl Future<Output = Result<T>>>,
     most: usize,
@@ -65,9 +66,9 @@ pub(super) async fn try_in_order<T>(
     failed
 }
 
-/// Gives `take` what the futures give, in their order, until it breaks. At most `most` of them, and
-/// at least one, are begun and not taken at a time. The next one begins when those before it wait, so
-/// that futures that wait for nothing run one after the other.
+/// Passes the outputs of the futures to `take`, in order, until it breaks. At most `most` futures, and at least one,
+/// are started and not taken at a time. A future starts when all earlier ones wait, so futures that never wait run one
+/// after the other.
 pub(super) async fn in_order_until<F: Future>(
     futures: impl Iterator<Item = F>,
     most: usize,
@@ -108,8 +109,8 @@ pub(super) async fn in_order_until<F: Future>(
     .await
 }
 
-/// Reads the lists of fields of the stripes in few rounds, and numbers their files in order, where a
-/// round takes long. Whoever asks for a list is told what is wrong with it.
+/// Reads the field lists of the stripes in few rounds, and numbers their files in order, if a round takes long. Errors
+/// are ignored here, because a later request for the list returns them again.
 pub(super) async fn read_field_lists(shard: &Shard, fields: usize) {
     let inner = &shard.inner;
     if inner.artifacts.are_near() {
@@ -136,7 +137,7 @@ mod tests {
     use std::pin::pin;
     use std::task::Waker;
 
-    /// Polls a future until it is done; gives how often it had to.
+    /// Polls a future until it is done. Returns its output and the number of polls.
     fn run<T>(future: impl Future<Output = T>) -> (T, u32) {
         let mut future = pin!(future);
         for polls in 1.. {

@@ -1,4 +1,4 @@
-//! What a shard says of itself: statistics for planners, what it consists of, and whether it is sound.
+//! Reports on a shard: statistics for planners, its structure, and whether it is sound.
 
 mod ahead;
 pub(in crate::read) mod inspect;

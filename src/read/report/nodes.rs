@@ -9,19 +9,19 @@ use crate::read::shard::waiting::now_or;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct NodeInfo {
-    /// Number of the node, which the shard's lists of fields are indexed by.
+    /// Number of the node; the shard's lists of fields are indexed by it.
     pub schema_id: u32,
     /// Name of a column, struct member or union variant; empty elsewhere.
     pub name: String,
     /// The stored type: `Int64`, `Uint8`, `FixedSizeBinary(16)`.
     pub stored_type: String,
-    /// What the values mean beyond their storage, for example `arrow.timestamp`.
+    /// Meaning of the values in addition to their storage, for example `arrow.timestamp`.
     pub label: Option<String>,
-    /// Parameters of the label, for people: other values than text have no fixed form.
+    /// Parameters of the label, as text for people: values other than text have no fixed form.
     pub properties: Vec<(String, String)>,
     /// Role of an internal field; readers hide such columns.
     pub internal_kind: Option<String>,
-    /// The nodes below.
+    /// The child nodes.
     pub children: Vec<NodeInfo>,
 }
 
@@ -40,7 +40,7 @@ impl NodeInfo {
         }
     }
 
-    /// The node without those below it.
+    /// Returns the node without its children.
     pub(super) fn new(node: &DataType) -> Self {
         let extended = node.extended_type.as_ref();
         let properties = extended.map_or(&[][..], |extended| &extended.properties);
@@ -58,7 +58,7 @@ impl NodeInfo {
         }
     }
 
-    /// The label with its properties: `arrow.timestamp{unit=us}`; empty if there is no label.
+    /// Returns the label with its properties: `arrow.timestamp{unit=us}`; empty if there is no label.
     pub fn label_text(&self) -> String {
         let label = self.label.as_deref().unwrap_or_default();
         match self.properties.as_slice() {
@@ -74,19 +74,19 @@ impl NodeInfo {
 }
 
 impl Shard {
-    /// The columns as they are stored, internal ones included. [`schema`](Self::schema) gives them as
-    /// Arrow types.
+    /// Returns the columns as they are stored, including internal ones. [`schema`](Self::schema) returns them as Arrow
+    /// types.
     ///
     /// # Errors
-    /// If the schema is damaged or not supported.
+    /// Fails if the schema is damaged or not supported.
     pub fn schema_nodes(&self) -> Result<Vec<NodeInfo>> {
         now_or("`schema_nodes_async`", self.stored_nodes())
     }
 
-    /// As [`schema_nodes`](Self::schema_nodes), of a shard behind an asynchronous reader.
+    /// Returns the columns as they are stored, for a shard behind an asynchronous reader.
     ///
     /// # Errors
-    /// Those of [`schema_nodes`](Self::schema_nodes).
+    /// Returns the same errors as [`schema_nodes`](Self::schema_nodes).
     #[cfg(feature = "async")]
     pub async fn schema_nodes_async(&self) -> Result<Vec<NodeInfo>> {
         self.stored_nodes().await

@@ -1,4 +1,4 @@
-//! Statistics of columns, which metadata hold, as a `RecordBatch` for query planners.
+//! Statistics of columns from metadata, as a `RecordBatch` for query planners.
 
 use crate::buffer::{FieldLayout, Physical, Selection, Storage};
 use crate::column::{Casts, assemble};
@@ -21,58 +21,59 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 impl Shard {
-    /// Statistics of the columns over the whole shard, in one row. Reads metadata only.
+    /// Returns statistics of the columns over the whole shard, in one row. Reads only metadata.
     ///
-    /// The first column is `row_count`, which leaves out deleted rows. A struct follows for every column and every member of a
-    /// struct, named by its path. What is unknown is null in it:
+    /// The first column is `row_count`, without deleted rows. It is followed by a struct for every column and every
+    /// member of a struct, named by its path. Unknown statistics are null:
     ///
-    /// | member | |
+    /// | member | meaning |
     /// |-|-|
     /// | `null_count` | rows that are null, because the field or a struct around it is |
-    /// | `min`, `max` | bounds in the type of the field, dictionaries and runs in that of their values; all values that are not null lie between them, in the order of Arrow's comparison kernels |
+    /// | `min`, `max` | bounds in the type of the field, for dictionaries and runs the type of their values; all values that are not null lie between them, in the order of Arrow's comparison kernels |
     /// | `min_is_exact`, `max_is_exact` | whether the bound is itself a value |
-    /// | `is_constant` | whether all rows hold the same value, or all are null: true or false where that is known; false if the exact `min` and `max` differ |
-    /// | `distinct_count` | distinct values, null not counted |
-    /// | `distinct_is_exact` | whether that count is exact |
+    /// | `is_constant` | whether all rows have the same value, or all are null: true or false where that is known; false if the exact `min` and `max` differ |
+    /// | `distinct_count` | number of distinct values, not counting null |
+    /// | `distinct_is_exact` | whether `distinct_count` is exact |
     ///
-    /// Inexact distinct counts come from HyperLogLog sketches of 128 counters. Their standard error
-    /// is 1.04 / sqrt(128), or 9.2 %. Over 1,000 sets of 10 to 10,000 values, two of three counts were
-    /// off by less than 10 %, 95 of 100 by less than 20 %, and none by more than 40 %.
+    /// Inexact distinct counts come from HyperLogLog sketches of 128 counters. Their standard error is 1.04 /
+    /// sqrt(128), or 9.2 %. Over 1,000 sets of 10 to 10,000 values, two of three counts were off by less than 10 %, 95
+    /// of 100 by less than 20 %, and none by more than 40 %.
     ///
-    /// Where rows are deleted, statistics are those of all rows, the deleted ones included: bounds and
-    /// distinct counts are inexact, and null counts are known only if no row is null, or all are.
+    /// If the shard has deleted rows, the statistics cover all rows, including the deleted ones: bounds and distinct
+    /// counts are inexact, and null counts are known only if no row is null, or all are.
     ///
-    /// Lists and maps have only a `null_count`, unions have nothing, and what lies below them is left
-    /// out. Floats that may be NaN have no bounds.
+    /// Structs, lists, maps and unions have only the members `null_count` and `is_constant`. The null count of a union
+    /// is usually unknown. Fields below lists, maps and unions are omitted. Floats that may be NaN have no bounds.
     ///
     /// # Errors
-    /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn), or if the metadata are damaged.
+    /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn). Also fails if the metadata are damaged.
     pub fn statistics(&self, projection: impl Into<Projection>) -> Result<RecordBatch> {
         let found = statistics(&self.inner, projection.into(), Scope::Shard);
         now_or("`statistics_async`", found)
     }
 
-    /// As [`statistics`](Self::statistics), of a shard behind an asynchronous reader.
+    /// Returns statistics of the columns over the whole shard, for a shard behind an asynchronous reader.
     ///
     /// # Errors
-    /// Those of [`statistics`](Self::statistics).
+    /// Returns the same errors as [`statistics`](Self::statistics).
     pub async fn statistics_async(&self, projection: impl Into<Projection>) -> Result<RecordBatch> {
         statistics(&self.inner, projection.into(), Scope::Shard).await
     }
 
-    /// Like [`statistics`](Self::statistics), with a row for every stripe.
+    /// Returns the [`statistics`](Self::statistics) of the columns, in one row per stripe.
     ///
     /// # Errors
-    /// Those of [`statistics`](Self::statistics).
+    /// Returns the same errors as [`statistics`](Self::statistics).
     pub fn stripe_statistics(&self, projection: impl Into<Projection>) -> Result<RecordBatch> {
         let found = statistics(&self.inner, projection.into(), Scope::Stripes);
         now_or("`stripe_statistics_async`", found)
     }
 
-    /// As [`stripe_statistics`](Self::stripe_statistics), of a shard behind an asynchronous reader.
+    /// Returns the [`statistics`](Self::statistics) of the columns, in one row per stripe, for a shard behind an
+    /// asynchronous reader.
     ///
     /// # Errors
-    /// Those of [`statistics`](Self::statistics).
+    /// Returns the same errors as [`statistics`](Self::statistics).
     pub async fn stripe_statistics_async(
         &self,
         projection: impl Into<Projection>,
@@ -87,18 +88,18 @@ enum Scope {
     Stripes,
 }
 
-/// Descriptors that are fetched at once, about.
+/// About how many descriptors to fetch at once.
 const AT_ONCE: usize = 1 << 15;
 
 /// Numbers of rows.
 #[derive(Debug, Clone, Copy)]
 struct Rows {
-    /// Of all, the deleted ones included.
+    /// All rows, including the deleted ones.
     all: u64,
     deleted: u64,
 }
 
-/// A field whose positions are the rows.
+/// A field with one position per row.
 struct Target {
     path: String,
     /// Type of its values, dictionaries and runs resolved.
@@ -136,7 +137,7 @@ async fn statistics(inner: &Metadata, projection: Projection, scope: Scope) -> R
     let mut arrays: Vec<ArrayRef> = vec![Arc::new(row_counts)];
     for some in targets.chunks((AT_ONCE / rows.len().max(1)).max(1)) {
         let known = inner.run(|bench| {
-            // All are asked for before any is missed, so that one round fetches all.
+            // Request all descriptors before returning, so that one round fetches them all.
             let known = some.iter();
             let known = known.map(|target| known_of(inner, bench, target, scope, &rows));
             Ok(known
@@ -189,7 +190,7 @@ fn add_targets(column: &Column, prefix: Option<&str>, around: Vec<u32>, targets:
     }
 }
 
-/// What is known of a target over each of the ranges of rows.
+/// Returns the statistics of a target for each range of rows.
 fn known_of(
     metadata: &Metadata,
     bench: &Bench<'_>,
@@ -233,7 +234,7 @@ fn known_of(
     Ok(complete.then_some(all))
 }
 
-/// What is known of a field over some rows.
+/// The known statistics of a field over some rows.
 #[derive(Default)]
 struct Known {
     null_count: Option<u64>,
@@ -252,7 +253,7 @@ impl Known {
         wire: Wire,
     ) -> Self {
         let Some(field) = field else {
-            // Nothing is stored of a field that is null throughout.
+            // A field that is null throughout has no descriptor.
             return Self {
                 null_count: Some(rows),
                 is_constant: Some(true),
@@ -260,7 +261,7 @@ impl Known {
                 ..Self::default()
             };
         };
-        // Stripes without the field hold nulls that their shard does not count.
+        // In stripes without the field all rows are null, and the shard's descriptor does not count them.
         let missing = rows.saturating_sub(field.position_count);
         let constant = field.constant_value.as_ref();
         let is_constant = match constant {
@@ -269,7 +270,7 @@ impl Known {
         };
         let (min, max) = bounds(field, node);
         let differs = !may_be_null && are_two_values(&min, &max);
-        // A union is null where the member is that it holds.
+        // A union is null where its active member is null, which its own null count does not include.
         let is_union = node.basic_type == BasicType::Union;
         let null_count = field.null_count.filter(|_| !may_be_null && !is_union);
         let counts_null = wire.capabilities().spec_statistics && field.null_count != Some(0);
@@ -291,7 +292,7 @@ impl Known {
 }
 
 impl Known {
-    /// What is known of some of `all` rows, not which.
+    /// Returns the statistics of any `rows` of `all` rows.
     fn of_some(self, all: u64, rows: u64) -> Self {
         let inexact = |(value, _)| (value, false);
         let is_null = self.null_count == Some(all);
@@ -310,7 +311,7 @@ impl Known {
     }
 }
 
-/// Whether both bounds are values, and not the same.
+/// Whether both bounds are values that occur, and differ.
 fn are_two_values(min: &Bound, max: &Bound) -> bool {
     match (min, max) {
         (Some((min, true)), Some((max, true))) => min.compare(max) == Some(Ordering::Less),
@@ -318,7 +319,7 @@ fn are_two_values(min: &Bound, max: &Bound) -> bool {
     }
 }
 
-/// The bounds of all values that are not null, a constant's among them: none if a value may be NaN.
+/// Returns the bounds of all values that are not null, including a constant; none if a value may be NaN.
 fn bounds(field: &FieldDescriptor, node: &DataType) -> (Bound, Bound) {
     match (&field.constant_value, &field.range_stats) {
         (Some(value), None) if !value.is_null() && !described::is_float(node) => {
@@ -361,11 +362,12 @@ fn known_array(
             arrays.push(array.unwrap_or_else(|| new_null_array(&target.value_type, 1)));
         }
         let pieces: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
-        let all = match pieces.is_empty() {
-            true => new_null_array(&target.value_type, 0),
-            false => concat(&pieces).map_err(|e| {
+        let all = if pieces.is_empty() {
+            new_null_array(&target.value_type, 0)
+        } else {
+            concat(&pieces).map_err(|e| {
                 Error::new(ErrorKind::OffsetOverflow, format!("too many bounds: {e}"))
-            })?,
+            })?
         };
         Ok((all, Arc::new(exact.finish())))
     };
@@ -399,7 +401,7 @@ pub(super) fn has_bounds(node: &DataType) -> bool {
     )
 }
 
-/// A value as an array of one of the field's type; `None` if the type has no such value.
+/// Returns a value as an array of length 1 in the field's type; `None` if the type cannot hold it.
 pub(super) fn value_array(
     metadata: &Metadata,
     bench: &Bench<'_>,

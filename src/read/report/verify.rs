@@ -36,27 +36,29 @@ use std::iter;
 use std::ops::ControlFlow;
 use values::Claims;
 
-/// Rows that are assembled at a time.
+/// Most rows to assemble at a time.
 const BATCH_ROWS: u32 = 8192;
-/// Rows of a column of a stripe that are assembled for each byte of its buffers, at most: more than there are in
-/// any that a writer makes. Rows that are all alike cost the file nothing, so there may be any number of them.
+/// Most rows of a column of a stripe to assemble per byte of its buffers: more than any column has that a writer
+/// creates. Equal rows cost the file nothing, so a damaged file may claim any number of them.
 const ROWS_PER_BYTE: u64 = 8192;
-/// Bytes by which rows of the field of deleted records are assembled.
+/// Bytes that the field of deleted records counts with at most, for the limit on assembled rows.
 const COUNTED_BYTES: u64 = 512;
-/// Most bytes of values that are assembled of a column of a stripe, in addition to [`BYTES_PER_BYTE`] for each
-/// byte of its buffers.
+/// Most bytes of values to assemble for a column of a stripe, in addition to [`BYTES_PER_BYTE`] for each byte of its
+/// buffers.
 const MOST_BYTES: u64 = 64 << 20;
-/// More than the longest run that a writer makes of eight bytes takes, over the bytes of its block.
+/// Upper bound of the ratio of values to encoded bytes: exceeds the ratio of the longest run of 8-byte values that a
+/// writer creates.
 const BYTES_PER_BYTE: u64 = 65_536;
-/// Values of the largest block that a writer makes.
+/// Number of values in the largest block that a writer creates.
 const ORDINARY_BLOCK: u64 = 65_536;
-/// Rows of the first batch of a column with larger blocks, and the bytes of its later batches, about.
+/// Rows of the first batch of a column with larger blocks.
 const FIRST_ROWS: u64 = 64;
+/// Stops at this many failed batches of a column of a stripe.
 const PACED_BYTES: u64 = 4 << 20;
-/// Batches of a column of a stripe that may fail before the others are left alone.
+/// Failed batches of a column of a stripe after which the remaining batches are skipped.
 const MAX_FAILED_BATCHES: u32 = 64;
 
-/// How a shard is verified.
+/// Options of a verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifyOptions {
     threads: usize,
@@ -77,33 +79,31 @@ settings! {
         /// Sets the number of threads that check columns: 1 by default, the calling thread. The
         /// report does not depend on it. Without the feature `threads`, there is only one.
         threads, with_threads: usize;
-        /// Columns, or files, that asynchronous verification fetches at the same time, at least 1; 8
-        /// by default. Memory and requests grow with it, and the report does not depend on it.
+        /// Number of columns, or files, that asynchronous verification fetches concurrently, at least 1; 8 by default.
+        /// More of them need more memory and send more requests at a time; the report does not depend on it.
         #[cfg(feature = "async")]
         prefetch, with_prefetch: usize;
     }
 }
 
 impl Shard {
-    /// Verifies the whole shard: headers and footers, every message of the metadata, every checksum
-    /// of data and every block. Reads every column, and compares the values of columns and of members
-    /// of structs with their metadata: null counts, constants, bounds, membership filters and range
-    /// indexes. Compares neighboring rows, without deleted ones, with the order that the shard declares
-    /// ([`sorting_columns`](Self::sorting_columns)). Metadata are also compared with each other. Continues after a problem, so that the
-    /// report has them all, and holds a few megabytes at a time. Calls `progress` for every column of
-    /// every stripe.
+    /// Verifies the whole shard: headers and footers, every message of the metadata, every checksum of data and every
+    /// block. Reads every column, and compares the values of columns and of members of structs with their metadata:
+    /// null counts, constants, bounds, Bloom filters and range indexes. Compares neighboring rows, without deleted
+    /// ones, with the order that the shard declares ([`sorting_columns`](Self::sorting_columns)). Metadata are also
+    /// compared with each other. Continues after a problem, so that the report is complete, and keeps only a few
+    /// megabytes in memory. Calls `progress` for every column of every stripe.
     ///
-    /// Checksums are compared whatever [`ShardOptions`](crate::read::ShardOptions) say, even if they matched
-    /// before. If a field has several encodings, the one that scans read is checked. A value of a native
-    /// type that its Arrow type cannot hold is a problem if the shard declares the Arrow type; it is none if
-    /// the reader chose the type, because other readers may choose another.
+    /// Checksums are always compared, regardless of [`ShardOptions`](crate::read::ShardOptions), even if they matched
+    /// before. If a field has several encodings, only the one that scans read is checked. A value of a native type that
+    /// its Arrow type cannot hold is a problem if the shard declares the Arrow type. It is not a problem if the reader
+    /// chose the type, because other readers may choose another.
     ///
     /// # Errors
-    /// Problems of the shard are no errors: they are in the report. A reader that fails is an error,
-    /// because it says nothing about the shard: [`Io`](ErrorKind::Io), [`Replaced`](ErrorKind::Replaced) if
-    /// a file is not the one that was opened, or [`InvalidArgument`](ErrorKind::InvalidArgument) at once
-    /// for a shard behind an asynchronous reader. A file of a stripe that is missing is a problem of the
-    /// shard.
+    /// Problems of the shard are in the report; they are not errors. A reader that fails is an error, because it says
+    /// nothing about the shard: [`Io`](ErrorKind::Io), [`Replaced`](ErrorKind::Replaced) if a file is not the one that
+    /// was opened, or [`InvalidArgument`](ErrorKind::InvalidArgument) at once for a shard behind an asynchronous
+    /// reader. A missing file of a stripe is a problem of the shard.
     pub fn verify(&self, mut progress: impl FnMut(VerifyProgress<'_>)) -> Result<VerifyReport> {
         self.verify_with(&VerifyOptions::default(), |done| {
             progress(done);
@@ -111,14 +111,13 @@ impl Shard {
         })
     }
 
-    /// As [`verify`](Self::verify), of a shard behind an asynchronous reader. The report is the same.
+    /// Verifies a shard behind an asynchronous reader. The report is the same as that [`verify`](Self::verify) would
+    /// return.
     ///
-    /// Fetches [`prefetch`](VerifyOptions::prefetch) columns at the same time. Of each it holds a few
-    /// megabytes of blocks, or the rows of about
-    /// [`fetch_bytes`](crate::read::ShardOptions::fetch_bytes): data are fetched twice, buffer by buffer
-    /// and then as a scan reads them. Whatever polls the future decodes: in a poll about 4 MiB of
-    /// blocks, or a batch of rows, of each of these columns. It spawns nothing, so that dropping it ends
-    /// everything.
+    /// Fetches [`prefetch`](VerifyOptions::prefetch) columns concurrently. For each of them, a few megabytes of blocks
+    /// are in memory, or the rows of about [`fetch_bytes`](crate::read::ShardOptions::fetch_bytes): data are fetched
+    /// twice, first buffer by buffer and then as a scan reads them. Each poll of the future decodes, per column, about
+    /// 4 MiB of blocks or a batch of rows. It spawns nothing, so dropping it ends all its work.
     ///
     /// # Errors
     /// Returns the same errors as [`verify`](Self::verify).
@@ -135,8 +134,8 @@ impl Shard {
             .await
     }
 
-    /// Like [`verify`](Self::verify), with options. Stops when `progress` breaks: the report then has
-    /// what was found so far, and [`is_complete`](VerifyReport::is_complete) is false.
+    /// Verifies the whole shard like [`verify`](Self::verify), with options. Stops if `progress` breaks: the report
+    /// then has the results so far, and [`is_complete`](VerifyReport::is_complete) is false.
     ///
     /// ```
     /// # use arrow_shard::{Shard, write::ShardWriter};
@@ -164,7 +163,7 @@ impl Shard {
     /// ```
     ///
     /// # Errors
-    /// Those of [`verify`](Self::verify).
+    /// Returns the same errors as [`verify`](Self::verify).
     pub fn verify_with(
         &self,
         options: &VerifyOptions,
@@ -178,11 +177,11 @@ impl Shard {
         now_or("`verify_async`", verified)
     }
 
-    /// As [`verify_with`](Self::verify_with), of a shard behind an asynchronous reader. Starts no
-    /// threads; [`verify_async`](Self::verify_async) says what is done at the same time.
+    /// Verifies a shard behind an asynchronous reader, with options, until `progress` breaks. Starts no threads;
+    /// [`verify_async`](Self::verify_async) describes its concurrency.
     ///
     /// # Errors
-    /// Those of [`verify_async`](Self::verify_async).
+    /// Returns the same errors as [`verify_async`](Self::verify_async).
     #[cfg(feature = "async")]
     pub async fn verify_with_async(
         &self,
@@ -195,7 +194,7 @@ impl Shard {
     }
 }
 
-/// Checks parts of a shard, and collects what it finds.
+/// Checks parts of a shard, and collects the problems.
 struct Verifier<'a> {
     shard: &'a Shard,
     report: VerifyReport,
@@ -216,22 +215,23 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Adds what another has found.
+    /// Adds the results of another verifier.
     fn absorb(&mut self, other: Self) {
         self.report.absorb(other.report);
         self.counts.absorb(other.counts);
         self.failed = self.failed.take().or(other.failed);
     }
 
-    /// Adds a problem, or takes note of a reader that has failed.
+    /// Adds a problem, or keeps the error if a reader has failed.
     fn add(&mut self, at: At, error: Error) {
-        match error.is_of_reader() {
-            true => self.failed = self.failed.take().or(Some(error)),
-            false => self.report.add(at, &error),
+        if error.is_of_reader() {
+            self.failed = self.failed.take().or(Some(error));
+        } else {
+            self.report.add(at, &error);
         }
     }
 
-    /// The error of a reader, if one has failed.
+    /// Returns the error of a reader, if one has failed.
     fn check(&mut self) -> Result<()> {
         self.failed.take().map_or(Ok(()), Err)
     }
@@ -270,12 +270,12 @@ impl<'a> Verifier<'a> {
         Ok(self.report)
     }
 
-    /// The directory file as a place.
+    /// Returns the directory file as a place.
     fn root(&self) -> At {
         At::file(self.shard.inner.artifacts.name().to_owned())
     }
 
-    /// A field of a stripe as a place.
+    /// Returns a field of a stripe as a place.
     fn at(&self, stripe: &Stripe, path: &str) -> At {
         At {
             stripe: Some(stripe.ordinal()),
@@ -284,7 +284,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// The value, unless there is an error: that is noted.
+    /// Returns the value; adds the error, if there is one.
     fn note<T>(&mut self, at: At, result: Result<T>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -295,7 +295,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Notes an error, unless a problem tells of it.
+    /// Adds an error, unless a problem already has its message.
     fn note_new(&mut self, at: &At, error: Error) {
         let mut known = self.report.problems.iter();
         if !known.any(|problem| problem.message.contains(error.message())) {
@@ -303,8 +303,8 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// The value of what was checked before. What is wrong with it was noted then, unless the reader
-    /// fails only now.
+    /// Returns the value of a check that ran before. Its errors were added then, so only a new failure of the reader is
+    /// added.
     fn again<T>(&mut self, at: &At, result: Result<T>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -317,7 +317,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Checks the messages of the directory; gives the schema if it is sound.
+    /// Checks the messages of the directory. Returns the schema if it is sound.
     async fn directory(&mut self) -> Option<Schema> {
         let shard = self.shard;
         let directory = &shard.inner.directory;
@@ -337,7 +337,7 @@ impl<'a> Verifier<'a> {
         self.note(self.root(), schema)
     }
 
-    /// The columns that readers may see, each by itself if there is something wrong with one.
+    /// Returns the columns that readers may see. If one of them is damaged, loads each on its own.
     async fn columns(&mut self, schema: &Schema) -> Columns {
         let inner = &self.shard.inner;
         let all =
@@ -360,7 +360,7 @@ impl<'a> Verifier<'a> {
         Columns::new(columns)
     }
 
-    /// Checks the messages of a stripe; false if its fields cannot be found.
+    /// Checks the messages of a stripe. Returns false if its fields cannot be found.
     async fn stripe_messages(&mut self, stripe: &Stripe) -> bool {
         let at = At {
             stripe: Some(stripe.ordinal()),
@@ -377,7 +377,7 @@ impl<'a> Verifier<'a> {
         self.note(at, list).is_some()
     }
 
-    /// Checks a column of a stripe: its buffers, and then what they give together.
+    /// Checks a column of a stripe: first its buffers, then the assembled values.
     async fn column(&mut self, stripe: &Stripe, field: &Field, columns: &Columns) {
         let node = &field.data_type;
         let mut sound = self.fields(stripe, node).await;
@@ -385,7 +385,7 @@ impl<'a> Verifier<'a> {
         let is_deleted = field.internal_kind.as_deref() == Some(DELETED_RECORD);
         if sound.readable && is_deleted {
             self.deleted(stripe, node).await;
-            // Its bits have been read, and long runs of them take few bytes.
+            // Its bits have been read before, and long runs of them take few bytes.
             sound.bytes = sound.bytes.min(COUNTED_BYTES);
         }
         if !sound.readable {
@@ -393,7 +393,7 @@ impl<'a> Verifier<'a> {
         }
         let mut last = id;
         node.walk(&mut |below| last = last.max(below.schema_id));
-        // A struct of packed columns has several.
+        // A struct with packed members has several columns.
         for (ordinal, column) in columns.of_nodes(id..=last) {
             let mut claims = self.claims(stripe, column).await;
             let node = &column.node;
@@ -406,7 +406,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Checks the buffers of a field and of everything below it.
+    /// Checks the buffers of a field and of all its descendants.
     async fn fields(&mut self, stripe: &Stripe, column: &DataType) -> Checked {
         let mut all = Checked::readable(0);
         for (node, path) in nodes_of(column) {
@@ -420,9 +420,9 @@ impl<'a> Verifier<'a> {
         all
     }
 
-    /// Reads a column of a stripe, batch by batch, and holds it against what is said of it; gives
-    /// the number of its nulls if all rows were read. What its buffers told is not said again. Stops after as
-    /// many rows as the bytes of its buffers can account for.
+    /// Reads a column of a stripe, batch by batch, and compares it with its metadata. Returns the number of its nulls
+    /// if all rows were read. Does not repeat problems of its buffers. Stops after as many rows as the size of its
+    /// buffers allows.
     async fn assemble(
         &mut self,
         stripe: &Stripe,
@@ -439,9 +439,10 @@ impl<'a> Verifier<'a> {
         rows.end = rows.end.min(rows.start.saturating_add(most));
         let mut nulls = (rows.end == stripe.row_range().end).then_some(0);
         let mut left_bytes = MOST_BYTES.saturating_add(bytes.saturating_mul(BYTES_PER_BYTE));
-        let mut batch_rows = match checked.largest_block > ORDINARY_BLOCK {
-            true => FIRST_ROWS,
-            false => BATCH_ROWS.into(),
+        let mut batch_rows = if checked.largest_block > ORDINARY_BLOCK {
+            FIRST_ROWS
+        } else {
+            BATCH_ROWS.into()
         };
         let mut failures = 0;
         while !rows.is_empty() && failures < MAX_FAILED_BATCHES && self.failed.is_none() {
@@ -514,7 +515,7 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// A node and all below it, each with its path, in the order of the schema.
+/// Returns a node and all its descendants, each with its path, in the order of the schema.
 fn nodes_of(column: &DataType) -> impl Iterator<Item = (&DataType, String)> {
     let mut left = vec![(column, column.name.clone())];
     iter::from_fn(move || {
@@ -541,14 +542,14 @@ async fn message<M: Message>(shard: &Shard, reference: Option<&DataRef>, name: &
     Ok(())
 }
 
-/// What is known of a field after its buffers were checked.
+/// The result of checking the buffers of a field.
 #[derive(Debug, Clone, Copy, Default)]
 struct Checked {
-    /// Whether the buffers can be found at all.
+    /// Whether the field's values can be located.
     readable: bool,
-    /// Bytes of the buffers.
+    /// Size of the buffers in bytes.
     bytes: u64,
-    /// Values of the largest block.
+    /// Number of values in the largest block.
     largest_block: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Constant fields: the value that a descriptor holds instead of buffers.
+//! Constant fields: their descriptor has the value instead of buffers.
 
 use crate::buffer::Selection;
 use crate::column::{
@@ -12,13 +12,13 @@ use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType as ArrowType, Field};
 use std::fmt::{self, Write};
 
-/// Bytes of a value that an error shows.
+/// Most bytes of a value that an error shows.
 const SHOWN: usize = 80;
 
-/// A value as errors show it: the start of a long one, as few bytes of a file may take many to say.
+/// Shows a value in errors, but only the start of a long one: a few bytes of a file may expand to a long text.
 struct Shown<'a>(&'a AnyValue);
 
-/// Writes so many bytes, at most, and fails then.
+/// Writes at most this many bytes, and then fails.
 struct Start<'a, 'b> {
     out: &'a mut fmt::Formatter<'b>,
     left: usize,
@@ -52,10 +52,10 @@ impl Write for Start<'_, '_> {
     }
 }
 
-/// The bytes of a constant, as a raw buffer would hold them.
+/// Returns the bytes of a constant, in the form of a raw buffer.
 ///
 /// # Errors
-/// [`Corrupt`](crate::ErrorKind::Corrupt) if the value is not one of the node's type.
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if the value does not have the node's type.
 pub(in crate::read) fn constant_bytes(value: &AnyValue, node: &DataType) -> Result<Vec<u8>> {
     use BasicType as T;
     let misfit = || {
@@ -123,7 +123,7 @@ fn unsigned(basic_type: BasicType, v: u64) -> Option<Vec<u8>> {
     }
 }
 
-/// Bytes of a constant of any size; 0 for one of a fixed size.
+/// Returns the size of a constant of variable size in bytes; 0 for types of a fixed size.
 pub(super) fn constant_len(value: &AnyValue) -> u64 {
     match &value.kind {
         Some(ValueKind::String(text)) => text.len() as u64,
@@ -132,10 +132,10 @@ pub(super) fn constant_len(value: &AnyValue) -> u64 {
     }
 }
 
-/// The truth value of a constant.
+/// Returns the truth value of a constant.
 ///
 /// # Errors
-/// [`Corrupt`](crate::ErrorKind::Corrupt) if it is none.
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if it is not a Boolean.
 pub(in crate::read) fn constant_bool(value: &AnyValue) -> Result<bool> {
     match value.kind {
         Some(ValueKind::Bool(v)) => Ok(v),
@@ -146,10 +146,10 @@ pub(in crate::read) fn constant_bool(value: &AnyValue) -> Result<bool> {
     }
 }
 
-/// Checks that a value of a descriptor is one of the node, if the node is one that holds values.
+/// Checks that a value of a descriptor has the node's type, if the node is a leaf.
 ///
 /// # Errors
-/// [`Corrupt`](crate::ErrorKind::Corrupt) if it is none.
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if it does not.
 pub(in crate::read) fn check_value(value: &AnyValue, node: &DataType) -> Result<()> {
     use BasicType as T;
     match node.basic_type {
@@ -157,26 +157,26 @@ pub(in crate::read) fn check_value(value: &AnyValue, node: &DataType) -> Result<
         T::Boolean => constant_bool(value).map(|_| ()),
         _ => {
             let bytes = constant_bytes(value, node)?;
-            match node.basic_type == T::String && std::str::from_utf8(&bytes).is_err() {
-                true => Err(Error::corrupt("the bytes of the constant are no UTF-8")),
-                false => Ok(()),
+            if node.basic_type == T::String && std::str::from_utf8(&bytes).is_err() {
+                Err(Error::corrupt("the bytes of the constant are no UTF-8"))
+            } else {
+                Ok(())
             }
         }
     }
 }
 
-/// Largest fixed size, in bytes, to which a bound that was cut is filled up: a file must not ask for
-/// much memory by its schema alone.
+/// Largest fixed size, in bytes, to which a truncated bound is padded: a schema alone must not make a reader allocate
+/// much memory.
 const MAX_FILLED_BYTES: u64 = 1024;
 
-/// A bound of range statistics as a value of the node, `inclusive` if it is itself one of the values;
-/// `None` if the node has no such value.
+/// Returns a bound of range statistics as a value of the node; `None` if the node has no such value. The bound is
+/// itself one of the values if `inclusive` is true.
 ///
-/// * Half-precision numbers are stored as integers, and only bounds that are numbers are in their
-///   order.
-/// * Bounds of values of a fixed size that were cut have zeros behind them. A value that is above
-///   or below fewer bytes is so in these bytes, or begins with them; so it is not below a lower
-///   bound that is filled up, but may be equal to it, and it is below an upper one.
+/// * Half-precision numbers are stored as integers. Only bounds that are numbers are in their order.
+/// * A truncated bound of values with a fixed size is padded with zeros. A value above or below the truncated bytes
+///   differs from them in one of these bytes, or begins with them. So it is not below a padded lower bound, but may
+///   equal it, and it is below a padded upper bound.
 pub(in crate::read) fn bound_value(
     bound: &AnyValue,
     inclusive: bool,
@@ -202,10 +202,10 @@ pub(in crate::read) fn bound_value(
     }
 }
 
-/// A value of a descriptor as an array of one value.
+/// Returns a value of a descriptor as an array of length 1.
 ///
 /// # Errors
-/// Those of [`constant_bytes`], and of a value that the Arrow type cannot hold.
+/// Returns the errors of [`constant_bytes`]. Also fails if the Arrow type cannot hold the value.
 pub(in crate::read) fn constant_array(
     value: &AnyValue,
     node: &DataType,
@@ -231,10 +231,10 @@ pub(in crate::read) fn constant_array(
     leaf_array(Chunk { len, nulls, values }, node, data_type)
 }
 
-/// Stored values of a leaf as an array.
+/// Returns stored values of a leaf as an array.
 ///
 /// # Errors
-/// Those of values that do not fit the node, or that the Arrow type cannot hold.
+/// Fails if the values do not fit the node, or if the Arrow type cannot hold them.
 pub(in crate::read) fn leaf_array(
     values: Chunk<Values>,
     node: &DataType,
@@ -245,7 +245,7 @@ pub(in crate::read) fn leaf_array(
     assemble(&field, node, &rows, &mut GivenValues(values))
 }
 
-/// A leaf whose values are given. It is asked for all of them.
+/// A leaf with given values; every read covers all of them.
 struct GivenValues(Chunk<Values>);
 
 impl GivenValues {
@@ -361,7 +361,7 @@ mod tests {
             node.fixed_size = size;
             let expected = filled.map(|bytes| AnyValue::from(bytes.as_slice()));
             assert_eq!(bound_value(&bound, false, &node), expected);
-            // What is said to be a value is none.
+            // If it claims to be a value, the bound is not padded and has no such value.
             let kept = bound_value(&bound, true, &node).unwrap();
             assert!(constant_bytes(&kept, &node).is_err());
         }

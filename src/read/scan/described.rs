@@ -1,11 +1,11 @@
-//! Where the values of a column are, in place of the values.
+//! Positions and sizes of a column's values instead of the values.
 
 use super::plan::StripeReader;
 use crate::buffer::{Body, Selection, Storage};
 use crate::column::assemble_as;
 use crate::error::{Error, Result, to_usize};
 use crate::format::DataType;
-use crate::read::blob::description_fields;
+use crate::read::shard::blob_form::description_fields;
 use crate::read::shard::column::Column;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray, UInt64Array};
@@ -14,22 +14,22 @@ use arrow_schema::{DataType as ArrowType, Field};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The blobs among rows, and the other rows.
+/// The blobs among the rows, and the other rows.
 #[derive(Default)]
 struct Found {
-    /// The place of a blob among the rows, and its bytes in the file.
+    /// Ordinal of a blob's row among the rows, and the blob's byte range in the file.
     blobs: Vec<(usize, Range<u64>)>,
     others: Selection,
 }
 
 impl StripeReader<'_> {
-    /// As `fetch_node`, of the values that have to be read to describe them: those that are no blobs.
+    /// Fetches the values that have to be read to describe them: those that are not blobs.
     pub(super) fn fetch_described(&mut self, node: &DataType, rows: &Selection) -> Result<bool> {
         let others = self.find_blobs(node, rows)?.others;
         self.fetch_node(node, &others)
     }
 
-    /// Positions and sizes of the column's values.
+    /// Returns the positions and sizes of the column's values.
     pub(super) fn read_described(&mut self, column: &Column, rows: &Selection) -> Result<ArrayRef> {
         let Found { blobs, others } = self.find_blobs(&column.node, rows)?;
         let field = Field::new(column.field.name(), ArrowType::LargeBinary, true);
@@ -73,7 +73,7 @@ impl StripeReader<'_> {
             .map_err(Error::from)
     }
 
-    /// Tells the blobs among rows from the others.
+    /// Separates the blobs among the rows from the other rows.
     fn find_blobs(&self, node: &DataType, rows: &Selection) -> Result<Found> {
         let layout = self.fields.layout(node.schema_id);
         let all = || Found {
@@ -94,7 +94,7 @@ impl StripeReader<'_> {
             .ok_or_else(|| Error::corrupt("block map not loaded"))?;
         let (mut found, mut before) = (Found::default(), 0);
         for range in rows.ranges() {
-            // Rows that no block holds are refused where the others are read.
+            // A row that is in no block counts as one of the others; reading it fails.
             let mut read = range.start;
             for block in map.overlapping(range.clone()) {
                 let end = block.values.end.min(range.end);

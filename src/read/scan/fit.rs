@@ -1,12 +1,11 @@
-//! How many rows fit arrays whose offsets, keys or run ends are narrow, or whose type does not have
-//! every value.
+//! Limits the rows of a read if arrays have narrow offsets, keys or run ends, or a type that cannot hold every value.
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Reads fewer rows at once where the type that is asked for cannot address all of them.
+/// Reads fewer rows at once if the requested type cannot address all of them.
 #[derive(Debug)]
 pub(in crate::read) struct Fit {
-    /// Rows that are read at once, at most: after some did not fit, about as many as did.
+    /// Most rows to read at once: about as many as fitted last, once some did not fit.
     most: usize,
 }
 
@@ -17,23 +16,24 @@ impl Default for Fit {
 }
 
 impl Fit {
-    /// Rows that are worth a try.
+    /// Returns the number of rows that are worth a try.
     pub(in crate::read) fn most(&self) -> usize {
         self.most
     }
 
-    /// Reads the first of `len` rows, as many as fit, and gives their number with what was read. A
-    /// single row that does not fit is an error, which comes after all rows before it.
+    /// Reads the first of `len` rows, as many as fit. Returns their number and the result. A single row that does not
+    /// fit is an error, which comes after all rows before it.
     pub(in crate::read) fn read<T>(
         &mut self,
         len: usize,
         mut read: impl FnMut(usize) -> Result<T>,
     ) -> Result<(usize, T)> {
         let mut now = len.min(self.most);
-        // Of the next rows twice as many may fit.
-        let mut most = match now < len {
-            true => now.saturating_mul(2),
-            false => self.most,
+        // Twice as many of the next rows may fit.
+        let mut most = if now < len {
+            now.saturating_mul(2)
+        } else {
+            self.most
         };
         loop {
             match read(now) {
@@ -50,7 +50,7 @@ impl Fit {
     }
 }
 
-/// Whether fewer rows may be read where so many are not.
+/// Whether fewer rows may be readable after this error.
 pub(in crate::read) fn fewer_may_fit(e: &Error) -> bool {
     matches!(
         e.kind(),
@@ -62,8 +62,8 @@ pub(in crate::read) fn fewer_may_fit(e: &Error) -> bool {
 mod tests {
     use super::*;
 
-    /// Reads rows of so many bytes each, of which an array takes 100; gives the rows of each
-    /// piece that was read, and how often it was tried.
+    /// Reads rows of the given sizes in bytes; an array holds 100 bytes. Returns the rows of each piece, and the number
+    /// of tries.
     fn pieces(bytes: &[u64]) -> Result<(Vec<usize>, usize)> {
         let (mut fit, mut pieces, mut tries) = (Fit::default(), Vec::new(), 0);
         let mut from = 0;
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn rows_that_overflow_are_halved_until_they_fit() {
         assert_eq!(pieces(&[25; 8]).unwrap(), (vec![4, 4], 3));
-        // The second half overflows by itself, and so does its own.
+        // The second half overflows, and so does its own second half.
         let bytes = [1, 1, 1, 1, 1, 1, 90, 90];
         assert_eq!(pieces(&bytes).unwrap().0, [4, 2, 1, 1]);
     }

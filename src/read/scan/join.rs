@@ -1,7 +1,7 @@
-//! Pieces of a column as one array, and rows out of them.
+//! Joins the pieces of a column into one array, and picks rows from them.
 //!
-//! The kernels of `arrow-select` panic where offsets, keys or run ends are too narrow for all values
-//! together; so these are counted before the kernels are called.
+//! The kernels of `arrow-select` panic if offsets, keys or run ends are too narrow for all values together, so these
+//! are counted before the kernels are called.
 
 use crate::column::{largest_integer, max_entries};
 use crate::error::{Error, ErrorKind, Result};
@@ -18,7 +18,7 @@ use arrow_select::take::take;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// The pieces, of which there is at least one, one after the other.
+/// Joins at least one piece into one array.
 ///
 /// # Errors
 /// [`OffsetOverflow`](ErrorKind::OffsetOverflow) if their values do not fit one array.
@@ -36,8 +36,8 @@ pub(in crate::read) fn join(pieces: &[ArrayRef]) -> Result<ArrayRef> {
     concat(&all).map_err(overflow)
 }
 
-/// The values of the pieces, of which there is at least one, at `rows`: counted through all pieces,
-/// in any order, and any number of times.
+/// Returns the values of at least one piece in `rows`. Rows are numbered through all pieces, may be in any order, and
+/// may be repeated.
 ///
 /// # Errors
 /// [`OffsetOverflow`](ErrorKind::OffsetOverflow) if the values do not fit one array.
@@ -72,9 +72,8 @@ pub(in crate::read) fn pick(pieces: &[ArrayRef], rows: &[usize]) -> Result<Array
     take(&join(pieces)?, &rows, None).map_err(overflow)
 }
 
-/// Whether the kernels of `arrow-select` cannot take values of a type: they lose the number of
-/// values of no bytes and of lists of no items, and refuse lists of non-nullable unions for nulls in
-/// variants that are not selected.
+/// Whether the kernels of `arrow-select` cannot handle a type: they lose the number of values of 0 bytes and of lists
+/// of 0 items. They also refuse lists of non-nullable unions if variants that are not selected have nulls.
 pub(in crate::read) fn defeats_kernels(data_type: &DataType) -> bool {
     let field = |field: &FieldRef| defeats_kernels(field.data_type());
     match data_type {
@@ -94,8 +93,8 @@ pub(in crate::read) fn defeats_kernels(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether rows are copied one by one: the kernel that takes them lists the items of lists of one
-/// size, which may be any number, though they have no bytes.
+/// Whether rows have to be copied one by one: the `take` kernel lists the items of fixed-size lists, and a list may
+/// have any number of items without bytes.
 fn is_copied(data_type: &DataType) -> bool {
     match data_type {
         DataType::FixedSizeList(..) => true,
@@ -105,8 +104,7 @@ fn is_copied(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether rows that are taken more than once may exceed the offsets of lists, for which the kernel
-/// that takes them has no error.
+/// Whether repeated rows may exceed the offsets of lists, an overflow that the `take` kernel does not report.
 fn has_offsets(data_type: &DataType) -> bool {
     match data_type {
         DataType::List(_) | DataType::LargeList(_) | DataType::Map(..) => true,
@@ -122,7 +120,7 @@ fn repeats(rows: &[usize], total: usize) -> bool {
         .any(|&row| std::mem::replace(&mut seen[row], true))
 }
 
-/// Values of pieces that are known to fit, range by range.
+/// Copies values of pieces that are known to fit, range by range.
 fn copy(
     pieces: &[ArrayRef],
     ranges: impl ExactSizeIterator<Item = (usize, Range<usize>)>,
@@ -147,7 +145,7 @@ fn too_many(what: std::fmt::Arguments<'_>) -> Error {
     )
 }
 
-/// Refuses more of something than a number of that type can say.
+/// Fails if `found` exceeds the largest number of an integer type.
 fn check(found: usize, what: &str, integer: &DataType) -> Result<()> {
     if found as u64 <= largest_integer(integer) {
         return Ok(());
@@ -155,7 +153,7 @@ fn check(found: usize, what: &str, integer: &DataType) -> Result<()> {
     Err(too_many(format_args!("{found} {what} of type {integer}")))
 }
 
-/// Refuses more rows than run ends can say, at every depth where there is one value per row.
+/// Fails if run ends cannot count the rows, at every depth with one value per row.
 fn check_run_ends(data_type: &DataType, rows: usize) -> Result<()> {
     match data_type {
         DataType::RunEndEncoded(ends, _) => check(rows, "rows exceed run ends", ends.data_type()),
@@ -166,8 +164,8 @@ fn check_run_ends(data_type: &DataType, rows: usize) -> Result<()> {
     }
 }
 
-/// Checks at every depth that the values of all pieces fit one array. Gives the pieces with smaller
-/// dictionaries if theirs do not; `None` if they fit as they are.
+/// Checks at every depth that the values of all pieces fit in one array. Returns the pieces with smaller dictionaries
+/// if their own do not fit; `None` if they fit unchanged.
 fn fit(pieces: &[ArrayRef]) -> Result<Option<Vec<ArrayRef>>> {
     let Some(data_type) = pieces.first().map(|piece| piece.data_type()) else {
         return Ok(None);
@@ -240,8 +238,8 @@ fn span<O: ArrowNativeType>(offsets: &[O]) -> usize {
     }
 }
 
-/// As [`fit`]. Where the entries of all dictionaries are too many, all pieces share those that rows
-/// use, and if these are still too many, equal ones are one.
+/// Checks that the dictionaries of all pieces fit in one array, like [`fit`]. If there are too many entries, the pieces
+/// share the entries that their rows use. If these are still too many, equal entries are merged.
 fn fit_dictionaries(pieces: &[ArrayRef], key: &DataType) -> Result<Option<Vec<ArrayRef>>> {
     let dictionaries: Vec<_> = pieces
         .iter()
@@ -306,7 +304,7 @@ fn fit_dictionaries(pieces: &[ArrayRef], key: &DataType) -> Result<Option<Vec<Ar
     rebuilt.collect::<Result<_>>().map(Some)
 }
 
-/// Which entries the rows of a dictionary use, ascending, and which of these is each row's; 0 at
+/// Returns the entries that the rows of a dictionary use, ascending, and the ordinal among these for each row; 0 for
 /// null rows.
 fn used_entries(dictionary: &dyn AnyDictionaryArray) -> (Vec<usize>, Vec<usize>) {
     if dictionary.values().is_empty() {
@@ -326,8 +324,8 @@ fn used_entries(dictionary: &dyn AnyDictionaryArray) -> (Vec<usize>, Vec<usize>)
     (positions, codes)
 }
 
-/// Where each distinct value stands first, and the ordinal among these of every value; `None` if
-/// values of the type cannot be compared.
+/// Returns the first position of each distinct value, and for every value its ordinal among these; `None` if values of
+/// the type cannot be compared.
 fn distinct(values: &ArrayRef) -> Result<Option<(Vec<usize>, Vec<usize>)>> {
     let field = SortField::new(values.data_type().clone());
     if !RowConverter::supports_fields(std::slice::from_ref(&field)) {
@@ -358,7 +356,7 @@ mod tests {
     use arrow_schema::Field;
     use std::sync::Arc;
 
-    /// Items that cost nothing; two arrays have more than 32-bit offsets can say.
+    /// Items without bytes; two arrays have more items than 32-bit offsets can count.
     const ITEMS: i32 = 1_200_000_000;
 
     fn items() -> (FieldRef, ArrayRef) {
@@ -367,7 +365,7 @@ mod tests {
         (Arc::new(item), Arc::new(items))
     }
 
-    /// One row of many items, as a list of any kind.
+    /// Returns one row of many items, as a list of any kind.
     fn lists() -> Vec<ArrayRef> {
         let (item, items) = items();
         let ends = || OffsetBuffer::new(vec![0, ITEMS].into());
@@ -400,7 +398,7 @@ mod tests {
             assert_eq!(join(&[list.clone(), none]).unwrap().len(), 1);
             let error = join(&[list.clone(), list.clone()]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::OffsetOverflow, "{error}");
-            // Views of the same items may be any number.
+            // Any number of views may share the same items.
             let twice = pick(std::slice::from_ref(&list), &[0, 0]);
             match list.data_type() {
                 DataType::ListView(_) => assert_eq!(twice.unwrap().len(), 2),
@@ -457,7 +455,7 @@ mod tests {
             Arc::new(StringArray::from_iter_values(texts)) as ArrayRef
         };
         let piece = |keys: Int8Array, from| -> ArrayRef {
-            // Below a list, where the kernel has no way to merge dictionaries.
+            // Inside of a list, where the kernel cannot merge dictionaries.
             let array = DictionaryArray::<Int8Type>::new(keys, texts(from));
             let item = Arc::new(Field::new("item", array.data_type().clone(), true));
             let ends = OffsetBuffer::from_lengths([array.len()]);

@@ -1,7 +1,7 @@
-//! Which bytes a step of a scan needs, and the rows that come of them.
+//! The bytes that a step of a scan needs, and the rows read from them.
 //!
-//! A plan goes in rounds: stripe list; field list; field descriptors; block maps and dictionaries;
-//! then, window of rows by window of rows, data, and once more for every level of lists.
+//! A plan proceeds in rounds: stripe list; field list; field descriptors; block maps and dictionaries; then data, one
+//! window of rows after the other, with one more round for every level of lists.
 
 use super::source::{ReadState, Source, StripeFields, may_end_early, stored_rows};
 use crate::buffer::{FieldLayout, Place, Runs, Selection, Storage};
@@ -18,13 +18,13 @@ use arrow_schema::SchemaRef;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The stripe that holds a row, and its ordinal.
+/// Returns the stripe that contains a row, and its ordinal.
 pub(in crate::read) fn stripe_of(
     stripes: &[StripeDirectory],
     row: u64,
 ) -> Option<(u64, &StripeDirectory)> {
     let after = stripes.partition_point(|stripe| stripe.record_offset <= row);
-    // Empty stripes share their offset with the one after them, which is the last of the run.
+    // Empty stripes have the same offset as the next stripe with rows, which is the last of them.
     let ordinal = after.checked_sub(1)?;
     let stripe = stripes.get(ordinal)?;
     (row - stripe.record_offset < stripe.total_record_count).then_some((ordinal as u64, stripe))
@@ -72,8 +72,8 @@ pub(in crate::read) fn open_fields(
     Ok(Some(fields))
 }
 
-/// Notes the bytes of rows that have to be fetched, as far as it is known where they are: while
-/// dictionaries of their columns are missing.
+/// Notes the bytes of rows that have to be fetched, as far as their places are known before the dictionaries of the
+/// columns have been loaded.
 pub(in crate::read) fn ask_for_rows(
     metadata: &Metadata,
     bench: &Bench<'_>,
@@ -86,7 +86,7 @@ pub(in crate::read) fn ask_for_rows(
         column.node.walk(&mut |node| {
             match metadata.open_codes(bench, (stripe, node.schema_id), node) {
                 Ok(Some(field)) => opened.push((node.schema_id, field)),
-                // Whoever reads the rows is told what is wrong.
+                // The reader of the rows reports the error.
                 Ok(None) | Err(_) => complete = false,
             }
         });
@@ -103,7 +103,7 @@ pub(in crate::read) fn ask_for_rows(
     }
 }
 
-/// Positions of a field follow from those of its parent, except those of list items.
+/// Checks the number of positions of a field, which follows from its parent's, except for list items.
 fn check_positions(
     wire: Wire,
     fields: &StripeFields,
@@ -150,17 +150,17 @@ pub(in crate::read) struct StripeReader<'a> {
 }
 
 impl StripeReader<'_> {
-    /// Whether all bytes of the selected rows are at hand; if not, those that are known to be
-    /// missing are noted.
+    /// Whether all bytes of the selected rows are available. If not, notes the places that are known to be missing.
     pub(in crate::read) fn fetch(&mut self, columns: &[Column], rows: &Selection) -> Result<bool> {
         if self.fields.are_resident() {
             return Ok(true);
         }
         let mut complete = true;
         for column in columns {
-            let fetched = match column.described {
-                true => self.fetch_described(&column.node, rows),
-                false => self.fetch_node(&column.node, rows),
+            let fetched = if column.described {
+                self.fetch_described(&column.node, rows)
+            } else {
+                self.fetch_node(&column.node, rows)
             };
             complete &= fetched.within(|| {
                 format!(
@@ -213,7 +213,7 @@ impl StripeReader<'_> {
         Ok(complete)
     }
 
-    /// The bytes of a field itself, without those of its children.
+    /// Fetches the bytes of a field itself, but not of its children.
     fn fetch_own(
         &mut self,
         node: &DataType,
@@ -255,7 +255,7 @@ impl StripeReader<'_> {
         }
     }
 
-    /// The columns' values at the selected rows.
+    /// Reads the columns in the selected rows.
     pub(in crate::read) fn read(
         &mut self,
         columns: &[Column],
@@ -267,9 +267,10 @@ impl StripeReader<'_> {
                 let Column {
                     field, node, casts, ..
                 } = column;
-                match column.described {
-                    true => self.read_described(column, rows),
-                    false => assemble_as(field, node, casts, rows, &mut self.source()),
+                if column.described {
+                    self.read_described(column, rows)
+                } else {
+                    assemble_as(field, node, casts, rows, &mut self.source())
                 }
                 .within(|| format!("stripe {}", self.fields.stripe))
             })
@@ -278,7 +279,7 @@ impl StripeReader<'_> {
 }
 
 impl StripeReader<'_> {
-    /// The values of a column of numbers as runs, see [`Source::runs`].
+    /// Reads the values of a column of numbers as runs, see [`Source::runs`].
     pub(in crate::read) fn runs(
         &mut self,
         column: &Column,
@@ -289,8 +290,8 @@ impl StripeReader<'_> {
             .within(|| format!("stripe {}", self.fields.stripe))
     }
 
-    /// Which rows of a node, given behind the structs around it, are present: an array of nothing
-    /// else.
+    /// Reads which rows of a node are present, given the structs around it and the node itself, outermost first.
+    /// Returns an array without members that has only this presence.
     pub(in crate::read) fn presence<'a>(
         &mut self,
         nodes: impl Iterator<Item = &'a DataType>,
@@ -308,22 +309,22 @@ impl StripeReader<'_> {
     }
 }
 
-/// Decode and keep a block if one value in so many is wanted.
+/// If at least one value in this many is wanted, decode and keep whole blocks.
 const BLOCKWISE: u64 = 32;
 
-/// Whether so many of the rows between the first and the last are wanted that blocks are decoded whole.
+/// Whether enough of the rows between the first and the last are wanted to decode whole blocks.
 pub(in crate::read) fn is_blockwise(rows: &Selection) -> bool {
     let span = rows.end() - rows.ranges().first().map_or(0, |range| range.start);
     rows.len().saturating_mul(BLOCKWISE) >= span
 }
 
-/// Bytes of the fields' values.
+/// Returns the size of the fields' values in bytes.
 fn stored_bytes(fields: &StripeFields) -> u64 {
     let bytes = fields.places().map(|place| place.range.len());
     bytes.fold(0, u64::saturating_add)
 }
 
-/// Bytes of the columns' values in a stripe, from descriptors alone.
+/// Returns the size of the columns' values in a stripe in bytes; needs only descriptors.
 #[cfg(feature = "async")]
 pub(in crate::read) fn described_bytes(
     metadata: &Metadata,
@@ -348,12 +349,13 @@ pub(in crate::read) fn described_bytes(
     Ok(complete.then_some(bytes))
 }
 
-/// Rows whose bytes come to about `fetch_bytes`, a multiple of the window that blocks end at.
+/// Returns the number of rows with about `fetch_bytes` bytes: a multiple of the window, at which blocks end.
 pub(in crate::read) fn window_rows(fields: &StripeFields, rows: u64, fetch_bytes: u64) -> u64 {
     rows_of_bytes(stored_bytes(fields), rows, fetch_bytes)
 }
 
-/// As [`window_rows`], for `rows` of so many bytes.
+/// Returns the number of rows with about `fetch_bytes` bytes, if `rows` rows have `bytes` bytes: a multiple of the
+/// window.
 pub(in crate::read) fn rows_of_bytes(bytes: u64, rows: u64, fetch_bytes: u64) -> u64 {
     let windows = rows.div_ceil(WINDOW).max(1);
     let per_window = (bytes / windows).max(1);
@@ -361,12 +363,12 @@ pub(in crate::read) fn rows_of_bytes(bytes: u64, rows: u64, fetch_bytes: u64) ->
     fetched.saturating_mul(WINDOW)
 }
 
-/// Bytes that are read at a time where small reads cost no more than large ones.
+/// Most bytes to read at a time from a near file.
 const NEAR_BYTES: u64 = 1 << 20;
 
-/// As [`window_rows`], for rows that are read in order. Where small reads cost no more than large ones
-/// they are as small as blocks allow: then bytes are decoded while the processor's caches hold them,
-/// and wide rows, of which a window takes far more than `fetch_bytes`, need no more memory than that.
+/// Returns the number of rows to fetch at a time when rows are read in order. For near files it is as small as blocks
+/// allow. Then bytes are decoded while the processor's caches still hold them, and wide rows, with windows of far more
+/// than `fetch_bytes`, need no more memory than that. For other files it is the result of [`window_rows`].
 pub(in crate::read) fn scanned_rows(
     fields: &StripeFields,
     rows: u64,
@@ -382,7 +384,7 @@ pub(in crate::read) fn scanned_rows(
     unit * (NEAR_BYTES.min(fetch_bytes) / per_unit).clamp(1, units)
 }
 
-/// As [`window_rows`]; `None` if all bytes are in memory.
+/// Returns the number of rows to fetch at a time, see [`window_rows`]; `None` if all bytes are in memory.
 pub(in crate::read) fn fetched_rows(
     fields: &StripeFields,
     rows: u64,
@@ -391,7 +393,7 @@ pub(in crate::read) fn fetched_rows(
     (!fields.are_resident()).then(|| window_rows(fields, rows, artifacts.fetch_bytes()))
 }
 
-/// A batch of columns; `rows` says how many rows there are where there is no column.
+/// Creates a batch of columns; a batch without columns has `rows` rows.
 pub(in crate::read) fn record_batch(
     schema: &SchemaRef,
     columns: Vec<ArrayRef>,

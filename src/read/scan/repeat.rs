@@ -1,11 +1,11 @@
-//! How many bytes rows take that are copied more than once.
+//! The size of rows that are copied more than once.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, OffsetSizeTrait, downcast_run_array};
 use arrow_schema::{DataType, UnionMode};
 
-/// Bytes of an array that has row `i` of another one `times[i]` times, without its bits. Values that
-/// views and keys share are not copied.
+/// Returns the size in bytes of an array with `times[i]` copies of row `i` of another array, without bitmaps. Values
+/// that views and keys share are not copied.
 pub(in crate::read) fn repeated_bytes(array: &dyn Array, times: &[u64]) -> u64 {
     let rows = || times.iter().fold(0u64, |sum, n| sum.saturating_add(*n));
     let slots = |width: usize| rows().saturating_mul(width as u64);
@@ -73,7 +73,7 @@ pub(in crate::read) fn repeated_bytes(array: &dyn Array, times: &[u64]) -> u64 {
     }
 }
 
-/// Bytes of every value of a type, if all have as many.
+/// Returns the size in bytes of each value of a type, if all values have the same size.
 fn width(data_type: &DataType) -> Option<u64> {
     match data_type {
         DataType::Null | DataType::Boolean => Some(0),

@@ -25,12 +25,12 @@ use std::ops::{Range, RangeInclusive};
 pub struct RowSelection(Selection);
 
 impl RowSelection {
-    /// The rows as ranges that ascend, do not touch each other, and are not empty.
+    /// Returns the rows as ascending ranges that are not empty and do not touch each other.
     pub fn ranges(&self) -> &[Range<u64>] {
         self.0.ranges()
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> u64 {
         self.0.len()
     }
@@ -40,23 +40,23 @@ impl RowSelection {
         self.0.is_empty()
     }
 
-    /// Rows that are in either.
+    /// Returns the rows that are in either selection.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let ranges = self.ranges().iter().chain(other.ranges());
         ranges.cloned().collect::<Vec<_>>().into()
     }
 
-    /// Rows that are in both.
+    /// Returns the rows that are in both selections.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         Self(self.0.intersection(&other.0))
     }
 
-    /// A bitmap of the first `rows` rows, with a bit set for each that is selected.
+    /// Returns a bitmap of the first `rows` rows, with a set bit for each selected row.
     ///
     /// # Errors
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if there is no memory for as many.
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if there is not enough memory.
     pub fn to_bitmap(&self, rows: u64) -> Result<BooleanBuffer> {
         let mut bytes: Vec<u8> = Vec::new();
         bytes
@@ -86,7 +86,7 @@ impl From<Selection> for RowSelection {
 }
 
 impl From<Vec<Range<u64>>> for RowSelection {
-    /// Ranges in any order, which may overlap.
+    /// Selects ranges in any order; they may overlap.
     fn from(mut ranges: Vec<Range<u64>>) -> Self {
         ranges.sort_unstable_by_key(|range| range.start);
         let mut selection = Selection::default();
@@ -106,43 +106,44 @@ impl From<Range<u64>> for RowSelection {
 
 impl From<RangeInclusive<u64>> for RowSelection {
     fn from(range: RangeInclusive<u64>) -> Self {
-        match range.is_empty() {
-            true => Self::default(),
-            false => (*range.start()..range.end().saturating_add(1)).into(),
+        if range.is_empty() {
+            Self::default()
+        } else {
+            (*range.start()..range.end().saturating_add(1)).into()
         }
     }
 }
 
 impl From<&[u64]> for RowSelection {
-    /// Row numbers in any order, which may be repeated.
+    /// Selects row numbers in any order; they may be repeated.
     fn from(rows: &[u64]) -> Self {
         rows.iter().copied().collect()
     }
 }
 
 impl<const N: usize> From<[u64; N]> for RowSelection {
-    /// Row numbers in any order, which may be repeated.
+    /// Selects row numbers in any order; they may be repeated.
     fn from(rows: [u64; N]) -> Self {
         rows.as_slice().into()
     }
 }
 
 impl From<&Vec<u64>> for RowSelection {
-    /// Row numbers in any order, which may be repeated.
+    /// Selects row numbers in any order; they may be repeated.
     fn from(rows: &Vec<u64>) -> Self {
         rows.as_slice().into()
     }
 }
 
 impl From<Vec<u64>> for RowSelection {
-    /// Row numbers in any order, which may be repeated.
+    /// Selects row numbers in any order; they may be repeated.
     fn from(rows: Vec<u64>) -> Self {
         rows.as_slice().into()
     }
 }
 
 impl From<&BooleanBuffer> for RowSelection {
-    /// The rows whose bit is set.
+    /// Selects the rows with a set bit.
     fn from(bits: &BooleanBuffer) -> Self {
         let slices = bits.set_slices();
         Self(slices.map(|(from, to)| from as u64..to as u64).collect())
@@ -156,7 +157,7 @@ impl From<BooleanBuffer> for RowSelection {
 }
 
 impl From<&BooleanArray> for RowSelection {
-    /// The rows whose value is true.
+    /// Selects the rows with the value true.
     fn from(values: &BooleanArray) -> Self {
         match values.nulls() {
             Some(nulls) => (values.values() & nulls.inner()).into(),
@@ -166,8 +167,8 @@ impl From<&BooleanArray> for RowSelection {
 }
 
 impl FromIterator<u64> for RowSelection {
-    /// Row numbers in any order. `u64::MAX`, which no shard has and no range can end behind, counts as
-    /// the number before it.
+    /// Selects row numbers in any order. `u64::MAX` counts as the number before it, because no shard has such a row and
+    /// no range can include it.
     fn from_iter<I: IntoIterator<Item = u64>>(rows: I) -> Self {
         let ranges = rows.into_iter().map(|row| row.min(u64::MAX - 1));
         let ranges = ranges.map(|row| row..row + 1);

@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// What is read of each row, and how.
+/// The columns that a scan reads, and the format of its batches.
 #[derive(Debug, Clone)]
 pub(in crate::read) struct RowFormat {
     pub(in crate::read) metadata: Arc<Metadata>,
@@ -27,23 +27,23 @@ pub(in crate::read) struct RowFormat {
     pub(in crate::read) batch_size: u64,
     /// The rows of the whole scan.
     pub(in crate::read) rows: Range<u64>,
-    /// What readers of other rows fetch at the same time, if there are some.
+    /// The bytes that readers of other rows fetch at the same time, if there are such readers.
     pub(in crate::read) shared: Option<Arc<Shared>>,
-    /// Bytes that all readers of the scan have read.
+    /// Number of bytes that all readers of the scan have read.
     pub(in crate::read) bytes_read: Arc<AtomicU64>,
-    /// Whether other tasks may run between two windows of rows that do not match.
+    /// Whether other tasks may run between two windows of rows without a match.
     pub(in crate::read) gives_way: bool,
 }
 
 impl RowFormat {
-    /// Where a reader of the scan keeps what it fetches.
+    /// Creates the storage for the bytes that a reader of the scan fetches.
     pub(in crate::read) fn fetched(&self, span: Span) -> Fetched {
         let fetched = Fetched::new(span).share(self.shared.as_ref());
         fetched.count(&self.bytes_read)
     }
 
-    /// A batch of the columns at `count` rows of the stripe that begins with row `first`; `rows`
-    /// are asked for where their numbers are.
+    /// Creates a batch of the columns in `count` rows of the stripe that begins with row `first`. `rows` is called only
+    /// if the batch has row numbers.
     pub(in crate::read) fn batch(
         &self,
         mut columns: Vec<ArrayRef>,
@@ -63,7 +63,7 @@ impl RowFormat {
     }
 }
 
-/// Reads a range of rows, batch by batch, on the thread that asks for them.
+/// Reads a range of rows, batch by batch, on the calling thread.
 #[derive(Debug)]
 pub(in crate::read) struct RowReader {
     format: RowFormat,
@@ -80,19 +80,21 @@ struct OpenStripe {
     fields: StripeFields,
     /// Its rows, by number in the shard.
     rows: Range<u64>,
-    /// Rows whose bytes have been fetched, by number in the stripe.
+    /// Rows with fetched bytes, by number in the stripe.
     window: Range<u64>,
-    /// Rows that are fetched at a time.
+    /// Most rows to fetch at a time.
     window_rows: u64,
 }
 
 impl RowReader {
     pub(in crate::read) fn new(format: RowFormat, rows: Range<u64>) -> Self {
-        // What is fetched too early is kept by a reader of all rows, and lost to other readers.
-        let span = match rows == format.rows {
-            _ if format.metadata.artifacts.are_near() => Span::Any,
-            true => Span::Few,
-            false => Span::NotOthers,
+        // A reader of all rows keeps bytes that were fetched too early; a reader of a part loses them.
+        let span = if format.metadata.artifacts.are_near() {
+            Span::Any
+        } else if rows == format.rows {
+            Span::Few
+        } else {
+            Span::NotOthers
         };
         Self {
             fetched: format.fetched(span),
@@ -103,30 +105,30 @@ impl RowReader {
         }
     }
 
-    /// Goes on with other rows; a stripe that holds them stays open.
+    /// Continues with other rows. An open stripe that contains them stays open.
     #[cfg(feature = "threads")]
     pub(in crate::read) fn restart(&mut self, rows: Range<u64>) {
         self.rows = rows;
     }
 
-    /// Rows that have not been read yet.
+    /// Returns the number of rows that have not been read yet.
     pub(in crate::read) fn remaining_rows(&self) -> u64 {
         self.rows.end - self.rows.start
     }
 
-    /// Leaves nothing to come: what comes after a damaged place is not the next rows.
+    /// Ends the reader: rows after a damaged place must not be returned as if they were the next ones.
     pub(in crate::read) fn stop(&mut self) {
         self.rows.start = self.rows.end;
     }
 
-    /// Skips the rows that have not been read yet, and returns them unless there are none.
+    /// Skips the rows that have not been read yet, and returns them; `None` if all have been read.
     pub(in crate::read) fn take_rest(&mut self) -> Option<Range<u64>> {
         let rest = self.rows.clone();
         self.stop();
         (!rest.is_empty()).then_some(rest)
     }
 
-    /// The next batch; `None` behind the last row.
+    /// Returns the next batch; `None` after the last row.
     pub(in crate::read) async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         match self.prefetch().await? {
             Some(rows) => self.decode(rows).map(Some),
@@ -134,8 +136,8 @@ impl RowReader {
         }
     }
 
-    /// Fetches what the next batch needs, and what comes with it; gives the rows of that batch, by
-    /// number in the stripe, or `None` behind the last row.
+    /// Fetches the bytes for the next batch, and the bytes that are fetched together with them. Returns the rows of
+    /// that batch, by number in the stripe, or `None` after the last row.
     pub(in crate::read) async fn prefetch(&mut self) -> Result<Option<Range<u64>>> {
         if self.rows.is_empty() {
             return Ok(None);
@@ -159,7 +161,7 @@ impl RowReader {
             let is_part = window.end - window.start < scanned.end - scanned.start;
             let is_whole = window == (0..stripe.rows.end - stripe.rows.start);
             if is_whole && !inner.artifacts.are_near() {
-                // Bytes whose place others tell come along with those: offsets do not stand before texts.
+                // The whole stripe is read, so texts need not wait for the offsets that locate them.
                 self.fetched.fetch_along(inner.artifacts.fetch_bytes());
             }
             let fetched = drive(&inner.artifacts, &mut self.fetched, |bench| {
@@ -186,7 +188,7 @@ impl RowReader {
         Ok(Some(rows))
     }
 
-    /// A batch of rows that have been fetched, as many as fit.
+    /// Decodes a batch of rows that have been fetched: as many as fit.
     fn decode(&mut self, rows: Range<u64>) -> Result<RecordBatch> {
         let Some(stripe) = &self.stripe else {
             return Err(Error::corrupt("the stripe is not open"));
@@ -215,7 +217,7 @@ impl RowReader {
         Ok(batch)
     }
 
-    /// Whether all rows of the next stripe are read, as far as that is known.
+    /// Whether all rows of the next stripe will be read, if the stripes are known.
     fn reads_whole_stripe(&self) -> bool {
         let stripes = self.format.metadata.known_stripes();
         let stripe = stripes.and_then(|stripes| stripe_of(stripes, self.rows.start));

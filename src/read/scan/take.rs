@@ -1,4 +1,4 @@
-//! Random access: rows by number.
+//! Random access: reads rows by number.
 
 use super::join::pick;
 use super::plan::{StripeReader, ask_for_rows, open_fields, record_batch, stripe_of};
@@ -15,8 +15,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array, new_empty_array};
 use std::sync::Arc;
 
-/// The rows with the given numbers, in the given order. None of them may be true in the column
-/// `deleted`.
+/// Returns the rows with the given numbers, in the given order. Fails if the column `deleted` is true for one of them.
 pub(in crate::read) async fn take(
     format: &RowFormat,
     rows: &[u64],
@@ -52,9 +51,10 @@ pub(in crate::read) async fn take(
         times[place] += 1;
     }
     let limits = metadata.artifacts.limits();
-    let mut bytes = match format.row_number {
-        true => (rows.len() as u64).saturating_mul(size_of::<u64>() as u64),
-        false => 0,
+    let mut bytes = if format.row_number {
+        (rows.len() as u64).saturating_mul(size_of::<u64>() as u64)
+    } else {
+        0
     };
     let mut arrays = Vec::with_capacity(format.schema.fields().len());
     for (i, column) in columns.iter().enumerate() {
@@ -67,9 +67,10 @@ pub(in crate::read) async fn take(
             before += piece.len();
         }
         limits.check_batch_bytes(bytes, 1).within(place)?;
-        arrays.push(match pieces.is_empty() {
-            true => new_empty_array(column.field.data_type()),
-            false => pick(&pieces, &order).within(place)?,
+        arrays.push(if pieces.is_empty() {
+            new_empty_array(column.field.data_type())
+        } else {
+            pick(&pieces, &order).within(place)?
         });
     }
     if format.row_number {
@@ -78,7 +79,7 @@ pub(in crate::read) async fn take(
     record_batch(&format.schema, arrays, rows.len()).within(|| metadata.artifacts.place())
 }
 
-/// Refuses rows that are deleted, as arrays of Booleans say one after the other.
+/// Fails if a row is deleted; `deleted` has the flags of the rows, in consecutive arrays.
 fn check_live(rows: &[u64], deleted: &[ArrayRef]) -> Result<()> {
     let flags = deleted.iter().flat_map(|array| array.as_boolean().iter());
     let mut found = rows.iter().zip(flags);
@@ -91,18 +92,18 @@ fn check_live(rows: &[u64], deleted: &[ArrayRef]) -> Result<()> {
     }
 }
 
-/// Stripes whose rows are fetched at once: however many there are, few rounds are enough.
+/// Most stripes to fetch at once: enough that many stripes take few rounds.
 const MOST_STRIPES: usize = 64;
 
 /// The rows of a stripe, by number in it.
 struct StripeRows {
     ordinal: u64,
-    /// Rows of the whole stripe.
+    /// Number of rows of the whole stripe.
     count: u64,
     selection: Selection,
 }
 
-/// The values of the sorted rows, stripe by stripe.
+/// Reads the sorted rows, stripe by stripe.
 async fn read_stripes(
     inner: &Metadata,
     columns: &[Column],
@@ -118,7 +119,7 @@ async fn read_stripes(
         let mut opened: Vec<Option<StripeFields>> = some.iter().map(|_| None).collect();
         let mut states: Vec<ReadState> = some.iter().map(|_| ReadState::default()).collect();
         let arrays = drive(&inner.artifacts, &mut fetched, |bench| {
-            // All are asked for before any is missed, so that one round fetches all.
+            // Request all stripes before returning, so that one round fetches them all.
             for (stripe, fields) in some.iter().zip(&mut opened) {
                 if fields.is_none() {
                     *fields = open_fields(inner, bench, stripe.ordinal, stripe.count, columns)?;
@@ -169,7 +170,7 @@ fn reader<'a>(
     }
 }
 
-/// The stripes that hold sorted rows.
+/// Groups sorted rows by stripe.
 fn group_by_stripe(stripes: &[StripeDirectory], sorted: &[u64]) -> Result<Vec<StripeRows>> {
     let mut groups = Vec::new();
     let mut rest = sorted;

@@ -1,4 +1,4 @@
-//! Rows in pieces that can be read apart from each other.
+//! Rows cut into pieces that can be read independently.
 
 use crate::error::Result;
 use crate::read::shard::metadata::{Metadata, WINDOW, ready};
@@ -14,45 +14,47 @@ struct StripeRows {
 }
 
 impl StripeRows {
-    /// Ordinal of the window that a row lies in.
+    /// Returns the ordinal of the window that contains a row.
     fn window_of(&self, row: u64) -> u64 {
         (row - self.first) / WINDOW
     }
 
-    /// Where a window begins, or the rows end.
+    /// Returns the first row of a window, or the end of the rows.
     fn start_of(&self, window: u64) -> u64 {
         self.border_of(window, WINDOW)
     }
 
-    /// Where a unit of so many rows begins, or the rows end.
+    /// Returns the first row of a unit of `unit` rows, or the end of the rows.
     fn border_of(&self, ordinal: u64, unit: u64) -> u64 {
         let start = self.first.saturating_add(ordinal.saturating_mul(unit));
         start.min(self.rows.end)
     }
 }
 
-/// The stripes that hold rows of a range, and the rows.
+/// Returns the stripes with rows of a range, and these rows.
 async fn stripes_of(metadata: &Metadata, rows: &Range<u64>) -> Result<VecDeque<StripeRows>> {
-    let stripes = metadata.run(|bench| {
+    let found = metadata.run(|bench| {
         let stripes = ready!(metadata.stripes(bench));
         let before =
             stripes.partition_point(|s| s.record_offset + s.total_record_count <= rows.start);
-        let stripes = stripes[before..].iter();
-        let stripes = stripes.take_while(|s| s.record_offset < rows.end).map(|s| {
+        let started = stripes[before..]
+            .iter()
+            .take_while(|s| s.record_offset < rows.end);
+        let parts = started.map(|s| {
             let end = s.record_offset + s.total_record_count;
             StripeRows {
                 first: s.record_offset,
                 rows: s.record_offset.max(rows.start)..end.min(rows.end),
             }
         });
-        Ok(Some(stripes.filter(|s| !s.rows.is_empty()).collect()))
+        Ok(Some(parts.filter(|s| !s.rows.is_empty()).collect()))
     });
-    stripes.await
+    found.await
 }
 
-/// Rows cut at the borders of stripes, and inside of them at multiples of `unit` rows, or at the next
-/// multiple of `batch` rows: read in batches of so many rows, the pieces give the same batches as the
-/// rows in one, unless a batch has to be shorter.
+/// Rows cut at the borders of stripes. Inside of a stripe, they are cut at the first multiple of `batch` rows, counted
+/// from the start of the piece, at or after a multiple of `unit` rows. Read in batches of `batch` rows, the pieces
+/// result in the same batches as all rows together, unless a batch has to be shorter.
 #[cfg(any(feature = "threads", feature = "async"))]
 #[derive(Debug)]
 pub(in crate::read) struct Windows {
@@ -76,13 +78,13 @@ impl Windows {
         })
     }
 
-    /// Leaves nothing to come.
+    /// Drops the remaining pieces.
     #[cfg(feature = "threads")]
     pub(in crate::read) fn clear(&mut self) {
         self.stripes.clear();
     }
 
-    /// Number of the first row of the stripe that the next piece is in.
+    /// Returns the number of the first row of the stripe with the next piece.
     #[cfg(feature = "async")]
     pub(in crate::read) fn next_stripe(&self) -> Option<u64> {
         self.stripes.front().map(|stripe| stripe.first)
@@ -97,7 +99,7 @@ impl Iterator for Windows {
         let stripe = self.stripes.front_mut()?;
         let Range { start, end } = stripe.rows;
         let border = stripe.border_of((start - stripe.first) / self.unit + 1, self.unit);
-        // Batches are cut from the first row on, so that a piece ends where a batch does.
+        // Batches are cut from the first row on, so a piece must end at the end of a batch.
         let whole = (border - start).div_ceil(self.batch).max(1);
         let whole = whole.saturating_mul(self.batch);
         let next = start.saturating_add(whole).min(end);
@@ -109,7 +111,7 @@ impl Iterator for Windows {
     }
 }
 
-/// Cuts rows into at most `parts` ranges of about as many windows each.
+/// Cuts rows into at most `parts` ranges with about equal numbers of windows.
 pub(in crate::read) async fn split(
     metadata: &Metadata,
     rows: &Range<u64>,

@@ -1,4 +1,4 @@
-//! The files that a shard is made of.
+//! The files of a shard.
 
 use super::names::FileNames;
 use super::options::ShardOptions;
@@ -12,22 +12,23 @@ use bytes::Bytes;
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Artifacts beside the directory file that are kept open, of those that are not in memory: a shard may
-/// have thousands of stripes, and some containers hold a file descriptor for each open file.
+/// Most artifacts that are kept open, not counting the directory file and those in memory: a shard may have thousands
+/// of stripes, and some containers hold a file descriptor for each open file.
 const MOST_OPEN: usize = 64;
 
-/// Artifacts that are read at a time.
+/// Most artifacts that are read at a time.
 const MOST_READ: usize = 16;
 
-/// Bytes between ranges that are transferred in less time than a request takes.
+/// Largest gap that an asynchronous reader fetches along: transferring it is faster than another request.
 const DISTANT_GAP: u64 = 1 << 20;
 
-/// Bytes that are fetched at a time, where nothing else was chosen.
+/// Default number of bytes to fetch at a time from a near file.
 const NEAR_FETCH_BYTES: u64 = 8 << 20;
+/// Default number of bytes to fetch at a time from any other file.
 const DISTANT_FETCH_BYTES: u64 = 32 << 20;
 
-/// The artifacts of an open shard: number 0 is the directory file, the others are numbered as
-/// references to them are met.
+/// The artifacts of an open shard. Number 0 is the directory file; the others are numbered in the order in which
+/// references to them are found.
 #[derive(Debug)]
 pub(in crate::read) struct Artifacts {
     names: FileNames,
@@ -42,28 +43,28 @@ pub(in crate::read) struct Artifacts {
     others: Mutex<Others>,
 }
 
-/// The artifacts beside the directory file.
+/// The artifacts other than the directory file.
 #[derive(Debug, Default)]
 struct Others {
     /// In the order of their numbers.
     artifacts: Vec<Artifact>,
     ordinals: HashMap<RelativeUrl, usize>,
-    /// Those that are open and not in memory; the one that was asked for last stands last.
+    /// Open artifacts that are not in memory; the most recently used one is last.
     open: Vec<(usize, Arc<dyn ReadAt>)>,
 }
 
 #[derive(Debug)]
 struct Artifact {
     url: RelativeUrl,
-    /// What it was when it was opened first.
+    /// Size and version when it was first opened.
     identity: Option<Identity>,
-    /// Of one that is in memory, and stays open.
+    /// Its reader and bytes if it is in memory; it then stays open.
     resident: Option<(Arc<dyn ReadAt>, Bytes)>,
-    /// Of one behind a store that needs no open file for it.
+    /// Its reader if it is asynchronous; such a reader holds no open file.
     distant: Option<Reader>,
 }
 
-/// What an artifact has in common with itself when it is opened again.
+/// Properties that show whether a reopened artifact is still the same file.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
     size: u64,
@@ -75,7 +76,7 @@ impl Others {
         self.artifacts.get((artifact as usize).checked_sub(1)?)
     }
 
-    /// The reader of an artifact, if it is open.
+    /// Returns the reader of an artifact, if it is open.
     fn reader(&mut self, ordinal: usize) -> Option<Arc<dyn ReadAt>> {
         if let Some((reader, _)) = &self.artifacts.get(ordinal)?.resident {
             return Some(reader.clone());
@@ -87,7 +88,7 @@ impl Others {
         self.open.last().map(|(_, reader)| reader.clone())
     }
 
-    /// Keeps a reader that was just opened, unless another thread was faster.
+    /// Keeps a reader that was just opened, unless another thread was faster. Returns the kept reader.
     fn keep(&mut self, ordinal: usize, reader: Arc<dyn ReadAt>) -> Result<Arc<dyn ReadAt>> {
         let identity = Identity {
             size: reader.size()?,
@@ -154,7 +155,7 @@ impl Artifacts {
         self.options.limits()
     }
 
-    /// Which file the directory file was when it was opened, where that is known.
+    /// Returns the version of the directory file when it was opened, if it is known.
     pub(in crate::read) fn version(&self) -> Option<String> {
         match &self.root {
             Reader::Blocking(reader) => reader.version(),
@@ -162,17 +163,17 @@ impl Artifacts {
         }
     }
 
-    /// Name of the directory file.
+    /// Returns the name of the directory file.
     pub(in crate::read) fn name(&self) -> &str {
         self.names.name()
     }
 
-    /// The directory file as a place in errors.
+    /// Returns the directory file as a place in errors.
     pub(in crate::read) fn place(&self) -> String {
         self.names.place_of(None)
     }
 
-    /// An artifact as a place in errors.
+    /// Returns an artifact as a place in errors.
     pub(in crate::read) fn place_of(&self, artifact: u32) -> String {
         match self.others().get(artifact) {
             Some(other) => self.names.place_of(Some(&other.url)),
@@ -180,7 +181,7 @@ impl Artifacts {
         }
     }
 
-    /// Adds the artifact to an error about its bytes, unless it is the directory file, which steps add.
+    /// Adds the artifact to an error about its bytes, except for the directory file, which other steps add.
     pub(in crate::read) fn placed<T>(&self, artifact: u32, result: Result<T>) -> Result<T> {
         match artifact {
             0 => result,
@@ -188,7 +189,7 @@ impl Artifacts {
         }
     }
 
-    /// The number of the artifact that a reference in artifact `from` names.
+    /// Returns the number of the artifact that a reference in artifact `from` names.
     pub(in crate::read) fn resolve(&self, url: &str, from: u32) -> Result<u32> {
         let url = match resolve(url, self.base.as_deref())? {
             Reference::This => return Ok(from),
@@ -214,7 +215,7 @@ impl Artifacts {
     }
 
     fn others(&self) -> MutexGuard<'_, Others> {
-        // Nothing is left half changed, so another thread's panic does no harm.
+        // No operation leaves it half changed, so another thread's panic does no harm.
         self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -223,21 +224,22 @@ impl Artifacts {
         matches!(self.root, Reader::Async(_))
     }
 
-    /// Refuses bytes of files behind asynchronous readers, wherever they are, where nobody waits: else it
-    /// would depend on the size of the files which blocking methods work.
+    /// Fails if the files are behind asynchronous readers and a blocking method runs, even for bytes in memory.
+    /// Otherwise, the size of the files would decide which blocking methods work.
     pub(in crate::read) fn check_may_wait(&self) -> Result<()> {
-        match self.are_async() {
-            true => check_may_wait(),
-            false => Ok(()),
+        if self.are_async() {
+            check_may_wait()
+        } else {
+            Ok(())
         }
     }
 
-    /// Whether small reads of the directory file are as good as large ones.
+    /// Whether small reads of the directory file are as efficient as large ones.
     pub(in crate::read) fn are_near(&self) -> bool {
         self.root.is_near()
     }
 
-    /// All bytes of an artifact, if they are in memory anyway.
+    /// Returns all bytes of an artifact, if they are in memory anyway.
     pub(in crate::read) fn resident(&self, artifact: u32) -> Option<Bytes> {
         if artifact == 0 {
             return self.root_resident.clone();
@@ -247,14 +249,14 @@ impl Artifacts {
         Some(bytes.clone())
     }
 
-    /// The end of the directory file, which was read when the shard was opened.
+    /// Returns the end of the directory file, which was read when the shard was opened.
     pub(in crate::read) fn tail(&self) -> Result<(Place, Bytes)> {
         let start = self.root_size - self.tail.len() as u64;
         let range = ByteRange::try_new(start, self.root_size)?;
         Ok((Place { artifact: 0, range }, self.tail.clone()))
     }
 
-    /// The bytes of a place, if they were read when the shard was opened.
+    /// Returns the bytes of a place, if they were read when the shard was opened.
     pub(in crate::read) fn in_tail(&self, place: Place) -> Option<Bytes> {
         let start = self.root_size - self.tail.len() as u64;
         if place.artifact != 0 || place.range.end() > self.root_size {
@@ -265,7 +267,7 @@ impl Artifacts {
         Some(self.tail.slice(from..to))
     }
 
-    /// The largest gap that a request spans.
+    /// Returns the largest gap that a request spans.
     pub(in crate::read) fn coalesce_gap(&self) -> u64 {
         match &self.root {
             Reader::Blocking(_) => self.options.coalesce_gap(),
@@ -273,16 +275,17 @@ impl Artifacts {
         }
     }
 
-    /// Bytes that are fetched at a time, about.
+    /// Returns about how many bytes to fetch at a time.
     pub(in crate::read) fn fetch_bytes(&self) -> u64 {
-        let default = match self.are_near() {
-            true => NEAR_FETCH_BYTES,
-            false => DISTANT_FETCH_BYTES,
+        let default = if self.are_near() {
+            NEAR_FETCH_BYTES
+        } else {
+            DISTANT_FETCH_BYTES
         };
         self.options.fetch_bytes().unwrap_or(default)
     }
 
-    /// Reads places of one or more artifacts: of those behind asynchronous readers several at a time.
+    /// Reads places of one or more artifacts. Asynchronous readers of several artifacts work at the same time.
     pub(in crate::read) async fn read(&self, places: &[Place]) -> Result<Vec<Bytes>> {
         let mut out = Vec::with_capacity(places.len());
         let groups: Vec<&[Place]> = places.chunk_by(|a, b| a.artifact == b.artifact).collect();
@@ -363,12 +366,12 @@ impl Artifacts {
         opened.within(|| self.place_of(artifact))
     }
 
-    /// Number of artifacts that references have led to so far, the directory file included.
+    /// Returns the number of artifacts that references have named so far, including the directory file.
     pub(in crate::read) fn count(&self) -> u32 {
         u32::try_from(self.others().artifacts.len()).map_or(u32::MAX, |n| n.saturating_add(1))
     }
 
-    /// Bytes of an artifact.
+    /// Returns the size of an artifact in bytes.
     pub(in crate::read) async fn size_of(&self, artifact: u32) -> Result<u64> {
         let size = match artifact {
             0 => return Ok(self.root_size),
@@ -378,17 +381,17 @@ impl Artifacts {
         size.within(|| self.place_of(artifact))
     }
 
-    /// Where an artifact is in the folder of the shard; `None` for the directory file.
+    /// Returns the path of an artifact in the folder of the shard; `None` for the directory file.
     pub(in crate::read) fn url_of(&self, artifact: u32) -> Option<RelativeUrl> {
         self.others().get(artifact).map(|other| other.url.clone())
     }
 
-    /// The folder of the shard, as an absolute path, if it is known.
+    /// Returns the folder of the shard as an absolute path, if it is known.
     pub(in crate::read) fn base(&self) -> Option<&str> {
         self.base.as_deref()
     }
 
-    /// Name of an artifact in reports: as the shard refers to it.
+    /// Returns the name of an artifact in reports: the one by which the shard refers to it.
     pub(in crate::read) fn name_of(&self, artifact: u32) -> String {
         match self.others().get(artifact) {
             Some(other) => other.url.path().to_owned(),
@@ -397,9 +400,9 @@ impl Artifacts {
     }
 }
 
-/// Marks the error of a reader or a container that says nothing about the shard, and adds to that of a missing
-/// file how to complete the shard. A directory file cannot be missing from the shard: it was there when the shard
-/// was opened.
+/// Marks errors of a reader or a container that say nothing about the shard itself. If a file is missing, adds how to
+/// complete the shard. The directory file was there when the shard was opened, so its absence is an error of the
+/// reader.
 fn explained(error: Error, artifact: u32) -> Error {
     match error.kind() {
         ErrorKind::Io | ErrorKind::Replaced | ErrorKind::InvalidArgument => error.of_reader(),

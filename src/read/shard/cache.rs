@@ -1,12 +1,12 @@
-//! What has been parsed of an open shard, until it comes to too many bytes.
+//! Parsed elements of an open shard, kept up to a number of bytes.
 
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Parsed elements by key, shared by all clones of a shard. Beyond a number of bytes, those that
-/// were kept first are forgotten first; who holds one goes on holding it.
+/// Parsed elements by key, shared by all clones of a shard. If they exceed a number of bytes, the oldest are dropped
+/// first; a caller that holds one keeps it.
 #[derive(Debug)]
 pub(in crate::read) struct Cache<K, V> {
     kept: Mutex<Kept<K, V>>,
@@ -45,8 +45,7 @@ impl<K: Eq + Hash + Copy, V> Cache<K, V> {
             .map(|(value, _)| value.clone())
     }
 
-    /// Keeps a value that has so many bytes beside its own, unless another thread was faster; gives
-    /// the one that is kept.
+    /// Keeps a value with `bytes` bytes outside of itself, unless another thread was faster. Returns the kept value.
     pub(in crate::read) fn insert(&self, key: K, value: V, bytes: u64) -> Arc<V> {
         let own = (size_of::<V>() + 2 * size_of::<K>() + size_of::<Arc<V>>()) as u64;
         let bytes = bytes.saturating_add(own);
@@ -62,7 +61,7 @@ impl<K: Eq + Hash + Copy, V> Cache<K, V> {
         value
     }
 
-    /// Counts bytes that a value has got since.
+    /// Adds bytes by which a value has grown.
     pub(in crate::read) fn grow(&self, key: &K, bytes: u64) {
         let mut kept = self.lock();
         if let Some((_, own)) = kept.elements.get_mut(key) {
@@ -102,7 +101,7 @@ mod tests {
         cache.grow(&2, 3000);
         assert!(cache.get(&1).is_none());
         assert!((2..4).all(|key| cache.get(&key).is_some()));
-        // Nothing but itself is as large.
+        // A value larger than the limit drops all others, and itself.
         assert_eq!(*cache.insert(9, 7, u64::MAX), 7);
         let kept = cache.lock();
         assert_eq!(

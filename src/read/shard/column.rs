@@ -10,14 +10,14 @@ use std::sync::Arc;
 pub(in crate::read) struct Column {
     pub(in crate::read) field: Field,
     pub(in crate::read) node: DataType,
-    /// How values become those of the field's type, if it is not the column's own.
+    /// Conversion of the stored values to the field's type, if the types differ.
     pub(in crate::read) casts: Casts,
-    /// Whether the field has descriptions of the column's values, and not the values.
+    /// Whether the field contains descriptions of the column's values instead of the values.
     pub(in crate::read) described: bool,
 }
 
 impl Column {
-    /// A column of the field's type.
+    /// Creates a column of the field's type.
     pub(in crate::read) fn new(field: Field, node: DataType, casts: Casts) -> Self {
         Self {
             field,
@@ -27,7 +27,7 @@ impl Column {
         }
     }
 
-    /// The column, but values that its own type does not hold exactly are errors.
+    /// Returns the column with strict casts: a value that its own type does not hold exactly is an error.
     pub(in crate::read) fn strict(&self) -> Self {
         Self {
             casts: Casts::new(true, None, &self.node),

@@ -1,4 +1,4 @@
-//! From names and indexes to the columns of a shard.
+//! Columns of a shard by name and index.
 
 use super::column::{Column, ProjectedColumns};
 use super::fetch::Bench;
@@ -14,41 +14,41 @@ use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What becomes of internal fields where columns are not named.
+/// The treatment of internal fields that are not named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::read) enum InternalFields {
-    /// They are no columns.
+    /// They are not columns.
     #[default]
     Hidden,
     /// They are the last columns.
     Shown,
-    /// They are the last columns, and times are ticks: whatever they are, they can be written again.
+    /// They are the last columns, with times as ticks, so that any stored value can be written again.
     Stored,
 }
 
-/// The columns of a shard as its readers see them.
+/// The columns of a shard as readers see them.
 struct Columns<'a> {
     schema: &'a SchemaReader,
     hint: Option<&'a ArrowSchemaHint>,
     native_types: &'a NativeTypes,
-    /// Where the columns are; `None` if they are the fields.
+    /// The places of the columns; `None` if every field is a column.
     places: Option<Vec<ColumnPlace>>,
     /// The structs of packed columns, by ordinal.
     packed: HashMap<usize, DataType>,
-    /// Ordinals and roles of internal fields, numbered after the columns. What says which records are
-    /// deleted is none of them.
+    /// Ordinals and roles of internal fields, which are numbered after the columns. The field that marks deleted
+    /// records is not included.
     internal: Vec<(usize, String)>,
 }
 
 impl<'a> Columns<'a> {
     fn load(metadata: &'a Metadata, bench: &Bench<'_>) -> Result<Option<Self>> {
-        // Both are asked for before either is missed, so that one round fetches both.
+        // Request both before returning, so that one round fetches both.
         let schema = metadata.schema(bench)?;
         let hint = metadata.hint(bench)?;
         let (Some(schema), Some(hint)) = (schema, hint) else {
             return Ok(None);
         };
-        // Internal fields and packed columns stand last; a schema that ends with neither has none.
+        // Internal fields and packed columns are last; a schema that ends with neither has none.
         let is_plain = match schema.len() {
             0 => true,
             n => {
@@ -85,17 +85,17 @@ impl<'a> Columns<'a> {
         }))
     }
 
-    /// Number of columns, without internal fields.
+    /// Returns the number of columns, without internal fields.
     fn len(&self) -> usize {
         self.places.as_ref().map_or(self.schema.len(), Vec::len)
     }
 
-    /// Internal field `i`, counted from the columns on.
+    /// Returns the internal field with number `i`; the numbers follow the columns' numbers.
     fn internal(&self, i: usize) -> Option<&(usize, String)> {
         self.internal.get(i.checked_sub(self.len())?)
     }
 
-    /// Where column `i` is, if there is one.
+    /// Returns the place of column `i`, if it exists.
     fn place(&self, i: usize) -> Option<ColumnPlace> {
         match &self.places {
             Some(places) => places.get(i).copied(),
@@ -103,13 +103,13 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The node of a packed column.
+    /// Returns the node of a packed column.
     fn packed_column(&self, place: ColumnPlace) -> Option<&DataType> {
         let columns = &self.packed.get(&place.field)?.children;
         columns.get(place.member?)
     }
 
-    /// Column `i`, whole.
+    /// Returns column `i` with all its parts.
     fn column(&self, i: usize) -> Result<Column> {
         let internal = self.internal(i);
         let at = || match internal {
@@ -142,9 +142,9 @@ impl<'a> Columns<'a> {
         Ok(Column::new(field, node, casts))
     }
 
-    /// The field that was written as column `i`, as far as that is known.
+    /// Returns the Arrow field that column `i` was written from, if it is known.
     fn hint(&self, i: usize, node: &DataType) -> Option<Field> {
-        // What cannot be read of a hint is no hint.
+        // An unreadable hint is ignored.
         let hint = self
             .hint
             .filter(|hint| hint.len() == self.len() && i < self.len());
@@ -152,7 +152,7 @@ impl<'a> Columns<'a> {
         hint.filter(|field| field.name() == &node.name)
     }
 
-    /// Column `i` as a field of another type.
+    /// Returns column `i` as a field of another type.
     fn requested(&self, i: usize, field: &Field, is_strict: bool) -> Result<Column> {
         let Column {
             field: own, node, ..
@@ -166,7 +166,7 @@ impl<'a> Columns<'a> {
         Ok(Column::new(field, node, casts))
     }
 
-    /// The fields that are columns, and after them those that have packed ones, as structs.
+    /// Returns the fields that are columns, and then the fields with packed columns, as structs.
     fn as_stored(&self) -> Result<Vec<Column>> {
         let is_apart = |i: &usize| self.place(*i).is_some_and(|place| place.member.is_none());
         let apart = (0..self.len()).filter(is_apart);
@@ -197,7 +197,7 @@ impl<'a> Columns<'a> {
         Ok(stored)
     }
 
-    /// Internal field `i`, counted from the columns on, in a type that holds whatever is stored.
+    /// Returns the internal field with number `i`, counted after the columns, in a type that holds any stored value.
     fn stored(&self, i: usize) -> Result<Column> {
         let column = self.column(i)?;
         match column.node.basic_type {
@@ -217,7 +217,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Columns of that name.
+    /// Returns the columns with this name.
     fn of_name(&self, fields: &NamedFields<'_>, name: &str) -> Vec<usize> {
         let ordinals = fields.get(name);
         match &self.places {
@@ -238,7 +238,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The column that each path begins with, and the names of the fields below it.
+    /// Returns the column that each path begins with, and the names of the fields below it.
     fn resolve<'p>(&self, paths: &[&'p str]) -> Result<Vec<(usize, Vec<&'p str>)>> {
         let whole = self.schema.find_all(paths.iter().copied())?;
         let others = paths
@@ -247,9 +247,10 @@ impl<'a> Columns<'a> {
         let parts = self.schema.find_all(others.flat_map(|path| heads(path)))?;
         let resolve = |&path: &&'p str| {
             for head in std::iter::once(path).chain(heads(path)) {
-                let fields = match head.len() == path.len() {
-                    true => &whole,
-                    false => &parts,
+                let fields = if head.len() == path.len() {
+                    &whole
+                } else {
+                    &parts
                 };
                 match self.of_name(fields, head).as_slice() {
                     [] => {}
@@ -269,7 +270,7 @@ impl<'a> Columns<'a> {
                     }
                 }
             }
-            // Columns of the same name come first.
+            // A column takes precedence over an internal field with the same name.
             if let Some(place) = self.internal.iter().position(|(_, kind)| kind == path) {
                 return Ok((self.len() + place, Vec::new()));
             }
@@ -282,19 +283,19 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// What a path may begin with but itself, the longest first.
+/// Returns the proper prefixes of a path that may name a column, the longest first.
 fn heads(path: &str) -> impl Iterator<Item = &str> {
     path.rmatch_indices('.').map(|(at, _)| &path[..at])
 }
 
 impl Metadata {
-    /// The Arrow schema of all columns.
+    /// Returns the Arrow schema of all columns.
     pub(in crate::read) fn arrow_schema(&self, bench: &Bench<'_>) -> Result<Option<SchemaRef>> {
         let all = ready!(self.projected(bench, &Projection::All, InternalFields::Hidden));
         Ok(Some(all.1))
     }
 
-    /// The columns that a projection names, and their Arrow schema.
+    /// Returns the columns of a projection, and their Arrow schema.
     pub(in crate::read) fn projected(
         &self,
         bench: &Bench<'_>,
@@ -314,7 +315,7 @@ impl Metadata {
         Ok(Some(projected))
     }
 
-    /// The Arrow schema of columns, with the metadata of the shard's.
+    /// Returns the Arrow schema of columns, with the metadata of the shard's schema.
     fn schema_of(&self, bench: &Bench<'_>, columns: &[Column]) -> Result<Option<SchemaRef>> {
         let metadata = match ready!(self.hint(bench)) {
             Some(hint) => hint.metadata().unwrap_or_default(),
@@ -324,12 +325,12 @@ impl Metadata {
         Ok(Some(Arc::new(Schema::new_with_metadata(fields, metadata))))
     }
 
-    /// The fields that are columns, and those that have packed ones.
+    /// Returns the fields that are columns, and the fields with packed columns.
     pub(in crate::read) fn stored_columns(&self, bench: &Bench<'_>) -> Result<Option<Vec<Column>>> {
         ready!(Columns::load(self, bench)).as_stored().map(Some)
     }
 
-    /// The columns that a projection names. Internal fields are among them by their names only.
+    /// Returns the columns of a projection. Internal fields are included only if it names them.
     pub(in crate::read) fn columns(
         &self,
         bench: &Bench<'_>,
@@ -338,7 +339,7 @@ impl Metadata {
         self.columns_with(bench, projection, InternalFields::Hidden)
     }
 
-    /// The columns that a projection names.
+    /// Returns the columns of a projection.
     pub(in crate::read) fn columns_with(
         &self,
         bench: &Bench<'_>,
@@ -395,7 +396,7 @@ impl Metadata {
             .map(Some)
     }
 
-    /// The columns of a requested schema: those of its names, in its types.
+    /// Returns the columns that a requested schema names, in its types.
     ///
     /// # Errors
     /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) for a type that no value could become.

@@ -14,11 +14,11 @@ impl Metadata {
         self.directory.deleted_record_count > 0
     }
 
-    /// The internal field that is true for deleted records, as a column. It is null, or not there, for
-    /// the others.
+    /// Returns the internal field that is true for deleted records, as a column. For other records it is null or
+    /// missing.
     pub(in crate::read) fn deleted_column(&self, bench: &Bench<'_>) -> Result<Option<Column>> {
         let schema = ready!(self.schema(bench));
-        // It stands last, unless there are other internal fields.
+        // The field is the last one, unless there are other internal fields.
         for i in (0..schema.len()).rev() {
             let field = schema.field(i)?;
             if field.internal_kind.as_deref() != Some(DELETED_RECORD) {
@@ -41,7 +41,7 @@ impl Metadata {
     }
 }
 
-/// Records of a stripe that are not deleted.
+/// Returns the number of records of a stripe that are not deleted.
 pub(in crate::read) fn live_rows(stripe: &StripeDirectory) -> u64 {
     stripe.total_record_count - stripe.deleted_record_count
 }

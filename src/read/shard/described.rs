@@ -1,12 +1,12 @@
 //! Spec: Chapter 6, "(Shard) Field Descriptor": what a descriptor says of nulls, bounds and NaN. What it
-//! says is the same for whoever skips rows by it and for whoever shows it to a planner.
+//! says is the same for scans that skip rows by it and for statistics that planners read.
 
 use crate::format::{AnyValue, BasicType, DataType, FieldDescriptor, TypeStats, ValueKind};
 
-/// A bound of the values that are neither null nor NaN, and whether it is itself one of them.
+/// A bound of the values that are neither null nor NaN, and whether it is itself one of the values.
 pub(in crate::read) type Bound = Option<(AnyValue, bool)>;
 
-/// Whether none of `rows` rows is null in the field.
+/// Whether the field has `rows` positions, none of them null.
 pub(in crate::read) fn has_no_nulls(field: &FieldDescriptor, rows: u64) -> bool {
     field.null_count == Some(0) && field.position_count == rows
 }
@@ -30,8 +30,8 @@ pub(in crate::read) fn is_float(node: &DataType) -> bool {
         || node.label() == "arrow.float16"
 }
 
-/// The least and the greatest value. Statistics take both zeros for one, and the order of Arrow does
-/// not: a zero becomes the outer one.
+/// Returns the least and the greatest value. Statistics treat both zeros as equal, but the order of Arrow does not: a
+/// zero becomes the outer one (-0.0 as least, 0.0 as greatest).
 pub(in crate::read) fn bounds(field: &FieldDescriptor) -> (Bound, Bound) {
     if let Some((low, high)) = truth_bounds(field) {
         return (Some((low.into(), true)), Some((high.into(), true)));
@@ -51,7 +51,7 @@ pub(in crate::read) fn bounds(field: &FieldDescriptor) -> (Bound, Bound) {
     )
 }
 
-/// Least and greatest of the truth values of a field that counts them all.
+/// Returns the least and the greatest truth value of a field with complete counts of them.
 fn truth_bounds(field: &FieldDescriptor) -> Option<(bool, bool)> {
     let Some(TypeStats::Boolean {
         true_count,

@@ -7,10 +7,10 @@ use crate::format::DataType;
 use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use std::sync::Mutex;
 
-/// Entries without bytes that a dictionary may have beyond one per position.
+/// Most entries without bytes that a dictionary may have in addition to one per position.
 const UNUSED_ENTRIES: u64 = 1 << 16;
 
-/// The entries of a dictionary, if it fits the schema node.
+/// Returns the entries of a dictionary, if it fits the schema node.
 pub(in crate::read) fn entries(
     dictionary: ValueDictionary,
     node: &DataType,
@@ -23,7 +23,7 @@ pub(in crate::read) fn entries(
         )));
     }
     let len = to_usize(u64::from(dictionary.count))?;
-    // Values without bytes cost the file nothing, so that their number must be earned otherwise.
+    // Values without bytes cost the file nothing, so only the number of positions can bound them.
     if dictionary.values.is_empty()
         && dictionary.offsets.is_none()
         && u64::from(dictionary.count) > layout.positions.saturating_add(UNUSED_ENTRIES)

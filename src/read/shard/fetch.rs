@@ -1,8 +1,7 @@
-//! Which bytes a plan needs, and those that it has been given.
+//! The bytes that a plan needs, and the bytes that have been fetched for it.
 //!
-//! Plans do no I/O. A step of a plan looks for bytes in a [`Bench`]; what is not there is noted, and
-//! the step is tried again once a driver has fetched it. What a step has parsed is kept, so that
-//! trying again costs next to nothing.
+//! Plans do no I/O. A step of a plan looks up bytes in a [`Bench`]. If bytes are missing, the bench notes them, a
+//! driver fetches them, and the step is tried again. Parsed elements are kept, so trying again costs almost nothing.
 
 use super::artifacts::Artifacts;
 use super::requests::{MAX_REQUEST, SPARSE_GAP, coalesce, cut, sparse_gap};
@@ -17,16 +16,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Which gaps between wanted bytes a request may span.
+/// The gaps between wanted bytes that a request may span.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::read) enum Span {
-    /// Any that are small enough.
+    /// Any gap that is small enough.
     #[default]
     Any,
-    /// None with bytes that others read later, who would fetch them again.
+    /// No gap with bytes that other readers will read later, because they would fetch these bytes again.
     NotOthers,
-    /// As [`NotOthers`](Self::NotOthers), unless all that is read later is no more than is fetched
-    /// at a time: whoever says so keeps it until then.
+    /// Like [`NotOthers`](Self::NotOthers), unless all bytes to be read later fit in one fetch: this reader then keeps
+    /// them until it needs them.
     Few,
 }
 
@@ -35,24 +34,24 @@ pub(in crate::read) enum Span {
 pub(in crate::read) struct Fetched {
     pieces: BTreeMap<(u32, u64), Piece>,
     span: Span,
-    /// Bytes that may be fetched along with others, in one round, because they will be needed.
+    /// Most bytes to fetch along with others, in the same round, because they will be needed.
     along: u64,
-    /// The largest place that is fetched along with others, whatever all of them come to.
+    /// Places of at most this many bytes are fetched along with others, regardless of `along`.
     along_each: u64,
-    /// Whether requests span as few bytes that nobody asked for as few requests allow.
+    /// Whether requests span as few unwanted bytes as a small number of requests allows.
     is_sparse: bool,
-    /// What readers of other rows fetch.
+    /// The bytes that readers of other rows fetch.
     shared: Option<Arc<Shared>>,
-    /// What others need not fetch while it is here.
+    /// Claims on kept bytes, which other readers then need not fetch.
     claims: Vec<Claim>,
-    /// Where the bytes that are read are counted.
+    /// Counter of the bytes that are read.
     bytes_read: Option<Arc<AtomicU64>>,
 }
 
 #[derive(Debug)]
 struct Piece {
     bytes: Bytes,
-    /// Whether somebody asked for some of it since [`Fetched::retire`].
+    /// Whether the piece has been used since [`Fetched::retire`].
     is_used: AtomicBool,
 }
 
@@ -64,8 +63,8 @@ impl Fetched {
         }
     }
 
-    /// For rows that lie apart: there may be a gap beside each of them, so that as few are spanned as
-    /// few requests allow. What is small is fetched along with what says where the rows are in it.
+    /// For scattered rows: bridges only as many gaps as are needed to keep the number of requests small. Small buffers
+    /// are fetched along with the metadata that locate rows in them.
     pub(in crate::read) fn for_sparse_rows() -> Self {
         Self {
             is_sparse: true,
@@ -74,19 +73,19 @@ impl Fetched {
         }
     }
 
-    /// Fetches nothing that readers of other rows fetch at the same time.
+    /// Does not fetch bytes that readers of other rows fetch at the same time.
     pub(in crate::read) fn share(mut self, shared: Option<&Arc<Shared>>) -> Self {
         self.shared = shared.cloned();
         self
     }
 
-    /// Counts the bytes that it reads.
+    /// Adds the number of bytes that it reads to `bytes_read`.
     pub(in crate::read) fn count(mut self, bytes_read: &Arc<AtomicU64>) -> Self {
         self.bytes_read = Some(bytes_read.clone());
         self
     }
 
-    /// Fetches what steps say that they will need along with what they need now, up to so many bytes.
+    /// Fetches bytes that steps announce for later along with those that they need now, up to this many bytes.
     pub(in crate::read) fn fetch_along(&mut self, bytes: u64) {
         self.along = bytes;
     }
@@ -96,18 +95,20 @@ impl Fetched {
         let is_used = AtomicBool::new(true);
         let Place { artifact, range } = place;
         let key = (artifact, range.start());
-        // A piece inside of this one would hide it from who looks for the last that begins before.
-        let inside = self.pieces.range(key..(artifact, range.end()));
-        let inside = inside.filter(|((_, start), p)| start + p.bytes.len() as u64 <= range.end());
-        let inside: Vec<_> = inside.map(|(key, _)| *key).collect();
+        // `piece_at` looks for the last piece that begins before a position; a piece inside of this one would hide it.
+        let begin_inside = self.pieces.range(key..(artifact, range.end()));
+        let inside: Vec<_> = begin_inside
+            .filter(|((_, start), p)| start + p.bytes.len() as u64 <= range.end())
+            .map(|(key, _)| *key)
+            .collect();
         for key in inside {
             self.pieces.remove(&key);
         }
         self.pieces.insert(key, Piece { bytes, is_used });
     }
 
-    /// Holds what another has, too, so that it is not fetched again; what nobody asks for until
-    /// [`drop_unused`](Self::drop_unused) is forgotten then.
+    /// Also keeps the pieces of another, so that they are not fetched again. Pieces that are not used until
+    /// [`drop_unused`](Self::drop_unused) are dropped then.
     pub(in crate::read) fn adopt(&mut self, other: &Self) -> Result<()> {
         for (&(artifact, start), piece) in &other.pieces {
             let end = start.saturating_add(piece.bytes.len() as u64);
@@ -123,26 +124,25 @@ impl Fetched {
         Ok(())
     }
 
-    /// How many bytes it holds.
+    /// Returns the number of kept bytes.
     pub(in crate::read) fn bytes(&self) -> u64 {
         self.pieces.values().map(|p| p.bytes.len() as u64).sum()
     }
 
-    /// Forgets all bytes.
+    /// Drops all bytes.
     pub(in crate::read) fn clear(&mut self) {
         self.pieces.clear();
         self.claims.clear();
     }
 
-    /// Begins with other rows: what nobody asks for until [`drop_unused`](Self::drop_unused) is
-    /// forgotten then.
+    /// Starts with other rows: pieces that are not used until [`drop_unused`](Self::drop_unused) are dropped then.
     pub(in crate::read) fn retire(&mut self) {
         self.pieces
             .values()
             .for_each(|p| p.is_used.store(false, Ordering::Relaxed));
     }
 
-    /// Forgets what nobody has asked for.
+    /// Drops the pieces that have not been used.
     pub(in crate::read) fn drop_unused(&mut self) {
         self.pieces
             .retain(|_, piece| piece.is_used.load(Ordering::Relaxed));
@@ -151,7 +151,7 @@ impl Fetched {
         self.claims = claims;
     }
 
-    /// Reads places that are not here, but for what others read, which it waits for.
+    /// Reads missing places. Waits for those that other readers fetch.
     async fn read(&mut self, artifacts: &Artifacts, mut places: Vec<Place>) -> Result<()> {
         if let Some(shared) = self.shared.clone() {
             let (claims, others) = shared.claim(&places)?;
@@ -161,7 +161,7 @@ impl Fetched {
                 self.insert(claim.place(), bytes.clone());
                 self.claims.push(claim.fulfil(bytes));
             }
-            // What nobody brings, since somebody failed or was stopped.
+            // The others did not provide these places, because they failed or were stopped.
             places = Vec::new();
             for awaited in others {
                 match awaited.bytes().await? {
@@ -189,7 +189,7 @@ impl Fetched {
         Ok(read)
     }
 
-    /// The piece that begins last before a position or there, with the bytes from there on.
+    /// Returns the last piece that begins at or before a position, and its bytes from that position on.
     fn piece_at(&self, artifact: u32, position: u64) -> Option<(&Piece, Bytes)> {
         let (&(of, start), piece) = self.pieces.range(..=(artifact, position)).next_back()?;
         if of != artifact {
@@ -199,7 +199,7 @@ impl Fetched {
         (skipped < piece.bytes.len()).then(|| (piece, piece.bytes.slice(skipped..)))
     }
 
-    /// The bytes of a place, if they lie in one piece.
+    /// Returns the bytes of a place, if one piece contains them all.
     pub(in crate::read) fn get(&self, place: Place) -> Option<Bytes> {
         let (piece, bytes) = self.piece_at(place.artifact, place.range.start())?;
         let len = usize::try_from(place.range.len()).ok()?;
@@ -208,7 +208,7 @@ impl Fetched {
         Some(found)
     }
 
-    /// The parts of a place that are in no piece.
+    /// Returns the parts of a place that are in no piece.
     fn lacking(&self, place: Place) -> Result<Vec<Place>> {
         let Place { artifact, range } = place;
         let (mut at, mut parts) = (range.start(), Vec::new());
@@ -227,15 +227,16 @@ impl Fetched {
         Ok(parts)
     }
 
-    /// What to read so that all of these places are in pieces, and no byte is read twice.
+    /// Returns the requests that bring all of these places into pieces and read no byte twice.
     fn requests(&self, missing: &[Place], gap: u64, later: &[Place]) -> Result<Vec<Place>> {
         let mut lacking = Vec::new();
         for place in missing {
             lacking.extend(self.lacking(*place)?);
         }
-        let gap = match self.is_sparse {
-            true => sparse_gap(&lacking, gap)?,
-            false => gap,
+        let gap = if self.is_sparse {
+            sparse_gap(&lacking, gap)?
+        } else {
+            gap
         };
         let mut requests = Vec::new();
         for place in coalesce(lacking, gap, u64::MAX, later)? {
@@ -246,7 +247,7 @@ impl Fetched {
         Ok(requests)
     }
 
-    /// Makes one piece of those that hold parts of a place, if it is in more than one.
+    /// Joins the pieces that contain parts of a place into one, if there are several.
     fn join(&mut self, place: Place) -> Result<()> {
         if self.get(place).is_some() {
             return Ok(());
@@ -270,14 +271,14 @@ impl Fetched {
     }
 }
 
-/// Where a step of a plan finds bytes, and notes those that are missing.
+/// The bytes available to a step of a plan; notes the bytes that are missing.
 pub(in crate::read) struct Bench<'a> {
     artifacts: &'a Artifacts,
     fetched: &'a Fetched,
     missing: RefCell<Vec<Place>>,
-    /// Where bytes are that are read later.
+    /// Places of bytes that are read later.
     later: RefCell<Vec<Place>>,
-    /// Where bytes are that are needed when those that are missing are there.
+    /// Places of bytes that will be needed together with the missing ones.
     along: RefCell<Vec<Place>>,
 }
 
@@ -292,10 +293,10 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Notes bytes that are read later, and are not to be fetched twice.
+    /// Notes bytes that are read later and must not be fetched twice.
     pub(in crate::read) fn note_later(&self, place: Place) {
         let is_small = place.range.len() <= self.fetched.along_each && !self.artifacts.are_near();
-        // Members of a packed group say the same one after the other.
+        // The members of a packed group note the same place one after the other.
         let push = |places: &RefCell<Vec<Place>>| {
             let mut places = places.borrow_mut();
             if places.last() != Some(&place) {
@@ -310,7 +311,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The bytes of a place; `None`, and a note of it, if they have to be fetched first.
+    /// Returns the bytes of a place. If they have to be fetched first, notes the place and returns `None`.
     pub(in crate::read) fn get(&self, place: Place) -> Result<Option<Bytes>> {
         if place.range.is_empty() {
             return Ok(Some(Bytes::new()));
@@ -336,7 +337,7 @@ impl<'a> Bench<'a> {
         self.artifacts.resident(artifact).is_some()
     }
 
-    /// The payload of a framed message that an element of `artifact` refers to.
+    /// Returns the payload of a framed message that an element of `artifact` refers to.
     pub(in crate::read) fn frame(
         &self,
         artifact: u32,
@@ -357,14 +358,14 @@ impl<'a> Bench<'a> {
         Ok(Some(frame.slice(4..4 + payload.len())))
     }
 
-    /// The places that were noted as missing, those that are fetched along with them, and those that
-    /// requests for them are not to span.
+    /// Returns the missing places, the places to fetch along with them, and the places that requests must not span.
     fn into_missing(self) -> (Vec<Place>, Vec<Place>, Vec<Place>) {
         let along = self.along.into_inner();
         let bytes = along.iter().map(|place| place.range.len());
-        let most = match self.fetched.is_sparse {
-            true => self.artifacts.fetch_bytes(),
-            false => self.fetched.along,
+        let most = if self.fetched.is_sparse {
+            self.artifacts.fetch_bytes()
+        } else {
+            self.fetched.along
         };
         if !along.is_empty() && bytes.fold(0, u64::saturating_add) <= most {
             return (self.missing.into_inner(), along, Vec::new());
@@ -398,10 +399,10 @@ impl ByteSource for Bench<'_> {
     }
 }
 
-/// Takes a step of a plan again and again, fetching what it lacks, until it is done.
+/// Repeats a step of a plan, and fetches the bytes that it lacks, until it is done.
 ///
 /// # Errors
-/// Those of the step and of reading.
+/// Returns the errors of the step and of reading.
 pub(in crate::read) async fn drive<T>(
     artifacts: &Artifacts,
     fetched: &mut Fetched,
@@ -421,10 +422,10 @@ pub(in crate::read) async fn drive<T>(
     }
 }
 
-/// What became of a step.
+/// The result of trying a step.
 enum Attempt<T> {
     Done(T),
-    /// The places that it lacks, and what to read for them.
+    /// The places that it lacks, and the requests for them.
     Lacks {
         missing: Vec<Place>,
         requests: Vec<Place>,
@@ -448,15 +449,14 @@ fn attempt<T>(
     }
     let gap = artifacts.coalesce_gap();
     let places = [missing.as_slice(), &along].concat();
-    let requests = match artifacts.are_near() {
-        // Reading a part again costs no more than putting parts together.
-        true => coalesce(places, gap, MAX_REQUEST, &later)?,
-        false => {
-            // The end of the file was read when the shard was opened.
-            let (place, tail) = artifacts.tail()?;
-            fetched.insert(place, tail);
-            fetched.requests(&places, gap, &later)?
-        }
+    let requests = if artifacts.are_near() {
+        // Reading a part again costs no more than joining it with the other parts.
+        coalesce(places, gap, MAX_REQUEST, &later)?
+    } else {
+        // The end of the file was read when the shard was opened.
+        let (place, tail) = artifacts.tail()?;
+        fetched.insert(place, tail);
+        fetched.requests(&places, gap, &later)?
     };
     Ok(Attempt::Lacks { missing, requests })
 }

@@ -1,4 +1,4 @@
-//! The parsed metadata of an open shard, each element read when it is first needed.
+//! The parsed metadata of an open shard; each element is read when it is first needed.
 
 use super::artifacts::Artifacts;
 use super::cache::Cache;
@@ -27,10 +27,10 @@ use std::sync::{Arc, OnceLock};
 /// A field of a stripe: the ordinal of the stripe and the schema id.
 pub(in crate::read) type FieldKey = (u64, u32);
 
-/// Positions of a window of kept arrays.
+/// Positions per window: the unit of kept arrays, and of rows that are tested or read at a time.
 pub(in crate::read) const WINDOW: u64 = 65_536;
 
-/// Gives the value of an `Option` inside a `Result`, or leaves the step: bytes are missing.
+/// Unwraps an `Option` inside a `Result`. If it is `None`, bytes are missing, and the step returns `Ok(None)`.
 macro_rules! ready {
     ($step:expr) => {
         match $step? {
@@ -41,17 +41,17 @@ macro_rules! ready {
 }
 pub(in crate::read) use ready;
 
-/// References to the field descriptors of a stripe, and the artifact that holds them.
+/// References to the field descriptors of a stripe, and the artifact that contains them.
 #[derive(Debug)]
 pub(in crate::read) struct FieldList {
     artifact: u32,
     refs: DataRefs,
 }
 
-/// A field of a stripe: its descriptor, and what has been made of it so far.
+/// A field of a stripe: its descriptor, and the elements parsed so far.
 #[derive(Debug)]
 pub(in crate::read) struct StripeField {
-    /// The descriptor, and the artifact that holds it; `None` if the stripe has no such field.
+    /// The descriptor, and the artifact that contains it; `None` if the stripe has no such field.
     described: Option<(u32, StripeFieldDescriptor)>,
     pub(super) layout: OnceLock<Arc<FieldLayout>>,
     pub(super) dictionary: OnceLock<Arc<DictionaryEntries>>,
@@ -60,20 +60,20 @@ pub(in crate::read) struct StripeField {
 }
 
 impl StripeField {
-    /// The descriptor, and the artifact that holds it; `None` if the stripe has no such field.
+    /// Returns the descriptor, and the artifact that contains it; `None` if the stripe has no such field.
     pub(in crate::read) fn described(&self) -> Option<(u32, &StripeFieldDescriptor)> {
         self.described
             .as_ref()
             .map(|(artifact, descriptor)| (*artifact, descriptor))
     }
 
-    /// What is known of the values; `None` if the stripe has no such field.
+    /// Returns the description of the values; `None` if the stripe has no such field.
     pub(in crate::read) fn descriptor(&self) -> Option<&FieldDescriptor> {
         self.described().map(|(_, descriptor)| &descriptor.field)
     }
 }
 
-/// Where the values of a stripe field are, and what their codes stand for.
+/// The layout of a stripe field's values, and the entries for their codes.
 #[derive(Debug, Clone)]
 pub(in crate::read) struct OpenField {
     pub(in crate::read) layout: Arc<FieldLayout>,
@@ -81,7 +81,7 @@ pub(in crate::read) struct OpenField {
     pub(in crate::read) dictionary: Option<Arc<DictionaryEntries>>,
 }
 
-/// What was read meanwhile, and how the store is reached, does not belong into logs.
+/// Omits cached elements and the access to the store, which do not belong in logs.
 impl fmt::Debug for Metadata {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Metadata")
@@ -91,13 +91,13 @@ impl fmt::Debug for Metadata {
     }
 }
 
-/// What is known of an open shard.
+/// The metadata of an open shard.
 pub(in crate::read) struct Metadata {
     pub(in crate::read) artifacts: Artifacts,
     pub(in crate::read) wire: Wire,
     pub(in crate::read) directory: ShardDirectory,
     schema: OnceLock<SchemaReader>,
-    /// The struct of each node that is a member of one, by schema id.
+    /// The schema id of the struct that a node is a member of, by schema id of the node.
     pub(super) structs: OnceLock<HashMap<u32, u32>>,
     hint: OnceLock<Option<ArrowSchemaHint>>,
     properties: OnceLock<ShardProperties>,
@@ -111,12 +111,12 @@ pub(in crate::read) struct Metadata {
 }
 
 impl Metadata {
-    /// The list of stripes, if it has been read.
+    /// Returns the list of stripes, if it has been read.
     pub(in crate::read) fn known_stripes(&self) -> Option<&[StripeDirectory]> {
         self.stripes.get().map(|(_, stripes)| stripes.as_slice())
     }
 
-    /// Runs a step of a plan to its end, and waits for nothing.
+    /// Runs a step of a plan to its end without waiting.
     #[cfg(any(test, feature = "experimental", feature = "threads"))]
     pub(in crate::read) fn drive<T>(
         &self,
@@ -160,7 +160,7 @@ impl Metadata {
         M::decode_shared(payload, self.wire, self.artifacts.limits())
     }
 
-    /// A message of the directory; one that is not there has its default.
+    /// Reads a message of the directory; a missing one has its default value.
     fn element<M: Message + Default>(
         &self,
         bench: &Bench<'_>,
@@ -205,18 +205,18 @@ impl Metadata {
         Ok(self.properties.get())
     }
 
-    /// The URLs of all artifacts.
+    /// Reads the URLs of all artifacts.
     pub(in crate::read) fn url_list(&self, bench: &Bench<'_>) -> Result<Option<UrlList>> {
         let reference = required(self.directory.url_list_ref.as_ref(), "URL list")?;
         self.element(bench, Some(reference), "URL list")
     }
 
-    /// The indexes over the whole shard.
+    /// Reads the indexes over the whole shard.
     pub(in crate::read) fn indexes(&self, bench: &Bench<'_>) -> Result<Option<IndexCollection>> {
         self.element(bench, self.directory.indexes_ref.as_ref(), "indexes")
     }
 
-    /// The indexes over a stripe.
+    /// Reads the indexes over a stripe.
     pub(in crate::read) fn stripe_indexes(
         &self,
         bench: &Bench<'_>,
@@ -230,13 +230,13 @@ impl Metadata {
         self.decode(&payload).map(Some)
     }
 
-    /// The properties, once they have been read.
+    /// Returns the properties, if they have been read.
     pub(in crate::read) fn loaded_properties(&self) -> Option<&ShardProperties> {
         self.properties.get()
     }
 
-    /// The Arrow schema that the writer was given, if the shard says. What is no such schema is
-    /// ignored, because it is but a hint.
+    /// Returns the Arrow schema that the writer was given, if the shard records it. An invalid schema is ignored,
+    /// because it is only a hint.
     pub(in crate::read) fn hint(
         &self,
         bench: &Bench<'_>,
@@ -287,7 +287,7 @@ impl Metadata {
             records = records
                 .checked_add(stripe.total_record_count)
                 .ok_or_else(|| Error::corrupt("the records exceed 64 bits"))?;
-            // No stripe has more of them than records.
+            // No stripe has more deleted records than records, so the sum stays in range.
             deleted = deleted.saturating_add(stripe.deleted_record_count);
         }
         if records != self.directory.total_record_count {
@@ -361,7 +361,7 @@ impl Metadata {
         }))
     }
 
-    /// A field of a stripe, its descriptor read.
+    /// Returns a field of a stripe with its descriptor.
     pub(in crate::read) fn field(
         &self,
         bench: &Bench<'_>,
@@ -382,7 +382,7 @@ impl Metadata {
             );
             let artifact = self.artifacts.resolve(&reference.url, list.artifact)?;
             if !bench.is_resident(artifact) {
-                // What is kept of a message must not keep what was fetched with it.
+                // Copy the message, so that it does not keep all bytes that were fetched with it.
                 payload = Bytes::copy_from_slice(&payload);
             }
             bytes = 2 * payload.len() as u64;
@@ -404,7 +404,7 @@ impl Metadata {
         self.shard_field_list.get().is_some()
     }
 
-    /// The shard-level descriptor of a field; the inner `None` if no stripe has it.
+    /// Returns the shard-level descriptor of a field; the inner `None` if no stripe has the field.
     pub(in crate::read) fn shard_descriptor(
         &self,
         bench: &Bench<'_>,
@@ -419,8 +419,8 @@ impl Metadata {
         let Some(mut reference) = list.refs.get(id as usize)? else {
             return Ok(Some(None));
         };
-        // The reference implementation leaves the absolute URL of where the shard was written in
-        // these entries, which is wrong once the shard has moved: the bytes are in this file.
+        // The reference implementation writes the original absolute URL of the shard in these entries, which is wrong
+        // once the shard has moved: the bytes are in this file.
         if self.wire == Wire::Reference {
             reference.url.clear();
         }
@@ -429,7 +429,7 @@ impl Metadata {
             .map(|descriptor| Some(Some(descriptor)))
     }
 
-    /// The range index of a stripe field; the inner `None` if it has none.
+    /// Returns the range index of a stripe field; the inner `None` if it has none.
     pub(in crate::read) fn range_index(
         &self,
         bench: &Bench<'_>,
@@ -450,8 +450,8 @@ impl Metadata {
         let mut scratch = Scratch::default();
         let mut cx = Context::new(self.artifacts.limits(), &mut scratch);
         let header = self.header_checksums(stored);
-        let index = RangeIndex::parse(&bytes, node, layout.positions, header, &mut cx);
-        let index = index.and_then(|index| {
+        let parsed = RangeIndex::parse(&bytes, node, layout.positions, header, &mut cx);
+        let checked = parsed.and_then(|index| {
             if let Some(expected) = stored.carried.as_ref().filter(|_| self.verifies()) {
                 expected.check_all(&RangeIndex::carried_checksums(&bytes)?)?;
             }
@@ -459,7 +459,7 @@ impl Metadata {
         });
         let index = self
             .artifacts
-            .placed(stored.place.artifact, index.within(name));
+            .placed(stored.place.artifact, checked.within(name));
         let index = Arc::new(index?);
         if field.range_index.set(index.clone()).is_ok() {
             self.fields.grow(&key, index.memory_size());
@@ -467,7 +467,7 @@ impl Metadata {
         Ok(Some(Some(index)))
     }
 
-    /// The header of the range index of a stripe field; the inner `None` if it has none.
+    /// Returns the header of the range index of a stripe field; the inner `None` if it has none.
     pub(in crate::read) fn range_index_header(
         &self,
         bench: &Bench<'_>,
@@ -487,10 +487,10 @@ impl Metadata {
         };
         let bytes = ready!(bench.get(place));
         let checksums = self.header_checksums(stored);
-        let header = RangeIndexHeader::parse(&bytes, node, layout.positions, checksums);
-        let header = header.within(|| "range index".to_owned());
-        let header = self.artifacts.placed(place.artifact, header);
-        header.map(|h| Some(Some(h)))
+        let parsed = RangeIndexHeader::parse(&bytes, node, layout.positions, checksums)
+            .within(|| "range index".to_owned());
+        let header = self.artifacts.placed(place.artifact, parsed)?;
+        Ok(Some(Some(header)))
     }
 
     fn header_checksums<'a>(&self, stored: &'a StoredIndex) -> Option<&'a Chunks> {

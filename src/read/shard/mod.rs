@@ -1,6 +1,7 @@
-//! Metadata of an open shard, its files, and the bytes that were fetched of them.
+//! Metadata of an open shard, its files, and the bytes fetched from them.
 
 pub(in crate::read) mod artifacts;
+pub(in crate::read) mod blob_form;
 pub(in crate::read) mod cache;
 pub(in crate::read) mod column;
 pub(in crate::read) mod columns;

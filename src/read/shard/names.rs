@@ -1,4 +1,4 @@
-//! How errors and reports name the files of a shard.
+//! The names of a shard's files in errors and reports.
 
 use crate::io::RelativeUrl;
 
@@ -9,9 +9,9 @@ pub(in crate::read) struct FileNames {
     name: String,
     /// The directory file as a place in errors.
     place: String,
-    /// The path of the folder that references start from; empty, or ends in a separator.
+    /// The path of the folder where references start; empty, or ends in a separator.
     folder: String,
-    /// What a file is in its store.
+    /// The noun for a file of the store.
     noun: &'static str,
 }
 
@@ -20,12 +20,12 @@ pub(in crate::read) const FILE: &str = "file";
 /// The noun for files behind an asynchronous reader.
 pub(in crate::read) const OBJECT: &str = "object";
 
-/// The name of a directory file that has none of its own.
+/// Name of a directory file behind a reader without a name.
 const NAMELESS: &str = "shard";
 
 impl FileNames {
-    /// Names for a directory file and the files in `folder`: the folder of the directory file if it is
-    /// `None`.
+    /// Creates the names of a directory file and the files in `folder`; if `folder` is `None`, it is the folder of the
+    /// directory file.
     pub(in crate::read) fn new(
         name: Option<String>,
         folder: Option<String>,
@@ -57,12 +57,13 @@ impl FileNames {
         }
     }
 
-    /// Names for a table of shards, whose directory is in memory and whose files are below `folder`.
+    /// Creates the names of a table of shards: its directory is in memory, and its files are below `folder`.
     #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(in crate::read) fn of_table(folder: String, noun: &'static str) -> Self {
-        let place = match folder.is_empty() {
-            true => "table".to_owned(),
-            false => format!("table in `{folder}`"),
+        let place = if folder.is_empty() {
+            "table".to_owned()
+        } else {
+            format!("table in `{folder}`")
         };
         Self {
             place,
@@ -70,12 +71,12 @@ impl FileNames {
         }
     }
 
-    /// The name of the directory file.
+    /// Returns the name of the directory file.
     pub(in crate::read) fn name(&self) -> &str {
         &self.name
     }
 
-    /// A file as a place in errors; `None` is the directory file.
+    /// Returns a file as a place in errors; `None` is the directory file.
     pub(in crate::read) fn place_of(&self, url: Option<&RelativeUrl>) -> String {
         match url {
             Some(url) => format!("{} `{}{}`", self.noun, self.folder, url.path()),

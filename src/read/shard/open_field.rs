@@ -1,4 +1,4 @@
-//! The fields of a stripe: where their values are, and what their codes stand for.
+//! The fields of a stripe: the layout of their values, and their dictionaries.
 
 use super::fetch::Bench;
 use super::metadata::{FieldKey, Metadata, OpenField, StripeField, ready};
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 impl Metadata {
-    /// Where the values of a stripe field are.
+    /// Returns the layout of a stripe field, which locates its values.
     pub(super) fn layout(
         &self,
         bench: &Bench<'_>,
@@ -31,9 +31,10 @@ impl Metadata {
         let layout = match field.described() {
             None => FieldLayout::absent(node)?,
             Some((artifact, descriptor)) => {
-                let group = match is_member(descriptor) {
-                    true => ready!(self.group_of(bench, key)),
-                    false => None,
+                let group = if is_member(descriptor) {
+                    ready!(self.group_of(bench, key))
+                } else {
+                    None
                 };
                 let layout = FieldLayout::try_new(node, descriptor, group.as_deref(), &mut |url| {
                     self.artifacts.resolve(url, artifact)
@@ -44,7 +45,7 @@ impl Metadata {
         Ok(Some(field.layout.get_or_init(|| Arc::new(layout)).clone()))
     }
 
-    /// The struct of each node that is a member of one, by schema id.
+    /// Returns the schema id of the struct that each member belongs to, by schema id of the member.
     fn structs(&self, bench: &Bench<'_>) -> Result<Option<&HashMap<u32, u32>>> {
         if self.structs.get().is_none() {
             let schema = ready!(self.schema(bench));
@@ -62,7 +63,7 @@ impl Metadata {
         Ok(self.structs.get())
     }
 
-    /// The stripe field of the struct that a node is a member of; the inner `None` if it is of none.
+    /// Returns the stripe field of the struct that a node is a member of; the inner `None` if it is not a member.
     pub(in crate::read) fn parent_field(
         &self,
         bench: &Bench<'_>,
@@ -75,7 +76,7 @@ impl Metadata {
             .map(|field| field.map(Some))
     }
 
-    /// The packed group of the struct that a node is a member of.
+    /// Returns the packed group of the struct that a node is a member of.
     fn group_of(
         &self,
         bench: &Bench<'_>,
@@ -96,7 +97,7 @@ impl Metadata {
         Ok(Some(group))
     }
 
-    /// Bytes of the values of a stripe field, from its descriptor alone.
+    /// Returns the size of a stripe field's values in bytes; needs only its descriptor.
     #[cfg(feature = "async")]
     pub(in crate::read) fn described_bytes(
         &self,
@@ -112,7 +113,7 @@ impl Metadata {
         Ok(Some(buffers.stream_bytes()))
     }
 
-    /// Where the values of a stripe field are, its block maps and dictionary loaded.
+    /// Opens a stripe field: loads its block maps and dictionaries.
     pub(in crate::read) fn open_field(
         &self,
         bench: &Bench<'_>,
@@ -138,8 +139,7 @@ impl Metadata {
         Ok(is_loaded.then_some(OpenField { layout, dictionary }))
     }
 
-    /// As [`open_field`](Self::open_field), without the dictionary: what its codes stand for need not be
-    /// known to fetch them.
+    /// Opens a stripe field without its dictionaries, which are not needed to fetch codes.
     pub(in crate::read) fn open_codes(
         &self,
         bench: &Bench<'_>,
@@ -153,7 +153,7 @@ impl Metadata {
         Ok(has_maps.then_some(OpenField { layout, dictionary }))
     }
 
-    /// Whether the block maps of a stripe field are loaded; those that are missing are noted.
+    /// Loads the block maps of a stripe field. Returns whether all are there; notes the missing ones.
     fn load_maps(&self, bench: &Bench<'_>, key: FieldKey, layout: &FieldLayout) -> Result<bool> {
         let Storage::Buffers(buffers) = &layout.storage else {
             return Ok(true);
@@ -189,8 +189,7 @@ impl Metadata {
         Ok(complete)
     }
 
-    /// Whether the compressor dictionaries of a stripe field are loaded; those that are missing are
-    /// noted.
+    /// Loads the compressor dictionaries of a stripe field. Returns whether all are there; notes the missing ones.
     fn load_compressors(
         &self,
         bench: &Bench<'_>,
@@ -221,7 +220,7 @@ impl Metadata {
         Ok(true)
     }
 
-    /// The entries of the value dictionary of a stripe field.
+    /// Returns the entries of the value dictionary of a stripe field.
     fn dictionary(
         &self,
         bench: &Bench<'_>,
@@ -247,7 +246,7 @@ impl Metadata {
         let entries = parse().within(|| "value dictionary".to_owned());
         let entries = Arc::new(self.artifacts.placed(place.artifact, entries)?);
         if field.dictionary.set(entries.clone()).is_ok() {
-            // The arrays that are made of the entries hold about as much again.
+            // The arrays made from the entries take about as much memory again.
             let size = place
                 .range
                 .len()
@@ -266,7 +265,7 @@ pub(in crate::read) fn is_member(descriptor: &StripeFieldDescriptor) -> bool {
     })
 }
 
-/// Adds a compressor dictionary, of which these are the bytes.
+/// Parses a compressor dictionary from its bytes, and adds it to `all`.
 pub(in crate::read) fn add_compressor(
     stored: &StoredDictionary,
     bytes: &Bytes,
@@ -283,7 +282,7 @@ pub(in crate::read) fn add_compressor(
         .within(|| format!("OpaqueDictionary buffer {}", stored.id))
 }
 
-/// Whether the compressor dictionaries are together small enough to be read.
+/// Fails if the compressor dictionaries together are too large.
 pub(in crate::read) fn check_compressors(buffers: &FieldBuffers, limits: &Limits) -> Result<()> {
     let sizes = buffers.compressors.iter().map(|c| c.place.range.len());
     let bytes = sizes.fold(0, u64::saturating_add);
@@ -298,7 +297,7 @@ pub(in crate::read) fn check_compressors(buffers: &FieldBuffers, limits: &Limits
     Ok(())
 }
 
-/// Whether a value dictionary is small enough to be read.
+/// Fails if a value dictionary is too large.
 pub(in crate::read) fn check_dictionary(range: ByteRange, limits: &Limits) -> Result<()> {
     let limit = limits.max_dictionary_bytes();
     if range.len() > limit {

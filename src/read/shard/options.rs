@@ -34,67 +34,66 @@ settings! {
         /// Whether to verify checksums of data when their bytes are first touched; on by default.
         /// Checksums of metadata are always verified.
         verify_checksums, with_verify_checksums: bool;
-        /// The largest gap, in bytes, between two ranges that one request fetches; 64 by default. Stores
-        /// that answer slowly want more; asynchronous readers get 1 MiB at least.
+        /// The largest gap, in bytes, between two ranges that share a request; 64 by default. Stores with slow
+        /// responses need more; asynchronous readers use at least 1 MiB.
         coalesce_gap, with_coalesce_gap: u64;
     }
 }
 
 impl ShardOptions {
-    /// How many bytes at the end of the file opening reads, as far as that was chosen.
+    /// Returns the number of bytes at the end of the file that opening reads; `None` if it was not set.
     pub fn tail_bytes(&self) -> Option<u64> {
         self.tail_bytes
     }
 
-    /// How many bytes at the end of the file opening reads. By default 64 KiB of a local file; of others
-    /// 512 KiB, which hold all metadata of most shards, so that no request is sent for these.
+    /// Sets the number of bytes at the end of the file that opening reads. The default is 64 KiB for local files. For
+    /// others it is 512 KiB, which contain all metadata of most shards, so that these need no further request.
     #[must_use]
     pub fn with_tail_bytes(mut self, bytes: u64) -> Self {
         self.tail_bytes = Some(bytes);
         self
     }
 
-    /// About how many bytes a scan fetches at a time, as far as that was chosen.
+    /// Returns about how many bytes a scan fetches at a time; `None` if it was not set.
     pub fn fetch_bytes(&self) -> Option<u64> {
         self.fetch_bytes
     }
 
-    /// About how many bytes a scan fetches at a time. By default 32 MiB, so that few requests are sent to
-    /// stores, of 8 to 16 MiB where columns are neighbours. Of local files 8 MiB where rows are tested by
-    /// a filter; other scans read at most 1 MiB of them at a time, so that the processor's caches still
-    /// hold what is decoded.
+    /// Sets about how many bytes a scan fetches at a time. The default is 32 MiB, fetched from stores in few requests,
+    /// of 8 to 16 MiB where columns are adjacent. For local files the default is 8 MiB where a filter tests rows. Other
+    /// scans read at most 1 MiB of a local file at a time, so that the processor's caches still hold the bytes when
+    /// they are decoded.
     #[must_use]
     pub fn with_fetch_bytes(mut self, bytes: u64) -> Self {
         self.fetch_bytes = Some(bytes);
         self
     }
 
-    /// What a file may ask of the reader.
+    /// Returns the limits on resources that a file may ask of the reader.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// What a file may ask of the reader, such as bytes of a block or stripes of a shard. A file that
-    /// asks for more is an error. See [`Limits`] for the defaults, which suit files of all sizes.
+    /// Limits the resources that a file may ask of the reader, such as bytes of a block or stripes of a shard. A file
+    /// that asks for more is an error. See [`Limits`] for the defaults, which suit files of all sizes.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The time unit of instants (DateTime) and time spans (KustoTimeSpan) whose Arrow type neither the
-    /// shard nor a requested schema names; nanoseconds by default, which reach from 1677 to 2262. Coarser
-    /// units than 100 ns round the values, unless the scan has
-    /// [strict casts](crate::read::ScanBuilder::with_strict_casts).
+    /// Sets the time unit of instants (DateTime) and time spans (KustoTimeSpan) if neither the shard nor a requested
+    /// schema names their Arrow type. The default is nanoseconds, which reach from 1677 to 2262. Units coarser than 100
+    /// ns round the values, unless the scan has [strict casts](crate::read::ScanBuilder::with_strict_casts).
     #[must_use]
     pub fn with_default_time_unit(mut self, unit: TimeUnit) -> Self {
         self.native_types.time_unit = unit;
         self
     }
 
-    /// The precision and scale of decimals (KustoDecimal) whose Arrow type neither the shard nor a
-    /// requested schema names: they become Decimal128 for a precision up to 38, else Decimal256.
-    /// `Decimal128(38, 16)` by default. A value that the type does not hold exactly is an error.
+    /// Sets the precision and scale of decimals (KustoDecimal) if neither the shard nor a requested schema names their
+    /// Arrow type. They become Decimal128 for a precision up to 38, else Decimal256; `Decimal128(38, 16)` by default. A
+    /// value that the type does not hold exactly is an error.
     #[must_use]
     pub fn with_default_precision_and_scale(mut self, precision: u8, scale: i8) -> Self {
         self.native_types.decimal_precision = precision;
@@ -102,12 +101,12 @@ impl ShardOptions {
         self
     }
 
-    /// The time unit of instants and time spans whose Arrow type nothing else names.
+    /// Returns the time unit of instants and time spans with an otherwise unknown Arrow type.
     pub fn default_time_unit(&self) -> TimeUnit {
         self.native_types.time_unit
     }
 
-    /// The precision and scale of decimals whose Arrow type nothing else names.
+    /// Returns the precision and scale of decimals with an otherwise unknown Arrow type.
     pub fn default_precision_and_scale(&self) -> (u8, i8) {
         let NativeTypes {
             decimal_precision,
@@ -117,7 +116,7 @@ impl ShardOptions {
         (decimal_precision, decimal_scale)
     }
 
-    /// What becomes of native types of Amudai where nothing else says it.
+    /// Returns the Arrow types of Amudai's native types that neither the shard nor a schema determines.
     pub(in crate::read) fn native_types(&self) -> &NativeTypes {
         &self.native_types
     }

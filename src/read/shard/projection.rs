@@ -1,4 +1,4 @@
-//! Which columns, and which parts of nested ones, are read.
+//! Projections: the columns, and the parts of nested columns, that are read.
 
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::DataType;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 /// Columns to read: all, some by path, or some by index.
 ///
-/// A path is a column name, or a column name and the names of nested fields below it, joined by
-/// `.`: `"a"`, `"b.c"`; a whole column name that holds dots wins over such a path. List items are
-/// named by their Arrow field (`"tags.item"`); a map is read whole.
-/// Columns come in the order in which they are first named; members of a struct keep their order.
+/// A path is a column name, or a column name followed by the names of nested fields, joined by `.`: `"a"`, `"b.c"`. If
+/// a column name contains dots, the whole name takes precedence over such a path. List items are named by their Arrow
+/// field (`"tags.item"`); a map is always read whole. Columns come in the order in which they are first named; members
+/// of a struct keep their order.
 ///
 /// ```
 /// use arrow_shard::read::Projection;
@@ -46,7 +46,7 @@ macro_rules! from_paths {
     };
 }
 
-/// What slices become, whatever holds them.
+/// Implements conversions from containers of elements, by way of slices.
 macro_rules! from_lists {
     ($($ty:ty),*) => {
         $(impl<const N: usize> From<[$ty; N]> for Projection {
@@ -84,7 +84,7 @@ impl From<&[usize]> for Projection {
     }
 }
 
-/// The parts of a column that are read; no part means all of it.
+/// The parts of a column to read; without parts, the whole column is read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::read) struct Parts(Vec<Vec<String>>);
 
@@ -99,7 +99,7 @@ impl Parts {
         self.0.iter().any(Vec::is_empty)
     }
 
-    /// What is wanted of the child of that name, if anything is.
+    /// Returns the wanted parts of the child with this name, if there are any.
     fn child(&self, name: &str) -> Option<Self> {
         let below: Vec<Vec<String>> = self
             .0
@@ -110,7 +110,7 @@ impl Parts {
         (!below.is_empty()).then_some(Self(below))
     }
 
-    /// The first names of all paths, for errors.
+    /// Returns the first names of all paths, for errors.
     fn names(&self) -> impl Iterator<Item = &str> {
         self.0
             .iter()
@@ -118,10 +118,10 @@ impl Parts {
     }
 }
 
-/// Cuts an Arrow field and its schema node down to the parts that are wanted.
+/// Reduces an Arrow field and its schema node to the wanted parts.
 ///
 /// # Errors
-/// [`UnknownColumn`](ErrorKind::UnknownColumn) if a path names nothing, with the nearest names.
+/// [`UnknownColumn`](ErrorKind::UnknownColumn) if a path leads to no field; the error lists the nearest names.
 pub(in crate::read) fn prune(
     field: &Field,
     node: &DataType,
@@ -201,12 +201,12 @@ fn unknown<'a>(parts: &Parts, place: &str, known: impl Iterator<Item = &'a str>)
     unknown_name(name, place, known)
 }
 
-/// The error for a name that no column has, with the nearest ones that there are.
+/// Returns the error for an unknown column name, with the nearest known names.
 pub(crate) fn unknown_column<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {
     unknown_name(name, "the shard", known)
 }
 
-/// Names that an error lists, at most.
+/// Most names that an error lists.
 const LISTED: usize = 5;
 
 fn unknown_name<'a>(name: &str, place: &str, known: impl Iterator<Item = &'a str>) -> Error {
@@ -236,13 +236,13 @@ fn unknown_name<'a>(name: &str, place: &str, known: impl Iterator<Item = &'a str
     )
 }
 
-/// Whether so many edits are a slip: one in three characters, and not all of them.
+/// Whether this number of edits is likely a typing error: at most one in three characters, but not all of them.
 fn is_near(name: &str, edits: usize) -> bool {
     let len = name.chars().count();
     edits <= len.div_ceil(3) && edits < len
 }
 
-/// Edits that turn one name into the other; names longer than 64 characters are cut.
+/// Returns the number of edits that turn one name into the other; names longer than 64 characters are cut.
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().take(64).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,24 +1,24 @@
-//! Which requests bring the bytes of many places.
+//! Requests for the bytes of many places.
 
 use crate::buffer::Place;
 use crate::error::{Result, to_usize};
 use crate::io::ByteRange;
 use std::ops::Range;
 
-/// Bytes after which a request is not made longer.
+/// A request of this many bytes is not extended further.
 pub(super) const MAX_REQUEST: u64 = 16 << 20;
 
-/// The gap that is spanned between rows that lie apart, where there are few requests.
+/// The gap that is read through between scattered rows if there are few requests.
 pub(super) const SPARSE_GAP: u64 = 64 << 10;
 
-/// Requests that are sent at a time: more of them take longer, whatever they bring, unless they are large.
+/// Requests that are sent at a time. More of them take longer, unless they are so large that their transfer dominates.
 const FEW_REQUESTS: usize = 16;
 
-/// Bytes of a request from which on its transfer takes longer than its round trip.
+/// From this size on, the transfer of a request takes longer than its round trip.
 const LARGE_REQUEST: u64 = 512 << 10;
 
-/// The smallest gap, between [`SPARSE_GAP`] and `most`, that makes few requests of places; a smaller one
-/// if that would bring more bytes that nobody wants than bytes that somebody does.
+/// Returns the smallest gap, between [`SPARSE_GAP`] and `most`, that leaves few requests for the places. Returns a
+/// smaller gap if this one would read more unwanted than wanted bytes.
 pub(super) fn sparse_gap(places: &[Place], most: u64) -> Result<u64> {
     let least = most.min(SPARSE_GAP);
     let requests = coalesce(places.to_vec(), least, u64::MAX, &[])?;
@@ -27,9 +27,11 @@ pub(super) fn sparse_gap(places: &[Place], most: u64) -> Result<u64> {
         return Ok(least);
     };
     let pairs = requests.iter().zip(requests.iter().skip(1));
-    let gaps = pairs.filter(|(a, b)| a.artifact == b.artifact);
-    let gaps = gaps.map(|(a, b)| b.range.start().saturating_sub(a.range.end()));
-    let mut gaps: Vec<u64> = gaps.filter(|&gap| gap <= most).collect();
+    let mut gaps: Vec<u64> = pairs
+        .filter(|(a, b)| a.artifact == b.artifact)
+        .map(|(a, b)| b.range.start().saturating_sub(a.range.end()))
+        .filter(|&gap| gap <= most)
+        .collect();
     gaps.sort_unstable();
     let mut spare: u64 = requests.iter().map(|request| request.range.len()).sum();
     let spanned = gaps.iter().take(excess + 1).take_while(|&&gap| {
@@ -40,16 +42,17 @@ pub(super) fn sparse_gap(places: &[Place], most: u64) -> Result<u64> {
     Ok(spanned.last().copied().unwrap_or(least))
 }
 
-/// Cuts a place into requests of [`MAX_REQUEST`] bytes at most, and no less than half of that: several
-/// bring more bytes in a second than one.
+/// Cuts a place into requests of [`MAX_REQUEST`] bytes at most, and at least half of that, because several requests
+/// transfer more bytes per second than one.
 pub(super) fn cut(place: Place, requests: &mut Vec<Place>) -> Result<()> {
     let Place { artifact, range } = place;
     let parts = (range.len() / (MAX_REQUEST / 2)).max(1);
     let border = |part: u64| range.start() + range.len() / parts * part;
     for part in 0..parts {
-        let end = match part + 1 == parts {
-            true => range.end(),
-            false => border(part + 1),
+        let end = if part + 1 == parts {
+            range.end()
+        } else {
+            border(part + 1)
         };
         let range = ByteRange::try_new(border(part), end)?;
         requests.push(Place { artifact, range });
@@ -57,8 +60,8 @@ pub(super) fn cut(place: Place, requests: &mut Vec<Place>) -> Result<()> {
     Ok(())
 }
 
-/// Joins places into as few ranges as there are gaps between them of more than `gap` bytes, or with
-/// bytes of the sorted places `later`.
+/// Joins places that are at most `gap` bytes apart, until a range has `most` bytes. A gap that contains bytes of the
+/// sorted places `later` is never joined.
 pub(super) fn coalesce(
     mut places: Vec<Place>,
     gap: u64,
@@ -113,7 +116,7 @@ pub(super) mod tests {
             joined,
             [place(0, 0, 60), place(0, 100, 200), place(1, 60, 70)]
         );
-        // What is read later is not fetched with them, but may touch them.
+        // Bytes that are read later are not fetched with the others, but may touch them.
         let touching = [place(0, 30, 40), place(0, 50, 60), place(1, 40, 50)];
         assert_eq!(
             coalesce(places.clone(), 10, 1000, &touching).unwrap(),

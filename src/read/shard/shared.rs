@@ -1,5 +1,4 @@
-//! Bytes that readers of neighbouring rows need at the same time: one of them fetches what is in a block
-//! that both have rows in.
+//! Bytes that readers of adjacent rows need at the same time: if both have rows in a block, one of them fetches it.
 
 use crate::buffer::Place;
 use crate::error::Result;
@@ -9,11 +8,11 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Poll, Waker};
 
-/// What readers of one scan fetch, or have fetched and still hold.
+/// Places that the readers of a scan fetch, or have fetched and still keep.
 #[derive(Debug, Default)]
 pub(in crate::read) struct Shared(Mutex<Vec<Weak<Claimed>>>);
 
-/// A place that one of them fetches.
+/// A place that one of the readers fetches.
 #[derive(Debug)]
 struct Claimed {
     place: Place,
@@ -22,18 +21,18 @@ struct Claimed {
 
 #[derive(Debug)]
 enum State {
-    /// Who waits for it.
+    /// Being fetched; these tasks wait for it.
     Fetched(Vec<Waker>),
     Here(Bytes),
-    /// Who had it failed, was stopped, or needs it no more.
+    /// The owner failed, was stopped, or no longer needs the bytes.
     Gone,
 }
 
-/// A place that only its owner fetches, as long as this lives.
+/// A place that only its owner fetches, as long as the claim lives.
 #[derive(Debug)]
 pub(super) struct Claim(Arc<Claimed>);
 
-/// A part of a place that another fetches.
+/// A part of a place that another reader fetches.
 #[derive(Debug)]
 pub(super) struct Awaited {
     place: Place,
@@ -41,8 +40,8 @@ pub(super) struct Awaited {
 }
 
 impl Shared {
-    /// The parts of places that nobody else fetches, which are the caller's from now on, and those that
-    /// somebody does.
+    /// Claims the parts of places that no other reader fetches. Returns these claims, and the parts that other readers
+    /// fetch.
     pub(super) fn claim(&self, places: &[Place]) -> Result<(Vec<Claim>, Vec<Awaited>)> {
         let mut all = lock(&self.0);
         all.retain(|claimed| claimed.strong_count() > 0);
@@ -80,7 +79,7 @@ impl Claimed {
         matches!(*lock(&self.state), State::Gone)
     }
 
-    /// Puts another state in the place of this one, and lets those go on who wait.
+    /// Replaces the state, and wakes the tasks that wait.
     fn set(&self, state: State) {
         let before = std::mem::replace(&mut *lock(&self.state), state);
         if let State::Fetched(waiting) = before {
@@ -94,7 +93,7 @@ impl Claim {
         self.0.place
     }
 
-    /// Gives the bytes to whoever waits for them, or asks as long as this lives.
+    /// Provides the bytes to readers that wait for them, or that ask while the claim lives.
     pub(super) fn fulfil(self, bytes: Bytes) -> Self {
         self.0.set(State::Here(bytes));
         self
@@ -112,7 +111,7 @@ impl Awaited {
         self.place
     }
 
-    /// The bytes, once they are there; `None` if nobody brings them.
+    /// Returns the bytes once they are there; `None` if the owner does not provide them.
     pub(super) async fn bytes(&self) -> Result<Option<Bytes>> {
         let found = poll_fn(|context| match &mut *lock(&self.claimed.state) {
             State::Fetched(waiting) => {
@@ -135,7 +134,7 @@ impl Awaited {
     }
 }
 
-/// What two places have in common.
+/// Returns the intersection of two places.
 fn common(a: Place, b: Place) -> Result<Option<Place>> {
     let start = a.range.start().max(b.range.start());
     let end = a.range.end().min(b.range.end());
@@ -146,7 +145,7 @@ fn common(a: Place, b: Place) -> Result<Option<Place>> {
     Ok(Some(Place { range, ..a }))
 }
 
-/// What is left of a place before and behind a part of it.
+/// Returns the rest of a place before and after a part of it.
 fn without(place: Place, part: ByteRange) -> Result<impl Iterator<Item = Place>> {
     let before = ByteRange::try_new(place.range.start(), part.start())?;
     let behind = ByteRange::try_new(part.end(), place.range.end())?;
@@ -191,7 +190,7 @@ mod tests {
         let kept = first.remove(0).fulfil(Bytes::from_static(b"0123456789"));
         let bytes = Bytes::from_static(b"56789");
         assert_eq!(poll(&others[0]), Poll::Ready(Some(bytes)));
-        // Who is stopped brings nothing, and others fetch it then.
+        // A dropped claim provides nothing; others then fetch the place.
         drop(last);
         assert_eq!(poll(&others[1]), Poll::Ready(None));
         drop(kept);

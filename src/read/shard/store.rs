@@ -1,4 +1,4 @@
-//! Readers of both kinds: those that answer at once, and those that answer later.
+//! Readers of both kinds, blocking and asynchronous, behind one interface.
 
 use super::waiting::check_may_wait;
 use crate::error::{Error, ErrorKind, Result};
@@ -19,7 +19,7 @@ pub(in crate::read) enum Reader {
     Async(Arc<dyn AsyncReadAt>),
 }
 
-/// Where the artifacts are that references lead to.
+/// The container of the artifacts that references name.
 #[derive(Debug, Clone)]
 pub(in crate::read) enum Files {
     Blocking(Arc<dyn Container>),
@@ -27,7 +27,7 @@ pub(in crate::read) enum Files {
 }
 
 impl Reader {
-    /// The last `len` bytes, and the size.
+    /// Returns the last `len` bytes, and the size of the file.
     pub(in crate::read) async fn tail(&self, len: u64) -> Result<(Bytes, u64)> {
         match self {
             Self::Blocking(reader) => {
@@ -44,7 +44,7 @@ impl Reader {
         }
     }
 
-    /// The bytes of a range.
+    /// Returns the bytes of a range.
     pub(in crate::read) async fn one(&self, range: ByteRange) -> Result<Bytes> {
         match self {
             Self::Blocking(reader) => read_one(&**reader, range),
@@ -57,7 +57,7 @@ impl Reader {
         }
     }
 
-    /// All bytes, if they are in memory.
+    /// Returns all bytes, if they are in memory.
     pub(in crate::read) fn resident(&self) -> Option<Bytes> {
         match self {
             Self::Blocking(reader) => reader.resident(),
@@ -65,7 +65,7 @@ impl Reader {
         }
     }
 
-    /// Whether small reads are as good as large ones.
+    /// Whether small reads are as efficient as large ones.
     pub(in crate::read) fn is_near(&self) -> bool {
         match self {
             Self::Blocking(reader) => reader.is_near(),
@@ -73,7 +73,7 @@ impl Reader {
         }
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub(in crate::read) async fn size(&self) -> Result<u64> {
         let reader = match self {
             Self::Blocking(reader) => return reader.size(),
@@ -90,7 +90,7 @@ impl Reader {
     }
 }
 
-/// What all futures give, in their order; they are polled at the same time.
+/// Polls all futures together, and returns their outputs in the order of the futures.
 pub(super) async fn join_all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
     let mut running: Vec<_> = futures.map(|future| Some(Box::pin(future))).collect();
     let mut done: Vec<Option<F::Output>> = running.iter().map(|_| None).collect();
@@ -103,9 +103,10 @@ pub(super) async fn join_all<F: Future>(futures: impl Iterator<Item = F>) -> Vec
                 *future = None;
             }
         }
-        match running.iter().all(Option::is_none) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
+        if running.iter().all(Option::is_none) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
         }
     })
     .await;

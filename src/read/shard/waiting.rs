@@ -1,4 +1,4 @@
-//! Whether somebody waits for bytes that come later.
+//! Whether the running method may wait for bytes that arrive later.
 
 use crate::error::{Error, Result};
 use std::cell::Cell;
@@ -8,38 +8,38 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 thread_local! {
-    /// The method that waits in place of the one that runs on this thread, if that waits for nothing.
+    /// The asynchronous method to recommend in errors, while a blocking method runs on this thread.
     static INSTEAD: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
-/// What errors advise to use where they do not know the name of the method.
+/// The recommendation if the name of the asynchronous method is not known.
 const ITS_TWIN: &str = "the asynchronous one";
 
-/// What a future gives that waits for nothing: readers that block answer at once.
+/// Runs a future to its end without waiting; blocking readers answer at once.
 ///
 /// # Errors
-/// Those of the future, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) where it would ask
-/// an asynchronous reader.
+/// Returns the errors of the future, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if it would ask an
+/// asynchronous reader.
 pub(crate) fn now<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
     now_or(ITS_TWIN, future)
 }
 
-/// As [`now`], in a method whose users may use the method `instead`, which waits.
+/// Runs a future to its end without waiting. Errors recommend the method `instead`, which waits.
 ///
 /// # Errors
-/// Those of [`now`].
+/// Returns the same errors as [`now`].
 pub(crate) fn now_or<T>(
     instead: &'static str,
     future: impl Future<Output = Result<T>>,
 ) -> Result<T> {
-    /// Sets the name back, after a panic too.
+    /// Restores the name, after a panic too.
     struct Before(Option<&'static str>);
     impl Drop for Before {
         fn drop(&mut self) {
             INSTEAD.set(self.0);
         }
     }
-    // The outermost method is the one that was called.
+    // Recommend the twin of the outermost method, because that is the one that the user called.
     let before = Before(INSTEAD.get());
     INSTEAD.set(before.0.or(Some(instead)));
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
@@ -48,12 +48,13 @@ pub(crate) fn now_or<T>(
     }
 }
 
-/// Lets others run, where somebody waits.
+/// Yields to other tasks once, unless a blocking method runs.
 pub(in crate::read) async fn give_way() {
     let mut have_run = INSTEAD.get().is_some();
-    poll_fn(|context| match mem::replace(&mut have_run, true) {
-        true => Poll::Ready(()),
-        false => {
+    poll_fn(|context| {
+        if mem::replace(&mut have_run, true) {
+            Poll::Ready(())
+        } else {
             context.waker().wake_by_ref();
             Poll::Pending
         }
@@ -61,7 +62,7 @@ pub(in crate::read) async fn give_way() {
     .await;
 }
 
-/// Refuses to ask a reader that answers later where nobody waits.
+/// Fails if a blocking method runs, because it cannot wait for an asynchronous reader.
 pub(super) fn check_may_wait() -> Result<()> {
     match INSTEAD.get() {
         Some(instead) => Err(cannot_wait(instead)),

@@ -11,6 +11,7 @@ fn settings(profile: Profile) -> Settings {
         block_values: 8192,
         compressor_dictionaries: false,
         delimited: false,
+        blobs: None,
         dictionaries: true,
         statistics: true,
         filter: crate::write::settings::FilterChoice::Automatic,

@@ -25,7 +25,7 @@ impl Case {
         }
     }
 
-    /// Returns the batches, with the same dictionaries in all of them or with others in each.
+    /// Returns the batches, with the same dictionaries in all of them or with different ones in each.
     pub(super) fn batches(&self, replaced: bool) -> Vec<RecordBatch> {
         let rows = self.rows.iter().enumerate();
         let batches = rows.map(|(batch, rows)| {
@@ -40,7 +40,7 @@ impl Case {
     }
 }
 
-/// A field that takes nulls, and one of the same type that takes none.
+/// Returns a nullable and a non-nullable field of each type.
 fn both(types: impl IntoIterator<Item = T>) -> Vec<Field> {
     let types = types.into_iter();
     let pairs = types.enumerate().flat_map(|(i, ty)| {

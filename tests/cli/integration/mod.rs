@@ -1,4 +1,5 @@
-//! The integration tests of the Arrow project, on the way through a shard: the same schema, metadata and values arrive.
+//! The integration tests of the Arrow project, with a conversion to a shard and back: schema, metadata and values stay
+//! the same.
 
 mod cases;
 mod values;
@@ -43,7 +44,7 @@ fn read(path: &Path) -> (SchemaRef, RecordBatch) {
     (schema, all)
 }
 
-/// Whether the order of entries has a meaning, for each dictionary: no part of a field that `==` compares.
+/// Returns for each dictionary whether the order of its entries has a meaning, which `==` of fields does not compare.
 fn ordered(schema: &SchemaRef) -> Vec<Option<bool>> {
     let fields = schema.flattened_fields();
     fields.into_iter().map(Field::dict_is_ordered).collect()
@@ -61,7 +62,7 @@ fn every_case_of_the_integration_tests_survives_a_shard() {
             let batches = case.batches(replaced);
             write(&folder.path(input), &case, &batches);
             let all = concat_batches(&case.schema, &batches).unwrap();
-            // Every stripe has dictionaries of its own.
+            // Every stripe has its own dictionaries.
             convert(input, "t.shard", &["--stripe-rows", "5"]);
             for output in ["back.arrow", "back.arrows"] {
                 convert("t.shard", output, &[]);

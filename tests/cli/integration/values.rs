@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Entries of a dictionary.
 const ENTRIES: u8 = 10;
 
-/// Makes arrays that are random and the same in every run.
+/// A generator of random arrays that are the same in every run.
 pub(super) struct Values {
     random: SmallRng,
     /// Arrays with the same number have the same dictionaries.
@@ -115,7 +115,7 @@ impl Values {
         bytes.into()
     }
 
-    /// A text of 0 to 19 letters: views keep 12 bytes, and longer ones elsewhere.
+    /// Returns a text of 0 to 19 letters: a view contains up to 12 bytes, and refers to longer texts.
     fn text(&mut self) -> String {
         let letters = self.random.random_range(0..20);
         (0..letters)
@@ -123,7 +123,7 @@ impl Values {
             .collect()
     }
 
-    /// Values of a fixed width.
+    /// Returns values of a fixed width.
     fn numbers(&mut self, ty: &DataType, len: usize, nulls: Option<NullBuffer>) -> ArrayRef {
         use DataType as T;
         let bytes = match ty {
@@ -158,7 +158,7 @@ impl Values {
         make_array(data.add_buffer(bytes).build().unwrap())
     }
 
-    /// A number with that number of digits, or fewer.
+    /// Returns a number with at most this number of digits.
     fn decimal(&mut self, digits: u8) -> i256 {
         let bits = i256::from_le_bytes(self.random.random());
         let most = i256::from_i128(10).wrapping_pow(digits.into());
@@ -176,7 +176,7 @@ impl Values {
         (offsets, items)
     }
 
-    /// Lists that overlap, and that are in no order.
+    /// Returns lists that overlap, in no order.
     fn views<O: OffsetSizeTrait>(
         &mut self,
         item: &Field,
@@ -271,7 +271,7 @@ impl Values {
             let child = self.column(field, count(id, len));
             match mode {
                 UnionMode::Dense => child,
-                // The rows of other children are null: a shard does not keep their values.
+                // The rows of other children are null, because a shard does not store their values.
                 UnionMode::Sparse => {
                     let mut next = 0..;
                     let rows = chosen.iter();

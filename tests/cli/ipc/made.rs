@@ -1,4 +1,4 @@
-//! Reads and makes the parts of files and streams, for tests that need files no writer makes.
+//! Parses and builds parts of files and streams, for tests with files that no writer creates.
 
 use arrow_array::RecordBatch;
 use arrow_ipc::convert::IpcSchemaEncoder;
@@ -7,7 +7,7 @@ use arrow_ipc::writer::{DictionaryTracker, IpcWriteOptions, StreamWriter};
 use arrow_ipc::{Block, FooterBuilder, MessageHeader, MetadataVersion};
 use flatbuffers::FlatBufferBuilder;
 
-/// Where a message of a stream is.
+/// The position of a message in a stream.
 pub(super) struct Place {
     /// First byte.
     pub(super) at: usize,
@@ -60,7 +60,7 @@ pub(super) fn stream(batches: &[RecordBatch], options: IpcWriteOptions) -> Vec<u
     writer.into_inner().unwrap()
 }
 
-/// Makes a file of the messages of a stream; its footer may lack the list of batches, which is optional.
+/// Creates a file from the messages of a stream; its footer may omit the optional list of batches.
 pub(super) fn file_of(stream: &[u8], lists_batches: bool) -> Vec<u8> {
     let mut file = b"ARROW1\0\0".to_vec();
     let (mut dictionaries, mut batches) = (Vec::new(), Vec::new());
@@ -96,7 +96,7 @@ pub(super) fn file_of(stream: &[u8], lists_batches: bool) -> Vec<u8> {
     with_footer(file, builder.finished_data())
 }
 
-/// Ends a file.
+/// Appends a footer to a file.
 pub(super) fn with_footer(mut file: Vec<u8>, footer: &[u8]) -> Vec<u8> {
     file.extend_from_slice(&[0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0]);
     file.extend_from_slice(footer);

@@ -1,4 +1,4 @@
-//! Schemas that no writer makes, and numbers of the other byte order.
+//! Invalid schemas, and numbers in the other byte order.
 
 use super::super::Folder;
 use super::made::with_footer;
@@ -15,7 +15,7 @@ type Builder = FlatBufferBuilder<'static>;
 type Ty = WIPOffset<UnionWIPOffset>;
 type Column = WIPOffset<Field<'static>>;
 
-/// Makes a stream and a file of one column, without batches.
+/// Creates a stream and a file of one column, without batches.
 fn files(order: Endianness, column: &dyn Fn(&mut Builder) -> Option<Column>) -> [Vec<u8>; 2] {
     let schema = |builder: &mut Builder| -> WIPOffset<Schema<'static>> {
         let fields: Vec<_> = column(builder).into_iter().collect();
@@ -51,7 +51,7 @@ fn files(order: Endianness, column: &dyn Fn(&mut Builder) -> Option<Column>) -> 
     [stream, file]
 }
 
-/// A column `c` of a type.
+/// Returns a column `c` of a type.
 fn field(builder: &mut Builder, (kind, ty): (Type, Ty), children: Option<&[Column]>) -> Column {
     let name = builder.create_string("c");
     let children = children.map(|children| builder.create_vector(children));
@@ -101,7 +101,7 @@ fn numbers_of_the_other_byte_order_are_refused() {
             );
         }
     }
-    // The same in the order of this computer.
+    // The same data in this computer's byte order.
     let folder = Folder::new();
     let [stream, file] = files(Endianness::Little, &column);
     fs::write(folder.path("t.arrows"), stream).unwrap();
@@ -150,14 +150,14 @@ fn schemas_that_say_nothing_sensible_are_an_error_and_no_panic() {
             let float = float.finish().as_union_value();
             field(b, (Type::FloatingPoint, float), None)
         },
-        // A map of a number.
+        // A map with entries of a number type.
         &|b| {
             let ty = int(b, 8);
             let item = field(b, ty, None);
             let map = MapBuilder::new(b).finish().as_union_value();
             field(b, (Type::Map, map), Some(&[item]))
         },
-        // Runs that end at texts.
+        // Run ends of type text.
         &|b| {
             let text = arrow_ipc::Utf8::create(b, &Utf8Args {}).as_union_value();
             let ends = field(b, (Type::Utf8, text), None);
@@ -170,7 +170,7 @@ fn schemas_that_say_nothing_sensible_are_an_error_and_no_panic() {
         &|b| union(b, &[3, 3]),
         &|b| union(b, &[3, 259]),
         &|b| union(b, &[3]),
-        // A dictionary whose keys have no width.
+        // A dictionary with keys of width 0.
         &|b| {
             let mut keys = IntBuilder::new(b);
             keys.add_bitWidth(0);
@@ -185,7 +185,7 @@ fn schemas_that_say_nothing_sensible_are_an_error_and_no_panic() {
             field.add_dictionary(dictionary);
             field.finish()
         },
-        // A type that the format does not have.
+        // A type that does not exist in the format.
         &|b| {
             let (_, ty) = int(b, 8);
             field(b, (Type(99), ty), None)
@@ -201,7 +201,7 @@ fn schemas_that_say_nothing_sensible_are_an_error_and_no_panic() {
     }
 }
 
-/// A union of two columns with these numbers.
+/// Returns a union of two columns with these type ids.
 fn union(builder: &mut Builder, ids: &[i32]) -> Column {
     let ty = int(builder, 8);
     let first = field(builder, ty, None);

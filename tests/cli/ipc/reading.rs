@@ -1,4 +1,4 @@
-//! Files and streams of other writers.
+//! Reads Arrow IPC files and streams of other writers.
 
 use super::super::data::nested;
 use super::super::{Folder, matrix, read_ipc};
@@ -14,7 +14,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::sync::Arc;
 
-/// A column of every type. Writers of metadata version 4 have no runs: `arrow-ipc` does not read those that it writes.
+/// Returns a column of every type. Run-end encoding is left out for metadata version 4: `arrow-ipc` cannot read its own
+/// output.
 fn every_type(version: MetadataVersion) -> RecordBatch {
     let mut columns = matrix::columns();
     if version < MetadataVersion::V5 {
@@ -27,7 +28,7 @@ fn every_type(version: MetadataVersion) -> RecordBatch {
     RecordBatch::try_new(schema, columns).unwrap()
 }
 
-/// Returns batches with a dictionary each. Every dictionary begins with the entries of the one before.
+/// Returns batches with one dictionary each. Every dictionary begins with the entries of the previous one.
 fn growing(words: &[&[&str]]) -> Vec<RecordBatch> {
     let mut column = StringDictionaryBuilder::<Int8Type>::new();
     let batches = words.iter().map(|words| {
@@ -92,7 +93,7 @@ fn compressed_bodies_every_alignment_and_the_version_before_are_read() {
         }
         let mut writer =
             FileWriter::try_new_with_options(Vec::new(), &whole.schema(), options).unwrap();
-        // Dictionaries of a file do not change.
+        // A file has only one version of each dictionary.
         writer.write(&whole).unwrap();
         writer.write(&whole.slice(1, 2)).unwrap();
         let bytes = writer.into_inner().unwrap();

@@ -1,4 +1,4 @@
-//! Files and streams as other readers need them.
+//! Writes Arrow IPC files and streams that other readers can read.
 
 use super::super::data::{nested, plain};
 use super::super::{Folder, read_ipc};
@@ -44,7 +44,7 @@ fn stripes_with_different_dictionaries_become_an_ipc_file() {
         .ok();
     folder.run(&["convert", "t.shard", "back.arrow"]).ok();
     assert_eq!(read_ipc(&folder.path("back.arrow")), batch);
-    // Many readers take neither a dictionary that grows nor one that is replaced.
+    // Many readers support neither delta dictionaries nor replaced ones.
     assert_eq!(dictionaries_in(&folder.path("back.arrow")), 2);
 }
 
@@ -124,8 +124,8 @@ fn dictionaries_in(path: &Path) -> usize {
         .map_or(0, |dictionaries| dictionaries.len())
 }
 
-/// A reader may look up the entries of the outer dictionary when it reads a batch: were only the inner one replaced, it
-/// would find other words for the same keys.
+/// A reader may resolve the outer dictionary's entries only when it reads a batch: if only the inner dictionary were
+/// replaced, the same keys would lead to other words.
 #[test]
 fn a_dictionary_in_a_stream_comes_with_the_one_within_it() {
     let batch = |words: [&str; 2], keys: [i8; 2]| {
@@ -142,7 +142,7 @@ fn a_dictionary_in_a_stream_comes_with_the_one_within_it() {
     // The entries of the outer dictionary are equal.
     let same = batch(["a", "b"], [0, 1]);
     let batches = [same.clone(), same.clone(), batch(["b", "a"], [1, 0]), same];
-    // With all dictionaries before each batch: the writer would leave out equal ones.
+    // All dictionaries are written before each batch; the writer would omit equal ones.
     let mut bytes = Vec::new();
     for (i, batch) in batches.iter().enumerate() {
         let one = stream(std::slice::from_ref(batch), IpcWriteOptions::default());

@@ -1,4 +1,4 @@
-//! Rules of files, messages and the schema.
+//! Breaks the rules of files, messages and the schema.
 
 use super::{breaks, node};
 use crate::bytes::{DataRef, Message, checksum, frame};
@@ -13,7 +13,7 @@ use arrow_shard::write::WriterOptions;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A field of a message: fixed64, varint or bytes.
+/// Returns a fixed64 field of a message.
 fn fixed64(tag: u8, value: u64) -> Vec<u8> {
     [
         &[0x81 | (tag << 3) & 0x7f, tag >> 4][..],
@@ -31,7 +31,7 @@ fn varint(tag: u8, value: u8) -> Vec<u8> {
     vec![0x80 | (tag << 3) & 0x7f, tag >> 4, value]
 }
 
-/// A descriptor of 4 positions and one null, with some more fields.
+/// Returns a descriptor of 4 positions and one null, with additional fields.
 fn descriptor(more: &[Vec<u8>], raw: u64) -> Vec<u8> {
     [
         fixed64(1, 4),
@@ -116,7 +116,7 @@ fn rules_of_descriptors() {
     );
 }
 
-/// A buffer of some kind and flags.
+/// Returns a buffer message with a kind and additional fields.
 fn buffer(kind: u8, more: &[Vec<u8>], start: u64) -> Vec<u8> {
     let place = len(2, &len(2, &[fixed64(1, start), fixed64(2, start)].concat()));
     [varint(1, kind), place, more.concat()].concat()
@@ -199,7 +199,7 @@ fn rules_of_buffers() {
     breaks(field.check(&parquet), "the reference's tags alone");
 }
 
-/// A shard with a column of numbers and one of strings.
+/// Returns a shard with a column of numbers and a column of strings.
 fn sample() -> Files {
     let numbers: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), None, Some(3)]));
     let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "c"]));
@@ -208,7 +208,7 @@ fn sample() -> Files {
     files_of(&written(&batch.schema(), &[batch], options).unwrap())
 }
 
-/// The bytes of the directory, with the checksum mended after a change.
+/// Returns the files with a changed directory and a repaired checksum.
 fn changed(change: impl FnOnce(&mut Vec<u8>)) -> Files {
     let mut files = sample();
     let file = &mut files.directory;

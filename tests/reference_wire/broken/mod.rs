@@ -1,4 +1,4 @@
-//! Every rule can be broken: bytes that obey are changed in one place, and the rule is named.
+//! Checks that every rule can fail: valid bytes are changed in one place, and the error names the rule.
 
 mod metadata;
 mod values;
@@ -14,7 +14,7 @@ pub(super) fn breaks<T>(result: Result<T, String>, rule: &str) {
     }
 }
 
-/// Appends the checksum of what there is.
+/// Appends the checksum of the bytes.
 fn seal(bytes: &mut Vec<u8>) {
     let sum = checksum(bytes);
     bytes.extend(sum.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Rules of blocks, encodings and dictionaries.
+//! Breaks the rules of blocks, encodings and dictionaries.
 
 use super::{breaks, node, seal};
 use crate::blocks::{self, Stream};
@@ -42,7 +42,7 @@ fn rules_of_encodings() {
         "padded with zeros to 8",
     );
     breaks(check(&[20, 0], u32s(), 4, &all, 8), "suits its type");
-    // Differences of two values, as a single one.
+    // Two values as a delta encoding with a single difference.
     let delta = [&[5, 0, 1, 0, 0, 0, 0, 0], &[7, 0, 1, 0, 0, 0][..]].concat();
     check(&delta, u32s(), 2, &all, 8).unwrap();
     breaks(
@@ -168,7 +168,7 @@ fn rules_of_byte_strings() {
     ]
     .concat();
     breaks(check(&no_symbols, TEXT, 1, &[false]), "FSST has symbols");
-    // "abcde" of one size, as LZ4, and as one symbol.
+    // "abcde" as one value of fixed size, in LZ4, and as one symbol.
     let lz4 = [&[17, 0, 10, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0x50][..], b"abcde"].concat();
     let fsst = [
         &[15, 0, 1, 1, 0, 0, 0, 0, 0][..],
@@ -191,7 +191,7 @@ fn rules_of_byte_strings() {
     }
 }
 
-/// A buffer of one block: 1, 2, 3, -4 as plain i32.
+/// Returns a buffer of one block: 1, 2, 3, -4 as plain i32.
 fn stream() -> (Vec<u8>, usize, Stream) {
     let mut buffer = vec![0, 0, 0, 0, 18, 0, 0, 0, 1, 0];
     for number in [1i32, 2, 3, -4] {
@@ -258,7 +258,7 @@ fn rules_of_block_streams() {
         }
         breaks(blocks::check(&bytes, start, 1, &stream), rule);
     }
-    // A block with presence: kind 2, a byte per value.
+    // A block with presence of kind 2: one byte per value.
     let mut block = vec![
         5, 0, 0, 0, 6, 0, 0, 0, 2, 1, 0, 1, 1, 0, 0, 0, 7, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     ];
@@ -283,7 +283,7 @@ fn rules_of_block_streams() {
     );
 }
 
-/// "ab", null, "c".
+/// Returns a dictionary of "ab", null, "c".
 fn strings() -> Vec<u8> {
     let mut out = vec![STRING, 3, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0];
     for place in [128u64, 208, 208, 320, 320, 416] {

@@ -1,4 +1,4 @@
-//! The same program with the allocator of the operating system, for workers that are to have it.
+//! The program `peers` with the allocator of the operating system, for workers that are measured with it.
 
 fn main() -> anyhow::Result<()> {
     peers::main(peers::Allocator::System)

@@ -1,4 +1,4 @@
-//! What tables are asked for: a range of one column, in terms that every format has.
+//! The filters of questions: a range of one column, in a form that every format can use.
 
 use super::{open, rows};
 use crate::question::Condition;
@@ -14,12 +14,12 @@ use std::sync::Arc;
 pub(crate) struct Filter {
     pub(crate) name: String,
     pub(crate) column: usize,
-    /// Arrays of one value each, of the column's type.
+    /// The bounds, as arrays of one value in the column's type.
     pub(crate) low: ArrayRef,
     pub(crate) high: ArrayRef,
 }
 
-/// The column that a condition asks of a table.
+/// Returns the column of a condition, if the table has it.
 pub(crate) fn column(schema: &Schema, condition: Condition) -> Option<usize> {
     let name = match condition {
         Condition::Range if schema.index_of("l_shipdate").is_ok() => "l_shipdate",
@@ -31,9 +31,8 @@ pub(crate) fn column(schema: &Schema, condition: Condition) -> Option<usize> {
 }
 
 impl Filter {
-    /// The filter that puts a condition to a table: March 1995 of `l_shipdate`, or all of its days,
-    /// or most of them; a hundredth of the rows in the middle by `time`; the `host` of the row in
-    /// the middle.
+    /// Returns the filter of a condition on a table: March 1995 of `l_shipdate`, or all of its days, or most of them;
+    /// the middle hundredth of the rows by `time`; the `host` of the middle row.
     pub(crate) fn of(data: &Path, table: &str, condition: Condition) -> Result<Self> {
         let mut source = open(data, table)?;
         let schema = source.schema();
@@ -82,14 +81,14 @@ impl Filter {
         })
     }
 
-    /// Which values are in the range.
+    /// Returns which values are in the range.
     pub(crate) fn matches(&self, values: &ArrayRef) -> Result<BooleanArray> {
         let above = arrow_ord::cmp::gt_eq(values, &Scalar::new(&self.low))?;
         let below = arrow_ord::cmp::lt_eq(values, &Scalar::new(&self.high))?;
         Ok(arrow_arith::boolean::and(&above, &below)?)
     }
 
-    /// The rows of a batch that match.
+    /// Returns the rows of a batch that match.
     pub(crate) fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         Ok(filter_record_batch(
             batch,

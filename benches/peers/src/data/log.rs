@@ -1,4 +1,4 @@
-//! A log as services write it: four million lines of a few hundred traces at a time.
+//! A log of services: four million lines of a few hundred concurrent traces.
 
 use super::{Scale, Table};
 use arrow_array::builder::{
@@ -14,7 +14,7 @@ use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 
 const HOSTS: usize = 2000;
-/// Traces that are written about at the same time.
+/// Number of concurrent traces.
 const TRACES: usize = 200;
 
 const SERVICES: [&str; 12] = [
@@ -73,7 +73,7 @@ fn tag_field() -> FieldRef {
 fn schema() -> Result<SchemaRef, ArrowError> {
     let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
     let mut trace = Field::new("trace_id", DataType::FixedSizeBinary(16), false);
-    // Vortex holds 16 fixed bytes if they are declared to be a UUID, and no others.
+    // Vortex supports fixed-size binary only of 16 bytes that are declared as UUIDs.
     trace.try_with_extension_type(Uuid)?;
     Ok(Arc::new(Schema::new(vec![
         Field::new("time", time, false),
@@ -90,7 +90,7 @@ fn schema() -> Result<SchemaRef, ArrowError> {
     ])))
 }
 
-/// What a trace has in common over its lines.
+/// Values that all lines of a trace share.
 struct Trace {
     id: [u8; 16],
     host: usize,
@@ -200,7 +200,7 @@ fn weighted<T: Copy>(choices: &[(T, u32)], rng: &mut StdRng) -> T {
         .0
 }
 
-/// About 80 bytes, from one of six templates.
+/// Returns a text of about 80 bytes, from one of six templates.
 fn text(trace: &Trace, status: u16, microseconds: i64, size: i64, rng: &mut StdRng) -> String {
     let service = SERVICES[trace.service];
     let number: u32 = rng.random_range(1..2_000_000);

@@ -1,4 +1,4 @@
-//! The tables that every format holds, as uncompressed Arrow IPC files.
+//! The tables that all formats store, as uncompressed Arrow IPC files.
 
 mod embeddings;
 mod filter;
@@ -20,11 +20,11 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-/// Rows of every batch but the last of a table: what writers are given, and what readers are asked
-/// for where that can be said.
+/// Rows of every batch but the last one of a table: in the input of writers, and in the output of readers with an
+/// option for it.
 pub(crate) const BATCH_ROWS: usize = 8192;
 
-/// All tables, in the order in which they are generated, measured and reported.
+/// All tables, in the order of generation, measurement and report.
 const TABLES: [&str; 19] = [
     "lineitem",
     "lineitem_utf8",
@@ -47,22 +47,22 @@ const TABLES: [&str; 19] = [
     "wide_50000",
 ];
 
-/// The number of rows, among the metadata of a file.
+/// The key of the number of rows in the metadata of a file.
 const ROWS: &str = "rows";
 
-/// How much data there is.
+/// The size of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Scale {
     /// For tests: thousands of rows, 50 columns where `full` has 10,000.
     Tiny,
     /// For development: a tenth of `full`.
     Small,
-    /// What is reported.
+    /// The size for the report.
     Full,
 }
 
 impl Scale {
-    /// `full` rows or columns of the full scale, at this one.
+    /// Returns the number of rows or columns at this scale, from the number at full scale.
     fn of(self, full: usize) -> usize {
         match self {
             Self::Tiny => full / 200,
@@ -71,7 +71,7 @@ impl Scale {
         }
     }
 
-    /// The scale factor of TPC-H.
+    /// Returns the scale factor of TPC-H.
     fn tpch(self) -> f64 {
         match self {
             Self::Tiny => 0.005,
@@ -90,7 +90,7 @@ struct Table {
 }
 
 impl Table {
-    /// A table of `rows` rows; `make` is given how many rows a batch has.
+    /// Creates a table of `rows` rows; `make` creates a batch with a number of rows.
     fn of_rows(
         schema: SchemaRef,
         rows: usize,
@@ -121,18 +121,18 @@ fn folder(data: &Path) -> PathBuf {
     data.join("source")
 }
 
-/// The file of a table.
+/// Returns the path of a table's file.
 pub(crate) fn path(data: &Path, table: &str) -> PathBuf {
     folder(data).join(format!("{table}.arrow"))
 }
 
-/// Names of the tables that have been generated.
+/// Returns the names of the generated tables.
 pub(crate) fn tables(data: &Path) -> Vec<&'static str> {
     let there = |table: &&str| path(data, table).is_file();
     TABLES.into_iter().filter(there).collect()
 }
 
-/// Opens a table, which is then read batch by batch.
+/// Opens a table, to read it batch by batch.
 pub(crate) fn open(data: &Path, table: &str) -> Result<FileReader<BufReader<File>>> {
     let path = path(data, table);
     let file = File::open(&path).with_context(|| {
@@ -142,15 +142,14 @@ pub(crate) fn open(data: &Path, table: &str) -> Result<FileReader<BufReader<File
     Ok(FileReader::try_new_buffered(file, None)?)
 }
 
-/// Number of rows of a table.
+/// Returns the number of rows of a table.
 pub(crate) fn rows(table: &FileReader<BufReader<File>>) -> Result<u64> {
     let rows = table.custom_metadata().get(ROWS);
     let rows = rows.context("the table does not say how many rows it has; generate it again")?;
     Ok(rows.parse()?)
 }
 
-/// Writes the tables of these names, or all; those of real data only if their files are in the
-/// folder `real`.
+/// Writes the chosen tables, or all. Tables of real data are written only if their files are in the folder `real`.
 pub(crate) fn generate(data: &Path, scale: Scale, real: &Path, chosen: &[String]) -> Result<()> {
     if let Some(unknown) = chosen.iter().find(|name| !TABLES.contains(&name.as_str())) {
         bail!(

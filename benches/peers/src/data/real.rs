@@ -1,5 +1,5 @@
-//! Small tables of real data, repeated to a million rows with a running key. What repeats at a
-//! distance of thousands of rows helps compressors with a long window.
+//! Small tables of real data, repeated to a million rows with a running key. Repetition at a distance of thousands of
+//! rows favours compressors with a long window.
 
 use super::{Scale, Table};
 use anyhow::{Context, Result};
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A table by its name; `None` if its file is not in `folder`.
+/// Returns a table by its name; `None` if its file is not in `folder`.
 pub(super) fn table(name: &str, scale: Scale, folder: &Path) -> Result<Option<Table>> {
     let file = match name {
         "flights" => "flights-200k.arrow",
@@ -75,7 +75,7 @@ fn read_csv(path: &Path) -> Result<RecordBatch> {
     Ok(concat_batches(&schema, &batches)?)
 }
 
-/// A file of little-endian f64.
+/// Reads a file of little-endian f64.
 fn read_doubles(path: &Path) -> Result<RecordBatch> {
     let bytes = std::fs::read(path)?;
     let values = bytes.as_chunks().0.iter().map(|c| f64::from_le_bytes(*c));

@@ -1,4 +1,4 @@
-//! Records of sensors: one struct of 20 members, of which whole rows are looked up.
+//! Records of sensors: one struct of 20 members, to look up whole rows.
 
 use super::{Scale, Table};
 use arrow_array::{

@@ -18,10 +18,10 @@ pub(super) fn lineitem(scale: Scale) -> Table {
     table(LineItemArrow::new(generator).with_batch_size(BATCH_ROWS))
 }
 
-/// lineitem in the order of `l_shipdate`.
+/// Returns lineitem in the order of `l_shipdate`.
 pub(super) fn lineitem_sorted(scale: Scale) -> Result<Table> {
     let schema = lineitem(scale).schema;
-    // What is taken of Utf8 is compact; of views, every batch would have the strings of all.
+    // `take` of Utf8 copies strings; with views, every batch would refer to the strings of the whole table.
     let unsorted = as_utf8(lineitem(scale));
     let batches = unsorted.batches.collect::<Result<Vec<_>, _>>()?;
     let whole = concat_batches(&unsorted.schema, &batches)?;
@@ -51,7 +51,7 @@ fn table(batches: impl RecordBatchReader + 'static) -> Table {
     }
 }
 
-/// The same table, with strings as Utf8 instead of views.
+/// Returns a table with strings as Utf8 instead of views.
 pub(super) fn as_utf8(table: Table) -> Table {
     let schema: SchemaRef = Arc::new(with_utf8(&table.schema));
     let target = schema.clone();

@@ -1,4 +1,4 @@
-//! Wide tables: few rows of many f64, each column a walk in steps of a hundredth.
+//! Wide tables: few rows of many f64 columns, each of them a random walk in steps of a hundredth.
 
 use super::Table;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};

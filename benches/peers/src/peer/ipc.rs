@@ -29,7 +29,7 @@ impl Ipc {
         Self { compression: None }
     }
 
-    /// At the level that the crate chooses.
+    /// Returns the format with Zstandard at the crate's default level.
     pub(super) fn zstd() -> Self {
         Self {
             compression: Some(CompressionType::ZSTD),
@@ -55,9 +55,9 @@ impl Peer for Ipc {
                 file: CountedFile::open(source.path, source.reads)?,
                 reader: None,
             })),
-            // It has no asynchronous reader of its own.
+            // The crate has no asynchronous reader.
             Access::Store => None,
-            // What is decompressed is not in the map.
+            // Decompressed buffers are not slices of the map.
             Access::Map | Access::TrustedMap if self.compression.is_some() => None,
             Access::Map => Some(Box::new(IpcMap::open(source.path, false)?)),
             Access::TrustedMap => Some(Box::new(IpcMap::open(source.path, true)?)),
@@ -65,7 +65,7 @@ impl Peer for Ipc {
     }
 }
 
-/// Which rows of which batches are wanted: positions in the batch, by number of the batch.
+/// Groups row numbers by batch: the number of the batch, and positions in it.
 fn by_batch(rows: &[u64]) -> impl Iterator<Item = (usize, UInt64Array)> {
     let size = BATCH_ROWS as u64;
     rows.chunk_by(move |a, b| a / size == b / size)
@@ -78,10 +78,10 @@ fn by_batch(rows: &[u64]) -> impl Iterator<Item = (usize, UInt64Array)> {
         })
 }
 
-/// A file that is read with positioned reads.
+/// A file for positioned reads.
 struct IpcFile {
     file: CountedFile,
-    /// Reads all columns; opened when it is first needed.
+    /// A reader of all columns, opened on first use.
     reader: Option<Reader>,
 }
 
@@ -135,7 +135,7 @@ fn converted(batch: RecordBatch, want: Want<'_>) -> Result<RecordBatch> {
     })
 }
 
-/// A file in memory: batches are slices of it.
+/// A file in memory, with batches as slices of it.
 struct IpcMap {
     file: Buffer,
     schema: SchemaRef,

@@ -1,4 +1,4 @@
-//! The formats, behind one trait.
+//! The formats, as implementations of one trait.
 
 mod ipc;
 mod parquet;
@@ -18,14 +18,14 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A format and how it is written; the order is that of the report.
+/// A format with writer options, in the order of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Format {
     ShardPlain,
     ShardBalanced,
     ShardHigh,
-    /// Balanced, with a packed group of each column that is a struct.
+    /// Balanced, with each struct column as a packed group.
     ShardPacked,
     ParquetNone,
     ParquetSnappy,
@@ -37,7 +37,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The format, written and read by that many threads if it is one of shards.
+    /// Returns the implementation; only shards use `threads` threads.
     pub(crate) fn peer(self, threads: usize) -> Box<dyn Peer> {
         let shards = |profile| Box::new(shard::Shards::new(profile, threads));
         let zstd = || Compression::ZSTD(ZstdLevel::try_new(3).expect("zstd has a level 3"));
@@ -56,21 +56,21 @@ impl Format {
         }
     }
 
-    /// Whether the question about that table is put to the format.
+    /// Returns whether the format is measured with a question and a table.
     pub(crate) fn answers(self, table: &str, question: Question) -> bool {
         let shards = self.is_shard();
         match (self, question) {
             (Self::ShardPacked, _) if table != "records" => false,
-            // It writes 10,000 columns in half a minute.
+            // It takes half a minute to write 10,000 columns.
             (Self::VortexCompact, _) if table == "wide_50000" => false,
-            // Its reader takes positions alone.
+            // Its reader selects columns only by position.
             (Self::IpcNone | Self::IpcZstd, Question::Names3) => false,
             (_, Question::WriteHeld) => shards,
             (_, question) => shards || question.threads() == 1,
         }
     }
 
-    /// Whether it is one of ours, and not a peer.
+    /// Returns whether the format is a shard, not a peer.
     pub(crate) fn is_shard(self) -> bool {
         matches!(
             self,
@@ -78,75 +78,74 @@ impl Format {
         )
     }
 
-    /// Name on the command line, in files and in the report.
+    /// Returns the name on the command line, in files and in the report.
     pub(crate) fn name(self) -> String {
         let value = self.to_possible_value().expect("no format is hidden");
         value.get_name().to_owned()
     }
 }
 
-/// How the bytes of a file are reached.
+/// The way to access the bytes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// By positioned reads, which are counted.
+    /// Counted, positioned reads.
     File,
-    /// Through a memory map.
+    /// A memory map.
     Map,
-    /// As an object of a store that is far away, by asynchronous readers.
+    /// An object of a remote store, with asynchronous readers.
     Store,
-    /// Through a memory map, and nothing is verified: no checksum, no offset, no UTF-8.
+    /// A memory map without verification of checksums, offsets and UTF-8.
     TrustedMap,
 }
 
-/// What a scan reads.
+/// The columns and rows of a scan.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Want<'a> {
-    /// All columns, in the types that were written.
+    /// All columns, in the written types.
     Written,
     /// All columns, in these types.
     Types(&'a SchemaRef),
-    /// Columns by position, in the types that were written.
+    /// Columns by position, in the written types.
     Columns(&'a [usize]),
-    /// Columns by name, in the types that were written.
+    /// Columns by name, in the written types.
     Names(&'a [String]),
-    /// The rows that match, all columns, in the types that were written.
+    /// All columns of the rows that match, in the written types.
     Matching(&'a Filter),
 }
 
 /// The file of a table.
 pub(crate) struct Source<'a> {
     pub(crate) path: &'a Path,
-    /// The schema that was written. Formats that keep it do not look at it.
+    /// The written schema. Formats that store it ignore this field.
     pub(crate) schema: &'a SchemaRef,
     pub(crate) reads: &'a Arc<Reads>,
 }
 
-/// Batches that are written.
+/// Batches to write.
 pub(crate) type Batches<'a> = dyn Iterator<Item = Result<RecordBatch, ArrowError>> + 'a;
 
-/// A format, written in one way. All that it does is done by the calling thread, but what shards do
-/// with more of them.
+/// A format with writer options. All work runs on the calling thread, except for shards with several threads.
 pub(crate) trait Peer {
-    /// Writes a file. Nobody waits for the disk.
+    /// Writes a file, without waiting for the disk.
     fn write(&self, path: &Path, schema: &SchemaRef, batches: &mut Batches<'_>) -> Result<()>;
 
-    /// Opens a file; `None` if the format has no such access.
+    /// Opens a file; `None` if the format does not support the access.
     fn open(&self, source: &Source<'_>, access: Access) -> Result<Option<Box<dyn Opened>>>;
 }
 
-/// A file that is open. What was read of it before may be kept.
+/// An open file. It may keep data from earlier reads.
 pub(crate) trait Opened {
     /// Reads the wanted rows in their order, as Arrow arrays of the wanted types.
     fn scan(&mut self, want: Want<'_>, visit: &mut dyn FnMut(RecordBatch)) -> Result<()>;
 
-    /// Reads the rows with the given numbers, which ascend: all columns, in one batch.
+    /// Reads all columns of the rows with the given, ascending numbers, in one batch.
     fn take(&mut self, rows: &[u64]) -> Result<RecordBatch>;
 }
 
 /// Maps a file into memory.
 pub(crate) fn map(path: &Path) -> Result<bytes::Bytes> {
     let file = std::fs::File::open(path)?;
-    // SAFETY: the file was written before, and nobody else knows it.
+    // SAFETY: the file is complete, and no other process changes it.
     let map = unsafe { memmap2::Mmap::map(&file)? };
     Ok(bytes::Bytes::from_owner(map))
 }

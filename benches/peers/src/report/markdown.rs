@@ -1,4 +1,4 @@
-//! The report as Markdown.
+//! Writes the report as Markdown.
 
 use super::numbers::{date, megabytes, short};
 use super::{Answers, pairs, table};
@@ -57,7 +57,7 @@ What was measured:
 * No answer can be faster than its rounds of 30 ms, and than its bytes at 3.2 GB/s, 16 requests of 200 MB/s.
 ";
 
-/// The page about readers behind a store.
+/// Returns the page about objects in a remote store.
 pub(super) fn store_page(answers: &Answers) -> Result<Option<String>> {
     let mut page = String::new();
     writeln!(page, "# Shards beside Parquet and Vortex in a store\n")?;
@@ -101,7 +101,7 @@ pub(super) fn page(answers: &Answers) -> Result<String> {
     Ok(page)
 }
 
-/// When, where and by what the figures were made.
+/// Writes the time, the machine and the versions of the run.
 fn made(page: &mut String, answers: &Answers) -> Result<()> {
     let machine = &answers.machine;
     writeln!(

@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// An answer, of all processes that gave it.
+/// The medians of all processes that measured a question.
 struct Answer {
     /// Median wall time in nanoseconds.
     wall: u64,
@@ -31,7 +31,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// `None` if nothing was measured, because the format does not offer it.
+    /// Returns `None` if nothing was measured, because the format does not support the question.
     fn of(measurements: &[Measurement]) -> Option<Self> {
         let samples = || measurements.iter().flat_map(|m| &m.samples);
         let mut walls: Vec<u64> = samples().map(|sample| sample.wall).collect();
@@ -57,9 +57,9 @@ struct Answers {
     /// Names of the tables, in the order of the run.
     tables: Vec<String>,
     answers: BTreeMap<(Allocator, String, Format, Question), Answer>,
-    /// Most threads that a process of a format had at its end, if it was asked for one.
+    /// Most threads of a format's processes at their end, for questions with one thread.
     threads: BTreeMap<Format, u64>,
-    /// Median of the peak memory of processes that had not begun, in bytes.
+    /// Median of the peak memory of processes before their first run, in bytes.
     idle_peak: u64,
 }
 
@@ -107,7 +107,7 @@ impl Answers {
         })
     }
 
-    /// An answer with mimalloc.
+    /// Returns an answer with mimalloc.
     fn get(&self, table: &str, format: Format, question: Question) -> Option<&Answer> {
         self.get_of(Allocator::Mimalloc, table, format, question)
     }
@@ -123,20 +123,19 @@ impl Answers {
         self.answers.get(&key)
     }
 
-    /// The formats that were asked, in their order.
+    /// Returns the measured formats, in their order.
     fn formats(&self) -> BTreeSet<Format> {
         self.answers.keys().map(|key| key.2).collect()
     }
 }
 
-/// Writes `benchmarks.md` and `benchmarks.svg`, and `benchmarks-store.md` if a store was asked, into the
-/// folder `out`.
+/// Writes `benchmarks.md`, `benchmarks.svg`, and `benchmarks-store.md` if a store was measured, to the folder `out`.
 pub(crate) fn write(data: &Path, out: &Path) -> Result<()> {
     let answers = Answers::read(&results(data))?;
     if let Some(page) = markdown::store_page(&answers)? {
         std::fs::write(out.join("benchmarks-store.md"), page)?;
     }
-    // A run may have asked for nothing else.
+    // A run may have measured nothing but stores.
     let local = |key: &(_, _, _, Question)| key.3 == Question::Scan;
     if answers.answers.keys().any(local) {
         std::fs::write(out.join("benchmarks.svg"), plot::plot(&answers)?)?;

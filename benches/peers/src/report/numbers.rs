@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Formats numbers for reading.
 
-/// Three digits that count.
+/// Formats a number with three significant digits.
 pub(super) fn short(value: f64) -> String {
     let digits = match value {
         v if v >= 100.0 => 0,
@@ -11,20 +11,20 @@ pub(super) fn short(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// Nanoseconds as milliseconds.
+/// Converts nanoseconds to milliseconds.
 pub(super) fn milliseconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e6
 }
 
-/// Bytes as millions of them.
+/// Converts bytes to megabytes.
 pub(super) fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-/// A date and time of UTC, from seconds since 1970.
+/// Formats a UTC date and time, from seconds since 1970.
 pub(super) fn date(seconds: u64) -> String {
     let days = seconds / 86_400;
-    // Years begin in March here, so that the leap day is the last one.
+    // Years begin in March here, so the leap day is the last day.
     let shifted = days + 719_468;
     let era_day = shifted % 146_097;
     let era_year = (era_day - era_day / 1460 + era_day / 36_524 - era_day / 146_096) / 365;

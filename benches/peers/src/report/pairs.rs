@@ -1,4 +1,4 @@
-//! What is measured to be compared with the same format's answer to another question.
+//! Compares pairs of questions within the same format.
 
 use super::Answers;
 use super::numbers::{milliseconds, short};
@@ -7,7 +7,7 @@ use crate::question::Question;
 use anyhow::Result;
 use std::fmt::Write;
 
-/// A question, and the one that is compared with it.
+/// A question, and the question it is compared with.
 struct Pair {
     titles: [&'static str; 3],
     questions: [Question; 2],
@@ -35,7 +35,7 @@ const FILTERS: [Pair; 2] = [
     },
 ];
 
-/// Sections on threads, and on filters that keep what they are shown.
+/// Writes the sections on threads, and on filters that keep most rows.
 pub(super) fn sections(page: &mut String, answers: &Answers) -> Result<()> {
     let about = "Milliseconds of wall time. What is written is in memory before the clock starts: it stands still \
                  for nothing\nthat threads could use.";
@@ -52,7 +52,7 @@ pub(super) fn sections(page: &mut String, answers: &Answers) -> Result<()> {
     )
 }
 
-/// A table of those that answered both questions of a pair; nothing if nobody did.
+/// Writes a table of the formats with answers to both questions of a pair; nothing if there are none.
 fn section(
     page: &mut String,
     answers: &Answers,
@@ -97,7 +97,7 @@ fn section(
     Ok(())
 }
 
-/// The answers to both questions, in milliseconds.
+/// Returns the answers to both questions, in milliseconds.
 fn both(answers: &Answers, table: &str, format: Format, pair: &Pair) -> Option<[f64; 2]> {
     let [one, other] = pair.questions;
     let time = |question| Some(milliseconds(answers.get(table, format, question)?.wall));

@@ -1,4 +1,4 @@
-//! A plot of size against scan speed, a panel for each table.
+//! Draws size against scan speed, with a panel for each table.
 
 use super::{Answers, numbers::short};
 use crate::peer::Format;
@@ -31,7 +31,7 @@ const FAMILIES: [(&str, &str, &str); 4] = [
 struct Axis {
     low: f64,
     high: f64,
-    /// Where `low` and `high` are drawn.
+    /// The positions of `low` and `high`.
     from: f64,
     to: f64,
 }
@@ -56,7 +56,7 @@ impl Axis {
         self.from + part * (self.to - self.from)
     }
 
-    /// Round values on the axis: the fewer decades it has, the more of each.
+    /// Returns round values on the axis: the fewer decades, the more values in each.
     fn ticks(&self) -> Vec<f64> {
         let steps: &[f64] = match self.high / self.low {
             range if range > 200.0 => &[1.0],
@@ -224,7 +224,7 @@ fn panel(svg: &mut String, table: &str, points: &[Point]) -> Result<()> {
     Ok(())
 }
 
-/// The colour of a format's family, and what tells it from the others of the family.
+/// Returns the colour of a format's family, and the format's variant within the family.
 fn style(format: Format) -> (&'static str, String) {
     let name = format.name();
     let (family, variant) = name.split_once('-').unwrap_or((&name, ""));
@@ -235,13 +235,13 @@ fn style(format: Format) -> (&'static str, String) {
     (color, variant.to_owned())
 }
 
-/// A number without zeros at its end.
+/// Formats a number without trailing zeros.
 fn plain(value: f64) -> String {
     // Ticks are short numbers, but powers of ten are not exact.
     format!("{}", (value * 1e6).round() / 1e6)
 }
 
-/// A rectangle that is taken by a point or a label.
+/// A rectangle of a point or a label.
 #[derive(Clone, Copy)]
 struct Area {
     x: f64,
@@ -260,7 +260,7 @@ impl Area {
         }
     }
 
-    /// Where a label fits best beside its point: right, left, above or below.
+    /// Returns the best free place for a label around its point: right, left, above or below.
     fn free((x, y): (f64, f64), label: &str, taken: &[Self]) -> Self {
         let (width, height) = (LETTER * label.len() as f64, LINE);
         let corners = [

@@ -1,4 +1,4 @@
-//! Tables of answers: a row for each question, a column for each format.
+//! Writes tables of answers: a row for each question, a column for each format.
 
 use super::numbers::{megabytes, milliseconds, short};
 use super::{Answer, Answers};
@@ -8,7 +8,7 @@ use crate::question::Question;
 use anyhow::Result;
 use std::fmt::Write;
 
-/// A row of a table: what is asked, and what of the answer is shown. Less is better.
+/// A row of a table: a question, and the value of its answer that is shown. Less is better.
 struct Row {
     title: &'static str,
     question: Question,
@@ -120,7 +120,7 @@ const STORE_COSTS: [Row; 20] = [
     row("MB 1 row again", Question::StoreTake1Again, read),
 ];
 
-/// What was measured of one table with one allocator.
+/// The answers for one table with one allocator.
 struct Measured<'a> {
     answers: &'a Answers,
     allocator: Allocator,
@@ -136,8 +136,8 @@ impl Measured<'_> {
         get(row.question).map(row.value)
     }
 
-    /// The value that shards are compared with. Parquet and Vortex verify nothing in a map, so that
-    /// their maps are trusted ones.
+    /// Returns the value to compare shards with. Parquet and Vortex do not verify memory maps, so their maps also
+    /// count as trusted ones.
     fn of_peer(&self, format: Format, row: &Row) -> Option<f64> {
         let own = self.value(format, row);
         match row.question {
@@ -149,7 +149,7 @@ impl Measured<'_> {
         }
     }
 
-    /// The peer with the least value of a row.
+    /// Returns the peer with the least value in a row.
     fn best(&self, row: &Row) -> Option<(Format, f64)> {
         let formats = self.answers.formats().into_iter();
         let values = formats
@@ -158,15 +158,14 @@ impl Measured<'_> {
         values.min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// The rows that any format answered.
+    /// Returns the rows with an answer of any format.
     fn answered(&self, rows: &'static [Row]) -> impl Iterator<Item = &'static Row> {
         let formats = self.answers.formats();
         let any = move |row: &&Row| formats.iter().any(|&f| self.value(f, row).is_some());
         rows.iter().filter(any)
     }
 
-    /// Values; behind those of shards how many times as good they are as the best peer's, which is
-    /// bold.
+    /// Writes the values; after each value of a shard, the ratio to the best peer (bold). Above 1, the shard is better.
     fn compared(&self, page: &mut String, rows: &'static [Row]) -> Result<()> {
         header(page, self.answers)?;
         for row in self.answered(rows) {
@@ -211,7 +210,7 @@ const COMPARED_ABOUT: &str = "\
 MB and milliseconds. In brackets: how many times as good as the best peer, which is bold; below 1 the peer is better.
 ";
 
-/// Geometric means over all tables.
+/// Writes geometric means over all tables.
 pub(super) fn summary(page: &mut String, answers: &Answers) -> Result<()> {
     writeln!(
         page,
@@ -255,7 +254,7 @@ pub(super) fn summary(page: &mut String, answers: &Answers) -> Result<()> {
     Ok(())
 }
 
-/// The tables that were also measured with the system's allocator.
+/// Writes the tables that were also measured with the system's allocator.
 pub(super) fn under_the_system(page: &mut String, answers: &Answers) -> Result<()> {
     for table in &answers.tables {
         let measured = Measured {
@@ -277,7 +276,7 @@ pub(super) fn under_the_system(page: &mut String, answers: &Answers) -> Result<(
     Ok(())
 }
 
-/// All that was measured of a table with mimalloc.
+/// Writes all answers for a table with mimalloc.
 pub(super) fn details(page: &mut String, answers: &Answers, table: &str) -> Result<()> {
     let measured = Measured {
         answers,
@@ -295,7 +294,7 @@ pub(super) fn details(page: &mut String, answers: &Answers, table: &str) -> Resu
     measured.costs(page, &COSTS)
 }
 
-/// What was measured of a table behind a store; `false` if nothing was.
+/// Writes the answers for a table in a remote store; returns `false` if there are none.
 pub(super) fn behind_a_store(page: &mut String, answers: &Answers, table: &str) -> Result<bool> {
     let measured = Measured {
         answers,

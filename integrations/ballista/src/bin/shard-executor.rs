@@ -1,5 +1,5 @@
-//! An executor of Ballista that reads and writes shards. Its options are those of `ballista-executor`, but that it waits
-//! a minute for its scheduler unless it is told otherwise: which of them starts first does not matter.
+//! A Ballista executor that reads and writes shards. It takes the options of `ballista-executor`, but by default waits
+//! for its scheduler for a minute, so executor and scheduler may start in any order.
 
 use arrow_shard_ballista::process::{Log, executor};
 use ballista_core::error::{BallistaError, Result};
@@ -24,7 +24,7 @@ async fn main() -> Result<()> {
     let options = Config::from_arg_matches(&command.get_matches());
     let mut options = options.unwrap_or_else(|error| error.exit());
     let scheduler = (options.scheduler_host.clone(), options.scheduler_port);
-    // Ballista 55.0 would try for ever, whatever the number.
+    // With any value, Ballista 55.0 would try forever; `wait_for` applies the timeout instead.
     let patience = std::mem::take(&mut options.scheduler_connect_timeout_seconds);
     let health = format!("{}:{}", options.bind_host, options.bind_health_port);
     let health: SocketAddr = health.parse().map_err(|error| {
@@ -45,16 +45,16 @@ async fn main() -> Result<()> {
         Ok(()) => start_executor_process(Arc::new(config)).await,
         Err(error) => Err(error),
     };
-    // It has ended already if it could not listen.
+    // The send fails if the health server could not listen and has ended.
     let _ = stop.send(());
     let _ = health.await;
     end
 }
 
-/// Waits until somebody listens where the scheduler is to be.
+/// Waits until the scheduler accepts connections at its address.
 ///
 /// # Errors
-/// If nobody does in time.
+/// Returns an error if the scheduler does not accept connections in time.
 async fn wait_for(scheduler: &(String, u16), patience: Duration) -> Result<()> {
     let end = Instant::now() + patience;
     while let Err(error) = TcpStream::connect(scheduler).await {

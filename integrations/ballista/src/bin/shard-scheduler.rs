@@ -1,4 +1,4 @@
-//! A scheduler of Ballista that knows shards. Its options are those of `ballista-scheduler`.
+//! A Ballista scheduler with support for shards. It takes the options of `ballista-scheduler`.
 
 use arrow_shard_ballista::process::{Log, scheduler};
 use ballista_core::error::{BallistaError, Result};
@@ -9,7 +9,7 @@ use clap::Parser;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// Plans are trees that are walked by recursion.
+/// Stack of each thread. Recursion over deep plans needs a large one.
 const STACK_BYTES: usize = 32 << 20;
 
 fn main() -> Result<()> {
@@ -17,7 +17,7 @@ fn main() -> Result<()> {
         .enable_all()
         .thread_stack_size(STACK_BYTES)
         .build()?;
-    // Tasks of the runtime have the large stack; what is blocked on has the stack of the process.
+    // Only tasks of the runtime have the large stack: `block_on` itself runs on the stack of the process.
     let server = runtime.spawn(serve());
     let end = runtime.block_on(server);
     end.map_err(|error| BallistaError::General(error.to_string()))?

@@ -1,4 +1,4 @@
-//! A scheduler and executors as processes.
+//! Queries on a cluster of one scheduler and several executor processes.
 
 use crate::moto::Moto;
 use crate::process::{Guarded, free_port, until};
@@ -28,7 +28,7 @@ impl Cluster {
     pub(crate) fn start(executors: usize, environment: &[(&'static str, String)]) -> Self {
         let folder = TempDir::new().unwrap();
         let port = free_port();
-        // In whatever order they start: executors wait for their scheduler.
+        // Executors start before the scheduler: they wait for it.
         let start = |n| Self::executor(folder.path(), port, n, &[], environment);
         let executors: Vec<Guarded> = (0..executors).map(start).collect();
         let scheduler = Guarded::start(
@@ -39,7 +39,7 @@ impl Cluster {
                 "--bind-host=127.0.0.1".to_owned(),
                 format!("--bind-port={port}"),
                 format!("--min-ready-executors={}", executors.len()),
-                // A lost executor is found out in seconds.
+                // The scheduler detects a lost executor within seconds.
                 "--executor-timeout-seconds=4".to_owned(),
                 "--expire-dead-executor-interval-seconds=1".to_owned(),
             ],
@@ -84,7 +84,7 @@ impl Cluster {
         Guarded::start(folder, &name, program, &arguments, environment)
     }
 
-    /// A session of a client, which finds a bucket in `store`.
+    /// Returns a session of a client, with `store` as its bucket.
     pub(crate) async fn session(&self, store: Option<&Arc<dyn ObjectStore>>) -> SessionContext {
         let runtime = runtime_env(Arc::new(EnvironmentStores::default())).unwrap();
         if let Some(store) = store {
@@ -97,7 +97,7 @@ impl Cluster {
         remote_with_state(&url, state).await.unwrap()
     }
 
-    /// Tasks that an executor has begun, and those it has ended.
+    /// Returns the numbers of tasks that an executor has begun and ended.
     pub(crate) fn tasks(executor: &Guarded) -> (usize, usize) {
         let log = executor.log();
         let count = |what| log.matches(what).count();

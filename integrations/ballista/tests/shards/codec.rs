@@ -1,4 +1,4 @@
-//! Plans that travel arrive as they were.
+//! Encoding and decoding a plan preserves it.
 
 use arrow_shard_ballista::{ShardLogicalExtensionCodec, ShardPhysicalExtensionCodec};
 use arrow_shard_datafusion::{
@@ -161,7 +161,7 @@ fn files() -> impl Strategy<Value = PartitionedFile> {
         )
 }
 
-/// A time, with nanoseconds.
+/// Returns a time with nanoseconds.
 fn chrono_at<T: From<std::time::SystemTime>>(seconds: i64) -> T {
     let since = std::time::Duration::new(seconds.unsigned_abs(), 123_456_789);
     T::from(std::time::UNIX_EPOCH + since)
@@ -261,7 +261,7 @@ pub(crate) fn decode(
     codec.try_decode(bytes, inputs, &context, &DefaultPhysicalProtoConverter {})
 }
 
-/// All that a scan consists of.
+/// Returns all parts of a scan as text.
 fn parts(plan: &Arc<dyn ExecutionPlan>) -> Vec<String> {
     let plan = plan.downcast_ref::<DataSourceExec>().unwrap();
     let config = plan.data_source().downcast_ref::<FileScanConfig>().unwrap();
@@ -389,7 +389,7 @@ fn formats_arrive_as_they_were() {
             .to_string();
         assert!(error.contains("it is no table"), "{error}");
     }
-    // Others are left to Ballista.
+    // The codec leaves other formats to Ballista.
     let csv = Arc::new(datafusion::datasource::file_format::csv::CsvFormatFactory::new());
     let mut bytes = Vec::new();
     codec.try_encode_file_format(&mut bytes, csv).unwrap();
@@ -412,7 +412,7 @@ fn what_cannot_travel_is_refused() {
     assert!(error.to_string().contains("a.shard has some"), "{error}");
 }
 
-/// The format alone: whoever makes a scan of it gets a source that can be sent.
+/// The source that a format creates for a scan is one that can be sent.
 #[test]
 fn sources_of_formats_can_be_sent() {
     let source = datafusion::datasource::file_format::FileFormat::file_source(

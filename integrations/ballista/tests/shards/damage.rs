@@ -1,4 +1,4 @@
-//! Messages that are no plans give errors.
+//! Damaged messages are errors, not panics.
 
 use crate::codec::{decode, encode, scans, sink};
 use datafusion::datasource::source::DataSourceExec;
@@ -9,10 +9,10 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use std::sync::Arc;
 
-/// Bytes, and the inputs of the plan that they are.
+/// The bytes of a plan, and the inputs of the plan.
 type Message = (Vec<u8>, Vec<Arc<dyn ExecutionPlan>>);
 
-/// Scans with much in them, and a sink.
+/// Returns the messages of scans with many features, and of a sink.
 fn messages() -> Vec<Message> {
     let mut runner = TestRunner::deterministic();
     let mut messages = Vec::new();
@@ -29,7 +29,7 @@ fn messages() -> Vec<Message> {
     messages
 }
 
-/// Reads a damaged message; what is a plan all the same can be asked what plans are asked.
+/// Decodes a damaged message. If it is still a plan, the methods of plans must not panic.
 fn read(bytes: &[u8], inputs: &[Arc<dyn ExecutionPlan>]) -> bool {
     let Ok(plan) = decode(bytes, inputs) else {
         return false;
@@ -73,7 +73,7 @@ fn damaged_messages_never_panic() {
 fn other_versions_are_named() {
     let (bytes, inputs) = messages().remove(0);
     let head = b"\0shard".len();
-    // The length, whose last byte has no high bit, then the version.
+    // First the length, which ends with a byte below 128, then the version.
     let length = bytes[head..].iter().position(|byte| *byte < 128).unwrap();
     let version = head + length + 1;
     let mut newer = bytes;
@@ -92,7 +92,7 @@ proptest! {
     }
 }
 
-/// Without the messages of panics that the codec catches. Those of other tests are shown.
+/// Runs a test without printing panics that the codec catches; panics of other tests are still printed.
 fn quiet(test: impl FnOnce()) {
     let this = std::thread::current().id();
     let shown = std::panic::take_hook();
@@ -104,7 +104,7 @@ fn quiet(test: impl FnOnce()) {
     test();
 }
 
-/// Whether a panic is one of this test's own.
+/// Returns whether a panic comes from this test itself.
 fn is_here(location: &std::panic::Location<'_>) -> bool {
     location.file().ends_with("damage.rs")
 }

@@ -1,4 +1,4 @@
-//! The same codec in `datafusion-distributed`, with workers in memory.
+//! The physical codec in `datafusion-distributed`, with workers in memory.
 
 use crate::tables::{answer, compare, create_tables, local, run, write_tables};
 use arrow_shard_ballista::ShardPhysicalExtensionCodec;
@@ -18,7 +18,7 @@ use url::Url;
 
 const WORKER: &str = "http://localhost:50051";
 
-/// A worker behind a pipe.
+/// A connection to a worker over an in-memory pipe.
 #[derive(Clone)]
 struct InMemory(grpc::BoxCloneSyncChannel);
 
@@ -76,7 +76,7 @@ fn distributed() -> SessionContext {
         .with_distributed_worker_resolver(Three)
         .with_distributed_channel_resolver(InMemory::start())
         .with_distributed_user_codec(ShardPhysicalExtensionCodec::default())
-        // Small tables are distributed too.
+        // Also distributes small tables.
         .with_distributed_file_scan_config_bytes_per_partition(1)
         .unwrap()
         .build();
@@ -89,7 +89,7 @@ async fn queries_of_another_engine_are_those_of_one_machine() {
     let folder = TempDir::new().unwrap();
     let at = format!("{}/", folder.path().display());
     let (one, many) = (local(), distributed());
-    // The engine cannot split scans whose files say how they are sorted, but into as many parts as there are groups.
+    // The engine cannot split scans of files with a declared order into more parts than there are groups.
     let unsorted = |sql: &String| sql.replace(", 'format.sorting_columns' 'id'", "");
     let statements: Vec<String> = write_tables(&at, 4, 1000).iter().map(unsorted).collect();
     run(&one, &statements).await;
@@ -98,7 +98,7 @@ async fn queries_of_another_engine_are_those_of_one_machine() {
     }
     compare(&one, &many).await;
 
-    // Scans are on workers, each with a part of the files.
+    // Workers run the scans, each with a part of the files.
     let sql = "SELECT customer, sum(amount) FROM orders GROUP BY customer";
     let plan = many.sql(sql).await.unwrap().create_physical_plan().await;
     let plan = display_plan_ascii(plan.unwrap().as_ref(), false);

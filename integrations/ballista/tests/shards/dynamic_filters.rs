@@ -1,4 +1,4 @@
-//! Filters that plans tighten while they run.
+//! Dynamic filters of decoded plans still tighten while the plan runs.
 
 use crate::tables::{answer, create_tables, local, run, write_tables};
 use arrow_shard_ballista::ShardPhysicalExtensionCodec;
@@ -14,7 +14,7 @@ use datafusion_proto::physical_plan::{
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// The filter of the scan that a plan ends in.
+/// Returns the filter of the scan at the bottom of a plan.
 fn filter(plan: &Arc<dyn ExecutionPlan>) -> Arc<dyn PhysicalExpr> {
     if let Some(scan) = plan.downcast_ref::<DataSourceExec>() {
         let config = scan.data_source().downcast_ref::<FileScanConfig>();

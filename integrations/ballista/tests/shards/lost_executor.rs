@@ -1,11 +1,11 @@
-//! An executor that is lost while it works.
+//! Queries survive an executor that is lost while it works.
 
 use crate::cluster::Cluster;
 use crate::process::until;
 use crate::tables::{answer, create_tables, local, run, write_tables};
 use tempfile::TempDir;
 
-/// Two tasks of a second or more for each executor: hashes of long texts.
+/// A query with two tasks of at least a second for each executor: hashes of long texts.
 const SLOW: &str = "SELECT customer, count(*), min(hash), sum(id) FROM (
         SELECT customer, id, encode(sha512(repeat(coalesce(note, 'none') || id, 400)), 'hex') AS hash
         FROM orders) GROUP BY customer";
@@ -23,7 +23,7 @@ async fn a_query_survives_an_executor_that_is_killed() {
     let many = cluster.session(None).await;
     run(&many, &create_tables(&at)).await;
     let query = tokio::spawn(async move { answer(&many, SLOW).await });
-    // One task has ended, whose rows others wait for, and another is on its way.
+    // One task has ended, and other tasks need its rows; another task is running.
     let victim = until("no executor is at work", || {
         cluster.executors.iter().position(|executor| {
             let (begun, ended) = Cluster::tasks(executor);
@@ -36,7 +36,7 @@ async fn a_query_survives_an_executor_that_is_killed() {
     assert!(begun > ended, "{begun} tasks begun, {ended} ended");
     assert!(!query.is_finished(), "the query ended before");
     assert_eq!(query.await.unwrap(), expected);
-    // Its tasks were done again, those that had ended too.
+    // All of its tasks ran again, including the ended ones.
     let log = cluster.scheduler.log();
     assert!(log.contains(&format!("Reset {begun} tasks")), "{log}");
 }

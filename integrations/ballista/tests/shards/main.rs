@@ -1,6 +1,6 @@
-//! Shards on clusters: messages, one process, many processes, and another engine.
+//! Tests of shards on clusters: messages, one process, many processes, and another engine.
 //!
-//! One program, because each links DataFusion and Ballista.
+//! All tests are one program, because each program links DataFusion and Ballista.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

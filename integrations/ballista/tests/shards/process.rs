@@ -1,4 +1,4 @@
-//! Processes that end with the test, however that ends.
+//! Processes that end with the test, even if the test is killed.
 
 #[path = "../../../../tests/support/process.rs"]
 mod shared;
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A program below `target` of the library, where `tools/setup.sh` installs it. `None`, and a line that says so, where
-/// it is not there, unless the environment variable `required` is set.
+/// Returns the path of a program that `tools/setup.sh` installs below the library's `target`. If it is missing, prints
+/// a line and returns `None`, or panics if the environment variable `required` is set.
 pub(crate) fn installed(program: &str, required: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
     let program = root.join(program);
@@ -24,8 +24,8 @@ pub(crate) fn installed(program: &str, required: &str) -> Option<PathBuf> {
     Some(program)
 }
 
-/// A process whose output goes to a file. A shell ends it when nobody holds the shell's input any more, as when this
-/// is dropped, or the test is killed.
+/// A process that writes its output to a file. A shell kills it when the shell's input is closed: when this value is
+/// dropped, or when the test is killed.
 #[derive(Debug)]
 pub(crate) struct Guarded {
     shell: Child,
@@ -66,12 +66,12 @@ impl Guarded {
         }
     }
 
-    /// What it has written so far.
+    /// Returns the output so far.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Ends it at once, as a machine that loses its power.
+    /// Kills the process at once, as a power failure would.
     pub(crate) fn kill(&mut self) {
         self.held = None;
         self.shell.wait().unwrap();
@@ -91,13 +91,13 @@ impl Drop for Guarded {
     }
 }
 
-/// A port that nobody listens at.
+/// Returns a free port.
 pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }
 
-/// Asks until there is an answer, for a minute.
+/// Calls `ask` until it returns an answer, for at most a minute.
 pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {

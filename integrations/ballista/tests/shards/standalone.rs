@@ -1,4 +1,4 @@
-//! Scheduler and executor in the process of the client.
+//! Queries with scheduler and executor in the client's process.
 
 use crate::tables::{answer, compare, create_tables, local, run, try_answer, write_tables};
 use arrow_shard_ballista::{
@@ -9,7 +9,7 @@ use datafusion::prelude::SessionContext;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// A session with an executor of two slots.
+/// Creates a session with an executor of two slots.
 async fn standalone() -> SessionContext {
     let config = session_config()
         .with_target_partitions(4)
@@ -20,7 +20,7 @@ async fn standalone() -> SessionContext {
     standalone_with_state(state).await.unwrap()
 }
 
-/// A folder, and its name with a slash.
+/// Creates a folder, and returns it with its path and a final slash.
 fn folder() -> (TempDir, String) {
     let folder = TempDir::with_prefix("a table of 1 %").unwrap();
     let at = format!("{}/", folder.path().display());
@@ -48,7 +48,7 @@ async fn what_a_cluster_writes_is_what_it_was_given() {
     }
     compare(&one, &many).await;
 
-    // The options of COPY travel with it.
+    // The options of COPY reach the executor.
     let shard = arrow_shard::Shard::open(format!("{at}orders/0.shard")).unwrap();
     assert_eq!(shard.num_stripes(), 4);
 
@@ -123,7 +123,7 @@ async fn rows_count_once_with_more_partitions_than_slots() {
     for setting in [
         "datafusion.execution.target_partitions = 64",
         "datafusion.optimizer.repartition_file_min_size = 0",
-        // Else metadata would answer.
+        // Otherwise metadata would answer the queries.
         "datafusion.execution.collect_statistics = false",
     ] {
         run(&many, &[format!("SET {setting}")]).await;
@@ -140,7 +140,7 @@ async fn rows_count_once_with_more_partitions_than_slots() {
     assert_eq!(answer(&many, sql).await, ["| 333 |"]);
 }
 
-/// Tables that no statement created, files without a table, and paths with patterns.
+/// Queries tables that no statement created, files without a table, and paths with patterns.
 #[tokio::test(flavor = "multi_thread")]
 async fn tables_need_no_statement() {
     let (_folder, at) = folder();

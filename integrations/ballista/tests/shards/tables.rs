@@ -1,10 +1,10 @@
-//! Tables of shards, and what queries over them answer.
+//! Tables of shards, and the queries that tests compare.
 
 use arrow_shard_datafusion::register;
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::prelude::{SessionConfig, SessionContext};
 
-/// A session of DataFusion alone, to compare with.
+/// Creates a session of DataFusion alone, to compare with.
 pub(crate) fn local() -> SessionContext {
     let config = SessionConfig::new().with_target_partitions(2);
     let session = SessionContext::new_with_config(config);
@@ -12,7 +12,7 @@ pub(crate) fn local() -> SessionContext {
     session
 }
 
-/// The rows of an answer as texts: sorted, unless the query says how.
+/// Returns the rows of an answer as text, sorted unless the query has an order.
 pub(crate) async fn answer(session: &SessionContext, sql: &str) -> Vec<String> {
     match try_answer(session, sql).await {
         Ok(rows) => rows,
@@ -27,7 +27,7 @@ pub(crate) async fn try_answer(
     let batches = session.sql(sql).await?.collect().await?;
     let text = pretty_format_batches(&batches)?.to_string();
     let rows = text.lines().filter(|line| line.starts_with('|')).skip(1);
-    // Columns are as wide as their widest value.
+    // The printed width of columns depends on their values, so it is removed.
     let mut rows: Vec<String> = rows
         .map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "))
         .collect();
@@ -37,14 +37,14 @@ pub(crate) async fn try_answer(
     Ok(rows)
 }
 
-/// Runs statements whose answers do not matter.
+/// Runs statements, and ignores their answers.
 pub(crate) async fn run(session: &SessionContext, statements: &[String]) {
     for sql in statements {
         answer(session, sql).await;
     }
 }
 
-/// Statements that write `files` shards of orders, one of customers, and events partitioned by region and year.
+/// Returns statements that write `files` shards of orders, one of customers, and events partitioned by region and year.
 pub(crate) fn write_tables(at: &str, files: i64, rows: i64) -> Vec<String> {
     let mut statements = Vec::new();
     for file in 0..files {
@@ -72,7 +72,7 @@ pub(crate) fn write_tables(at: &str, files: i64, rows: i64) -> Vec<String> {
     statements
 }
 
-/// Statements that create the tables.
+/// Returns statements that create the tables.
 pub(crate) fn create_tables(at: &str) -> Vec<String> {
     let table = |name: &str, partitioned: &str| {
         format!("CREATE EXTERNAL TABLE {name} STORED AS SHARD {partitioned} LOCATION '{at}{name}/'")
@@ -87,7 +87,7 @@ pub(crate) fn create_tables(at: &str) -> Vec<String> {
     ]
 }
 
-/// Queries that every engine answers alike.
+/// Queries that every engine answers identically.
 pub(crate) const QUERIES: &[&str] = &[
     "SELECT count(*) FROM orders",
     "SELECT count(*), min(id), max(day), sum(amount) FROM orders WHERE id % 3 = 1",
@@ -110,7 +110,7 @@ pub(crate) const QUERIES: &[&str] = &[
     "SELECT id FROM orders WHERE id < 3 UNION ALL SELECT id FROM customers WHERE id > 97",
 ];
 
-/// Asks both sessions all queries.
+/// Runs all queries in both sessions, and compares the answers.
 pub(crate) async fn compare(expected: &SessionContext, session: &SessionContext) {
     for sql in QUERIES {
         let rows = answer(expected, sql).await;

@@ -1,4 +1,4 @@
-//! What the test programs share: files of either format, sessions, and answers as text.
+//! Helpers of the test programs: files of either format, sessions, and answers as text.
 
 #![allow(dead_code, reason = "every test program uses a part")]
 
@@ -17,7 +17,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The format of the files that are tested.
+/// The format of the tested files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     Parquet,
@@ -25,7 +25,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Shards, unless `TESTED_FORMAT` is `parquet`, which tries the tests themselves.
+    /// Returns shards, unless `TESTED_FORMAT` is `parquet`, which checks the tests themselves.
     pub(crate) fn tested() -> Self {
         match std::env::var("TESTED_FORMAT").as_deref() {
             Ok("parquet") => Self::Parquet,
@@ -33,7 +33,7 @@ impl Format {
         }
     }
 
-    /// What stands after `STORED AS`.
+    /// Returns the name for `STORED AS`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Parquet => "PARQUET",
@@ -41,7 +41,7 @@ impl Format {
         }
     }
 
-    /// The ending of names of files.
+    /// Returns the extension of files.
     pub(crate) fn extension(self) -> &'static str {
         match self {
             Self::Parquet => "parquet",
@@ -49,14 +49,14 @@ impl Format {
         }
     }
 
-    /// A session that knows both formats.
+    /// Creates a session with both formats.
     pub(crate) fn session(config: SessionConfig) -> SessionContext {
         let context = SessionContext::new_with_config(config);
         arrow_shard_datafusion::register(&context).unwrap();
         context
     }
 
-    /// Writes a file of these batches.
+    /// Writes batches to a file.
     pub(crate) fn write(
         self,
         path: &Path,
@@ -93,7 +93,7 @@ impl Format {
         }
     }
 
-    /// Deletes rows of a shard; a file of Parquet has no such thing.
+    /// Deletes rows of a shard; Parquet files have no deleted rows.
     pub(crate) fn delete_rows(self, path: &Path, rows: &[u64]) {
         assert_eq!(self, Self::Shard);
         let mut editor = ShardEditor::open(path).unwrap();
@@ -101,7 +101,7 @@ impl Format {
         editor.commit().unwrap();
     }
 
-    /// `CREATE EXTERNAL TABLE` with what may follow the location.
+    /// Runs `CREATE EXTERNAL TABLE`, with `rest` after the location.
     pub(crate) async fn create_table(
         self,
         context: &SessionContext,
@@ -120,7 +120,7 @@ impl Format {
     }
 }
 
-/// How a file is written.
+/// Options for writing a file.
 #[derive(Debug, Clone)]
 pub(crate) struct FileOptions {
     pub(crate) profile: Profile,
@@ -138,12 +138,12 @@ impl Default for FileOptions {
     }
 }
 
-/// The batches of a query.
+/// Returns the batches of a query.
 pub(crate) async fn query(context: &SessionContext, sql: &str) -> Result<Vec<RecordBatch>> {
     context.sql(sql).await?.collect().await
 }
 
-/// The plan that a query is run by, and its batches; the plan has the metrics of the run.
+/// Runs a query, and returns its plan, with the metrics of the run, and its batches.
 pub(crate) async fn run_plan(
     context: &SessionContext,
     sql: &str,
@@ -153,13 +153,13 @@ pub(crate) async fn run_plan(
     Ok((plan, batches))
 }
 
-/// The physical plan of a query as `EXPLAIN` shows it.
+/// Returns the physical plan of a query as `EXPLAIN` shows it.
 pub(crate) async fn explain(context: &SessionContext, sql: &str) -> Result<String> {
     let plan = context.sql(sql).await?.create_physical_plan().await?;
     Ok(displayable(plan.as_ref()).indent(false).to_string())
 }
 
-/// Every row as text, its values between bars. Nulls and empty texts differ.
+/// Returns every row as text, with bars between values. Nulls and empty texts differ.
 pub(crate) fn rows(batches: &[RecordBatch]) -> Vec<String> {
     let options = FormatOptions::new().with_null("NULL");
     let mut rows = Vec::new();
@@ -177,14 +177,14 @@ pub(crate) fn rows(batches: &[RecordBatch]) -> Vec<String> {
     rows
 }
 
-/// Every row as text, in an order that does not depend on how the query was run.
+/// Returns every row as text, sorted, because the order depends on how the query was run.
 pub(crate) fn sorted_rows(batches: &[RecordBatch]) -> Vec<String> {
     let mut rows = rows(batches);
     rows.sort();
     rows
 }
 
-/// The sum of a metric over the nodes of a plan whose name contains `node`.
+/// Returns the sum of a metric over all nodes of a plan with `node` in their names.
 pub(crate) fn metric(plan: &Arc<dyn ExecutionPlan>, node: &str, name: &str) -> usize {
     let of_children = plan.children().into_iter();
     let below: usize = of_children.map(|child| metric(child, node, name)).sum();

@@ -1,4 +1,4 @@
-//! Tables of random rows, in files and in memory.
+//! Creates tables of random rows, in files and in memory.
 
 use crate::common::{FileOptions, Format};
 use arrow::array::{
@@ -19,8 +19,7 @@ use rand::{Rng, SeedableRng};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What texts are made of: some share beginnings, some are not ASCII, one has what LIKE takes for more than
-/// itself.
+/// Words of texts: some share prefixes, some are not ASCII, and one contains wildcards of LIKE.
 pub(crate) const WORDS: [&str; 12] = [
     "",
     "a",
@@ -36,19 +35,19 @@ pub(crate) const WORDS: [&str; 12] = [
     "a much longer text",
 ];
 
-/// Days and microseconds since 1970 from which dates and times go on.
+/// The first date, in days since 1970; the first time is in microseconds.
 pub(crate) const FIRST_DAY: i32 = 19_000;
 pub(crate) const FIRST_TIME: i64 = 1_700_000_000_000_000;
 
-/// How the values of a table are spread.
+/// The distribution of the values of a table.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
-    /// Whether values grow with the row number, so that stripes have bounds of their own.
+    /// Whether values grow with the row number, so stripes have different bounds.
     grows: bool,
     nulls: f64,
 }
 
-/// Rows of one table from `first` on; ids are unique, and grow.
+/// Returns rows of a table, with unique, ascending ids from `first`.
 fn batch(rng: &mut StdRng, shape: Shape, first: i64, rows: usize) -> RecordBatch {
     let ids: Vec<i64> = (first..).take(rows).collect();
     let near = |rng: &mut StdRng, id: i64, most: i64| match shape.grows {
@@ -157,7 +156,7 @@ fn inner_type() -> DataType {
     DataType::Struct(Fields::from(vec![Field::new("x", DataType::Float64, true)]))
 }
 
-/// The columns of files.
+/// Returns the schema of the files.
 fn schema() -> SchemaRef {
     let dictionary = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
     let members = DataType::Struct(Fields::from(vec![
@@ -188,7 +187,7 @@ fn schema() -> SchemaRef {
 /// Columns that files are sorted by, before `id`.
 pub(crate) const SORTED: [&str; 6] = ["i", "k", "m", "s", "t", "y"];
 
-/// An order that no two rows share.
+/// Returns an order in which no two rows are equal.
 fn order(rng: &mut StdRng) -> Vec<SortingColumn> {
     let first = SORTED.choose(rng).filter(|_| rng.random_bool(0.7));
     let by = |path: &&str| SortingColumn {
@@ -212,7 +211,7 @@ fn sorted(batch: &RecordBatch, order: &[SortingColumn]) -> RecordBatch {
     take_record_batch(batch, &rows).unwrap()
 }
 
-/// Writes a table into folders `p=...`, several files in each, and gives the same rows in memory.
+/// Writes a table to several files in each of the folders `p=...`, and returns the same rows in memory.
 pub(crate) fn table(format: Format, folder: &Path, seed: u64, rows: usize) -> MemTable {
     let rng = &mut StdRng::seed_from_u64(seed);
     let shape = Shape {
@@ -276,8 +275,8 @@ pub(crate) fn table(format: Format, folder: &Path, seed: u64, rows: usize) -> Me
     MemTable::try_new(table_schema, vec![vec![all]]).unwrap()
 }
 
-/// A column whose structs have null members where they are null themselves: DataFusion gives the members as they are, and
-/// what a null hides is no value of a table.
+/// Returns a column with null members wherever a struct is null. DataFusion returns members without the nulls of the
+/// struct, and the values below a null are not part of a table.
 fn visible(column: &ArrayRef) -> ArrayRef {
     let Some(structs) = column.as_struct_opt() else {
         return column.clone();
@@ -292,7 +291,7 @@ fn visible(column: &ArrayRef) -> ArrayRef {
     Arc::new(StructArray::new(fields, members, hidden))
 }
 
-/// Deletes some rows of a shard, or a range of them, and gives what is left.
+/// Deletes some rows of a shard, or a range of rows, and returns the remaining ones.
 fn delete(rng: &mut StdRng, path: &Path, batch: &RecordBatch) -> RecordBatch {
     let mut rows: Vec<u64> = (0..batch.num_rows() as u64).collect();
     let deleted = rows.len() / rng.random_range(1..8);

@@ -1,7 +1,7 @@
-//! Random queries over random tables: files answer as tables in memory do, whatever the options.
+//! Random queries over random tables: with any options, files return the same answers as tables in memory.
 //!
-//! `RANDOM_QUERIES` is the number of pairs of tables, each with 25 queries; `RANDOM_QUERIES_SEED` the seed
-//! of the first, which a failure names.
+//! `RANDOM_QUERIES` is the number of pairs of tables, with 25 queries each. `RANDOM_QUERIES_SEED` is the seed of the
+//! first pair; a failure prints its seed.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 #![expect(
     clippy::cast_possible_truncation,
@@ -31,11 +31,11 @@ fn variable(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
-/// What a query is run with, in words of SQL.
+/// Returns random options for a query, as keys and values of SQL.
 fn options(rng: &mut StdRng) -> Vec<(&'static str, String)> {
     let flag = |rng: &mut StdRng| rng.random_bool(0.5).to_string();
     let most = |rng: &mut StdRng, usual: u32| [0, usual].choose(rng).unwrap().to_string();
-    // At 0 bytes and rows, both sides of a join are in several partitions, and each hands its keys down.
+    // At 0 bytes and rows, both sides of a join have several partitions, and each partition pushes down its keys.
     let build_side = most(rng, 1 << 20);
     vec![
         (
@@ -46,7 +46,7 @@ fn options(rng: &mut StdRng) -> Vec<(&'static str, String)> {
             "datafusion.optimizer.hash_join_single_partition_threshold_rows",
             build_side,
         ),
-        // Of fewer keys, a list is handed down in place of a hash table.
+        // A join with fewer keys pushes down a list instead of a hash table.
         (
             "datafusion.optimizer.hash_join_inlist_pushdown_max_size",
             most(rng, 1 << 17),
@@ -73,7 +73,7 @@ fn options(rng: &mut StdRng) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// A session over the files in `folder`.
+/// Creates a session over the files in `folder`.
 async fn files(format: Format, folder: &Path, options: &[(&str, String)]) -> SessionContext {
     let context = Format::session(SessionConfig::new());
     for (key, value) in options {
@@ -92,7 +92,7 @@ async fn files(format: Format, folder: &Path, options: &[(&str, String)]) -> Ses
     context
 }
 
-/// A session over the same rows in memory.
+/// Creates a session over the same rows in memory.
 fn memory(t: &Arc<MemTable>, u: &Arc<MemTable>) -> SessionContext {
     let context = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(1));
     context.register_table("t", t.clone()).unwrap();
@@ -100,14 +100,14 @@ fn memory(t: &Arc<MemTable>, u: &Arc<MemTable>) -> SessionContext {
     context
 }
 
-/// Whether the files answer as the memory does; in words if not.
+/// Compares the answer over files with the answer over memory; a difference is an error that describes it.
 async fn compare(
     files: &SessionContext,
     memory: &SessionContext,
     asked: &Query,
 ) -> Result<(), String> {
     let Ok(expected) = query(memory, &asked.sql).await else {
-        // What no table can answer.
+        // A query that fails over memory has no expected answer.
         return Ok(());
     };
     let answer = query(files, &asked.sql)

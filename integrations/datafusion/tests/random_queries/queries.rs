@@ -5,23 +5,23 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
-/// How the answers to a query are compared.
+/// The way to compare the answers to a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// Rows have an order.
+    /// The same rows in the same order.
     Ordered,
     /// The same rows in any order.
     AnyOrder,
-    /// So many rows, each of those of the query without its limit.
+    /// The same number of rows, each of them a row of the query without its limit.
     Some,
 }
 
-/// A query, and how its answers are compared.
+/// A query, and the way to compare its answers.
 #[derive(Debug)]
 pub(crate) struct Query {
     pub(crate) sql: String,
     pub(crate) answer: Answer,
-    /// The query without its limit, where the limit chooses rows.
+    /// The query without its limit, if the limit may choose any rows.
     pub(crate) all: String,
 }
 
@@ -57,10 +57,10 @@ const COLUMNS: [(&str, Kind); 18] = [
     ("p", Kind::Text),
 ];
 
-/// Columns by which rows can be grouped and joined; not floats, of which equal ones may differ.
+/// Columns for grouping and joining rows. Floats are missing, because equal floats may differ (0.0 and -0.0).
 const KEYS: [&str; 10] = ["i", "u", "m", "s", "d", "b", "y", "o['a']", "o['b']", "p"];
 
-/// Expressions that are selected.
+/// Expressions to select.
 const SELECTED: [&str; 22] = [
     "i",
     "k",
@@ -125,7 +125,7 @@ fn literal(rng: &mut StdRng, kind: Kind) -> String {
         Kind::Time => {
             let micros = FIRST_TIME + rng.random_range(-10..1010) * 1_500_000;
             match rng.random_bool(0.2) {
-                // Nanoseconds, between two values of the column.
+                // A time in nanoseconds between two values of the column, which has microseconds.
                 true => format!("arrow_cast({}, 'Timestamp(ns)')", micros * 1000 + 1),
                 false => format!("arrow_cast({micros}, 'Timestamp(µs)')"),
             }
@@ -137,7 +137,7 @@ fn literal(rng: &mut StdRng, kind: Kind) -> String {
     }
 }
 
-/// A condition on one column.
+/// Returns a condition on one column.
 fn comparison(rng: &mut StdRng) -> String {
     let (column, kind) = *COLUMNS.choose(rng).unwrap();
     let value = |rng: &mut StdRng| literal(rng, kind);
@@ -149,7 +149,7 @@ fn comparison(rng: &mut StdRng) -> String {
         1 | 2 => {
             let not = pick(rng, &["", "", "NOT "]);
             let values: Vec<_> = (0..rng.random_range(1..6)).map(|_| value(rng)).collect();
-            // DataFusion 55.2 reads the files of partitions for which a condition is unknown, of any format.
+            // DataFusion 55.2 reads files of partitions for which a condition is null, in any format.
             let has_null = rng.random_bool(0.1) && column != "p";
             let null = if has_null { ", NULL" } else { "" };
             format!("{column} {not}IN ({}{null})", values.join(", "))
@@ -260,7 +260,7 @@ fn limit(rng: &mut StdRng) -> String {
     format!(" LIMIT {}{offset}", rng.random_range(0..40))
 }
 
-/// A random query.
+/// Returns a random query.
 pub(crate) fn query(rng: &mut StdRng) -> Query {
     let filter = filter(rng);
     let of = |sql: String, answer| Query {
@@ -279,7 +279,7 @@ pub(crate) fn query(rng: &mut StdRng) -> Query {
                 true => COLUMNS.choose(rng).unwrap().0,
                 false => pick(rng, &SORTED),
             };
-            // A sort knows which of two zeros is the less, the filter that TopK makes does not.
+            // A sort orders -0.0 before 0.0, but the filter of TopK considers them equal.
             let key = if key == "f" { "r" } else { key };
             let (by, id) = (direction(rng), direction(rng));
             let order = format!("ORDER BY {key}{by}, id{id}");
@@ -318,7 +318,7 @@ pub(crate) fn query(rng: &mut StdRng) -> Query {
         }
         9 | 10 => join(rng, &filter),
         11 | 12 => {
-            // What is above a limit sees the rows that it leaves.
+            // Operators above a limit see only the rows that the limit keeps.
             let (first, second, id) = (first(rng, &filter), comparison(rng), direction(rng));
             match rng.random_range(0..3) {
                 0 => {
@@ -346,8 +346,8 @@ pub(crate) fn query(rng: &mut StdRng) -> Query {
     }
 }
 
-/// The first rows of an order that files may have. Without an offset: DataFusion 55.2 loses it below a sort in
-/// the same order, whatever the format of the files.
+/// Returns a subquery of the first rows of an order that files may have. It has no offset, because DataFusion 55.2
+/// loses an offset below a sort in the same order, in any format.
 fn first(rng: &mut StdRng, filter: &str) -> String {
     let (key, by, id) = (pick(rng, &SORTED), direction(rng), direction(rng));
     let order = match rng.random_range(0..3) {
@@ -369,7 +369,7 @@ fn aggregates(rng: &mut StdRng) -> String {
                 2 if kind == Kind::Decimal => format!("sum({column})"),
                 2 => "sum(i)".to_owned(),
                 3 if kind != Kind::Float => format!("count(DISTINCT {column})"),
-                // Which of two zeros is the least depends on the order of rows.
+                // Whether the minimum is -0.0 or 0.0 depends on the order of rows.
                 _ if kind == Kind::Float => "avg(u)".to_owned(),
                 _ => format!("{}({column})", pick(rng, &["min", "max"])),
             };
@@ -383,7 +383,7 @@ fn join(rng: &mut StdRng, filter: &str) -> Query {
     let key = pick(rng, &["i", "u", "s", "d", "y", "o['a']", "p", "m"]);
     let few = format!("(SELECT * FROM u WHERE {})", comparison(rng));
     let many = format!("(SELECT * FROM t{filter})");
-    // Null is a key like others to the second.
+    // The last operator compares null like any other key.
     let equals = pick(rng, &["=", "=", "IS NOT DISTINCT FROM"]);
     let on = format!("a.{key} {equals} b.{key}");
     let sql = match rng.random_range(0..5) {

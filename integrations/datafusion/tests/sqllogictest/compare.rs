@@ -1,9 +1,9 @@
-//! Compares what a record gives with what it should give.
+//! Compares the results of records with the expected ones.
 
 use datafusion_sqllogictest::df_value_validator;
 use sqllogictest::Normalizer;
 
-/// As DataFusion compares, after the words have gone from plans that only plans of one format have.
+/// Compares like DataFusion, after removing words that only plans of one format contain.
 pub(crate) fn validator(
     normalizer: Normalizer,
     actual: &[Vec<String>],
@@ -19,8 +19,8 @@ pub(crate) fn validator(
     df_value_validator(normalizer, &actual, &expected)
 }
 
-/// What plans of Parquet say at the end about what it does inside of a file, and plans of shards in
-/// other words.
+/// Markers of the end of a scan's line in a plan, which describes the work inside of files differently for Parquet and
+/// shards.
 const INSIDE: [&str; 6] = [
     ", dynamic_rg_pruning=",
     ", pruning_predicate=",
@@ -30,14 +30,13 @@ const INSIDE: [&str; 6] = [
     ", stripes_reversed=",
 ];
 
-/// A line of a plan without what is said about the inside of files, and with the names of files as
-/// they are shipped.
+/// Returns a line of a plan without the description of the work inside of files, and with the published names of files.
 fn plain(text: &str, here: &str) -> String {
     let text = text.replace(here, "WORKSPACE_ROOT/datafusion/sqllogictest");
     if !text.contains("DataSourceExec: ") {
         return text;
     }
-    // A filter that only leaves out files and stripes is no other predicate to Parquet.
+    // Plans of Parquet show the same predicate, whether the scan evaluates it or only skips by it.
     let text = text.replace(", pruning=", ", predicate=");
     let Some(end) = INSIDE.iter().filter_map(|word| text.find(word)).min() else {
         return text;

@@ -1,11 +1,11 @@
-//! Where the files are.
+//! Finds the files of test records.
 
 use crate::common::Format;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-/// Those of the crate `datafusion-sqllogictest` that are about Parquet, or about tables of files.
+/// Files of the crate `datafusion-sqllogictest` about Parquet or about tables of files.
 pub(crate) const SHIPPED: &[&str] = &[
     "aggregate_repartition.slt",
     "copy.slt",
@@ -55,10 +55,10 @@ pub(crate) const SHIPPED: &[&str] = &[
     "unnest.slt",
 ];
 
-/// Those beside this one.
+/// Files in the folder of this file.
 pub(crate) const OWN: &[&str] = &["shards.slt"];
 
-/// The folder of the crate `datafusion-sqllogictest`.
+/// Returns the folder of the crate `datafusion-sqllogictest`.
 pub(crate) fn shipped() -> &'static Path {
     static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
         let output = Command::new(env!("CARGO"))
@@ -85,7 +85,7 @@ pub(crate) fn shipped() -> &'static Path {
     &FOLDER
 }
 
-/// The platform that tests are compiled for: what is downloaded is enough for it alone.
+/// Returns the platform that tests are compiled for, because cargo may have downloaded the crates of this one only.
 fn host() -> String {
     let output = Command::new("rustc").arg("-vV").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -93,13 +93,13 @@ fn host() -> String {
     host.unwrap().to_owned()
 }
 
-/// The folder of this file.
+/// Returns the folder of this file.
 pub(crate) fn own() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sqllogictest"))
 }
 
-/// Goes into `folder`, where records write, after what they read has been put there: the data of the
-/// crate, its files of Parquet in the tested format.
+/// Copies the data of the crate to `folder`, with Parquet files converted to the tested format, and makes it the
+/// current folder, where records write.
 pub(crate) fn enter(folder: &Path, format: Format) {
     std::fs::create_dir_all(folder.join("test_files")).unwrap();
     std::fs::create_dir_all(folder.join("data")).unwrap();

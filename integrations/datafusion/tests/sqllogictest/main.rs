@@ -1,9 +1,9 @@
-//! The tests that DataFusion ships for Parquet, over shards: the files of the crate
-//! `datafusion-sqllogictest` as they are published, with every table of Parquet stored as shards. Then
-//! the files beside this one, which hold what only shards do.
+//! Runs DataFusion's tests of Parquet over shards: the published files of the crate `datafusion-sqllogictest`, with
+//! every Parquet table stored as shards. Then runs the files in this folder, with tests of features that only shards
+//! have.
 //!
-//! `skipped.txt` names the records that are left out, and why. `SLT_FILE` runs the files alone whose
-//! name contains it. `TESTED_FORMAT=parquet` runs the records as they are shipped.
+//! `skipped.txt` lists the skipped records with reasons. If `SLT_FILE` is set, only files with this text in their names
+//! run. `TESTED_FORMAT=parquet` runs the original records.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 #[path = "../common/mod.rs"]
@@ -24,17 +24,16 @@ use sqllogictest::{Record, Runner, strict_column_validator};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How the records of a file are run.
+/// The way to run the records of a file.
 #[derive(Debug, Clone, Copy)]
 enum Mode {
-    /// With plans as they are shipped: Parquet evaluates no filter unless it is told to.
+    /// Compares plans with the published ones. Scans evaluate no filters, which is Parquet's default.
     Plans,
-    /// With the options that sessions have by themselves, so that scans evaluate filters. Plans are then
-    /// others, and left out.
+    /// Uses the default options of sessions, so scans evaluate filters. This changes plans, so plans are not compared.
     Rows,
 }
 
-/// What became of the records of a file.
+/// Numbers and failures of the records of a file.
 #[derive(Debug, Default)]
 struct Outcome {
     passed: usize,
@@ -43,7 +42,7 @@ struct Outcome {
     elapsed: Duration,
 }
 
-/// Runs the records of a file, but those that are to be skipped.
+/// Runs the records of a file, except for the skipped ones.
 async fn run(path: &Path, name: &str, skipped: &Skipped, rewrite: Rewrite, mode: Mode) -> Outcome {
     let start = Instant::now();
     let mut outcome = Outcome::default();
@@ -94,13 +93,13 @@ async fn run(path: &Path, name: &str, skipped: &Skipped, rewrite: Rewrite, mode:
     outcome
 }
 
-/// Whether a query asks for a plan.
+/// Returns whether a query asks for a plan.
 fn is_plan(sql: &str) -> bool {
     let word = sql.split_whitespace().next().unwrap_or_default();
     word.eq_ignore_ascii_case("explain")
 }
 
-/// Runs the files, or those whose names contain `SLT_FILE`.
+/// Runs the files, or only those with `SLT_FILE` in their names.
 async fn run_all(shipped: &[&str], own: &[&str], mode: Mode) {
     let folder = tempfile::tempdir().unwrap();
     let format = Format::tested();
@@ -138,7 +137,7 @@ async fn run_all(shipped: &[&str], own: &[&str], mode: Mode) {
     );
 }
 
-/// One test for all, since the folder in which records write is that of the process.
+/// A single test for all files, because records write to the current folder of the process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_for_parquet_pass_over_shards() {
     run_all(files::SHIPPED, files::OWN, Mode::Plans).await;

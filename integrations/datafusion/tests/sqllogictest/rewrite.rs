@@ -1,13 +1,13 @@
-//! Turns what is shipped for Parquet into the same for shards.
+//! Rewrites test records for Parquet to records for shards.
 
 use crate::common::Format;
 use sqllogictest::{ColumnType, QueryExpect, Record};
 
-/// What is replaced in records, whatever the case of its letters.
+/// The texts to replace in records, ignoring case.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rewrite(&'static [(&'static str, &'static str)]);
 
-/// From Parquet to shards. Options of Parquet that tell a reader what to do have a sister.
+/// Replaces Parquet by shards. Each of Parquet's options for readers has a counterpart.
 const TO_SHARDS: &[(&str, &str)] = &[
     ("stored as parquet", "STORED AS SHARD"),
     (".parquet'", ".shard'"),
@@ -16,7 +16,7 @@ const TO_SHARDS: &[(&str, &str)] = &[
     (".parquet,", ".shard,"),
     (".parquet\"", ".shard\""),
     ("file_type=parquet", "file_type=shard"),
-    // DataFusion resets options of its own alone.
+    // DataFusion can only reset its own options.
     (
         "reset datafusion.execution.parquet.pushdown_filters",
         "SET shard.pushdown_filters = false",
@@ -28,7 +28,7 @@ const TO_SHARDS: &[(&str, &str)] = &[
     ("datafusion.execution.parquet.pruning", "shard.pruning"),
 ];
 
-/// Options of files of Parquet that say how they are stored, and mean nothing for shards.
+/// Options of Parquet files that control how they are stored, and have no meaning for shards.
 const OF_PARQUET: &[&str] = &[
     "allow_single_file_parallelism",
     "bloom_filter_enabled",
@@ -67,7 +67,8 @@ impl Rewrite {
         }
     }
 
-    /// Statements that come before a file: Parquet evaluates no filter unless it is told to.
+    /// Returns statements to run before a file. By default, scans of Parquet do not evaluate filters, so scans of
+    /// shards must not either.
     pub(crate) fn first(self) -> &'static [&'static str] {
         match self.0 {
             [] => &[],
@@ -107,7 +108,7 @@ impl Rewrite {
     }
 }
 
-/// Replaces a text of lower case wherever it stands, in capitals or not.
+/// Replaces every occurrence of a lower-case text, ignoring case.
 fn replace(text: &str, from: &str, to: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let mut replaced = String::new();
@@ -121,8 +122,7 @@ fn replace(text: &str, from: &str, to: &str) -> String {
     replaced
 }
 
-/// A statement whose options are those that shards have. Tables let the session decide whether filters
-/// are pushed down.
+/// Returns a statement with only options that shards support. Its tables push filters down, so the session decides.
 fn with_options_of_shards(sql: &str) -> String {
     let lower = sql.to_ascii_lowercase();
     let creates = lower.contains("create ") && lower.contains("stored as shard");
@@ -139,7 +139,7 @@ fn with_options_of_shards(sql: &str) -> String {
     let Some((inside, after)) = inside.and_then(|inside| inside.split_once(')')) else {
         return sql.to_owned();
     };
-    // A level of compression stands in brackets.
+    // A level of compression is in parentheses inside the list of options.
     let (inside, after) = match after.split_once(')') {
         Some((more, after)) if inside.contains('(') => (format!("{inside}){more}"), after),
         _ => (inside.to_owned(), after),
@@ -152,7 +152,7 @@ fn with_options_of_shards(sql: &str) -> String {
     }
 }
 
-/// An option, unless it means nothing for shards.
+/// Returns an option, unless it has no meaning for shards.
 fn option_of_shards(option: &str) -> Option<String> {
     let option = option.trim();
     let key = option.split_whitespace().next()?.trim_matches('\'');

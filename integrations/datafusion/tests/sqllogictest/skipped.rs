@@ -1,16 +1,16 @@
-//! The records that are left out.
+//! The records that are skipped.
 
 use crate::common::Format;
 use crate::files;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Lines of files.
+/// The lines of skipped records, for each file.
 pub(crate) struct Skipped(BTreeMap<String, BTreeSet<u32>>);
 
 impl Skipped {
-    /// Reads `skipped.txt`. A line without indentation names a file. The lines below say which lines of it are skipped, such as
-    /// `12 15-20`, and after a colon why. Where the reason begins with `unpublished`, a file that it reads is
-    /// not in the crate, so that it cannot run over Parquet either.
+    /// Reads `skipped.txt`. A line without indentation names a file. The indented lines below list its skipped lines,
+    /// such as `12 15-20`, with a reason after a colon. If the reason begins with `unpublished`, the record reads a
+    /// file that is not in the crate, so it cannot run over Parquet either.
     pub(crate) fn read(format: Format) -> Self {
         let text = std::fs::read_to_string(files::own().join("skipped.txt")).unwrap();
         let mut skipped = BTreeMap::<String, BTreeSet<u32>>::new();

@@ -1,4 +1,4 @@
-//! Files of one table that differ in columns, in types, and in the order of columns.
+//! Tables of files that differ in columns, in types, and in the order of columns.
 
 use crate::common::{FileOptions, query, sorted_rows};
 use crate::{Place, stripes_of};
@@ -31,7 +31,8 @@ fn nullable(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap()
 }
 
-/// A table whose files have each column in a form of its own, and one that holds what it means.
+/// Creates a table of files that each store the columns in different types, and a second table with the expected
+/// values.
 async fn place() -> Place {
     let place = Place::new();
     let files = [
@@ -300,7 +301,7 @@ async fn a_column_that_is_never_null_is_where_a_file_lacks_it() {
         ],
     ];
     for (i, columns) in files.into_iter().enumerate() {
-        // Columns without nulls are never null.
+        // Columns without nulls are not nullable.
         let batch = RecordBatch::try_from_iter(columns).unwrap();
         place.write(&place.file("t", &i.to_string()), &batch, &stripes_of(10));
     }

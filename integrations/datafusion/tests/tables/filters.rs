@@ -1,4 +1,4 @@
-//! Filters that come while a query runs, and the switches of filters.
+//! Dynamic filters, and the options of filters.
 
 use crate::common::{self, metric, query, run_plan};
 use crate::{Place, stripes_of};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 const ROWS: i64 = 100_000;
 
-/// A table of numbers from 0 on in two shards, each of five stripes, and a small one.
+/// Creates a table of ascending numbers in two shards of five stripes each, and a small table.
 async fn place() -> Place {
     let place = Place::with(SessionConfig::new().with_target_partitions(1));
     for file in 0..2 {
@@ -37,7 +37,7 @@ async fn place() -> Place {
     place
 }
 
-/// The rows that scans of files gave, and the answer.
+/// Returns the number of rows that scans of files returned, and the answer.
 async fn scanned(place: &Place, sql: &str) -> (usize, Vec<String>) {
     let (plan, batches) = run_plan(&place.context, sql).await.unwrap();
     (
@@ -105,7 +105,7 @@ async fn the_bytes_that_scans_read_are_a_metric() {
         let (plan, _) = run_plan(&place.context, sql).await.unwrap();
         bytes.push(metric(&plan, "DataSource", "bytes_scanned"));
     }
-    // Numbers without a pattern take eight bytes each, and the last came when the shard was opened.
+    // Random numbers take eight bytes each; opening the shard has already read the last ones.
     assert!((730_000..2_000_000).contains(&bytes[0]), "{bytes:?}");
     assert!((80_000..200_000).contains(&bytes[1]), "{bytes:?}");
     assert_eq!(bytes[2], 0);
@@ -123,7 +123,7 @@ async fn joins_read_few_rows() {
     let sql = "SELECT t.n, t.text FROM few JOIN t ON few.column1 = t.n ORDER BY t.n";
     let (read, rows) = scanned(&place, sql).await;
     assert_eq!(rows, ["11|text 11", "12|text 12", "10005|text 5"]);
-    // What the few have themselves is read as well.
+    // The limit includes the rows of `few`.
     assert!(read <= 10, "{read} rows were read");
 }
 
@@ -139,7 +139,7 @@ async fn bounds_of_joins_in_one_partition_and_in_several_skip_stripes() {
         place.write(&place.file(table, "0"), &batch, &stripes_of(10_000));
         place.table(table, "").await;
     }
-    // A list of few keys is a predicate by itself.
+    // A join with few keys pushes down a list, which the library evaluates as a predicate.
     let option = "datafusion.optimizer.hash_join_inlist_pushdown_max_size";
     set(&place, option, 0).await;
     for (most, mode) in [(1 << 20, "CollectLeft"), (0, "Partitioned")] {
@@ -154,7 +154,7 @@ async fn bounds_of_joins_in_one_partition_and_in_several_skip_stripes() {
             let plan_text = place.plan(&sql).await;
             assert!(plan_text.contains(mode), "{plan_text}");
             if place.format == common::Format::Shard {
-                // From 40,000 to 59,200: all but two stripes of ten.
+                // Keys from 40,000 to 59,200 leave two stripes of ten.
                 let skipped = metric(&plan, "DataSource", "rows_skipped_by_statistics");
                 assert_eq!(skipped, 80_000, "{equals} {mode}");
             }
@@ -180,7 +180,7 @@ async fn filters_are_pushed_down_where_the_session_and_the_table_say_so() {
         assert_eq!(rows, expected);
         match pushed {
             true => assert_eq!(read, expected.len()),
-            // Statistics still leave out what has no number above 50,000.
+            // Statistics still skip stripes without a number above 50,000.
             false => assert!((expected.len()..=50_000).contains(&read), "{read} rows"),
         }
     }

@@ -1,5 +1,5 @@
-//! Tables of files: that differ from each other, are many, empty or small; written by SQL; answered from
-//! metadata; read in order, and skipped by filters that come while a query runs.
+//! Tables of files that differ, of many, empty or small files, and of files written by SQL. Queries are answered from
+//! metadata, read files in order, or skip rows by dynamic filters.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 #![expect(clippy::panic, reason = "says which case failed")]
 
@@ -19,7 +19,7 @@ use common::{FileOptions, Format};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use std::path::{Path, PathBuf};
 
-/// A folder for the files of tables, and a session that reads them.
+/// A folder for the files of tables, and a session to query them.
 struct Place {
     folder: tempfile::TempDir,
     context: SessionContext,
@@ -39,14 +39,14 @@ impl Place {
         }
     }
 
-    /// A folder within it.
+    /// Creates a subfolder, named after a table, and returns its path.
     fn folder(&self, name: &str) -> PathBuf {
         let folder = self.folder.path().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         folder
     }
 
-    /// The path of a file.
+    /// Returns the path of a file of a table.
     fn file(&self, table: &str, name: &str) -> PathBuf {
         let name = format!("{name}.{}", self.format.extension());
         self.folder(table).join(name)
@@ -58,7 +58,7 @@ impl Place {
             .write(path, &schema, std::slice::from_ref(batch), options);
     }
 
-    /// Creates a table of the files in the folder that has its name.
+    /// Creates a table of the files in the folder with its name.
     async fn table(&self, table: &str, rest: &str) {
         let folder = self.folder(table);
         let created = self
@@ -67,25 +67,25 @@ impl Place {
         created.await.unwrap();
     }
 
-    /// The rows of a query, in an order that does not depend on how it was run.
+    /// Returns the rows of a query as sorted text.
     async fn rows(&self, sql: &str) -> Vec<String> {
         let batches = common::query(&self.context, sql).await;
         common::sorted_rows(&batches.unwrap_or_else(|error| panic!("{sql}: {error}")))
     }
 
-    /// The rows of a query in their order.
+    /// Returns the rows of a query in their order.
     async fn ordered(&self, sql: &str) -> Vec<String> {
         let batches = common::query(&self.context, sql).await;
         common::rows(&batches.unwrap_or_else(|error| panic!("{sql}: {error}")))
     }
 
-    /// The plan of a query.
+    /// Returns the plan of a query.
     async fn plan(&self, sql: &str) -> String {
         common::explain(&self.context, sql).await.unwrap()
     }
 }
 
-/// Stripes of so many rows.
+/// Options for stripes with this number of rows.
 fn stripes_of(rows: u64) -> FileOptions {
     FileOptions {
         stripe_rows: rows,

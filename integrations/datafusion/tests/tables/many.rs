@@ -1,4 +1,4 @@
-//! Empty shards, many shards, and more partitions than rows.
+//! Tables of empty shards, of many shards, and with more partitions than rows.
 
 use crate::common::{self, FileOptions, Format, metric, run_plan};
 use crate::{Place, stripes_of};
@@ -7,7 +7,7 @@ use arrow_shard::Shard;
 use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
 
-/// Numbers from `first` on, and texts.
+/// Returns ascending numbers from `first`, and texts.
 fn numbers(first: i64, count: usize) -> RecordBatch {
     let numbers: Vec<i64> = (first..).take(count).collect();
     let texts: Vec<String> = numbers.iter().map(|n| format!("row {n}")).collect();
@@ -152,10 +152,10 @@ async fn a_limit_reads_little() {
     assert_eq!(offset.len(), 2);
 }
 
-/// Variable that says to the test program that it is the one that may open few files.
+/// Environment variable that marks the child process with a low limit of open files.
 const FEW_FILES: &str = "TABLES_WITH_FEW_FILES";
 
-/// Files that it may have open at a time.
+/// Most open files of that process.
 const FILES: u64 = 256;
 
 #[cfg(target_os = "linux")]
@@ -163,7 +163,7 @@ const FILES: u64 = 256;
 fn a_thousand_shards_need_few_open_files() {
     use nix::sys::resource::{Resource, setrlimit};
     if std::env::var_os(FEW_FILES).is_none() {
-        // The limit is that of a process.
+        // The limit applies to a whole process, so the test runs in a process of its own.
         let name = "many::a_thousand_shards_need_few_open_files";
         let output = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", name, "--nocapture"])
@@ -240,10 +240,11 @@ async fn the_damaged_file_of_several_is_named() {
     for name in ["1", "2", "3"] {
         place.write(&path(name), &numbers(10_000, 2000), &stripes_of(1000));
     }
-    // A byte whose damage opens, and ends a scan. The table is made afterwards: what its open has read, it keeps.
+    // Finds a byte that, when damaged, lets the shard open but makes a scan fail. The table is created after the
+    // damage, because an open shard keeps the metadata that it has read.
     let mut bytes = std::fs::read(path("2")).unwrap();
     let ends_a_scan = |bytes: &[u8]| {
-        Shard::from_bytes(bytes.to_vec()).is_ok_and(|shard| {
+        Shard::from_bytes(bytes.to_vec().into()).is_ok_and(|shard| {
             shard
                 .scan()
                 .build()

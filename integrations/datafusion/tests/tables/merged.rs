@@ -16,7 +16,7 @@ fn numbers(first: i64) -> RecordBatch {
     RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from(numbers)) as _)]).unwrap()
 }
 
-/// A folder of three shards with 1,000 rows each, and its table `t`.
+/// Creates a folder of three shards with 1,000 rows each, and its table `t`.
 fn three(config: SessionConfig) -> Option<Place> {
     let place = Place::with(config);
     if place.format != Format::Shard {
@@ -47,7 +47,7 @@ async fn rows_of_a_merged_shard_beside_its_parts_come_once() {
         let plan = place.plan("SELECT n FROM t WHERE n % 7 = 0").await;
         assert!(plan.contains("merged.shard"), "{plan}");
         assert!(!plan.contains("t/1.shard"), "{plan}");
-        // Another merge of all shards holds the first one, too.
+        // A merge of all shards contains the first merge, too.
         merge([file("merged"), file("3")], file("all")).unwrap();
         let counted = place.rows("SELECT count(*), sum(n) FROM t").await;
         assert_eq!(counted, ["3000|4498500"]);

@@ -1,4 +1,4 @@
-//! Files whose rows are sorted.
+//! Tables of files with sorted rows.
 
 use crate::common::{FileOptions, Format};
 use crate::{Place, stripes_of};
@@ -57,7 +57,7 @@ async fn sorted_shards_are_not_sorted_again() {
             _ => assert_eq!(rows, expected),
         }
     }
-    // Another order is sorted, and a filter changes nothing.
+    // Another order needs a sort; a filter makes no difference.
     for (sql, sorts) in [
         ("SELECT n FROM t ORDER BY n", true),
         ("SELECT n FROM t ORDER BY third DESC, n DESC", true),

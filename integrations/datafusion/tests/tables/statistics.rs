@@ -1,4 +1,4 @@
-//! What is answered from metadata, and what must not be.
+//! Queries that metadata can answer, and queries that they must not answer.
 
 use crate::common::{FileOptions, Format};
 use crate::{Place, stripes_of};
@@ -10,7 +10,7 @@ fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
         .unwrap()
 }
 
-/// Two files, with stripes of two rows.
+/// Creates a table of two files, with stripes of two rows.
 async fn numbers() -> Place {
     let place = Place::new();
     for (name, numbers) in [
@@ -121,7 +121,7 @@ async fn bounds_of_floats_mind_what_is_no_number() {
             "SELECT f FROM {t} ORDER BY f DESC LIMIT 2",
         ] {
             let of = |table: &str| query.replace("{t}", table);
-            // Zeros of both signs are equal, so that either may come first.
+            // -0.0 equals 0.0, so either may come first.
             let unsigned = |rows: Vec<String>| -> Vec<String> {
                 rows.iter().map(|row| row.replace("-0.0", "0.0")).collect()
             };
@@ -164,7 +164,7 @@ async fn deleted_rows_count_for_nothing() {
         ),
     ]);
     place.write(&path, &numbers, &stripes_of(3));
-    // The least, a null and the most are gone: 4, null and 2 are left of the numbers.
+    // The minimum, a null and the maximum are deleted: 4, null and 2 remain.
     place.format.delete_rows(&path, &[0, 1, 2]);
     place.table("t", "").await;
     for (sql, answer) in [
@@ -197,7 +197,7 @@ async fn deleted_rows_count_for_nothing() {
         1
     );
 
-    // All rows of a file are gone.
+    // All rows of a file are deleted.
     place.format.delete_rows(&path, &[3, 4, 5]);
     let folder = place.folder("t");
     let created = place
@@ -212,7 +212,7 @@ async fn deleted_rows_count_for_nothing() {
         ["0|NULL|NULL"]
     );
     assert_eq!(place.rows("SELECT n FROM u WHERE n > 0").await, [""; 0]);
-    // The table that was there before answers as the file is now.
+    // The existing table returns the rows of the changed file.
     assert_eq!(place.rows("SELECT n FROM t WHERE n > 0").await, [""; 0]);
 }
 

@@ -1,11 +1,11 @@
-//! What SQL writes.
+//! Files that SQL writes.
 
 use crate::Place;
 use crate::common::{Format, query};
 use arrow_shard::Shard;
 use std::path::{Path, PathBuf};
 
-/// Names of the files below a folder, ascending.
+/// Returns the paths of all files below a folder, ascending.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -77,7 +77,7 @@ async fn overwriting_replaces_all_rows() {
         place.rows("SELECT count(*), max(n) FROM t").await,
         ["10|18"]
     );
-    // With no row, and with an error, which leaves what there was.
+    // A failed overwrite leaves the old rows.
     let failed = "INSERT OVERWRITE t SELECT 10 / (n - 18), k FROM t";
     assert!(query(&place.context, failed).await.is_err());
     assert_eq!(

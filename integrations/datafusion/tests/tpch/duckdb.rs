@@ -1,4 +1,4 @@
-//! What DuckDB answers.
+//! DuckDB's answers to the queries.
 
 use crate::common;
 use arrow::array::RecordBatch;
@@ -10,8 +10,8 @@ use tempfile::TempDir;
 /// A folder of CSV files, one for each query.
 pub(crate) struct Answers(TempDir);
 
-/// DuckDB's answers over the tables in `tables`; `None`, and a line that says so, where there is no
-/// Python, unless `REQUIRE_DUCKDB` is set.
+/// Returns DuckDB's answers over the tables in `tables`. Without Python, prints a line and returns `None`, or panics
+/// if `REQUIRE_DUCKDB` is set.
 pub(crate) fn answers(tables: &Path, queries: &str) -> Option<Answers> {
     let answers = tempfile::tempdir().unwrap();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tpch/duckdb.sh");
@@ -31,7 +31,7 @@ pub(crate) fn answers(tables: &Path, queries: &str) -> Option<Answers> {
 }
 
 impl Answers {
-    /// Compares the answer to a query with DuckDB's, row for row.
+    /// Compares the answer to a query with DuckDB's answer, row by row.
     pub(crate) fn compare(&self, name: &str, answer: &[RecordBatch]) {
         let path = self.0.path().join(format!("{name}.csv"));
         let mut reader = csv::ReaderBuilder::new()
@@ -57,9 +57,9 @@ impl Answers {
     }
 }
 
-/// Whether a value is DuckDB's. DuckDB divides decimals, and averages them, as doubles, where
-/// DataFusion keeps decimals and cuts what is after their last digit: they may differ by one in that
-/// digit. A double has 15 digits, and the order of a sum decides about the last of them.
+/// Returns whether a value equals DuckDB's. To divide or average decimals, DuckDB uses doubles, while DataFusion
+/// uses decimals and truncates after the last digit: the results may differ by one in that digit. A double has 15
+/// digits, and the last one depends on the order of summation.
 fn equal(data_type: &DataType, value: &str, expected: &str) -> bool {
     let last_digit = match data_type {
         DataType::Decimal128(_, scale) => 10f64.powi(-i32::from(*scale)),

@@ -1,5 +1,4 @@
-//! The 22 queries of TPC-H at scale factor 0.1: over shards they have the answers that they have over
-//! Parquet, and those that DuckDB gives over the same files.
+//! The 22 queries of TPC-H at scale factor 0.1: shards return the same answers as Parquet files, and as DuckDB.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 #![expect(clippy::panic, reason = "says which case failed")]
 
@@ -13,14 +12,14 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use std::path::Path;
 use tables::TABLES;
 
-/// Texts of the queries.
+/// The folder of the queries.
 const QUERIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tpch/queries");
 
-/// A session with the tables in `folder`, which has a folder for each.
+/// Creates a session with the tables in the subfolders of `folder`.
 async fn session(format: Format, folder: &Path, partitions: usize) -> SessionContext {
     let config = SessionConfig::new()
         .with_target_partitions(partitions)
-        // Files are small here, and still divided.
+        // Splits small files, too.
         .with_repartition_file_min_size(1 << 16);
     let context = Format::session(config);
     for table in TABLES {

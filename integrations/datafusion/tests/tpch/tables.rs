@@ -1,4 +1,4 @@
-//! The tables of TPC-H at scale factor 0.1, in several files where they are large.
+//! Writes the tables of TPC-H at scale factor 0.1, large ones to several files.
 
 use crate::common::{FileOptions, Format};
 use arrow::array::{RecordBatch, RecordBatchReader};
@@ -18,10 +18,10 @@ pub(crate) const TABLES: [&str; 8] = [
 
 const SCALE: f64 = 0.1;
 
-/// Files of lineitem; other tables have one.
+/// Number of files of lineitem; other tables have one file.
 const LINEITEM_FILES: i32 = 3;
 
-/// Rows of a stripe: lineitem has three in each file.
+/// Rows of a stripe: each file of lineitem has three stripes.
 const STRIPE_ROWS: u64 = 70_000;
 
 /// Writes all tables.
@@ -29,7 +29,7 @@ pub(crate) fn write(format: Format, folder: &Path) {
     write_some(format, folder, &TABLES);
 }
 
-/// Writes these tables, each into a folder of its own.
+/// Writes the given tables, each to a folder of its own.
 pub(crate) fn write_some(format: Format, folder: &Path, tables: &[&str]) {
     for &table in tables {
         let files = if table == "lineitem" {

@@ -1,4 +1,4 @@
-//! Requests of the Lance decoders, compared with the size of the file.
+//! Checks requests of the Lance decoders against the size of the file.
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -8,7 +8,7 @@ use lance_encoding::EncodingsIo;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Refuses requests beyond the end of a file before the scheduler sees them.
+/// Rejects requests beyond the end of a file before the scheduler sees them.
 ///
 /// The scheduler cuts a request into parts and allocates room for the parts, so that a damaged file of a few kilobytes that
 /// asks for terabytes would take gigabytes of memory, and minutes.

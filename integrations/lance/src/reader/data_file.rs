@@ -1,4 +1,4 @@
-//! One data file: a file of its own, or one of a dataset.
+//! Reads one data file: a single file, or a file of a dataset.
 
 use super::checked_io::CheckedIo;
 use super::footer;
@@ -87,16 +87,16 @@ impl Rows {
         batch_rows: u32,
     ) -> Result<Self> {
         let schema = arrow_schema_of(&columns.schema)?;
-        let stream = file.read_stream_projected(
-            ReadBatchParams::RangeFull,
-            batch_rows,
-            1,
-            columns,
-            FilterExpression::no_filter(),
-        );
-        let stream = stream.await;
-        let stream =
-            stream.map_err(|e| from_lance(&e, ErrorKind::Corrupt).within(file_name(path)))?;
+        let stream = file
+            .read_stream_projected(
+                ReadBatchParams::RangeFull,
+                batch_rows,
+                1,
+                columns,
+                FilterExpression::no_filter(),
+            )
+            .await
+            .map_err(|e| from_lance(&e, ErrorKind::Corrupt).within(file_name(path)))?;
         Ok(Self {
             path: path.to_path_buf(),
             schema,
@@ -105,7 +105,7 @@ impl Rows {
         })
     }
 
-    /// Returns the next batch; nothing at the end.
+    /// Returns the next batch; `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<RecordBatch>> {
         let within = |error: Error| error.within(file_name(&self.path));
         let Some(batch) = self.stream.next().await else {
@@ -130,7 +130,7 @@ impl fmt::Debug for Rows {
     }
 }
 
-/// Returns a schema of Lance as one of ours.
+/// Converts a schema of Lance to an Arrow schema.
 pub(super) fn arrow_schema_of(schema: &LanceSchema) -> Result<SchemaRef> {
     let schema = lance_arrow_schema::Schema::from(schema);
     Ok(Arc::new(schema_from_lance(&schema)?))

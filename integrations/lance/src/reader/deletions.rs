@@ -1,4 +1,4 @@
-//! Lists of deleted rows.
+//! Reads lists of deleted rows.
 
 use super::plan::store_path;
 use crate::failure::{file_name, from_lance};
@@ -67,7 +67,7 @@ fn check(bytes: &[u8], rows: u64) -> Result<()> {
         .ok_or_else(|| Error::new(ErrorKind::Corrupt, "the list of deleted rows is damaged"))
 }
 
-/// The sizes of all buffers, not compressed; nothing if the file is damaged.
+/// Returns the uncompressed sizes of all buffers; `None` if the file is damaged.
 fn sizes(bytes: &[u8]) -> Option<Vec<u64>> {
     let (rest, tail) = bytes.split_last_chunk::<10>()?;
     let footer_bytes = arrow_ipc::reader::read_footer_length(*tail).ok()?;
@@ -87,7 +87,7 @@ fn sizes(bytes: &[u8]) -> Option<Vec<u64>> {
                 Some(_) if stored > 0 => body.get(start..)?.first_chunk::<8>(),
                 _ => None,
             };
-            // -1 is for bytes that are stored as they are.
+            // -1 marks a buffer that is stored uncompressed.
             let announced = announced.map_or(-1, |bytes| i64::from_le_bytes(*bytes));
             sizes.push(match announced {
                 -1 => stored,
@@ -98,7 +98,7 @@ fn sizes(bytes: &[u8]) -> Option<Vec<u64>> {
     Some(sizes)
 }
 
-/// The message of a block, and its body.
+/// Returns the message of a block, and its body.
 fn parts<'a>(bytes: &'a [u8], block: &Block) -> Option<(&'a [u8], &'a [u8])> {
     let start = usize::try_from(block.offset()).ok()?;
     let length = usize::try_from(block.metaDataLength()).ok()?;

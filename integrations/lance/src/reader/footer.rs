@@ -32,7 +32,7 @@ pub(super) fn check(footer: &[u8; FOOTER_BYTES], size: u64) -> Result<()> {
         );
     }
     if is_old(u16_at(footer, 32), u16_at(footer, 34)) {
-        // Another footer, which another check refuses.
+        // Not a footer; a later check returns the error.
         return Ok(());
     }
     for (table, start, entries) in [

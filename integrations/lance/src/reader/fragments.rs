@@ -1,4 +1,4 @@
-//! The batches of all fragments, one after the other.
+//! Reads the batches of all fragments, one after the other.
 
 use super::data_file::{self, Rows};
 use super::plan::{FragmentPlan, Plan};
@@ -56,13 +56,13 @@ impl Fragments {
         }
     }
 
-    /// Returns the next batch, which has rows; nothing at the end.
+    /// Returns the next batch, which is not empty; `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             let current = match &mut self.current {
                 Some(current) if current.row < current.rows => current,
                 _ => {
-                    // Closes the files of the fragment before.
+                    // Closes the files of the previous fragment.
                     self.current = None;
                     let Some(plan) = self.rest.pop_front() else {
                         return Ok(None);
@@ -231,9 +231,12 @@ fn assemble(
                 Some((&it.children[..], array.columns()))
             });
             let members: Vec<Columns<'_>> = members.collect();
-            let columns = field.children.iter().zip(fields);
-            let columns = columns.map(|(child, ours)| assemble(child, ours, &members, rows));
-            let columns = columns.collect::<Result<Vec<_>>>()?;
+            let columns = field
+                .children
+                .iter()
+                .zip(fields)
+                .map(|(child, ours)| assemble(child, ours, &members, rows))
+                .collect::<Result<Vec<_>>>()?;
             Ok(Arc::new(StructArray::try_new_with_length(
                 fields.clone(),
                 columns,
@@ -244,7 +247,7 @@ fn assemble(
     }
 }
 
-/// Whether a column of a data file has all members of the column of the dataset, in their order.
+/// Returns whether a column of a data file has all members of the dataset's column, in the same order.
 fn is_whole(it: &Field, field: &Field) -> bool {
     it.id == field.id
         && it.children.len() == field.children.len()

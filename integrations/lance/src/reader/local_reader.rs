@@ -1,4 +1,4 @@
-//! A local file for the Lance crates.
+//! Reads a local file for the Lance crates.
 
 use super::footer::FOOTER_BYTES;
 use bytes::Bytes;
@@ -12,9 +12,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::{fmt, io};
 
-/// Bytes of a page of the operating system: ranges that are closer than this are read together.
+/// Bytes of a page of the operating system. Ranges closer than this are read together.
 const BLOCK_BYTES: usize = 4096;
-/// Requests at a time.
+/// Most concurrent requests.
 const REQUESTS: usize = 4;
 
 /// A file that answers requests for ranges.

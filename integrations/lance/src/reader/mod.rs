@@ -1,4 +1,4 @@
-//! Reading Lance files and datasets.
+//! Reads Lance files and datasets.
 
 mod checked_io;
 mod data_file;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Rows of a batch, by default.
 const BATCH_ROWS: u32 = 8192;
 
-/// How a Lance file or dataset is read.
+/// Options for reading a Lance file or dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LanceReadOptions {
     version: Option<u64>,
@@ -53,7 +53,7 @@ impl LanceReadOptions {
 /// A Lance file of version 2.0, 2.1, 2.2 or 2.3, or a dataset of such files, as an iterator of batches.
 ///
 /// Memory is needed for a few batches and a few pages of each column, whatever the number of rows. The next batch is
-/// decoded in the background. Deleted rows of a dataset are left out.
+/// decoded in the background. Deleted rows of a dataset are skipped.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -114,12 +114,12 @@ impl LanceReader {
         })
     }
 
-    /// Rows of the file, or of the dataset without the deleted ones.
+    /// Returns the number of rows of the file, or of the dataset without deleted ones.
     pub fn num_rows(&self) -> u64 {
         self.rows
     }
 
-    /// Version of the Lance format, such as `2.1`.
+    /// Returns the version of the Lance format, such as `2.1`.
     pub fn version(&self) -> &str {
         &self.version
     }
@@ -148,12 +148,11 @@ impl RecordBatchReader for LanceReader {
 }
 
 async fn plan(path: PathBuf, version: Option<u64>) -> Result<Plan> {
-    match path.is_dir() {
-        true => {
-            let path = path.canonicalize()?;
-            Plan::of_dataset(&path, version).await
-        }
-        false => Plan::of_file(&path).await,
+    if path.is_dir() {
+        let path = path.canonicalize()?;
+        Plan::of_dataset(&path, version).await
+    } else {
+        Plan::of_file(&path).await
     }
 }
 

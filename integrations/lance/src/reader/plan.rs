@@ -35,11 +35,11 @@ pub(super) struct Plan {
     pub(super) fragments: VecDeque<FragmentPlan>,
 }
 
-/// Rows that lie in the same data files.
+/// Rows that are stored in the same data files.
 #[derive(Debug)]
 pub(super) struct FragmentPlan {
     pub(super) files: Vec<FilePlan>,
-    /// Rows, deleted ones included.
+    /// Number of rows, including deleted ones.
     pub(super) rows: u64,
     pub(super) deletions: Option<Deletions>,
 }
@@ -54,7 +54,7 @@ pub(super) struct FilePlan {
 }
 
 impl Plan {
-    /// Looks at a file.
+    /// Creates the plan of a file.
     pub(super) async fn of_file(path: &Path) -> Result<Self> {
         let file = data_file::open(path).await?;
         let columns = file.schema();
@@ -79,7 +79,7 @@ impl Plan {
         })
     }
 
-    /// Looks at the latest version of a dataset, or at the one with the number `version`.
+    /// Creates the plan of a dataset, of its latest version or of the version with the number `version`.
     pub(super) async fn of_dataset(folder: &Path, version: Option<u64>) -> Result<Self> {
         let plan = async {
             let manifest = manifest(folder, version).await?;
@@ -170,7 +170,7 @@ impl FragmentPlan {
 }
 
 impl FilePlan {
-    /// The columns of the dataset that a data file holds; nothing if all of its columns were dropped.
+    /// Returns the columns of the dataset that a data file holds; `None` if all of its columns were dropped.
     fn of(folder: &Path, manifest: &Manifest, file: &DataFile) -> Result<Option<Self>> {
         let folder = match file.base_id {
             None => folder.join(DATA_FOLDER),
@@ -179,7 +179,7 @@ impl FilePlan {
                 (base, false) => base,
             },
         };
-        // The manifest may come from another person: its names lead to nothing outside of the folder.
+        // The manifest may come from an untrusted source, so its names must not lead outside of the folder.
         let relative = Path::new(&file.path);
         if !relative
             .components()
@@ -256,7 +256,7 @@ async fn manifest(folder: &Path, version: Option<u64>) -> Result<Manifest> {
     Ok(manifest)
 }
 
-/// The folder that a manifest calls by a number, and whether it is a dataset of its own.
+/// Returns the folder with a number in the manifest, and whether it is the root of a dataset.
 fn base(manifest: &Manifest, id: u32) -> Result<(PathBuf, bool)> {
     let base = manifest.base_paths.get(&id).ok_or_else(|| {
         Error::new(
@@ -266,15 +266,16 @@ fn base(manifest: &Manifest, id: u32) -> Result<(PathBuf, bool)> {
     })?;
     let path = base.path.strip_prefix("file://").unwrap_or(&base.path);
     let path = Path::new(path);
-    match path.is_absolute() {
-        true => Ok((path.to_path_buf(), base.is_dataset_root)),
-        false => Err(Error::new(
+    if path.is_absolute() {
+        Ok((path.to_path_buf(), base.is_dataset_root))
+    } else {
+        Err(Error::new(
             ErrorKind::Unsupported,
             format!(
                 "data files are in `{}`, which is not a local folder",
                 base.path
             ),
-        )),
+        ))
     }
 }
 

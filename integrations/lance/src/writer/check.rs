@@ -35,11 +35,12 @@ fn check_name<'a>(name: &'a str, names: &mut HashSet<&'a str>) -> Result<()> {
     if name.contains('.') {
         return Err(unsupported("names of columns have no `.` in Lance"));
     }
-    match names.insert(name) {
-        true => Ok(()),
-        false => Err(unsupported(
+    if names.insert(name) {
+        Ok(())
+    } else {
+        Err(unsupported(
             "two columns of Lance cannot have the same name",
-        )),
+        ))
     }
 }
 
@@ -53,7 +54,7 @@ fn check_field(field: &FieldRef, version: LanceVersion) -> Result<()> {
              type `arrow.json`",
         ));
     }
-    // Whatever else the schema of Lance does not keep.
+    // Any other property that Lance's schema loses.
     let alone = to_lance(&Schema::new(vec![field.clone()]))?;
     let back = schema_from_lance(&lance_arrow_schema::Schema::from(&alone))?;
     match back.fields().first() {

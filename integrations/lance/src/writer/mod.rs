@@ -117,9 +117,10 @@ impl LanceWriter {
             .map_err(within)?;
         try_start(&engine, &columns, version).map_err(within)?;
         let target = LocalTarget::find(path)?.into_path()?;
-        let sink = match options.overwrite {
-            true => LocalSink::create_or_replace(target)?,
-            false => LocalSink::create(target)?,
+        let sink = if options.overwrite {
+            LocalSink::create_or_replace(target)?
+        } else {
+            LocalSink::create(target)?
         };
         let writer = engine.run(start(Output::file(sink), columns, version));
         Ok(Self {

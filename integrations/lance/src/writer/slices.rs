@@ -16,9 +16,10 @@ pub(super) fn without_sliced_booleans(batch: &RecordBatch) -> Result<RecordBatch
             return Ok(column.clone());
         }
         let data = column.to_data();
-        match has_sliced_booleans(&data) {
-            true => copied(&data),
-            false => Ok(column.clone()),
+        if has_sliced_booleans(&data) {
+            copied(&data)
+        } else {
+            Ok(column.clone())
         }
     });
     let columns = columns.collect::<Result<_, _>>()?;

@@ -1,6 +1,6 @@
-"""Columnar files for Apache Arrow: rows go into Amudai shards and come out of them equal, types and metadata
-included. Any library that knows Arrow's PyCapsule interface gives rows and takes them: pyarrow, polars, pandas,
-DuckDB, DataFusion. None of them is required.
+"""Columnar files for Apache Arrow: Amudai shards store rows and return them unchanged, including types and metadata.
+The package exchanges rows with any library that supports Arrow's PyCapsule interface: pyarrow, polars, pandas, DuckDB,
+DataFusion. None of them is required.
 
 >>> table = pa.table({"id": [1, 2, 3], "name": ["Oslo", "Lima", "Linz"]})
 >>> sh.write(table, out).rows
@@ -143,12 +143,12 @@ def dataset(
     store: Any = None,
     views: bool = False,
 ) -> ShardDataset:
-    """One or more shards as a ``pyarrow.dataset.Dataset``: a path or URL, a folder of shards, or a list of paths. Needs
-    pyarrow. URLs, and paths in a ``store``, that end in ``/`` are folders.
+    """Returns one or more shards as a ``pyarrow.dataset.Dataset``. ``source`` is a path or URL, a folder of shards, or
+    a list of paths. URLs, and paths in a ``store``, that end in ``/`` are folders. Needs pyarrow.
 
-    Whatever takes datasets of pyarrow takes it: polars' ``scan_pyarrow_dataset``, DuckDB by the name of the variable,
-    DataFusion's ``register_dataset``. Filters that they push down are answered by statistics, dictionaries and
-    indexes where these can, and are always applied.
+    Libraries that read pyarrow datasets can use it: polars with ``scan_pyarrow_dataset``, DuckDB by the name of the
+    variable, DataFusion with ``register_dataset``. The filters that they push down use statistics, dictionaries and
+    indexes where possible, and are always applied.
 
     >>> ds = sh.dataset(path)
     >>> ds.to_table(filter=pc.field("id") > 1).to_pylist()

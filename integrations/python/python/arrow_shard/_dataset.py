@@ -1,4 +1,4 @@
-"""Shards as datasets of pyarrow."""
+"""Shards as pyarrow datasets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import _lib
 
 _BATCH_SIZE = 32_768
 
-# What scanners of pyarrow take besides, and is of no use here.
+# Options of pyarrow's scanners that are accepted and ignored.
 _OPTIONS = {
     "batch_readahead",
     "cache_metadata",
@@ -29,7 +29,7 @@ _OPTIONS = {
 def open_dataset(
     source: Any, *, store: Any = None, views: bool = False, filters: tuple[Any, ...] = ()
 ) -> ShardDataset:
-    """Opens what ``arrow_shard.dataset`` is given."""
+    """Opens the source of ``arrow_shard.dataset``."""
     if isinstance(source, bytes):
         raise TypeError("expected a path, a URL or a list of them, found bytes")
     is_one = isinstance(source, (str, os.PathLike))
@@ -44,11 +44,11 @@ def open_dataset(
 
 
 def _absolute(path: Any, store: Any) -> Any:
-    """A path that leads to the same place from another folder, where a pickled dataset may be opened again."""
+    """Returns an absolute path, because a pickled dataset may be opened again in another working directory."""
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if store is not None or not text or not isinstance(text, str) or "://" in text:
         return path
-    # Not normalised: what is behind a symbolic link and `..` would be another place.
+    # Not normalised: `..` after a symbolic link would lead to another place.
     return os.path.join(os.getcwd(), text)
 
 
@@ -63,7 +63,7 @@ def _refuse(*args: Any) -> NoReturn:
     )
 
 
-# A file system in which nothing can be done.
+# A file system that raises an error for every operation.
 _Nowhere = type(
     "_Nowhere",
     (pyarrow.fs.FileSystemHandler,),
@@ -73,15 +73,15 @@ _Nowhere = type(
 
 
 def _unreadable(schema: pa.Schema) -> ds.Dataset:
-    """A dataset of pyarrow's own, which nobody can read: functions that look behind a dataset of shards find an
-    error, not a null pointer.
+    """Returns an unreadable dataset of pyarrow. pyarrow functions that use the children of a dataset then raise an
+    error instead of reading a null pointer.
     """
     files, system = ds.FeatherFileFormat(), pyarrow.fs.PyFileSystem(_Nowhere())
     return ds.FileSystemDataset([files.make_fragment("/shards", system)], schema, files, filesystem=system)
 
 
 def _columns(columns: Any) -> list[str] | dict[str, Any] | None:
-    """Columns as pyarrow takes them: names, or expressions by the names of columns that they become."""
+    """Checks columns in pyarrow's form: names, or a dict from names of columns to expressions."""
     if columns is None or isinstance(columns, dict):
         return columns
     if isinstance(columns, (str, bytes)):
@@ -90,7 +90,7 @@ def _columns(columns: Any) -> list[str] | dict[str, Any] | None:
 
 
 def _row_numbers(indices: Any) -> pa.Array:
-    """Places of rows, as an array of integers without nulls."""
+    """Converts positions of rows to an array of integers without nulls."""
     numbers = indices if isinstance(indices, (pa.Array, pa.ChunkedArray)) else pa.array(indices)
     if len(numbers) == 0:
         return pa.array([], pa.int64())
@@ -104,7 +104,7 @@ def _row_numbers(indices: Any) -> pa.Array:
 
 
 class _Rows:
-    """What datasets and fragments of shards have in common: rows that are scanned."""
+    """The common base of datasets and fragments of shards: methods that scan rows."""
 
     _file: _lib.ShardFile
     _filters: tuple[Any, ...]
@@ -112,7 +112,7 @@ class _Rows:
     _last: _lib.Scan | None = None
 
     def _scan(self, columns: Any, filter: Any, batch_size: int, limit: int | None = None) -> _lib.Scan:
-        """A scan of some columns, without repeats, of the rows that match all filters."""
+        """Starts a scan of distinct columns, of the rows that match all filters."""
         if batch_size < 1:
             raise ValueError(f"expected a batch size of at least 1, found {batch_size}")
         filters = list(self._filters if filter is None else (*self._filters, filter))
@@ -126,7 +126,7 @@ class _Rows:
         return self._last
 
     def metrics(self) -> _lib.ScanMetrics | None:
-        """What the scan that was begun last has done, and what its filter spared it.
+        """Returns what the last scan has read and tested, and what its filter skipped.
 
         >>> ds = sh.dataset(path)
         >>> ds.count_rows(filter=pc.field("id") > 100), ds.metrics().skipped_by_statistics
@@ -141,8 +141,8 @@ class _Rows:
         batch_size: int = _BATCH_SIZE,
         **options: Any,
     ) -> ds.Scanner:
-        """A scanner of pyarrow over the rows. It is read once. ``columns`` are names, or expressions by the names of
-        columns that they become. Other options of pyarrow's scanners are of no use here.
+        """Returns a pyarrow scanner over the rows, which can be read once. ``columns`` are names, or a dict from names
+        of columns to expressions. Other options of pyarrow's scanners have no effect.
         """
         _check(options)
         columns = _columns(columns)
@@ -154,7 +154,7 @@ class _Rows:
         return ds.Scanner.from_batches(reader, columns=columns)
 
     def _columns_of(self, expressions: Iterable[Any]) -> list[str] | None:
-        """The columns that expressions are made of; None for all."""
+        """Returns the columns that expressions refer to; None for all."""
         names: dict[str, None] = {}
         for expression in expressions:
             found = _lib.expression_columns(expression)
@@ -166,7 +166,7 @@ class _Rows:
     def to_batches(
         self, columns: Any = None, filter: Any = None, batch_size: int = _BATCH_SIZE, **options: Any
     ) -> Iterator[pa.RecordBatch]:
-        """The rows that match, as batches."""
+        """Returns the rows that match, as batches."""
         _check(options)
         columns = _columns(columns)
         if isinstance(columns, dict):
@@ -179,7 +179,7 @@ class _Rows:
     def to_table(
         self, columns: Any = None, filter: Any = None, batch_size: int = _BATCH_SIZE, **options: Any
     ) -> pa.Table:
-        """The rows that match, as a table."""
+        """Returns the rows that match, as a table."""
         _check(options)
         return self._table(columns, filter, batch_size, None)
 
@@ -200,12 +200,12 @@ class _Rows:
         batch_size: int = _BATCH_SIZE,
         **options: Any,
     ) -> pa.Table:
-        """The first rows that match."""
+        """Returns the first rows that match."""
         _check(options)
         return self._table(columns, filter, batch_size, num_rows)
 
     def count_rows(self, filter: Any = None, batch_size: int = _BATCH_SIZE, **options: Any) -> int:
-        """How many rows match. Without a filter, metadata say so."""
+        """Counts the rows that match. Without a filter, the number comes from metadata."""
         _check(options)
         whole = not self._filters and filter is None and self._row_range is None
         if whole:
@@ -220,7 +220,7 @@ class _Rows:
         batch_size: int = _BATCH_SIZE,
         **options: Any,
     ) -> pa.Table:
-        """Rows by their places among those that match."""
+        """Returns rows by their positions among the rows that match."""
         _check(options)
         columns, indices = _columns(columns), _row_numbers(indices)
         whole = not self._filters and filter is None and self._row_range is None
@@ -232,7 +232,7 @@ class _Rows:
 
 
 class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
-    """One or more shards as a dataset of pyarrow; made by ``arrow_shard.dataset``."""
+    """One or more shards as a pyarrow dataset, from ``arrow_shard.dataset``."""
 
     def __init__(
         self, file: _lib.ShardFile, source: tuple[Any, Any, bool], filters: tuple[Any, ...] = ()
@@ -259,17 +259,18 @@ class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
 
     @property
     def partition_expression(self) -> pc.Expression:
-        """What is true of all rows."""
+        """A condition that is true for all rows."""
         return pc.scalar(True)
 
     @property
     def children(self) -> list[ds.Dataset]:
-        """The datasets that it is made of: none."""
+        """The child datasets: none."""
         return []
 
     def filter(self, expression: Any) -> ShardDataset:
-        """The rows that match, by a filter of whatever kind ``ShardFile.scan`` takes; called again, those that match
-        all. With texts and expressions of pyarrow, the dataset can be pickled; with those of :func:`col`, it cannot.
+        """Returns a dataset of the rows that match. ``expression`` is a filter of any kind that ``ShardFile.scan``
+        supports; filters of several calls must all be true. A dataset with texts and pyarrow expressions can be
+        pickled; one with a condition of :func:`col` cannot.
 
         >>> sh.dataset(path).filter(pc.field("id") > 1).to_table().num_rows
         1
@@ -279,31 +280,31 @@ class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
         return ShardDataset(self._file, self._source, (*self._filters, expression))
 
     def get_fragments(self, filter: Any = None) -> Iterator[ShardFragment]:
-        """A fragment for each shard."""
+        """Returns a fragment for each shard."""
         filters = self._filters if filter is None else (*self._filters, filter)
         for rows in self._file.row_ranges:
             yield ShardFragment(self._file, rows, filters)
 
     def replace_schema(self, schema: pa.Schema) -> ShardDataset:
-        """The dataset itself, for its own schema. Others are not there: ``ShardFile.scan`` reads columns in other
-        types.
+        """Returns the dataset itself for its own schema; other schemas are not supported. To read columns in other
+        types, use ``ShardFile.scan``.
         """
         if schema.equals(self._schema):
             return self
         raise NotImplementedError("read columns in other types by ShardFile.scan(schema=...)")
 
     def sort_by(self, sorting: Any, **kwargs: Any) -> ds.InMemoryDataset:
-        """The rows in another order, in memory."""
+        """Returns the sorted rows, in memory."""
         return ds.InMemoryDataset(self.to_table().sort_by(sorting, **kwargs))
 
     def join(self, right_dataset: Any, keys: Any, right_keys: Any = None, **kwargs: Any) -> ds.InMemoryDataset:
-        """The rows joined with those of another dataset, in memory."""
+        """Returns the rows joined with the rows of another dataset, in memory."""
         return ds.InMemoryDataset(self.to_table().join(right_dataset.to_table(), keys, right_keys, **kwargs))
 
     def join_asof(
         self, right_dataset: Any, on: Any, by: Any, tolerance: Any, right_on: Any = None, right_by: Any = None
     ) -> ds.InMemoryDataset:
-        """The rows joined with those of another dataset that are nearest to them, in memory."""
+        """Returns the rows joined with the nearest rows of another dataset, in memory."""
         right = right_dataset.to_table()
         return ds.InMemoryDataset(self.to_table().join_asof(right, on, by, tolerance, right_on, right_by))
 
@@ -314,7 +315,7 @@ class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
         return self._schema.__arrow_c_schema__()
 
     def __getattr__(self, name: str) -> Any:
-        # What DataFusion scans by itself are all rows; with a filter, it reads the dataset as one of pyarrow.
+        # DataFusion's own table scans all rows; a dataset with filters is read as a pyarrow dataset instead.
         if name == "__datafusion_table_provider__" and not self._filters:
             return getattr(self._file, name)
         raise AttributeError(f"a dataset of shards has no attribute {name}")
@@ -335,29 +336,29 @@ class ShardFragment(_Rows, ds.Fragment):  # type: ignore[misc]
         raise TypeError("a fragment of shards cannot be pickled; pickle the dataset")
 
     def _check(self, schema: pa.Schema | None) -> None:
-        """Refuses to read the rows in another schema than the dataset's."""
+        """Raises an error for any schema other than the dataset's."""
         if schema is not None and not schema.equals(self.physical_schema):
             raise NotImplementedError("read columns in other types by ShardFile.scan(schema=...)")
 
-    # Fragments of pyarrow, too, take a schema first.
+    # The methods of pyarrow's fragments take a schema first, too.
     def scanner(  # type: ignore[override]
         self, schema: pa.Schema | None = None, *args: Any, **options: Any
     ) -> ds.Scanner:
-        """A scanner of pyarrow over the rows, as that of a dataset; ``schema`` is the dataset's."""
+        """Returns a pyarrow scanner over the rows, which can be read once; ``schema`` is the dataset's."""
         self._check(schema)
         return _Rows.scanner(self, *args, **options)
 
     def to_batches(  # type: ignore[override]
         self, schema: pa.Schema | None = None, *args: Any, **options: Any
     ) -> Iterator[pa.RecordBatch]:
-        """The rows that match, as batches; ``schema`` is the dataset's."""
+        """Returns the rows that match, as batches; ``schema`` is the dataset's."""
         self._check(schema)
         return _Rows.to_batches(self, *args, **options)
 
     def to_table(  # type: ignore[override]
         self, schema: pa.Schema | None = None, *args: Any, **options: Any
     ) -> pa.Table:
-        """The rows that match, as a table; ``schema`` is the dataset's."""
+        """Returns the rows that match, as a table; ``schema`` is the dataset's."""
         self._check(schema)
         return _Rows.to_table(self, *args, **options)
 
@@ -368,12 +369,12 @@ class ShardFragment(_Rows, ds.Fragment):  # type: ignore[misc]
 
     @property
     def partition_expression(self) -> pc.Expression:
-        """What is true of all rows."""
+        """A condition that is true for all rows."""
         return pc.scalar(True)
 
 
 def _check(options: dict[str, Any]) -> None:
-    """Refuses options that pyarrow's scanners do not have."""
+    """Raises an error for options that pyarrow's scanners do not have."""
     for name in options.keys() - _OPTIONS:
         raise TypeError(f"a scanner has no option {name!r}")
 

@@ -1,10 +1,10 @@
-"""Exceptions, a class for each kind of error."""
+"""Exceptions, with one class for each kind of error."""
 
 from __future__ import annotations
 
 
 class ShardError(Exception):
-    """An error of this package; its subclasses say of which kind, and are also Python's own where those fit.
+    """An error of this package. Each kind has a subclass, which also derives from a Python exception where one fits.
 
     >>> try:
     ...     sh.open("nowhere.amudai.shard")
@@ -17,7 +17,7 @@ class ShardError(Exception):
     """The name of the kind."""
 
     element: str = ""
-    """Where it went wrong: file, stripe, field, block; empty if no place is known."""
+    """The place of the error: file, stripe, field, block; empty if it is unknown."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
@@ -78,7 +78,7 @@ class InvalidArgumentError(ShardError, ValueError):
 
 
 class SchemaMismatchError(ShardError, TypeError):
-    """Rows or a requested schema do not fit the shard's schema, or a value not the column it is compared with."""
+    """Rows or a requested schema do not fit the shard's schema, or a value does not fit the type of its column."""
 
     kind = "schema mismatch"
 
@@ -102,7 +102,7 @@ class ValueOutOfRangeError(ShardError, ValueError):
 
 
 class RowOutOfRangeError(ShardError, IndexError):
-    """A row number lies outside the shard, or is that of a deleted row."""
+    """A row number is outside the shard, or belongs to a deleted row."""
 
     kind = "row out of range"
 
@@ -120,13 +120,13 @@ class AlreadyExistsError(ShardError, FileExistsError):
 
 
 class ConflictError(ShardError):
-    """Somebody else has changed what was to be replaced."""
+    """Another writer has changed the file or object to be replaced."""
 
     kind = "conflict"
 
 
 class ReplacedError(ShardError):
-    """Another file or object has taken the place of the one that was opened: open it again."""
+    """Another file or object has replaced the open one: open it again."""
 
     kind = "replaced"
 
@@ -144,13 +144,13 @@ class ForbiddenUrlError(ShardError, PermissionError):
 
 
 class PoisonedError(ShardError):
-    """An earlier write failed, so that nothing more can be written."""
+    """An earlier write failed, so nothing more can be written."""
 
     kind = "poisoned writer"
 
 
 class ArrowError(ShardError, ValueError):
-    """An Arrow kernel failed, or whoever gave the rows."""
+    """An Arrow kernel failed, or the source of the rows."""
 
     kind = "Arrow error"
 
@@ -195,7 +195,7 @@ for _class in (ShardError, *_CLASSES.values()):
 
 
 def error_of(kind: str, text: str, element: str, number: int | None) -> ShardError:
-    """The exception for an error of a kind; ``number`` is what the operating system calls it."""
+    """Returns the exception for a kind of error; ``number`` is the error number of the operating system."""
     error = _CLASSES.get(kind, ShardError)(text)
     error.kind = kind
     error.element = element

@@ -1,4 +1,4 @@
-"""Expressions of pyarrow, evaluated by pyarrow."""
+"""Evaluates pyarrow expressions with pyarrow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def matches(expression: Any, batch: Any) -> Any:
-    """Says for every row of a batch whether an expression is true: true, false or null."""
+    """Evaluates an expression for every row of a batch: true, false or null."""
     import pyarrow
     import pyarrow.dataset
 

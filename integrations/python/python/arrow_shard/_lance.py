@@ -1,4 +1,4 @@
-"""Conversion between shards and Lance files, by pylance."""
+"""Converts between shards and Lance files, with pylance."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def convert(
     lance_version: str = "2.2",
     **options: Any,
 ) -> int:
-    """Converts a shard to a Lance file, or a Lance file or dataset to a shard, and gives the number of rows. The one
-    whose name ends in ``.lance`` is Lance. Needs pylance. ``options`` are those of :func:`write`.
+    """Converts a shard to a Lance file, or a Lance file or dataset to a shard, and returns the number of rows. The path
+    that ends in ``.lance`` is the Lance file. Needs pylance. ``options`` are passed to :func:`write`.
 
-    Lance has no Decimal32 and Decimal64, intervals, list views, runs and unions, and reads views of texts and bytes back
-    as texts and bytes. A column of a type that it does not hold is an error that names the column, before anything is
-    written.
+    Lance does not support Decimal32, Decimal64, intervals, list views, run-end encoding and unions, and reads string
+    and binary views back as strings and binaries. A column of an unsupported type is an error that names the column,
+    before anything is written.
 
     >>> sh.convert(path, out + ".lance"), sh.convert(out + ".lance", out)
     (2, 2)
@@ -52,7 +52,7 @@ def convert(
 
 
 def _read(path: str) -> Any:
-    """A reader of the batches of a Lance file, or of a dataset, which is a folder."""
+    """Returns a reader of the batches of a Lance file, or of a Lance dataset, which is a folder."""
     import pyarrow as pa
 
     if os.path.isdir(path):
@@ -79,7 +79,7 @@ def _to_lance(source: str, target: str, overwrite: bool, version: str) -> int:
             raise UnsupportedError(f"unsupported: column `{field.name}`: Lance {version} has no {why}")
     target = _lib.output_file(target, overwrite=overwrite)
     folder = os.path.dirname(os.path.abspath(target))
-    # The file gets its name when it is complete.
+    # The file gets its final name once it is complete.
     with tempfile.TemporaryDirectory(dir=folder, prefix=".lance-") as hidden:
         written = os.path.join(hidden, "rows.lance")
         rows = _write_lance(written, schema, map(pa.record_batch, scan), version)
@@ -103,7 +103,7 @@ def _write_lance(path: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]
 
 
 def _failing(path: str, batch: pa.RecordBatch, version: str) -> str:
-    """The first column of a batch that Lance does not write by itself either."""
+    """Returns the first column of a batch that Lance cannot write alone, to name it in an error."""
     from lance.file import LanceFileWriter
 
     for name in batch.schema.names:
@@ -117,7 +117,7 @@ def _failing(path: str, batch: pa.RecordBatch, version: str) -> str:
 
 
 def _refused(data_type: Any, version: str) -> str | None:
-    """What Lance does not hold of a type; None if it holds it."""
+    """Returns the part of a type that Lance does not support; None if it supports the type."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -155,7 +155,7 @@ def _is_view(data_type: Any) -> bool:
 
 
 def _is_fixed(data_type: Any) -> bool:
-    """Whether all values of a type take the same number of bytes."""
+    """Returns whether all values of a type have the same number of bytes."""
     from pyarrow import types
 
     if types.is_fixed_size_list(data_type):

@@ -1,4 +1,4 @@
-"""Values of Python's libraries as literals of a filter."""
+"""Converts values of Python libraries to literals of a filter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 def describe(value: Any) -> tuple[str, Any]:
-    """Says what a value is: the name of a kind, and its number, text or bytes.
+    """Returns the kind of a value by name, and its number, text or bytes.
 
     >>> describe(datetime.date(1970, 1, 2))
     ('date', 1)
@@ -42,7 +42,7 @@ def describe(value: Any) -> tuple[str, Any]:
 
 
 def _is_of(module: str, name: str, value: Any) -> bool:
-    """Whether it is an instance of a class, of a module that need not be installed."""
+    """Returns whether a value is an instance of a class in a module that may not be installed."""
     found = sys.modules.get(module)
     return found is not None and isinstance(value, getattr(found, name))
 
@@ -77,17 +77,17 @@ def _numpy(value: Any) -> tuple[str, Any]:
     return "plain", plain
 
 
-# Seconds of numpy's longer units, and parts of a second in its shorter ones.
+# Seconds in numpy's longer units, and numbers of its shorter units in a second.
 _SECONDS = {"W": 7 * 86_400, "D": 86_400, "h": 3_600, "m": 60, "s": 1}
 _PARTS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9, "ps": 10**12, "fs": 10**15, "as": 10**18}
 # The units of Arrow.
 _UNITS = ("s", "ms", "us", "ns")
-# Years from 1970 on that fit into 64 bits of seconds.
+# Most years after 1970 that fit into 64 bits of seconds.
 _MOST_YEARS = 290_000_000_000
 
 
 def _of_numpy(value: Any, zone: str = "") -> tuple[str, Any]:
-    """A datetime64 or a timedelta64 in a unit of Arrow: numpy's own conversions wrap around without a word."""
+    """Converts a datetime64 or timedelta64 to a unit of Arrow. numpy's own conversions overflow silently."""
     numpy = sys.modules["numpy"]
     if numpy.isnat(value):
         return "plain", None
@@ -107,7 +107,7 @@ def _of_numpy(value: Any, zone: str = "") -> tuple[str, Any]:
 
 
 def _counted(kind: str, ticks: int, unit: str, zone: str = "") -> tuple[str, Any]:
-    """That many ticks of a unit, in the unit of Arrow nearest to it that holds them exactly.
+    """Converts a number of ticks of a unit to the nearest unit of Arrow that represents them exactly.
 
     >>> _counted("timestamp", 5, "us")
     ('timestamp_us', 5)

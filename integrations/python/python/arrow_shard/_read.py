@@ -1,4 +1,4 @@
-"""Reading a shard with one call."""
+"""Functions that read a shard with one call."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import _lib
 
 
 def scan(path: str | os.PathLike[str], *, store: Any = None, views: bool = False, **options: Any) -> _lib.Scan:
-    """A scan of the shard at a path or URL, with the options of :meth:`ShardFile.scan`.
+    """Returns a scan of the shard at a path or URL, with the options of :meth:`ShardFile.scan`.
 
     >>> pa.table(sh.scan(path, columns=["id"], filter="name = 'Lima'")).to_pylist()
     [{'id': 2}]
@@ -25,7 +25,7 @@ def take(
     store: Any = None,
     views: bool = False,
 ) -> _lib.RecordBatch:
-    """Rows of the shard at a path or URL, by their numbers.
+    """Returns rows of the shard at a path or URL, by their numbers.
 
     >>> pa.record_batch(sh.take(path, [1])).to_pylist()
     [{'id': 2, 'name': 'Lima'}]
@@ -34,7 +34,7 @@ def take(
 
 
 def statistics(path: str | os.PathLike[str], columns: Any = None, *, store: Any = None) -> _lib.RecordBatch:
-    """Statistics of the shard at a path or URL, as :meth:`ShardFile.statistics` gives them.
+    """Returns statistics of the shard at a path or URL, like :meth:`ShardFile.statistics`.
 
     >>> pa.record_batch(sh.statistics(path, ["name"])).to_pylist()[0]["name"]["max"]
     'Oslo'

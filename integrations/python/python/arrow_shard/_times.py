@@ -1,4 +1,4 @@
-"""Times of shards, which count 100 ns ticks, as Python's."""
+"""Converts times of shards, in ticks of 100 ns, to Python's types."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import datetime
 
 
 def datetime_of_ticks(ticks: int) -> datetime.datetime:
-    """The time of so many ticks since 0001-01-01, cut to microseconds.
+    """Converts ticks since 0001-01-01 to a time, truncated to microseconds.
 
     >>> datetime_of_ticks(864_000_000_000)
     datetime.datetime(1, 1, 2, 0, 0)
@@ -15,7 +15,7 @@ def datetime_of_ticks(ticks: int) -> datetime.datetime:
 
 
 def timedelta_of_ticks(ticks: int) -> datetime.timedelta:
-    """The time span of so many ticks, cut to microseconds. They are 64 bits, the upper half of them negative.
+    """Converts ticks to a time span, truncated to microseconds. ``ticks`` is unsigned; 2**63 and above are negative.
 
     >>> timedelta_of_ticks(10)
     datetime.timedelta(microseconds=1)

@@ -1,4 +1,4 @@
-"""Writing shards, with options by their names."""
+"""Writes shards, with named options."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import _lib
 
 
 def _rows(data: Any) -> Any:
-    """What gives Arrow data: of datasets and scanners of pyarrow, their reader."""
+    """Returns an object that exports Arrow data; for pyarrow datasets and scanners, their reader."""
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return data
     scanner = data.scanner() if hasattr(data, "scanner") else data
@@ -46,12 +46,12 @@ def write(
     ingestion_timestamp: bool | str = False,
     record_identity: bool | str = False,
 ) -> _lib.WriteSummary:
-    """Writes rows to a new shard, which appears when all of them are written, or not at all.
+    """Writes rows to a new shard, which becomes visible once all rows are written, or not at all.
 
-    ``data`` is anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: a table, a record batch or a reader of
-    pyarrow, a data frame of polars or pandas, a relation of DuckDB, a scan; or a dataset or scanner of pyarrow, such as
-    ``pyarrow.dataset.dataset("folder", format="parquet")``, which is read piece by piece. ``path`` is a path, a URL such as
-    ``s3://bucket/t.amudai.shard``, or a path in ``store``.
+    ``data`` is any object with ``__arrow_c_stream__`` or ``__arrow_c_array__``: a table, a record batch or a reader of
+    pyarrow, a data frame of polars or pandas, a relation of DuckDB, a scan. It may also be a pyarrow dataset or
+    scanner, such as ``pyarrow.dataset.dataset("folder", format="parquet")``, which is read batch by batch. ``path`` is
+    a path, a URL such as ``s3://bucket/t.amudai.shard``, or a path in ``store``.
 
     >>> table = pa.table({"id": [1, 2, 3], "name": ["Oslo", "Lima", "Linz"]})
     >>> sh.write(table, out, profile="high_compression", sorting_columns=["id"])  # doctest: +ELLIPSIS
@@ -59,29 +59,29 @@ def write(
     >>> sh.open(out).sorting_columns
     [SortingColumn('id', descending=False, nulls_first=False)]
 
-    * ``overwrite``: whether a file may be replaced. Symbolic links are followed; pipes and devices are refused.
-    * ``profile``: how hard to compress: ``plain``, ``fast``, ``balanced``, ``high_compression``, ``minimal_size``.
-    * ``threads``: how many encode, as many as there are cores by default. The bytes do not depend on it.
-    * ``sorting_columns``: the columns that the rows are sorted by, as names or :class:`SortingColumn`. Rows are not
-      sorted. With ``sorting_columns_checked``, rows in another order are an error that names the column and the row.
-    * ``properties``: properties of the shard, by their names.
-    * ``stripe_rows``, ``stripe_bytes``: most rows of a stripe, and bytes of Arrow data after which one ends.
-    * ``memory_limit``: about how many bytes the writer may hold.
+    * ``overwrite``: whether an existing file may be replaced. Symbolic links are followed; pipes and devices fail.
+    * ``profile``: how strongly to compress: ``plain``, ``fast``, ``balanced``, ``high_compression``, ``minimal_size``.
+    * ``threads``: the number of threads that encode, by default one per core. The bytes do not depend on it.
+    * ``sorting_columns``: the columns that the rows are sorted by, as names or :class:`SortingColumn`. The writer does
+      not sort. With ``sorting_columns_checked``, rows in another order are an error that names the column and the row.
+    * ``properties``: properties of the shard, by name.
+    * ``stripe_rows``, ``stripe_bytes``: the most rows of a stripe, and the bytes of Arrow data after which it ends.
+    * ``memory_limit``: the approximate number of bytes that the writer may hold in memory.
     * ``block_values``: values of a block, a multiple of 1,024 up to 65,536.
-    * ``layout``: ``single_file``, or ``two_level``: a directory file, and one file for each stripe beside it.
+    * ``layout``: ``single_file``, or ``two_level``: a directory file, and one file for each stripe in the same folder.
     * ``wire``: ``spec``, or ``reference`` for shards that the reference implementation reads.
     * ``mapping``: ``lossless``, or ``amudai`` for times and decimals in the native types of the format.
-    * ``presence``: where nulls are stored, ``separate`` or ``embedded``.
-    * ``dictionary``, ``compressor_dictionary``: whether columns may get dictionaries where they pay.
+    * ``presence``: where nulls are stored: ``separate`` or ``embedded``.
+    * ``dictionary``, ``compressor_dictionary``: whether columns may get dictionaries where these save space.
     * ``statistics``: whether statistics are collected.
-    * ``bloom_filter``: whether all columns get Bloom filters, or none; where they pay by default.
+    * ``bloom_filter``: whether all columns get Bloom filters, or none; by default the columns where they are useful.
       ``bloom_filter_fpp`` is their rate of false positives.
-    * ``packed_columns``: groups of columns of which single rows are read together.
-    * ``column_options``: options of single columns by their names: ``profile``, ``presence``, ``dictionary``,
+    * ``packed_columns``: groups of columns that are read together for single rows.
+    * ``column_options``: options of single columns, by name: ``profile``, ``presence``, ``dictionary``,
       ``compressor_dictionary``, ``statistics``, ``bloom_filter``, ``bloom_filter_fpp``, ``block_values``,
       ``packed_group``, ``delimited``, ``properties``.
-    * ``ingestion_timestamp``, ``record_identity``: whether each record gets its time and an identity, or the column
-      that holds them.
+    * ``ingestion_timestamp``, ``record_identity``: whether the writer generates a time and an identity for each record,
+      or the name of the column that contains them.
     """
     return _lib.write(
         _rows(data),

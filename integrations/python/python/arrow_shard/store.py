@@ -1,8 +1,8 @@
-"""Object stores: S3, Azure, Google Cloud Storage, HTTP, local folders and memory, and ``from_url``, which makes the one
-that a URL is of.
+"""Object stores: S3, Azure, Google Cloud Storage, HTTP, local folders and memory. ``from_url`` creates the store for a
+URL.
 
-They are the stores of ``obstore``, whose pages describe their settings:
-https://developmentseed.org/obstore/latest/api/store/. Stores of ``obstore`` itself are taken as well.
+These are the stores of ``obstore``. Its documentation describes their settings:
+https://developmentseed.org/obstore/latest/api/store/. Stores created with ``obstore`` itself are accepted as well.
 
 >>> memory = sh.store.MemoryStore()
 >>> sh.write(pa.table({"id": [1, 2]}), "tables/t.amudai.shard", store=memory).rows

@@ -1,4 +1,4 @@
-//! Shards as tables of DataFusion's Python package, through the stable interface of `datafusion-ffi`.
+//! Provides shards as tables of DataFusion's Python package, through the stable interface of `datafusion-ffi`.
 
 mod plan;
 mod repeated;
@@ -20,8 +20,8 @@ use std::iter::successors;
 use std::sync::Arc;
 use table::ShardTable;
 
-/// The capsule of a table over the shards of a source, for a session of DataFusion. `shard` is what was opened of it,
-/// and has the columns that the shards have together.
+/// Returns the capsule of a table over the shards of a source, for a session of DataFusion. `shard` is the open source,
+/// with the columns of all of its shards.
 #[expect(unsafe_code, reason = "a capsule holds what its name says")]
 pub(crate) fn table_provider<'py>(
     shard: &Shard,
@@ -32,7 +32,7 @@ pub(crate) fn table_provider<'py>(
     let codec = session.call_method0("__datafusion_logical_extension_codec__")?;
     let codec = codec.cast::<PyCapsule>()?;
     let codec = codec.pointer_checked(Some(c"datafusion_logical_extension_codec"))?;
-    // SAFETY: the capsule lives until the end of this function, and is what its name says.
+    // SAFETY: the capsule lives until the end of this function, and holds the type that its name promises.
     let codec = unsafe { codec.cast::<FFI_LogicalExtensionCodec>().as_ref() }.clone();
     let runtime = raised(py, handle())?;
     let table = detached(py, || {
@@ -49,7 +49,7 @@ pub(crate) fn table_provider<'py>(
     PyCapsule::new_with_value(py, provider, c"datafusion_table_provider")
 }
 
-/// An error of DataFusion as one of the library, which it may be, or have among its causes.
+/// Converts an error of DataFusion to an error of the library, with the kind of a library error among its causes.
 fn failed(error: DataFusionError) -> Error {
     let error = match error {
         DataFusionError::Context(place, below) => return failed(*below).within(place),
@@ -67,21 +67,22 @@ fn failed(error: DataFusionError) -> Error {
         let cause = cause.downcast_ref::<StoreError>();
         cause.is_some_and(|cause| matches!(cause, StoreError::NotFound { .. }))
     };
-    let kind = match chain(&error).any(is_missing) {
-        true => ErrorKind::NotFound,
-        false => ErrorKind::Io,
+    let kind = if chain(&error).any(is_missing) {
+        ErrorKind::NotFound
+    } else {
+        ErrorKind::Io
     };
     Error::new(kind, error.strip_backtrace())
 }
 
-/// An error and its causes.
+/// Returns an error and its causes.
 fn chain<'a>(
     error: &'a (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     successors(Some(error), |&error| error.source())
 }
 
-/// An error that says what another and its causes do.
+/// Returns a copy of an error, with the texts of its causes in its message.
 fn alike(error: &Error) -> Error {
     let causes = chain(error).skip(1);
     let message = causes.fold(error.message().to_owned(), |text, cause| {

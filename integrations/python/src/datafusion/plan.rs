@@ -1,4 +1,4 @@
-//! A plan that runs in its own session.
+//! A plan that runs in a session of its own.
 
 use datafusion::common::Result;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -12,7 +12,7 @@ use datafusion::physical_plan::{
 use std::fmt;
 use std::sync::Arc;
 
-/// A planned scan: a leaf for the session that asks for it, which does not know its stores.
+/// A planned scan. It is a leaf in the plan of the calling session, which does not know its object stores.
 #[derive(Debug)]
 pub(super) struct OwnSession {
     plan: Arc<dyn ExecutionPlan>,

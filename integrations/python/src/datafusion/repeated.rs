@@ -1,4 +1,4 @@
-//! Shards that a table has several times.
+//! Tables that contain the same shard several times.
 
 use arrow_schema::SchemaRef;
 use async_trait::async_trait;
@@ -14,27 +14,29 @@ use std::collections::HashMap;
 use std::iter::repeat_n;
 use std::sync::Arc;
 
-/// A listing table whose files are read as often as they were given: it lists each of them once.
+/// A table that reads each file of a listing table as many times as its path was given. The listing table itself lists
+/// each file once.
 #[derive(Debug)]
 struct Repeated {
     listing: ListingTable,
     times: HashMap<Path, usize>,
 }
 
-/// The table of all files that a listing was given.
+/// Returns a table that reads repeated paths of a listing repeatedly.
 pub(super) fn all_of(listing: ListingTable) -> Arc<dyn TableProvider> {
     let mut times = HashMap::new();
     for url in listing.table_paths() {
         *times.entry(url.prefix().clone()).or_default() += 1;
     }
-    match times.len() < listing.table_paths().len() {
-        true => Arc::new(Repeated { listing, times }),
-        false => Arc::new(listing),
+    if times.len() < listing.table_paths().len() {
+        Arc::new(Repeated { listing, times })
+    } else {
+        Arc::new(listing)
     }
 }
 
 impl Repeated {
-    /// What is known of files together.
+    /// Returns the merged statistics of files.
     fn statistics<'a>(
         &self,
         files: impl IntoIterator<Item = &'a PartitionedFile>,

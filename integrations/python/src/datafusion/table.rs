@@ -1,4 +1,4 @@
-//! A table of DataFusion over shards, planned here.
+//! A DataFusion table over shards that plans its scans in a session of its own.
 
 use super::plan::OwnSession;
 use super::repeated::all_of;
@@ -30,11 +30,11 @@ use url::Url;
 /// The name of the table in plans.
 const NAME: &str = "shards";
 
-/// Objects that are asked for at a time.
+/// Most concurrent requests that check whether objects exist.
 const AT_ONCE: usize = 32;
 
-/// A table of files, and the session that plans and runs its scans: whoever asks for a scan knows neither the stores nor
-/// the rules by which filters and limits reach the files.
+/// A table of files, and the session that plans and runs its scans. The calling session has neither the object stores
+/// nor the optimizer rules that push filters and limits into the files.
 #[derive(Debug)]
 pub(super) struct ShardTable {
     files: Arc<dyn TableProvider>,
@@ -42,7 +42,7 @@ pub(super) struct ShardTable {
     runtime: Handle,
 }
 
-/// A session, which has no text of its own.
+/// A session with a `Debug` implementation.
 #[derive(Clone)]
 struct OwnedContext(Arc<SessionContext>);
 
@@ -53,24 +53,27 @@ impl std::fmt::Debug for OwnedContext {
 }
 
 impl ShardTable {
-    /// The table of shards at some places, which have these columns together.
+    /// Creates a table of the shards at some locations, with the given columns.
     pub(super) async fn open(
         columns: &Schema,
         locations: &[Location],
         runtime: Handle,
     ) -> Result<Self> {
-        // The options of shards are not registered: functions of the session that asks get this one's options, and
-        // would not know them.
+        // The options of shards are not registered: functions of the calling session receive the options of this
+        // session, and would reject unknown ones.
         let context = SessionContext::new();
         check_there(locations).await?;
-        let urls = locations.iter().enumerate();
-        let urls = urls.map(|(i, location)| url_of(location, i, &context));
-        let urls = urls.collect::<Result<Vec<_>>>()?;
+        let urls = locations
+            .iter()
+            .enumerate()
+            .map(|(i, location)| url_of(location, i, &context))
+            .collect::<Result<Vec<_>>>()?;
         let format = ShardFormat::default();
         let schema = format.table_schema(columns);
         let options = ListingOptions::new(Arc::new(format)).with_file_extension("");
         let config = ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options);
-        // It opens the first shard again: what is wrong with it is said now, and the columns are those of all.
+        // Inferring the schema opens the first shard, so its errors are raised now. The columns of all shards replace
+        // the inferred ones.
         let config = config
             .infer_schema(&context.state())
             .await?
@@ -83,7 +86,7 @@ impl ShardTable {
     }
 }
 
-/// Refuses objects that are not there: a listing leaves them out.
+/// Returns an error for missing objects, because a listing would skip them.
 async fn check_there(locations: &[Location]) -> Result<()> {
     let objects = locations.iter().filter_map(|location| match location {
         Location::Local(_) => None,
@@ -98,7 +101,7 @@ fn external(error: impl std::error::Error + Send + Sync + 'static) -> DataFusion
     DataFusionError::External(Box::new(error))
 }
 
-/// The URL of a shard. Stores are registered under names that nobody else uses.
+/// Returns the URL of a shard, and registers its store under a unique name.
 fn url_of(location: &Location, number: usize, context: &SessionContext) -> Result<ListingTableUrl> {
     let parsed = |text: &str| Url::parse(text).map_err(external);
     let url = match location {
@@ -141,7 +144,7 @@ impl TableProvider for ShardTable {
         let (files, context) = (self.files.clone(), self.session.0.clone());
         let (projection, filters) = (projection.cloned(), filters.to_vec());
         let planned = async move { plan(files, &context, projection, filters, limit).await };
-        // Whoever asks may not run in a runtime, which requests of stores need.
+        // The caller may run outside of a Tokio runtime, which requests to stores need.
         let planned = self.runtime.spawn(planned).await;
         planned.map_err(external)?
     }
@@ -150,19 +153,22 @@ impl TableProvider for ShardTable {
         &self,
         filters: &[&Expr],
     ) -> Result<Vec<TableProviderFilterPushDown>> {
-        let support = |filter: &&Expr| match calls_others(filter)? {
-            true => Ok(TableProviderFilterPushDown::Unsupported),
-            false => Ok(TableProviderFilterPushDown::Exact),
+        let support = |filter: &&Expr| {
+            Ok(if calls_others(filter)? {
+                TableProviderFilterPushDown::Unsupported
+            } else {
+                TableProviderFilterPushDown::Exact
+            })
         };
         filters.iter().map(support).collect()
     }
 }
 
-/// The function that gives a member of a struct.
+/// The function that returns a member of a struct.
 const MEMBER: &str = "get_field";
 
-/// Whether a filter has functions of the session that asks. They take arrays here where they may need scalars, so that
-/// the session evaluates them itself.
+/// Returns whether a filter contains functions of the calling session. Here they would get arrays where they may need
+/// scalars, so the calling session evaluates such filters itself.
 fn calls_others(filter: &Expr) -> Result<bool> {
     filter.exists(|part| {
         Ok(match part {
@@ -173,7 +179,7 @@ fn calls_others(filter: &Expr) -> Result<bool> {
     })
 }
 
-/// The filter, with this session's function for members of structs.
+/// Returns the filter with this session's function for members of structs.
 fn with_own_members(filter: Expr) -> Result<Expr> {
     let own = |part| match part {
         Expr::ScalarFunction(call) if call.name() == MEMBER => {
@@ -185,7 +191,7 @@ fn with_own_members(filter: Expr) -> Result<Expr> {
     Ok(filter.transform(own)?.data)
 }
 
-/// Plans a scan. Filters and limits reach the files by the optimizer's rules.
+/// Plans a scan. The optimizer's rules push filters and limits into the files.
 async fn plan(
     files: Arc<dyn TableProvider>,
     context: &SessionContext,

@@ -1,5 +1,5 @@
-//! Reads an expression as pyarrow pickles it: an IPC file with a batch of one row, which holds the literals and
-//! options, and metadata that spell the tree, from the outermost call on.
+//! Decodes pyarrow's pickled form of an expression: an IPC file with a batch of one row, which holds the literals and
+//! options, and metadata that list the nodes of the tree, beginning with the outermost call.
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::reader::FileReader;
@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::io::Cursor;
 
-/// An expression.
+/// A node of an expression.
 #[derive(Debug)]
 pub(super) enum Node {
-    /// A column, or a member of a struct: the names on the way to it.
+    /// A column, or a member of a struct: the path of names.
     Field(Vec<String>),
     /// An array of one value.
     Literal(ArrayRef),
@@ -28,7 +28,7 @@ pub(super) struct Call {
 }
 
 impl Node {
-    /// The top-level columns that it needs.
+    /// Returns the top-level columns that the node refers to.
     pub(super) fn columns(&self) -> Vec<String> {
         let mut names = Vec::new();
         self.add_columns(&mut names);
@@ -51,7 +51,7 @@ impl Node {
     }
 }
 
-/// The tree of an expression; `None` if pyarrow does not give it, or in a way that this does not know.
+/// Returns the tree of an expression; `None` if pyarrow does not pickle it, or in an unknown form.
 pub(super) fn decode(expression: &Bound<'_, PyAny>) -> Option<Node> {
     let reduced = expression.call_method0("__reduce__").ok()?;
     let (_, arguments): (Bound<'_, PyAny>, Bound<'_, PyTuple>) = reduced.extract().ok()?;
@@ -64,10 +64,10 @@ pub(super) fn decode(expression: &Bound<'_, PyAny>) -> Option<Node> {
     tokens.next().is_none().then_some(node)
 }
 
-/// A piece of the tree, and what it says.
+/// The kind of a piece of the tree, and its value.
 type Token = (String, String);
 
-/// The metadata of the file's schema, in their order: some keys repeat.
+/// Returns the metadata of the file's schema, in their order, because some keys repeat.
 fn tokens(file: &[u8]) -> Option<Vec<Token>> {
     const MAGIC: &[u8] = b"ARROW1";
     let rest = file.strip_suffix(MAGIC)?;
@@ -82,10 +82,10 @@ fn tokens(file: &[u8]) -> Option<Vec<Token>> {
         .collect()
 }
 
-/// Levels that a tree may have: walking them takes room on the stack.
+/// Most levels of a tree, because the recursion over them takes stack space.
 const MAX_DEPTH: usize = 256;
 
-/// The node that begins with the next token.
+/// Decodes the node that begins at the next token.
 fn node(tokens: &mut std::vec::IntoIter<Token>, batch: &RecordBatch, depth: usize) -> Option<Node> {
     if depth > MAX_DEPTH {
         return None;
@@ -127,7 +127,7 @@ fn node(tokens: &mut std::vec::IntoIter<Token>, batch: &RecordBatch, depth: usiz
     }
 }
 
-/// The value in a column of the batch.
+/// Returns the value in a column of the batch.
 fn column(batch: &RecordBatch, index: &str) -> Option<ArrayRef> {
     let column = batch.columns().get(index.parse::<usize>().ok()?)?;
     (column.len() == 1).then(|| column.clone())

@@ -1,5 +1,5 @@
-//! Expressions of pyarrow as filters: what means the same here becomes a predicate, which statistics and
-//! dictionaries answer, and pyarrow evaluates the rest on the rows that are left.
+//! Converts pyarrow expressions to filters. Parts with an equivalent become predicates, which use statistics and
+//! dictionaries; pyarrow evaluates the rest on the remaining rows.
 
 mod decode;
 mod residual;
@@ -12,14 +12,14 @@ use arrow_shard::read::Predicate;
 use decode::Node;
 use pyo3::prelude::*;
 
-/// Whether an object is an expression of pyarrow.
+/// Returns whether an object is a pyarrow expression.
 pub(crate) fn is_expression(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let class = object.get_type();
     let module = class.module()?;
     Ok(module.to_string().starts_with("pyarrow") && class.name()? == "Expression")
 }
 
-/// The rows for which an expression over columns of the schema is true.
+/// Returns a predicate for the rows in which a pyarrow expression over columns of the schema is true.
 pub(crate) fn predicate(expression: &Bound<'_, PyAny>, schema: &SchemaRef) -> PyResult<Predicate> {
     let Some(tree) = decode::decode(expression) else {
         let all = schema.fields().iter().map(|field| field.name().clone());
@@ -31,10 +31,11 @@ pub(crate) fn predicate(expression: &Bound<'_, PyAny>, schema: &SchemaRef) -> Py
         .iter()
         .map(|part| translate::predicate(part, schema))
         .collect();
-    // The whole expression is evaluated where a part has no translation: what the other parts leave.
-    let residual = match translated.iter().all(Option::is_some) {
-        true => None,
-        false => Some(residual::predicate(expression, tree.columns(), schema)?),
+    // If a part has no translation, pyarrow evaluates the whole expression on the rows that the other parts leave.
+    let residual = if translated.iter().all(Option::is_some) {
+        None
+    } else {
+        Some(residual::predicate(expression, tree.columns(), schema)?)
     };
     let parts = translated.into_iter().flatten().chain(residual);
     Ok(parts
@@ -42,13 +43,13 @@ pub(crate) fn predicate(expression: &Bound<'_, PyAny>, schema: &SchemaRef) -> Py
         .unwrap_or_else(|| always(schema)))
 }
 
-/// The top-level columns that an expression of pyarrow is made of; None if that is not known.
+/// Returns the top-level columns that a pyarrow expression refers to; None if they are unknown.
 #[pyfunction]
 pub(crate) fn expression_columns(expression: &Bound<'_, PyAny>) -> Option<Vec<String>> {
     decode::decode(expression).map(|tree| tree.columns())
 }
 
-/// The parts of a conjunction.
+/// Collects the parts of a conjunction.
 fn conjuncts<'a>(node: &'a Node, parts: &mut Vec<&'a Node>) {
     match node {
         Node::Call(call) if call.name == "and_kleene" => {
@@ -60,7 +61,7 @@ fn conjuncts<'a>(node: &'a Node, parts: &mut Vec<&'a Node>) {
     }
 }
 
-/// Every row.
+/// Returns a predicate that matches every row.
 fn always(schema: &SchemaRef) -> Predicate {
     let name = schema.fields().first().map_or("", |field| field.name());
     let null = arrow_shard::read::col(name).is_null();

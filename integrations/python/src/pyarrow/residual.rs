@@ -1,4 +1,4 @@
-//! Expressions that pyarrow itself evaluates, on the rows that other tests leave.
+//! Predicates that call pyarrow to evaluate an expression, on the rows that other tests leave.
 
 use crate::batch::Batch;
 use crate::ending;
@@ -11,14 +11,14 @@ use arrow_shard::read::Predicate;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// The rows for which an expression over these columns of the schema is true.
+/// Returns a predicate for the rows in which an expression over these columns of the schema is true.
 pub(super) fn predicate(
     expression: &Bound<'_, PyAny>,
     mut columns: Vec<String>,
     schema: &SchemaRef,
 ) -> PyResult<Predicate> {
     if columns.is_empty() {
-        // Rows are counted by a column.
+        // A batch without columns would lose its number of rows.
         let first = schema.fields().first();
         columns.extend(first.map(|field| field.name().clone()));
     }
@@ -42,7 +42,7 @@ pub(super) fn predicate(
     }))
 }
 
-/// The columns in the types that the schema shows: stored ones may be views.
+/// Casts the columns of a batch to the types of the schema, because stored columns may be views.
 fn as_shown(batch: &RecordBatch, schema: &Schema) -> Result<RecordBatch, ArrowError> {
     let mut fields: Vec<Arc<Field>> = Vec::with_capacity(batch.num_columns());
     let mut columns = Vec::with_capacity(batch.num_columns());
@@ -51,9 +51,10 @@ fn as_shown(batch: &RecordBatch, schema: &Schema) -> Result<RecordBatch, ArrowEr
             Ok(shown) => Arc::new(shown.clone()),
             Err(_) => field.clone(),
         };
-        columns.push(match shown.data_type() == column.data_type() {
-            true => column.clone(),
-            false => cast(column, shown.data_type())?,
+        columns.push(if shown.data_type() == column.data_type() {
+            column.clone()
+        } else {
+            cast(column, shown.data_type())?
         });
         fields.push(Arc::new(shown.as_ref().clone().with_nullable(true)));
     }

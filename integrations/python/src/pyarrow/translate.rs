@@ -1,7 +1,7 @@
-//! Expressions of pyarrow that mean the same as a predicate.
+//! Translates pyarrow expressions to equivalent predicates.
 //!
-//! pyarrow compares floats as IEEE 754 does: nothing equals NaN or is above or below it, and -0.0 equals 0.0. A
-//! predicate has them in total order. Both agree on values between the infinities, zero aside.
+//! pyarrow compares floats like IEEE 754: nothing equals NaN or is above or below it, and -0.0 equals 0.0. A predicate
+//! uses the total order. Both agree on all values from -infinity to infinity, except for zeros.
 
 use super::decode::{Call, Node};
 use arrow_array::cast::AsArray;
@@ -10,8 +10,7 @@ use arrow_cast::cast;
 use arrow_schema::{DataType, Field, Schema};
 use arrow_shard::read::{ColumnRef, Literal, Predicate, col};
 
-/// The predicate that is true, false or unknown for the same rows; `None` if there is none, or it is not
-/// certain.
+/// Returns a predicate that is true, false or unknown for the same rows; `None` if no predicate is certain to be.
 pub(super) fn predicate(node: &Node, schema: &Schema) -> Option<Predicate> {
     let call = match node {
         Node::Call(call) => call,
@@ -39,7 +38,7 @@ pub(super) fn predicate(node: &Node, schema: &Schema) -> Option<Predicate> {
     }
 }
 
-/// The path and the type of a column, or of a member of structs. `None` if a path does not lead to it alone.
+/// Returns the path and the type of a column, or of a member of structs; `None` if the path is ambiguous.
 fn column<'a>(node: &Node, schema: &'a Schema) -> Option<(String, &'a DataType)> {
     let Node::Field(names) = node else {
         return None;
@@ -54,7 +53,7 @@ fn column<'a>(node: &Node, schema: &'a Schema) -> Option<(String, &'a DataType)>
         data_type = only(members.iter().map(AsRef::as_ref), name)?.data_type();
     }
     let path = names.join(".");
-    // A column of that name would come before the member.
+    // A column with the name `a.b` would take precedence over the member `b` of `a`.
     let is_member = !below.is_empty();
     if is_member
         && (names.iter().any(|name| name.contains('.')) || schema.field_with_name(&path).is_ok())
@@ -67,7 +66,7 @@ fn column<'a>(node: &Node, schema: &'a Schema) -> Option<(String, &'a DataType)>
     }
 }
 
-/// The only field of that name.
+/// Returns the field with a name; `None` if several fields have it.
 fn only<'a>(fields: impl Iterator<Item = &'a Field>, name: &str) -> Option<&'a Field> {
     let mut found = fields.filter(|field| field.name() == name);
     let first = found.next()?;
@@ -78,13 +77,13 @@ fn is_float(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Float32 | DataType::Float64)
 }
 
-/// Rows whose value is not a number: in total order those are above and below all others.
+/// Returns a predicate for NaN: in total order, NaNs are above and below all other values.
 pub(crate) fn is_nan(path: &str) -> Predicate {
     let above = col(path).gt(f64::INFINITY);
     above.or(col(path).lt(f64::NEG_INFINITY))
 }
 
-/// An option of a call.
+/// Returns an option of a call.
 fn option<'a>(call: &'a Call, name: &str) -> Option<&'a ArrayRef> {
     let options: &StructArray = call.options.as_ref()?.as_struct_opt()?;
     options.column_by_name(name)
@@ -98,10 +97,12 @@ fn flag(call: &Call, name: &str) -> Option<bool> {
 fn is_null(call: &Call, part: &Node, schema: &Schema) -> Option<Predicate> {
     let (path, data_type) = column(part, schema)?;
     let null = col(path.as_str()).is_null();
-    match flag(call, "nan_is_null")? && data_type.is_floating() {
-        false => Some(null),
-        true if is_float(data_type) => Some(null.or(is_nan(&path))),
-        true => None,
+    if !(flag(call, "nan_is_null")? && data_type.is_floating()) {
+        Some(null)
+    } else if is_float(data_type) {
+        Some(null.or(is_nan(&path)))
+    } else {
+        None
     }
 }
 
@@ -118,14 +119,15 @@ fn text(array: &ArrayRef) -> Option<String> {
     (text.null_count() == 0).then(|| text.value(0).to_owned())
 }
 
-/// What a test says of null.
+/// The result of a test of null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unknown {
     IsFalse,
     IsNull,
 }
 
-/// Whether a value is one of a set. pyarrow finds null in a set that has it, and elsewhere says false, not null.
+/// Translates `is_in`. In pyarrow, null is in a set that contains null; otherwise the result for null is false, not
+/// null.
 fn is_in(call: &Call, part: &Node, schema: &Schema, unknown: Unknown) -> Option<Predicate> {
     const MATCH: u32 = 0;
     const SKIP: u32 = 1;
@@ -153,7 +155,7 @@ fn is_in(call: &Call, part: &Node, schema: &Schema, unknown: Unknown) -> Option<
     }
 }
 
-/// `if_else(is_valid(a), is_in(a, ...), null)`: how DuckDB writes IN.
+/// Translates `if_else(is_valid(a), is_in(a, ...), null)`, which is DuckDB's form of IN.
 fn is_in_or_null(test: &Node, part: &Node, other: &ArrayRef, schema: &Schema) -> Option<Predicate> {
     let (Node::Call(test), Node::Call(part)) = (test, part) else {
         return None;
@@ -167,9 +169,10 @@ fn is_in_or_null(test: &Node, part: &Node, other: &ArrayRef, schema: &Schema) ->
         && part.name == "is_in"
         && tested == found
         && other.logical_null_count() == 1;
-    match is_so {
-        true => is_in(part, field, schema, Unknown::IsNull),
-        false => None,
+    if is_so {
+        is_in(part, field, schema, Unknown::IsNull)
+    } else {
+        None
     }
 }
 
@@ -196,7 +199,7 @@ impl Comparison {
         })
     }
 
-    /// The comparison with its sides exchanged.
+    /// Returns the comparison with its sides exchanged.
     fn turned(self) -> Self {
         match self {
             Self::Eq | Self::NotEq => self,
@@ -236,7 +239,7 @@ fn compare(comparison: Comparison, a: &Node, b: &Node, schema: &Schema) -> Optio
     })
 }
 
-/// The float that a column of that type is compared with, if pyarrow does not round it.
+/// Returns the literal as a float to compare with a column of that type; `None` if pyarrow might round it.
 fn float(literal: &Literal, column: &DataType) -> Option<f64> {
     let array = literal.array();
     let data_type = array.data_type();
@@ -258,16 +261,16 @@ fn compare_float(path: &str, comparison: Comparison, value: f64) -> Option<Predi
         return None;
     }
     let is_zero = value == 0.0;
-    let (low, high) = match is_zero {
-        true => (-0.0, 0.0),
-        false => (value, value),
-    };
+    let (low, high) = if is_zero { (-0.0, 0.0) } else { (value, value) };
     let column = || -> ColumnRef { col(path) };
-    let equal = || match is_zero {
-        true => column().between(low, high),
-        false => column().eq(value),
+    let equal = || {
+        if is_zero {
+            column().between(low, high)
+        } else {
+            column().eq(value)
+        }
     };
-    // What is not a number is beyond the infinities.
+    // NaNs are beyond the infinities, and must not match.
     let below = |test: Predicate| test.and(column().gt_eq(f64::NEG_INFINITY));
     let above = |test: Predicate| test.and(column().lt_eq(f64::INFINITY));
     Some(match comparison {
@@ -280,8 +283,8 @@ fn compare_float(path: &str, comparison: Comparison, value: f64) -> Option<Predi
     })
 }
 
-/// Whether pyarrow compares values of a column with literals of a type by what they are, as predicates do, whatever
-/// it casts to what.
+/// Returns whether pyarrow compares the values of a column and of a literal exactly, like predicates do, whichever of
+/// the two it casts.
 fn has_same_meaning(column: &DataType, literal: &DataType) -> bool {
     use DataType::{Boolean, Date32, Date64, Duration, Time32, Time64, Timestamp};
     match (column, literal) {

@@ -1,26 +1,26 @@
-//! URLs of the command line, and what is refused in them.
+//! URLs on the command line, and their validation.
 
 use arrow_shard::{Error, ErrorKind, Result};
 use std::path::PathBuf;
 use url::Url;
 
-/// What stores there are, by the schemes of their URLs.
+/// The schemes of URLs for the supported stores.
 const SCHEMES: [&str; 10] = [
     "s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss", "http", "https",
 ];
 
-/// A URL that says where something is, and nothing else.
+/// A URL that contains only a location: no credentials, query or fragment.
 pub(crate) struct Address {
     pub(super) url: Url,
-    /// As it was given.
+    /// The URL as the user wrote it.
     pub(super) text: String,
 }
 
 impl Address {
-    /// Checks a URL, which errors do not show before nothing in it may be a secret.
+    /// Checks a URL. Errors do not show it, because an invalid URL may contain a secret.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         if text.contains(char::is_control) || text.ends_with(' ') {
-            // The parser would leave it out, and find something else.
+            // The parser would drop these characters, and name another object.
             return Err(invalid(
                 "expected a URL without line breaks, tabulators and blanks at its end; write `%20` for a \
                  blank",
@@ -52,7 +52,7 @@ impl Address {
         })
     }
 
-    /// The path, if it is a file of this machine.
+    /// Returns the path, if the URL names a file of this machine.
     pub(crate) fn local(&self) -> Result<Option<PathBuf>> {
         if self.url.scheme() != "file" {
             return Ok(None);

@@ -32,13 +32,14 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use tokio::runtime::{Builder, Runtime};
 
-/// Largest gap between ranges that one request spans.
+/// Ranges at most this many bytes apart share a request.
 const GAP_BYTES: u64 = 1 << 20;
-/// Objects that are looked at at a time, and bytes that are read of each for what most of them say.
+/// Number of shards opened concurrently, and the number of bytes read from the end of each, which suffices for the
+/// metadata of most.
 const AT_ONCE: usize = 32;
 const TAIL_BYTES: u64 = 64 << 10;
 
-/// What sends requests, for all objects.
+/// Returns the runtime that sends requests, shared by all objects.
 fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<io::Result<Runtime>> = OnceLock::new();
     let build = || {
@@ -55,7 +56,7 @@ fn runtime() -> Result<&'static Runtime> {
     })
 }
 
-/// Waits for the answer of a store.
+/// Blocks until a store has answered.
 pub(crate) fn wait<T>(answer: impl Future<Output = Result<T>>) -> Result<T> {
     runtime()?.block_on(answer)
 }
@@ -65,9 +66,9 @@ pub(crate) fn wait<T>(answer: impl Future<Output = Result<T>>) -> Result<T> {
 pub(crate) struct Object {
     store: Arc<dyn ObjectStore>,
     path: Path,
-    /// As it was given.
+    /// The URL as the user wrote it.
     url: String,
-    /// What comes before the path in the store: some URLs name a bucket there.
+    /// The part of the URL before the path in the store: in some URLs, it includes a bucket.
     root: String,
 }
 
@@ -77,12 +78,12 @@ impl fmt::Debug for Object {
     }
 }
 
-/// How the names of the variables begin that configure stores, as `from_env` of each store has it.
+/// Prefixes of the environment variables that configure stores, as in `from_env` of each store.
 const VARIABLES: [&str; 3] = ["AWS_", "AZURE_", "GOOGLE_"];
 
 impl Object {
-    /// The object at a URL. Stores are configured by the environment variables of their own tools, such
-    /// as `AWS_ACCESS_KEY_ID`.
+    /// Returns the object at a URL. The environment variables of the stores' own tools, such as `AWS_ACCESS_KEY_ID`,
+    /// configure the store.
     pub(crate) fn at(address: Address) -> Result<Self> {
         let object = Self::below(address)?;
         match object.path.filename() {
@@ -91,7 +92,7 @@ impl Object {
         }
     }
 
-    /// As [`at`](Self::at), of a URL that may also lead to the root of a store.
+    /// Returns the object or folder at a URL, which may also be the root of a store.
     pub(crate) fn below(address: Address) -> Result<Self> {
         let Address { url, text } = address;
         let variables = std::env::vars_os().filter_map(|(name, value)| {
@@ -99,7 +100,7 @@ impl Object {
             let is_known = VARIABLES.iter().any(|prefix| name.starts_with(prefix));
             is_known.then_some((name.to_ascii_lowercase(), value.into_string().ok()?))
         });
-        // Who writes http means it.
+        // A URL with `http` is an explicit request for an unencrypted connection.
         let plain = (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
         let (store, path) = object_store::parse_url_opts(&url, variables.chain(plain))
             .map_err(|e| invalid(format!("{text} leads to no store")).caused_by(e))?;
@@ -114,7 +115,7 @@ impl Object {
         })
     }
 
-    /// Opens the shard that it is the directory file of.
+    /// Opens the shard with this object as its directory file.
     pub(crate) fn open_shard(&self, options: ShardOptions) -> Result<Shard> {
         let reader = ObjectReader::new(self.store.clone(), self.path.clone());
         let folder = ObjectFolder::of_object(self.store.clone(), &self.path);
@@ -123,7 +124,7 @@ impl Object {
         Shard::from_reader(Arc::new(reader), Arc::new(WaitingFolder(folder)), options)
     }
 
-    /// Gives all bytes of the object to `take`, in their order.
+    /// Passes all bytes of the object to `take`, in order.
     pub(crate) fn download(
         &self,
         mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
@@ -146,7 +147,7 @@ impl Object {
         .within(&self.url)
     }
 
-    /// The object as a sink, which appears when it is complete.
+    /// Returns a sink for the object. The object appears when it is complete.
     pub(crate) fn sink(&self, overwrite: bool) -> Result<ObjectOutput> {
         let folder = ObjectFolder::of_object(self.store.clone(), &self.path);
         let folder = folder.with_overwrite(overwrite);
@@ -154,7 +155,7 @@ impl Object {
         Ok(ObjectOutput { sink })
     }
 
-    /// An editor of the shard that it is the directory file of.
+    /// Opens an editor for the shard with this object as its directory file.
     pub(crate) fn open_editor(&self, options: ShardOptions) -> Result<ShardEditor> {
         wait(ShardEditor::open_object_with(
             self.store.clone(),
@@ -163,40 +164,41 @@ impl Object {
         ))
     }
 
-    /// Refuses an object of another store: shards refer to none.
+    /// Fails if the other object is in another store: shards cannot refer to it.
     fn check_same_store(&self, other: &Self) -> Result<()> {
-        match self.root == other.root {
-            true => Ok(()),
-            false => Err(invalid(format!(
+        if self.root == other.root {
+            Ok(())
+        } else {
+            Err(invalid(format!(
                 "{} and {} are not in the same store, and a shard refers to no other",
                 self.url, other.url
-            ))),
+            )))
         }
     }
 
-    /// Appends the stripes of another shard to that of an editor, which was opened here.
+    /// Appends the stripes of another shard to an editor of this object.
     pub(crate) fn append(&self, editor: &mut ShardEditor, other: &Self) -> Result<()> {
         self.check_same_store(other)?;
         wait(editor.append_object(self.store.clone(), &other.path))
     }
 
-    /// Replaces the directory with the one of an editor, which was opened here.
+    /// Commits an editor of this object in place.
     pub(crate) fn commit(&self, editor: ShardEditor) -> Result<EditSummary> {
         wait(editor.commit_object(self.store.clone()))
     }
 
-    /// Writes the directory of an editor, which was opened here, as another object.
+    /// Commits an editor of this object to another object.
     pub(crate) fn commit_to(&self, editor: ShardEditor, other: &Self) -> Result<EditSummary> {
         self.check_same_store(other)?;
         wait(editor.commit_object_to(self.store.clone(), &other.path))
     }
 
-    /// The stripes of the shard that would be written anew.
+    /// Returns the stripes that a compaction would rewrite.
     pub(crate) fn compaction(&self, options: &CompactOptions) -> Result<Vec<Range<u64>>> {
         wait(compaction_object(self.store.clone(), &self.path, options))
     }
 
-    /// Writes stripes of the shard anew; the new directory replaces this one, or is another object.
+    /// Compacts the shard. The new directory replaces this object, or is the object `target`.
     pub(crate) fn compact(
         &self,
         target: Option<&Self>,
@@ -217,7 +219,7 @@ impl Object {
         wait(pack_object(store, &self.path, &target.path, options))
     }
 
-    /// The shards of the folder, several of which are opened at a time.
+    /// Opens the shards of the folder, several at a time, and returns their figures.
     pub(crate) fn list_shards(&self) -> Result<Vec<Listed>> {
         let names_there = wait(async {
             let listed = self.store.list_with_delimiter(Some(&self.path)).await;
@@ -270,12 +272,12 @@ impl Object {
         })
     }
 
-    /// Lists the shards of the folder that another shard of the folder holds.
+    /// Lists the shards of the folder that are contained in other shards.
     pub(crate) fn held_by_others(&self) -> Result<Vec<LeftOut>> {
         wait(objects_held_by_others(self.store.clone(), Some(&self.path)))
     }
 
-    /// Lists or removes the stripes below that no directory refers to, by their paths, with their sizes.
+    /// Lists or removes the stripes below this prefix that no directory refers to. Returns their paths and sizes.
     pub(crate) fn vacuum(&self, options: &VacuumOptions) -> Result<Vec<(String, u64)>> {
         let unused = wait(vacuum_objects(
             self.store.clone(),
@@ -286,7 +288,7 @@ impl Object {
         Ok(unused.map(|o| (o.path.to_string(), o.bytes)).collect())
     }
 
-    /// A writer of a shard whose directory file is the object.
+    /// Returns a writer for a shard with this object as its directory file.
     pub(crate) fn shard_writer(
         &self,
         schema: &SchemaRef,
@@ -298,7 +300,7 @@ impl Object {
     }
 }
 
-/// An object that is written front to back.
+/// An object that is written from front to back.
 pub(crate) struct ObjectOutput {
     sink: ObjectSink,
 }
@@ -323,12 +325,12 @@ impl Write for ObjectOutput {
 
 impl Drop for ObjectOutput {
     fn drop(&mut self) {
-        // Does nothing after a commit. An error was told before, and nobody sees what stays.
+        // Does nothing after a commit. An earlier error has been reported, and a remaining upload is not visible.
         drop(wait(self.sink.abort()));
     }
 }
 
-/// A shard that is written to a store; taken back if it is not finished.
+/// A shard that is written to a store, and discarded if it is not finished.
 pub(crate) struct ShardOutput(Option<AsyncShardWriter>);
 
 impl ShardOutput {
@@ -350,7 +352,7 @@ impl ShardOutput {
 impl Drop for ShardOutput {
     fn drop(&mut self) {
         if let Some(writer) = self.0.take() {
-            // An error was told before, and nobody sees what stays.
+            // An earlier error has been reported, and a remaining upload is not visible.
             drop(wait(writer.abort()));
         }
     }

@@ -1,4 +1,4 @@
-//! Objects that are read by whoever waits for the store.
+//! Blocking readers of objects: the thread that reads waits for the store.
 
 use super::wait;
 use arrow_shard::io::{
@@ -8,16 +8,16 @@ use arrow_shard::{Error, ErrorKind, Result};
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// Bytes of the end of an object that the first request reads.
+/// Number of bytes that the first request reads from the end of an object.
 const TAIL_BYTES: u64 = 64 << 10;
 
-/// A reader that waits for the answers of another one.
+/// A blocking reader over an asynchronous one.
 #[derive(Debug)]
 pub(super) struct Waiting {
     reader: Arc<dyn AsyncReadAt>,
     name: Option<String>,
     size: u64,
-    /// The end of the object, and where it starts.
+    /// The end of the object, and its position.
     tail: Bytes,
     tail_start: u64,
 }
@@ -78,7 +78,7 @@ impl ReadAt for Waiting {
     }
 }
 
-/// The objects beside one.
+/// The folder of an object.
 #[derive(Debug)]
 pub(super) struct WaitingFolder(pub(super) ObjectFolder);
 
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use arrow_shard::io::BoxFuture;
 
-    /// A store that forgets this many bytes of a tail.
+    /// A store that omits this many bytes of a tail.
     #[derive(Debug)]
     struct Remote(Bytes, usize);
 
@@ -106,7 +106,7 @@ mod tests {
         }
 
         fn read_ranges(&self, ranges: Vec<ByteRange>) -> BoxFuture<'_, Result<Vec<Bytes>>> {
-            // Beyond its end, a store fails in its own way.
+            // Beyond its end, this store fails with an error of its own.
             let read = |range: &ByteRange| match range.end() <= self.0.len() as u64 {
                 true => self.0.read_at(*range),
                 false => Err(no_answer("416")),

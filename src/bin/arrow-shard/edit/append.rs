@@ -20,7 +20,7 @@ output says how many. `arrow-shard merge --help` says how files get a second nam
 pub(crate) struct Args {
     /// Directory file of the shard that grows
     file: PathBuf,
-    /// Directory files of the shards that are appended
+    /// Directory files of the shards to append
     #[arg(required = true)]
     others: Vec<PathBuf>,
     #[command(flatten)]

@@ -22,7 +22,7 @@ Examples:
 
 Files that are not needed any more stay for whoever reads them, until `arrow-shard vacuum`.";
 
-/// Write small stripes anew, and those of which many rows are deleted
+/// Rewrite stripes that are small or have many deleted rows
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -31,20 +31,20 @@ pub(crate) struct Args {
     /// Rows below which a stripe is small
     #[arg(long, value_name = "ROWS", default_value_t = CompactOptions::default().min_rows())]
     min_rows: u64,
-    /// Share of deleted rows above which a stripe is written anew
+    /// Share of deleted rows above which a stripe is rewritten
     #[arg(long, value_name = "SHARE", default_value_t = CompactOptions::default().max_deleted())]
     max_deleted: f64,
-    /// How to encode the rows that are written anew
+    /// How to encode the rewritten rows
     #[arg(long, value_enum, default_value_t)]
     profile: ProfileName,
-    /// Threads that read and encode at the same time
+    /// Threads that read and encode concurrently
     #[arg(long, default_value_t = 1)]
     threads: usize,
-    /// Write the new directory here, and leave the shard as it is; the file must not exist, and its
-    /// folder must hold the shard or be above it [default: the directory of the shard is replaced]
+    /// Write the new directory here, and leave the shard unchanged; the file must not exist, and its folder must
+    /// contain the shard, directly or in a subfolder [default: the directory of the shard is replaced]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Say which stripes would be written anew, and write nothing
+    /// Show which stripes would be rewritten, and write nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -74,15 +74,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
         for run in runs {
             let last = run.end.saturating_sub(1);
-            match run.start == last {
-                true => writeln!(out, "{place}: stripe {last} would be written anew")?,
-                false => {
-                    let first = run.start;
-                    writeln!(
-                        out,
-                        "{place}: stripes {first} to {last} would become one or more"
-                    )?;
-                }
+            if run.start == last {
+                writeln!(out, "{place}: stripe {last} would be written anew")?;
+            } else {
+                let first = run.start;
+                writeln!(
+                    out,
+                    "{place}: stripes {first} to {last} would become one or more"
+                )?;
             }
         }
         return Ok(out.flush()?);

@@ -23,7 +23,7 @@ which have to be kept together; the output says how many, and `arrow-shard pack`
 pub(crate) struct Args {
     /// Directory file of the shard
     file: PathBuf,
-    /// Rows to delete, by a condition, as `cat --filter` takes it
+    /// Rows to delete, by a condition as in `cat --filter`
     #[arg(
         long = "where",
         visible_alias = "filter",
@@ -31,7 +31,7 @@ pub(crate) struct Args {
         required_unless_present = "rows"
     )]
     condition: Option<String>,
-    /// Rows to delete, by their numbers, separated by commas; deleted rows count
+    /// Rows to delete, by number, separated by commas; deleted rows count
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     rows: Vec<u64>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! A shard that is being changed, wherever it is.
+//! An editor of a shard, either local or in a store.
 
 use crate::failure::Failure;
 use crate::location::Location;
@@ -8,14 +8,14 @@ use arrow_shard::ops::{EditSummary, ShardEditor};
 use arrow_shard::read::{Predicate, ShardOptions};
 use std::path::{Path, PathBuf};
 
-/// An editor, and where its shard is.
+/// An editor, and the location of its shard.
 pub(super) struct Editing {
     editor: ShardEditor,
     location: Location,
 }
 
 impl Editing {
-    /// Opens the shard at `path`, which may be a URL, and later others with the same options.
+    /// Opens the shard at `path`, which may be a URL. Appended shards are opened with the same options.
     pub(super) fn open(path: &Path, options: ShardOptions) -> Result<Self, Failure> {
         let location = Location::of(path)?;
         let editor = match &location {
@@ -51,7 +51,7 @@ impl Editing {
         Ok(())
     }
 
-    /// Refuses two shards that refer to the same data.
+    /// Fails if two shards refer to the same data.
     pub(super) fn check_distinct(&self) -> Result<()> {
         match &self.location {
             Location::Local(_) => self.editor.check_distinct(),
@@ -83,7 +83,7 @@ impl Editing {
         }
     }
 
-    /// Brings rows back by number.
+    /// Restores deleted rows by number.
     pub(super) fn undelete_rows(&mut self, rows: &[u64]) -> Result<u64> {
         match &self.location {
             Location::Local(_) => self.editor.undelete_rows(rows),
@@ -92,12 +92,12 @@ impl Editing {
         }
     }
 
-    /// The editor, for changes that read nothing.
+    /// Returns the editor, for changes that need no reads.
     pub(super) fn editor(&mut self) -> &mut ShardEditor {
         &mut self.editor
     }
 
-    /// Writes the new directory, at `output` if there is one.
+    /// Commits the changes, to `output` or in place.
     pub(super) fn commit(self, output: Option<&Path>) -> Result<EditSummary, Failure> {
         let Some(output) = output else {
             return Ok(match self.location {

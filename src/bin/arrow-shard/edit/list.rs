@@ -33,7 +33,7 @@ pub(crate) struct Args {
     folder: PathBuf,
 }
 
-/// A shard, as a line of the list.
+/// The line of the list for a shard.
 struct Line {
     name: String,
     rows: u64,
@@ -41,9 +41,9 @@ struct Line {
     stripes: u64,
     bytes: u64,
     spans: Vec<String>,
-    /// Whether it refers to other files.
+    /// Whether the shard refers to other files.
     has_files: bool,
-    /// Whether another shard of the folder holds its rows.
+    /// Whether another shard of the folder contains its rows.
     is_held: bool,
 }
 
@@ -73,7 +73,8 @@ pub(crate) fn run(args: &Args) -> std::result::Result<(), Failure> {
             }
         }
     }
-    // Only a shard of several files may hold another, and damaged ones have been named.
+    // Only a shard of several files can contain another. Damaged shards have been reported above, and prevent the
+    // check.
     if is_whole && lines.iter().any(|line| line.has_files) {
         let held = match Location::of_folder(&args.folder)? {
             Location::Local(folder) => held_by_others(folder),
@@ -112,7 +113,7 @@ pub(crate) fn run(args: &Args) -> std::result::Result<(), Failure> {
         writeln!(out, "{}", row.trim_end())?;
     }
     let counted: Vec<&Line> = lines.iter().filter(|line| !line.is_held).collect();
-    // What damaged files say need not fit.
+    // The sums saturate, because damaged files may declare any number of rows.
     let total = |of: fn(&Line) -> u64| {
         let values = counted.iter().map(|line| of(line));
         values.fold(0, u64::saturating_add)
@@ -126,13 +127,14 @@ pub(crate) fn run(args: &Args) -> std::result::Result<(), Failure> {
         text::count(total(|line| line.stripes), "stripe"),
     )?;
     out.flush()?;
-    match is_whole {
-        true => Ok(()),
-        false => Err(Failure::Reported),
+    if is_whole {
+        Ok(())
+    } else {
+        Err(Failure::Reported)
     }
 }
 
-/// Marks the shards whose rows other shards hold, which count once.
+/// Marks the shards that are contained in others, so that their rows count only once.
 fn mark_held(lines: &mut [Line], held: &[LeftOut]) {
     let name = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or(path);
@@ -146,16 +148,16 @@ fn mark_held(lines: &mut [Line], held: &[LeftOut]) {
     }
 }
 
-/// The shards of a folder of this machine.
+/// Lists the shards of a local folder.
 fn local(folder: &Path) -> Result<Vec<Listed>> {
     let list = |path: PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         Listed {
             name: name.into_owned(),
-            // What cannot be looked at cannot be opened either.
+            // A file without accessible metadata cannot be opened either, so `found` has the error.
             bytes: std::fs::metadata(&path).map_or(0, |found| found.len()),
             found: Shard::open_pooled(&path, ShardOptions::default()).and_then(|shard| {
-                // References start where the file is, and not a link to it.
+                // References are relative to the folder of the file, not of a link to it.
                 let target = path.canonicalize();
                 let folder = target
                     .as_ref()

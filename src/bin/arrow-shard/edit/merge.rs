@@ -20,7 +20,7 @@ the output says which. Deleting a shard that was merged then frees no space: `ar
 once no shard refers to the second name. Never overwrite a hard-linked shard in place, as `cp` does: \
 reading the merged shard would fail. Delete it first, or write another file and rename it.";
 
-/// Make one shard of several, by reference
+/// Merge several shards into one, by reference
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Directory file of the new shard, which must not exist
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
-    /// Say what the new shard would have, and write nothing
+    /// Show the size of the new shard, and write nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Commands that write new directories over buffers that stay where they are.
+//! Commands that write new directories over existing buffers.
 
 pub(crate) mod append;
 pub(crate) mod compact;
@@ -19,14 +19,14 @@ use editing::Editing;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Where the changed shard goes.
+/// The destination of the changed shard.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TargetArgs {
-    /// Write the new directory here, and leave the shard as it is; the file must not exist, and its
-    /// folder must hold the shard or be above it [default: the directory of the shard is replaced]
+    /// Write the new directory here, and leave the shard unchanged; the file must not exist, and its folder must
+    /// contain the shard, directly or in a subfolder [default: the directory of the shard is replaced]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Say what would become of the shard, and write nothing
+    /// Show the result, and write nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -54,14 +54,14 @@ impl TargetArgs {
     }
 }
 
-/// Says that a shard is in the folder of shards that it was made of.
+/// Prints a note if the shard is in the same folder as shards that it was made from.
 fn note_parts(target: &Path, parts: &[PathBuf]) {
     let folder = |path: &Path| {
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        // A URL leads to no folder here.
+        // The path of a URL does not exist here, and stays as it is.
         folder
             .canonicalize()
             .unwrap_or_else(|_| folder.to_path_buf())
@@ -79,7 +79,7 @@ fn note_parts(target: &Path, parts: &[PathBuf]) {
     }
 }
 
-/// Says what a shard has now.
+/// Prints the contents of a shard after a commit.
 fn report(target: &Path, done: &EditSummary) -> Result<(), Failure> {
     let stripes = text::count(done.stripes(), "stripe");
     let written = format!(" in {stripes}; {} were written", text::bytes(done.bytes()));

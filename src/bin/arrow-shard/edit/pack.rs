@@ -23,7 +23,7 @@ A shard that was edited or merged, or converted with --layout two-level, has its
 or sent alone. Bytes are copied as they are; deleted rows stay deleted, and data of dropped columns are \
 left out. The old files stay: `arrow-shard vacuum` removes those that no shard needs.";
 
-/// Make one file of a shard that consists of several
+/// Combine a shard of several files into one file
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -22,11 +22,10 @@ together; the output says how many. If nothing changes, the shard stays as it is
 pub(crate) struct Args {
     /// Directory file of the shard
     file: PathBuf,
-    /// Columns to keep, separated by commas, in the order that they are to have; a name that has a
-    /// comma itself is put in double quotes [default: all]
+    /// Columns to keep, separated by commas, in the new order; put a name with a comma in double quotes [default: all]
     #[arg(long, value_name = "COLUMNS")]
     columns: Vec<ColumnNames>,
-    /// Columns to leave out, or members of structs: `a,b.c`
+    /// Columns to drop, or members of structs: `a,b.c`
     #[arg(long, value_name = "COLUMNS")]
     drop: Vec<ColumnNames>,
     /// Columns to rename, or members of structs: `a=b`, `c.d=e`

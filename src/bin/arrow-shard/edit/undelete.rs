@@ -14,13 +14,13 @@ Examples:
 
 Rows that `compact` has left out are gone for good. If no row is deleted, the shard stays as it is.";
 
-/// Bring deleted rows back
+/// Restore deleted rows
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Directory file of the shard
     file: PathBuf,
-    /// Rows to bring back, by their numbers, separated by commas [default: all]
+    /// Rows to restore, by number, separated by commas [default: all]
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     rows: Vec<u64>,
     #[command(flatten)]

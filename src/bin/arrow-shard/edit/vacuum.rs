@@ -26,12 +26,12 @@ may be a damaged directory file, nothing is removed, and the error names it.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The folder, with all folders below
+    /// The folder, with all its subfolders
     folder: PathBuf,
-    /// Remove the files; they are only listed otherwise
+    /// Remove the files; otherwise they are only listed
     #[arg(long)]
     remove: bool,
-    /// Hours for which a file must not have changed
+    /// Minimum number of hours since the last change of a file
     #[arg(long, value_name = "HOURS", default_value_t = 24)]
     min_age: u64,
     #[command(flatten)]
@@ -67,9 +67,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         bytes += size;
     }
     let (count, bytes) = (text::count(files.len() as u64, "file"), text::bytes(bytes));
-    match args.remove {
-        true => writeln!(out, "{count} of {bytes} removed")?,
-        false => writeln!(out, "{count} of {bytes} could be removed")?,
+    if args.remove {
+        writeln!(out, "{count} of {bytes} removed")?;
+    } else {
+        writeln!(out, "{count} of {bytes} could be removed")?;
     }
     Ok(out.flush()?)
 }

@@ -1,4 +1,4 @@
-//! Inputs that follow each other.
+//! Several inputs, one after the other.
 
 use super::source::{Input, Total};
 use crate::failure::Failure;
@@ -7,7 +7,7 @@ use crate::text;
 use arrow_schema::{Field, Schema};
 use std::sync::Arc;
 
-/// The rows of all inputs, which have names. Their columns must have the same names and types.
+/// Chains named inputs. Their columns must have the same names and types.
 pub(super) fn chained(inputs: Vec<(String, Input)>) -> Result<Input, Failure> {
     let Some((first_name, first)) = inputs.first() else {
         return Err(Failure::new("there is no input"));

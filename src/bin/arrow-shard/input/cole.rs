@@ -13,7 +13,7 @@ use arrow_shard::io::LocalFile;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Opens the columns and rows of a file that are wanted.
+/// Opens the requested columns and rows of a file.
 pub(super) fn open(
     path: &Path,
     limits: Limits,

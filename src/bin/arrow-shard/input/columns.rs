@@ -1,31 +1,31 @@
-//! Which columns of an input are read.
+//! The columns of an input to read.
 
 use crate::failure::Failure;
 use arrow_schema::Schema;
 use std::str::FromStr;
 
-/// The arguments that choose columns of an input.
+/// The arguments that select columns of an input.
 #[derive(Debug, clap::Args, Default)]
 pub(crate) struct ColumnArgs {
-    /// Columns to read, separated by commas; a name that has one itself is put in double quotes:
-    /// `a,"b,c"`. In shards also members of structs: `a,b.c`
+    /// Columns to read, separated by commas; put a name with a comma in double quotes: `a,"b,c"`. In shards, also
+    /// members of structs: `a,b.c`
     #[arg(long, value_name = "COLUMNS")]
     columns: Vec<ColumnNames>,
 }
 
 impl ColumnArgs {
-    /// The names in the order given; none stands for all columns.
+    /// Returns the names in the given order. No names mean all columns.
     pub(crate) fn names(&self) -> Vec<String> {
         ColumnNames::all(&self.columns)
     }
 }
 
-/// Names with commas between them, in CSV's way of quoting.
+/// Names separated by commas, quoted as in CSV.
 #[derive(Debug, Clone)]
 pub(crate) struct ColumnNames(Vec<String>);
 
 impl ColumnNames {
-    /// The names of all lists.
+    /// Returns the names of all lists.
     pub(crate) fn all(lists: &[Self]) -> Vec<String> {
         lists.iter().flat_map(|list| list.0.clone()).collect()
     }
@@ -42,14 +42,15 @@ impl FromStr for ColumnNames {
             let record = record.map_err(|e| e.to_string())?;
             names.extend(record.iter().map(str::to_owned));
         }
-        match names.is_empty() {
-            true => Err("expected names of columns".to_owned()),
-            false => Ok(Self(names)),
+        if names.is_empty() {
+            Err("expected names of columns".to_owned())
+        } else {
+            Ok(Self(names))
         }
     }
 }
 
-/// The indices of the columns of these names.
+/// Returns the indices of the columns with these names.
 pub(super) fn indices(schema: &Schema, names: &[String]) -> Result<Vec<usize>, Failure> {
     let index = |name: &String| {
         schema.index_of(name).map_err(|_| {
@@ -63,13 +64,14 @@ pub(super) fn indices(schema: &Schema, names: &[String]) -> Result<Vec<usize>, F
     names.iter().map(index).collect()
 }
 
-/// The columns of a shard, of which `schema` holds each once, as often as they are named; nothing if
-/// that is once. Members of a struct that are named one by one are parts of one column.
+/// Returns the indices of the columns of a shard in the order and number in which they are named, or `None` if no
+/// column is named repeatedly. `schema` has each column once. Members of a struct that are named one by one are parts
+/// of one column.
 pub(super) fn repeated(schema: &Schema, names: &[String]) -> Option<Vec<usize>> {
     let (mut indices, mut parts) = (Vec::new(), Vec::new());
     for name in names {
         match schema.index_of(name) {
-            // A part of it makes no other column.
+            // A whole struct after one of its members adds no column.
             Ok(index) if parts.contains(&index) => {}
             Ok(index) => indices.push(index),
             Err(_) => {

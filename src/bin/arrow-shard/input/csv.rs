@@ -14,21 +14,19 @@ use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What CSV files look like, those that are read and those that are written.
+/// The syntax of CSV files that are read or written.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct CsvArgs {
-    /// What stands between the values of CSV: one ASCII character, or `\t` [default: `,`, and a
-    /// tabulator in .tsv]
+    /// Separator of the values in CSV: one ASCII character, or `\t` [default: `,`, and a tab in .tsv]
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: Option<u8>,
-    /// CSV has no line with the names of columns; in those that are read they become column_1, ...
+    /// CSV has no line with column names; in CSV input, the columns become column_1, ...
     #[arg(long)]
     no_header: bool,
-    /// Character before a quote within a value of CSV that is read, such as `\`; quotes that are
-    /// written twice are read, too
+    /// Character before a quote within a value in CSV input, such as `\`; doubled quotes are read as well
     #[arg(long, value_name = "CHARACTER", value_parser = escape)]
     escape: Option<u8>,
-    /// Text that is a null in CSV, beside the empty one
+    /// Text that represents null in CSV, in addition to empty text
     #[arg(long, value_name = "TEXT")]
     null_value: Option<String>,
 }
@@ -51,7 +49,7 @@ fn escape(text: &str) -> Result<u8, String> {
 }
 
 impl CsvArgs {
-    /// What the file at `path` looks like.
+    /// Returns the syntax of the file at `path`.
     pub(crate) fn style(&self, path: &Path) -> CsvStyle {
         let extension = path.extension().and_then(|extension| extension.to_str());
         let is_tsv = extension.is_some_and(|it| it.eq_ignore_ascii_case("tsv"));
@@ -63,7 +61,7 @@ impl CsvArgs {
         }
     }
 
-    /// Refuses an escape that separates values.
+    /// Fails if the escape character is also the delimiter.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         match self.escape {
             Some(escape) if escape == self.delimiter.unwrap_or(b',') => Err(Failure::Usage(
@@ -73,12 +71,12 @@ impl CsvArgs {
         }
     }
 
-    /// The name of the option for files that are read, if it was given.
+    /// Returns the name of a given option that is only for input.
     pub(crate) fn given_to_read(&self) -> Option<&'static str> {
         self.escape.map(|_| "--escape")
     }
 
-    /// The first option that was given for files that are read or written, if any was.
+    /// Returns the name of the first given option that is for input or output.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let options = [
             ("--delimiter", self.delimiter.is_some()),
@@ -92,7 +90,7 @@ impl CsvArgs {
     }
 }
 
-/// Opens a file whose types are inferred from `sample` rows, or from all.
+/// Opens a file. Its types are inferred from `sample` rows, or from all rows.
 pub(super) fn open(
     origin: Origin,
     style: &CsvStyle,

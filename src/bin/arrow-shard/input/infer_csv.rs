@@ -1,5 +1,5 @@
-//! The Arrow schema of CSV: for every column the type that holds all of its values, as they are
-//! parsed and not as they look. A date that no calendar has makes a column of text.
+//! Infers the Arrow schema of CSV: the type of a column is the one that holds all of its values, as the reader parses
+//! them. One impossible date makes the whole column text.
 
 use super::numbers::Numbers;
 use super::quotes::delimiter_advice;
@@ -14,21 +14,21 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use csv::{ByteRecord, ErrorKind, Reader};
 use std::io::Read;
 
-/// What the values of a column met so far are.
+/// The kinds of values seen in a column.
 #[derive(Debug, Default)]
 struct Column {
     boolean: bool,
     numbers: Numbers,
     date: bool,
-    /// The finest unit of times without a zone, and of those with one.
+    /// The finest unit of times without a time zone, and of times with one.
     local: Option<TimeUnit>,
     zoned: Option<TimeUnit>,
-    /// Times that nanoseconds do not reach.
+    /// Whether some times are out of the range of nanoseconds.
     far: bool,
     text: bool,
 }
 
-/// The schema of at most `rows` rows; of all if `None`. Without rows, all columns are text.
+/// Infers the schema from the first `rows` rows, or from all rows if `None`. Without rows, all columns are text.
 pub(super) fn infer(
     reader: &mut Reader<impl Read>,
     style: &CsvStyle,
@@ -37,14 +37,15 @@ pub(super) fn infer(
     let mut columns: Vec<Column> = Vec::new();
     let mut record = ByteRecord::new();
     let mut first = ByteRecord::new();
-    let headers = match reader.has_headers() {
-        true => Some(
+    let headers = if reader.has_headers() {
+        Some(
             reader
                 .byte_headers()
                 .map_err(|e| failure(&e, None))?
                 .clone(),
-        ),
-        false => None,
+        )
+    } else {
+        None
     };
     let mut sizes = RowSizes::default();
     while rows.is_none_or(|rows| sizes.rows() < rows) {
@@ -113,12 +114,12 @@ fn not_text(record: &ByteRecord, ordinal: usize, name: Option<&[u8]>) -> Failure
     ))
 }
 
-/// The name of a column that has none.
+/// Returns the generated name of a column without a name.
 fn unnamed(ordinal: usize) -> String {
     format!("column_{}", ordinal + 1)
 }
 
-/// An error of a record, with the first line of the file if that is another one.
+/// Converts an error of a record. `first` is the first line of the file, if it is another line.
 fn failure(error: &csv::Error, first: Option<&ByteRecord>) -> Failure {
     match error.kind() {
         ErrorKind::UnequalLengths {
@@ -126,7 +127,7 @@ fn failure(error: &csv::Error, first: Option<&ByteRecord>) -> Failure {
             expected_len,
             len,
         } => {
-            // A delimiter that the file does not have makes one value of each line.
+            // If the file uses another delimiter, each line is a single value.
             let alone = first
                 .filter(|_| *expected_len == 1)
                 .and_then(|it| it.get(0));
@@ -153,7 +154,7 @@ impl Column {
         if value.eq_ignore_ascii_case("true") || value.eq_ignore_ascii_case("false") {
             self.boolean = true;
         } else if self.numbers.meet(value) {
-            // That is all to know.
+            // `meet` has recorded the number.
         } else if let Some(time) = time(value) {
             match time.kind {
                 Kind::Date => self.date = true,
@@ -175,7 +176,7 @@ impl Column {
             self.date,
             self.local.is_some(),
             self.zoned.is_some(),
-            // Nanoseconds for times that they do not reach.
+            // Some values need nanoseconds, and others are out of their range.
             self.far && finest == Some(TimeUnit::Nanosecond),
         ];
         if self.text || kinds.iter().filter(|&&kind| kind).count() != 1 {
@@ -193,7 +194,7 @@ impl Column {
 
 struct Time {
     kind: Kind,
-    /// Whether nanoseconds do not reach it.
+    /// Whether the time is out of the range of nanoseconds.
     is_far: bool,
 }
 
@@ -203,7 +204,7 @@ enum Kind {
     Zoned(TimeUnit),
 }
 
-/// A date, or a date and a time as in ISO 8601 with `T` or a blank between them.
+/// Parses a date, or a date and a time as in ISO 8601, separated by `T` or a blank.
 fn time(value: &str) -> Option<Time> {
     let bytes = value.as_bytes();
     let is_date = |date: &[u8]| {
@@ -229,9 +230,10 @@ fn time(value: &str) -> Option<Time> {
     let (clock, zone) = clock.split_at(zone.unwrap_or(clock.len()));
     let is_zone = |zone: &[u8]| zone == b"Z" || matches!(zone.first(), Some(b'+' | b'-'));
     let digits = clock.rsplit(|byte| *byte == b'.').next()?;
-    let fraction = match clock.contains(&b'.') {
-        true => digits.len(),
-        false => 0,
+    let fraction = if clock.contains(&b'.') {
+        digits.len()
+    } else {
+        0
     };
     let unit = match fraction {
         0 => TimeUnit::Second,
@@ -242,7 +244,7 @@ fn time(value: &str) -> Option<Time> {
     };
     let utc: Tz = "UTC".parse().ok()?;
     let instant = string_to_datetime(&utc, value).ok()?;
-    // A second 60 would become another one.
+    // A leap second would become another time.
     if instant.timestamp_subsec_nanos() >= 1_000_000_000 {
         return None;
     }

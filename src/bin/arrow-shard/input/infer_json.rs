@@ -1,4 +1,4 @@
-//! The Arrow schema of JSON: fields in the order in which they are first met.
+//! Infers the Arrow schema of JSON. Fields are in the order in which they first appear.
 
 use super::numbers::Numbers;
 use super::row_sizes::{Inferred, RowSizes};
@@ -11,13 +11,13 @@ use std::fmt;
 use std::io::Read;
 use std::sync::Arc;
 
-/// Objects and lists within each other, at most: reading them takes room on the stack.
+/// Maximum nesting of objects and lists: reading them uses the stack.
 const MAX_DEPTH: usize = 128;
 
-/// What the values met so far look like.
+/// The kinds of values seen for a field.
 #[derive(Debug, Default)]
 struct Shape {
-    /// The number of the last object that had it.
+    /// The number of the last object that had the field.
     object: usize,
     boolean: bool,
     text: bool,
@@ -30,7 +30,7 @@ struct Shape {
 #[derive(Debug, Default)]
 struct Items {
     shape: Shape,
-    /// Items met so far.
+    /// Number of items seen.
     count: usize,
 }
 
@@ -39,18 +39,18 @@ struct Items {
 struct Members {
     shapes: Vec<(String, Shape)>,
     ordinals: HashMap<String, usize>,
-    /// Objects met so far.
+    /// Number of objects seen.
     objects: usize,
-    /// Bytes of their names and values.
+    /// Number of bytes of their names and values.
     bytes: usize,
 }
 
-/// The schema of at most `rows` objects, which follow each other; of all if `None`.
+/// Infers the schema from the first `rows` objects, or from all objects if `None`.
 pub(super) fn infer(reader: impl Read, rows: Option<usize>) -> Result<Inferred, Failure> {
     let mut members = Members::default();
     let mut json = serde_json::Deserializer::from_reader(reader);
     let mut sizes = RowSizes::default();
-    // The end is no error but that of the text.
+    // `end` fails unless the text has ended.
     let is_whole = loop {
         if json.end().is_ok() {
             break true;
@@ -76,7 +76,7 @@ pub(super) fn infer(reader: impl Read, rows: Option<usize>) -> Result<Inferred, 
 }
 
 impl Shape {
-    /// Meets a value, which is `depth` objects and lists deep.
+    /// Records a value at nesting level `depth`.
     fn meet(&mut self, json: &str, depth: usize) -> Result<(), String> {
         if depth > MAX_DEPTH {
             return Err(format!(
@@ -87,28 +87,26 @@ impl Shape {
         match json.as_bytes().first() {
             Some(b'{') => {
                 let members = self.members.get_or_insert_default();
-                let members = ObjectSeed { members, depth };
-                let members = members.deserialize(&mut serde_json::Deserializer::from_str(json));
-                members.map_err(|e| without_place(&e))?;
+                let seed = ObjectSeed { members, depth };
+                seed.deserialize(&mut serde_json::Deserializer::from_str(json))
+                    .map_err(|e| without_place(&e))?;
             }
             Some(b'[') => {
-                let items = ItemsSeed {
-                    items: self.items.get_or_insert_default(),
-                    depth,
-                };
-                let items = items.deserialize(&mut serde_json::Deserializer::from_str(json));
-                items.map_err(|e| without_place(&e))?;
+                let items = self.items.get_or_insert_default();
+                let seed = ItemsSeed { items, depth };
+                seed.deserialize(&mut serde_json::Deserializer::from_str(json))
+                    .map_err(|e| without_place(&e))?;
             }
             Some(b'"') => self.text = true,
             Some(b't' | b'f') => self.boolean = true,
             Some(b'n') | None => {}
-            // Whatever else it is, it is no number of the types that there are.
+            // Anything else is a number of some type, or text.
             Some(_) => self.text |= !self.numbers.meet(json),
         }
         Ok(())
     }
 
-    /// The number of values in an array of length `len` and in the arrays below it.
+    /// Returns the number of values in an array of length `len` and in its child arrays.
     fn positions(&self, len: usize) -> usize {
         let members = self.members.as_ref().map_or(0, |it| it.positions(len));
         let items = self.items.as_ref();
@@ -141,14 +139,14 @@ impl Shape {
     }
 }
 
-/// The message of an error without the place in the value, which is not that in the file.
+/// Returns the message of an error without the place, which is relative to the value and not to the file.
 fn without_place(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let place = message.rfind(" at line ").unwrap_or(message.len());
     message[..place].to_owned()
 }
 
-/// An error at a line end names the line that ends there, and not the next one.
+/// For an error at the end of a line, names that line instead of the next one.
 fn at_its_line(error: &serde_json::Error) -> Failure {
     match (error.line(), error.column()) {
         (line @ 2.., 0) => Failure::new(format!(
@@ -170,7 +168,7 @@ impl Members {
         self.shapes.get_mut(ordinal).map(|(_, shape)| shape)
     }
 
-    /// The number of values in the arrays of `objects` objects, absent values included.
+    /// Returns the number of values in the arrays of `objects` objects, absent values included.
     fn positions(&self, objects: usize) -> usize {
         let shapes = self.shapes.iter();
         let positions = shapes.map(|(_, shape)| shape.positions(objects));
@@ -189,10 +187,10 @@ impl Members {
     }
 }
 
-/// Reads an object, and nothing else.
+/// Reads a single object.
 struct ObjectSeed<'a> {
     members: &'a mut Members,
-    /// How deep its values are.
+    /// The nesting level of its values.
     depth: usize,
 }
 
@@ -215,12 +213,12 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
         self.members.objects += 1;
         let object = self.members.objects;
         while let Some(name) = members.next_key::<String>()? {
-            // Numbers are looked at as they are written.
+            // The text of a number decides its type.
             let value: Box<RawValue> = members.next_value()?;
             self.members.bytes += name.len() + value.get().len();
             match self.members.shape(&name) {
                 Some(shape) if shape.object == object => {
-                    // One of the values would be lost.
+                    // The reader would drop one of the values.
                     let twice = format!("the field `{name}` appears twice in an object");
                     return Err(Error::custom(twice));
                 }
@@ -238,7 +236,7 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
 /// Reads the items of a list.
 struct ItemsSeed<'a> {
     items: &'a mut Items,
-    /// How deep its values are.
+    /// The nesting level of its values.
     depth: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Conditions on the rows of any format.
+//! Conditions on the rows of all formats.
 
 use super::source::{Input, Total};
 use crate::failure::Failure;
@@ -8,8 +8,8 @@ use arrow_shard::read::Predicate;
 use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
 
-/// The rows of another format that a condition keeps: batches become shards in memory, so that it
-/// means the same as for a shard.
+/// Filters the rows of another format. Batches become shards in memory, so that the condition has the same meaning as
+/// for a shard.
 pub(super) fn matching(input: Input, filter: &str, name: &str) -> Result<Input, Failure> {
     let parsed = shard(&input.schema, None)?.parse_predicate(filter);
     let predicate = predicate("--filter", parsed)?;
@@ -30,7 +30,7 @@ pub(super) fn matching(input: Input, filter: &str, name: &str) -> Result<Input, 
     Ok(Input {
         batches: Box::new(batches),
         schema: input.schema,
-        // Rows that do not match are read as well, and nobody counts them.
+        // The total would include the rows that do not match, and the progress would not.
         total: match input.total {
             Total::Rows(_) | Total::Batches(_) => Total::Unknown,
             other => other,
@@ -38,7 +38,7 @@ pub(super) fn matching(input: Input, filter: &str, name: &str) -> Result<Input, 
     })
 }
 
-/// A shard of one batch, or without rows.
+/// Returns a shard with one batch, or without rows.
 fn shard(schema: &SchemaRef, batch: Option<&RecordBatch>) -> Result<Shard, Failure> {
     let options = WriterOptions::default().with_profile(Profile::Plain);
     let mut file = Vec::new();
@@ -50,7 +50,7 @@ fn shard(schema: &SchemaRef, batch: Option<&RecordBatch>) -> Result<Shard, Failu
     Ok(Shard::from_bytes(file.into())?)
 }
 
-/// A condition that was parsed for the rows of a file, and was given as that option.
+/// Returns the parsed condition, or an error that names the option where it was given.
 pub(crate) fn predicate(
     option: &str,
     parsed: arrow_shard::Result<Predicate>,

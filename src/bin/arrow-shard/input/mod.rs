@@ -1,4 +1,4 @@
-//! Files as streams of batches.
+//! Opens files as streams of batches.
 
 mod chained;
 mod cole;
@@ -35,31 +35,29 @@ use arrow_shard::read::{Projection, ShardOptions};
 use origin::Origin;
 use std::path::{Path, PathBuf};
 
-/// Rows per batch.
+/// Number of rows in a batch.
 const BATCH_ROWS: usize = 8192;
-/// Bytes read from a file at a time.
+/// Number of bytes read from a file at a time.
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// How inputs are read.
+/// Options for reading inputs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReadArgs {
     /// Format of the input, if neither its name nor its content shows it
     #[arg(long, value_enum, value_name = "FORMAT")]
     from: Option<FileFormat>,
-    /// Rows of CSV or NDJSON that the types are inferred from, all by default; with 0, all columns
-    /// of a CSV file are text
+    /// Rows of CSV or NDJSON from which types are inferred; all by default; with 0, all columns of CSV are text
     #[arg(long, value_name = "ROWS")]
     schema_rows: Option<usize>,
-    /// Unit of the times in a shard whose Arrow type it does not tell; nanoseconds reach from 1677 to
-    /// 2262 [default: ns]
+    /// Unit for times in a shard that declares no Arrow type for them; nanoseconds cover the years 1677 to 2262
+    /// [default: ns]
     #[arg(long, value_enum, value_name = "UNIT")]
     time_unit: Option<Unit>,
-    /// Convert values that would not come back: times are rounded to the --time-unit, and in COLE nulls become
-    /// 0 or empty text, and columns of other types numbers or text; without it, each of them is an error
+    /// Allow conversions that lose information: times are rounded to the --time-unit; in COLE, nulls become 0 or empty
+    /// text, and columns of other types numbers or text; otherwise each of these is an error
     #[arg(long)]
     lossy: bool,
-    /// Precision and scale of the decimals in a shard whose Arrow type it does not tell, such as 38,10
-    /// [default: 38,16]
+    /// Precision and scale for decimals in a shard that declares no Arrow type for them, such as 38,10 [default: 38,16]
     #[arg(long, value_name = "PRECISION,SCALE", value_parser = decimal)]
     decimal: Option<(u8, i8)>,
     #[command(flatten)]
@@ -68,7 +66,7 @@ pub(crate) struct ReadArgs {
     limits: LimitArgs,
 }
 
-/// An error of reading times exactly, with the option that allows rounding where they need it.
+/// Extends an error about inexact times by the option that allows rounding.
 fn rounded(failure: Failure) -> Failure {
     match failure {
         Failure::Error(why) if why.contains("would be rounded") => {
@@ -78,14 +76,14 @@ fn rounded(failure: Failure) -> Failure {
     }
 }
 
-/// Why a file cannot be read in that format, if its content is in another one.
+/// Returns an error if the content of a file shows another format.
 fn mistaken(path: &Path, format: FileFormat) -> Option<Failure> {
     let Ok(Location::Local(local)) = Location::of(path) else {
         return None;
     };
     let why = match Content::of_file(&local)? {
         Content::Compressed(program) => content::decompressed(program, path),
-        // Text may begin like JSON and be CSV.
+        // CSV may begin like JSON.
         Content::Format(found) if found != format && found != FileFormat::Ndjson => format!(
             "the content is {found}, not {format}; name the format with --from {}",
             found.option()
@@ -115,39 +113,39 @@ fn decimal(text: &str) -> Result<(u8, i8), String> {
     }
 }
 
-/// The rows of an input to read, and the threads that read them.
+/// The rows of an input to read, and the number of threads that read them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RowWindow<'a> {
-    /// Which rows; the others are counted neither as left out nor as read.
+    /// The condition for rows. `offset` and `limit` count only rows that match.
     pub(crate) filter: Option<&'a str>,
-    /// Rows to leave out.
+    /// Number of rows to skip.
     pub(crate) offset: u64,
-    /// Rows to read at most.
+    /// Maximum number of rows to read.
     pub(crate) limit: Option<u64>,
-    /// Threads that decode a shard; the least is one.
+    /// Number of threads that decode a shard; 0 means one.
     pub(crate) threads: usize,
 }
 
 impl RowWindow<'_> {
-    /// How many rows are read at most, if that is known.
+    /// Returns the number of rows after which reading ends, if it is known.
     fn end(&self) -> Option<usize> {
         let end = self.limit?.saturating_add(self.offset).max(1);
         self.filter.is_none().then_some(usize::try_from(end).ok()?)
     }
 
-    /// Rows per batch: no more than are wanted.
+    /// Returns the number of rows in a batch: not more than are needed.
     fn batch_rows(&self) -> usize {
         self.end().map_or(BATCH_ROWS, |end| end.min(BATCH_ROWS))
     }
 }
 
 impl ReadArgs {
-    /// The format of the file.
+    /// Returns the format of the file.
     pub(crate) fn format(&self, path: &Path) -> Result<FileFormat, Failure> {
         FileFormat::of_input(path, self.from)
     }
 
-    /// Refuses options that mean nothing for any of the inputs, nor for the `output`.
+    /// Fails if an option applies to none of the inputs, nor to `output`.
     pub(crate) fn check(
         &self,
         inputs: &[PathBuf],
@@ -227,11 +225,11 @@ impl ReadArgs {
     ) -> Result<Input, Failure> {
         let names = columns.names();
         let projection = match rows.filter {
-            // The condition may be about other columns.
+            // The condition may use other columns.
             Some(_) => &[],
             None => names.as_slice(),
         };
-        // Rows that are not read do not decide the types of the others.
+        // The types are inferred only from the rows that are read.
         let sample = self.schema_rows.or_else(|| rows.end());
         let style = self.csv.style(path);
         let origin = Origin::find(path)?;
@@ -259,7 +257,7 @@ impl ReadArgs {
         Ok(input.window(rows))
     }
 
-    /// Opens inputs of the same columns, one after the other.
+    /// Opens inputs with the same columns, one after the other.
     pub(crate) fn open_all(
         &self,
         paths: &[PathBuf],
@@ -269,7 +267,7 @@ impl ReadArgs {
         if let [path] = paths {
             return self.open(path, columns, rows);
         }
-        // Nobody knows in which of them the rows to leave out end.
+        // The skipped rows may extend over several inputs.
         let each = RowWindow {
             offset: 0,
             limit: rows.limit.map(|limit| limit.saturating_add(rows.offset)),
@@ -293,7 +291,7 @@ impl ReadArgs {
         Ok(chained::chained(inputs)?.window(rows))
     }
 
-    /// Opens a shard, for commands that read nothing else.
+    /// Opens a shard, for commands that support no other format.
     pub(crate) fn open_shard(&self, path: &Path) -> Result<Shard, Failure> {
         match self.format(path)? {
             FileFormat::Shard => Ok(open_shard(path, self.shard_options())?),
@@ -305,7 +303,7 @@ impl ReadArgs {
         }
     }
 
-    /// Whether values may be converted to others.
+    /// Returns whether values may be changed by conversions.
     pub(crate) fn is_lossy(&self) -> bool {
         self.lossy
     }
@@ -326,7 +324,7 @@ impl ReadArgs {
         options
     }
 
-    /// The rows of a shard as an input.
+    /// Returns the rows of a shard as an input.
     fn scan(
         &self,
         shard: &Shard,
@@ -334,9 +332,10 @@ impl ReadArgs {
         rows: RowWindow<'_>,
     ) -> Result<Input, Failure> {
         let names = columns.names();
-        let projection = match names.is_empty() {
-            true => Projection::All,
-            false => names.clone().into(),
+        let projection = if names.is_empty() {
+            Projection::All
+        } else {
+            names.clone().into()
         };
         let is_exact = self.time_unit.is_some() && !self.lossy;
         let mut scan = shard

@@ -13,7 +13,7 @@ use arrow_schema::SchemaRef;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::sync::Arc;
 
-/// Opens a file whose types are inferred from `sample` objects, or from all.
+/// Opens a file. Its types are inferred from `sample` objects, or from all objects.
 pub(super) fn open(
     origin: Origin,
     sample: Option<usize>,
@@ -40,9 +40,9 @@ pub(super) fn open(
     })
 }
 
-/// A decoder of batches of `batch_rows` objects.
+/// Returns a decoder of batches with `batch_rows` objects.
 fn decoder(schema: &SchemaRef, batch_rows: usize) -> Result<Decoder, Failure> {
-    // Fields that were not seen are an error instead of being left out.
+    // In strict mode, an unknown field is an error instead of being dropped.
     let builder = ReaderBuilder::new(schema.clone())
         .with_strict_mode(true)
         .with_coerce_primitive(true)
@@ -50,14 +50,14 @@ fn decoder(schema: &SchemaRef, batch_rows: usize) -> Result<Decoder, Failure> {
     Ok(builder.build_decoder()?)
 }
 
-/// Objects as batches, up to a number of rows: objects after these may have other types.
+/// Converts objects to batches, up to a number of rows. Later objects may have other types.
 struct Batches<R> {
     objects: R,
     schema: SchemaRef,
     decoder: Decoder,
-    /// Rows that the decoder puts into a batch.
+    /// Number of rows that the decoder puts into a batch.
     batch_rows: usize,
-    /// Rows to read.
+    /// Number of rows still to read.
     left: usize,
 }
 
@@ -81,41 +81,41 @@ impl<R: BufRead> Batches<R> {
     }
 }
 
-/// Text in which objects follow each other: that of an array without its brackets and the commas
-/// between its items. Blanks take their place, so that errors name the true line and column.
+/// Removes the brackets and commas of an array, so that its objects follow each other. Blanks replace them, so that
+/// errors name the right line and column.
 struct Objects<R> {
     inner: R,
     state: State,
-    /// Brackets and braces that are open.
+    /// Number of open brackets and braces.
     depth: usize,
-    /// What the array may go on with.
+    /// The expected next part of the array.
     next: Next,
-    /// The line that is being read, from 1 on.
+    /// The number of the current line, from 1.
     line: u64,
     in_string: bool,
     is_escaped: bool,
-    /// What is wrong with the text, which is said again to whoever reads on.
+    /// The error in the text, which is returned again by later reads.
     wrong: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Only blanks so far.
+    /// Only white space so far.
     Start,
-    /// Objects one after the other.
+    /// Objects that follow each other.
     Plain,
-    /// The items of an array.
+    /// Items of an array.
     Array,
-    /// Behind the array.
+    /// After the array.
     End,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// An item, or the end of an array without any.
+    /// An item, or the end of an empty array.
     First,
     Item,
-    /// A comma, or the end.
+    /// A comma, or the end of the array.
     Comma,
 }
 
@@ -133,7 +133,7 @@ impl<R> Objects<R> {
         }
     }
 
-    /// What stands in place of the byte.
+    /// Returns the replacement of a byte.
     fn next(&mut self, byte: u8) -> Result<u8, &'static str> {
         self.line += u64::from(byte == b'\n');
         if self.in_string {
@@ -184,7 +184,7 @@ impl<R> Objects<R> {
 }
 
 impl<R: Read> Objects<R> {
-    /// Reads bytes; what is wrong with the text is the inner error.
+    /// Reads bytes. An error in the text is the inner error.
     fn read_next(&mut self, buf: &mut [u8]) -> io::Result<Result<usize, String>> {
         let n = self.inner.read(buf)?;
         if n == 0 && !buf.is_empty() && self.state == State::Array {

@@ -1,29 +1,29 @@
-//! Numbers in text, and the narrowest type that has all of them.
+//! Numbers in text, and the narrowest type that holds all of them.
 
 use arrow_array::types::Float64Type;
 use arrow_cast::parse::Parser;
 use arrow_schema::DataType;
 
-/// All integers up to this are floats, too.
+/// All integers up to this are exact in Float64.
 const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
 
-/// What the numbers met so far are.
+/// The kinds of numbers seen.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
-    /// Integers that an i64 holds.
+    /// Integers in the range of Int64.
     integer: bool,
-    /// Integers above those.
+    /// Larger integers in the range of UInt64.
     large: bool,
     negative: bool,
-    /// Integers that a Float64 may not hold.
+    /// Integers that are not exact in Float64.
     precise: bool,
     float: bool,
-    /// Numbers that no type holds: larger integers, and floats beyond the largest.
+    /// Numbers out of the range of all types: larger integers, and floats beyond the maximum.
     beyond: bool,
 }
 
 impl Numbers {
-    /// Whether the text is a number, which is then met. Zeros in front make it a code and no number.
+    /// Whether the text is a number, which is then recorded. Text with leading zeros is a code, not a number.
     pub(super) fn meet(&mut self, text: &str) -> bool {
         let digits = text.strip_prefix('-').unwrap_or(text);
         if is_padded(digits) {
@@ -62,7 +62,7 @@ impl Numbers {
         }
     }
 
-    /// The type; `None` if there are no numbers.
+    /// Returns the type, or `None` if there are no numbers.
     pub(super) fn data_type(&self) -> Option<DataType> {
         let is_integer = self.integer || self.large;
         Some(match (is_integer, self.float) {
@@ -77,7 +77,7 @@ impl Numbers {
     }
 }
 
-/// Whether zeros lead, which no number keeps: codes, telephone numbers.
+/// Whether the text has leading zeros, which a number would lose: codes, telephone numbers.
 fn is_padded(digits: &str) -> bool {
     matches!(digits.as_bytes(), [b'0', b'0'..=b'9', ..])
 }

@@ -1,4 +1,4 @@
-//! Where the bytes of an input come from.
+//! The sources of an input's bytes.
 
 use crate::failure::Failure;
 use crate::file_format::is_standard;
@@ -7,20 +7,20 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// An input before anything of it is read.
+/// An input that has not been read.
 #[derive(Debug)]
 pub(super) enum Origin {
     /// Standard input.
     Standard,
     /// A file or a pipe.
     Path(PathBuf),
-    /// A copy of an object.
+    /// A local copy of an object.
     #[cfg(feature = "cloud")]
     Copy(File),
 }
 
 impl Origin {
-    /// Where `path` leads. Objects are copied, because they are read here and there, or twice.
+    /// Finds the input at `path`. Objects are copied, because readers seek in them, or read them twice.
     pub(super) fn find(path: &Path) -> Result<Self, Failure> {
         if is_standard(path) {
             return Ok(Self::Standard);
@@ -36,7 +36,7 @@ impl Origin {
         }
     }
 
-    /// How many bytes there are, as far as that is known.
+    /// Returns the number of bytes, or 0 if it is unknown.
     pub(super) fn bytes(&self) -> u64 {
         let metadata = match self {
             Self::Standard => return 0,
@@ -47,7 +47,7 @@ impl Origin {
         metadata.map_or(0, |metadata| metadata.len())
     }
 
-    /// The file, at its start.
+    /// Returns the file, positioned at its start.
     pub(super) fn file(self) -> Result<File, Failure> {
         match self {
             Self::Standard => Err(Failure::new(
@@ -60,7 +60,7 @@ impl Origin {
     }
 }
 
-/// A temporary file that has no name, so that none is left however the process ends.
+/// A temporary file without a name, so that it disappears no matter how the process ends.
 pub(super) struct Copy(File);
 
 impl Copy {
@@ -74,7 +74,7 @@ impl Copy {
         written.map_err(|e| Failure::from(e).within(place()))
     }
 
-    /// The file, at its start.
+    /// Returns the file, positioned at its start.
     pub(super) fn finish(mut self) -> Result<File, Failure> {
         self.0.rewind()?;
         Ok(self.0)

@@ -1,5 +1,5 @@
-//! Parquet files, with what `parquet` leaves out of them: metadata of the table, instants that
-//! nanoseconds cannot hold, months of intervals, and units that only the Arrow schema names.
+//! Parquet files, with data that the crate `parquet` drops: metadata of the table, instants out of the range of
+//! nanoseconds, months of intervals, and units that only the Arrow schema contains.
 
 use super::parquet_batches;
 use super::source::{Batches, Input, Total};
@@ -21,7 +21,7 @@ use parquet::file::metadata::ParquetMetaData;
 use std::fs::File;
 use std::sync::Arc;
 
-/// Opens a file, of which only these columns are wanted, or all.
+/// Opens a file, with the given columns or all columns.
 pub(super) fn open(file: File, columns: &[String]) -> Result<Input, Failure> {
     let read = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
     let parquet = Parquet {
@@ -46,7 +46,8 @@ pub(super) fn open(file: File, columns: &[String]) -> Result<Input, Failure> {
     })
 }
 
-/// The columns of these names. With an unknown name all of them, for the error that lists them.
+/// Returns the mask of the columns with these names. If a name is unknown, selects all columns, so that the error can
+/// list them.
 fn mask(read: &ArrowReaderMetadata, columns: &[String]) -> ProjectionMask {
     let fields = read.schema().fields();
     let index = |name: &String| fields.iter().position(|field| field.name() == name);
@@ -64,7 +65,7 @@ struct Parquet {
 }
 
 impl Parquet {
-    /// Number of rows.
+    /// Returns the number of rows.
     fn rows(&self) -> Result<u64, Failure> {
         let groups = self.metadata.row_groups().iter();
         let stored: i64 = groups.map(|group| group.num_rows()).sum();
@@ -77,7 +78,7 @@ impl Parquet {
         }
     }
 
-    /// The columns of the mask, in the types of a schema of all columns, and what they are called.
+    /// Reads the columns of the mask in the types of a schema of all columns. Returns the schema of the result.
     fn read(
         &self,
         schema: &SchemaRef,
@@ -85,22 +86,22 @@ impl Parquet {
     ) -> Result<(SchemaRef, Batches), Failure> {
         let options = ArrowReaderOptions::new().with_schema(schema.clone());
         let read = ArrowReaderMetadata::try_new(self.metadata.clone(), options)?;
-        let mut batches = parquet_batches::Batches::open(self.file.try_clone()?, read, mask)?;
-        // The reader forgets the metadata of the table.
+        let mut stored = parquet_batches::Batches::open(self.file.try_clone()?, read, mask)?;
+        // The reader drops the metadata of the table.
         let projected = Schema::new_with_metadata(
-            arrow_array::RecordBatchReader::schema(&batches.reader)
+            arrow_array::RecordBatchReader::schema(&stored.reader)
                 .fields()
                 .clone(),
             schema.metadata().clone(),
         );
         let projected = Arc::new(projected);
         let schema = projected.clone();
-        let batches = std::iter::from_fn(move || batches.next().transpose());
-        let batches = batches.map(move |batch| Ok(batch?.with_schema(projected.clone())?));
+        let batches = std::iter::from_fn(move || stored.next().transpose())
+            .map(move |batch| Ok(batch?.with_schema(projected.clone())?));
         Ok((schema, Box::new(batches)))
     }
 
-    /// The leaves of the wanted columns that `is` picks, and the schema with other types for them.
+    /// Returns the selected leaves that `is` accepts, and the schema with another type for them.
     fn leaves(
         &self,
         schema: &Schema,
@@ -119,7 +120,7 @@ impl Parquet {
         (picked, changed)
     }
 
-    /// Whether any array of these leaves passes the test; reads them all.
+    /// Whether any array of these leaves passes the test. Reads all of them.
     fn any(
         &self,
         schema: &SchemaRef,
@@ -141,8 +142,8 @@ impl Parquet {
         Ok(false)
     }
 
-    /// The schema with microseconds for INT96, if it holds instants that 64 bits of nanoseconds do
-    /// not: those before 1677 and after 2262. Nothing but the values tells.
+    /// Returns the schema with microseconds for INT96, if a value is out of the range of nanoseconds, which are the
+    /// years 1677 to 2262. This has to read the values, because the metadata do not show it.
     fn instants(&self, schema: &Schema) -> Result<Option<SchemaRef>, Failure> {
         let descriptor = self.metadata.file_metadata().schema_descr();
         let is_int96 = |leaf: usize| descriptor.column(leaf).physical_type() == PhysicalType::INT96;
@@ -159,9 +160,9 @@ impl Parquet {
         Ok(beyond.then_some(coarse))
     }
 
-    /// If there are intervals with months, or with more milliseconds than its 32 bits with a sign hold:
-    /// the schema with intervals of months, and the one with those of days and milliseconds. `parquet`
-    /// reads one or the other.
+    /// Returns two schemas if an interval has months, or more milliseconds than a signed 32-bit integer holds: one with
+    /// intervals of months, and one with intervals of days and milliseconds. The crate `parquet` reads only one of the
+    /// two kinds at a time.
     fn intervals(&self, schema: &Schema) -> Result<Option<(SchemaRef, SchemaRef)>, Failure> {
         let descriptor = self.metadata.file_metadata().schema_descr();
         let is_interval =
@@ -169,7 +170,7 @@ impl Parquet {
         let interval = DataType::Interval;
         let (leaves, months) = self.leaves(schema, is_interval, &interval(IntervalUnit::YearMonth));
         let (_, days) = self.leaves(schema, is_interval, &interval(IntervalUnit::DayTime));
-        // Whoever wrote an Arrow schema has put everything in the part that it names.
+        // A writer that stored an Arrow schema used only the parts of the interval type in that schema.
         if leaves.is_empty() || arrow_schema(&self.metadata).is_some() {
             return Ok(None);
         }
@@ -189,7 +190,7 @@ impl Parquet {
         Ok(any.then_some((months, days)))
     }
 
-    /// The batches with intervals of months, days and nanoseconds.
+    /// Returns batches with intervals of months, days and nanoseconds.
     fn whole_intervals(
         &self,
         months: &SchemaRef,
@@ -222,9 +223,12 @@ impl Parquet {
         let batches = months.zip(days).map(move |(months, days)| {
             let (months, days) = (months?, days?);
             let columns = months.columns().iter().zip(days.columns());
-            let columns = columns.map(|(months, days)| match is_months(months.data_type()) {
-                true => whole_interval(months, days),
-                false => months.clone(),
+            let columns = columns.map(|(months, days)| {
+                if is_months(months.data_type()) {
+                    whole_interval(months, days)
+                } else {
+                    months.clone()
+                }
             });
             Ok(RecordBatch::try_new(joined.clone(), columns.collect())?)
         });
@@ -238,14 +242,14 @@ fn whole_interval(months: &ArrayRef, days: &ArrayRef) -> ArrayRef {
     let days = days.as_primitive::<IntervalDayTimeType>().values();
     let whole = months.iter().zip(days.iter()).map(|(&months, &days)| {
         let IntervalDayTime { days, milliseconds } = days;
-        // None of the three has a sign in Parquet.
+        // All three parts are unsigned in Parquet.
         let milliseconds = i64::from(milliseconds.cast_unsigned());
         IntervalMonthDayNano::new(months, days, milliseconds * 1_000_000)
     });
     Arc::new(IntervalMonthDayNanoArray::new(whole.collect(), nulls))
 }
 
-/// The Arrow schema that the writer left in the file.
+/// Returns the Arrow schema that the writer stored in the file.
 fn arrow_schema(metadata: &ParquetMetaData) -> Option<Schema> {
     let properties = metadata.file_metadata().key_value_metadata()?;
     let encoded = properties
@@ -255,7 +259,7 @@ fn arrow_schema(metadata: &ParquetMetaData) -> Option<Schema> {
     arrow_ipc::convert::try_schema_from_ipc_buffer(&message).ok()
 }
 
-/// As what `parquet` reads the leaves that are stored in other units.
+/// Returns the type in which the crate `parquet` reads a leaf that is stored in another unit.
 fn stored_leaf(leaf: &DataType) -> Option<DataType> {
     match parquet_leaf(leaf)? {
         DataType::Timestamp(unit, Some(_)) => Some(DataType::Timestamp(unit, Some("UTC".into()))),
@@ -263,7 +267,7 @@ fn stored_leaf(leaf: &DataType) -> Option<DataType> {
     }
 }
 
-/// Times in the units that they had in Arrow: Parquet knows no seconds.
+/// Restores the units of times in the original Arrow schema: Parquet has no seconds.
 fn original_units(
     schema: &SchemaRef,
     batches: Batches,
@@ -279,20 +283,21 @@ fn original_units(
         let one = Schema::new(vec![wanted.clone()]);
         let stored = change_leaves(&one, &mut stored_leaf);
         let stored = stored.field(0).data_type();
-        // The reader knows no dictionary of a time that is stored in another unit.
+        // The reader returns plain values for a dictionary of times that are stored in another unit.
         let is_plain = match stored {
             DataType::Dictionary(_, values) => values.as_ref() == field.data_type(),
             _ => false,
         };
-        // Whatever else is different, the reader has its reasons.
-        match is_plain || stored == field.data_type() {
-            true => Arc::new(
+        // Other differences are conversions that the reader made deliberately.
+        if is_plain || stored == field.data_type() {
+            Arc::new(
                 field
                     .as_ref()
                     .clone()
                     .with_data_type(wanted.data_type().clone()),
-            ),
-            false => field.clone(),
+            )
+        } else {
+            field.clone()
         }
     });
     let fields: Vec<_> = fields.collect();

@@ -1,4 +1,4 @@
-//! The batches of a Parquet file, small enough for memory and for the offsets of Arrow.
+//! The batches of a Parquet file, limited by memory and by the offsets of Arrow.
 
 use super::BATCH_ROWS;
 use crate::failure::Failure;
@@ -15,13 +15,13 @@ use parquet::file::serialized_reader::SerializedPageReader;
 use std::fs::File;
 use std::sync::Arc;
 
-/// Values in a batch, in bytes, by the averages of a row group; a larger row is a batch of its own.
+/// Target size of a batch in bytes, by the averages of a row group. A larger row is a batch of its own.
 const BATCH_BYTES: u64 = 64 << 20;
-/// Values in a batch, in bytes, if each is the largest of its dictionary.
+/// Maximum size of a batch in bytes, if every value is the largest of its dictionary.
 const MOST_BYTES: u64 = 4 * BATCH_BYTES;
-/// Bytes of a column chunk from which on its dictionary is read to learn the sizes of values.
+/// Size in bytes of a column chunk from which its dictionary is read to learn the sizes of its values.
 const LARGE_CHUNK: u64 = 1 << 20;
-/// Divides the rows of a batch if a column of it holds more than 2 GiB.
+/// Divisor for the rows of a batch if one of its columns exceeds 2 GiB.
 const FEWER: usize = 16;
 
 /// Reads the columns of a mask.
@@ -29,9 +29,9 @@ pub(super) struct Batches {
     file: File,
     read: ArrowReaderMetadata,
     mask: ProjectionMask,
-    /// Rows of a batch.
+    /// Number of rows in a batch.
     batch_rows: usize,
-    /// Rows given so far.
+    /// Number of rows returned so far.
     rows: usize,
     pub(super) reader: ParquetRecordBatchReader,
 }
@@ -56,7 +56,7 @@ impl Batches {
     pub(super) fn next(&mut self) -> Result<Option<RecordBatch>, Failure> {
         loop {
             match self.reader.next().transpose() {
-                // The sizes of values in dictionaries are known on average only.
+                // For values in dictionaries, only the average size was known.
                 Err(e) if self.batch_rows > 1 && is_too_large(&e) => {
                     self.batch_rows = self.batch_rows.div_ceil(FEWER);
                     let (rows, batch_rows) = (self.rows, self.batch_rows);
@@ -89,14 +89,14 @@ fn reader(
     Ok(builder.build()?)
 }
 
-/// Whether a column of a batch would have more than 2 GiB, for which `parquet` has no kind of error.
+/// Whether a column of a batch would exceed 2 GiB. `parquet` has no error kind for this.
 fn is_too_large(error: &ArrowError) -> bool {
     error
         .to_string()
         .contains("index overflow decoding byte array")
 }
 
-/// Rows of a batch, by the sizes that the metadata promise for the columns of the mask.
+/// Returns the number of rows in a batch, by the sizes that the metadata declare for the columns of the mask.
 fn batch_rows(file: &Arc<File>, metadata: &ParquetMetaData, mask: &ProjectionMask) -> usize {
     let groups = metadata.row_groups().iter().map(|group| {
         let rows = positive(group.num_rows());
@@ -121,7 +121,7 @@ fn batch_rows(file: &Arc<File>, metadata: &ParquetMetaData, mask: &ProjectionMas
 /// The approximate size in Arrow of the values of a column chunk.
 struct Sizes {
     bytes: u64,
-    /// Bytes of the largest value, as far as that is known.
+    /// Size of the largest value in bytes, if it is known.
     largest: u64,
 }
 
@@ -147,7 +147,7 @@ impl Sizes {
         let stored = positive(chunk.uncompressed_size());
         let said = chunk.unencoded_byte_array_data_bytes().map(positive);
         let is_large = chunk.dictionary_page_offset().is_some() && stored > LARGE_CHUNK;
-        // Where it cannot be read, neither can the values, which is an error later.
+        // If the dictionary cannot be read, the values cannot either, and reading them reports the error.
         let entries = is_large.then(|| entries(file, chunk, rows)).flatten();
         let coded = entries.map(|it| values.saturating_mul(it.bytes / it.count.max(1)));
         Self {
@@ -162,7 +162,7 @@ impl Sizes {
 struct Entries {
     count: u64,
     bytes: u64,
-    /// Bytes of the largest.
+    /// Size of the largest entry in bytes.
     largest: u64,
 }
 
@@ -176,7 +176,7 @@ fn entries(file: &Arc<File>, chunk: &ColumnChunkMetaData, rows: u64) -> Option<E
         return None;
     };
     let (mut rest, mut largest) = (buf.as_ref(), 0);
-    // Each entry follows its length.
+    // Each entry is preceded by its length.
     while let Some((length, values)) = rest.split_first_chunk() {
         let length = u32::from_le_bytes(*length);
         largest = largest.max(length.into());

@@ -1,40 +1,40 @@
-//! The quotes of CSV: what the parser would read as something else is an error.
+//! Checks the quotes of CSV: text that the parser would misread is an error.
 
 use crate::output::CsvStyle;
 use std::io::{self, ErrorKind, Read};
 
-/// Bytes that are looked at together, and counted in a `u8`; most have no quote.
+/// Number of bytes examined together, small enough to be counted in a `u8`. Most blocks contain no quote.
 const BLOCK_BYTES: usize = 64;
 
-/// Text of CSV as it is, up to a value that goes on behind its closing quote with more than blanks, or
-/// whose quote is not closed: that is an error with its line.
+/// Passes CSV text through unchanged. A value that continues after its closing quote with anything but blanks, or a
+/// quote that is not closed, is an error with its line.
 pub(super) struct Quotes<R> {
     inner: R,
     delimiter: u8,
     /// The byte before a quote that is part of a value.
     escape: Option<u8>,
     place: Place,
-    /// The line that is being read, and that of the last opening quote, from 1 on.
+    /// The numbers, from 1, of the current line and of the line with the last opening quote.
     line: u64,
     opened: u64,
-    /// The byte before, and the one before the last closing quote.
+    /// The previous byte, and the byte before the last closing quote.
     last: u8,
     enclosed: u8,
-    /// What is wrong with the text, which is said again to whoever reads on.
+    /// The error in the text, which is returned again by later reads.
     wrong: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Where a value begins.
+    /// At the beginning of a value.
     Start,
     Plain,
     Quoted,
-    /// After an escape in quotes.
+    /// After an escape character in quotes.
     Escaped,
-    /// Behind a quote in quotes: the first of two, or the end.
+    /// After a quote in quotes: either the first of two, or the end.
     Closed,
-    /// Behind blanks that follow a closing quote, which the parser adds to the value.
+    /// After blanks that follow a closing quote. The parser makes them part of the value.
     Blank,
 }
 
@@ -57,7 +57,7 @@ impl<R> Quotes<R> {
         byte == self.delimiter || matches!(byte, b'\n' | b'\r')
     }
 
-    /// Goes over bytes; gives the number of those before one that may not be there.
+    /// Examines bytes. Returns the number of bytes before the first invalid one.
     fn go_over(&mut self, bytes: &[u8]) -> usize {
         let mut good = 0;
         for block in bytes.chunks(BLOCK_BYTES) {
@@ -65,9 +65,10 @@ impl<R> Quotes<R> {
             let count = |wanted| found(wanted).sum::<u8>();
             match (self.place, block.last()) {
                 (Place::Start | Place::Plain, Some(&last)) if count(b'"') == 0 => {
-                    self.place = match self.is_end(last) {
-                        true => Place::Start,
-                        false => Place::Plain,
+                    self.place = if self.is_end(last) {
+                        Place::Start
+                    } else {
+                        Place::Plain
                     };
                 }
                 (Place::Quoted, _)
@@ -87,7 +88,7 @@ impl<R> Quotes<R> {
         good
     }
 
-    /// Lines end with `\n`, `\r` or both.
+    /// Counts lines that end with `\n`, `\r` or both.
     fn count_lines(&mut self, bytes: &[u8]) {
         let mut last = self.last;
         let is_end = |byte: &u8| {
@@ -98,7 +99,7 @@ impl<R> Quotes<R> {
         self.last = last;
     }
 
-    /// Goes over a byte; `false` if it may not be there.
+    /// Examines a byte. Returns `false` if it is invalid.
     fn goes_on(&mut self, byte: u8) -> bool {
         self.place = match (self.place, byte) {
             (Place::Start, b'"') => {
@@ -122,7 +123,7 @@ impl<R> Quotes<R> {
 }
 
 impl<R> Quotes<R> {
-    /// Explains that a value goes on with a byte after its closing quote.
+    /// Returns the error for a value that continues with this byte after its closing quote.
     fn goes_on_after_quote(&self, byte: u8) -> String {
         let advice = match byte {
             _ if self.enclosed == b'\\' && self.escape.is_none() => {
@@ -130,7 +131,7 @@ impl<R> Quotes<R> {
                  --escape '\\'"
                     .to_owned()
             }
-            // A tabulator looks like a blank after a value.
+            // After a value, a tab looks like a blank.
             _ if self.place == Place::Blank && self.last == b'\t' => {
                 format!("; {}", delimiter_advice(b'\t'))
             }
@@ -144,7 +145,7 @@ impl<R> Quotes<R> {
     }
 }
 
-/// How to read text with another delimiter.
+/// Returns advice to read the text with another delimiter.
 pub(super) fn delimiter_advice(delimiter: u8) -> String {
     let shown = char::from(delimiter).escape_default();
     format!("if `{shown}` separates the values, read the file with --delimiter '{shown}'")
@@ -165,7 +166,7 @@ impl<R: Read> Read for Quotes<R> {
                 let line = self.opened;
                 self.wrong = Some(format!("line {line}: the quote of a value is not closed"));
             }
-            // Those who have seen enough before it never hear of it.
+            // A reader that stops before the invalid byte never sees the error.
             if good > 0 || self.wrong.is_none() {
                 return Ok(good);
             }

@@ -1,29 +1,29 @@
-//! The number of rows in a batch of text. The readers of CSV and JSON take memory for every value of a
-//! batch before they read the first row, and no column of a batch holds 2 GiB of text.
+//! Chooses the number of rows in a batch of text. The readers of CSV and JSON allocate memory for every value of a
+//! batch before they read the first row, and no column of a batch can hold 2 GiB of text.
 
 use arrow_schema::Schema;
 
-/// Text in a batch, in bytes; a longer row is a batch of its own.
+/// Maximum size of the text in a batch, in bytes. A longer row is a batch of its own.
 const BATCH_BYTES: usize = 16 << 20;
-/// Values in a batch; a row with more is a batch of its own. Each takes about 40 bytes of the reader
-/// of JSON, and 24 of the reader of CSV.
+/// Maximum number of values in a batch. A row with more is a batch of its own. Each value takes about 40 bytes in the
+/// JSON reader, and 24 in the CSV reader.
 const BATCH_VALUES: usize = 1 << 19;
-/// Powers of two up to the most rows of a batch, 8192.
+/// Number of powers of two up to the maximum number of rows in a batch, 8192.
 const LEVELS: usize = 14;
 
-/// The sizes of rows, met in their order.
+/// The sizes of rows, recorded in order.
 #[derive(Debug, Default)]
 pub(super) struct RowSizes {
-    /// Rows met.
+    /// Number of rows recorded.
     rows: usize,
-    /// Bytes of the largest group of 1, 2, 4, ... rows. A group of `n` rows begins at a multiple of `n`.
+    /// Size of the largest group of 1, 2, 4, ... rows. A group of `n` rows begins at a multiple of `n`.
     largest: [usize; LEVELS],
-    /// Bytes of a group without a partner, which is complete where `rows` has that bit.
+    /// Size of the group that waits for its partner. It is complete if `rows` has the bit of its level.
     single: [usize; LEVELS],
 }
 
 impl RowSizes {
-    /// Meets the next row.
+    /// Records the next row.
     pub(super) fn meet(&mut self, bytes: usize) {
         let mut group = bytes;
         let levels = self.largest.iter_mut().zip(&mut self.single);
@@ -38,12 +38,12 @@ impl RowSizes {
         self.rows += 1;
     }
 
-    /// The number of rows met.
+    /// Returns the number of rows recorded.
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The most rows, a power of two, that hold no more than [`BATCH_BYTES`] wherever they begin.
+    /// Returns the largest power of two so that this many rows have at most [`BATCH_BYTES`], wherever they begin.
     fn fitting(&self) -> usize {
         // The last group of each size is incomplete.
         let mut last = 0;
@@ -59,23 +59,24 @@ impl RowSizes {
     }
 }
 
-/// A schema, and the sizes of the rows that it was inferred from.
+/// A schema, and the sizes of the rows from which it was inferred.
 #[derive(Debug)]
 pub(super) struct Inferred {
     pub(super) schema: Schema,
     pub(super) sizes: RowSizes,
-    /// Whether these are all rows that there are.
+    /// Whether these are all rows of the file.
     pub(super) is_whole: bool,
-    /// Values of a row on average, at most.
+    /// Average number of values in a row, rounded up.
     pub(super) values: usize,
 }
 
 impl Inferred {
-    /// Rows of a batch: `most`, or fewer where they are large.
+    /// Returns the number of rows in a batch: `most`, or fewer if rows are large.
     pub(super) fn batch_rows(&self, most: usize) -> usize {
-        let known = match self.is_whole {
-            true => self.sizes.rows(),
-            false => most,
+        let known = if self.is_whole {
+            self.sizes.rows()
+        } else {
+            most
         };
         let values = BATCH_VALUES / self.values.max(1);
         let rows = most.min(known).min(values).min(self.sizes.fitting());

@@ -1,4 +1,4 @@
-//! An open input: batches, and what is done to each of them.
+//! An open input, and operations on its batches.
 
 use super::RowWindow;
 use crate::failure::Failure;
@@ -16,24 +16,24 @@ pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, Failure>>>
 
 /// An open input.
 pub(crate) struct Input {
-    /// Schema of the batches.
+    /// The schema of the batches.
     pub(crate) schema: SchemaRef,
     /// The batches.
     pub(crate) batches: Batches,
-    /// How much there is to read.
+    /// The amount of data to read, for the progress bar.
     pub(crate) total: Total,
 }
 
-/// How much there is to read.
+/// The amount of data in an input.
 #[derive(Debug, Clone)]
 pub(crate) enum Total {
-    /// Rows.
+    /// Number of rows.
     Rows(u64),
-    /// Batches.
+    /// Number of batches.
     Batches(u64),
-    /// Bytes, and those that have been read.
+    /// Number of bytes, and the number that has been read.
     Bytes(u64, Rc<Cell<u64>>),
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 
@@ -44,8 +44,7 @@ pub(super) fn batches(
 }
 
 impl Input {
-    /// Ends with the first error, panics of the reader included, and puts the name of the file
-    /// before it.
+    /// Stops after the first error, which may be a panic of the reader, and puts the name of the file before the error.
     pub(super) fn guarded(mut self, file: Foreign) -> Self {
         let mut batches = Some(self.batches);
         self.batches = Box::new(std::iter::from_fn(move || {
@@ -59,7 +58,7 @@ impl Input {
         self
     }
 
-    /// Keeps the columns of these indices, in this order.
+    /// Keeps the columns with these indices, in this order.
     pub(super) fn project(mut self, indices: Vec<usize>) -> Result<Self, Failure> {
         self.schema = Arc::new(self.schema.project(&indices)?);
         let batches = self.batches;
@@ -67,7 +66,7 @@ impl Input {
         Ok(self)
     }
 
-    /// Keeps some of the rows.
+    /// Applies the offset and the limit.
     pub(super) fn window(mut self, rows: RowWindow<'_>) -> Self {
         if rows.offset == 0 && rows.limit.is_none() {
             return self;
@@ -95,7 +94,7 @@ impl Input {
     }
 }
 
-/// A file that counts the bytes read of it.
+/// A file that counts the bytes read from it.
 pub(super) struct Counted {
     file: File,
     read: Rc<Cell<u64>>,

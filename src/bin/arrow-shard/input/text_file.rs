@@ -1,4 +1,4 @@
-//! Files of text that are read twice: once for their types, and once for their values.
+//! Text files, which are read twice: first to infer the types, then to read the values.
 
 use super::BUFFER_BYTES;
 use super::origin::{Copy, Origin};
@@ -9,14 +9,14 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// A file of UTF-8, behind its byte order mark if it has one.
+/// A UTF-8 file. Reading starts after the byte order mark, if there is one.
 pub(super) struct TextFile {
     file: File,
     start: u64,
 }
 
 impl TextFile {
-    /// Opens a file; what cannot be read twice, such as standard input, is copied to a temporary one.
+    /// Opens a file. Inputs that cannot be read twice, such as standard input, are copied to a temporary file.
     pub(super) fn open(origin: Origin) -> Result<Self, Failure> {
         let mut file = match origin {
             Origin::Standard => copied(&mut io::stdin().lock())?,
@@ -45,20 +45,20 @@ impl TextFile {
         }
     }
 
-    /// The text from its start.
+    /// Returns a reader from the start of the text.
     pub(super) fn reader(&self) -> Result<BufReader<&File>, Failure> {
         (&self.file).seek(SeekFrom::Start(self.start))?;
         Ok(BufReader::with_capacity(BUFFER_BYTES, &self.file))
     }
 
-    /// The text from its start, with how much of it has been read.
+    /// Returns a reader from the start of the text, which counts the bytes read.
     pub(super) fn counted(mut self) -> Result<(Counted, Total), Failure> {
         self.file.seek(SeekFrom::Start(self.start))?;
         counted(self.file)
     }
 }
 
-/// A temporary file with all that there is to read.
+/// Copies an input to a temporary file.
 fn copied(from: &mut impl Read) -> Result<File, Failure> {
     let mut copy = Copy::new()?;
     let mut bytes = vec![0; BUFFER_BYTES];

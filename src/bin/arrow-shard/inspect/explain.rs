@@ -1,4 +1,4 @@
-//! `arrow-shard inspect --explain`: what the writer weighs for each field.
+//! `arrow-shard inspect --explain`: the encodings that the writer considers for each field.
 
 use crate::failure::Failure;
 use crate::profile::ProfileName;
@@ -7,10 +7,10 @@ use arrow_shard::write::{WriterOptions, explain};
 use arrow_shard::{Projection, Shard};
 use std::io::Write;
 
-/// Rows from which the writer would choose.
+/// Number of rows from which the writer would choose.
 const ROWS: usize = 16_384;
 
-/// Prints the candidates for the first rows, of all columns if none is named.
+/// Prints the candidates for the first rows of the named columns, or of all columns if none is named.
 pub(super) fn print(
     out: &mut impl Write,
     shard: &Shard,
@@ -26,7 +26,7 @@ pub(super) fn print(
         .with_projection(projection)
         .with_limit(ROWS as u64)
         .with_batch_size(ROWS);
-    // Rows of the first stripe, if it is a short one.
+    // If the first stripe is short, the batch has only its rows.
     let Some(batch) = scan.build()?.next().transpose()? else {
         return Ok(());
     };

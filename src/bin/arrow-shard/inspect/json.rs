@@ -1,4 +1,4 @@
-//! A shard as JSON.
+//! Shows a shard as JSON.
 
 use super::statistics;
 use crate::text;
@@ -9,7 +9,7 @@ use arrow_shard::read::{
 };
 use serde_json::{Value, json};
 
-/// The shard as one object.
+/// Returns the shard as one object.
 pub(super) fn shard(info: &ShardInfo) -> Value {
     let files = info
         .files
@@ -82,7 +82,7 @@ fn range(range: &RangeStats, field: &FieldInfo) -> Value {
     })
 }
 
-/// Plain values as JSON has them, others as the text of their Arrow type.
+/// Returns a plain value as the JSON value, and others as the text of their Arrow type.
 fn value(value: &AnyValue, array: &Option<ArrayRef>) -> Value {
     match (&value.kind, array.as_ref().and_then(text::typed_text)) {
         (None | Some(ValueKind::Null), _) => Value::Null,
@@ -96,7 +96,7 @@ fn value(value: &AnyValue, array: &Option<ArrayRef>) -> Value {
     }
 }
 
-/// Properties by name. Values that JSON has no form for are cut to a short text.
+/// Returns the properties by name. Values that have no JSON form are shown as short text.
 fn properties(all: &[NameValuePair]) -> Value {
     let properties = all.iter().map(|property| {
         let shown = property.value.as_ref().map(|v| value(v, &None));

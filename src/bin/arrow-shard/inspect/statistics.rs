@@ -1,4 +1,4 @@
-//! Statistics and sketches of a field, as text and as JSON.
+//! Shows statistics and sketches of a field as text and as JSON.
 
 use crate::text;
 use arrow_shard::read::{
@@ -6,7 +6,7 @@ use arrow_shard::read::{
 };
 use serde_json::{Value, json};
 
-/// A line per statistic that the field has, beside its range and its filter.
+/// Returns a line for each statistic of the field, except for its range and filter.
 pub(super) fn lines(field: &FieldInfo) -> Vec<String> {
     let stats = field.type_specific.as_ref().map(type_line);
     let cardinality = field.cardinality.as_ref().map(cardinality_line);
@@ -77,7 +77,7 @@ fn cardinality_line(cardinality: &CardinalityInfo) -> String {
     }
 }
 
-/// The membership filter, and how full it is.
+/// Returns the size and fill level of a Bloom filter.
 pub(super) fn filter_line(filter: &SplitBlockBloomFilter) -> String {
     format!(
         "Bloom filter (SBBF): {}, {}, {} at a false positive rate of {}, {} of {} bits set, {} with \
@@ -93,7 +93,7 @@ pub(super) fn filter_line(filter: &SplitBlockBloomFilter) -> String {
     )
 }
 
-/// Statistics of the field's type.
+/// Returns the statistics of the field's type.
 pub(super) fn type_json(stats: &TypeStats) -> Value {
     match stats {
         TypeStats::String {
@@ -140,7 +140,7 @@ fn sign_json(signs: &SignStats) -> Value {
     })
 }
 
-/// How many distinct values there are, and the parameters of the sketch.
+/// Returns the number of distinct values, and the parameters of the sketch.
 pub(super) fn cardinality_json(cardinality: &CardinalityInfo) -> Value {
     let sketch = cardinality.sketch.as_ref().map(|sketch| match sketch {
         Sketch::Hll(hll) => json!({
@@ -161,7 +161,7 @@ pub(super) fn cardinality_json(cardinality: &CardinalityInfo) -> Value {
     })
 }
 
-/// The parameters of the membership filter.
+/// Returns the parameters of the Bloom filter.
 pub(super) fn filter_json(filter: &SplitBlockBloomFilter) -> Value {
     json!({
         "blocks": filter.num_blocks,

@@ -1,4 +1,4 @@
-//! A shard as a drawn tree.
+//! Draws a shard as a tree.
 
 use super::statistics;
 use crate::text;
@@ -9,7 +9,7 @@ use arrow_shard::read::{
 };
 use std::io::{self, Write};
 
-/// Prints the tree, with statistics if it is to be `verbose`.
+/// Prints the tree, with statistics if `verbose`.
 pub(super) fn print(out: &mut impl Write, info: &ShardInfo, verbose: bool) -> io::Result<()> {
     for file in &info.files {
         let size = file
@@ -73,7 +73,7 @@ fn deleted(rows: u64) -> String {
     }
 }
 
-/// A line for each property.
+/// Prints a line for each property.
 fn properties(out: &mut impl Write, indent: &str, all: &[NameValuePair]) -> io::Result<()> {
     for property in all {
         let property = text::property(property);
@@ -166,7 +166,7 @@ fn title(field: &FieldInfo) -> String {
     parts.join(", ")
 }
 
-/// `1 ..= 9`, with `<` where a bound is not itself a value.
+/// Returns `1 ..= 9`, with `<` for an exclusive bound.
 fn range_text(range: &RangeStats, field: &FieldInfo) -> String {
     let bound = |value: &Option<AnyValue>, array: &Option<ArrayRef>| match value {
         Some(value) => text::typed(value, array.as_ref()),

@@ -1,4 +1,4 @@
-//! Which types a format can hold.
+//! Checks whether a format supports the types of a schema.
 
 use super::{CsvStyle, Encoder};
 use crate::failure::Failure;
@@ -11,8 +11,8 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
-/// An error that names the first column whose type the format cannot hold: a row of nulls of every
-/// column is written to memory, because nobody knows better than the writers what they can do.
+/// Returns an error that names the first column with a type that the format does not support. To find out, this writes
+/// a row of nulls of every column to memory, because only the writers know which types they support.
 pub(crate) fn check_columns(format: FileFormat, schema: &Schema) -> Result<(), Failure> {
     if schema.fields().is_empty() && matches!(format, FileFormat::Csv | FileFormat::Parquet) {
         return Err(Failure::new(format!(
@@ -28,7 +28,7 @@ pub(crate) fn check_columns(format: FileFormat, schema: &Schema) -> Result<(), F
         )));
     }
     if format == FileFormat::Cole {
-        // A row of nulls would be refused for its nulls.
+        // COLE rejects nulls, so only the schema is tried.
         Encoder::start(
             format,
             io::sink(),
@@ -54,14 +54,14 @@ pub(crate) fn check_columns(format: FileFormat, schema: &Schema) -> Result<(), F
     Ok(())
 }
 
-/// A name that two of the fields have.
+/// Returns a name that several of the fields have.
 fn repeated(fields: &Fields) -> Option<&str> {
     let mut names = HashSet::new();
     let mut all = fields.iter().map(|field| field.name().as_str());
     all.find(|name| !names.insert(*name))
 }
 
-/// A name that two members of a struct have, at any depth.
+/// Returns a name that several members of a struct have, at any depth.
 fn repeated_member(ty: &DataType) -> Option<&str> {
     use DataType as T;
     match ty {

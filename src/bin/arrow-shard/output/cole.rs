@@ -1,4 +1,4 @@
-//! Columns as COLE can hold them.
+//! Converts columns to types that COLE supports.
 
 use crate::failure::Failure;
 use crate::leaves::cast_column;
@@ -31,7 +31,7 @@ impl<W: Write + Send> ColeEncoder<W> {
     }
 }
 
-/// What COLE cannot hold, with the option that converts it.
+/// Adds advice to the error for a column that COLE does not support.
 fn advised(error: arrow_shard::Error) -> Failure {
     use arrow_shard::ErrorKind::{AmbiguousColumn, Unsupported};
     match error.kind() {
@@ -42,7 +42,7 @@ fn advised(error: arrow_shard::Error) -> Failure {
     }
 }
 
-/// The type in whose place a column is written by `--lossy`; `None` if COLE has nothing like it.
+/// Returns the type that replaces a column's type with `--lossy`, or `None` if COLE has nothing similar.
 fn substitute(data_type: &DataType) -> Option<DataType> {
     use DataType as T;
     match data_type {
@@ -57,8 +57,7 @@ fn substitute(data_type: &DataType) -> Option<DataType> {
     }
 }
 
-/// The schema that `--lossy` writes in place of another: columns of types that COLE has, with names that are not
-/// repeated.
+/// Returns the schema that `--lossy` writes instead of another: columns of types that COLE supports, with unique names.
 pub(crate) fn lossy_schema(schema: &Schema) -> Result<SchemaRef, Failure> {
     let mut names = HashSet::new();
     let fields = schema.fields().iter().map(|field| {
@@ -82,14 +81,11 @@ pub(crate) fn lossy_schema(schema: &Schema) -> Result<SchemaRef, Failure> {
     Ok(Arc::new(Schema::new(fields)))
 }
 
-/// The columns of a batch in the types of [`lossy_schema`], with 0 and empty text in place of nulls.
+/// Converts a batch to the types of [`lossy_schema`]. Nulls become 0 or empty text.
 pub(crate) fn lossy_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Failure> {
-    let columns = batch.columns().iter().zip(schema.fields());
-    let columns = columns.map(|(column, field)| {
-        let cast = cast_column(column, field)?;
-        Ok(without_nulls(&cast))
-    });
-    let columns = columns.collect::<Result<Vec<_>, Failure>>()?;
+    let columns = (batch.columns().iter().zip(schema.fields()))
+        .map(|(column, field)| Ok(without_nulls(&cast_column(column, field)?)))
+        .collect::<Result<Vec<_>, Failure>>()?;
     let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     Ok(RecordBatch::try_new_with_options(
         schema.clone(),

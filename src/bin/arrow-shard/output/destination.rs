@@ -1,4 +1,4 @@
-//! Where bytes go.
+//! The destinations of output bytes.
 
 #[cfg(feature = "cloud")]
 use crate::cloud::{Object, ObjectOutput};
@@ -10,29 +10,29 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes that are collected for a store.
+/// Number of bytes that are collected before they are passed to a store.
 #[cfg(feature = "cloud")]
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// The name of an output, and what is there before.
+/// An output, by what exists at its path.
 #[derive(Debug)]
 pub(crate) enum Place {
     /// Standard output.
     Standard,
-    /// A file, or none yet: one that appears when it is complete.
+    /// A file that appears when it is complete. It may replace an existing one.
     File(PathBuf),
-    /// A named pipe, which somebody reads.
+    /// A named pipe, which another process reads.
     Pipe(PathBuf),
-    /// The null device, where bytes of every format are lost.
+    /// The null device, which discards bytes of every format.
     Null,
-    /// An object of a store, or none yet: one that appears when it is complete.
+    /// An object of a store, which appears when it is complete. It may replace an existing one.
     #[cfg(feature = "cloud")]
     Object(Object),
 }
 
 impl Place {
-    /// Where the output `path` leads, through symbolic links. An existing file needs `force`. Devices
-    /// are refused, except for the null device and standard output.
+    /// Finds the output at `path`, with symbolic links followed. An existing file needs `force`. Devices are errors,
+    /// except for the null device and standard output.
     pub(crate) fn find(path: &Path, format: FileFormat, force: bool) -> Result<Self, Failure> {
         if is_standard(path) {
             return Ok(Self::Standard);
@@ -71,13 +71,13 @@ impl Place {
     }
 }
 
-/// Whether a device is the one that loses what it is given.
+/// Whether a device is the null device.
 fn is_null(device: &Path) -> bool {
     let device = device.canonicalize();
     cfg!(unix) && device.is_ok_and(|device| device == Path::new("/dev/null"))
 }
 
-/// Where bytes go: a file that appears when it is complete, or somebody who reads them meanwhile.
+/// An open destination: a file that appears when it is complete, or a stream that another process reads.
 pub(crate) enum Destination {
     /// A file.
     File(LocalSink),
@@ -85,7 +85,7 @@ pub(crate) enum Destination {
     Pipe(BufWriter<File>),
     /// Standard output.
     Standard(BufWriter<Stdout>),
-    /// Nowhere.
+    /// The null device.
     Null(io::Sink),
     /// An object that appears when it is complete.
     #[cfg(feature = "cloud")]
@@ -93,7 +93,7 @@ pub(crate) enum Destination {
 }
 
 impl Destination {
-    /// Opens the place. A pipe waits until somebody reads it.
+    /// Opens the output. Opening a pipe waits for its reader.
     pub(super) fn open(place: &Place, force: bool) -> Result<Self, Failure> {
         Ok(match place {
             Place::Standard => Self::standard(),
@@ -110,7 +110,7 @@ impl Destination {
         })
     }
 
-    /// Standard output.
+    /// Returns standard output.
     pub(crate) fn standard() -> Self {
         Self::Standard(BufWriter::new(io::stdout()))
     }
@@ -128,7 +128,7 @@ impl Destination {
     }
 }
 
-/// Whoever reads may stop when they have seen enough.
+/// Exits successfully if the reader of the output has closed it, because it needs no more.
 fn unless_broken<T>(result: io::Result<T>) -> io::Result<T> {
     match result {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => std::process::exit(0),

@@ -1,5 +1,5 @@
-//! One dictionary for each column of a table, as Arrow IPC files need them: every stripe of a shard has
-//! its own.
+//! Builds a single dictionary for each column of a table, as Arrow IPC files need it. In a shard, every stripe has its
+//! own.
 
 use crate::failure::Failure;
 use arrow_array::cast::AsArray;
@@ -23,14 +23,14 @@ struct Growing {
     key: DataType,
     values: ArrayRef,
     rows: RowConverter,
-    /// Where each entry is in `values`.
+    /// The position of each entry in `values`.
     known: HashMap<OwnedRow, u64>,
-    /// The last dictionary, and where its entries are in `values`.
+    /// The last dictionary, and the positions of its entries in `values`.
     last: Option<(ArrayData, Arc<[u64]>)>,
 }
 
 impl Dictionaries {
-    /// Returns the dictionaries of a schema, which have no entries yet.
+    /// Returns the dictionaries of a schema, without entries.
     ///
     /// # Errors
     /// Fails for entries of a type that cannot be compared.
@@ -60,7 +60,7 @@ impl Dictionaries {
         Ok(())
     }
 
-    /// Returns a batch, whose entries have been added, with these dictionaries.
+    /// Returns a batch with these dictionaries. Its entries must have been added before.
     pub(super) fn apply(&mut self, batch: &RecordBatch) -> Result<RecordBatch, Failure> {
         let schema = batch.schema();
         let mut all = self.all.iter_mut();
@@ -145,9 +145,9 @@ fn unified<'a>(
     if data.child_data().is_empty() {
         return Ok(array.clone());
     }
-    let children = data.child_data().iter();
-    let children = children.map(|child| Ok(unified(&make_array(child.clone()), all)?.to_data()));
-    let children = children.collect::<Result<_, Failure>>()?;
+    let children = (data.child_data().iter())
+        .map(|child| Ok(unified(&make_array(child.clone()), all)?.to_data()))
+        .collect::<Result<_, Failure>>()?;
     Ok(make_array(
         data.into_builder().child_data(children).build()?,
     ))
@@ -159,19 +159,18 @@ impl Growing {
         let values = dictionary.values();
         let ordinals = self.ordinals(values)?;
         let nulls = dictionary.keys().nulls();
-        let keys = match values.is_empty() {
-            true => vec![0; column.len()],
-            false => {
-                let keys = dictionary.normalized_keys();
-                keys.into_iter().map(|key| ordinals[key]).collect()
-            }
+        let positions = if values.is_empty() {
+            vec![0; column.len()]
+        } else {
+            let keys = dictionary.normalized_keys();
+            keys.into_iter().map(|key| ordinals[key]).collect()
         };
-        let keys = UInt64Array::new(keys.into(), nulls.cloned());
+        let positions = UInt64Array::new(positions.into(), nulls.cloned());
         let strict = CastOptions {
             safe: false,
             ..CastOptions::default()
         };
-        let keys = cast_with_options(&keys, &self.key, &strict)?;
+        let keys = cast_with_options(&positions, &self.key, &strict)?;
         let data = ArrayData::builder(column.data_type().clone())
             .len(column.len())
             .nulls(nulls.cloned())
@@ -180,9 +179,9 @@ impl Growing {
         Ok(make_array(data.build()?))
     }
 
-    /// Returns where the entries of a dictionary are, after adding the new ones.
+    /// Returns the positions of the entries of a dictionary, after adding the new ones.
     fn ordinals(&mut self, values: &ArrayRef) -> Result<Arc<[u64]>, Failure> {
-        // Batches of one dictionary share its buffers, not the array around them.
+        // Batches with the same dictionary share its buffers, but not the array object.
         let data = values.to_data();
         if let Some((last, ordinals)) = &self.last
             && last.ptr_eq(&data)
@@ -214,10 +213,10 @@ impl Growing {
     }
 }
 
-/// Returns the entries of a dictionary, and after them some `rows` of other entries.
+/// Returns the entries of a dictionary, followed by the given `rows` of other entries.
 fn appended(entries: &ArrayRef, others: &ArrayRef, rows: Vec<u64>) -> Result<ArrayRef, Failure> {
     if let DataType::FixedSizeBinary(0) | DataType::FixedSizeList(_, 0) = entries.data_type() {
-        // `take` and `concat` lose the number of values that have no bytes.
+        // `take` and `concat` lose the number of values if values have no bytes.
         let (entries, others) = (entries.to_data(), others.to_data());
         let mut all = MutableArrayData::new(vec![&entries, &others], false, 0);
         all.try_extend(0, 0, entries.len())?;
@@ -231,7 +230,7 @@ fn appended(entries: &ArrayRef, others: &ArrayRef, rows: Vec<u64>) -> Result<Arr
     Ok(arrow_select::concat::concat(&[entries, &new])?)
 }
 
-/// The most entries that keys of a type can number.
+/// Returns the maximum number of entries for keys of a type.
 fn most_entries(key: &DataType) -> u64 {
     match key {
         DataType::Int8 => 1 << 7,

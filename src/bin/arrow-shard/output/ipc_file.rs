@@ -1,8 +1,8 @@
-//! Arrow IPC files that every reader of the format takes.
+//! Arrow IPC files that every reader of the format supports.
 //!
-//! In a file, all batches share the dictionary of a column. It may grow from batch to batch (a delta dictionary),
-//! which polars does not read, nor pyarrow for a dictionary within the entries of another. So batches wait in a
-//! temporary file until the last one has shown all entries.
+//! In a file, all batches share the dictionary of a column. It may grow from batch to batch (a delta dictionary), but
+//! polars does not read such files, and pyarrow does not read them for a dictionary within the entries of another one.
+//! So batches wait in a temporary file until all entries are known.
 
 use super::dictionaries::Dictionaries;
 use crate::failure::Failure;
@@ -13,18 +13,18 @@ use arrow_schema::SchemaRef;
 use std::io::{BufReader, BufWriter, Seek, Write};
 use tempfile::{SpooledTempFile, spooled_tempfile};
 
-/// Bytes of waiting batches that stay in memory.
+/// Maximum number of bytes of waiting batches in memory.
 const IN_MEMORY: usize = 64 << 20;
 
 /// Writes batches of one schema.
 pub(crate) enum IpcFileEncoder<W: Write> {
-    /// Without dictionaries: a batch is written when it comes.
+    /// Without dictionaries: batches are written immediately.
     Direct(Box<FileWriter<W>>),
     /// With dictionaries.
     Waiting(Box<Waiting<W>>),
 }
 
-/// Batches that are written when the dictionaries are known.
+/// Batches that wait until the dictionaries are complete.
 pub(crate) struct Waiting<W> {
     out: W,
     schema: SchemaRef,

@@ -1,4 +1,4 @@
-//! Arrow IPC streams, in which a dictionary may replace the one before.
+//! Arrow IPC streams, in which a dictionary may replace the previous one.
 //!
 //! If only a dictionary within another one changes, `arrow_ipc::writer::StreamWriter` writes the inner dictionary alone
 //! when the entries of the outer one are equal. Readers that look up the entries of the outer dictionary later, such as
@@ -50,7 +50,7 @@ impl<W: Write> IpcStreamEncoder<W> {
         })
     }
 
-    /// Appends the rows of a batch. A reader at the other end of a pipe gets them at once.
+    /// Appends the rows of a batch, and flushes, so that the reader of a pipe receives them immediately.
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
         let mut inner = Vec::new();
         for column in batch.columns() {
@@ -59,7 +59,7 @@ impl<W: Write> IpcStreamEncoder<W> {
         let mut pairs = inner.iter().zip(&self.inner);
         if pairs.any(|(new, old)| !new.ptr_eq(old) && new != old) {
             self.tracker.clear();
-            // The message is known; this numbers the dictionaries as before.
+            // The message is not needed: this call numbers the dictionaries as before.
             let _known = self.generator.schema_to_bytes_with_dictionary_tracker(
                 &self.schema,
                 &mut self.tracker,

@@ -7,15 +7,15 @@ use arrow_json::writer::{Encoder, EncoderFactory, EncoderOptions, NullableEncode
 use arrow_schema::{ArrowError, FieldRef};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Writes dates and times as `arrow-json` does, but remembers those that no calendar holds, where it
-/// writes the text of the error as if it were a value.
+/// Writes dates and times like `arrow-json`, and records an error for impossible ones. `arrow-json` would write the
+/// text of the error as the value.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct JsonTimes {
     failed: Arc<Mutex<Option<Failure>>>,
 }
 
 impl JsonTimes {
-    /// The first error since the last question.
+    /// Returns the first error since the last call.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         failed.take().map_or(Ok(()), Err)

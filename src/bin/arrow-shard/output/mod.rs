@@ -1,4 +1,4 @@
-//! Streams of batches as files.
+//! Writes streams of batches as files.
 
 mod check;
 mod cole;
@@ -35,16 +35,16 @@ use std::sync::Arc;
 
 type JsonWriter<W> = arrow_json::Writer<W, LineDelimited>;
 
-/// What a CSV file looks like.
+/// The syntax of a CSV file.
 #[derive(Debug, Clone)]
 pub(crate) struct CsvStyle {
-    /// What stands between values.
+    /// The separator of values.
     pub(crate) delimiter: u8,
-    /// Whether the first line has the names of columns.
+    /// Whether the first line has the column names.
     pub(crate) has_header: bool,
-    /// How nulls are written.
+    /// The text for null.
     pub(crate) null: String,
-    /// The byte before a quote within a value, in files that are read.
+    /// The byte before a quote within a value, in CSV input.
     pub(crate) escape: Option<u8>,
 }
 
@@ -61,11 +61,11 @@ impl Default for CsvStyle {
 
 /// A file that is being written.
 pub(crate) enum Output {
-    /// A shard, which has a writer of its own.
+    /// A shard.
     Shard(Box<ShardWriter<LocalSink>>),
     /// A shard that is written to the null device.
     ShardToNull(Box<ShardWriter<WriteSink<io::Sink>>>),
-    /// One in an object store.
+    /// A shard in an object store.
     #[cfg(feature = "cloud")]
     ShardObject(Box<ShardOutput>),
     /// Any other format.
@@ -73,7 +73,7 @@ pub(crate) enum Output {
 }
 
 impl Output {
-    /// Starts writing. Types that the format cannot hold are an error that names the column.
+    /// Creates the output. If the format does not support a type, returns an error that names the column.
     pub(crate) fn create(
         place: &Place,
         format: FileFormat,
@@ -140,7 +140,7 @@ impl Output {
     }
 }
 
-/// Batches in one of the formats that are written from front to back.
+/// Encodes batches in one of the formats that are written from front to back.
 pub(crate) enum Encoder<W: Write + Send> {
     Parquet(Box<ParquetEncoder<W>>),
     IpcFile(IpcFileEncoder<W>),
@@ -172,7 +172,7 @@ impl<W: Write + Send> Encoder<W> {
                     .with_delimiter(csv.delimiter)
                     .with_null(csv.null.clone())
                     .build(out);
-                // So that there is a header even if there are no rows.
+                // An empty batch, so that the header is written even if there are no rows.
                 writer.write(&RecordBatch::new_empty(schema.clone()))?;
                 Self::Csv(Box::new(writer), as_text(schema))
             }
@@ -196,7 +196,7 @@ impl<W: Write + Send> Encoder<W> {
             Self::Cole(writer) => writer.write(batch)?,
             Self::Csv(writer, plain) => writer.write(&cast_batch(batch, plain)?)?,
             Self::Ndjson(writer, times, plain) => {
-                // The writer takes nulls in a dictionary for values.
+                // The writer would write null entries of a dictionary as values.
                 let plain = cast_batch(batch, plain)?;
                 writer.write(&plain)?;
                 times.check()?;
@@ -205,7 +205,7 @@ impl<W: Write + Send> Encoder<W> {
         Ok(())
     }
 
-    /// Writes what is left, and gives the destination back.
+    /// Writes the remaining bytes and returns the destination.
     pub(crate) fn finish(self) -> Result<W, Failure> {
         Ok(match self {
             Self::Parquet(writer) => writer.finish()?,

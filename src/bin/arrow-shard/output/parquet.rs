@@ -1,4 +1,4 @@
-//! Parquet files that other readers understand too.
+//! Parquet files that other readers understand as well.
 
 use crate::failure::Failure;
 use crate::leaves::{cast_batch, change_leaves};
@@ -11,8 +11,8 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use std::io::Write;
 
-/// The type in whose place a leaf is stored: Parquet has no seconds, and would show bare integers to
-/// whoever does not read the Arrow schema.
+/// Returns the type that replaces a leaf in the file: Parquet has no seconds, so readers that ignore the Arrow schema
+/// would see bare integers.
 pub(crate) fn parquet_leaf(leaf: &DataType) -> Option<DataType> {
     match leaf {
         DataType::Timestamp(TimeUnit::Second, zone) => {
@@ -27,13 +27,13 @@ pub(crate) fn parquet_leaf(leaf: &DataType) -> Option<DataType> {
 /// Writes batches of one schema.
 pub(crate) struct ParquetEncoder<W: Write + Send> {
     writer: ArrowWriter<W>,
-    /// What is stored.
+    /// The schema with the stored types.
     stored: SchemaRef,
 }
 
 impl<W: Write + Send> ParquetEncoder<W> {
-    /// Starts a file. It keeps the metadata of the table where other programs look for them, and the
-    /// Arrow schema as it is.
+    /// Starts a file. The metadata of the table are stored as key-value pairs, where other programs look for them. The
+    /// Arrow schema is stored unchanged.
     pub(super) fn start(out: W, schema: &SchemaRef) -> Result<Self, Failure> {
         let stored = change_leaves(schema, &mut parquet_leaf);
         let mut pairs: Vec<KeyValue> = schema

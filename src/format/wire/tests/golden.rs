@@ -1,4 +1,4 @@
-//! The reference's own files: every message decodes, and encodes to the bytes that it was.
+//! Files of the reference: every message decodes, and encodes to the same bytes.
 
 use super::super::{Message, Wire};
 use crate::format::*;
@@ -18,7 +18,7 @@ fn directory_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Directory files of the reference, or none if this checkout lacks them.
+/// Returns directory files of the reference, or none if this checkout lacks them.
 fn shards() -> Vec<PathBuf> {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/golden");
     let mut found = Vec::new();
@@ -46,7 +46,7 @@ impl Shard {
         open(&self.bytes[range.to_usize().unwrap()]).unwrap()
     }
 
-    /// Decodes a message, and compares what it encodes to.
+    /// Decodes a message, and compares its encoding with the stored bytes.
     fn message<M: Message>(&mut self, name: &'static str, data_ref: &DataRef) -> M {
         let place = format!("{name} at {} of {}", data_ref.range, self.path.display());
         let payload = self.payload(data_ref.range);
@@ -101,7 +101,7 @@ impl Shard {
     }
 }
 
-/// Reads a schema, and compares it with what it encodes to; returns the number of its nodes.
+/// Reads a schema, compares its encoding with the stored bytes, and returns the number of its nodes.
 fn check_schema(payload: &[u8]) -> usize {
     let limits = Limits::default();
     let reader = SchemaReader::try_new(payload.to_vec().into(), &limits).unwrap();

@@ -1,5 +1,5 @@
-//! Arbitrary messages that a wire can carry. Strategies are boxed: nested ones are too large for the
-//! stack of a test otherwise.
+//! Arbitrary messages that a wire can represent. Strategies are boxed, because nested ones would be too large for
+//! the stack of a test.
 
 use crate::format::*;
 use crate::io::ByteRange;
@@ -11,7 +11,7 @@ fn text() -> BoxedStrategy<String> {
     prop_oneof![Just(String::new()), "[a-z]{1,6}", "\\PC{0,4}"].boxed()
 }
 
-/// Numbers whose encodings differ in length, and the default.
+/// Generates the default, and numbers whose encodings differ in length.
 fn number() -> BoxedStrategy<u64> {
     prop_oneof![Just(0), 1..200u64, any::<u64>()].boxed()
 }
@@ -71,7 +71,7 @@ fn properties() -> BoxedStrategy<Vec<NameValuePair>> {
     prop_oneof![3 => Just(Vec::new()), 1 => vec(pair, 0..3)].boxed()
 }
 
-/// A count and a part of it.
+/// Generates a total count and a partial count.
 fn counts() -> BoxedStrategy<(u64, u64)> {
     (number(), number())
         .prop_map(|(a, b)| (a.max(b), a.min(b)))

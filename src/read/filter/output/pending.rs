@@ -1,4 +1,4 @@
-//! Rows that match and lie apart, until they make a batch.
+//! Scattered matching rows that wait until they make a batch.
 
 use super::{LATITUDE, SCATTERED};
 use crate::buffer::Selection;
@@ -9,16 +9,16 @@ use arrow_array::ArrayRef;
 use arrow_buffer::BooleanBuffer;
 use std::ops::Range;
 
-/// Rows that match, of parts where few do, until there are enough of them for a batch.
+/// Matching rows of parts with few matches, kept until there are enough of them for a batch.
 #[derive(Debug)]
 pub(in crate::read::filter) struct Pending {
-    /// Rows of a batch that did not fit, and then those of parts: which of their rows match.
+    /// Rows of a batch that did not fit; they come before the matching rows of the parts.
     rest: Selection,
     parts: Vec<(Range<u64>, BooleanBuffer)>,
     len: u64,
-    /// By column of the scan: its values at the rows, in pieces; `None` if they have to be read.
+    /// By column of the scan: its values in the rows, in pieces; `None` if they have to be read.
     pub(super) values: Vec<Option<Vec<ArrayRef>>>,
-    /// Whether the parts were read, so that there are values of every column.
+    /// Whether the parts were read, so that the values of every column are known.
     is_read: bool,
 }
 
@@ -41,7 +41,7 @@ impl Pending {
         self.len == 0
     }
 
-    /// The rows.
+    /// Returns the rows.
     pub(super) fn rows(&self) -> Selection {
         let mut rows = self.rest.clone();
         for (range, alive) in &self.parts {
@@ -50,17 +50,17 @@ impl Pending {
         rows
     }
 
-    /// The values of a column, if they are there.
+    /// Returns the values of a column, if they are known.
     pub(in crate::read::filter) fn values(&self, column: usize) -> Option<&[ArrayRef]> {
         self.values.get(column)?.as_deref()
     }
 
-    /// Whether the values of all columns are there.
+    /// Whether the values of all columns are known.
     pub(super) fn is_complete(&self) -> bool {
         self.values.iter().all(Option::is_some)
     }
 
-    /// Whether the part can wait with the rows that are there.
+    /// Whether a part can be added to the pending rows.
     pub(in crate::read::filter) fn fits(
         &self,
         part: &Candidates,
@@ -70,16 +70,16 @@ impl Pending {
         self.is_empty() || self.is_read == is_read && self.len() + part.matches() as u64 <= most
     }
 
-    /// Whether there are values of the same ones of some columns at the rows that wait and at those of a
-    /// part: values that only some have are read again for all.
+    /// Whether, among `columns`, the pending rows and the part have known values of the same ones. Values that only
+    /// some rows have would have to be read again for all.
     pub(in crate::read::filter) fn is_alike(&self, part: &Candidates, columns: &[usize]) -> bool {
         let has_values = |column| part.values(column).is_some();
         let mut columns = columns.iter();
         self.is_empty() || columns.all(|&c| self.values(c).is_some() == has_values(c))
     }
 
-    /// Whether to read the part at once: where most of its rows have to be looked at anyway. What
-    /// is done with the parts before is done as long as it is not much worse.
+    /// Whether to read the part now, because most of its rows have to be read anyway. Keeps to the way of the pending
+    /// parts unless that is much worse.
     pub(in crate::read::filter) fn reads_now(&self, part: &Candidates) -> bool {
         let (matches, len) = (part.matches().saturating_mul(SCATTERED), part.len());
         match (self.is_empty(), self.is_read) {
@@ -89,7 +89,7 @@ impl Pending {
         }
     }
 
-    /// Adds the rows of a part that match, to be read with the others.
+    /// Adds the matching rows of a part, to be read with the others.
     pub(in crate::read::filter) fn push(&mut self, part: &Candidates) -> Result<()> {
         self.push_rows(part);
         self.is_read = false;
@@ -107,7 +107,7 @@ impl Pending {
         Ok(())
     }
 
-    /// Adds the rows of a part that match, with their values in all columns.
+    /// Adds the matching rows of a part, with their values in all columns.
     pub(super) fn push_read(&mut self, part: &Candidates, columns: Vec<ArrayRef>) {
         self.push_rows(part);
         self.is_read = true;
@@ -123,8 +123,8 @@ impl Pending {
         self.len += part.matches() as u64;
     }
 
-    /// Joins the pieces of each column. Whether all could be: what does not fit one array has to
-    /// be read again.
+    /// Joins the pieces of each column. Returns false if some do not fit in one array; their columns have to be read
+    /// again.
     pub(super) fn join(&mut self) -> bool {
         let mut joined = true;
         for values in &mut self.values {
@@ -136,7 +136,7 @@ impl Pending {
         joined
     }
 
-    /// The values of each column, which have been joined.
+    /// Returns the joined values of each column.
     pub(super) fn joined(&self) -> Vec<Option<ArrayRef>> {
         let joined = |pieces: &Option<Vec<ArrayRef>>| pieces.as_ref()?.first().cloned();
         self.values.iter().map(joined).collect()
@@ -146,7 +146,7 @@ impl Pending {
         *self = Self::new(self.values.len());
     }
 
-    /// Drops the first `len` of the rows, whose values have been joined.
+    /// Drops the first `len` rows, after the values have been joined.
     pub(super) fn skip(&mut self, rows: &Selection, len: u64) -> Result<()> {
         self.rest = rows.slice(len..rows.len());
         self.len = self.rest.len();

@@ -1,8 +1,8 @@
-//! What to write instead of a literal that a column cannot be compared with.
+//! Advice for errors about a literal that a column cannot be compared with.
 
 use arrow_schema::DataType;
 
-/// Advice for the end of an error, or nothing.
+/// Returns advice for the end of an error, or nothing.
 pub(super) fn advice(literal: &DataType, column: &DataType) -> &'static str {
     use DataType::{Date32, Date64, Duration, FixedSizeBinary, Time32, Time64, Timestamp};
     let is_number = |data_type: &DataType| data_type.is_numeric();

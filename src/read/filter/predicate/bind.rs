@@ -1,4 +1,4 @@
-//! Predicates on the columns of a shard: paths resolved, literals in the columns' types.
+//! Predicates bound to the columns of a shard: paths are resolved, and literals have the columns' types.
 
 use super::path::member_at;
 use super::place::{LiteralPlace, place};
@@ -20,46 +20,45 @@ use arrow_select::take::take;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// A predicate that is ready for the rows of a shard.
+/// A predicate bound to the columns of a shard.
 #[derive(Debug, Default)]
 pub(in crate::read) struct Bound {
-    /// The columns that it looks at.
+    /// The columns that the predicate uses.
     pub(in crate::read) columns: Vec<FilterColumn>,
-    /// The tests of single columns that it consists of.
+    /// The tests of single columns in the predicate.
     pub(in crate::read) leaves: Vec<Leaf>,
     pub(in crate::read) functions: Vec<BoundFunction>,
-    /// Rows match where all of these are true.
+    /// A row matches if all of these are true.
     pub(in crate::read) conjuncts: Vec<Node>,
 }
 
-/// A column, or a member of structs, that a predicate looks at.
+/// A column, or a member of structs, that a predicate uses.
 #[derive(Debug, Clone)]
 pub(in crate::read) struct FilterColumn {
     path: ColumnPath,
-    /// The column, cut down to the member, in the types that it is read in.
+    /// The column, reduced to the member, in the types that the scan reads for the predicate.
     pub(in crate::read) column: Column,
     /// Number of structs around the member.
     pub(in crate::read) depth: usize,
     /// The type of the member's values.
     pub(in crate::read) value_type: DataType,
-    /// Whether only tests look at it, which take dictionaries as well.
+    /// Whether only tests use the column; they work on dictionaries as well.
     pub(in crate::read) is_tested: bool,
 }
 
 impl FilterColumn {
-    /// The stored node of the member.
+    /// Returns the stored node of the member.
     pub(in crate::read) fn leaf(&self) -> &Stored {
         self.nodes().last().unwrap_or(&self.column.node)
     }
 
-    /// The stored nodes of the structs around the member, outermost first, and its own.
+    /// Returns the stored nodes of the structs around the member, outermost first, and then its own.
     pub(in crate::read) fn nodes(&self) -> impl Iterator<Item = &Stored> {
         let first = Some(&self.column.node);
         std::iter::successors(first, |node| node.children.first()).take(self.depth + 1)
     }
 
-    /// The column and each member of structs in it, and by which ordinals a member is found in the
-    /// column.
+    /// Returns the column and each member of structs in it, with the ordinals that lead from the column to the member.
     pub(in crate::read) fn all_of(column: &Column) -> Vec<(Self, Vec<usize>)> {
         let mut all = Vec::new();
         add_members(&column.field, &column.node, &mut all);
@@ -80,19 +79,19 @@ impl FilterColumn {
         members.collect()
     }
 
-    /// The path of the member.
+    /// Returns the path of the member.
     pub(in crate::read) fn path(&self) -> String {
         self.path.name()
     }
 
-    /// Whether only the presence of the member is looked at, which is read without its children:
-    /// there is no other test of nested values. Unions have no presence of their own.
+    /// Whether only the presence of the member is needed, which is read without its children: nested values have no
+    /// other test. Unions have no presence of their own.
     pub(in crate::read) fn is_presence(&self) -> bool {
         let is_union = matches!(self.value_type, DataType::Union(..));
         self.is_tested && self.value_type.is_nested() && !is_union
     }
 
-    /// The column with another type of the member's values.
+    /// Returns the column with another type of the member's values.
     pub(in crate::read) fn with_value_type(&self, value_type: &DataType) -> Column {
         Column {
             field: with_leaf(&self.column.field, self.depth, value_type),
@@ -101,7 +100,7 @@ impl FilterColumn {
     }
 }
 
-/// Adds a field and the members of structs in it, each with structs of one member around it.
+/// Adds a field and the members of structs in it; each member is wrapped in structs of one member.
 fn add_members(field: &Field, node: &Stored, all: &mut Vec<(Field, Stored, Vec<usize>)>) {
     all.push((field.clone(), node.clone(), Vec::new()));
     let (DataType::Struct(members), BasicType::Struct) = (field.data_type(), node.basic_type)
@@ -125,14 +124,14 @@ fn add_members(field: &Field, node: &Stored, all: &mut Vec<(Field, Stored, Vec<u
     }
 }
 
-/// The names of a node and of those below it, down to `depth`.
+/// Returns the names of a node and its first descendants down to `depth`, joined by dots.
 fn node_path(node: &Stored, depth: usize) -> String {
     let nodes = std::iter::successors(Some(node), |node| node.children.first());
     let names: Vec<&str> = nodes.take(depth + 1).map(|n| n.name.as_str()).collect();
     names.join(".")
 }
 
-/// The node below `depth` structs of one member each.
+/// Returns the node below `depth` structs of one member each.
 fn leaf_mut(node: &mut Stored, depth: usize) -> &mut Stored {
     if depth == 0 || node.children.is_empty() {
         return node;
@@ -160,22 +159,22 @@ pub(in crate::read) struct Leaf {
     pub(in crate::read) test: Test,
 }
 
-/// A test of values. Except for `IsNull`, it is unknown for nulls.
+/// A test of values. Its result for a null is unknown, except for `IsNull`.
 #[derive(Debug, Clone)]
 pub(in crate::read) enum Test {
     IsNull,
-    /// Unknown for all.
+    /// Unknown for every value.
     Unknown,
-    /// The same for all that are not null.
+    /// The same result for every value that is not null.
     Present(bool),
-    /// Against one value of the column's type.
+    /// Compares with one value of the column's type.
     Compare(Comparison, ArrayRef),
-    /// Whether it is one of the values, which are sorted, distinct and of the column's type. With
-    /// a null among them, it is unknown whether others are not.
+    /// Whether the value is in a list. The list is sorted, distinct and of the column's type. If the list has a null,
+    /// the result for other values is unknown.
     In {
         values: ArrayRef,
         has_null: bool,
-        /// The values once more, if they are integers and many.
+        /// The list as a set, if it has many integers.
         set: Option<Arc<IntegerSet>>,
     },
     StartsWith(Vec<u8>),
@@ -193,7 +192,7 @@ pub(in crate::read) struct BoundFunction {
 /// A predicate over leaves and functions, by ordinal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::read) enum Node {
-    /// What is known without looking at values: exactly one truth value.
+    /// One truth value that is known without reading values.
     Known(Truth),
     Leaf(usize),
     Function(usize),
@@ -203,7 +202,7 @@ pub(in crate::read) enum Node {
 }
 
 impl Node {
-    /// Whether there is a function in it.
+    /// Whether the predicate calls a function.
     pub(in crate::read) fn calls(&self) -> bool {
         match self {
             Self::Known(_) | Self::Leaf(_) => false,
@@ -215,7 +214,7 @@ impl Node {
 }
 
 impl Bound {
-    /// Looks up the columns of a predicate, and brings its literals into their types.
+    /// Resolves the columns of a predicate, and converts its literals to the columns' types.
     pub(in crate::read) fn load(
         metadata: &Metadata,
         bench: &Bench<'_>,
@@ -238,7 +237,7 @@ impl Bound {
 }
 
 impl Bound {
-    /// Adds that rows for which a column is true do not match.
+    /// Excludes rows for which a column is true.
     pub(in crate::read) fn exclude(&mut self, column: Column) {
         let ordinal = self.columns.len();
         let mut leaf = |test| {
@@ -334,8 +333,8 @@ impl Binder<'_> {
         Ok(Some(Node::Function(self.bound.functions.len() - 1)))
     }
 
-    /// The column at a path, cut down to the member that it leads to, and the number of structs
-    /// around that.
+    /// Returns the column at a path, reduced to the member that the path leads to, and the number of structs around the
+    /// member.
     fn find(&self, path: &ColumnPath) -> Result<Option<(Column, usize)>> {
         let projection = match path {
             ColumnPath::Names(names) => Projection::Paths(vec![names.clone()]),
@@ -349,7 +348,7 @@ impl Binder<'_> {
         };
         let depth = match path {
             ColumnPath::Names(names) => {
-                // The names that follow that of the column in the path.
+                // The names after the name of the column in the path.
                 let below = names.get(column.field.name().len()..).unwrap_or_default();
                 below.matches('.').count()
             }
@@ -362,8 +361,8 @@ impl Binder<'_> {
         Ok(Some((column, depth)))
     }
 
-    /// The ordinal of the column with a path. Columns that are tested are read without the
-    /// dictionaries and runs of their Arrow types.
+    /// Returns the ordinal of the column with a path. Columns that are tested are read without the dictionaries and
+    /// runs of their Arrow types.
     fn column(&mut self, path: &ColumnPath, is_tested: bool) -> Result<Option<usize>> {
         let known = &self.bound.columns;
         let same = |column: &FilterColumn| column.path == *path && column.is_tested == is_tested;
@@ -384,9 +383,10 @@ impl Binder<'_> {
                 format!("`{path}` is a union, which cannot be null where the struct around it is"),
             ));
         }
-        let value_type = match is_tested {
-            true => plain(value_type).clone(),
-            false => value_type.clone(),
+        let value_type = if is_tested {
+            plain(value_type).clone()
+        } else {
+            value_type.clone()
         };
         let mut column = FilterColumn {
             path: key,
@@ -404,7 +404,7 @@ impl Binder<'_> {
     }
 }
 
-/// The type of a member below `depth` structs of one member each, or why there is none.
+/// Returns the type of a member below `depth` structs of one member each, or the reason why there is none.
 fn member_type(field: &Field, depth: usize) -> std::result::Result<&DataType, String> {
     match (field.data_type(), depth) {
         (data_type, 0) => Ok(data_type),
@@ -423,7 +423,7 @@ fn member_type(field: &Field, depth: usize) -> std::result::Result<&DataType, St
     }
 }
 
-/// The type of the values of dictionaries and runs.
+/// Returns the type of the values of dictionaries and runs.
 fn plain(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::Dictionary(_, values) => plain(values),
@@ -432,7 +432,7 @@ fn plain(data_type: &DataType) -> &DataType {
     }
 }
 
-/// Whether values of the type can be compared at all.
+/// Fails if values of the type cannot be compared.
 fn check_comparable(data_type: &DataType) -> Result<()> {
     if data_type.is_nested() {
         return Err(Error::new(
@@ -446,7 +446,7 @@ fn check_comparable(data_type: &DataType) -> Result<()> {
     Ok(())
 }
 
-/// The place of a literal that is not null among the values of a column.
+/// Returns the place of a literal that is not null among the values of a column.
 fn place_in(literal: &Literal, column: &FilterColumn) -> Result<LiteralPlace> {
     let is_uuid = column.leaf().basic_type == BasicType::Guid
         && column.value_type == DataType::FixedSizeBinary(16);
@@ -463,7 +463,7 @@ fn place_in(literal: &Literal, column: &FilterColumn) -> Result<LiteralPlace> {
     }
 }
 
-/// The bytes of a UUID in hexadecimal digits, with hyphens or without.
+/// Parses a UUID in hexadecimal digits, with or without hyphens.
 fn uuid(text: &str) -> Option<[u8; 16]> {
     let is_hyphen = |i: &usize| text.as_bytes()[*i] == b'-';
     let digits = match text.len() {
@@ -511,9 +511,10 @@ fn is_in(literals: &[Literal], column: &FilterColumn) -> Result<Test> {
         }
     }
     if values.is_empty() {
-        return Ok(match has_null {
-            true => Test::Unknown,
-            false => Test::Present(false),
+        return Ok(if has_null {
+            Test::Unknown
+        } else {
+            Test::Present(false)
         });
     }
     let values: Vec<&dyn Array> = values.iter().map(AsRef::as_ref).collect();
@@ -527,15 +528,16 @@ fn is_in(literals: &[Literal], column: &FilterColumn) -> Result<Test> {
     Ok(Test::among(values, has_null))
 }
 
-/// Values from which on a set is looked up instead of compared with one by one.
+/// A list with at least this many values is searched instead of compared value by value.
 pub(super) const MANY_VALUES: usize = 9;
 
 impl Test {
-    /// Whether it is one of the values, which are sorted, distinct and of the column's type.
+    /// Tests whether a value is in a list, which is sorted, distinct and of the column's type.
     pub(in crate::read) fn among(values: ArrayRef, has_null: bool) -> Self {
-        let set = match values.len() < MANY_VALUES {
-            true => None,
-            false => IntegerSet::new(&values).map(Arc::new),
+        let set = if values.len() < MANY_VALUES {
+            None
+        } else {
+            IntegerSet::new(&values).map(Arc::new)
         };
         Self::In {
             values,

@@ -1,4 +1,4 @@
-//! Predicates over rows that have been read.
+//! Evaluation of predicates on rows that have been read.
 
 use super::Comparison;
 use super::bind::{Bound, BoundFunction, Leaf, MANY_VALUES, Node, Test};
@@ -17,18 +17,17 @@ use arrow_select::nullif::nullif;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// The columns of some rows, and what is known of their dictionaries.
+/// The columns of some rows, and the results of tests on their dictionaries.
 pub(in crate::read) struct Rows<'a> {
     pub(in crate::read) len: usize,
-    /// By ordinal of the column; without the structs around a member. Dictionaries have keys of
-    /// type UInt32.
+    /// By ordinal of the column, without the structs around a member. Dictionaries have keys of type UInt32.
     pub(in crate::read) columns: &'a [Option<ArrayRef>],
-    /// By ordinal of the leaf: its truth for every entry of the dictionary of its column.
+    /// By ordinal of the leaf: the result of its test for every dictionary entry of its column.
     pub(in crate::read) entries: &'a [Option<Arc<BooleanArray>>],
 }
 
 impl Bound {
-    /// The truth of a predicate for every row.
+    /// Evaluates a predicate for every row.
     pub(in crate::read) fn evaluate(&self, node: &Node, rows: &Rows<'_>) -> Result<BooleanArray> {
         match node {
             Node::Known(truth) => Ok(match truth.known() {
@@ -70,8 +69,8 @@ impl Bound {
         Ok(all)
     }
 
-    /// The truth of a conjunction that says in which range the integers of one column are; `None`
-    /// for others.
+    /// Evaluates a conjunction that restricts the integers of one column to a range; returns `None` for other
+    /// conjunctions.
     fn range(&self, parts: &[Node], rows: &Rows<'_>) -> Result<Option<BooleanArray>> {
         let Some(Node::Leaf(first)) = parts.first() else {
             return Ok(None);
@@ -129,11 +128,11 @@ impl Bound {
     }
 }
 
-/// The truth of every code, given that of the entries.
+/// Returns the truth of every code, given the truth of the entries.
 fn look_up(codes: &[u32], nulls: Option<&NullBuffer>, entries: &BooleanArray) -> BooleanArray {
     let values = match one_stretch(entries.values()) {
         Some((low, high)) => codes_within(codes, low, high),
-        // All entries are looked at where there are more rows than entries.
+        // With more rows than entries, a table of all entries is built first.
         None if codes.len() < entries.len() => {
             let truths = entries.values();
             let is = |code: usize| code < truths.len() && truths.value(code);
@@ -154,7 +153,7 @@ fn look_up(codes: &[u32], nulls: Option<&NullBuffer>, entries: &BooleanArray) ->
     BooleanArray::new(values, known)
 }
 
-/// The first and the last bit that is set, if all between them are.
+/// Returns the first and the last set bit, if all bits between them are set.
 fn one_stretch(bits: &BooleanBuffer) -> Option<(u32, u32)> {
     let mut stretches = bits.set_slices();
     let (from, to) = stretches.next()?;
@@ -184,7 +183,7 @@ impl BoundFunction {
         let batch = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)?;
         let truths =
             (self.function.function)(&batch).map_err(|error| match self.function.written {
-                // One of this crate.
+                // A function of this crate.
                 Some(_) => Error::from(error),
                 None => Error::of_caller("the function failed", error),
             });
@@ -198,7 +197,7 @@ impl BoundFunction {
 }
 
 impl Test {
-    /// The truth of the test for every value of an array.
+    /// Evaluates the test for every value of an array.
     pub(in crate::read) fn of(&self, array: &ArrayRef) -> Result<BooleanArray> {
         let len = array.len();
         match self {
@@ -211,9 +210,10 @@ impl Test {
             }
             Self::Unknown => Ok(BooleanArray::new_null(len)),
             Self::Present(value) => {
-                let values = match value {
-                    true => BooleanBuffer::new_set(len),
-                    false => BooleanBuffer::new_unset(len),
+                let values = if *value {
+                    BooleanBuffer::new_set(len)
+                } else {
+                    BooleanBuffer::new_unset(len)
                 };
                 Ok(BooleanArray::new(values, array.logical_nulls()))
             }
@@ -243,7 +243,7 @@ impl Test {
 }
 
 impl Comparison {
-    /// Compares every value of an array with one of its type.
+    /// Compares every value of an array with one value of the same type.
     fn of(self, array: &ArrayRef, value: &ArrayRef) -> Result<BooleanArray> {
         if let (Some(array), Some(value)) = (array.as_boolean_opt(), value.as_boolean_opt())
             && value.is_valid(0)
@@ -261,7 +261,7 @@ impl Comparison {
         }?)
     }
 
-    /// Compares 64 values at a time: only two truths are possible.
+    /// Compares 64 values at a time, by the results for false and for true.
     fn of_booleans(self, array: &BooleanArray, value: bool) -> BooleanArray {
         let holds = |truth: bool| match self {
             Self::Eq => truth == value,
@@ -338,7 +338,7 @@ fn starts_with(array: &ArrayRef, prefix: &[u8]) -> Result<BooleanArray> {
     Ok(BooleanArray::new(values, array.logical_nulls()))
 }
 
-/// The member below `depth` structs of one member each; null where a struct is.
+/// Returns the member below `depth` structs of one member each; null where a struct is null.
 pub(in crate::read) fn member(array: &ArrayRef, depth: usize) -> Result<ArrayRef> {
     let mut nulls: Option<NullBuffer> = None;
     let mut member = array;
@@ -356,7 +356,7 @@ pub(in crate::read) fn member(array: &ArrayRef, depth: usize) -> Result<ArrayRef
     let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else {
         return Ok(member.clone());
     };
-    // Runs have no nulls but those of their values, and what a null struct hides is stored as null.
+    // Runs have only the nulls of their values, and values below a null struct are stored as nulls.
     if member.data_type().is_null() || matches!(member.data_type(), DataType::RunEndEncoded(..)) {
         return Ok(member.clone());
     }
@@ -388,7 +388,7 @@ mod tests {
                 assert_eq!(found, expected.unwrap(), "{comparison:?} {value:?}");
             }
         }
-        // Nothing is known beside null.
+        // A comparison with null is unknown.
         let null: ArrayRef = Arc::new(BooleanArray::from(vec![None]));
         let found = Comparison::Eq.of(&array, &null).unwrap();
         assert_eq!(found.null_count(), array.len());

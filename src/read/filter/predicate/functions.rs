@@ -1,4 +1,4 @@
-//! Tests that text can ask for, and that are functions of values: nothing else knows about them.
+//! Tests in the text of a predicate that are functions of values: statistics and dictionaries cannot answer them.
 
 use super::literal::quoted;
 use super::{CheckColumns, ColumnPath, Comparison, Predicate, col};
@@ -24,8 +24,7 @@ enum Wildcard {
 }
 
 impl Pattern {
-    /// Reads a pattern: `%` stands for any text, `_` for one character, and what follows a backslash
-    /// for itself.
+    /// Parses a pattern: `%` matches any text, `_` one character, and a character after a backslash itself.
     pub(super) fn parse(text: &str) -> Result<Self> {
         let mut parts = Vec::new();
         let mut chars = text.chars();
@@ -44,7 +43,8 @@ impl Pattern {
         Ok(Self(parts))
     }
 
-    /// The rows whose text is like it. Texts and prefixes are looked up in statistics and dictionaries.
+    /// Returns the test of a column against the pattern. Whole texts and prefixes become tests that statistics and
+    /// dictionaries can answer.
     pub(super) fn predicate(self, path: &str) -> Predicate {
         let text = |parts: &[Wildcard]| -> Option<String> {
             let char = |part: &Wildcard| match part {
@@ -73,11 +73,11 @@ impl Pattern {
         })
     }
 
-    /// Whether the whole text is like the pattern.
+    /// Whether the whole text matches the pattern.
     fn matches(&self, text: &str) -> bool {
         let parts = &self.0;
         let (mut rest, mut at) = (text.chars(), 0);
-        // Where the last `%` stood, and what it has not taken yet.
+        // The position after the last `%`, and the text that this `%` has not consumed yet.
         let mut retry = None;
         loop {
             let mut next = rest.clone();
@@ -118,7 +118,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// The pattern that matches this text alone.
+/// Returns the pattern that matches only this text.
 pub(super) fn escaped(text: &str) -> String {
     let is_special = |c: char| matches!(c, '%' | '_' | '\\');
     let chars = text.chars();
@@ -126,7 +126,7 @@ pub(super) fn escaped(text: &str) -> String {
     chars.collect()
 }
 
-/// Refuses columns that LIKE is not for.
+/// Refuses columns that LIKE does not apply to.
 pub(super) fn check_like(columns: &Schema) -> Result<()> {
     check_types(
         columns,
@@ -135,7 +135,7 @@ pub(super) fn check_like(columns: &Schema) -> Result<()> {
     )
 }
 
-/// Refuses columns of bytes, too: what a pattern stands for is characters.
+/// Refuses columns of bytes, too, because the wildcards of a pattern match characters.
 fn check_text(columns: &Schema) -> Result<()> {
     let what = "LIKE is for text, if the pattern has a `_`, or a `%` before its end";
     check_types(columns, |ty| ty.is_string() || ty.is_null(), what)
@@ -155,12 +155,12 @@ fn check_types(columns: &Schema, takes: impl Fn(&DataType) -> bool, what: &str) 
     Ok(())
 }
 
-/// Bytes of any length.
+/// Whether the type is bytes of any length.
 fn is_bytes(data_type: &DataType) -> bool {
     data_type.is_binary() && !matches!(data_type, DataType::FixedSizeBinary(_))
 }
 
-/// Whether LIKE takes a column.
+/// Returns a predicate for the check whether LIKE applies to a column; it is never evaluated for a match.
 pub(super) fn may_be_like(path: &str) -> Predicate {
     let path = ColumnPath::from(path);
     let written = Some((format!("{path} LIKE ''"), check_like as CheckColumns));
@@ -191,7 +191,7 @@ fn check_same(columns: &Schema) -> Result<()> {
     Err(Error::new(ErrorKind::SchemaMismatch, message))
 }
 
-/// A type that holds the values of both, so that they compare as the values do.
+/// Returns a type that holds the values of both types and compares them in the same order.
 fn common_type(first: &DataType, second: &DataType) -> Option<DataType> {
     let both = |is: fn(&DataType) -> bool| is(first) && is(second);
     if first == second {
@@ -214,8 +214,8 @@ fn common_type(first: &DataType, second: &DataType) -> Option<DataType> {
     }
 }
 
-/// The rows in which two columns compare so. Their types must be the same or have one that holds the
-/// values of both, dictionaries and runs aside.
+/// Compares two columns. Their types must be equal, or have a common type that holds the values of both; dictionaries
+/// and runs count as the type of their values.
 pub(super) fn columns_compared(left: String, comparison: Comparison, right: String) -> Predicate {
     let compare = match comparison {
         Comparison::Eq => cmp::eq,
@@ -236,7 +236,7 @@ pub(super) fn columns_compared(left: String, comparison: Comparison, right: Stri
     })
 }
 
-/// The type of values, of dictionaries and runs that of their values.
+/// Returns the type of the values: for dictionaries and runs, the type inside of them.
 fn value_type(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::Dictionary(_, value) => value_type(value),
@@ -246,9 +246,10 @@ fn value_type(data_type: &DataType) -> &DataType {
 }
 
 fn plain(column: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
-    match column.data_type() == data_type {
-        true => Ok(column.clone()),
-        false => cast(column, data_type),
+    if column.data_type() == data_type {
+        Ok(column.clone())
+    } else {
+        cast(column, data_type)
     }
 }
 

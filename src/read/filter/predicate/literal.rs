@@ -18,39 +18,38 @@ use arrow_schema::{DECIMAL256_MAX_PRECISION, DataType};
 use std::fmt;
 use std::sync::Arc;
 
-/// A value to compare a column with; made by [`lit`], [`Literal::parse`] and [`Literal::try_new`]. It
-/// keeps its type and is compared by its value: `Int8 < 1000` is true, `Int32 = 1.5` false. Text that
-/// is compared with a time, date, decimal or UUID is read as one, and the text `NaN` or `Infinity` as a
-/// float if the column holds floats. An integer that is compared with a duration counts the units of
-/// the column.
+/// A value to compare a column with; created by [`lit`], [`Literal::parse`] and [`Literal::try_new`]. It keeps its type
+/// and is compared by its value: `Int8 < 1000` is true, `Int32 = 1.5` false. Text compared with a time, date, decimal
+/// or UUID is read as one, and the text `NaN` or `Infinity` as a float if the column has floats. An integer compared
+/// with a duration counts the units of the column.
 #[derive(Debug, Clone)]
 pub struct Literal {
-    /// One value, not of a dictionary or of runs.
+    /// An array of length 1, not of a dictionary or of runs.
     value: ArrayRef,
     written: Written,
 }
 
-/// How a literal was written, which decides the types that it may be compared with.
+/// The way a literal was written, which decides the types that it may be compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Written {
-    /// As an Arrow value, which has a type.
+    /// As an Arrow value, which has a type of its own.
     Typed,
-    /// As the digits of a number, which has the type of the column.
+    /// As the digits of a number, which takes the type of the column.
     Number,
-    /// As text after a keyword. It has the type of the column, which must be a type of dates or times.
+    /// As text after a keyword. It takes the type of the column, which must be a type of dates or times.
     Time(TimeWord),
 }
 
-/// The literal of a Rust value; `None` is null.
+/// Creates the literal of a Rust value; `None` is null.
 pub fn lit(value: impl Into<Literal>) -> Literal {
     value.into()
 }
 
 impl Literal {
-    /// The literal of an Arrow scalar, or of an array of one value.
+    /// Creates the literal of an Arrow scalar, or of an array of length 1.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is another number of values.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the array has another length.
     pub fn try_new(value: &dyn Datum) -> Result<Self> {
         let (array, _) = value.get();
         if array.len() != 1 {
@@ -68,7 +67,7 @@ impl Literal {
         Ok(Self::array_of(value))
     }
 
-    /// The value, as an array of one.
+    /// Returns the value as an array of length 1.
     pub fn array(&self) -> &ArrayRef {
         &self.value
     }
@@ -77,7 +76,7 @@ impl Literal {
         self.value.logical_null_count() > 0
     }
 
-    /// The literal that was written so.
+    /// Returns the literal, marked as written in this way.
     pub(super) fn with_written(mut self, written: Written) -> Self {
         self.written = written;
         self
@@ -99,7 +98,7 @@ impl Literal {
     }
 }
 
-/// As the text of a predicate has it. Durations and intervals are shown, and not read again.
+/// Formats the literal as the text of a predicate. Durations and intervals are shown, but cannot be parsed.
 impl fmt::Display for Literal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use DataType::{Date32, Date64, Time32, Time64, Timestamp};
@@ -111,7 +110,7 @@ impl fmt::Display for Literal {
         }
         let data_type = self.value.data_type();
         let Ok(text) = array_value_to_string(&self.value, 0) else {
-            // Names of zones take a database to show times in.
+            // Showing a time in a named zone takes a time zone database.
             return write!(f, "a {data_type}");
         };
         let word = match (self.written, data_type) {
@@ -131,7 +130,7 @@ impl fmt::Display for Literal {
     }
 }
 
-/// Text as SQL writes it.
+/// Returns text in SQL quotes.
 pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
@@ -193,7 +192,7 @@ impl From<isize> for Literal {
 
 impl From<i128> for Literal {
     fn from(value: i128) -> Self {
-        // The decimals of 128 bits have fewer digits.
+        // `Decimal128` has too few digits for the largest values.
         let data_type = DataType::Decimal256(DECIMAL256_MAX_PRECISION, 0);
         let value = PrimitiveArray::<Decimal256Type>::from_value(i256::from_i128(value), 1);
         Self::of(value.with_data_type(data_type))

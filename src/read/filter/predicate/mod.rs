@@ -1,4 +1,4 @@
-//! Predicates: which rows a scan gives.
+//! Predicates: conditions on the rows that a scan returns.
 
 mod advice;
 mod bind;
@@ -33,8 +33,8 @@ use std::ops::{BitAnd, BitOr, Not};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// A column or a member of a struct, by path as in a
-/// [`Projection`](crate::read::Projection): `"a"`, `"b.c"`. A member of a null struct is null.
+/// Selects a column or a member of a struct, by a path as in a [`Projection`](crate::read::Projection): `"a"`, `"b.c"`.
+/// A member of a null struct is null.
 ///
 /// ```
 /// use arrow_shard::read::{col, lit};
@@ -47,8 +47,8 @@ pub fn col(path: impl Into<String>) -> ColumnRef {
     }
 }
 
-/// The column with the first of these ordinals, or the member of structs in it that the others lead to:
-/// whatever their names, which may hold dots or be the same.
+/// Selects the column with the first of these ordinals, or the member of nested structs that the further ordinals lead
+/// to. Names do not matter: they may contain dots or be equal.
 ///
 /// ```
 /// use arrow_shard::read::col_at;
@@ -60,7 +60,7 @@ pub fn col_at(ordinals: impl IntoIterator<Item = usize>) -> ColumnRef {
     }
 }
 
-/// A column of a [`Predicate`]; made by [`col`] or [`col_at`].
+/// A column of a [`Predicate`]; created by [`col`] or [`col_at`].
 #[derive(Debug, Clone)]
 pub struct ColumnRef {
     path: ColumnPath,
@@ -84,7 +84,7 @@ impl From<&String> for ColumnRef {
     }
 }
 
-/// How a value is compared with a literal.
+/// An operator that compares a value with a literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::read) enum Comparison {
     Eq,
@@ -96,7 +96,7 @@ pub(in crate::read) enum Comparison {
 }
 
 impl Comparison {
-    /// The comparison with its sides exchanged.
+    /// Returns the comparison with its sides exchanged.
     fn turned(self) -> Self {
         match self {
             Self::Lt => Self::Gt,
@@ -113,68 +113,68 @@ impl ColumnRef {
         Predicate::leaf(Expr::Compare(self.path, comparison, literal.into()))
     }
 
-    /// Rows whose value equals the literal.
+    /// Matches rows with a value equal to the literal.
     #[must_use]
     pub fn eq(self, literal: impl Into<Literal>) -> Predicate {
         self.compare(Comparison::Eq, literal)
     }
 
-    /// Rows whose value differs from the literal.
+    /// Matches rows with a value different from the literal.
     #[must_use]
     pub fn not_eq(self, literal: impl Into<Literal>) -> Predicate {
         self.compare(Comparison::NotEq, literal)
     }
 
-    /// Rows whose value is less than the literal.
+    /// Matches rows with a value less than the literal.
     #[must_use]
     pub fn lt(self, literal: impl Into<Literal>) -> Predicate {
         self.compare(Comparison::Lt, literal)
     }
 
-    /// Rows whose value is the literal or less.
+    /// Matches rows with a value less than or equal to the literal.
     #[must_use]
     pub fn lt_eq(self, literal: impl Into<Literal>) -> Predicate {
         self.compare(Comparison::LtEq, literal)
     }
 
-    /// Rows whose value is greater than the literal.
+    /// Matches rows with a value greater than the literal.
     #[must_use]
     pub fn gt(self, literal: impl Into<Literal>) -> Predicate {
         self.compare(Comparison::Gt, literal)
     }
 
-    /// Rows whose value is the literal or greater.
+    /// Matches rows with a value greater than or equal to the literal.
     #[must_use]
     pub fn gt_eq(self, literal: impl Into<Literal>) -> Predicate {
         self.compare(Comparison::GtEq, literal)
     }
 
-    /// Rows whose value is one of the two literals or between them.
+    /// Matches rows with a value between the two literals, inclusive.
     #[must_use]
     pub fn between(self, low: impl Into<Literal>, high: impl Into<Literal>) -> Predicate {
         self.clone().gt_eq(low).and(self.lt_eq(high))
     }
 
-    /// Rows whose value is one of the literals.
+    /// Matches rows with a value equal to one of the literals.
     #[must_use]
     pub fn is_in(self, literals: impl IntoIterator<Item = impl Into<Literal>>) -> Predicate {
         let literals = literals.into_iter().map(Into::into).collect();
         Predicate::leaf(Expr::In(self.path, literals))
     }
 
-    /// Rows whose value is null.
+    /// Matches rows with a null value.
     #[must_use]
     pub fn is_null(self) -> Predicate {
         Predicate::leaf(Expr::IsNull(self.path))
     }
 
-    /// Rows whose value is not null.
+    /// Matches rows with a value that is not null.
     #[must_use]
     pub fn is_not_null(self) -> Predicate {
         !self.is_null()
     }
 
-    /// Rows whose text, or whose bytes, begin with the prefix.
+    /// Matches rows with text or bytes that begin with the prefix.
     #[must_use]
     pub fn starts_with(self, prefix: impl AsRef<[u8]>) -> Predicate {
         Predicate::leaf(Expr::StartsWith(self.path, prefix.as_ref().to_vec()))
@@ -184,21 +184,21 @@ impl ColumnRef {
 /// A test of the rows of a shard, for [`ScanBuilder::with_filter`](crate::read::ScanBuilder::with_filter):
 /// comparisons of [columns](col) with [literals](lit), joined by `and`, `or` and `not`.
 ///
-/// The logic is SQL's, of three values: a comparison with a null is unknown, and a row matches where
-/// the predicate is true. Values are compared in the types of [`Shard::schema`](crate::Shard::schema),
-/// whatever schema is asked for, as the kernels of `arrow-ord` do: floats in total order, in which
-/// NaN is above infinity and `-0.0` below `0.0`; text and bytes by their bytes.
+/// The logic has three values, as in SQL: a comparison with a null is unknown, and a row matches if the predicate is
+/// true. Values are compared in the types of [`Shard::schema`](crate::Shard::schema), even if the scan requests another
+/// schema, as the kernels of `arrow-ord` compare them: floats in total order, in which NaN is above infinity and `-0.0`
+/// below `0.0`; text and bytes by their bytes.
 ///
-/// A chain of `and`s or of `or`s may have any length. A predicate of more than 256 other levels of
-/// nesting is refused when a scan is built.
+/// A chain of `and`s or of `or`s may have any length. A predicate with more than 256 other levels of nesting is refused
+/// when a scan is built.
 #[derive(Debug, Clone)]
 pub struct Predicate {
     expr: Expr,
-    /// Levels of the expression.
+    /// Nesting levels of the expression.
     depth: usize,
 }
 
-/// Levels that a predicate may have: walking them takes room on the stack.
+/// Most levels of a predicate; its evaluation recurses once per level.
 const MAX_DEPTH: usize = 256;
 
 #[derive(Debug, Clone)]
@@ -211,7 +211,7 @@ enum Expr {
     And(Vec<Expr>),
     Or(Vec<Expr>),
     Not(Box<Expr>),
-    /// What had more levels than [`MAX_DEPTH`].
+    /// A predicate that had more levels than [`MAX_DEPTH`].
     TooDeep,
 }
 
@@ -222,11 +222,11 @@ type BatchFn = dyn Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send +
 pub(in crate::read) struct Function {
     pub(in crate::read) paths: Vec<ColumnPath>,
     pub(in crate::read) function: Arc<BatchFn>,
-    /// What the text that asked for it was, and which columns it takes.
+    /// The text of the predicate that called for it, and a check of the columns that it takes.
     pub(in crate::read) written: Option<(String, CheckColumns)>,
 }
 
-/// Says of columns, each named by its path, whether a function takes them.
+/// Checks whether a function takes these columns, each named by its path.
 type CheckColumns = fn(&Schema) -> Result<(), Error>;
 
 impl fmt::Debug for Function {
@@ -236,17 +236,15 @@ impl fmt::Debug for Function {
 }
 
 impl Predicate {
-    /// A function of the columns with these paths. It gets batches with one column per path, in their order and
-    /// named by them, and says of every row whether it matches; null is unknown.
+    /// Tests rows with a function of the columns with these paths. The function gets batches with one column per path,
+    /// in their order and named by them, and returns for every row whether it matches; null is unknown.
     ///
-    /// In a conjunction, functions come last, in the order in which they were added. A function sees
-    /// only rows that all parts before it leave, and none that a row range or selection leaves out.
-    /// Within one part, everything is evaluated for the same rows: in `(d <> 0 AND f) OR e`, `f` sees
-    /// zeros as well.
+    /// In a conjunction, functions come last, in the order in which they were added. A function sees only rows that all
+    /// parts before it leave, and none outside of a row range or selection. Within one part, everything is evaluated
+    /// for the same rows: in `(d <> 0 AND f) OR e`, `f` sees zeros as well.
     ///
-    /// An error of the function ends the scan. Its kind is [`External`](crate::ErrorKind::External), unless
-    /// it is an [`Error`] of this crate, and it is the
-    /// [`source`](std::error::Error::source) of that error.
+    /// An error of the function ends the scan. Its kind is [`External`](crate::ErrorKind::External), unless it is an
+    /// [`Error`] of this crate, and its [`source`](std::error::Error::source) is the function's error.
     pub fn from_fn<F>(paths: impl IntoIterator<Item = impl Into<ColumnRef>>, function: F) -> Self
     where
         F: Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send + Sync + 'static,
@@ -275,13 +273,14 @@ impl Predicate {
     }
 
     fn of(expr: Expr, depth: usize) -> Self {
-        match depth > MAX_DEPTH {
-            true => Self::leaf(Expr::TooDeep),
-            false => Self { expr, depth },
+        if depth > MAX_DEPTH {
+            Self::leaf(Expr::TooDeep)
+        } else {
+            Self { expr, depth }
         }
     }
 
-    /// Rows that match both.
+    /// Matches rows that match both predicates.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let parts = |expr| match expr {
@@ -291,7 +290,7 @@ impl Predicate {
         self.joined(other, parts, Expr::And)
     }
 
-    /// Rows that match either.
+    /// Matches rows that match either predicate.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         let parts = |expr| match expr {
@@ -301,7 +300,8 @@ impl Predicate {
         self.joined(other, parts, Expr::Or)
     }
 
-    /// Both as parts of one expression, made by `join`; `parts` gives those of one that is made so.
+    /// Joins both as parts of one expression, made by `join`. `parts` returns the parts of an expression that `join`
+    /// made, so that a chain stays flat.
     fn joined(
         self,
         other: Self,
@@ -327,7 +327,7 @@ impl Predicate {
         Self::of(join(all), depth)
     }
 
-    /// Rows for which the predicate is false, not unknown.
+    /// Matches rows for which the predicate is false; unknown does not match.
     #[must_use]
     #[expect(clippy::should_implement_trait, reason = "it does, as `!` as well")]
     pub fn not(self) -> Self {
@@ -338,19 +338,18 @@ impl Predicate {
     }
 }
 
-/// Reads a condition in a subset of SQL: comparisons of a column with a literal or another column,
-/// `BETWEEN`, `IN`, `IS NULL`, `IS TRUE`, `LIKE 'pattern%'`, and Boolean columns by themselves, joined
-/// by `NOT`, `AND`, `OR` and parentheses. Literals are numbers, text in single quotes, `TRUE`, `FALSE`,
-/// `DATE '2024-02-29'`, `TIME '12:30:00'`, `TIMESTAMP '2024-02-29 12:30:00'`, and bytes such as
-/// `x'00ff'`. Members of structs follow a dot; names that are not words are put in double quotes.
-/// The page `docs/filters.md` of the repository has the grammar and the differences from SQL.
+/// Parses a condition in a subset of SQL: comparisons of a column with a literal or another column, `BETWEEN`, `IN`,
+/// `IS NULL`, `IS TRUE`, `LIKE 'pattern%'`, and Boolean columns by themselves, joined by `NOT`, `AND`, `OR` and
+/// parentheses. Literals are numbers, text in single quotes, `TRUE`, `FALSE`, `DATE '2024-02-29'`, `TIME '12:30:00'`,
+/// `TIMESTAMP '2024-02-29 12:30:00'`, and bytes such as `x'00ff'`. Members of structs follow a dot; names that are not
+/// words are put in double quotes. The page `docs/filters.md` of the repository has the grammar and the differences
+/// from SQL.
 ///
-/// A number has the type of the column that it is compared with: it is compared exactly with integers
-/// and decimals, as the nearest value with floats, and as a count of units with durations. Text is
-/// read as a date, time, decimal or UUID if the column holds such values, and as NaN or an infinity
-/// if it holds floats. A scan checks columns and literals against its shard when it is built;
-/// [`Shard::parse_predicate`](crate::Shard::parse_predicate) checks them at once, and reports the
-/// place in the text.
+/// A number takes the type of the column that it is compared with: it is compared exactly with integers and decimals,
+/// as the nearest value with floats, and as a count of units with durations. Text is read as a date, time, decimal or
+/// UUID if the column has such values, and as NaN or an infinity if the column has floats. A scan checks columns and
+/// literals against its shard when it is built; [`Shard::parse_predicate`](crate::Shard::parse_predicate) checks them
+/// at once, and reports the place in the text.
 ///
 /// ```
 /// use arrow_shard::read::Predicate;
@@ -360,7 +359,7 @@ impl Predicate {
 /// ```
 ///
 /// # Errors
-/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) with the character where it makes no sense.
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) with the character at which parsing fails.
 impl FromStr for Predicate {
     type Err = Error;
 

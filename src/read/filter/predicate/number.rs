@@ -1,4 +1,4 @@
-//! Numbers as they are written.
+//! Numbers in the text of a predicate.
 
 use super::literal::Written;
 use super::{Literal, lit};
@@ -8,11 +8,11 @@ use arrow_array::{PrimitiveArray, Scalar};
 use arrow_buffer::i256;
 use arrow_schema::DECIMAL256_MAX_PRECISION;
 
-/// Decimal digits that a number may have, and places after its point.
+/// Most decimal digits of a number, and most places after its point.
 const MAX_DIGITS: usize = DECIMAL256_MAX_PRECISION as usize;
 
-/// The number that a text writes, as `value * 10^-scale` without needless digits, if it has no more
-/// digits than the widest decimal.
+/// Parses a number as `value * 10^-scale` without needless digits; `None` if it has more digits than the widest
+/// decimal.
 pub(super) fn decimal(text: &str) -> Option<(i256, i8)> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
@@ -43,11 +43,11 @@ pub(super) fn decimal(text: &str) -> Option<(i256, i8)> {
     Some((i256::from_string(&format!("{sign}{digits}"))?, scale))
 }
 
-/// The literal of a number that has no type but what it is compared with.
+/// Returns the literal of a number, which takes the type of the column that it is compared with.
 ///
 /// # Errors
-/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for what is no finite number, and for one of
-/// so many digits that it cannot be compared exactly.
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for text that is not a finite number, and for a number with
+/// too many digits for an exact comparison.
 pub(super) fn number(text: &str) -> Result<Literal> {
     let double: f64 = match text.parse() {
         Ok(double) if f64::is_finite(double) && !text.contains(['n', 'N']) => double,
@@ -67,7 +67,7 @@ pub(super) fn number(text: &str) -> Result<Literal> {
             }
         }
         Some((value, scale)) => decimal_literal(value, scale)?,
-        // No integer is near such a double.
+        // No integer and no decimal is near such a double, so rounding cannot change a comparison.
         None if double.abs() >= 1e77 || (double != 0.0 && double.abs() < 1e-76) => lit(double),
         None => {
             return Err(Error::invalid(format!(

@@ -26,16 +26,16 @@ use super::{Comparison, Literal, Predicate, col, lit};
 use crate::error::{Error, ErrorKind, Result};
 use tokens::{Token, error, tokens};
 
-/// Parentheses and NOTs within each other, at most: reading them takes room on the stack.
+/// Most parentheses and NOTs within each other; parsing recurses once per level.
 const MAX_DEPTH: usize = 200;
 
-/// What says of each part of a predicate whether it can be asked for.
+/// Checks whether a part of a predicate can be evaluated.
 type Check<'a> = &'a dyn Fn(&Predicate) -> Result<()>;
 
-/// Reads a predicate.
+/// Parses a predicate.
 ///
 /// # Errors
-/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) where the text makes no sense, or those of
+/// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument) where the text makes no sense, or the errors of
 /// `check`, with the place in the text.
 pub(in crate::read) fn parse(text: &str, check: Check<'_>) -> Result<Predicate> {
     let mut parser = Parser {
@@ -53,7 +53,7 @@ pub(in crate::read) fn parse(text: &str, check: Check<'_>) -> Result<Predicate> 
 
 struct Parser<'a> {
     check: Check<'a>,
-    /// The tokens with their places, the last of which is the end.
+    /// The tokens with their places; the last token is the end.
     tokens: Vec<(usize, Token<'a>)>,
     next: usize,
     depth: usize,
@@ -64,7 +64,7 @@ impl<'a> Parser<'a> {
         &self.tokens[self.next].1
     }
 
-    /// The place of the next token.
+    /// Returns the place of the next token.
     fn place(&self) -> usize {
         self.tokens[self.next].0
     }
@@ -80,7 +80,7 @@ impl<'a> Parser<'a> {
         )
     }
 
-    /// Whether the next token is this keyword or symbol, which is then behind.
+    /// Whether the next token is this keyword or symbol; if so, consumes it.
     fn takes(&mut self, token: &str) -> bool {
         let found = self.peek().is(token);
         if found {
@@ -90,9 +90,10 @@ impl<'a> Parser<'a> {
     }
 
     fn demand(&mut self, token: &str) -> Result<()> {
-        match self.takes(token) {
-            true => Ok(()),
-            false => Err(self.expected(&format!("`{token}`"))),
+        if self.takes(token) {
+            Ok(())
+        } else {
+            Err(self.expected(&format!("`{token}`")))
         }
     }
 
@@ -146,7 +147,7 @@ impl<'a> Parser<'a> {
             let predicate = if self.takes("NULL") {
                 tested().is_null()
             } else if truth || self.peek().is("FALSE") {
-                // Known for nulls, too.
+                // Never unknown: a null is neither TRUE nor FALSE.
                 tested()
                     .eq(self.literal(&path)?)
                     .and(tested().is_not_null())
@@ -165,9 +166,10 @@ impl<'a> Parser<'a> {
             while self.takes(",") {
                 literals.push(self.listed(&path)?);
             }
-            match self.takes(")") {
-                true => tested().is_in(literals),
-                false => return Err(self.expected("`,` or `)`")),
+            if self.takes(")") {
+                tested().is_in(literals)
+            } else {
+                return Err(self.expected("`,` or `)`"));
             }
         } else if self.takes("BETWEEN") {
             let low = self.literal(&path)?;
@@ -208,7 +210,7 @@ impl<'a> Parser<'a> {
         found.map(|(_, comparison)| comparison)
     }
 
-    /// What follows a comparison.
+    /// Parses the rest of a comparison, after its sign.
     fn compared(&mut self, path: String, comparison: Comparison) -> Result<Predicate> {
         if self.peek().is_name() && !self.is_value() {
             let start = self.place();
@@ -251,7 +253,7 @@ impl<'a> Parser<'a> {
         Ok(path)
     }
 
-    /// A comparison with the literal on its left side.
+    /// Parses a comparison with the literal on its left side.
     fn turned(&mut self) -> Result<Predicate> {
         let start = self.place();
         let literal = self.value()?;
@@ -266,7 +268,7 @@ impl<'a> Parser<'a> {
         Ok(col(path).compare(comparison.turned(), literal))
     }
 
-    /// A member of a list: a literal, or NULL.
+    /// Parses an item of a list: a literal or NULL.
     fn listed(&mut self, path: &str) -> Result<Literal> {
         let start = self.place();
         if !self.takes("NULL") {
@@ -277,7 +279,7 @@ impl<'a> Parser<'a> {
         Ok(null)
     }
 
-    /// A literal that a column is compared with.
+    /// Parses a literal to compare with a column.
     fn literal(&mut self, path: &str) -> Result<Literal> {
         let start = self.place();
         let literal = self.value()?;
@@ -285,7 +287,7 @@ impl<'a> Parser<'a> {
         Ok(literal)
     }
 
-    /// Whether a literal is next, or a NULL in the place of one.
+    /// Whether a literal is next, or NULL in its place.
     fn is_value(&self) -> bool {
         let next = self.peek();
         matches!(next, Token::Text(_) | Token::Number(_) | Token::Bytes(_))
@@ -293,7 +295,7 @@ impl<'a> Parser<'a> {
             || self.time_word().is_some()
     }
 
-    /// The keyword in front of a text. Columns may have such names, too: no text follows them.
+    /// Returns the keyword before a text. A column may have such a name, too, but no text follows it.
     fn time_word(&self) -> Option<TimeWord> {
         let word = TimeWord::ALL
             .iter()
@@ -327,7 +329,7 @@ impl<'a> Parser<'a> {
         Ok(literal)
     }
 
-    /// What follows LIKE.
+    /// Parses the rest of a LIKE, after its keyword.
     fn pattern(&mut self, path: &str) -> Result<Predicate> {
         let Token::Text(pattern) = self.peek() else {
             return Err(self.expected("a 'text%'"));
@@ -340,13 +342,13 @@ impl<'a> Parser<'a> {
         Ok(predicate)
     }
 
-    /// Checks a part whose last token is at a place.
+    /// Checks a part of the predicate; errors name the place.
     fn check(&self, place: usize, part: &Predicate) -> Result<()> {
         (self.check)(part).map_err(|e| at(place, e))
     }
 }
 
-/// An error about what is written at a place.
+/// Adds a place in the text to an error.
 fn at(place: usize, e: Error) -> Error {
     Error::new(e.kind(), e.message())
         .within(format!("character {place}"))

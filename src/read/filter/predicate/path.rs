@@ -1,4 +1,4 @@
-//! How a predicate names a column.
+//! Paths of columns in a predicate.
 
 use super::parse::tokens::is_word;
 use crate::error::{Error, ErrorKind, Result};
@@ -21,14 +21,17 @@ impl From<&str> for ColumnPath {
     }
 }
 
-/// As text names it: what is no word stands in quotes.
+/// Formats the path as the text of a predicate: names that are not words are put in double quotes.
 impl fmt::Display for ColumnPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Names(names) => {
-                let name = |name: &str| match is_word(name) {
-                    true => name.to_owned(),
-                    false => format!("\"{}\"", name.replace('"', "\"\"")),
+                let name = |name: &str| {
+                    if is_word(name) {
+                        name.to_owned()
+                    } else {
+                        format!("\"{}\"", name.replace('"', "\"\""))
+                    }
                 };
                 let names: Vec<String> = names.split('.').map(name).collect();
                 f.write_str(&names.join("."))
@@ -42,7 +45,7 @@ impl fmt::Display for ColumnPath {
 }
 
 impl ColumnPath {
-    /// What errors and batches of functions call it: names as they are.
+    /// Returns the name in errors and in batches of functions: names as they are, without quotes.
     pub(in crate::read) fn name(&self) -> String {
         match self {
             Self::Names(names) => names.clone(),
@@ -51,10 +54,10 @@ impl ColumnPath {
     }
 }
 
-/// A field and its node, cut down to the member with these ordinals.
+/// Returns a field and its node, reduced to the member with these ordinals.
 ///
 /// # Errors
-/// [`UnknownColumn`](ErrorKind::UnknownColumn) if there is none.
+/// [`UnknownColumn`](ErrorKind::UnknownColumn) if there is no such member.
 pub(super) fn member_at(
     field: &Field,
     node: &Stored,

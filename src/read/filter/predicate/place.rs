@@ -1,4 +1,4 @@
-//! Where a literal of any type lies among the values of another type.
+//! The place of a literal of any type among the values of another type.
 
 use super::Literal;
 use super::advice::advice;
@@ -19,12 +19,12 @@ use std::cmp::Ordering;
 use std::fmt::Display;
 use std::sync::Arc;
 
-/// The place of a literal among the values of a type. Values are arrays of one element.
+/// The place of a literal among the values of a type. Values are arrays of length 1.
 #[derive(Debug, Clone)]
 pub(super) enum LiteralPlace {
     /// The literal is this value.
     At(ArrayRef),
-    /// The literal is greater than this value, and less than every greater one.
+    /// The literal lies between this value and the next greater one.
     After(ArrayRef),
     /// The literal is less than every value.
     BelowAll,
@@ -32,7 +32,7 @@ pub(super) enum LiteralPlace {
     AboveAll,
 }
 
-/// What exact values of several types can be compared as.
+/// Kinds of exact values; only values of the same kind can be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Family {
     Number,
@@ -41,7 +41,7 @@ enum Family {
     Duration,
 }
 
-/// A type whose values are the multiples of `step * 10^-scale`, in numbers or seconds.
+/// A type with the multiples of `step * 10^-scale` as values, in numbers or seconds.
 #[derive(Debug, Clone, Copy)]
 struct Grid {
     family: Family,
@@ -79,7 +79,7 @@ impl Grid {
     }
 }
 
-/// Decimal digits of the fractions of a second.
+/// Returns the decimal digits of a fraction of a second in this unit.
 fn digits(unit: TimeUnit) -> i32 {
     match unit {
         TimeUnit::Second => 0,
@@ -113,17 +113,16 @@ impl Exact {
     }
 }
 
-/// The place of a literal that is not null among the values of a type, which is neither nested nor
-/// a dictionary nor runs.
+/// Returns the place of a literal that is not null among the values of a type, which is neither nested nor a dictionary
+/// nor runs.
 ///
 /// # Errors
-/// [`SchemaMismatch`](ErrorKind::SchemaMismatch) if values of the types cannot be compared,
-/// [`InvalidArgument`](ErrorKind::InvalidArgument) for a number that is no whole one of a duration's
-/// units.
+/// [`SchemaMismatch`](ErrorKind::SchemaMismatch) if values of the types cannot be compared, or
+/// [`InvalidArgument`](ErrorKind::InvalidArgument) for a number that is not a whole count of a duration's units.
 pub(super) fn place(literal: &Literal, data_type: &DataType) -> Result<LiteralPlace> {
     let value = literal.array();
     match (literal.written(), value.data_type(), data_type) {
-        // What is written stands for the nearest float.
+        // A written number means the nearest float.
         (Written::Number, DataType::Decimal256(_, 1..), float) if float.is_floating() => {
             let text = array_value_to_string(value, 0)?;
             let nearest: f64 = text.parse().map_err(|_| Error::invalid(text))?;
@@ -133,7 +132,7 @@ pub(super) fn place(literal: &Literal, data_type: &DataType) -> Result<LiteralPl
                 DataType::Float32 => f64::from(nearest as f32),
                 _ => nearest,
             };
-            // Infinity is far from every number.
+            // Infinity is not near any number: a number beyond the column's type stays a double.
             let nearest = if own.is_finite() { own } else { nearest };
             among_floats(nearest, |v| v.total_cmp(&nearest), data_type)
         }
@@ -171,7 +170,7 @@ pub(super) fn place(literal: &Literal, data_type: &DataType) -> Result<LiteralPl
     }
 }
 
-/// Whether values of the type are points in time or times of a day.
+/// Whether the type holds points in time or times of a day.
 fn is_time(data_type: &DataType) -> bool {
     Grid::of(data_type)
         .is_some_and(|grid| matches!(grid.family, Family::Instant { .. } | Family::Time))
@@ -184,7 +183,7 @@ fn incomparable(data_type: &DataType, literal: impl Display, advice: &str) -> Er
     )
 }
 
-/// The place of a value that is not null among those of a type.
+/// Returns the place of a value that is not null among the values of a type.
 pub(super) fn place_value(literal: &ArrayRef, data_type: &DataType) -> Result<LiteralPlace> {
     let incompatible = || {
         let advice = advice(literal.data_type(), data_type);
@@ -197,7 +196,7 @@ pub(super) fn place_value(literal: &ArrayRef, data_type: &DataType) -> Result<Li
         return binary(text.as_bytes(), data_type).map(LiteralPlace::At);
     }
     if let DataType::FixedSizeBinary(size) = data_type {
-        // Text of any length would be compared with what it is not.
+        // Text is refused, because text of another length than the values would equal none of them.
         let bytes = bytes(literal).filter(|_| text.is_none());
         let bytes = bytes.ok_or_else(incompatible)?;
         return among_fixed(&bytes, *size);
@@ -219,9 +218,10 @@ pub(super) fn place_value(literal: &ArrayRef, data_type: &DataType) -> Result<Li
         };
     }
     let Some(grid) = Grid::of(data_type) else {
-        return match literal.data_type() == data_type {
-            true => Ok(LiteralPlace::At(literal.clone())),
-            false => Err(incompatible()),
+        return if literal.data_type() == data_type {
+            Ok(LiteralPlace::At(literal.clone()))
+        } else {
+            Err(incompatible())
         };
     };
     if let (Some(double), true) = (double(literal), data_type.is_integer()) {
@@ -253,15 +253,16 @@ pub(super) fn place_value(literal: &ArrayRef, data_type: &DataType) -> Result<Li
     on_grid(exact, grid, data_type)
 }
 
-/// The greatest value of the type that is not above the literal.
+/// Returns the place of an exact value among the values of a grid.
 fn on_grid(exact: Exact, grid: Grid, data_type: &DataType) -> Result<LiteralPlace> {
-    let outside = match exact.value.is_negative() {
-        true => LiteralPlace::BelowAll,
-        false => LiteralPlace::AboveAll,
+    let outside = if exact.value.is_negative() {
+        LiteralPlace::BelowAll
+    } else {
+        LiteralPlace::AboveAll
     };
     let shift = i64::from(grid.scale) - i64::from(exact.scale);
     let Some(power) = ten_to(shift.unsigned_abs()) else {
-        // Beyond all values, or between zero and its neighbour.
+        // The literal is beyond all values, or between zero and its neighbour.
         return match (exact.value == i256::ZERO, shift > 0) {
             (true, _) => found(i256::ZERO, false, outside, data_type),
             (false, true) => Ok(outside),
@@ -272,20 +273,22 @@ fn on_grid(exact: Exact, grid: Grid, data_type: &DataType) -> Result<LiteralPlac
         };
     };
     let step = i256::from(grid.step);
-    let parts = match shift >= 0 {
-        true => exact.value.checked_mul(power).map(|value| (value, step)),
-        false => power
+    let parts = if shift >= 0 {
+        exact.value.checked_mul(power).map(|value| (value, step))
+    } else {
+        power
             .checked_mul(step)
-            .map(|divisor| (exact.value, divisor)),
+            .map(|divisor| (exact.value, divisor))
     };
     let Some((value, divisor)) = parts else {
         return Ok(outside);
     };
     let quotient = value.wrapping_div(divisor);
     let rest = value.wrapping_rem(divisor);
-    let floor = match rest.is_negative() {
-        true => quotient.wrapping_sub(i256::ONE),
-        false => quotient,
+    let floor = if rest.is_negative() {
+        quotient.wrapping_sub(i256::ONE)
+    } else {
+        quotient
     };
     found(floor, rest != i256::ZERO, outside, data_type)
 }
@@ -307,7 +310,7 @@ fn ten_to(power: u64) -> Option<i256> {
     i256::from(10i64).checked_pow(u32::try_from(power).ok()?)
 }
 
-/// The value of an array of one integer, decimal or time.
+/// Returns the value of an array of one integer, decimal or time.
 fn integer(array: &ArrayRef) -> Option<i256> {
     let width = array.data_type().primitive_width()?;
     let data = array.to_data();
@@ -319,17 +322,18 @@ fn integer(array: &ArrayRef) -> Option<i256> {
     Some(i256::from_le_bytes(wide))
 }
 
-/// An array of one integer, decimal or time; `None` if the type cannot hold it.
+/// Returns an array of one integer, decimal or time; `None` if the type cannot hold it.
 fn scalar(value: i256, data_type: &DataType) -> Result<Option<ArrayRef>> {
     let width = data_type.primitive_width().unwrap_or(0);
     let wide = value.to_le_bytes();
     let (stored, rest) = wide.split_at(width);
     let negative = stored.last().is_some_and(|byte| byte & 0x80 != 0);
-    let fill = match negative && !data_type.is_unsigned_integer() {
-        true => 0xFF,
-        false => 0,
+    let fill = if negative && !data_type.is_unsigned_integer() {
+        0xFF
+    } else {
+        0
     };
-    // The sign of a value of 32 bytes is its own.
+    // A 32-byte value has no bytes after the stored ones, so its sign needs no check.
     if rest.iter().any(|byte| *byte != fill) {
         return Ok(None);
     }
@@ -340,7 +344,7 @@ fn scalar(value: i256, data_type: &DataType) -> Result<Option<ArrayRef>> {
     Ok(Some(make_array(data)))
 }
 
-/// NaN or an infinity, which are written as text.
+/// Parses NaN or an infinity, which predicates write as text.
 fn special_float(text: &str) -> Option<f64> {
     let (sign, word) = match text.strip_prefix('-') {
         Some(word) => (-1.0, word),
@@ -354,9 +358,10 @@ fn special_float(text: &str) -> Option<f64> {
 }
 
 fn among_integers(double: f64, data_type: &DataType) -> Result<LiteralPlace> {
-    let outside = match double.is_sign_negative() {
-        true => LiteralPlace::BelowAll,
-        false => LiteralPlace::AboveAll,
+    let outside = if double.is_sign_negative() {
+        LiteralPlace::BelowAll
+    } else {
+        LiteralPlace::AboveAll
     };
     let floor = double.floor();
     match i256::from_f64(floor) {
@@ -365,15 +370,16 @@ fn among_integers(double: f64, data_type: &DataType) -> Result<LiteralPlace> {
     }
 }
 
-/// Compares a float that is an integer, or infinite, with an integer.
+/// Compares a float that is a whole number or infinite with an integer.
 fn compare_integer(float: f64, integer: i256) -> Ordering {
     match i256::from_f64(float) {
         Some(value) if float.is_finite() => {
-            // The zeros are two values of a float, of which the positive one is the integer's.
+            // A float has two zeros; the positive one equals the integer 0.
             let order = value.cmp(&integer);
-            match float == 0.0 && float.is_sign_negative() {
-                true => order.then(Ordering::Less),
-                false => order,
+            if float == 0.0 && float.is_sign_negative() {
+                order.then(Ordering::Less)
+            } else {
+                order
             }
         }
         _ => float.total_cmp(&0.0),
@@ -388,7 +394,7 @@ macro_rules! float_place {
             Ordering::Equal => LiteralPlace::At(array(nearest)),
             Ordering::Less => LiteralPlace::After(array(nearest)),
             Ordering::Greater => {
-                // In this order of the bits, total order is that of signed integers.
+                // Orders the bits as total order does: as signed integers.
                 let order = |bits: $key| bits ^ ((bits >> (<$key>::BITS - 1)) & <$key>::MAX);
                 match order(nearest.to_bits().cast_signed()).checked_sub(1) {
                     Some(key) => LiteralPlace::After(array(
@@ -403,14 +409,15 @@ macro_rules! float_place {
     }};
 }
 
-/// The place of what `nearest` is the nearest double of; `compare` orders a double to it.
+/// Returns the place of a literal, given `nearest`, its nearest double; `compare` orders a double relative to the
+/// literal.
 fn among_floats(
     nearest: f64,
     compare: impl Fn(f64) -> Ordering,
     data_type: &DataType,
 ) -> Result<LiteralPlace> {
     if nearest.is_nan() {
-        // A NaN is one in every type.
+        // A NaN is a NaN in every type.
         let double: ArrayRef = Arc::new(Float64Array::from_value(nearest, 1));
         return Ok(LiteralPlace::At(arrow_cast::cast(&double, data_type)?));
     }
@@ -435,7 +442,7 @@ fn among_floats(
     })
 }
 
-/// One value of a type of text or bytes of any size.
+/// Returns an array of one value, for text or bytes of any length.
 fn binary(bytes: &[u8], data_type: &DataType) -> Result<ArrayRef> {
     let binary = BinaryArray::from_iter_values([bytes]);
     let options = CastOptions {
@@ -445,7 +452,7 @@ fn binary(bytes: &[u8], data_type: &DataType) -> Result<ArrayRef> {
     Ok(cast_with_options(&binary, data_type, &options)?)
 }
 
-/// The place of bytes of any length among those of one.
+/// Returns the place of bytes of any length among values of `size` bytes.
 fn among_fixed(bytes: &[u8], size: i32) -> Result<LiteralPlace> {
     let width = usize::try_from(size).unwrap_or(0);
     let array = |bytes: Vec<u8>| -> Result<ArrayRef> {
@@ -455,12 +462,14 @@ fn among_fixed(bytes: &[u8], size: i32) -> Result<LiteralPlace> {
     };
     if bytes.len() >= width {
         let value = array(bytes[..width].to_vec())?;
-        return Ok(match bytes.len() == width {
-            true => LiteralPlace::At(value),
-            false => LiteralPlace::After(value),
+        return Ok(if bytes.len() == width {
+            LiteralPlace::At(value)
+        } else {
+            LiteralPlace::After(value)
         });
     }
-    // Shorter bytes are less than what begins with them, and greater than what comes before that.
+    // A literal shorter than the values is less than each value that begins with it, and greater than the values
+    // before.
     let mut value = bytes.to_vec();
     while let Some(last) = value.pop() {
         if last > 0 {
@@ -472,7 +481,7 @@ fn among_fixed(bytes: &[u8], size: i32) -> Result<LiteralPlace> {
     Ok(LiteralPlace::BelowAll)
 }
 
-/// Reads a text as what values of the type are compared as.
+/// Parses a text as a value of the type's kind.
 fn parse(text: &str, data_type: &DataType, grid: Grid) -> Option<Exact> {
     let Grid { family, .. } = grid;
     let via = |text: &str, data_type: &DataType| {
@@ -498,12 +507,12 @@ fn parse(text: &str, data_type: &DataType, grid: Grid) -> Option<Exact> {
         Family::Time | Family::Instant { .. } => {
             let (whole, fraction) = split_fraction(text)?;
             let seconds = match data_type {
-                // Without a colon it is a number of some unit.
+                // A time without a colon would be a number of some unit.
                 _ if family == Family::Time => {
                     let nanos = DataType::Time64(TimeUnit::Nanosecond);
                     return via(text, &nanos).filter(|_| text.contains(':'));
                 }
-                // Names of other zones take a database to read.
+                // Reading a time in another named zone takes a time zone database.
                 DataType::Timestamp(_, Some(zone)) if is_utc(zone) || has_offset(text) => {
                     DataType::Timestamp(TimeUnit::Second, Some("+00:00".into()))
                 }
@@ -526,10 +535,10 @@ fn parse(text: &str, data_type: &DataType, grid: Grid) -> Option<Exact> {
     }
 }
 
-/// Digits of the fraction of a second that the text of a time may have.
+/// Most digits after the point of the seconds in the text of a time.
 const MAX_FRACTION: usize = 9;
 
-/// The text of a time without the fraction of its seconds, and the digits of that.
+/// Splits the text of a time into the text without the fraction of its seconds, and the digits of the fraction.
 fn split_fraction(text: &str) -> Option<(String, &str)> {
     let Some((before, after)) = text.split_once('.') else {
         return Some((text.to_owned(), ""));
@@ -547,7 +556,7 @@ fn is_utc(zone: &str) -> bool {
     matches!(zone, "UTC" | "Z" | "Etc/UTC")
 }
 
-/// Whether the text of a time says how far it is from UTC.
+/// Whether the text of a time states its offset from UTC.
 fn has_offset(text: &str) -> bool {
     let time = text.get("2000-01-01".len()..).unwrap_or_default();
     time.ends_with(['Z', 'z']) || time.contains(['+', '-'])

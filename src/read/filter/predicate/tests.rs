@@ -1,4 +1,4 @@
-//! Literals among the values of every type: exact, whatever type they are of.
+//! The place of literals among the values of every type is exact for every type of literal.
 
 use super::member;
 use super::place::{LiteralPlace, place_value as place};
@@ -12,7 +12,7 @@ use half::f16;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// How value `i` of an array compares with the literal at a place.
+/// Returns how value `i` of an array compares with the literal at a place.
 fn order(values: &dyn Array, i: usize, place: &LiteralPlace) -> Ordering {
     let compare =
         |at: &ArrayRef| make_comparator(values, at, SortOptions::default()).unwrap()(i, 0);
@@ -74,7 +74,7 @@ fn integers_compare_with_floats_of_any_size() {
     let unsigned: PrimitiveArray<UInt8Type> = (u8::MIN..=u8::MAX).map(Some).collect();
     for double in DOUBLES {
         let literal = || scalar(Float64Array::from_value(double, 1));
-        // Numbers: the zeros are one.
+        // Integers have only one zero, so both zeros of a double equal it.
         check(&signed, literal(), |i| {
             f64::from(signed.value(i)).partial_cmp(&double).unwrap()
         });
@@ -139,7 +139,7 @@ fn floats_compare_with_floats_and_integers_in_total_order() {
     let around: Vec<f64> = vec![9_007_199_254_740_992.0, 9_007_199_254_740_994.0, -0.0, 0.0];
     let doubles: PrimitiveArray<Float64Type> = around.into_iter().map(Some).collect();
     let place_of = |v: i64| place(&scalar(Int64Array::from_value(v, 1)), &DataType::Float64);
-    // Between two doubles.
+    // A literal between two doubles.
     let between = place_of(9_007_199_254_740_993).unwrap();
     assert_eq!(order(&doubles, 0, &between), Ordering::Less);
     assert_eq!(order(&doubles, 1, &between), Ordering::Greater);
@@ -162,7 +162,7 @@ fn decimals_compare_with_decimals_integers_and_text() {
             (values.value(i) * 10).cmp(&thousandths)
         });
     }
-    // A negative scale has fewer values than there are integers.
+    // With a negative scale, there are fewer values than integers.
     let hundreds = DataType::Decimal128(5, -2);
     let found = place(&scalar(Int64Array::from_value(-150, 1)), &hundreds).unwrap();
     assert!(
@@ -192,7 +192,7 @@ fn times_compare_across_units_and_with_text() {
     assert_eq!(error.kind(), ErrorKind::SchemaMismatch);
     assert!(place(&text("1995-09-01T00:00:00Z"), &zoned).is_ok());
     assert!(place(&text("tomorrow"), &zoned).is_err());
-    // Text with an offset of its own needs no database of zones.
+    // Text with its own offset needs no time zone database.
     let named = DataType::Timestamp(TimeUnit::Second, Some("Europe/Berlin".into()));
     for at in [
         "1995-09-01T00:00:00Z",
@@ -289,7 +289,7 @@ fn texts_of_times_keep_every_digit_of_their_seconds_or_are_refused() {
     let found = place(&text("1970-01-01T00:00:01.000001999"), &micros).unwrap();
     let expected = TimestampMicrosecondArray::from_value(1_000_001, 1);
     assert!(matches!(found, LiteralPlace::After(v) if v.as_ref() == &expected as &dyn Array));
-    // Beyond the reach of nanoseconds, digits count as well.
+    // Digits count for times outside of the range of nanoseconds, too.
     let found = place(&text("0001-01-01T00:00:00.0000009Z"), &micros).unwrap();
     let expected = TimestampMicrosecondArray::from_value(-62_135_596_800_000_000, 1);
     assert!(matches!(found, LiteralPlace::After(v) if v.as_ref() == &expected as &dyn Array));
@@ -327,7 +327,7 @@ fn literals_come_from_integers_of_every_width_and_from_scalars_of_text() {
     let time = TimestampSecondArray::from(vec![0]).with_timezone("+01:00");
     let time = super::Literal::try_new(&time).unwrap();
     assert_eq!(shown(time), "TIMESTAMP '1970-01-01T01:00:00+01:00'");
-    // A zone that takes a database to look up.
+    // A named zone needs a database.
     let zoned = TimestampSecondArray::from(vec![0]).with_timezone("Nowhere/Atlantis");
     assert!(shown(super::Literal::try_new(&zoned).unwrap()).contains("Atlantis"));
     assert_eq!(shown(b"a\xff".into()), "x'61ff'");

@@ -1,10 +1,10 @@
-//! Truth values that a predicate may have, before values are read.
+//! Truth values that a predicate can have, known before values are read.
 
 use arrow_array::{Array, BooleanArray};
 use std::ops::{BitAnd, BitOr};
 
-/// Which truth values a predicate may have, over some rows, or with a bitmap for `B`, over each of
-/// several blocks of rows.
+/// The truth values that a predicate may have over some rows. With a bitmap as `B`, it has one bit for each of several
+/// blocks of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::read) struct Truth<B = bool> {
     pub(in crate::read) may_be_true: B,
@@ -16,7 +16,7 @@ impl<B> Truth<B>
 where
     for<'a> &'a B: BitAnd<&'a B, Output = B> + BitOr<&'a B, Output = B>,
 {
-    /// The values that the conjunction of two predicates may have.
+    /// Returns the values that the conjunction of two predicates may have.
     pub(in crate::read) fn and(&self, other: &Self) -> Self {
         let unfalse = |truth: &Self| &truth.may_be_true | &truth.may_be_unknown;
         let first = &self.may_be_unknown & &unfalse(other);
@@ -28,7 +28,7 @@ where
         }
     }
 
-    /// The values that the negation of a predicate may have.
+    /// Returns the values that the negation of a predicate may have.
     pub(in crate::read) fn not(self) -> Self {
         Self {
             may_be_true: self.may_be_false,
@@ -50,12 +50,12 @@ impl Truth {
         }
     }
 
-    /// Exactly the one truth value.
+    /// Exactly this truth value for every row.
     pub(in crate::read) const fn always(value: bool) -> Self {
         Self::new(value, !value, false)
     }
 
-    /// The values that either may have.
+    /// Returns the values that either of the two may have.
     pub(in crate::read) fn either(self, other: Self) -> Self {
         Self::new(
             self.may_be_true || other.may_be_true,
@@ -74,7 +74,7 @@ impl Truth {
         !self.may_be_false && !self.may_be_unknown
     }
 
-    /// The one value that it has, if it has but one: `Some(None)` is unknown.
+    /// Returns the only value that it may have, if there is only one; `Some(None)` is unknown.
     pub(super) fn known(self) -> Option<Option<bool>> {
         match (self.may_be_true, self.may_be_false, self.may_be_unknown) {
             (true, false, false) => Some(Some(true)),
@@ -88,7 +88,7 @@ impl Truth {
         self.known().is_some()
     }
 
-    /// The values that occur.
+    /// Returns the values that occur in an array.
     pub(in crate::read) fn of(values: &BooleanArray) -> Self {
         let t = values.has_true();
         Self::new(t, values.has_false(), values.null_count() > 0)

@@ -1,11 +1,11 @@
-//! The value that an array of one holds.
+//! The value of an array of length 1.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
-/// A floating-point literal as the double that it equals.
+/// Returns a floating-point literal as the double that equals it.
 pub(super) fn double(literal: &ArrayRef) -> Option<f64> {
     match literal.data_type() {
         DataType::Float64 => Some(literal.as_primitive::<Float64Type>().value(0)),
@@ -15,7 +15,7 @@ pub(super) fn double(literal: &ArrayRef) -> Option<f64> {
     }
 }
 
-/// The text of a literal.
+/// Returns the text of a literal.
 pub(super) fn text(literal: &ArrayRef) -> Option<String> {
     let text = match literal.data_type() {
         DataType::Utf8 => literal.as_string::<i32>().value(0),
@@ -26,7 +26,7 @@ pub(super) fn text(literal: &ArrayRef) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// The bytes of the text or bytes that an array of one value holds.
+/// Returns the bytes of a text or binary value, from an array of length 1.
 pub(in crate::read) fn bytes(literal: &ArrayRef) -> Option<Vec<u8>> {
     let bytes = match literal.data_type() {
         DataType::Binary => literal.as_binary::<i32>().value(0),
@@ -38,7 +38,7 @@ pub(in crate::read) fn bytes(literal: &ArrayRef) -> Option<Vec<u8>> {
     Some(bytes.to_vec())
 }
 
-/// Bytes as hexadecimal digits.
+/// Formats bytes as hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

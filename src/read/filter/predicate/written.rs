@@ -1,4 +1,4 @@
-//! Literals from text that writes a value of a type.
+//! Literals from the text of a value.
 
 use super::literal::{Literal, Written, lit};
 use super::number::number;
@@ -9,8 +9,8 @@ use arrow_array::ArrayRef;
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, TimeUnit};
 
-/// The literal of a text after a keyword. The text is read again as a value of the column that it is compared
-/// with, so that a time without an offset is in the time zone of the column.
+/// Returns the literal of a text after a keyword. A comparison reads the text again as a value of its column, so that a
+/// time without an offset is in the time zone of the column.
 ///
 /// # Errors
 /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the text is not of that kind.
@@ -37,9 +37,9 @@ pub(super) fn time_literal(word: TimeWord, text: &str) -> Result<Literal> {
 }
 
 impl Literal {
-    /// The value of a type that a text writes: a number, TRUE or FALSE, a date or time as in
-    /// `2024-02-29T12:30:00.5`, a whole number of a duration's units, or text itself. Values of
-    /// dictionaries and runs are those of the types inside them.
+    /// Parses a text as a value of a type: a number, TRUE or FALSE, a date or time as in `2024-02-29T12:30:00.5`, a
+    /// whole number of a duration's units, or text itself. For dictionaries and runs, it is a value of the type inside
+    /// them.
     ///
     /// ```
     /// use arrow_schema::DataType;
@@ -51,8 +51,8 @@ impl Literal {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the text is no value of the type, or
-    /// one that the type does not hold exactly; floats are rounded to the nearest.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the text is not a value of the type, or if the type
+    /// cannot hold it exactly; floats are rounded to the nearest.
     pub fn parse(text: &str, data_type: &DataType) -> Result<Self> {
         parse_as(text, data_type).map(Self::array_of).map_err(|e| {
             let message = format!("expected a value of type {data_type}, found `{text}`");
@@ -61,7 +61,7 @@ impl Literal {
     }
 }
 
-/// The value of a type that a text writes.
+/// Parses a text as a value of a type.
 fn parse_as(text: &str, data_type: &DataType) -> Result<ArrayRef> {
     let written = || Literal::from(text);
     let literal = match data_type {

@@ -1,4 +1,4 @@
-//! What is known of the values of a column over some rows, and what follows for a test.
+//! Facts about the values of a column over some rows, and their consequences for tests.
 
 use super::super::predicate::{Comparison, Test, Truth, bytes_of};
 use crate::error::Result;
@@ -8,18 +8,18 @@ use arrow_ord::ord::make_comparator;
 use arrow_schema::SortOptions;
 use std::cmp::Ordering;
 
-/// What is known of the values of a column over some rows.
+/// Facts about the values of a column over some rows.
 #[derive(Debug, Clone)]
 pub(in crate::read) struct Facts {
     /// Whether a row may be null.
     pub(in crate::read) may_be_null: bool,
-    /// Whether a row may hold a value.
+    /// Whether a row may have a value.
     pub(in crate::read) may_be_present: bool,
-    /// The value of every row that is not null, an array of one.
+    /// The value of every row that is not null, as an array of length 1.
     pub(in crate::read) constant: Option<ArrayRef>,
-    /// No value is below it, NaN aside.
+    /// Lower bound of the values other than NaN.
     pub(in crate::read) low: Option<Bound>,
-    /// No value is above it, NaN aside.
+    /// Upper bound of the values other than NaN.
     pub(in crate::read) high: Option<Bound>,
     /// Whether a value may be NaN.
     pub(in crate::read) may_be_nan: bool,
@@ -28,14 +28,14 @@ pub(in crate::read) struct Facts {
 /// An end of a range of values.
 #[derive(Debug, Clone)]
 pub(in crate::read) struct Bound {
-    /// An array of one value, of the column's type; not NaN.
+    /// An array of length 1, of the column's type; not NaN.
     pub(in crate::read) value: ArrayRef,
     /// Whether a value may be equal to it.
     pub(in crate::read) inclusive: bool,
 }
 
 impl Facts {
-    /// What is known where nothing is.
+    /// The facts if nothing is known.
     pub(in crate::read) const NONE: Self = Self {
         may_be_null: true,
         may_be_present: true,
@@ -45,11 +45,11 @@ impl Facts {
         may_be_nan: true,
     };
 
-    /// The truth values that a test may have over the rows. Of the values that it asks for, those
-    /// whose bit is set in `absent` are held by no row.
+    /// Returns the truth values that a test may have over the rows. No row has a value of the test with a set bit in
+    /// `absent`.
     ///
     /// # Errors
-    /// Those of comparing values that are not of one type.
+    /// Fails if the types of the values differ.
     pub(in crate::read) fn truth(
         &self,
         test: &Test,
@@ -98,7 +98,8 @@ impl Facts {
         }
     }
 
-    /// How values may compare with each of some others, of which some may be known to be absent.
+    /// Returns how the column's values may compare with each of `values`. A set bit in `absent` means that no row has
+    /// the value.
     fn positions<'a>(
         &'a self,
         values: &'a ArrayRef,
@@ -143,14 +144,14 @@ impl Facts {
         let high = self.high.as_ref().and_then(|high| bytes_of(&high.value));
         let above = |low: &Vec<u8>| low.as_slice() > prefix && !low.starts_with(prefix);
         let below = |high: &Vec<u8>| high.as_slice() < prefix;
-        // What lies between two values with a prefix has it as well.
+        // Every value between two values with the prefix has it as well.
         let has = |bound: &Option<Vec<u8>>| bound.as_ref().is_some_and(|b| b.starts_with(prefix));
         let may = !low.as_ref().is_some_and(above) && !high.as_ref().is_some_and(below);
         Truth::new(may, !(has(&low) && has(&high)), false)
     }
 }
 
-/// How values may compare with another.
+/// The possible orders of the values relative to another value.
 #[derive(Debug, Clone, Copy)]
 struct Position {
     less: bool,
@@ -210,7 +211,7 @@ mod tests {
         make_array(array.slice(i, 1).to_data())
     }
 
-    /// Every subset of some values, with what its range says; every test must come out as allowed.
+    /// Checks every test on every subset of some values: the facts of the subset must allow the test's result.
     fn check(values: &dyn Array, tests: &[Test], facts: impl Fn(&[usize]) -> Facts) {
         for set in 1u32..1 << values.len() {
             let chosen: Vec<usize> = (0..values.len()).filter(|i| set & 1 << i != 0).collect();

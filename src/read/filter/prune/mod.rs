@@ -1,7 +1,7 @@
-//! Which truth values a predicate may have over rows of which little is known.
+//! Truth values that a predicate may have over rows that have not been read.
 //!
-//! There are three outcomes for the rows of a shard or stripe: none matches, all match, or some may.
-//! Nothing here reads: what is known comes in as [`Facts`].
+//! The rows of a shard or stripe have three outcomes: none matches, all match, or some may match. This module reads
+//! nothing; what is known comes in as [`Facts`].
 
 mod facts;
 
@@ -10,12 +10,13 @@ pub(in crate::read) use facts::{Bound, Facts, is_nan};
 use super::predicate::{Node, Truth};
 use std::ops::{BitAnd, BitOr};
 
-/// The truth values that a predicate may have, given those of its leaves.
+/// Returns the truth values that a predicate may have, given the truth values of its leaves.
 pub(in crate::read) fn truth(node: &Node, leaf: &dyn Fn(usize) -> Truth) -> Truth {
     truths(node, leaf, &|truth| truth)
 }
 
-/// As [`truth`], over each of several blocks of rows; `all` is the same truth in all of them.
+/// Returns the truth values that a predicate may have, like [`truth`], for each of several blocks of rows. `all`
+/// returns the same truth for all blocks.
 pub(in crate::read) fn truths<B>(
     node: &Node,
     leaf: &dyn Fn(usize) -> Truth<B>,
@@ -42,14 +43,14 @@ where
     }
 }
 
-/// The predicate that is left where the truth of some leaves is known.
+/// Simplifies a predicate, given the truth of some leaves.
 pub(in crate::read) fn simplify(node: &Node, leaf: &dyn Fn(usize) -> Truth) -> Node {
     let whole = truth(node, leaf);
     if whole.is_known() {
         return Node::Known(whole);
     }
-    // A part that is always true does not narrow a conjunction, nor one that is always false widen
-    // a disjunction.
+    // A part that is always true does not narrow a conjunction. A part that is always false does not widen a
+    // disjunction.
     let rest = |parts: &[Node], neutral: bool| -> Vec<Node> {
         let parts = parts.iter().map(|part| simplify(part, leaf));
         let neutral = Node::Known(Truth::always(neutral));

@@ -6,35 +6,35 @@ use crate::format::{BufferKind, DataType};
 use crate::read::scan::source::number_kind;
 use std::ops::Range;
 
-/// Bytes of blocks that are read at once, unless a single one has more.
+/// Most bytes of blocks to read at once, unless a single block has more.
 const GROUP_BYTES: u64 = 4 << 20;
 
-/// What the blocks of a buffer hold.
+/// The elements of a buffer's blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::read) enum Elements {
-    /// Numbers of so many bytes.
+    /// Numbers of this many bytes.
     Numbers(NumberKind, usize),
-    /// Byte values, of one size if it is given.
+    /// Byte values, all of the same size if it is given.
     Bytes(Option<usize>),
-    /// Byte values of any size, each behind its length.
+    /// Byte values of any size, each after its length.
     Delimited,
 }
 
-/// What else decides what a DATA buffer holds.
+/// Properties that determine the elements of a DATA buffer.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::read) struct BufferRole {
     /// The role of the buffer.
     pub(in crate::read) kind: BufferKind,
-    /// Whether there is a value dictionary beside it.
+    /// Whether the field has a value dictionary.
     pub(in crate::read) dictionary: bool,
-    /// Whether its blocks carry the offsets of their values.
+    /// Whether the blocks carry the offsets of their values.
     pub(in crate::read) embedded_offsets: bool,
-    /// Whether there are offsets in a buffer beside it.
+    /// Whether the offsets are in a separate buffer.
     pub(in crate::read) separate_offsets: bool,
 }
 
 impl Elements {
-    /// What the blocks of a buffer of `node` hold; `None` if it has no blocks that are known.
+    /// Returns the elements of the blocks of a buffer of `node`; `None` if they are unknown or there are none.
     pub(in crate::read) fn of(
         node: &DataType,
         physical: Physical,
@@ -59,7 +59,7 @@ impl Elements {
     }
 }
 
-/// Runs of neighbouring blocks that are read at once, and their bytes in the buffer.
+/// Returns groups of adjacent blocks to read at once, each with its byte range in the buffer.
 pub(in crate::read) fn block_groups(
     map: &BlockMap,
 ) -> impl Iterator<Item = (Range<u64>, Vec<BlockRange>)> {

@@ -1,4 +1,4 @@
-//! One field of a stripe, and the buffers and blocks that it is stored in.
+//! Inspection of one field of a stripe, with its buffers and blocks.
 
 use super::blocks::{BufferRole, Elements, block_groups};
 use super::statistics::{contradictions, folded};
@@ -23,7 +23,7 @@ use crate::read::report::nodes::NodeInfo;
 use crate::read::shard::metadata::FieldKey;
 use crate::read::shard::waiting::give_way;
 
-/// Looks at a column of a stripe, and everything below it.
+/// Inspects a column of a stripe with all its descendants.
 ///
 /// # Errors
 /// Returns the error of a reader, which says nothing about the shard.
@@ -52,7 +52,7 @@ struct Inspector<'a> {
     options: &'a InspectOptions,
 }
 
-/// The name of child `ordinal` in paths.
+/// Returns the name of the child `ordinal` in paths.
 pub(in crate::read) fn child_name(parent: &DataType, ordinal: usize, child: &DataType) -> String {
     match (parent.basic_type, ordinal) {
         _ if !child.name.is_empty() => child.name.clone(),
@@ -97,7 +97,7 @@ impl Inspector<'_> {
         if let Err(error) = self.describe(node, &mut info).await {
             info.problem = Some(problem(error)?);
         }
-        // A struct has the bytes of the members that it holds.
+        // The bytes of packed members count for their struct.
         let own = info
             .buffers
             .iter()
@@ -119,7 +119,7 @@ impl Inspector<'_> {
         info.contradictions.extend(folded(&field));
         info.positions = Some(field.position_count);
         info.null_count = field.null_count;
-        // Values that their type cannot hold are shown as they are stored.
+        // Values that their type cannot hold are shown in their stored form.
         let values = self.types.of_field(self.shard, node.schema_id, &field);
         (info.constant_value, info.min_value, info.max_value) = values.await.unwrap_or_default();
         info.constant = field.constant_value;
@@ -164,7 +164,7 @@ impl Inspector<'_> {
         Ok(())
     }
 
-    /// The part of a packed group that the blocks of a member are; `None` if the struct has none.
+    /// Describes the blocks of a member within a packed group; `None` if the struct has no group.
     async fn member(
         &self,
         key: FieldKey,
@@ -198,7 +198,7 @@ impl Inspector<'_> {
         Ok(Some(info))
     }
 
-    /// A buffer before its blocks are looked at.
+    /// Describes a buffer, still without its blocks.
     fn info(&self, encoding: usize, buffer: &EncodedBuffer, place: Place) -> BufferInfo {
         BufferInfo {
             encoding,
@@ -217,7 +217,7 @@ impl Inspector<'_> {
         }
     }
 
-    /// A buffer; `None` if it has no bytes.
+    /// Describes a buffer; `None` if it has no bytes.
     async fn buffer(
         &self,
         artifact: u32,
@@ -370,7 +370,7 @@ impl Inspector<'_> {
     }
 }
 
-/// What decides what a buffer of an encoding holds.
+/// Returns the properties that determine the elements of a buffer.
 fn part_of(native: &NativeDataEncoding, buffer: &EncodedBuffer) -> BufferRole {
     BufferRole {
         kind: buffer.kind,
@@ -380,11 +380,12 @@ fn part_of(native: &NativeDataEncoding, buffer: &EncodedBuffer) -> BufferRole {
     }
 }
 
-/// A block without its checksum; of a super-block, the block of that member.
+/// Returns a block without its checksum; for a super-block, the block of the member.
 fn block_content(bytes: &[u8], checksums: bool, member: Option<u32>) -> Result<&[u8]> {
-    let content = match checksums {
-        true => envelope::strip_checksum(bytes, false)?,
-        false => bytes,
+    let content = if checksums {
+        envelope::strip_checksum(bytes, false)?
+    } else {
+        bytes
     };
     match member {
         Some(index) => Ok(&content[member_block(content, index)?]),
@@ -392,7 +393,7 @@ fn block_content(bytes: &[u8], checksums: bool, member: Option<u32>) -> Result<&
     }
 }
 
-/// Bytes and kind of the presence section of a block, and its encodings.
+/// Returns size and kind of the presence section of a block, and its encodings.
 fn describe_block(
     content: &[u8],
     block: &BlockRange,

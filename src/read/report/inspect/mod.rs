@@ -1,4 +1,4 @@
-//! What a shard consists of: sizes, encodings and ratios, stripe by stripe and field by field.
+//! The structure of a shard: sizes, encodings and ratios, stripe by stripe and field by field.
 
 mod blocks;
 mod field;
@@ -30,7 +30,7 @@ use arrow_array::ArrayRef;
 use std::ops::Range;
 use value_types::ValueTypes;
 
-/// What [`Shard::inspect`] looks at.
+/// Options of [`Shard::inspect`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InspectOptions {
     encodings: bool,
@@ -50,45 +50,45 @@ impl Default for InspectOptions {
 
 settings! {
     InspectOptions {
-        /// Whether to look into blocks for their encodings, which reads all data. On by default.
+        /// Whether to read blocks for their encodings, which reads all data. On by default.
         encodings, with_encodings: bool;
-        /// Whether to list every block with its tree of encodings, which needs
-        /// [`with_encodings`](Self::with_encodings). Off by default.
+        /// Whether to list every block with its tree of encodings; requires [`with_encodings`](Self::with_encodings).
+        /// Off by default.
         blocks, with_blocks: bool;
-        /// Columns that asynchronous inspection fetches at the same time, at least 1; 8 by default.
-        /// Memory and requests grow with it, and the answer does not depend on it.
+        /// Number of columns that asynchronous inspection fetches concurrently, at least 1; 8 by default. More columns
+        /// need more memory and send more requests at a time; the result does not depend on it.
         #[cfg(feature = "async")]
         prefetch, with_prefetch: usize;
     }
 }
 
-/// What a shard consists of.
+/// The structure of a shard.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ShardInfo {
-    /// The files that hold it, the directory file first.
+    /// The files of the shard, the directory file first.
     pub files: Vec<FileInfo>,
-    /// Number of rows, those that are deleted left out.
+    /// Number of rows without the deleted ones.
     pub rows: u64,
-    /// Number of rows that are deleted.
+    /// Number of deleted rows.
     pub deleted_rows: u64,
-    /// How the metadata are written.
+    /// The dialect of the metadata.
     pub wire: Wire,
-    /// How Arrow types became types of the shard, if a column tells.
+    /// The mapping of Arrow types to types of the shard, if a column reveals it.
     pub mapping: Option<TypeMapping>,
     /// Earliest creation time, in 100 ns ticks since 0001-01-01.
     pub creation_min: Option<u64>,
     /// Latest creation time, in 100 ns ticks since 0001-01-01.
     pub creation_max: Option<u64>,
-    /// Bytes of the values before encoding.
+    /// Size of the values before encoding, in bytes.
     pub raw_data_size: Option<u64>,
-    /// Bytes of all encoded buffers.
+    /// Size of all encoded buffers in bytes.
     pub encoded_bytes: u64,
     /// The properties of the format, then the properties of the user.
     pub properties: Vec<NameValuePair>,
     /// The stripes.
     pub stripes: Vec<StripeInfo>,
-    /// What kept a part of the shard from being looked at.
+    /// The error that kept a part of the shard from being inspected.
     pub problem: Option<String>,
 }
 
@@ -102,81 +102,82 @@ pub struct FileInfo {
     pub bytes: Option<u64>,
 }
 
-/// What a stripe consists of.
+/// The structure of a stripe.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct StripeInfo {
     /// Ordinal of the stripe.
     pub ordinal: u64,
-    /// Numbers of its rows in the shard, those of deleted ones included.
+    /// Numbers of its rows in the shard, including deleted rows.
     pub rows: Range<u64>,
-    /// Number of rows that are deleted.
+    /// Number of deleted rows.
     pub deleted_rows: u64,
-    /// Bytes of the values before encoding.
+    /// Size of the values before encoding, in bytes.
     pub raw_data_size: Option<u64>,
-    /// Bytes of all encoded buffers.
+    /// Size of all encoded buffers in bytes.
     pub encoded_bytes: u64,
     /// The properties of the format, then the properties of the user.
     pub properties: Vec<NameValuePair>,
     /// The top-level fields, internal ones included.
     pub fields: Vec<FieldInfo>,
-    /// What kept a part of the stripe from being looked at.
+    /// The error that kept a part of the stripe from being inspected.
     pub problem: Option<String>,
 }
 
-/// What a field of a stripe consists of.
+/// The structure of a field in a stripe.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct FieldInfo {
-    /// Names from the column down, joined by `.`; items of lists, keys and values of maps are
-    /// named `item`, `key` and `value` where the shard has no names for them.
+    /// Names from the column down, joined by `.`. Items of lists and keys and values of maps are called `item`, `key`
+    /// and `value` if the shard has no names for them.
     pub path: String,
     /// Its id in the schema.
     pub schema_id: u32,
-    /// The type that is stored, such as `Int64`, `Uint8` or `FixedSizeBinary(16)`.
+    /// The stored type, such as `Int64`, `Uint8` or `FixedSizeBinary(16)`.
     pub stored_type: String,
-    /// What the values mean beyond that, with its properties; empty if the schema says nothing.
+    /// The meaning of the values in addition to the stored type, with its properties; empty if the schema does not
+    /// state it.
     pub label: String,
     /// Role of an internal field.
     pub internal_kind: Option<String>,
-    /// Logical positions; `None` if the stripe does not have the field, so that all are null.
+    /// Number of logical positions; `None` if the stripe does not have the field, so that all values are null.
     pub positions: Option<u64>,
-    /// Positions that are null.
+    /// Number of positions that are null.
     pub null_count: Option<u64>,
-    /// The value of every position, if they all hold the same.
+    /// The value of every position, if they are all equal.
     pub constant: Option<AnyValue>,
-    /// Entries of the dictionary.
+    /// Number of entries of the dictionary.
     pub dictionary_size: Option<u64>,
     /// Least and greatest value.
     pub range: Option<RangeStats>,
-    /// The value of `constant` as an Arrow array of one value: a date of a column of dates, where
-    /// `constant` is the stored integer. `None` also for nulls and types without bounds.
+    /// The value of `constant` as an Arrow array of length 1, for example a date where `constant` is the stored
+    /// integer. `None` also for nulls and types without bounds.
     pub constant_value: Option<ArrayRef>,
-    /// The least value of `range` as an Arrow array of one value.
+    /// The least value of `range` as an Arrow array of length 1.
     pub min_value: Option<ArrayRef>,
-    /// The greatest value of `range` as an Arrow array of one value.
+    /// The greatest value of `range` as an Arrow array of length 1.
     pub max_value: Option<ArrayRef>,
     /// Statistics of the field's type.
     pub type_specific: Option<TypeStats>,
     /// Number of distinct values.
     pub cardinality: Option<CardinalityInfo>,
-    /// Membership filter.
+    /// Bloom filter of the values.
     pub membership_filter: Option<SplitBlockBloomFilter>,
-    /// What the statistics say that cannot all be true.
+    /// Statistics that contradict each other.
     pub contradictions: Vec<String>,
-    /// Bytes of the field's own values before encoding.
+    /// Size of the field's own values before encoding, in bytes.
     pub raw_data_size: Option<u64>,
-    /// Bytes of the field's own buffers.
+    /// Size of the field's own buffers in bytes.
     pub encoded_bytes: u64,
     /// The encoded buffers, of all encodings of the field.
     pub buffers: Vec<BufferInfo>,
-    /// The fields below.
+    /// The child fields.
     pub children: Vec<FieldInfo>,
-    /// What kept a part of the field from being looked at.
+    /// The error that kept a part of the field from being inspected.
     pub problem: Option<String>,
 }
 
-/// What an encoded buffer consists of.
+/// The structure of an encoded buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BufferInfo {
@@ -184,27 +185,27 @@ pub struct BufferInfo {
     pub encoding: usize,
     /// Its role.
     pub kind: BufferKind,
-    /// Name of the file that holds it.
+    /// Name of the file that contains it.
     pub file: String,
-    /// Its bytes in that file, the block map included.
+    /// Its byte range in that file, including the block map.
     pub range: ByteRange,
-    /// Which member of its struct's packed group it is: the bytes are then those of all members.
+    /// Ordinal of this member in the packed group of its struct; `range` then covers all members.
     pub packed_group_index: Option<u32>,
     /// Whether blocks carry the presence of their values.
     pub embedded_presence: bool,
     /// Whether blocks carry the offsets of their values.
     pub embedded_offsets: bool,
-    /// Whether blocks hold each value behind its length.
+    /// Whether each value in a block follows its length.
     pub delimited: bool,
-    /// How many of its blocks are blobs, see [`ColumnOptions::with_blobs`](crate::write::ColumnOptions::with_blobs).
+    /// Number of blocks that are blobs, see [`ColumnOptions::with_blobs`](crate::write::ColumnOptions::with_blobs).
     pub blobs: u64,
-    /// Its blocks; `None` if it is not made of blocks.
+    /// Its blocks; `None` if it does not consist of blocks.
     pub blocks: Option<BlocksInfo>,
-    /// What it is for, if it is a compressor dictionary.
+    /// Details of a compressor dictionary, if it is one.
     pub compressor: Option<CompressorInfo>,
-    /// Its entries, if it is a range index.
+    /// Details of a range index, if it is one.
     pub range_index: Option<RangeIndexInfo>,
-    /// What kept a part of the buffer from being looked at.
+    /// The error that kept a part of the buffer from being inspected.
     pub problem: Option<String>,
 }
 
@@ -214,19 +215,19 @@ pub struct BufferInfo {
 pub struct BlocksInfo {
     /// Number of blocks.
     pub count: u64,
-    /// Values in all blocks.
+    /// Number of values in all blocks.
     pub values: u64,
-    /// Values of the smallest block.
+    /// Number of values in the smallest block.
     pub min_values: u64,
-    /// Values of the largest block.
+    /// Number of values in the largest block.
     pub max_values: u64,
     /// Whether every block ends with a checksum.
     pub checksums: bool,
-    /// Bytes of the block map.
+    /// Size of the block map in bytes.
     pub map_bytes: u64,
-    /// The outermost encodings, the most frequent first.
+    /// The outermost encodings of the blocks, the most frequent first.
     pub encodings: Vec<EncodingCount>,
-    /// Every block, if [`InspectOptions::blocks`] asks for them.
+    /// All blocks, if [`InspectOptions::blocks`] is set.
     pub trees: Vec<BlockInfo>,
 }
 
@@ -236,9 +237,9 @@ pub struct BlocksInfo {
 pub struct CompressorInfo {
     /// The number by which blocks refer to it.
     pub id: u32,
-    /// What it is for.
+    /// Its purpose.
     pub kind: DictionaryKind,
-    /// Bytes of the dictionary itself.
+    /// Size of the dictionary itself in bytes.
     pub bytes: u64,
 }
 
@@ -248,11 +249,11 @@ pub struct CompressorInfo {
 pub struct RangeIndexInfo {
     /// Number of entries.
     pub entries: u64,
-    /// Positions that an entry is about; the last may have fewer.
+    /// Number of positions per entry; the last entry may cover fewer.
     pub block_positions: u64,
 }
 
-/// How often an encoding occurs.
+/// Number and size of the blocks with one encoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EncodingCount {
@@ -260,7 +261,7 @@ pub struct EncodingCount {
     pub code: EncodingCode,
     /// Number of blocks.
     pub blocks: u64,
-    /// Their bytes.
+    /// Size of these blocks in bytes.
     pub bytes: u64,
 }
 
@@ -270,24 +271,24 @@ pub struct EncodingCount {
 pub struct BlockInfo {
     /// Positions of its values in the buffer.
     pub values: Range<u64>,
-    /// Its bytes, checksum included.
+    /// Its size in bytes, including the checksum.
     pub bytes: u64,
-    /// Bytes of the presence section.
+    /// Size of the presence section in bytes.
     pub presence_bytes: u64,
-    /// How presence is stored.
+    /// Encoding of the presence.
     pub presence: PresenceKind,
     /// Its encodings.
     pub encoding: EncodingTree,
 }
 
 impl FieldInfo {
-    /// Bytes of the buffers of the field and of everything below it.
+    /// Returns the size of the buffers of the field and all its descendants, in bytes.
     pub fn total_encoded_bytes(&self) -> u64 {
         let below = self.children.iter().map(Self::total_encoded_bytes);
         below.fold(self.encoded_bytes, u64::saturating_add)
     }
 
-    /// Bytes of the values of the field and of everything below it, as far as they are known.
+    /// Returns the size of the values of the field and all its descendants, in bytes, as far as it is known.
     pub fn total_raw_data_size(&self) -> Option<u64> {
         let below = self.children.iter().filter_map(Self::total_raw_data_size);
         below.chain(self.raw_data_size).reduce(u64::saturating_add)
@@ -295,12 +296,12 @@ impl FieldInfo {
 }
 
 impl Shard {
-    /// Looks at what the shard consists of. A damaged part is described by its `problem`, and
-    /// does not hide the others.
+    /// Reports the structure of the shard. If a part is damaged, its `problem` has the error, and the other parts are
+    /// reported.
     ///
     /// # Errors
-    /// If the schema or the list of stripes is damaged or not supported, or if a reader fails: that says
-    /// nothing about the shard.
+    /// Fails if the schema or the list of stripes is damaged or not supported. Also returns the error of a reader that
+    /// fails, which says nothing about the shard.
     pub fn inspect(&self, options: &InspectOptions) -> Result<ShardInfo> {
         let inspected = async {
             self.inner.artifacts.check_may_wait()?;
@@ -309,13 +310,13 @@ impl Shard {
         now_or("`inspect_async`", inspected)
     }
 
-    /// As [`inspect`](Self::inspect), of a shard behind an asynchronous reader. The answer is the same.
+    /// Reports the structure of a shard behind an asynchronous reader, as [`inspect`](Self::inspect) does for others.
     ///
-    /// Fetches [`prefetch`](InspectOptions::prefetch) columns at the same time, and holds a few megabytes
-    /// of each. Whatever polls the future looks into their blocks: in a poll into about 4 MiB of each.
+    /// Fetches [`prefetch`](InspectOptions::prefetch) columns concurrently, with a few megabytes of each in memory.
+    /// Each poll of the future inspects about 4 MiB of blocks per column.
     ///
     /// # Errors
-    /// Those of [`inspect`](Self::inspect).
+    /// Returns the same errors as [`inspect`](Self::inspect).
     #[cfg(feature = "async")]
     pub async fn inspect_async(&self, options: &InspectOptions) -> Result<ShardInfo> {
         self.inspected(options).await
@@ -388,7 +389,7 @@ impl Shard {
         Ok(info)
     }
 
-    /// The bytes of a place, read at once.
+    /// Reads the bytes of a place.
     pub(in crate::read) async fn bytes_at(&self, place: Place) -> Result<bytes::Bytes> {
         let bytes = self.inner.run(|bench| bench.get(place));
         bytes.await
@@ -396,7 +397,7 @@ impl Shard {
 }
 
 impl StripeInfo {
-    /// What a stripe says of itself, without its fields.
+    /// Describes a stripe without its fields.
     async fn of(stripe: &Stripe) -> Result<Self> {
         let mut properties = Vec::new();
         let mut damage = None;
@@ -420,13 +421,14 @@ impl StripeInfo {
     }
 }
 
-/// The text of a problem of the shard.
+/// Returns the text of a problem of the shard.
 ///
 /// # Errors
 /// Returns the error of a reader, which says nothing about the shard.
 fn problem(error: Error) -> Result<String> {
-    match error.is_of_reader() {
-        true => Err(error),
-        false => Ok(format!("{error:#}")),
+    if error.is_of_reader() {
+        Err(error)
+    } else {
+        Ok(format!("{error:#}"))
     }
 }

@@ -1,4 +1,4 @@
-//! Whether the statistics of a field agree with each other.
+//! Consistency of the statistics of a field.
 
 use crate::format::{
     AnyValue, CardinalityInfo, FieldDescriptor, LengthStats, SignStats, Sketch,
@@ -6,8 +6,8 @@ use crate::format::{
 };
 use std::cmp::Ordering;
 
-/// What the statistics say that cannot all be true. Both readings of a statistic that the two wires
-/// define differently are taken for true.
+/// Returns statistics that contradict each other. If the two wires define a statistic differently, both readings are
+/// accepted.
 pub(in crate::read) fn contradictions(field: &FieldDescriptor) -> Vec<String> {
     let mut found = Found(Vec::new());
     let positions = field.position_count;
@@ -70,8 +70,8 @@ pub(in crate::read) fn contradictions(field: &FieldDescriptor) -> Vec<String> {
     found.0
 }
 
-/// What [`contradictions`] leaves out, because it is no damage: the reference implementation makes a
-/// constant of floats that are all equal but for NaN.
+/// Returns an inconsistency that [`contradictions`] accepts, because it is not damage: the reference implementation
+/// makes a constant of floats that are all equal except for NaNs.
 pub(super) fn folded(field: &FieldDescriptor) -> Option<String> {
     let Some(TypeStats::Floating { signs, .. }) = &field.type_specific else {
         return None;
@@ -98,7 +98,7 @@ impl Found {
         self.0.push(what);
     }
 
-    /// Notes that a number exceeds another one, if it does.
+    /// Adds a contradiction if a number exceeds another one.
     fn above(&mut self, name: &str, number: Option<u64>, of: &str, most: Option<u64>) {
         if let (Some(number), Some(most)) = (number, most)
             && number > most
@@ -142,7 +142,7 @@ impl Found {
                 positive_infinity_count,
                 negative_infinity_count,
             } => {
-                // Infinities are counted by sign on one wire, and only apart on the other.
+                // One wire counts infinities by sign, the other only separately.
                 let least = total(signs);
                 let infinite = positive_infinity_count.saturating_add(*negative_infinity_count);
                 let most = least.saturating_add(infinite);
@@ -172,7 +172,7 @@ impl Found {
         }
     }
 
-    /// Bounds that are values are as long as values are.
+    /// Bounds that occur as values have lengths within the lengths of the values.
     fn bound_lengths(&mut self, lengths: &LengthStats, field: &FieldDescriptor) {
         let Some(range) = &field.range_stats else {
             return;
@@ -248,7 +248,7 @@ impl Found {
             Some(0) if set > 0 => {
                 self.add(format!("no value is distinct, and {set} counters are set"));
             }
-            // Null may be a value of its own, and is not hashed.
+            // Null may count as a distinct value, but is not hashed.
             Some(count) if count > 1 && set == 0 => {
                 self.add(format!(
                     "{count} values are distinct, and no counter is set"
@@ -352,7 +352,7 @@ mod tests {
         assert!(!contradictions(&field).contains(&text));
     }
 
-    /// A change to sound statistics, and a part of what must be said of it.
+    /// A change to sound statistics, and a part of the expected message.
     type Case = (fn(&mut FieldDescriptor), &'static str);
 
     #[test]

@@ -1,4 +1,4 @@
-//! What inspection says of shards whose content is known.
+//! Inspection of shards with known content.
 
 use super::InspectOptions;
 use crate::format::{BufferKind, ValueKind};
@@ -103,7 +103,7 @@ fn raw_buffers_have_no_blocks_and_flags_say_what_is_embedded() {
     let kinds: Vec<BufferKind> = text.buffers.iter().map(|buffer| buffer.kind).collect();
     assert!(kinds.contains(&BufferKind::Presence) && kinds.contains(&BufferKind::Offsets));
     assert!(text.buffers.iter().all(|buffer| buffer.blocks.is_none()));
-    // Codes of a dictionary have their presence apart.
+    // A dictionary's codes have a separate presence buffer.
     let options = WriterOptions::default().with_dictionary_enabled(false);
     let (embedded, _) = shard(options.with_presence(PresenceLayout::Embedded));
     let info = embedded.inspect(&InspectOptions::default()).unwrap();
@@ -128,7 +128,7 @@ fn damaged_shards_are_described_or_an_error_but_never_panic() {
             let info = Shard::from_bytes(bad.into()).and_then(|shard| shard.inspect(&options));
             described += usize::from(info.is_ok());
         }
-        // Damage to data, at least, leaves the metadata readable.
+        // Damage to data leaves the metadata readable.
         assert!(described > 0);
     }
 }

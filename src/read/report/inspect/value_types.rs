@@ -20,8 +20,8 @@ pub(super) struct ValueTypes(HashMap<u32, (ArrowType, DataType)>);
 type Values = (Option<ArrayRef>, Option<ArrayRef>, Option<ArrayRef>);
 
 impl ValueTypes {
-    /// The types of all columns of a shard; none if its columns cannot be read as Arrow types, which
-    /// concerns nothing else that is shown.
+    /// Loads the types of all columns of a shard. Returns none if the columns cannot be read as Arrow types, because
+    /// the rest of the report does not need them.
     ///
     /// # Errors
     /// Returns the error of a reader.
@@ -70,7 +70,7 @@ impl ValueTypes {
         }
     }
 
-    /// The values of a field; none that its type does not have.
+    /// Returns the constant, least and greatest value of a field; `None` for values that its type does not have.
     pub(super) async fn of_field(
         &self,
         shard: &Shard,

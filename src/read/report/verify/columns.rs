@@ -11,7 +11,7 @@ use crate::read::stripe::Stripe;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, RangeInclusive};
 
-/// The columns of the stripes whose fields can be found, numbered from 0 on.
+/// The columns of all stripes with a readable field list, numbered from 0.
 struct Work<'a> {
     schema: &'a Schema,
     stripes: Vec<&'a Stripe>,
@@ -21,7 +21,7 @@ struct Work<'a> {
 /// The columns that readers may see.
 pub(super) struct Columns {
     all: Vec<Column>,
-    /// Their ordinals, by the schema id of their nodes: packed columns stand among others.
+    /// Ordinals by the schema id of the node: the nodes of packed columns lie among others.
     by_id: BTreeMap<u32, usize>,
 }
 
@@ -32,7 +32,7 @@ impl Columns {
         Self { all, by_id }
     }
 
-    /// The columns whose nodes are among these, each with its ordinal.
+    /// Returns the columns with nodes in this range, each with its ordinal.
     pub(super) fn of_nodes(
         &self,
         ids: RangeInclusive<u32>,
@@ -47,7 +47,7 @@ impl Work<'_> {
         self.stripes.len().saturating_mul(self.schema.fields.len())
     }
 
-    /// Checks a column of a stripe.
+    /// Checks one column of one stripe.
     async fn check<'s>(&self, i: usize, shard: &'s Shard) -> Verifier<'s> {
         let mut verifier = Verifier::new(shard);
         let fields = &self.schema.fields;
@@ -61,7 +61,7 @@ impl Work<'_> {
 }
 
 impl<'s> Verifier<'s> {
-    /// Checks the columns of stripes, and tells of each that is done.
+    /// Checks the columns of all stripes, and reports progress after each.
     pub(super) async fn stripes(
         &mut self,
         schema: &Schema,
@@ -84,16 +84,17 @@ impl<'s> Verifier<'s> {
         in_order(checked, prefetch, |(verifier, stripe, is_readable)| {
             self.absorb(verifier);
             self.report.stripes += 1;
-            match is_readable {
-                true => readable.push(stripe),
-                false => self.counts.miss(),
+            if is_readable {
+                readable.push(stripe);
+            } else {
+                self.counts.miss();
             }
         })
         .await;
         if self.failed.is_some() {
             return Ok(ControlFlow::Break(()));
         }
-        // Those of stripes that cannot be read are done.
+        // Columns of unreadable stripes count as done.
         let mut done = total - fields.saturating_mul(readable.len() as u64);
         let work = Work {
             schema,
@@ -134,8 +135,7 @@ mod threads {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::sync::mpsc;
 
-    /// Checks the columns with that many threads beside this one, which gives what they find to
-    /// `take`, in order.
+    /// Checks the columns on this many other threads. This thread passes the results to `take`, in order.
     pub(super) fn check<'s>(
         work: &Work<'_>,
         shard: &'s Shard,
@@ -148,7 +148,7 @@ mod threads {
             for _ in 0..threads.min(work.len()) {
                 let sender = sender.clone();
                 scope.spawn(|| {
-                    // Of this thread.
+                    // Moves the sender into this thread.
                     let sender = sender;
                     while !is_over.load(Ordering::Relaxed) {
                         let i = next.fetch_add(1, Ordering::Relaxed);

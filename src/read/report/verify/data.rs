@@ -29,7 +29,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 impl Verifier<'_> {
-    /// Checks what is known of a field of a stripe, and its buffers, not those below it.
+    /// Checks the descriptor of a field of a stripe and its own buffers, but not its children.
     pub(super) async fn field_data(&mut self, stripe: u64, node: &DataType, at: &At) -> Checked {
         let unreadable = Checked::default();
         let key = (stripe, node.schema_id);
@@ -44,11 +44,12 @@ impl Verifier<'_> {
             return Checked::readable(0);
         };
         self.stripe_statistics(&descriptor.field, node, at);
-        let group = match is_member(descriptor) {
-            true => self.group(key).await,
-            false => Ok(None),
+        let group = if is_member(descriptor) {
+            self.group(key).await
+        } else {
+            Ok(None)
         };
-        // A layout of its own, because that of the shard remembers what was verified before.
+        // Not the shard's own layout, because that remembers which checksums were verified.
         let layout = group.and_then(|group| {
             FieldLayout::try_new(node, descriptor, group.as_ref(), &mut |url| {
                 inner.artifacts.resolve(url, artifact)
@@ -64,7 +65,7 @@ impl Verifier<'_> {
             return unreadable;
         }
         let (mut readable, mut largest_block) = (true, 0);
-        // The bytes of its members.
+        // The packed group contains the bytes of the members.
         let group = buffers.packed_group.map_or(0, |place| place.range.len());
         self.report.data_bytes += group;
         for buffer in buffers.streams() {
@@ -102,7 +103,7 @@ impl Verifier<'_> {
             let range = descriptor.field.range_stats.as_ref();
             let checked = self.range_index(index, node, layout.positions, range);
             let checked = match checked.await {
-                // What readers do without is no fault.
+                // Readers work without an unsupported index, so it is not a problem.
                 Err(e) if e.kind() == ErrorKind::Unsupported => Ok(()),
                 checked => checked,
             };
@@ -115,7 +116,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// The packed group that a field is a member of.
+    /// Returns the packed group that a field is a member of.
     async fn group(&self, key: FieldKey) -> Result<Option<PackedGroup>> {
         let inner = &self.shard.inner;
         let parent = inner.run(|bench| inner.parent_field(bench, key)).await?;
@@ -140,8 +141,8 @@ impl Verifier<'_> {
         }
     }
 
-    /// Loads the compressor dictionaries, and says whether all are there: blocks cannot be decoded
-    /// without those that they name.
+    /// Loads the compressor dictionaries. Returns whether all of them are sound: blocks cannot be decoded without the
+    /// dictionaries that they name.
     async fn compressors(&mut self, buffers: &FieldBuffers, at: &At) -> bool {
         let (inner, shard) = (&self.shard.inner, self.shard);
         let mut loaded = Dictionaries::default();
@@ -165,7 +166,7 @@ impl Verifier<'_> {
         complete
     }
 
-    /// Checks and decodes every block of a buffer; gives the number of values of the largest.
+    /// Checks and decodes every block of a buffer. Returns the number of values in the largest one.
     async fn blocks(
         &mut self,
         layout: &FieldLayout,
@@ -268,7 +269,7 @@ impl Verifier<'_> {
     }
 }
 
-/// Reads some bytes of a buffer.
+/// Reads a part of a buffer.
 async fn read_part(shard: &Shard, buffer: &StoredBuffer, part: Range<u64>) -> Result<Piece> {
     let place = Place {
         artifact: buffer.place.artifact,
@@ -278,7 +279,7 @@ async fn read_part(shard: &Shard, buffer: &StoredBuffer, part: Range<u64>) -> Re
     Ok(Piece { place, bytes })
 }
 
-/// Reads the block map of a buffer, and holds it against the descriptor.
+/// Reads the block map of a buffer, and compares it with the descriptor.
 async fn load_map(
     shard: &Shard,
     buffer: &StoredBuffer,
@@ -308,8 +309,8 @@ async fn load_map(
     }
 }
 
-/// Every value of a dictionary is in the filter of its field. Entries that no code stands for need
-/// not be; where there are such, the numbers differ.
+/// Checks that the Bloom filter of the field has every value of the dictionary. It may lack entries that no code refers
+/// to; then the counts differ, and nothing is checked.
 fn check_filter(filter: &SplitBlockBloomFilter, dictionary: &ValueDictionary) -> Result<()> {
     let Some(probe) = BloomFilter::new(filter) else {
         return Ok(());
@@ -336,7 +337,7 @@ pub(super) fn native_buffers(
         })
 }
 
-/// Bytes that have been read.
+/// Bytes that have been read, and their place.
 struct Piece {
     place: Place,
     bytes: Bytes,
@@ -377,7 +378,7 @@ impl BlockDecoder<'_> {
         let mut values = block.values.clone();
         let has_region = matches!(elements, Some(Elements::Numbers(..) | Elements::Bytes(_)));
         if has_region && is_single_value(self.buffer, block, &self.cx)? {
-            // The file may claim any number of equal values, and one of them checks all.
+            // The file may claim any number of equal values; checking one of them is enough.
             values.end = values.end.min(values.start + 1);
         }
         let values = Selection::range(values);
@@ -390,7 +391,7 @@ impl BlockDecoder<'_> {
             }
             Some(Elements::Bytes(None) | Elements::Delimited) => {
                 let (positions, cache) = (self.layout.positions, &mut StringCache::default());
-                // Entries of a block that many values share are not copied.
+                // With views, entries of a block that many values share are not copied.
                 let (layout, cx) = (BytesLayout::Views, &mut self.cx);
                 read_strings(self.buffers, positions, layout, &values, cx, cache)?;
                 self.blob(block)
@@ -399,7 +400,7 @@ impl BlockDecoder<'_> {
         }
     }
 
-    /// Holds a block against what the property says of blobs, which readers of parts of them rely on.
+    /// Compares a block with the blobs property, which readers of parts of a blob rely on.
     fn blob(&self, block: &BlockRange) -> Result<()> {
         let is_data = self.buffer.kind == BufferKind::Data;
         let Some(value) = self.buffers.blob(block)?.filter(|_| is_data) else {
@@ -409,11 +410,12 @@ impl BlockDecoder<'_> {
         let range = range.slice(block.bytes.start, block.bytes.end)?;
         let artifact = self.buffer.place.artifact;
         let bytes = self.cx.source.bytes(Place { artifact, range })?;
-        match bytes.starts_with(&blob_header(value.end - value.start)) {
-            true => Ok(()),
-            false => Err(Error::corrupt(
+        if bytes.starts_with(&blob_header(value.end - value.start)) {
+            Ok(())
+        } else {
+            Err(Error::corrupt(
                 "the property arrow_shard.blobs says that the block is a blob of another size",
-            )),
+            ))
         }
     }
 

@@ -7,7 +7,7 @@ use crate::read::stripe::Stripe;
 use std::ops::Range;
 
 impl Verifier<'_> {
-    /// Counts the deleted records of a stripe.
+    /// Compares the number of deleted records of a stripe with the number that the stripe declares.
     pub(super) async fn deleted(&mut self, stripe: &Stripe, node: &DataType) {
         let mut found = 0;
         let count = |rows: Range<u64>| found += rows.end - rows.start;

@@ -11,7 +11,7 @@ use crate::read::report::ahead::in_order;
 use std::collections::HashSet;
 
 impl Verifier<'_> {
-    /// Checks headers and footers of all files that references have led to.
+    /// Checks headers and footers of all files that references name.
     pub(super) async fn files(&mut self, options: &VerifyOptions) {
         let shard = self.shard;
         let artifacts = &shard.inner.artifacts;

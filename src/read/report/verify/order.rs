@@ -13,12 +13,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_schema::{Fields, SchemaRef};
 
-/// What is read to check an order.
+/// The columns to read for the check of an order.
 struct Wanted {
     projection: Projection,
     /// The stored columns.
     nodes: Vec<DataType>,
-    /// A name for row numbers, which no column has.
+    /// A name for the row numbers that no column has.
     row_number: String,
 }
 
@@ -53,7 +53,7 @@ impl Verifier<'_> {
         for stripe in stripes {
             if let Err(error) = self.stripe_order(stripe, &wanted, &mut order).await {
                 order.restart();
-                // Whatever else keeps the rows from being read was noted with their columns.
+                // Other errors of reading the rows were reported with their columns.
                 if error.is_of_reader() || error.kind() == ErrorKind::Arrow {
                     let at = self.at(stripe, &declared[0].path);
                     self.note_new(&at, error);
@@ -62,14 +62,14 @@ impl Verifier<'_> {
         }
     }
 
-    /// The columns of the order, and their fields in the order in which they are read.
+    /// Returns the columns of the order, and their fields in the order of the batches.
     async fn wanted(&self, schema: &SchemaRef, paths: &[&str]) -> Result<(Wanted, Fields)> {
         let places = paths.iter().map(|path| place_of(schema.fields(), path));
         let whole = places.map(|place| match place.as_deref() {
             Some(&[column]) => Some(column),
             _ => None,
         });
-        // A path would be ambiguous if several columns had the name.
+        // If several columns have the same name, a path would be ambiguous.
         let projection = match whole.collect::<Option<Vec<usize>>>() {
             Some(columns) => Projection::from(columns),
             None => Projection::from(paths),
@@ -107,7 +107,7 @@ impl Verifier<'_> {
         if stripe.num_deleted_rows() >= rows.end - rows.start {
             return Ok(());
         }
-        // Rows that are all alike cost the file nothing, so there may be any number of them.
+        // Equal rows cost the file nothing, so the file may claim any number of them.
         let constant = !self.is_any_stored(stripe, &wanted.nodes).await?;
         if constant {
             rows.end = rows.end.min(rows.start + 1);
@@ -147,7 +147,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Whether the values of any of the fields, or of those below, are stored in buffers.
+    /// Whether the values of any of the fields, or of their descendants, are stored in buffers.
     async fn is_any_stored(&self, stripe: &Stripe, columns: &[DataType]) -> Result<bool> {
         let inner = &self.shard.inner;
         for (node, _) in columns.iter().flat_map(nodes_of) {

@@ -1,27 +1,27 @@
-//! What a verification finds.
+//! The results of a verification.
 
 use crate::error::{Error, ErrorKind};
 use crate::format::BufferKind;
 use std::fmt;
 
-/// Problems that are kept; of a shard that is all rubble, nobody reads more.
+/// Most problems that a report keeps; more would help no reader.
 const MAX_PROBLEMS: usize = 10_000;
 
-/// What [`Shard::verify`](crate::read::Shard::verify) found.
+/// The results of [`Shard::verify`](crate::read::Shard::verify).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// Everything that is wrong, 10,000 problems at most.
+    /// The problems found, at most 10,000.
     pub problems: Vec<Problem>,
-    /// Problems beyond those.
+    /// Number of problems that were found but not kept.
     pub omitted: u64,
     /// Files of the shard.
     pub files: u64,
     /// Rows of the shard.
     pub rows: u64,
-    /// Stripes that were walked.
+    /// Stripes that were checked.
     pub stripes: u64,
-    /// Fields of stripes that were walked, nested ones included.
+    /// Fields of stripes that were checked, including nested ones.
     pub fields: u64,
     /// Blocks that were decoded.
     pub blocks: u64,
@@ -30,7 +30,7 @@ pub struct VerifyReport {
     pub(super) is_complete: bool,
 }
 
-/// Something that is wrong, and where.
+/// A defect of the shard, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
@@ -44,9 +44,9 @@ pub struct Problem {
     pub buffer: Option<BufferKind>,
     /// Ordinal of the block.
     pub block: Option<u64>,
-    /// What went wrong.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// What was expected and found.
+    /// Expected and found values.
     pub message: String,
 }
 
@@ -69,19 +69,19 @@ impl fmt::Display for Problem {
     }
 }
 
-/// How far a verification is.
+/// Progress of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyProgress<'a> {
     /// The column that was just checked.
     pub field: &'a str,
-    /// Columns of stripes that are done, this one included; `total` in the end.
+    /// Columns of stripes checked so far, including this one; equals `total` at the end.
     pub done: u64,
     /// Columns of all stripes.
     pub total: u64,
 }
 
-/// Where a problem is.
+/// The place of a problem.
 #[derive(Debug, Clone, Default)]
 pub(super) struct At {
     pub(super) file: String,
@@ -92,7 +92,7 @@ pub(super) struct At {
 }
 
 impl At {
-    /// A place in a file.
+    /// Creates the place of a whole file.
     pub(super) fn file(file: String) -> Self {
         Self {
             file,
@@ -100,7 +100,7 @@ impl At {
         }
     }
 
-    /// The buffer of that kind, in the file that holds it.
+    /// Returns the place of the buffer of this kind, in the file that contains it.
     pub(super) fn buffer(&self, kind: BufferKind, file: String) -> Self {
         Self {
             file,
@@ -109,7 +109,7 @@ impl At {
         }
     }
 
-    /// The block of that ordinal.
+    /// Returns the place of the block with this ordinal.
     pub(super) fn block(&self, ordinal: usize) -> Self {
         Self {
             block: Some(ordinal as u64),
@@ -119,22 +119,22 @@ impl At {
 }
 
 impl VerifyReport {
-    /// Whether nothing is wrong, and all was checked.
+    /// Whether everything was checked and no problem was found.
     pub fn is_sound(&self) -> bool {
         self.num_problems() == 0 && self.is_complete
     }
 
-    /// Whether all was checked: false if the caller ended the verification early.
+    /// Whether everything was checked: false if the caller ended the verification early.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// Number of problems, those that were not kept included.
+    /// Returns the number of problems, including those that were not kept.
     pub fn num_problems(&self) -> u64 {
         self.problems.len() as u64 + self.omitted
     }
 
-    /// Notes a problem.
+    /// Adds a problem.
     pub(super) fn add(&mut self, at: At, error: &Error) {
         self.push(at.problem(error));
     }
@@ -147,7 +147,7 @@ impl VerifyReport {
         }
     }
 
-    /// Adds what was found in columns of stripes.
+    /// Adds the results from columns of stripes.
     pub(super) fn absorb(&mut self, part: Self) {
         part.problems.into_iter().for_each(|p| self.push(p));
         self.omitted += part.omitted;
@@ -159,7 +159,7 @@ impl VerifyReport {
 
 impl At {
     fn problem(self, error: &Error) -> Problem {
-        // Places that the problem names anyway are left out of its text.
+        // The message omits places that the problem names anyway.
         let known = |place: &str| {
             let named = |name: Option<String>| name.is_some_and(|name| name == place);
             is_file(place, &self.file)
@@ -172,9 +172,10 @@ impl At {
             .split(", ")
             .filter(|p| !p.is_empty() && !known(p))
             .collect();
-        let message = match places.is_empty() {
-            true => error.whole_message(),
-            false => format!("{}: {}", places.join(", "), error.whole_message()),
+        let message = if places.is_empty() {
+            error.whole_message()
+        } else {
+            format!("{}: {}", places.join(", "), error.whole_message())
         };
         Problem {
             file: self.file,
@@ -188,7 +189,7 @@ impl At {
     }
 }
 
-/// Whether a place of an error is a file, which the error may name with its folder.
+/// Whether a place in an error is this file, which the error may name with its folder.
 fn is_file(place: &str, name: &str) -> bool {
     let quoted = place.strip_suffix('`').and_then(|p| p.split_once('`'));
     let found = quoted.map_or(place, |(_, found)| found);

@@ -11,17 +11,17 @@ use crate::read::scan::constant::{bound_value, check_value};
 use crate::read::shard::metadata::Metadata;
 use std::collections::{HashMap, HashSet};
 
-/// The counts of the stripes, added up for every field, to hold those of the shard against.
+/// Sums of the counts of all stripes, by field, for comparison with the counts of the shard.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     fields: HashMap<u32, Count>,
-    /// Fields that some stripe does not have, whose rows may be counted as nulls or not at all.
+    /// Fields that a stripe lacks. Their rows may be counted as nulls or not at all.
     absent: HashSet<u32>,
     /// Whether a descriptor could not be read.
     is_incomplete: bool,
 }
 
-/// Positions, and the nulls among them if all stripes with the field say how many.
+/// Number of positions, and of nulls if all stripes with the field state it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Count {
     positions: u64,
@@ -46,7 +46,7 @@ impl Count {
 }
 
 impl Counts {
-    /// Takes note of a descriptor that could not be read.
+    /// Records that a descriptor could not be read.
     pub(super) fn miss(&mut self) {
         self.is_incomplete = true;
     }
@@ -68,12 +68,12 @@ impl Counts {
         self.is_incomplete |= other.is_incomplete;
     }
 
-    /// Takes note of a field that a stripe does not have.
+    /// Records that a stripe does not have a field.
     pub(super) fn lack(&mut self, id: u32) {
         self.absent.insert(id);
     }
 
-    /// The counts of a field, if there are any and all are known.
+    /// Returns the counts of a field, if there are any and all are known.
     fn get(&self, id: u32) -> Option<Count> {
         let count = self.fields.get(&id).copied();
         count.filter(|_| !self.is_incomplete && !self.absent.contains(&id))
@@ -81,14 +81,14 @@ impl Counts {
 }
 
 impl Verifier<'_> {
-    /// Checks what the descriptor of a field of a stripe says.
+    /// Checks the statistics in the descriptor of a field of a stripe.
     pub(super) fn stripe_statistics(&mut self, known: &FieldDescriptor, node: &DataType, at: &At) {
         self.counts.add(node.schema_id, known);
         self.statistics(known, node, at);
     }
 
-    /// Checks that the constant and the bounds of a field are values of it, and that nothing that
-    /// is said of it contradicts itself.
+    /// Checks that the constant and the bounds of a field fit its type, and that its statistics do not contradict each
+    /// other.
     fn statistics(&mut self, known: &FieldDescriptor, node: &DataType, at: &At) {
         let range = known.range_stats.as_ref();
         let bound = |value: Option<&AnyValue>, inclusive| bound_value(value?, inclusive, node);
@@ -115,8 +115,8 @@ impl Verifier<'_> {
         }
     }
 
-    /// Compares the nulls that were read of a column of a stripe, if all of it was, with the number
-    /// in its descriptor.
+    /// Compares the number of nulls that were read from a column of a stripe with the number in its descriptor. `read`
+    /// is `None` if some rows were not read.
     pub(super) async fn nulls(&mut self, stripe: &Stripe, node: &DataType, read: Option<u64>) {
         let key = (stripe.ordinal(), node.schema_id);
         let inner = &self.shard.inner;
@@ -128,7 +128,7 @@ impl Verifier<'_> {
         let Some((known, read)) = known.zip(read) else {
             return;
         };
-        // Rows behind the last position are null.
+        // Rows after the last position are null.
         let missing = stripe.all_rows().saturating_sub(known.position_count);
         let nulls = known.null_count.map(|nulls| nulls.saturating_add(missing));
         if let Some(nulls) = nulls.filter(|nulls| *nulls != read) {
@@ -145,10 +145,10 @@ impl Verifier<'_> {
         let Some((node, path)) = nodes.next() else {
             return;
         };
-        // The first one reads the list that all of them are found by.
+        // The first request reads the list that locates all descriptors.
         let described = shard_descriptor(inner, node).await;
         if !inner.has_shard_field_list() {
-            // One error says it for all.
+            // The list is damaged, so one error is enough.
             self.note(self.root(), described);
             return;
         }
@@ -180,7 +180,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Compares the counts of a shard-level descriptor with those of the stripes.
+    /// Compares the counts of a shard-level descriptor with the sums of the stripes.
     fn shard_counts(&mut self, known: &FieldDescriptor, id: u32, at: &At) {
         let Some(stripes) = self.counts.get(id) else {
             return;
@@ -207,8 +207,8 @@ async fn shard_descriptor(inner: &Metadata, node: &DataType) -> Result<Option<Fi
     described.await
 }
 
-/// Whether a descriptor counts the nulls of a node as readers see them. A union is null where the member
-/// is that it holds, and a unit has no values.
+/// Whether a descriptor counts the nulls of a node as readers see them. A union is null where its active member is
+/// null, and a unit has no values.
 pub(super) fn counts_nulls(node: &DataType) -> bool {
     !matches!(node.basic_type, BasicType::Union | BasicType::Unit)
 }
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(counts.get(3), count(120, Some(9)));
         assert_eq!(counts.get(4), count(120, None));
         assert_eq!(counts.get(5), None);
-        // A shard may count the rows of a stripe without the field, or leave them out.
+        // A shard may count the rows of a stripe without the field, or omit them.
         counts.lack(3);
         assert_eq!(counts.get(3), None);
         assert_eq!(counts.get(4), count(120, None));

@@ -1,4 +1,4 @@
-//! What verification finds in shards that are sound, and in damaged ones.
+//! Verification of sound and of damaged shards.
 
 mod refused;
 mod values;
@@ -134,7 +134,7 @@ fn a_flipped_byte_is_reported_or_changes_nothing() {
         for at in (start..good.len()).step_by(61) {
             let mut bad = good.clone();
             bad[at] ^= 0x10;
-            // An error that keeps the shard from being opened is a report, too.
+            // An error that prevents opening the shard reports the damage as well.
             if let Ok(report) = verify(bad.clone())
                 && report.is_sound()
             {
@@ -234,13 +234,13 @@ fn files_of_stripes_are_checked_and_missing_ones_reported() {
     );
 }
 
-/// A message of a file.
+/// Returns a message of a file.
 fn message<M: Message>(file: &[u8], reference: &DataRef) -> M {
     let frame = &file[reference.range.to_usize().unwrap()];
     M::decode(open(frame).unwrap(), Wire::Spec, &Limits::default()).unwrap()
 }
 
-/// Changes the descriptor of a field, of a stripe or of the shard, and its checksum.
+/// Changes the descriptor of a field, in a stripe or in the shard, and its checksum.
 fn patch<M: Message>(
     file: &mut [u8],
     stripe: Option<usize>,
@@ -391,7 +391,7 @@ fn golden_shards_are_sound() {
 
 #[test]
 fn half_precision_numbers_have_no_range_index_that_none_can_read() {
-    // In order, so that numbers of any other type have an index.
+    // Sorted, so that numbers of any other type would get an index.
     let bits = arrow_array::UInt16Array::from_iter_values(1..=10_000);
     let values = bits.values().iter().map(|v| half::f16::from_bits(*v));
     let values = arrow_array::Float16Array::from_iter_values(values);
@@ -411,7 +411,7 @@ fn half_precision_numbers_have_no_range_index_that_none_can_read() {
 
 #[test]
 fn a_range_index_of_another_version_is_no_fault() {
-    // On this wire the header of the index has no checksum.
+    // On this wire, the header of the index has no checksum.
     let options = WriterOptions::default().with_wire(Wire::Reference);
     let values = Int64Array::from_iter_values(0..10_000);
     let batch = RecordBatch::try_from_iter([("id", Arc::new(values) as ArrayRef)]).unwrap();
@@ -444,7 +444,7 @@ fn a_block_map_of_which_readers_have_a_copy_is_verified_too() {
     let mut buffers = super::data::native_buffers(&field);
     let map = buffers.find_map(|buffer| buffer.block_map.clone()).unwrap();
     file[usize::try_from(map.range.start()).unwrap()] ^= 1;
-    // Readers have the copy.
+    // Readers use the copy.
     assert_eq!(
         rows(file.clone()),
         rows(written(&batch, WriterOptions::default()))

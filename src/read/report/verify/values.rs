@@ -23,35 +23,35 @@ use arrow_select::take::take;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What is said of a column of a stripe, or of a member of structs in it.
+/// Facts that the metadata state about a column of a stripe, or about a member of structs in it.
 pub(super) struct Claims {
     column: FilterColumn,
-    /// By which ordinals the member is found in the column.
+    /// Ordinals that lead from the column to the member.
     ordinals: Vec<usize>,
     facts: Facts,
     field: Arc<StripeField>,
     index: Option<Bounds>,
-    /// Rows that are null, so far.
+    /// Null rows counted so far.
     nulls: u64,
-    /// What was found to be false.
+    /// Facts that have been refuted.
     refuted: HashSet<&'static str>,
 }
 
 /// The values of some rows.
 struct Rows {
-    /// Of the type of the member's values.
+    /// In the type of the member's values.
     values: ArrayRef,
-    /// Which rows are not null, in the structs around the member neither.
+    /// Rows that are not null, and not in a null struct either.
     valid: BooleanBuffer,
-    /// Which values are not numbers.
+    /// Values that are NaN.
     nan: BooleanBuffer,
 }
 
 type Compare = fn(&dyn Datum, &dyn Datum) -> Result<BooleanArray, ArrowError>;
 
 impl Claims {
-    /// The values of the member in those of the column; `None` if they are of a type that has no
-    /// plain one.
+    /// Returns the values of the member, from the values of the column; `None` if they cannot be cast to the type of
+    /// the claims.
     fn rows(&self, column: &ArrayRef) -> Option<Rows> {
         let (mut values, mut nulls) = (column.clone(), None);
         for &ordinal in &self.ordinals {
@@ -63,9 +63,10 @@ impl Claims {
         }
         let len = values.len();
         let nulls = NullBuffer::union(nulls.as_ref(), values.logical_nulls().as_ref());
-        let nan = match self.column.value_type.is_floating() {
-            true => BooleanBuffer::collect_bool(len, |i| is_nan(&values, i)),
-            false => BooleanBuffer::new_unset(len),
+        let nan = if self.column.value_type.is_floating() {
+            BooleanBuffer::collect_bool(len, |i| is_nan(&values, i))
+        } else {
+            BooleanBuffer::new_unset(len)
         };
         Some(Rows {
             valid: nulls.map_or_else(|| BooleanBuffer::new_set(len), |n| n.inner().clone()),
@@ -74,7 +75,7 @@ impl Claims {
         })
     }
 
-    /// Which rows, of which the first has the number `first` in the stripe, are not what is said.
+    /// Returns the rows that contradict a fact, for each fact. The first row has the number `first` in the stripe.
     fn wrong(&self, rows: &Rows, first: u64) -> Result<Vec<(&'static str, BooleanBuffer)>> {
         let Rows { values, valid, nan } = rows;
         let numbers = valid & &!nan;
@@ -84,7 +85,7 @@ impl Claims {
         };
         let mut wrong = Vec::new();
         if !self.ordinals.is_empty() {
-            // Those of whole columns are counted.
+            // The nulls of whole columns are counted instead.
             if !self.facts.may_be_null {
                 wrong.push(("is null, and none is said to be", !valid));
             }
@@ -113,7 +114,7 @@ impl Claims {
             && descriptor.membership_filter.is_some()
         {
             let values = filter(values, &BooleanArray::new(valid.clone(), None))?;
-            // Only the filter is asked for them, in any order.
+            // The values are looked up in the filter only, which takes them in any order.
             let (has_null, set) = (false, None);
             let test = Test::In {
                 values,
@@ -154,7 +155,7 @@ impl Claims {
 }
 
 impl Verifier<'_> {
-    /// What is said of a column of a stripe, as far as it can be read.
+    /// Returns the facts about a column of a stripe and its members, as far as they can be read.
     pub(super) async fn claims(&mut self, stripe: &Stripe, column: &Column) -> Vec<Claims> {
         let inner = &self.shard.inner;
         let mut all = Vec::new();
@@ -173,7 +174,7 @@ impl Verifier<'_> {
                 continue;
             };
             let known: Vec<_> = fields.iter().map(|field| field.descriptor()).collect();
-            // What contradicts itself says nothing of the values.
+            // A descriptor that contradicts itself is reported elsewhere; it states nothing reliable about the values.
             if known
                 .iter()
                 .flatten()
@@ -187,9 +188,8 @@ impl Verifier<'_> {
             };
             let leaf = column.leaf();
             let key = (stripe.ordinal(), leaf.schema_id);
-            let index = inner.run(|bench| inner.range_index(bench, key, leaf));
-            let index = index.await;
-            let index = self.again(&at, index).flatten();
+            let read = inner.run(|bench| inner.range_index(bench, key, leaf)).await;
+            let index = self.again(&at, read).flatten();
             let index = index.filter(|index| index.positions() == stripe.all_rows());
             all.push(Claims {
                 index: index.and_then(|index| Bounds::new(&index, &column, &facts)),
@@ -204,8 +204,8 @@ impl Verifier<'_> {
         all
     }
 
-    /// Holds the values of some rows of a column, from row `first` of the stripe on, against what is
-    /// said of them, and reports the first row of each kind that refutes it.
+    /// Compares the values of some rows of a column, from row `first` of the stripe on, with the facts about them.
+    /// Reports the first row that refutes each kind of fact.
     pub(super) async fn values(
         &mut self,
         stripe: &Stripe,
@@ -240,8 +240,8 @@ impl Verifier<'_> {
         }
     }
 
-    /// Holds the number of nulls in each member of structs, all rows of which were read, against its
-    /// descriptor. Those below a struct that may be null are not counted there.
+    /// Compares the number of nulls in each member of structs with its descriptor, after all rows were read. Members
+    /// below a struct that may be null are skipped, because their descriptors do not count its nulls.
     pub(super) fn member_nulls(&mut self, stripe: &Stripe, claims: &[Claims]) {
         let rows = stripe.all_rows();
         let members = claims.iter().filter(|claims| !claims.ordinals.is_empty());
@@ -264,7 +264,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// The block that holds a row of a member, as far as values lie in blocks.
+    /// Returns the place of a row of a member: its block, if its values are stored in blocks.
     async fn place_of(&mut self, stripe: &Stripe, column: &FilterColumn, row: u64) -> At {
         let at = self.at(stripe, &column.path());
         let inner = &self.shard.inner;

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes of an array that consists of bytes of the file.
+/// Approximate size of an array that consists of bytes of the file.
 const ARRAY_BYTES: u64 = 512;
 
 impl Source<'_> {
@@ -56,9 +56,10 @@ impl Source<'_> {
             }
             Storage::Constant(value) => {
                 field.cx.check_batch_bytes(rows.len().div_ceil(8), 1)?;
-                let values = match constant_bool(value)? {
-                    true => BooleanBuffer::new_set(len),
-                    false => BooleanBuffer::new_unset(len),
+                let values = if constant_bool(value)? {
+                    BooleanBuffer::new_set(len)
+                } else {
+                    BooleanBuffer::new_unset(len)
                 };
                 return Ok(Chunk {
                     len,
@@ -69,7 +70,7 @@ impl Source<'_> {
         };
         let data = required(buffers.data.as_ref(), "DATA")?;
         if data.is_member() {
-            // A byte for each value, with its presence.
+            // Each value takes a byte, together with its presence.
             let embedded = buffers.embedded_presence;
             let read = field
                 .number(data, 1, NumberKind::Unsigned, embedded, rows)
@@ -159,8 +160,8 @@ impl Source<'_> {
         })
     }
 
-    /// The values of a leaf of numbers as runs of equal ones, and which rows are present; `None`
-    /// where they have to be decoded one by one.
+    /// Reads a leaf of numbers as runs of equal values, with the presence of the rows; `None` if the values have to be
+    /// decoded one by one.
     pub(in crate::read) fn runs(
         &mut self,
         node: &DataType,
@@ -193,7 +194,7 @@ impl Source<'_> {
             _ => read_runs::<u64>(data, kind, elements, cx, cache),
         };
         match runs.within(|| "DATA buffer".to_owned())? {
-            // Blocks that hold nulls themselves are no runs.
+            // Blocks with embedded nulls are not read as runs.
             Some(runs) => Ok(Some((runs, field.leaf_nulls(buffers, None, &selection)?))),
             None => Ok(None),
         }
@@ -261,8 +262,8 @@ impl Source<'_> {
         })
     }
 
-    /// The window of positions whose array is kept, for raw values in memory that are read one
-    /// batch after the other: making the array checks the text, which is then done once.
+    /// Returns the window of positions with a kept array, for raw values in memory that are read in order. Creating the
+    /// array validates the text, and the kept array avoids doing so again.
     pub(super) fn string_window(
         &mut self,
         node: &DataType,
@@ -281,7 +282,7 @@ impl Source<'_> {
         let window = range.start / WINDOW;
         let end = (window * WINDOW).saturating_add(WINDOW);
         let end = end.min(field.layout.positions);
-        // Only what costs no memory is kept: arrays that consist of the file's own bytes.
+        // Only arrays that consist of the file's own bytes are kept, because they cost no memory.
         let width = match layout {
             ByteLayout::Offsets32 => 4,
             ByteLayout::Offsets64 => 8,
@@ -310,7 +311,7 @@ impl Source<'_> {
         node: &DataType,
         rows: &Selection,
     ) -> Result<Option<DecodedDictionary>> {
-        // Every column of every batch comes by here, and few have a dictionary.
+        // This runs for every column of every batch, and few columns have a dictionary.
         let Some(entries) = self.fields.dictionary(node.schema_id).cloned() else {
             return Ok(None);
         };

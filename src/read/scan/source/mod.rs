@@ -1,4 +1,4 @@
-//! The decoded values of one stripe, as [`NodeSource`] asks for them.
+//! The decoded values of one stripe, as [`NodeSource`] requests them.
 
 mod leaf;
 mod nested;
@@ -26,11 +26,11 @@ use arrow_schema::DataType as ArrowType;
 use std::borrow::Cow;
 use std::sync::{Arc, PoisonError};
 
-/// The fields of one stripe that a plan reads, with all that reading them takes but their bytes.
+/// The opened fields of a stripe that a plan reads: all that is needed to read them except for their bytes.
 #[derive(Debug)]
 pub(in crate::read) struct StripeFields {
     pub(in crate::read) stripe: u64,
-    /// Schema ids, ascending, of `fields`.
+    /// The schema ids of `fields`, ascending.
     ids: Vec<u32>,
     fields: Vec<OpenField>,
     /// Whether all bytes of the fields are in memory, so that nothing has to be fetched.
@@ -38,7 +38,7 @@ pub(in crate::read) struct StripeFields {
 }
 
 impl StripeFields {
-    /// The fields with these schema ids.
+    /// Creates the fields from pairs of schema id and opened field.
     pub(in crate::read) fn new(
         stripe: u64,
         mut fields: Vec<(u32, OpenField)>,
@@ -61,22 +61,22 @@ impl StripeFields {
         }
     }
 
-    /// The layout of the field with a schema id.
+    /// Returns the layout of the field with a schema id.
     pub(in crate::read) fn layout(&self, id: u32) -> Option<&Arc<FieldLayout>> {
         Some(&self.fields.get(self.index(id)?)?.layout)
     }
 
-    /// The entries of the dictionary of the field with a schema id, if it has one.
+    /// Returns the dictionary entries of the field with a schema id, if it has a dictionary.
     pub(in crate::read) fn dictionary(&self, id: u32) -> Option<&Arc<DictionaryEntries>> {
         self.fields.get(self.index(id)?)?.dictionary.as_ref()
     }
 
-    /// The layouts of all fields.
+    /// Returns the layouts of all fields.
     pub(in crate::read) fn layouts(&self) -> impl Iterator<Item = &FieldLayout> {
         self.fields.iter().map(|field| field.layout.as_ref())
     }
 
-    /// Where the streams of all fields are, each once: members of a packed group have theirs in common.
+    /// Returns the places of the streams of all fields, each once: the members of a packed group share one.
     pub(in crate::read) fn places(&self) -> impl Iterator<Item = Place> {
         let mut last_group = None;
         self.layouts()
@@ -91,7 +91,7 @@ impl StripeFields {
             .map(|buffer| buffer.place)
     }
 
-    /// How many of the stripe's `rows` the longest of the fields' blocks hold on average.
+    /// Returns the average number of rows per block, in the buffer with the longest blocks; the stripe has `rows` rows.
     pub(in crate::read) fn block_rows(&self, rows: u64) -> u64 {
         let per_block = |buffer: &StoredBuffer| match &buffer.body {
             Body::Raw(_) => 1,
@@ -107,7 +107,7 @@ impl StripeFields {
         buffers.flatten().max().unwrap_or(1)
     }
 
-    /// Whether there is no field.
+    /// Whether there are no fields.
     pub(in crate::read) fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
@@ -118,7 +118,7 @@ impl StripeFields {
     }
 
     fn index(&self, id: u32) -> Option<usize> {
-        // The ids of neighbouring columns follow each other.
+        // The ids of adjacent columns are usually consecutive.
         let guess = id.wrapping_sub(*self.ids.first()?) as usize;
         if self.ids.get(guess) == Some(&id) {
             return Some(guess);
@@ -127,7 +127,7 @@ impl StripeFields {
     }
 }
 
-/// The blocks of a field that were decoded last.
+/// The most recently decoded blocks of a field.
 #[derive(Debug, Default)]
 pub(in crate::read) struct FieldState {
     data: BlockCache<Numbers>,
@@ -138,7 +138,7 @@ pub(in crate::read) struct FieldState {
     slots: BlockCache<Numbers>,
 }
 
-/// What decoding keeps from batch to batch.
+/// State that decoding keeps from batch to batch.
 #[derive(Debug, Default)]
 pub(in crate::read) struct ReadState {
     /// In the order of the fields of the open stripe.
@@ -147,7 +147,7 @@ pub(in crate::read) struct ReadState {
 }
 
 impl ReadState {
-    /// Forgets the blocks of a stripe.
+    /// Drops the blocks of a stripe.
     pub(in crate::read) fn clear(&mut self) {
         self.fields.clear();
     }
@@ -159,11 +159,11 @@ pub(in crate::read) struct Source<'a> {
     pub(in crate::read) bench: &'a Bench<'a>,
     pub(in crate::read) fields: &'a StripeFields,
     pub(in crate::read) state: &'a mut ReadState,
-    /// Whether rows are read one batch after the other.
+    /// Whether rows are read in order, batch after batch.
     pub(in crate::read) sequential: bool,
 }
 
-/// A field, its state, and what decoding needs.
+/// A field, its state, and the context for decoding.
 struct Opened<'a> {
     layout: &'a FieldLayout,
     state: &'a mut FieldState,
@@ -171,7 +171,7 @@ struct Opened<'a> {
 }
 
 impl Source<'_> {
-    /// The field of a node, if the rows lie inside it.
+    /// Returns the field of a node, if it has the rows.
     fn open(&mut self, node: &DataType, rows: &Selection) -> Result<Opened<'_>> {
         let index = self
             .fields
@@ -201,7 +201,7 @@ impl Source<'_> {
         })
     }
 
-    /// The part of `rows` that is stored, and the number of those that follow.
+    /// Returns the part of `rows` that is stored, and the number of the other rows, which follow.
     fn stored<'r>(&self, node: &DataType, rows: &'r Selection) -> (Cow<'r, Selection>, u64) {
         let Some(layout) = self.fields.layout(node.schema_id) else {
             return (Cow::Borrowed(rows), 0);
@@ -211,7 +211,7 @@ impl Source<'_> {
         (stored, missing)
     }
 
-    /// The error with the file that the field is stored in, unless it is the directory file.
+    /// Adds the file that the field is stored in to an error, unless it is the directory file.
     fn placed(&self, error: Error, node: &DataType) -> Error {
         let layout = self.fields.layout(node.schema_id);
         let artifact = layout.and_then(|layout| match &layout.storage {
@@ -233,7 +233,7 @@ impl Opened<'_> {
         Ok(NullBuffer::new_null(to_usize(rows.len())?))
     }
 
-    /// Presence apart from the values, if there is any.
+    /// Returns the presence in a separate buffer, if there is one.
     fn presence(&mut self, buffers: &FieldBuffers, rows: &Selection) -> Result<Option<NullBuffer>> {
         let Some(presence) = &buffers.presence else {
             return Ok(None);
@@ -243,7 +243,7 @@ impl Opened<'_> {
         Ok(nulls(Some(bits)))
     }
 
-    /// The presence of leaf values: what their blocks hold, if they do, else the buffer apart.
+    /// Returns the presence of leaf values, from their blocks or from a separate buffer.
     fn leaf_nulls(
         &mut self,
         buffers: &FieldBuffers,
@@ -254,7 +254,7 @@ impl Opened<'_> {
         if buffers.embedded_presence {
             return Ok(embedded);
         }
-        // The codes of a dictionary in a block say what is null as well.
+        // In a dictionary, codes in blocks may denote nulls as well.
         let apart = self.presence(buffers, rows)?;
         Ok(NullBuffer::union(embedded.as_ref(), apart.as_ref()))
     }
@@ -277,7 +277,7 @@ impl Opened<'_> {
     }
 }
 
-/// A null buffer of bits, unless they are all set.
+/// Returns a null buffer of the bits, unless all of them are set.
 fn nulls(bits: Option<BooleanBuffer>) -> Option<NullBuffer> {
     bits.map(NullBuffer::new)
         .filter(|nulls| nulls.null_count() > 0)
@@ -288,8 +288,7 @@ fn required<'a>(buffer: Option<&'a StoredBuffer>, name: &str) -> Result<&'a Stor
 }
 
 impl Source<'_> {
-    /// Which items the lists of the rows have, or which bytes of DATA the values of the rows are
-    /// whose OFFSETS are stored apart.
+    /// Returns the items of the rows' lists. For values with a separate OFFSETS buffer, returns their bytes in DATA.
     pub(in crate::read) fn items_ahead(
         &mut self,
         node: &DataType,
@@ -312,7 +311,7 @@ impl Source<'_> {
     }
 }
 
-/// How the bits of a node's numbers are read.
+/// Returns the interpretation of the bits of a node's numbers.
 pub(in crate::read) fn number_kind(node: &DataType) -> NumberKind {
     use crate::format::BasicType::{Float32, Float64};
     match node.basic_type {
@@ -341,7 +340,7 @@ impl NodeSource for Source<'_> {
                 Storage::Buffers(_) => 0,
             };
             bytes = bytes.saturating_add(items.saturating_mul(width));
-            // Other nodes have no items of their own, or ask for them by themselves.
+            // Other nodes have no items of their own, or check them on their own.
             if node.basic_type == BasicType::Struct {
                 open.extend(&node.children);
             }
@@ -420,7 +419,7 @@ impl NodeSource for Source<'_> {
     }
 }
 
-/// Bytes of an item that is not stored, about; `constant` is the length of a value of any size.
+/// Returns about how many bytes an item takes that is not stored; `constant` is the length of a value of variable size.
 fn absent_bytes(physical: Physical, constant: u64) -> u64 {
     match physical {
         Physical::Number(width) | Physical::Fixed(width) => width as u64,
@@ -430,7 +429,7 @@ fn absent_bytes(physical: Physical, constant: u64) -> u64 {
     }
 }
 
-/// The presence of `len` values, and of `missing` ones after them that are null.
+/// Returns the presence of `len` values, followed by `missing` nulls.
 fn pad_nulls(nulls: Option<&NullBuffer>, len: usize, missing: usize) -> NullBuffer {
     let mut bits = BooleanBufferBuilder::new(len + missing);
     match nulls {
@@ -441,13 +440,13 @@ fn pad_nulls(nulls: Option<&NullBuffer>, len: usize, missing: usize) -> NullBuff
     NullBuffer::new(bits.finish())
 }
 
-/// Whether a field may have fewer positions than those around it say: the reference implementation
-/// leaves out trailing items of fixed-size lists that are null.
+/// Whether a field may have fewer positions than its parent requires: the reference implementation omits trailing null
+/// items of fixed-size lists.
 pub(in crate::read) fn may_end_early(wire: Wire) -> bool {
     wire == Wire::Reference
 }
 
-/// The part of some rows that a field has stored.
+/// Returns the part of some rows that a field has stored.
 pub(in crate::read) fn stored_rows<'r>(
     rows: &'r Selection,
     layout: &FieldLayout,

@@ -19,7 +19,7 @@ impl Source<'_> {
     ) -> Result<Option<NullBuffer>> {
         let (stored, missing) = self.stored(node, rows);
         let mut field = self.open(node, &stored)?;
-        // All may be present without a byte, and still a bit each to whom is told of them.
+        // Even if no presence is stored, the caller gets one bit per row.
         field.cx.check_batch_bytes(rows.len().div_ceil(8), 1)?;
         let present = match &field.layout.storage {
             Storage::Buffers(buffers) => field.presence(buffers, &stored)?,
@@ -140,8 +140,7 @@ impl Source<'_> {
 }
 
 impl Opened<'_> {
-    /// Raw offsets of the width that is wanted, if those of the rows begin with 0: they are Arrow's
-    /// as they are.
+    /// Returns raw offsets of the wanted width without a copy, if the rows begin at 0: they are valid Arrow offsets.
     fn offsets_in_place(
         &mut self,
         buffer: &StoredBuffer,
@@ -159,7 +158,7 @@ impl Opened<'_> {
             return Ok(None);
         }
         let elements = rows.with_ends();
-        // Raw numbers are in no block.
+        // Raw numbers are not in blocks.
         let (cx, blocks) = (&mut self.cx, &mut BlockCache::default());
         let kind = NumberKind::Unsigned;
         let (first, last, ascending, offsets) = match width {
@@ -187,7 +186,7 @@ impl Opened<'_> {
     }
 }
 
-/// The first and the last offset, and whether they ascend and none is negative.
+/// Returns the first and the last offset, and whether they ascend and none is negative.
 fn ends<O: Copy + Ord + Default + TryInto<u64>>(offsets: &[O]) -> (u64, u64, bool) {
     let of = |offset: Option<&O>| offset.and_then(|&o| o.try_into().ok()).unwrap_or(u64::MAX);
     let ascending = offsets.first().is_some_and(|&o| o >= O::default())
@@ -197,7 +196,7 @@ fn ends<O: Copy + Ord + Default + TryInto<u64>>(offsets: &[O]) -> (u64, u64, boo
     (of(offsets.first()), of(offsets.last()), ascending)
 }
 
-/// Offsets from 0, of the width that is wanted.
+/// Converts offsets from 0 to the wanted width.
 fn list_offsets(ends: Vec<u64>, width: OffsetWidth) -> Result<ListOffsets> {
     let last = ends.last().copied().unwrap_or(0);
     let overflow = |bits: u32| {

@@ -1,4 +1,4 @@
-//! What is kept between reads, and rows that the fields have not.
+//! Values kept between reads, and rows that the fields do not have.
 
 use super::super::plan::{StripeReader, open_fields};
 use super::{ReadState, Source, StripeFields};
@@ -18,7 +18,7 @@ use arrow_array::{ArrayRef, LargeStringArray, ListArray, RecordBatch};
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// A shard of one column, without a dictionary.
+/// Returns a shard of one column without a dictionary.
 fn written(column: ArrayRef) -> Bytes {
     let batch = RecordBatch::try_from_iter([("c", column)]).unwrap();
     let column = ColumnOptions::default().with_dictionary_enabled(false);
@@ -30,7 +30,7 @@ fn written(column: ArrayRef) -> Bytes {
     file.into()
 }
 
-/// The columns of a shard, and their fields in the first stripe.
+/// Returns the columns of a shard, and their fields in the first stripe.
 fn opened(shard: &Shard) -> (Arc<[Column]>, StripeFields) {
     let inner = &shard.inner;
     let columns =
@@ -58,7 +58,7 @@ fn a_block_that_is_kept_serves_every_layout() {
         sequential: true,
     };
     use ByteLayout::{Offsets32, Offsets64, Views};
-    // A block has about a thousand values: ranges inside of one, and over the ends of several.
+    // A block has about a thousand values, so some ranges are inside of a block and others cross block borders.
     let reads = [
         (Views, 0..10),
         (Offsets32, 10..20),

@@ -1,4 +1,4 @@
-//! Parquet, with the defaults of its writer but for the compression.
+//! Parquet, with the defaults of its writer except for the compression.
 
 mod store;
 
@@ -69,7 +69,7 @@ impl Length for CountedFile {
     }
 }
 
-/// As for [`File`], without a shared position.
+/// Reads like the implementation for [`File`], but without a shared position.
 impl ChunkReader for CountedFile {
     type T = BufReader<Cursor>;
 
@@ -84,9 +84,9 @@ impl ChunkReader for CountedFile {
 
 struct OpenParquet<R> {
     file: R,
-    /// Read by the first scan.
+    /// Metadata without the page index, read by the first scan.
     for_scans: Option<ArrowReaderMetadata>,
-    /// With the page index; read by the first take.
+    /// Metadata with the page index, read by the first take.
     for_takes: Option<ArrowReaderMetadata>,
 }
 
@@ -105,8 +105,7 @@ impl<R: ChunkReader + Clone + 'static> OpenParquet<R> {
     }
 }
 
-/// The wanted columns and rows of a file with these metadata, which are those of the page index if
-/// rows are left out.
+/// Selects columns and rows of a file. The metadata must include the page index if rows are selected.
 fn wanted<R>(
     builder: ArrowReaderBuilder<R>,
     metadata: &ArrowReaderMetadata,
@@ -146,14 +145,14 @@ fn matching<R>(
         .with_row_filter(RowFilter::new(vec![Box::new(predicate)])))
 }
 
-/// Rows by their numbers.
+/// Selects rows by their numbers.
 fn selection(metadata: &ArrowReaderMetadata, rows: &[u64]) -> Result<RowSelection> {
     let total = usize::try_from(metadata.metadata().file_metadata().num_rows())?;
     let ranges = rows.iter().map(|&row| row as usize..row as usize + 1);
     Ok(RowSelection::from_consecutive_ranges(ranges, total))
 }
 
-/// The row groups, and their rows, that statistics do not exclude.
+/// Returns the row groups, and their rows, that statistics do not exclude.
 fn may_match(
     metadata: &ArrowReaderMetadata,
     filter: &Filter,
@@ -166,7 +165,7 @@ fn may_match(
         let above = gt_eq(most, &Scalar::new(&filter.low))?;
         Ok(and(&below, &above)?)
     };
-    // What has no statistics may match.
+    // A page without statistics may match.
     let may = |mask: &BooleanArray, i: usize| mask.is_null(i) || mask.value(i);
     let groups = file.row_groups();
     let least = converter.row_group_mins(groups)?;
@@ -196,7 +195,7 @@ fn may_match(
     Ok((groups, pages.collect::<Vec<_>>().into()))
 }
 
-/// The metadata, read now if they have not been.
+/// Returns the metadata, and reads them first if necessary.
 fn loaded<'a>(
     file: &impl ChunkReader,
     place: &'a mut Option<ArrowReaderMetadata>,

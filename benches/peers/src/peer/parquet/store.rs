@@ -1,4 +1,4 @@
-//! Objects of a store, by the asynchronous reader.
+//! Reads objects of a store with the asynchronous reader.
 
 #![expect(
     deprecated,
@@ -17,7 +17,7 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::arrow::async_reader::{ParquetObjectReader, ParquetRecordBatchStreamBuilder};
 use parquet::file::metadata::PageIndexPolicy;
 
-/// Bytes that opening reads, as DataFusion's default has it.
+/// Bytes that opening reads: DataFusion's default.
 const FOOTER_HINT: usize = 512 << 10;
 
 pub(super) struct OpenObject {
@@ -29,8 +29,8 @@ impl OpenObject {
     pub(super) fn new(source: &Source<'_>) -> Result<Self> {
         let remote = Remote::of(source.path, source.reads)?;
         let reader = ParquetObjectReader::new(remote.store.clone(), remote.path.clone());
-        // Where the size is not known, the page index is not found among the last bytes. Engines know it
-        // from a list of objects.
+        // The reader finds the page index in the last bytes only if it knows the size. Engines know the size from a
+        // listing.
         let size = std::fs::metadata(source.path)?.len();
         Ok(Self {
             reader: reader

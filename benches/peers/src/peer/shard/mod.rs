@@ -33,7 +33,7 @@ impl Shards {
         }
     }
 
-    /// With the members of each column that is a struct side by side.
+    /// Returns the format with the members of each struct column as a packed group.
     pub(super) fn packed(threads: usize) -> Self {
         Self {
             packed: true,
@@ -57,7 +57,7 @@ impl Shards {
 impl Peer for Shards {
     fn write(&self, path: &Path, schema: &SchemaRef, batches: &mut Batches<'_>) -> Result<()> {
         let options = self.options(schema);
-        // A file by its path would be synced.
+        // A writer that gets a path would sync the file.
         let sink = WriteSink::new(BufWriter::new(File::create(path)?));
         let mut writer = ShardWriter::try_new(sink, schema.clone(), options)?;
         for batch in batches {
@@ -88,7 +88,7 @@ impl Peer for Shards {
     }
 }
 
-/// A local file whose reads are counted.
+/// A local file that counts its reads.
 #[derive(Debug)]
 struct CountedReadAt {
     file: LocalFile,
@@ -116,7 +116,7 @@ struct OpenShard {
     threads: usize,
 }
 
-/// A scan of what is wanted.
+/// Returns a scan of the wanted columns and rows.
 fn wanted(shard: &Shard, want: Want<'_>) -> Result<ScanBuilder> {
     let scan = shard.scan().with_batch_size(BATCH_ROWS);
     Ok(match want {

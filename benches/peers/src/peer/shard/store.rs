@@ -1,4 +1,4 @@
-//! Objects of a store, by streams.
+//! Reads objects of a store with streams.
 
 use super::super::{Opened, Source, Want};
 use super::wanted;

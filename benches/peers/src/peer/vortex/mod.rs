@@ -43,12 +43,12 @@ pub(super) struct Vortex {
 }
 
 impl Vortex {
-    /// The default of its writer.
+    /// Returns the format with the writer's default.
     pub(super) fn standard() -> Self {
         Self::new(false)
     }
 
-    /// With zstd and pco among the encodings.
+    /// Returns the format with zstd and pco among the encodings.
     pub(super) fn compact() -> Self {
         Self::new(true)
     }
@@ -113,7 +113,7 @@ impl Peer for Vortex {
     }
 }
 
-/// A file whose reads are counted.
+/// A file that counts its reads.
 struct CountedReadAt {
     file: FileReadAt,
     reads: Arc<Reads>,
@@ -147,16 +147,16 @@ impl VortexReadAt for CountedReadAt {
     }
 }
 
-/// An open file, whatever reads it.
+/// An open file, with any access.
 struct OpenFile {
     session: VortexSession,
     file: VortexFile,
-    /// The file does not say which of Arrow's types a column had.
+    /// The written schema, because the file does not store the exact Arrow types.
     schema: SchemaRef,
 }
 
 impl OpenFile {
-    /// A value of the filtered column.
+    /// Converts a value of the filtered column.
     fn scalar(&self, filter: &Filter, value: &arrow_array::ArrayRef) -> Result<Scalar> {
         let schema = Arc::new(self.schema.project(&[filter.column])?);
         let batch = RecordBatch::try_new(schema.clone(), vec![value.clone()])?;
@@ -170,7 +170,7 @@ impl OpenFile {
             .context("the column of the filter")
     }
 
-    /// The columns of a schema, by their names.
+    /// Selects the columns of a schema, by their names.
     fn selected(
         &self,
         scan: ScanBuilder<ArrayRef>,
@@ -183,7 +183,7 @@ impl OpenFile {
         Ok(scan.with_projection(projection))
     }
 
-    /// A scan of what is wanted, and the schema of its batches.
+    /// Returns a scan of the wanted columns and rows, and the schema of its batches.
     fn wanted(&self, want: Want<'_>) -> Result<(ScanBuilder<ArrayRef>, SchemaRef)> {
         let scan = self.file.scan()?;
         let schema = &self.schema;
@@ -213,7 +213,7 @@ impl OpenFile {
     }
 }
 
-/// A scan of rows by their numbers.
+/// Returns a scan of rows by their numbers.
 fn rows_of(scan: ScanBuilder<ArrayRef>, rows: &[u64]) -> Result<ScanBuilder<ArrayRef>> {
     let rows = StrictSortedBuffer::try_new(Buffer::copy_from(rows))?;
     Ok(scan.with_row_indices(rows))

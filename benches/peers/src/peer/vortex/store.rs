@@ -1,4 +1,4 @@
-//! Objects of a store, on the runtime of tokio.
+//! Reads objects of a store on the runtime of Tokio.
 
 use super::super::{Opened, Source, Want};
 use super::{OpenFile, rows_of};

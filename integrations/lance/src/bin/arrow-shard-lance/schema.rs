@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let reader = LanceReader::open_with(&args.input, &options)?;
     let mut out = BufWriter::new(io::stdout().lock());
     match print(&reader, &mut out).and_then(|()| out.flush()) {
-        // The reader of a pipe may stop when it has seen enough.
+        // The reader of a pipe may stop early.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         done => Ok(done?),
     }

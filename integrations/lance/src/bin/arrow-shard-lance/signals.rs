@@ -1,10 +1,11 @@
-//! Signals that end the process: no temporary file stays.
+//! Deletes temporary files when a signal ends the process.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::{io, thread};
 
-/// Deletes temporary files when the process is told to end, and lets it end by the signal, so that a shell sees it.
+/// Deletes temporary files when a signal ends the process, and then lets the signal end it, so the shell sees the
+/// signal.
 pub(crate) fn clean_up() -> io::Result<()> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
     thread::Builder::new()

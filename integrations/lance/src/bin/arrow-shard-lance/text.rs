@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Returns a text that does nothing to a terminal: control characters, and the ones that turn the direction of writing, as
-/// Rust escapes them.
+/// Returns a text that is safe for a terminal: control characters, and characters that change the writing direction,
+/// are escaped as in Rust.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     if !text.contains(acts) {
         return Cow::Borrowed(text);

@@ -1,4 +1,4 @@
-//! Arrow IPC files: a footer at the end says where the dictionaries and the batches are.
+//! Arrow IPC files: a footer at the end locates the dictionaries and the batches.
 
 use super::old_unions::OldUnions;
 use super::{check_order, check_types, invalid};
@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-/// Bytes after the footer: its length and the magic number.
+/// Number of bytes after the footer: its length and the magic number.
 const TRAILER_BYTES: usize = 10;
 
 /// Opens a file.
@@ -31,7 +31,7 @@ pub(in crate::input) fn open_file(file: File) -> Result<Input, Failure> {
     for block in footer.dictionaries().into_iter().flatten() {
         let bytes = blocks.read(block)?;
         let message = message(block, &bytes)?;
-        // `arrow-ipc` would take the last dictionary for all batches.
+        // `arrow-ipc` would use the last dictionary for all batches.
         if let Some(dictionary) = message.header_as_dictionary_batch()
             && !known.insert(dictionary.id())
             && !dictionary.isDelta()
@@ -66,7 +66,7 @@ pub(in crate::input) fn open_file(file: File) -> Result<Input, Failure> {
     })
 }
 
-/// Returns the schema. The metadata of the footer are about the whole table, too, and become metadata of the schema.
+/// Returns the schema. The footer's metadata also describe the whole table, so they become metadata of the schema.
 fn schema(footer: &Footer<'_>) -> Result<SchemaRef, Failure> {
     let found = footer.schema().ok_or_else(|| damaged("it has no schema"))?;
     check_order(found.endianness())?;
@@ -79,7 +79,7 @@ fn schema(footer: &Footer<'_>) -> Result<SchemaRef, Failure> {
     Ok(Arc::new(schema.with_metadata(metadata)))
 }
 
-/// Names the column that has a dictionary.
+/// Returns the name of the column with this dictionary, for errors.
 fn column(schema: &Schema, dictionary: i64) -> String {
     #[expect(
         deprecated,
@@ -98,7 +98,7 @@ fn column(schema: &Schema, dictionary: i64) -> String {
 
 /// Returns the message at the start of a block.
 fn message<'a>(block: &Block, bytes: &'a [u8]) -> Result<arrow_ipc::Message<'a>, Failure> {
-    // Files of old writers begin with the length.
+    // Files of old writers begin with the length, without a continuation marker.
     let skipped = if bytes.starts_with(&[0xFF; 4]) { 8 } else { 4 };
     let message = bytes.get(skipped..).map(root_as_message);
     match message {
@@ -117,7 +117,7 @@ fn damaged(what: impl std::fmt::Display) -> Failure {
 /// The bytes of a file.
 struct Blocks {
     file: BufReader<File>,
-    /// Bytes of the whole file.
+    /// Size of the file in bytes.
     len: u64,
 }
 
@@ -157,7 +157,7 @@ impl Blocks {
         };
         let (start, len) = size().ok_or_else(|| damaged("its footer names bytes after its end"))?;
         self.file.seek(SeekFrom::Start(start))?;
-        // Aligned as arrays need it.
+        // Aligned, as arrays require.
         let mut bytes = MutableBuffer::from_len_zeroed(len);
         self.file.read_exact(&mut bytes)?;
         Ok(bytes.into())

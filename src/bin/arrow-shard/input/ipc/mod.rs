@@ -11,8 +11,8 @@ use arrow_ipc::Endianness;
 use arrow_schema::{DataType, Schema};
 use std::io::{self, ErrorKind};
 
-/// Refuses numbers of the other byte order, which `arrow-ipc` does not read, or reads as if they were in the order of
-/// this computer.
+/// Fails for numbers in the other byte order, which `arrow-ipc` rejects or reads as if they were in the order of this
+/// computer.
 fn check_order(order: Endianness) -> io::Result<()> {
     if order.equals_to_target_endianness() {
         return Ok(());
@@ -27,7 +27,7 @@ fn check_order(order: Endianness) -> io::Result<()> {
     )))
 }
 
-/// Refuses types that Arrow does not have, which `arrow-ipc` reads in a damaged schema.
+/// Fails for types that do not exist in Arrow, which `arrow-ipc` accepts in a damaged schema.
 fn check_types(schema: &Schema) -> io::Result<()> {
     for column in schema.fields() {
         let fields = Schema::new(vec![column.clone()]);

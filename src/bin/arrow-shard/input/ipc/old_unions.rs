@@ -1,11 +1,11 @@
-//! Unions as they were before version 1.0 of the format (metadata version V4): with nulls of their own.
+//! Unions before version 1.0 of the format (metadata version V4), which have their own nulls.
 
 use super::invalid;
 use arrow_ipc::{FieldNode, Message, MetadataVersion};
 use arrow_schema::{DataType, Field, SchemaRef};
 use std::io;
 
-/// Finds nulls that `arrow-ipc` would take for values.
+/// Finds nulls that `arrow-ipc` would read as values.
 pub(super) struct OldUnions {
     schema: SchemaRef,
 }
@@ -15,7 +15,7 @@ impl OldUnions {
         Self { schema }
     }
 
-    /// Refuses a batch with a null in a union itself.
+    /// Fails if a batch has a null in a union itself.
     pub(super) fn check(&self, message: &Message<'_>) -> io::Result<()> {
         let batch = message.header_as_record_batch();
         let Some(nodes) = batch.and_then(|batch| batch.nodes()) else {
@@ -38,7 +38,7 @@ impl OldUnions {
     }
 }
 
-/// Whether a union of the field has nulls, by the nodes of the field, which are taken.
+/// Whether a union in the field has nulls. Takes the nodes of the field from `nodes`.
 fn has_null_union<'a>(field: &Field, nodes: &mut impl Iterator<Item = &'a FieldNode>) -> bool {
     use DataType as T;
     let Some(node) = nodes.next() else {

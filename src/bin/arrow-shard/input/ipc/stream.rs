@@ -36,20 +36,20 @@ fn stream(reader: impl Read + 'static, total: Total) -> Result<Input, Failure> {
     })
 }
 
-/// Most bytes of a message without its body.
+/// Maximum number of bytes of a message without its body.
 const MOST: u32 = 1 << 28;
 
-/// The bytes of a stream, after checks of each message: `arrow-ipc` reads numbers of the other byte order
-/// as if they were of ours, and takes all the memory that a message claims to need.
+/// The bytes of a stream, after a check of each message: `arrow-ipc` reads numbers in the other byte order as if they
+/// were in the order of this computer, and allocates as much memory as a message claims to need.
 struct Messages<R> {
     inner: R,
-    /// Messages so far.
+    /// Number of messages read.
     count: u64,
-    /// Bytes of a message that wait for the reader, the next one last.
+    /// The bytes of the current message that have not been read yet, in reverse order.
     ahead: Vec<u8>,
-    /// Bytes of the body after it.
+    /// Number of bytes of its body that have not been read yet.
     body: u64,
-    /// Checks the unions of a writer before Arrow 1.0.
+    /// Checks the unions of writers before Arrow 1.0.
     unions: Option<OldUnions>,
 }
 
@@ -64,14 +64,14 @@ impl<R: Read> Messages<R> {
         }
     }
 
-    /// Reads the next message without its body; nothing at the end of the stream.
+    /// Reads the next message without its body. Leaves `ahead` empty at the end of the stream.
     fn advance(&mut self) -> io::Result<()> {
         let mut bytes = Vec::new();
         self.take(4, &mut bytes)?;
         if bytes == [0xFF; 4] {
             self.take(4, &mut bytes)?;
         }
-        // Streams of old writers begin with the length.
+        // Streams of old writers begin with the length, without a continuation marker.
         let length = match bytes.last_chunk() {
             Some(length) => u32::from_le_bytes(*length),
             None => 0,
@@ -87,7 +87,7 @@ impl<R: Read> Messages<R> {
         }
         let start = bytes.len();
         self.take(length.into(), &mut bytes)?;
-        // `StreamReader` refuses later messages that are damaged.
+        // `StreamReader` rejects damaged later messages itself.
         let message = arrow_ipc::root_as_message(&bytes[start..]);
         if self.count == 0 {
             let message = match &message {

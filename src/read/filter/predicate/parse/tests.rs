@@ -11,7 +11,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Field};
 use std::sync::Arc;
 
-/// Six rows of every type that literals differ for.
+/// Returns a shard with six rows of every type that has its own literals.
 fn shard() -> Shard {
     let y = Arc::new(StringArray::from(vec!["p", "q", "r", "s", "t", "u"])) as ArrayRef;
     let point = StructArray::from(vec![(Arc::new(Field::new("y", DataType::Utf8, false)), y)]);
@@ -24,7 +24,7 @@ fn shard() -> Shard {
         Some("AND"),
     ];
     let prices = Decimal128Array::from(vec![100, 150, -150, 1_000, 0, 1]);
-    // 2024-02-28 and the days after it.
+    // 2024-02-28 and the following days.
     let days = Date32Array::from_iter_values(19_781..19_787);
     let times = TimestampMicrosecondArray::from_iter_values((0..6).map(|i| i * 3_600_000_000));
     let columns: [(&str, ArrayRef); 10] = [
@@ -65,7 +65,7 @@ fn of(batch: &RecordBatch) -> Shard {
     Shard::from_bytes(file.into()).unwrap()
 }
 
-/// The numbers of the rows that match.
+/// Returns the numbers of the matching rows.
 #[track_caller]
 fn rows(filter: &str) -> Vec<u64> {
     let shard = shard();
@@ -85,7 +85,7 @@ fn rows(filter: &str) -> Vec<u64> {
     rows
 }
 
-/// What is said of a filter: whether it makes no sense at all, the place, and the rest.
+/// Returns whether the text makes no sense at all, the place of the error, and its message.
 #[track_caller]
 fn refused(filter: &str) -> (bool, usize, String) {
     let error = shard().parse_predicate(filter).unwrap_err();

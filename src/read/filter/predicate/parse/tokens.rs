@@ -4,17 +4,17 @@ use super::super::value::hex;
 use crate::error::{Error, Result};
 use std::fmt;
 
-/// Words that are no column unless they are quoted.
+/// Words that name a column only in quotes.
 const KEYWORDS: [&str; 10] = [
     "AND", "OR", "NOT", "IS", "NULL", "IN", "BETWEEN", "LIKE", "TRUE", "FALSE",
 ];
 
-/// Signs, the longer ones before those that they begin with.
+/// Signs; a sign comes before its own prefixes.
 const SIGNS: [&str; 12] = [
     "!=", "<>", "<=", ">=", "==", "=", "<", ">", "(", ")", ",", ".",
 ];
 
-/// The smallest part of a predicate.
+/// The smallest unit of a predicate's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Token<'a> {
     /// A keyword, or a name without quotes.
@@ -31,7 +31,7 @@ pub(super) enum Token<'a> {
 }
 
 impl Token<'_> {
-    /// Whether it is that sign, or that keyword in letters of any case.
+    /// Whether the token is this sign, or this keyword in upper or lower case.
     pub(super) fn is(&self, what: &str) -> bool {
         match self {
             Self::Word(word) => word.eq_ignore_ascii_case(what),
@@ -44,7 +44,7 @@ impl Token<'_> {
         KEYWORDS.iter().any(|keyword| self.is(keyword))
     }
 
-    /// Whether it may be the name of a column.
+    /// Whether the token may name a column.
     pub(super) fn is_name(&self) -> bool {
         matches!(self, Self::Word(_) | Self::Name(_)) && !self.is_keyword()
     }
@@ -68,17 +68,17 @@ pub(in crate::read::filter::predicate) fn is_word(name: &str) -> bool {
     starts && name.chars().all(is_inside) && !Token::Word(name).is_keyword()
 }
 
-/// Whether words consist of such characters.
+/// Whether a word may contain the character.
 fn is_inside(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The error for what makes no sense at a place.
+/// Returns the error for text that makes no sense at a place.
 pub(super) fn error(place: usize, what: &str) -> Error {
     Error::invalid(what).within(format!("character {place}"))
 }
 
-/// Cuts a predicate into tokens, each with its place: the number of its first character, from 1 on.
+/// Splits a predicate into tokens, each with its place: the number of its first character, counted from 1.
 pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token<'_>)>> {
     let mut tokens: Vec<(usize, Token<'_>)> = Vec::new();
     let (mut rest, mut place) = (text, 1);
@@ -86,7 +86,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token<'_>)>> {
         let trimmed = rest.trim_start();
         place += rest[..rest.len() - trimmed.len()].chars().count();
         rest = trimmed;
-        // A point behind a name leads to a member.
+        // A point after a name leads to a member.
         let is_member = tokens.last().is_some_and(|(_, token)| token.is_name());
         let (token, len) = token(rest, place, is_member)?;
         let is_end = token == Token::End;
@@ -99,7 +99,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token<'_>)>> {
     }
 }
 
-/// The first token, and its bytes; `is_member` if a point is no part of a number.
+/// Returns the first token and its length in bytes. With `is_member`, a point is not part of a number.
 fn token(rest: &str, place: usize, is_member: bool) -> Result<(Token<'_>, usize)> {
     let Some(first) = rest.chars().next() else {
         return Ok((Token::End, 0));
@@ -161,8 +161,8 @@ fn token(rest: &str, place: usize, is_member: bool) -> Result<(Token<'_>, usize)
     }
 }
 
-/// The date or time at the start of a text, which lacks its quotes: `2024-02-29T12:30`, `12:30:00`. No
-/// number looks like one.
+/// Returns the date or time without quotes at the start of a text, such as `2024-02-29T12:30` or `12:30:00`. No number
+/// looks like one.
 fn unquoted_time(text: &str) -> Option<&str> {
     let ends = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | ':' | '.' | '+'));
     let written = &text[..text.find(ends).unwrap_or(text.len())];
@@ -177,7 +177,7 @@ fn unquoted_time(text: &str) -> Option<&str> {
     is_time.then_some(written)
 }
 
-/// The bytes that hexadecimal digits write, two for each.
+/// Parses hexadecimal digits, two per byte.
 fn unhex(digits: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u32>> = digits.chars().map(|c| c.to_digit(16)).collect();
     let pairs = digits.filter(|digits| digits.len() % 2 == 0)?;
@@ -185,7 +185,7 @@ fn unhex(digits: &str) -> Option<Vec<u8>> {
     pairs.chunks_exact(2).map(byte).collect()
 }
 
-/// The text between quotes, of which two stand for one, and its bytes with them.
+/// Returns the text between quotes, and its length in bytes with them. A doubled quote inside is one quote of the text.
 fn quoted(rest: &str, quote: char) -> Option<(String, usize)> {
     let mut text = String::new();
     let mut chars = rest.char_indices().skip(1).peekable();

@@ -1,4 +1,4 @@
-//! Verification reports whatever a scan refuses.
+//! Verification reports every shard that a scan refuses.
 
 use super::super::Problem;
 use super::{message, verify, written};
@@ -14,7 +14,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use std::sync::Arc;
 
-/// The file with another directory, and a message that it refers to.
+/// Returns the file with another directory, and a message that the directory refers to.
 fn with_message(
     file: &[u8],
     payload: &impl Message,
@@ -34,7 +34,7 @@ fn with_message(
     file
 }
 
-/// The shard of one column whose Arrow type is said to be another.
+/// Returns a shard with one column that declares the Arrow type of `field`.
 fn said_to_be(column: ArrayRef, field: Field) -> Vec<u8> {
     let batch = RecordBatch::try_from_iter_with_nullable([("c", column, true)]).unwrap();
     let options = WriterOptions::default().with_mapping(TypeMapping::Amudai);

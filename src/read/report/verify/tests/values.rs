@@ -1,4 +1,4 @@
-//! Values that are not what statistics, filters and indexes say.
+//! Values that contradict statistics, filters and indexes.
 
 use super::super::Problem;
 use super::{patch, verify, written};
@@ -12,7 +12,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::Field;
 use std::sync::Arc;
 
-/// A column of numbers in order, one of texts that all differ, and a struct with a member.
+/// Returns a column of sorted numbers, a column of distinct texts, and a struct with a member.
 fn told(rows: i64) -> RecordBatch {
     let numbers: Int64Array = (0..rows)
         .map(|i| (i % 50 > 0).then_some(1000 + i))
@@ -72,7 +72,7 @@ fn values_that_refute_what_is_said_of_them_are_named_with_their_block() {
         ),
         (
             text,
-            // As long as it was.
+            // Of the same length as before.
             range(|range| {
                 let text = range.max_value.take().unwrap().kind;
                 let Some(ValueKind::String(text)) = text else {
@@ -118,7 +118,7 @@ fn values_that_refute_what_is_said_of_them_are_named_with_their_block() {
             change(&mut d.field);
         });
         let report = verify(file).unwrap();
-        // Not what follows for the range index and for the shard.
+        // Ignore the consequences in the range index and in the shard's statistics.
         let of_values =
             |p: &&Problem| p.stripe.is_some() && p.buffer != Some(BufferKind::RangeIndex);
         let of_values: Vec<_> = report.problems.iter().filter(of_values).collect();
@@ -137,7 +137,7 @@ fn values_that_refute_what_is_said_of_them_are_named_with_their_block() {
 
 #[test]
 fn values_outside_of_their_range_index_are_named() {
-    // Blocks that ascend, of noise that two of them may exchange.
+    // Ascending blocks of noise, so that two of them can be exchanged.
     let values = |swapped: bool| -> Vec<i64> {
         let value = |i: i64| {
             let block = i / 256;
@@ -162,7 +162,7 @@ fn values_outside_of_their_range_index_are_named() {
     };
     let outside = values(true).into_iter().enumerate().find(outside);
     let (row, _) = outside.unwrap();
-    // Shards of this wire do not say which index belongs to them.
+    // Shards of this wire do not record which index belongs to them.
     let options = WriterOptions::default()
         .with_wire(Wire::Reference)
         .with_profile(Profile::Fast)

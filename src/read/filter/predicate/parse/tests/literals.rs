@@ -1,4 +1,4 @@
-//! Literals in text: where they may stand, and how each type is written.
+//! Literals in text: their places, and the forms of each type.
 
 use super::*;
 
@@ -79,7 +79,7 @@ fn dates_times_and_bytes_may_be_written_as_such() {
     let (_, place, what) = refused("name > DATE '2024-02-29'");
     assert_eq!(place, 8);
     assert_eq!(what, "a column of type Utf8 cannot be compared with a DATE");
-    // Columns may have the names of the words.
+    // Columns may have the same names as the keywords.
     let days: ArrayRef = Arc::new(Date32Array::from(vec![19_781, 19_782]));
     let bytes: ArrayRef = Arc::new(arrow_array::BinaryArray::from(vec![&b"a\0"[..], b"b"]));
     let batch = RecordBatch::try_from_iter([("date", days.clone()), ("time", days), ("x", bytes)]);
