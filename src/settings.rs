@@ -27,7 +27,7 @@ macro_rules! settings {
 
 pub(crate) use settings;
 
-/// Refuses to work with no thread at all.
+/// Refuses a thread count of 0.
 pub(crate) fn check_threads(threads: usize) -> Result<()> {
     match threads {
         0 => Err(Error::invalid("threads is 0, expected 1 or more")),
