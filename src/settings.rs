@@ -2,9 +2,8 @@
 
 use crate::error::{Error, Result};
 
-/// Implements, for every named field of a `Copy` type, a getter and a setter that takes the options
-/// by value. Both have the given documentation, which says what the setting does, its unit and its
-/// default.
+/// Implements, for every named field of a `Copy` type, a getter and a setter that takes the options by value. The
+/// getter and the setter share the given documentation: effect, unit and default.
 macro_rules! settings {
     ($options:ident { $($(#[$doc:meta])* $name:ident, $with:ident: $ty:ty;)* }) => {
         impl $options {
