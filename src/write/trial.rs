@@ -68,12 +68,11 @@ impl Seen {
 pub(super) struct Trial {
     codes: Codes,
     entry: EntryType,
-    /// What the windows so far should cost without a dictionary.
+    /// Estimated cost of the windows so far without a dictionary.
     alternative: f64,
-    /// What the codes of the windows so far cost.
+    /// Cost of the codes of the windows so far.
     of_codes: f64,
-    /// What a value of the last window that was weighed should cost without a dictionary, and how
-    /// many windows have come since.
+    /// Cost per value without a dictionary at the last estimate, and the number of windows since.
     weighed: Option<(f64, u32)>,
 }
 
