@@ -2,9 +2,8 @@
 
 use crate::error::{Error, Result};
 
-/// Implements, for every named field of a `Copy` type, a getter and a setter that takes the options
-/// by value. Both have the given documentation, which says what the setting does, its unit and its
-/// default.
+/// Implements, for every named field of a `Copy` type, a getter and a setter that takes the options by value. The
+/// getter and the setter share the given documentation: effect, unit and default.
 macro_rules! settings {
     ($options:ident { $($(#[$doc:meta])* $name:ident, $with:ident: $ty:ty;)* }) => {
         impl $options {
@@ -27,7 +26,7 @@ macro_rules! settings {
 
 pub(crate) use settings;
 
-/// Refuses to work with no thread at all.
+/// Refuses a thread count of 0.
 pub(crate) fn check_threads(threads: usize) -> Result<()> {
     match threads {
         0 => Err(Error::invalid("threads is 0, expected 1 or more")),

@@ -1,4 +1,4 @@
-//! Which columns the rows of a shard are sorted by, for planners.
+//! The columns that the rows of a shard are sorted by, for query planners.
 
 mod order;
 

@@ -1,4 +1,4 @@
-//! The writer of shards to stores that answer later.
+//! The asynchronous writer of shards.
 
 use super::options::{Layout, WriterOptions};
 use super::outbox::{Event, Outbox};
@@ -12,21 +12,19 @@ use arrow_schema::SchemaRef;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Writes RecordBatches to a shard behind an [`AsyncSink`], such as an object of a store.
+/// Writes RecordBatches to a shard in an [`AsyncSink`], such as an object of a store.
 ///
-/// A call encodes what is due, on the threads that [`WriterOptions::with_threads`] says, and gives it
-/// to the sink, which may still be sending when the call returns. So memory is that of a
-/// [`ShardWriter`], what one call encoded, and what the sink holds: see
-/// [`memory_size`](Self::memory_size). Encoding takes place while a call is polled; a program whose
-/// threads must not be kept waiting for it gives the writer a thread or task of its own.
+/// A call encodes pending rows on [`WriterOptions::with_threads`] threads and passes the bytes to the sink, which may
+/// still be sending when the call returns. Memory use is that of a [`ShardWriter`], plus the bytes that one call
+/// encodes, plus the buffers of the sink: see [`memory_size`](Self::memory_size). Encoding blocks the thread that polls
+/// the call. A program that must not block its threads runs the writer on a separate thread or task.
 ///
-/// With [`Layout::TwoLevel`], each stripe file is complete in the store as soon as it is written, and the
-/// directory file comes last, so that a shard is visible as a whole or not at all.
+/// With [`Layout::TwoLevel`], each stripe file is completed in the store as soon as it is written. The directory file
+/// comes last, so that the shard becomes visible as a whole or not at all.
 ///
-/// A shard is valid once [`finish`](Self::finish) has returned. [`abort`](Self::abort) takes back what
-/// was sent, and so does every call that fails. When a writer is dropped, its sinks take back what they
-/// can; stripe files stay, and nothing refers to them. After a call that was dropped before it was done,
-/// only `abort` works.
+/// The shard is valid once [`finish`](Self::finish) has returned. [`abort`](Self::abort) deletes the data sent so far,
+/// and so does every call that fails. If the writer is dropped instead, its sinks discard what they can; completed
+/// stripe files stay, unreferenced. If a call's future is dropped before it completes, only `abort` works afterwards.
 ///
 /// ```
 /// # #[cfg(feature = "object_store")] {
@@ -61,8 +59,8 @@ impl AsyncShardWriter {
     /// Writes a single-file shard to `sink`.
     ///
     /// # Errors
-    /// A schema or options that cannot be used. [`Layout::TwoLevel`] needs a place for the stripe
-    /// files: [`create_in`](Self::create_in).
+    /// Fails if the schema or the options cannot be used. [`Layout::TwoLevel`] needs a place for the stripe files: use
+    /// [`create_in`](Self::create_in).
     pub fn try_new(
         sink: impl AsyncSink + 'static,
         schema: SchemaRef,
@@ -77,12 +75,12 @@ impl AsyncShardWriter {
         Self::build(Box::new(sink), None, schema, options)
     }
 
-    /// Writes a shard whose artifacts `factory` creates: the directory file `name` and, for
-    /// [`Layout::TwoLevel`], a file per stripe.
+    /// Writes a shard with files that `factory` creates: the directory file `name` and, for [`Layout::TwoLevel`], one
+    /// file per stripe.
     ///
     /// # Errors
-    /// Those of the factory, [`InvalidArgument`](ErrorKind::InvalidArgument) for a name that is reserved for
-    /// stripe files and temporary files, or a schema or options that cannot be used.
+    /// Returns the errors of the factory, and [`InvalidArgument`](ErrorKind::InvalidArgument) if the name is reserved
+    /// for stripe files or temporary files. Fails if the schema or the options cannot be used.
     pub async fn create_in(
         mut factory: Box<dyn AsyncSinkFactory>,
         name: &str,
@@ -94,16 +92,16 @@ impl AsyncShardWriter {
         Self::build(sink, Some(factory), schema, options)
     }
 
-    /// Writes a shard to the object at `path`. Stripe files of a two-level shard are objects beside it.
-    /// For parts of another size use [`create_in`](Self::create_in) with an
-    /// [`ObjectFolder`](crate::io::ObjectFolder). Objects of more than a part, 8 MiB, need multipart
-    /// uploads, which WebDAV ([`object_store::http`]) has not.
+    /// Writes a shard to the object at `path`. The stripe files of a two-level shard are objects in the same folder. To
+    /// choose the part size, use [`create_in`](Self::create_in) with an [`ObjectFolder`](crate::io::ObjectFolder).
+    /// Objects larger than one part (8 MiB) need multipart uploads, which WebDAV ([`object_store::http`]) does not
+    /// support.
     ///
     /// # Errors
-    /// [`AlreadyExists`](ErrorKind::AlreadyExists) unless the options say
-    /// [`with_overwrite`](WriterOptions::with_overwrite), [`InvalidArgument`](ErrorKind::InvalidArgument) for a
-    /// name that is reserved for stripe files and temporary files, those of the store, or a schema or options that
-    /// cannot be used.
+    /// Returns [`AlreadyExists`](ErrorKind::AlreadyExists) if the object exists, unless
+    /// [`with_overwrite`](WriterOptions::with_overwrite) is set, [`InvalidArgument`](ErrorKind::InvalidArgument) if the
+    /// name is reserved for stripe files or temporary files, and the errors of the store. Fails if the schema or the
+    /// options cannot be used.
     #[cfg(feature = "object_store")]
     pub async fn create_object(
         store: std::sync::Arc<dyn object_store::ObjectStore>,
@@ -116,7 +114,8 @@ impl AsyncShardWriter {
         Self::create_part(store, path, schema, options).await
     }
 
-    /// As [`create_object`](Self::create_object), under any name: of an object that another directory refers to.
+    /// Writes a shard to the object at `path`, which may have any name because another directory refers to it. Returns
+    /// the errors of [`create_object`](Self::create_object).
     #[cfg(feature = "object_store")]
     pub(crate) async fn create_part(
         store: std::sync::Arc<dyn object_store::ObjectStore>,
@@ -153,35 +152,36 @@ impl AsyncShardWriter {
         })
     }
 
-    /// The schema of the batches.
+    /// Returns the schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
         self.writer.schema()
     }
 
-    /// Bytes that the writer and its sinks hold in memory, about.
+    /// Returns approximately how many bytes the writer and its sinks hold in memory.
     pub fn memory_size(&self) -> usize {
         self.writer.memory_size() + self.outbox.memory_size() + self.uploads.memory_size()
     }
 
-    /// Bytes given to sinks so far, of all files.
+    /// Returns the bytes passed to the sinks of all files so far.
     pub fn bytes_written(&self) -> u64 {
         self.writer.bytes_written()
     }
 
-    /// Rows that no sink has been given yet.
+    /// Returns the number of rows that have not been passed to a sink yet.
     pub fn in_progress_rows(&self) -> u64 {
         self.writer.in_progress_rows()
     }
 
-    /// Appends the rows of a batch, whose columns must have the types of the schema, in its order.
+    /// Appends the rows of a batch. Its columns must have the types of the schema, in the same order.
     ///
     /// # Errors
-    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch), and then the writer can go on;
-    /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) or a failure of the sink, and then not. Both
-    /// may be of rows that an earlier call appended. With
-    /// [`with_sorting_columns_checked`](WriterOptions::with_sorting_columns_checked) also
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for rows that are not in the declared order; the writer
-    /// can go on.
+    /// Returns [`SchemaMismatch`](ErrorKind::SchemaMismatch) if the batch does not match the schema. With
+    /// [`with_sorting_columns_checked`](WriterOptions::with_sorting_columns_checked), returns
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if the rows break the declared order. After these errors the
+    /// writer stays usable.
+    ///
+    /// Returns [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for values that cannot be stored, or the error of the
+    /// sink; both may concern rows of an earlier call. After these errors the writer is unusable.
     pub async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.check_poisoned()?;
         self.writer.check_rows(batch)?;
@@ -190,7 +190,7 @@ impl AsyncShardWriter {
         self.end(written).await
     }
 
-    /// Encodes a large batch in pieces, so that not all of it waits for the sink.
+    /// Encodes a large batch one window at a time and sends each, so that not all of it is buffered.
     async fn write_rows(&mut self, batch: &RecordBatch) -> Result<()> {
         let rows = batch.num_rows();
         for start in (0..rows).step_by(WINDOW) {
@@ -201,10 +201,10 @@ impl AsyncShardWriter {
         Ok(())
     }
 
-    /// Ends the current stripe, if it has rows, and gives it to the sink.
+    /// Ends the current stripe, if it has rows, and passes it to the sink.
     ///
     /// # Errors
-    /// Those of the sink; the writer cannot go on then.
+    /// Returns the error of the sink; the writer is then unusable.
     pub async fn flush_stripe(&mut self) -> Result<()> {
         self.check_poisoned()?;
         self.poisoned = true;
@@ -215,7 +215,7 @@ impl AsyncShardWriter {
         self.end(flushed).await
     }
 
-    /// After a failure, takes back what was sent.
+    /// Ends a call. If it failed, withdraws the data sent so far.
     async fn end(&mut self, done: Result<()>) -> Result<()> {
         match &done {
             Ok(()) => self.poisoned = false,
@@ -235,11 +235,11 @@ impl AsyncShardWriter {
         Ok(())
     }
 
-    /// Writes what is left, and makes the shard valid.
+    /// Writes the remaining rows and completes the shard.
     ///
     /// # Errors
-    /// Those of the sink. There is no shard then, unless the store has completed the directory file and
-    /// its answer got lost: look before you write again.
+    /// Returns the errors of the sink. No shard exists then, unless the store completed the directory file and its
+    /// response was lost: check before you write again.
     pub async fn finish(self) -> Result<ShardSummary> {
         let usable = self.check_poisoned();
         let mut uploads = self.uploads;
@@ -253,11 +253,11 @@ impl AsyncShardWriter {
         finished
     }
 
-    /// Takes back what was sent; there is no shard. After a call that failed, what it could not take back
-    /// is tried again.
+    /// Withdraws everything sent so far; no shard exists then. After a failed call, it retries what that call could not
+    /// withdraw.
     ///
     /// # Errors
-    /// Those of the sinks, which may then leave bytes that nobody sees.
+    /// Returns the errors of the sinks. Invisible data may then stay in the store.
     pub async fn abort(mut self) -> Result<()> {
         self.uploads.withdraw().await
     }
@@ -272,9 +272,9 @@ impl fmt::Debug for AsyncShardWriter {
     }
 }
 
-/// An artifact that grows.
+/// A file that is being written.
 struct Artifact {
-    /// That of a stripe file.
+    /// The name of a stripe file; `None` for the directory file.
     name: Option<String>,
     sink: Box<dyn AsyncSink>,
     /// Whether its commit began.
@@ -291,14 +291,14 @@ impl Artifact {
     }
 }
 
-/// The artifacts of a shard, on their way.
+/// The files of a shard and the state of their uploads.
 struct Uploads {
     factory: Option<Box<dyn AsyncSinkFactory>>,
-    /// Those that are not complete, or of which that is not known.
+    /// Files that are not complete, or whose completion is unknown, by artifact number.
     open: BTreeMap<u64, Artifact>,
     /// Names of stripe files that are complete, or may be.
     complete: Vec<String>,
-    /// Whether the directory file, which refers to the others, is visible or may be.
+    /// Whether the directory file, which refers to the stripe files, is visible or may be.
     may_be_visible: bool,
 }
 
@@ -315,7 +315,7 @@ impl Uploads {
             .ok_or_else(|| Error::invalid(none))
     }
 
-    /// Does to the store's artifacts what was done to those of the writer.
+    /// Replays the writer's file operations on the sinks of the store.
     async fn pass_on(&mut self, outbox: &Outbox) -> Result<()> {
         while let Some(event) = outbox.pop() {
             match event {
@@ -342,8 +342,8 @@ impl Uploads {
         Ok(())
     }
 
-    /// Takes everything back, as far as that goes. Files that the directory refers to stay if it may be
-    /// there. What could not be taken back is tried again by the next call.
+    /// Deletes as much as possible of the data sent so far. If the directory file may be visible, the files that it
+    /// refers to stay. The next call retries the deletions that failed.
     async fn withdraw(&mut self) -> Result<()> {
         for artifact in self.open.values_mut() {
             if std::mem::take(&mut artifact.is_committed) && artifact.sink.may_be_visible() {

@@ -1,4 +1,4 @@
-//! Batches: whether one is of the schema that was declared, and how much it is.
+//! Checks batches against the declared schema, and estimates their size.
 
 use crate::column::declared_nulls;
 use crate::error::{Error, ErrorKind, Result};
@@ -7,10 +7,10 @@ use arrow_array::types::{Int16Type, Int32Type, Int64Type, RunEndIndexType};
 use arrow_array::{Array, ArrayRef, OffsetSizeTrait, RecordBatch, RunArray};
 use arrow_schema::{DataType, Field, SchemaRef};
 
-/// Refuses a batch whose columns are not those of the schema.
+/// Refuses a batch if its columns do not match the schema.
 ///
 /// # Errors
-/// [`SchemaMismatch`](ErrorKind::SchemaMismatch), naming the column.
+/// Returns [`SchemaMismatch`](ErrorKind::SchemaMismatch), which names the column.
 pub(super) fn check_batch(schema: &SchemaRef, batch: &RecordBatch) -> Result<()> {
     let mismatch = |message: String| Err(Error::new(ErrorKind::SchemaMismatch, message));
     if batch.num_columns() != schema.fields().len() {
@@ -48,8 +48,8 @@ pub(super) fn check_batch(schema: &SchemaRef, batch: &RecordBatch) -> Result<()>
     Ok(())
 }
 
-/// Whether values of a type are stored in the place of another: the same type, with the same members
-/// and variants at the same places. What is in lists and maps may have other names.
+/// Returns whether values of type `given` can be stored as `expected`: the types are equal, with the same members and
+/// variants in the same order. Only the fields inside lists and maps may have other names.
 fn fits(expected: &DataType, given: &DataType) -> bool {
     use DataType::{
         Dictionary, FixedSizeList, LargeList, LargeListView, List, ListView, Map, RunEndEncoded,
@@ -86,16 +86,16 @@ fn fits(expected: &DataType, given: &DataType) -> bool {
     }
 }
 
-/// Views that are looked at, at most, to know how long values are.
+/// Most views to look at to estimate the length of values.
 const LOOKED_AT: usize = 1024;
 
-/// Bytes of Arrow data that the rows of a batch take, more or less.
+/// Estimates the bytes of Arrow data that the rows of a batch take.
 pub(super) fn batch_bytes(batch: &RecordBatch) -> u64 {
     batch.columns().iter().map(|array| bytes_of(array)).sum()
 }
 
-/// Bytes of the values of an array, and not of others that its buffers hold. Where values are taken
-/// out of another array in any order, each counts as much as they do on average.
+/// Estimates the bytes of the values of an array, without other values in its buffers. Values that are selected from
+/// another array in any order count with the average size there.
 fn bytes_of(array: &dyn Array) -> u64 {
     let len = array.len();
     let nulls = array.nulls().map_or(0, |_| len.div_ceil(8)) as u64;
@@ -149,7 +149,7 @@ fn bytes_of(array: &dyn Array) -> u64 {
             }
             DataType::Dictionary(key, _) => {
                 let keys = len * key.primitive_width().unwrap_or(0);
-                // A dictionary that many arrays share is not theirs alone.
+                // Count no more entries than keys: other arrays may share the dictionary.
                 let values = array.as_any_dictionary().values();
                 keys as u64 + share((len as u64).min(values.len() as u64), values)
             }
@@ -162,7 +162,7 @@ fn bytes_of(array: &dyn Array) -> u64 {
         }
 }
 
-/// Bytes of values that lie one after the other, and of their offsets.
+/// Returns the bytes of contiguous values and of their offsets.
 fn with_bytes<O: OffsetSizeTrait>(offsets: &[O]) -> u64 {
     let span = |offsets: &[O]| offsets[offsets.len() - 1].as_usize() - offsets[0].as_usize();
     match offsets {
@@ -171,8 +171,7 @@ fn with_bytes<O: OffsetSizeTrait>(offsets: &[O]) -> u64 {
     }
 }
 
-/// Bytes of views, and of the values that do not fit into them, of which at most so many are looked
-/// at.
+/// Estimates the bytes of views and of the values that do not fit into them, from at most `looked_at` views.
 pub(super) fn views(views: &[u128], looked_at: usize) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
@@ -188,7 +187,7 @@ pub(super) fn views(views: &[u128], looked_at: usize) -> u64 {
     size_of_val(views) as u64 + sum * views.len() as u64 / count as u64
 }
 
-/// Bytes of the items that offsets enclose, and of the offsets.
+/// Returns the bytes of the items between the first and last offset, and of the offsets.
 fn items<O: OffsetSizeTrait>(offsets: &[O], values: &dyn Array) -> u64 {
     let (Some(first), Some(last)) = (offsets.first(), offsets.last()) else {
         return 0;
@@ -197,7 +196,7 @@ fn items<O: OffsetSizeTrait>(offsets: &[O], values: &dyn Array) -> u64 {
     size_of_val(offsets) as u64 + bytes_of(&values.slice(first, last - first))
 }
 
-/// Bytes of so many values of an array.
+/// Estimates the bytes of `count` values of an array.
 pub(super) fn share(count: u64, values: &dyn Array) -> u64 {
     if count == 0 || values.is_empty() {
         return 0;
@@ -210,13 +209,13 @@ fn sum<O: OffsetSizeTrait>(sizes: &[O]) -> u64 {
     sizes.iter().map(|size| size.as_usize() as u64).sum()
 }
 
-/// Bytes of the runs of a slice, and of their ends.
+/// Returns the bytes of the runs of a slice, and of their ends.
 fn runs<R: RunEndIndexType>(array: &RunArray<R>) -> u64 {
     let values = run_values(array);
     (values.len() * size_of::<R::Native>()) as u64 + bytes_of(&values)
 }
 
-/// The values of the runs of a slice.
+/// Returns the values of the runs of a slice.
 pub(super) fn run_values<R: RunEndIndexType>(array: &RunArray<R>) -> ArrayRef {
     if array.is_empty() {
         return array.values().slice(0, 0);
@@ -330,7 +329,7 @@ mod tests {
         }
         close(&lists.finish().slice(500, 100), 100 * (4 + 4 * 19 / 2));
 
-        // Rows that share a dictionary do not take all of it each time.
+        // A slice of the rows counts only its part of a shared dictionary.
         let keys = Int8Array::from_iter_values((0..100).map(|i| i % 10));
         let entries: ArrayRef = Arc::new(StringArray::from(text));
         let codes = DictionaryArray::new(keys, entries);

@@ -1,4 +1,4 @@
-//! Bits on their way into blocks or a raw buffer: Boolean values, and presence.
+//! Bits for blocks or a raw buffer: Boolean values and presence.
 
 use super::plain_numbers::{NumberBlocks, PlainNumbers};
 use super::settings::{Settings, WINDOW};
@@ -26,7 +26,7 @@ pub(super) fn finish_bits(
     encoder.finish(buffer)
 }
 
-/// The settings of a buffer of bits: its blocks count bytes, and have to end at every window of positions.
+/// Returns the settings for a buffer of bits: its blocks count bytes, and must end at every window of positions.
 fn of_bits(settings: Settings) -> Settings {
     let most = settings.block_values.min(WINDOW / 8);
     Settings {
@@ -36,7 +36,7 @@ fn of_bits(settings: Settings) -> Settings {
     }
 }
 
-/// Bits of a window.
+/// Bits per window.
 pub(crate) const WINDOW_BITS: u64 = WINDOW as u64;
 
 /// A part of a long bitmap.
@@ -44,12 +44,12 @@ pub(crate) const WINDOW_BITS: u64 = WINDOW as u64;
 pub(crate) enum BitPiece {
     /// A bit and its number of repetitions: a multiple of [`WINDOW_BITS`], unless it is the last piece.
     Alike(bool, u64),
-    /// The bits of a window, 8 in a byte, the first in the lowest place. Bits past the end of the bitmap are 0.
+    /// The bits of a window, 8 per byte, lowest bit first. Bits past the end of the bitmap are 0.
     Window(Vec<u8>),
 }
 
-/// Encodes a bitmap in space and time that depend on its changes rather than on its length: equal bytes share
-/// blocks of up to 65,536 bytes.
+/// Encodes a bitmap in time and space that depend on its changes rather than its length: equal bytes share blocks of up
+/// to 65,536 bytes.
 pub(super) fn finish_pieces(
     pieces: impl Iterator<Item = BitPiece>,
     settings: Settings,
@@ -57,7 +57,7 @@ pub(super) fn finish_pieces(
 ) -> Result<FinishedBuffer> {
     let mut blocks =
         NumberBlocks::<u8>::new(NumberKind::Unsigned, of_bits(settings), Arc::default());
-    // The run of equal bytes that no block has yet.
+    // The current run of equal bytes, not in a block yet.
     let (mut byte, mut count) = (0u8, 0u64);
     for piece in pieces {
         match piece {

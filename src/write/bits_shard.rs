@@ -1,4 +1,4 @@
-//! A shard of one column of bits that are given in pieces, so that long runs of equal bits cost next to nothing.
+//! Writes a shard of one column of bits. The bits come in pieces, so that long runs of equal bits cost almost nothing.
 
 use super::bits::{BitPiece, finish_pieces};
 use super::directory::StripesMetadata;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// The bits of one stripe.
 pub(crate) struct StripeBits<P> {
     pub(crate) rows: u64,
-    /// How many of them are 1.
+    /// The number of ones among them.
     pub(crate) ones: u64,
     /// All bits, in order.
     pub(crate) pieces: P,
@@ -46,7 +46,7 @@ pub(crate) fn bits_shard<P: Iterator<Item = BitPiece>>(
     out.begin()?;
     let mut metadata = StripesMetadata::new(wire, plans.len());
     for StripeBits { rows, ones, pieces } in stripes {
-        // Bits that are all alike are a constant, of any number of rows, and no buffer.
+        // If all bits are equal, they are a constant, which has no buffer.
         let pieces = (ones > 0 && ones < rows).then_some(pieces);
         let pieces = pieces.into_iter().flatten();
         let buffer = finish_pieces(pieces, plan.settings, BufferKind::Data)?;

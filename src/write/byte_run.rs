@@ -1,13 +1,13 @@
-//! Byte strings that lie one after the other.
+//! Byte strings that are stored contiguously.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::stats::{ByteRun, ByteStats, DistinctStats};
 use arrow_buffer::BooleanBuffer;
 
-/// Longest value, in bytes.
+/// Largest size of a value, in bytes.
 pub(super) const MAX_VALUE_BYTES: usize = u32::MAX as usize;
 
-/// Refuses a value that is longer than the longest.
+/// Refuses a length above [`MAX_VALUE_BYTES`].
 pub(super) fn check_length(len: usize) -> Result<()> {
     if len > MAX_VALUE_BYTES {
         return Err(Error::new(
@@ -18,7 +18,7 @@ pub(super) fn check_length(len: usize) -> Result<()> {
     Ok(())
 }
 
-/// Takes note of the values that are not null among the first `len`.
+/// Adds the first `len` values that are not null to the statistics.
 pub(super) fn note_run<E: Fn(usize) -> usize>(
     stats: &mut ByteStats,
     distinct: &mut Option<DistinctStats>,

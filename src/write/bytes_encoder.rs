@@ -14,14 +14,14 @@ use arrow_buffer::NullBuffer;
 /// Encodes the byte values of one stripe field.
 #[derive(Debug)]
 pub(super) enum BytesEncoder {
-    /// As they are.
+    /// Stored as they are.
     Raw(Box<RawBytes>),
-    /// In encoded blocks.
+    /// Stored in encoded blocks.
     Blocks(Box<BlockBytes>),
 }
 
 impl BytesEncoder {
-    /// An encoder of the values of a field.
+    /// Returns an encoder for the values of a field.
     pub(super) fn new(plan: &FieldPlan) -> Self {
         if plan.settings.is_raw() && !plan.settings.delimited {
             Self::Raw(Box::new(RawBytes::new(plan)))
@@ -49,7 +49,7 @@ impl BytesEncoder {
     /// Appends values of any size.
     ///
     /// # Errors
-    /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for a value above 4 GiB.
+    /// Returns [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for a value above 4 GiB.
     pub(super) fn push(
         &mut self,
         values: &ByteValues,
@@ -62,7 +62,7 @@ impl BytesEncoder {
         }
     }
 
-    /// Bytes of all values so far, null slots of fixed sizes included.
+    /// Returns the bytes of all values so far, including null positions of fixed-size types.
     pub(super) fn total_bytes(&self) -> u64 {
         match self {
             Self::Raw(encoder) => encoder.total_bytes(),
@@ -70,7 +70,7 @@ impl BytesEncoder {
         }
     }
 
-    /// How the staged values might be encoded.
+    /// Returns the candidate encodings of the staged values.
     pub(super) fn into_candidates(self) -> Result<Vec<Candidate>> {
         match self {
             Self::Raw(encoder) => {
@@ -81,7 +81,7 @@ impl BytesEncoder {
         }
     }
 
-    /// Bytes held in memory.
+    /// Returns the bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         match self {
             Self::Raw(encoder) => encoder.memory_size(),
@@ -89,7 +89,7 @@ impl BytesEncoder {
         }
     }
 
-    /// The finished buffers: DATA, OFFSETS of raw values of any size, a dictionary if that pays.
+    /// Returns the finished buffers: DATA, OFFSETS of raw values of any size, a dictionary if that saves bytes.
     pub(super) fn finish(self) -> Result<FinishedBytes> {
         match self {
             Self::Raw(encoder) => Ok(encoder.finish()),

@@ -1,9 +1,9 @@
-//! The ways to store the values of a field that were weighed.
+//! The candidate encodings of a field and their estimated costs.
 
 use super::choose::Weighed;
 use std::fmt::Display;
 
-/// One way to store the values of a field, with what the writer expects of it.
+/// One way to store the values of a field, with the writer's estimates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     name: String,
@@ -24,29 +24,29 @@ impl<P: Display> From<Weighed<P>> for Candidate {
 }
 
 impl Candidate {
-    /// The tree of encodings, or the value dictionary with its number of entries.
+    /// Returns the tree of encodings, or the value dictionary with its number of entries.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Bytes per value that the writer expects.
+    /// Returns the estimated bytes per value.
     pub fn bytes_per_value(&self) -> f64 {
         self.bytes
     }
 
-    /// Nanoseconds to decode a value that the writer expects.
+    /// Returns the estimated nanoseconds to decode a value.
     pub fn decode_nanoseconds(&self) -> f64 {
         self.nanoseconds
     }
 
-    /// Bytes per value, plus the decoding time in bytes at the exchange rate of the profile; infinite
-    /// if the profile rules out an encoding so slow.
+    /// Returns the bytes per value, plus the decoding time converted to bytes at the rate of the profile; infinite if
+    /// the encoding is too slow for the profile.
     pub fn cost(&self) -> f64 {
         self.cost
     }
 }
 
-/// How the values of a leaf field might be stored.
+/// The candidate encodings of a leaf field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldCandidates {
     path: String,
@@ -59,13 +59,13 @@ impl FieldCandidates {
         Self { path, candidates }
     }
 
-    /// Names from the column down to the field, joined by dots.
+    /// Returns the names from the column down to the field, joined by dots.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The candidates, cheapest first. The writer takes the first. It judges dictionaries differently:
-    /// by all values of 65,536 rows, and by whether they still pay over several times as many.
+    /// Returns the candidates, cheapest first. The writer uses the first. It judges dictionaries differently: by all
+    /// values of 65,536 rows, and by whether they still pay over several such windows.
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
     }

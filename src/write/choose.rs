@@ -1,8 +1,7 @@
-//! Which encodings to use: policy over the estimates that the encodings give of themselves.
+//! Choice of encodings: policy on top of the estimates that the encodings provide.
 //!
-//! An encoding is chosen for a window of staged values, by the size that it is expected to have on
-//! some of the window's blocks and by the time that decoding takes. What a block does not allow is
-//! left to the encoders, which fall back on their own.
+//! An encoding is chosen for a window of staged values, by its estimated size on some of the window's blocks and by its
+//! decoding time. If it does not suit a block, the block's encoder falls back to another one.
 
 use super::nesting::{takes_bytes, takes_numbers};
 use super::profile::Profile;
@@ -12,34 +11,34 @@ use crate::encoding::number::{Plan, Stats};
 use crate::encoding::{Estimate, NumberKind, Word, number};
 use crate::error::Result;
 
-/// Blocks of a window that are looked at.
+/// Blocks of a window that are sampled.
 const SAMPLED_BLOCKS: usize = 3;
-/// Values of such a block.
+/// Values per sampled block.
 const SAMPLED_VALUES: usize = 4096;
 
-/// Neighbouring values that general-purpose encodings are tried on: what they find in scattered
-/// values says little of what they find there.
+/// Consecutive values that general-purpose encodings are tried on. Scattered samples would not show their repetitions.
 pub(super) const TRIED_VALUES: usize = 16_384;
-/// Cost that a general-purpose encoding cannot beat by enough, in bytes per value.
+/// Cost in bytes per value below which general-purpose encodings are not tried.
 const CHEAP: f64 = 0.05;
-/// Nanoseconds per byte that a copy in memory takes, and how many copies `Fast` may take.
+/// Nanoseconds per byte of a copy in memory (`COPY_COST`), and the number of copies that decoding under `Fast` may
+/// take.
 const COPY_COST: f64 = 0.05;
 const FAST_COPIES: f64 = 2.0;
-/// Nanoseconds per byte of a number that `HighCompression` may take, to stay ahead of Zstandard: just
-/// what Pco takes for numbers of 4 bytes and for doubles.
+/// Nanoseconds per byte of a number that `HighCompression` may take, to stay faster than Zstandard: just enough for Pco
+/// on 4-byte numbers and on doubles.
 const HIGH_COST: f64 = 0.75;
-/// Nanoseconds that the offset or view of a byte value takes.
+/// Nanoseconds to place the offset or view of a byte value.
 pub(super) const PLACING: f64 = 2.5;
 
-/// Share of the values' bytes that FSST hardly gets below, so that it is not tried for what takes no
-/// more anyway.
+/// Share of the values' bytes that FSST hardly gets below, so FSST is not tried if another encoding is already below
+/// it.
 const FSST_CAN_SAVE: f64 = 0.25;
-/// Weight of the cost of FSST, which must save something: compressing takes longer than with LZ4.
+/// Factor on the cost of FSST. Above 1, because FSST compresses slower than LZ4 and must save something.
 const FSST_MUST_SAVE: f64 = 1.05;
-/// The same of FsstValues, which may cost something: single values are read out of it.
+/// Factor on the cost of FsstValues. Below 1, because single values can be read from it.
 const SINGLE_VALUES: f64 = 0.9;
 
-/// Bytes per value that one nanosecond of decoding must save to be worth it.
+/// Returns the bytes per value that a nanosecond of decoding must save.
 pub(super) fn price_of_a_nanosecond(profile: Profile) -> f64 {
     match profile {
         Profile::Plain => f64::INFINITY,
@@ -50,8 +49,8 @@ pub(super) fn price_of_a_nanosecond(profile: Profile) -> f64 {
     }
 }
 
-/// Most nanoseconds that decoding a value of that many bytes may take, of which placing it takes
-/// `place` apart from copying.
+/// Returns the most nanoseconds that decoding a value of `bytes` bytes may take. `place` is the time to place the
+/// value, without copying it.
 pub(super) fn most_nanoseconds(profile: Profile, bytes: f64, place: f64) -> f64 {
     match profile {
         Profile::Fast => FAST_COPIES * (COPY_COST * bytes + place),
@@ -59,7 +58,7 @@ pub(super) fn most_nanoseconds(profile: Profile, bytes: f64, place: f64) -> f64 
     }
 }
 
-/// The same for a number of that many bytes.
+/// Returns the most nanoseconds that decoding a number of `bytes` bytes may take.
 fn most_for_number(profile: Profile, bytes: f64) -> f64 {
     match profile {
         Profile::HighCompression => HIGH_COST * bytes,
@@ -67,7 +66,7 @@ fn most_for_number(profile: Profile, bytes: f64) -> f64 {
     }
 }
 
-/// The level of Zstandard and that of Pco.
+/// Returns the levels of Zstandard and Pco.
 pub(super) fn levels(profile: Profile) -> (i32, u8) {
     match profile {
         Profile::MinimalSize => (15, 8),
@@ -75,25 +74,25 @@ pub(super) fn levels(profile: Profile) -> (i32, u8) {
     }
 }
 
-/// How to encode the values of a window.
+/// The chosen encoding of the values of a window.
 pub(super) struct Choice<P> {
     pub(super) plan: P,
-    /// Bytes that a value should take, with the time of decoding it added at its price.
+    /// Estimated bytes per value, plus the decoding time converted to bytes.
     pub(super) cost: f64,
 }
 
-/// What a plan should come to, per value.
+/// Estimates for a plan, per value.
 #[derive(Debug, Clone)]
 pub(super) struct Weighed<P> {
     pub(super) plan: P,
     pub(super) bytes: f64,
     pub(super) nanoseconds: f64,
-    /// Bytes, with the nanoseconds added at their price; infinite if they are too many.
+    /// Bytes, plus the decoding time converted to bytes; infinite if decoding takes too long.
     pub(super) cost: f64,
 }
 
 impl<P> Weighed<P> {
-    /// Values that are stored as they are, of that size.
+    /// Returns the estimate for values stored uncompressed, with `bytes` bytes per value.
     pub(super) fn plain(plan: P, bytes: f64) -> Self {
         Self {
             plan,
@@ -104,7 +103,7 @@ impl<P> Weighed<P> {
     }
 }
 
-/// Weighs plans by estimates for numbers of values.
+/// Weighs plans by estimates for several blocks.
 #[derive(Clone, Copy)]
 struct Scales {
     /// Bytes per nanosecond.
@@ -121,7 +120,8 @@ impl Scales {
         }
     }
 
-    /// What a value costs, of numbers of them that take at least so many bytes and nanoseconds each.
+    /// Returns a lower bound for the cost per value. `floors` has the number of values of each block, and the least
+    /// bytes and nanoseconds per value.
     fn floor(self, floors: impl Iterator<Item = (usize, (f64, f64))>) -> f64 {
         let (mut cost, mut values) = (0.0, 0.0);
         for (n, (bytes, nanoseconds)) in floors {
@@ -131,7 +131,7 @@ impl Scales {
         cost / f64::max(values, 1.0)
     }
 
-    /// `None` if the plan does not suit one of the blocks.
+    /// Returns the estimate of a plan over all blocks, or `None` if the plan does not suit one of them.
     fn weigh<P>(
         self,
         plan: P,
@@ -160,7 +160,7 @@ impl Scales {
     }
 }
 
-/// The first of those that cost least.
+/// Returns the first plan of lowest cost.
 fn cheapest<P>(weighed: Vec<Weighed<P>>, plain: P) -> Choice<P> {
     let none = Choice {
         plan: plain,
@@ -184,7 +184,7 @@ pub(super) fn numbers<W: Word>(
     cheapest(weigh_numbers(values, kind, settings), Plan::Plain)
 }
 
-/// The plans that may encode the numbers of a window.
+/// Returns the candidate plans for the numbers of a window.
 pub(super) fn weigh_numbers<W: Word>(
     values: &[W],
     kind: NumberKind,
@@ -220,7 +220,7 @@ pub(super) fn weigh_numbers<W: Word>(
     let tried = &values[middle..values.len().min(middle + TRIED_VALUES)];
     let mut out = Vec::new();
     for plan in general_purpose(profile).into_iter().filter(takes) {
-        // Encoding them takes longer than everything before, and is left out where it cannot pay.
+        // Trying them takes longer than all estimates before, so they are skipped if they cannot save enough.
         if least(&weighed) < CHEAP || tried.is_empty() {
             break;
         }
@@ -230,12 +230,12 @@ pub(super) fn weigh_numbers<W: Word>(
     weighed
 }
 
-/// Whether general-purpose encodings are tried rather than estimated.
+/// Returns whether the profile tries general-purpose encodings, which cannot be estimated.
 pub(super) fn tries(profile: Profile) -> bool {
     matches!(profile, Profile::HighCompression | Profile::MinimalSize)
 }
 
-/// Encodings of numbers that are tried.
+/// Returns the encodings of numbers to try.
 fn general_purpose(profile: Profile) -> Vec<Plan> {
     if !tries(profile) {
         return Vec::new();
@@ -244,7 +244,7 @@ fn general_purpose(profile: Profile) -> Vec<Plan> {
     vec![Plan::Pco { level: pco }, Plan::Zstd { level: zstd }]
 }
 
-/// A few stretches of the values, spread over all of them.
+/// Returns a few slices of the values, spread evenly.
 fn sampled<W>(values: &[W]) -> impl Iterator<Item = &[W]> {
     let last = values.len().saturating_sub(SAMPLED_VALUES);
     let count = if last == 0 { 1 } else { SAMPLED_BLOCKS };
@@ -260,7 +260,7 @@ fn number_candidates(width: usize, kind: NumberKind, profile: Profile) -> Vec<Pl
         values: None,
         lengths: None,
     };
-    // Bit-packing works on 1,024 numbers at a time, and pays for many runs only.
+    // Bit-packing works on 1,024 numbers at a time, so it pays only for many runs.
     let many_runs = |values| Plan::RunLength {
         values,
         lengths: Some(Box::new(Plan::FlBitPack)),
@@ -297,7 +297,7 @@ fn number_candidates(width: usize, kind: NumberKind, profile: Profile) -> Vec<Pl
     plans
 }
 
-/// How to encode the offsets of byte values: their differences are the lengths, which vary less.
+/// Returns the plan for the offsets of byte values: their differences are the lengths, which vary less.
 pub(super) fn offsets_plan(settings: &Settings) -> Plan {
     let differences = match settings.profile {
         Profile::HighCompression | Profile::MinimalSize => Plan::Pco {
@@ -305,25 +305,27 @@ pub(super) fn offsets_plan(settings: &Settings) -> Plan {
         },
         _ => Plan::Ffor,
     };
-    let differences = match takes_numbers(&differences, &settings.capabilities) {
-        true => differences,
-        false => Plan::Ffor,
+    let differences = if takes_numbers(&differences, &settings.capabilities) {
+        differences
+    } else {
+        Plan::Ffor
     };
     Plan::Delta {
         differences: Box::new(differences),
     }
 }
 
-/// Chooses how to encode the byte values of a window, with what the windows before it taught.
+/// Chooses how to encode the byte values of a window, using symbols learned from earlier windows.
 pub(super) fn byte_strings(
     input: &bytes::Input<'_>,
     learned: &bytes::Learned,
     settings: &Settings,
 ) -> Result<Choice<bytes::Plan>> {
     let weighed = weigh_bytes(input, learned, settings)?;
-    let plain = match settings.delimited {
-        true => bytes::Plan::Delimited { bytes: Plan::Plain },
-        false => bytes::Plan::Plain,
+    let plain = if settings.delimited {
+        bytes::Plan::Delimited { bytes: Plan::Plain }
+    } else {
+        bytes::Plan::Plain
     };
     let choice = cheapest(weighed, plain);
     Ok(Choice {
@@ -332,7 +334,7 @@ pub(super) fn byte_strings(
     })
 }
 
-/// The plans that may encode the byte values of a window.
+/// Returns the candidate plans for the byte values of a window.
 pub(super) fn weigh_bytes(
     input: &bytes::Input<'_>,
     learned: &bytes::Learned,
@@ -403,7 +405,7 @@ pub(super) fn weigh_bytes(
     Ok(weighed)
 }
 
-/// The plans that may encode the values of a window behind their lengths.
+/// Returns the candidate plans for the values of a window, each stored after its length.
 fn weigh_delimited(
     input: &bytes::Input<'_>,
     settings: &Settings,
@@ -428,7 +430,7 @@ fn weigh_delimited(
     Ok(weighed)
 }
 
-/// What a value costs in these blocks, which are encoded to find out; weighted as in [`weigh_bytes`].
+/// Returns the cost per value of a plan that encodes these blocks to measure it; with the factors of [`weigh_bytes`].
 pub(super) fn tried_bytes(
     plan: &bytes::Plan,
     blocks: &[bytes::Input<'_>],
@@ -449,14 +451,14 @@ pub(super) fn tried_bytes(
     Ok(weighed.map_or(f64::INFINITY, |weighed| weighed.cost * weight))
 }
 
-/// How to cut integers of 16 bytes in two; `None` for other values.
+/// Returns the plan for integers of 16 bytes, split into two halves; `None` for other values.
 fn split128(input: &bytes::Input<'_>, settings: &Settings) -> Result<Option<bytes::Plan>> {
     if !settings.wide_integers {
         return Ok(None);
     }
     let half = |values: &[u64]| {
         let mut weighed = weigh_numbers(values, NumberKind::Signed, settings);
-        // It is weighed for whole values, and finds no less in them.
+        // Zstandard is tried on whole values instead, where it finds the same repetitions.
         weighed.retain(|weighed| !matches!(weighed.plan, Plan::Zstd { .. }));
         cheapest(weighed, Plan::Plain).plan
     };

@@ -13,8 +13,8 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 impl Codes {
-    /// The finished buffers, codes and dictionary, and the entries. The most frequent entry gets
-    /// code 0, unless the order is to be kept.
+    /// Returns the finished buffers (codes and dictionary) and the entries. The most frequent entry gets code 0, unless
+    /// the dictionary is ordered.
     pub(super) fn finish(
         self,
         entry: EntryType,
@@ -72,7 +72,7 @@ impl Codes {
     }
 }
 
-/// The bytes of a dictionary of the entries in that order, and of a null entry after them.
+/// Encodes a dictionary of the entries in that order, followed by the null entry if there is one.
 fn encode_entries(
     entries: &Interner,
     order: &[u32],
@@ -117,7 +117,7 @@ fn encode_entries(
     Ok(input.encode(settings.capabilities.spec_dictionary_header))
 }
 
-/// A number of up to 8 bytes, as an integer that sorts like it; floats by total order.
+/// Converts a number of up to 8 bytes to an integer that sorts in the same order; floats by total order.
 fn number_key(bytes: &[u8], kind: NumberKind) -> u64 {
     let mut word = [0; 8];
     word[8 - bytes.len()..].copy_from_slice(bytes);

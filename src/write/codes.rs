@@ -4,24 +4,24 @@ use super::interner::Interner;
 use crate::encoding::NumberKind;
 use crate::format::BasicType;
 
-/// Stands for a position that is null.
+/// The code of a null position.
 pub(super) const NULL: u32 = u32::MAX;
 
-/// What the entries of a dictionary are.
+/// The type of the entries of a dictionary.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EntryType {
     pub(super) value_type: BasicType,
     /// Bytes of an entry, if all have the same size.
     pub(super) width: Option<usize>,
-    /// How the bits of entries that are numbers are read.
+    /// Interpretation of entries that are numbers.
     pub(super) kind: Option<NumberKind>,
-    /// Whether codes keep the order in which the entries came.
+    /// Whether codes keep the original order of the entries.
     pub(super) ordered: bool,
-    /// Most bytes of a dictionary, see [`size`](Self::size), that readers surely take.
+    /// Most bytes of a dictionary, see [`size`](Self::size), that readers accept by default.
     pub(super) most_bytes: usize,
 }
 
-/// Entries of a dictionary and its bytes.
+/// Number of entries of a dictionary, and its bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Used {
     pub(super) entries: usize,
@@ -29,32 +29,32 @@ pub(super) struct Used {
 }
 
 impl EntryType {
-    /// Bytes that a dictionary of entries takes beside its header: theirs, sorted ids, and offsets
-    /// where they have no common size.
+    /// Returns the bytes of a dictionary without its header: entries, sorted ids, and offsets if the entries have no
+    /// fixed size.
     pub(super) fn size(&self, entries: usize, bytes: usize) -> usize {
         let per_entry = if self.width.is_some() { 4 } else { 12 };
         bytes.saturating_add(entries.saturating_mul(per_entry))
     }
 }
 
-/// The entries of a finished dictionary, and how often each one occurs.
+/// The entries of a finished dictionary, and the frequency of each.
 #[derive(Debug)]
 pub(super) struct Entries {
     pub(super) entries: Interner,
     pub(super) frequencies: Vec<u32>,
-    /// Whether every value is there once.
+    /// Whether no two entries are equal.
     pub(super) unique: bool,
-    /// Their number, a null entry included.
+    /// Number of entries, including the null entry.
     pub(super) size: u64,
 }
 
 impl Entries {
-    /// Number of distinct values that occur, if the entries tell.
+    /// Returns the number of distinct values that occur, if the entries are unique.
     pub(super) fn distinct(&self) -> Option<u64> {
         self.unique.then(|| self.used().count() as u64)
     }
 
-    /// The entries that occur, and how often they do.
+    /// Returns the entries that occur, and their frequencies.
     pub(super) fn used(&self) -> impl Iterator<Item = (&[u8], u64)> {
         let all = (0u32..).zip(&self.frequencies);
         all.filter(|(_, times)| **times > 0)
@@ -62,7 +62,7 @@ impl Entries {
     }
 }
 
-/// The codes of a stripe field so far, and the values that they stand for.
+/// The codes of a stripe field so far, and the entries that they refer to.
 #[derive(Debug, Default)]
 pub(super) struct Codes {
     pub(super) entries: Interner,
@@ -79,7 +79,7 @@ impl Codes {
         &mut self.entries
     }
 
-    /// One code per position, [`NULL`] where it is null.
+    /// Returns one code per position, [`NULL`] for a null.
     pub(super) fn codes(&self) -> &[u32] {
         &self.codes
     }
@@ -90,14 +90,14 @@ impl Codes {
         self.codes.push(code);
     }
 
-    /// Forgets all positions from `len` on; entries stay.
+    /// Drops all positions from `len` on; entries stay.
     pub(super) fn truncate(&mut self, len: usize) {
         let gone = &self.codes[len..];
         self.nulls -= gone.iter().filter(|&&code| code == NULL).count();
         self.codes.truncate(len);
     }
 
-    /// What a dictionary of the entries has.
+    /// Returns the size of a dictionary of the entries so far.
     pub(super) fn used(&self, entry: EntryType) -> Used {
         let entries = self.entries.len();
         Used {
@@ -106,7 +106,7 @@ impl Codes {
         }
     }
 
-    /// Bytes held in memory.
+    /// Returns the bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         self.entries.memory_size() + 4 * self.codes.capacity()
     }

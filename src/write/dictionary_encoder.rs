@@ -15,9 +15,9 @@ pub(super) struct DictionaryEncoder {
     entry: EntryType,
     settings: Settings,
     codes: Codes,
-    /// The entries of the last array, and the codes that they got; [`NULL`] if none yet.
+    /// The entries of the last array, and their codes; [`NULL`] for an entry without a code yet.
     last: Option<(Arc<Chunk<Values>>, Vec<u32>)>,
-    /// Bytes of the values that the codes stand for.
+    /// Total bytes of the values that the codes refer to.
     raw_bytes: u64,
 }
 
@@ -36,13 +36,13 @@ impl DictionaryEncoder {
         self.codes.codes().is_empty()
     }
 
-    /// What the dictionary has so far.
+    /// Returns the current size of the dictionary.
     pub(super) fn used(&self) -> Used {
         self.codes.used(self.entry)
     }
 
-    /// Whether the array would bring the number of entries above `most`, or the dictionary above
-    /// what readers take, or, if the order of entries matters, has other entries than the stripe.
+    /// Returns whether the array does not fit: the dictionary would have more than `most` entries, or be too large for
+    /// readers, or its ordered entries differ from the entries of the stripe.
     pub(super) fn would_overflow(
         &self,
         codes: &[u32],
@@ -78,7 +78,7 @@ impl DictionaryEncoder {
         exceeds(new, bytes)
     }
 
-    /// Appends an array; every code at a present position names an entry that is not null.
+    /// Appends an array. Every code at a present position must refer to an entry that is not null.
     pub(super) fn push(
         &mut self,
         codes: &[u32],
@@ -89,20 +89,19 @@ impl DictionaryEncoder {
             return Ok(());
         }
         let mut map = match self.last.take() {
-            // Holding the last one keeps its memory from being used again.
+            // Holding the last entries keeps their memory from being reused, so equal memory means equal entries.
             Some((last, map)) if last.is_same_memory(entries) => map,
             _ => vec![NULL; entries.len],
         };
         if self.entry.ordered {
-            // Every entry has its own ordinal as code, used or not.
+            // The code of every entry is its ordinal, used or not.
             let blank = self.blank();
             for (i, code) in map.iter_mut().enumerate() {
-                *code = match self.is_empty() {
-                    true => {
-                        let entry = shown(entries, i, &blank);
-                        self.codes.entries_mut().append(entry)?
-                    }
-                    false => u32::try_from(i).unwrap_or(NULL),
+                *code = if self.is_empty() {
+                    let entry = shown(entries, i, &blank);
+                    self.codes.entries_mut().append(entry)?
+                } else {
+                    u32::try_from(i).unwrap_or(NULL)
                 };
             }
         }
@@ -123,28 +122,28 @@ impl DictionaryEncoder {
         Ok(())
     }
 
-    /// What stands for entries that are null.
+    /// Returns the bytes stored for a null entry.
     fn blank(&self) -> Vec<u8> {
         vec![0; self.entry.width.unwrap_or(0)]
     }
 
-    /// Bytes of the values that the codes stand for.
+    /// Returns the total bytes of the values that the codes refer to.
     pub(super) fn raw_bytes(&self) -> u64 {
         self.raw_bytes
     }
 
-    /// Bytes held in memory.
+    /// Returns the bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         self.codes.memory_size()
     }
 
-    /// The finished buffers, codes and dictionary, and the entries.
+    /// Returns the finished buffers (codes and dictionary) and the entries.
     pub(super) fn finish(self) -> Result<(Vec<FinishedBuffer>, Entries)> {
         self.codes.finish(self.entry, self.settings)
     }
 }
 
-/// The values that codes stand for; zeros or nothing at null positions.
+/// Returns the values that codes refer to; zeros or empty strings at null positions.
 pub(super) fn expand(
     codes: &[u32],
     nulls: Option<&NullBuffer>,
@@ -154,9 +153,12 @@ pub(super) fn expand(
     let width = match entries {
         Values::Fixed { width, .. } => *width,
         Values::Bytes(_) => {
-            let present = |(i, &code): (usize, &u32)| match is_there(i) {
-                true => value(entries, code.as_usize()),
-                false => &[],
+            let present = |(i, &code): (usize, &u32)| {
+                if is_there(i) {
+                    value(entries, code.as_usize())
+                } else {
+                    &[]
+                }
             };
             let values = || codes.iter().enumerate().map(present);
             let lengths = values().map(<[u8]>::len);
@@ -178,7 +180,7 @@ pub(super) fn expand(
     })
 }
 
-/// The bytes of entry `i`, or `blank` for a null one: what an array hides there is not stored.
+/// Returns the bytes of entry `i`, or `blank` for a null, so that the array's hidden content is not stored.
 fn shown<'a>(entries: &'a Chunk<Values>, i: usize, blank: &'a [u8]) -> &'a [u8] {
     match &entries.nulls {
         Some(nulls) if nulls.is_null(i) => blank,
@@ -186,7 +188,7 @@ fn shown<'a>(entries: &'a Chunk<Values>, i: usize, blank: &'a [u8]) -> &'a [u8] 
     }
 }
 
-/// The bytes of entry `i` of a leaf.
+/// Returns the bytes of entry `i` of a leaf.
 fn value(values: &Values, i: usize) -> &[u8] {
     match values {
         Values::Fixed { width, data } => &data[i * width..(i + 1) * width],

@@ -7,9 +7,9 @@
 //! directory | length of the directory | footer
 //! ```
 //!
-//! What every reader needs stands last, and what is small behind what is large, so that one read of the
-//! tail opens a usual shard, and tells where the rest of a large one is. Where there is too much of them to
-//! be kept, those of stripes that are written stand between later stripes.
+//! Data that every reader needs come last, and small parts follow large ones. One read of the tail therefore opens a
+//! typical shard, and locates the remaining metadata of a large one. If the stripes' metadata are too large to keep in
+//! memory, they are written between later stripes.
 
 use super::output::Output;
 use crate::error::Result;
@@ -25,12 +25,12 @@ use std::collections::HashSet;
 /// A stripe whose buffers have been written.
 #[derive(Debug)]
 pub(crate) struct StripeRecord {
-    /// Rows, the deleted ones included.
+    /// Rows, including deleted rows.
     pub(crate) rows: u64,
     pub(crate) deleted_rows: u64,
-    /// URLs of the files that hold the buffers, without the directory file.
+    /// URLs of the files with the buffers, except the directory file.
     pub(crate) urls: Vec<String>,
-    /// By schema id; `None` where all rows are null.
+    /// Descriptors by schema id; `None` if all rows are null.
     pub(crate) fields: Vec<Option<StripeFieldDescriptor>>,
     pub(crate) properties: StripeProperties,
 }
@@ -39,41 +39,42 @@ pub(crate) struct StripeRecord {
 #[derive(Debug)]
 pub(crate) struct StripesMetadata {
     wire: Wire,
-    /// What the shard says of each field, by schema id.
+    /// Shard-level statistics of each field, by schema id.
     fields: Vec<ShardStats>,
-    /// Instead of these: stripes say less than the shard that they are copied from.
+    /// Shard-level descriptors to use instead of `fields`. They come from the shard that the stripes are copied from,
+    /// and have more statistics than the stripes.
     given_fields: Option<Vec<Option<FieldDescriptor>>>,
     rows: u64,
     deleted_rows: u64,
-    /// In the order in which stripes first referred to them.
+    /// URLs in the order in which stripes first referred to them.
     urls: Vec<String>,
     known_urls: HashSet<String>,
     /// Stripes whose metadata are in the directory file.
     placed: Vec<StripeDirectory>,
-    /// Stripes after those.
+    /// Later stripes, whose metadata are still in memory.
     kept: Vec<KeptStripe>,
     kept_bytes: usize,
 }
 
-/// The metadata of a stripe, encoded for lack of memory: filters make descriptors large.
+/// The metadata of a stripe, kept encoded to save memory: Bloom filters make descriptors large.
 #[derive(Debug)]
 struct KeptStripe {
     rows: u64,
     deleted_rows: u64,
     raw_data_size: u64,
-    /// Frames of the descriptors, by schema id, and how long each is: 0 where there is none.
+    /// Frames of the descriptors, by schema id, and the length of each; 0 if the field has none.
     frames: Vec<u8>,
     lens: Vec<u64>,
     properties: StripeProperties,
 }
 
-/// Bytes that are kept of a field over all stripes, about: most of it is the sketch.
+/// Approximate bytes kept per field for all stripes, mostly the sketch.
 const FIELD_BYTES: usize = size_of::<ShardStats>() + 256;
-/// Bytes that are kept of a stripe whose metadata are written, about: it and its URL.
+/// Approximate bytes kept per stripe after its metadata are written: its list entry and its URL.
 const STRIPE_BYTES: usize = size_of::<StripeDirectory>() + size_of::<String>() + 32;
 
 impl StripesMetadata {
-    /// No stripe so far, of a schema with so many nodes.
+    /// Returns metadata without stripes, for a schema with `nodes` nodes.
     pub(crate) fn new(wire: Wire, nodes: usize) -> Self {
         let spec = wire.capabilities().spec_statistics;
         Self {
@@ -90,40 +91,40 @@ impl StripesMetadata {
         }
     }
 
-    /// Takes the shard-level descriptors, by schema id, of a shard that has the same stripes.
+    /// Sets the shard-level descriptors, by schema id, of a shard that has the same stripes.
     #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(crate) fn with_fields(mut self, fields: Vec<Option<FieldDescriptor>>) -> Self {
         self.given_fields = Some(fields);
         self
     }
 
-    /// Number of stripes.
+    /// Returns the number of stripes.
     pub(super) fn len(&self) -> usize {
         self.placed.len() + self.kept.len()
     }
 
-    /// Number of files that stripes refer to, without the directory file.
+    /// Returns the number of files that stripes refer to, except the directory file.
     pub(crate) fn other_files(&self) -> u64 {
         self.urls.len() as u64
     }
 
-    /// Rows of all stripes.
+    /// Returns the rows of all stripes.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Bytes of metadata that are not in the directory file yet.
+    /// Returns the bytes of metadata that are not in the directory file yet.
     pub(crate) fn kept_bytes(&self) -> usize {
         self.kept_bytes
     }
 
-    /// Bytes held in memory, about.
+    /// Returns approximately how many bytes are held in memory.
     pub(super) fn memory_size(&self) -> usize {
         let (fields, stripes) = (self.fields.len(), self.placed.len());
         self.kept_bytes + fields * FIELD_BYTES + stripes * STRIPE_BYTES
     }
 
-    /// The URLs of the stripe files.
+    /// Returns the URLs of the stripe files.
     pub(super) fn into_urls(self) -> Vec<String> {
         self.urls
     }
@@ -167,7 +168,7 @@ impl StripesMetadata {
         Ok(())
     }
 
-    /// Writes what is kept to the directory file.
+    /// Writes the kept metadata to the directory file.
     pub(crate) fn place(&mut self, out: &mut Output<'_>) -> Result<()> {
         let wire = self.wire;
         let mut writer = MetadataWriter { out, wire };
@@ -175,7 +176,7 @@ impl StripesMetadata {
         self.list(&starts, out)
     }
 
-    /// Writes what says where the descriptors of the kept stripes are.
+    /// Writes the field lists, which refer to the descriptors, and the properties of the kept stripes.
     fn list(&mut self, starts: &[u64], out: &mut Output<'_>) -> Result<()> {
         let wire = self.wire;
         let mut writer = MetadataWriter { out, wire };
@@ -190,7 +191,7 @@ impl StripesMetadata {
         Ok(())
     }
 
-    /// Writes what is left, up to the footer.
+    /// Writes the remaining metadata, up to the footer.
     pub(crate) fn finish(
         &mut self,
         out: &mut Output<'_>,
@@ -227,7 +228,7 @@ impl StripesMetadata {
         };
         let frame = seal(&directory.encode(wire)?)?;
         out.write(&frame)?;
-        // The length stands before the directory and, for readers that come from the end, after it.
+        // The length precedes the directory, and follows it for readers that start at the end of the file.
         out.write(&frame[..4])?;
         out.write(&HEADER)
     }
@@ -254,13 +255,13 @@ impl MetadataWriter<'_, '_> {
         self.frame(&payload)
     }
 
-    /// Writes the descriptors of stripes, and says where those of each begin.
+    /// Writes the descriptors of stripes, and returns the start of each stripe's descriptors.
     fn descriptors(&mut self, stripes: &[KeptStripe]) -> Result<Vec<u64>> {
         let append = |stripe: &KeptStripe| Ok(self.out.append(&stripe.frames)?.start());
         stripes.iter().map(append).collect()
     }
 
-    /// Writes the field list and the properties of a stripe whose descriptors begin there.
+    /// Writes the field list and the properties of a stripe. Its descriptors begin at `start`.
     fn stripe(
         &mut self,
         stripe: &KeptStripe,
@@ -276,9 +277,10 @@ impl MetadataWriter<'_, '_> {
             start += len;
         }
         let field_list_ref = self.message(&list)?;
-        let properties_ref = match stripe.properties == StripeProperties::default() {
-            true => None,
-            false => Some(self.message(&stripe.properties)?),
+        let properties_ref = if stripe.properties == StripeProperties::default() {
+            None
+        } else {
+            Some(self.message(&stripe.properties)?)
         };
         Ok(StripeDirectory {
             properties_ref,
@@ -308,8 +310,8 @@ impl MetadataWriter<'_, '_> {
     }
 }
 
-/// Positions from which on the sketch of a field is stored: it takes 200 bytes, and is of no use
-/// where a stripe is as soon read. What the shard says of all stripes is made of every sketch.
+/// Fewest positions for which the sketch of a field is stored. A sketch takes 200 bytes, and a smaller stripe is read
+/// as fast. Statistics of the shard use the sketches of all stripes, stored or not.
 const FEWEST_SKETCHED: u64 = 4096;
 
 fn sketch_pays(descriptor: &FieldDescriptor, wire: Wire) -> bool {

@@ -1,4 +1,4 @@
-//! What the writer weighs when it chooses encodings, for people to look at.
+//! Shows the encodings that the writer considers.
 
 use super::candidate::FieldCandidates;
 use super::options::{Layout, WriterOptions};
@@ -6,17 +6,17 @@ use super::shard::ShardWriter;
 use crate::error::Result;
 use arrow_array::RecordBatch;
 
-/// Rows that are looked at: no more than a window, which is when encodings are chosen.
+/// Most rows to look at. At most one window, because encodings are chosen once per window.
 const ROWS: usize = 16_384;
-/// Bytes of a column that are looked at.
+/// Most bytes of a column to look at.
 const BYTES: usize = 2 << 20;
 
-/// The encodings that a writer with these options weighs for the first rows of a batch, 16,384 at
-/// most: for every leaf field and the offsets of every list, in the order of the schema. Fields
-/// without a choice, such as Booleans and Arrow dictionaries, are left out.
+/// Returns the encodings that a writer with these options considers for the first rows of a batch (at most 16,384): for
+/// every leaf field and the offsets of every list, in the order of the schema. Fields without a choice, such as
+/// Booleans and Arrow dictionaries, are left out.
 ///
 /// # Errors
-/// Those of [`ShardWriter::try_new`] and [`ShardWriter::write`].
+/// Returns the errors of [`ShardWriter::try_new`] and [`ShardWriter::write`].
 pub fn explain(batch: &RecordBatch, options: &WriterOptions) -> Result<Vec<FieldCandidates>> {
     let largest = batch.columns().iter().map(|c| c.get_array_memory_size());
     let per_row = largest.max().unwrap_or(0) / batch.num_rows().max(1);

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(super) struct EncodedField {
     pub(super) descriptor: FieldDescriptor,
     pub(super) buffers: Vec<FinishedBuffer>,
-    /// Schema ids of the members whose blocks this struct takes.
+    /// Schema ids of the members whose blocks move to this struct.
     pub(super) members: Vec<u32>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct FieldEncoder {
     plan: Arc<FieldPlan>,
     positions: u64,
     null_count: u64,
-    /// Presence of all positions, from the first null on.
+    /// Presence of all positions; `None` before the first null.
     presence: Option<BooleanBufferBuilder>,
     values: ValueEncoder,
 }
@@ -45,7 +45,7 @@ impl FieldEncoder {
         }
     }
 
-    /// An encoder of values that are encoded already, none of them null.
+    /// Returns an encoder for values that are already encoded and have no nulls.
     pub(super) fn of_encoded(plan: Arc<FieldPlan>, positions: u64, values: FinishedValues) -> Self {
         Self {
             positions,
@@ -54,12 +54,12 @@ impl FieldEncoder {
         }
     }
 
-    /// The path of the field.
+    /// Returns the path of the field.
     pub(super) fn path(&self) -> Arc<str> {
         self.plan.path.clone()
     }
 
-    /// What the dictionary of the Arrow type has so far.
+    /// Returns the current size of the dictionary of the Arrow type.
     pub(super) fn dictionary(&self) -> Used {
         match &self.values {
             ValueEncoder::Dictionary(dictionary) => dictionary.used(),
@@ -67,8 +67,8 @@ impl FieldEncoder {
         }
     }
 
-    /// Whether appending the chunk would overflow the keys of the Arrow dictionary type, or make a
-    /// dictionary that is too large for readers.
+    /// Returns whether appending the chunk would overflow the keys of the Arrow dictionary type, or make the dictionary
+    /// too large for readers.
     pub(super) fn would_overflow(&self, chunk: &Chunk<Values>) -> bool {
         let Values::Dictionary { codes, entries } = &chunk.values else {
             return false;
@@ -126,18 +126,18 @@ impl FieldEncoder {
         }
     }
 
-    /// How the staged values might be encoded; empty if there is nothing to choose.
+    /// Returns the candidate encodings of the staged values; empty if there is no choice.
     pub(super) fn into_candidates(self) -> Result<Vec<Candidate>> {
         self.values.into_candidates()
     }
 
-    /// Bytes held in memory.
+    /// Returns the bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         let bits = |b: &BooleanBufferBuilder| b.len() / 8;
         self.values.memory_size() + self.presence.as_ref().map_or(0, bits)
     }
 
-    /// The buffers and the descriptor of the field.
+    /// Returns the buffers and the descriptor of the field.
     pub(super) fn finish(mut self) -> Result<EncodedField> {
         if self.positions == 0 && matches!(self.values, ValueEncoder::Dictionary(_)) {
             self.values = ValueEncoder::of_plain(&self.plan, false)?;
@@ -161,17 +161,18 @@ impl FieldEncoder {
             Some(_) => !capabilities.presence_beside_dictionary,
             None => self.plan.settings.embedded_presence,
         };
-        descriptor.raw_data_size = match capabilities.spec_raw_data_size {
-            true => finished.raw_data_size,
-            false => Some(raw_size_with_bitmaps(
+        descriptor.raw_data_size = if capabilities.spec_raw_data_size {
+            finished.raw_data_size
+        } else {
+            Some(raw_size_with_bitmaps(
                 self.plan.physical,
                 self.positions,
                 self.null_count,
                 finished.raw_data_size,
-            )),
+            ))
         };
         descriptor.constant_value = match &finished.constant {
-            // A constant has no place for the entries that are not used, nor for ids.
+            // A constant cannot keep unused entries or ids.
             _ if keeps_entries => None,
             _ if all_null => Some(AnyValue::null()),
             Some(constant) if self.null_count == 0 && self.positions > 0 => Some(constant.clone()),
@@ -203,7 +204,7 @@ impl FieldEncoder {
     }
 }
 
-/// `raw_data_size` as the reference has it; `values` is that of the values alone.
+/// Returns `raw_data_size` as the reference counts it; `values` is the size of the values alone.
 fn raw_size_with_bitmaps(
     physical: Physical,
     positions: u64,

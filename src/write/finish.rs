@@ -20,14 +20,14 @@ use crate::stats::{
     ByteStats, DecimalForm, DecimalStats, DistinctStats, IndexedRanges, NumberStats, byte_value,
 };
 
-/// Fewest distinct values for which a filter is made unasked: a dictionary answers for fewer.
+/// Fewest distinct values for an automatic Bloom filter: with fewer, the dictionary answers.
 const FEWEST_FILTERED: u64 = 256;
-/// How many times as large as its filter a field must be, if the filter was not asked for.
+/// An automatic Bloom filter takes at most `1 / FILTER_SHARE` of the bytes of its field.
 const FILTER_SHARE: u64 = 8;
-/// Bytes of the largest filter, which its descriptor has to hold.
+/// Most bytes of a Bloom filter, because its descriptor contains it.
 const MOST_FILTER_BYTES: u64 = 256 << 20;
 
-/// What the values of a field come to.
+/// The encoded values of a field, and their statistics.
 #[derive(Debug, Default)]
 pub(super) struct FinishedValues {
     pub(super) buffers: Vec<FinishedBuffer>,
@@ -36,7 +36,7 @@ pub(super) struct FinishedValues {
     pub(super) raw_data_size: Option<u64>,
     pub(super) range: Option<RangeStats>,
     pub(super) type_stats: Option<TypeStats>,
-    /// Number of distinct values, if it is known.
+    /// Number of distinct values, if known.
     pub(super) distinct_count: Option<u64>,
     pub(super) distinct: Option<DistinctStats>,
     pub(super) index: Option<IndexedRanges>,
@@ -53,7 +53,7 @@ impl FinishedValues {
         }
     }
 
-    /// Adds the statistics to a descriptor that has its counts and its constant.
+    /// Adds the statistics to a descriptor that already has its counts and its constant.
     pub(super) fn describe(&mut self, plan: &FieldPlan, descriptor: &mut FieldDescriptor) {
         if !plan.settings.statistics {
             return;
@@ -62,7 +62,7 @@ impl FinishedValues {
         let has_range = matches!(plan.physical, Physical::Number(_)) || plan.decimals.is_some();
         descriptor.range_stats = self.range.take();
         if descriptor.range_stats.is_none() && has_range && !spec {
-            // The reference has ranges without bounds.
+            // The reference writes ranges without bounds.
             descriptor.range_stats = Some(RangeStats {
                 min_inclusive: true,
                 max_inclusive: true,
@@ -84,7 +84,7 @@ impl FinishedValues {
         let spec = plan.settings.capabilities.spec_statistics;
         let nulls = descriptor.null_count.unwrap_or(0);
         let present = descriptor.position_count - nulls;
-        // Chapter 6 counts null as a value, the reference does not.
+        // Chapter 6 counts null as a value; the reference does not.
         let null_value = u64::from(spec && nulls > 0);
         let exact = match present {
             0 if spec => Some(0),
@@ -93,9 +93,10 @@ impl FinishedValues {
         };
         match (&self.distinct, exact) {
             (Some(distinct), _) if present > 0 => {
-                let estimate = match spec {
-                    true => distinct.estimate().clamp(1, present),
-                    false => distinct.estimate(),
+                let estimate = if spec {
+                    distinct.estimate().clamp(1, present)
+                } else {
+                    distinct.estimate()
                 };
                 let count = exact.unwrap_or(estimate);
                 Some(distinct.cardinality(count + null_value, exact.is_none()))
@@ -109,7 +110,7 @@ impl FinishedValues {
         }
     }
 
-    /// The membership filter of a field with these buffers, if it is to have one.
+    /// Returns the Bloom filter of a field with these buffers, if it gets one.
     pub(super) fn filter(
         &mut self,
         plan: &FieldPlan,
@@ -118,7 +119,7 @@ impl FinishedValues {
     ) -> Option<SplitBlockBloomFilter> {
         let stored: u64 = buffers.iter().map(|b| b.size() as u64).sum();
         let spec = plan.settings.capabilities.spec_statistics;
-        // A constant answers for itself, though the reference has filters of constants too.
+        // A constant needs no filter, although the reference writes filters of constants too.
         if spec && descriptor.constant_value.is_some() {
             return None;
         }
@@ -129,7 +130,7 @@ impl FinishedValues {
         })
     }
 
-    /// The range index, if there is one and the column has statistics and blocks.
+    /// Returns the range index, if there is one and the column has statistics and blocks.
     pub(super) fn index(&mut self, plan: &FieldPlan) -> Result<Option<FinishedBuffer>> {
         let settings = &plan.settings;
         let wanted = plan.indexed && settings.statistics && settings.profile != Profile::Plain;
@@ -198,8 +199,8 @@ fn of_bytes(
     }
 }
 
-/// The constant of byte values; `None` for a decimal that is no number, which readers take for
-/// damage.
+/// Returns the constant of byte values, or `None` for a decimal that is not a number, because readers would take such a
+/// constant for damage.
 fn byte_constant(value: &[u8], plan: &FieldPlan) -> Option<AnyValue> {
     if plan.decimals == Some(DecimalForm::Decimal128)
         && let Ok(decimal) = value.try_into()

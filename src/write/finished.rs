@@ -8,15 +8,15 @@ use crate::stats::{ByteStats, DecimalStats, DistinctStats};
 #[derive(Debug)]
 pub(super) struct FinishedLeaf {
     pub(super) buffers: Vec<FinishedBuffer>,
-    /// The entries, if there is a dictionary.
+    /// The entries of the dictionary, if there is one.
     pub(super) entries: Option<Entries>,
     pub(super) distinct: Option<DistinctStats>,
-    /// Number of distinct values, if it is known.
+    /// Number of distinct values, if known.
     pub(super) distinct_count: Option<u64>,
 }
 
 impl FinishedLeaf {
-    /// Values that have no dictionary.
+    /// Returns values without a dictionary.
     pub(super) fn plain(buffers: Vec<FinishedBuffer>) -> Self {
         Self {
             buffers,
@@ -26,7 +26,7 @@ impl FinishedLeaf {
         }
     }
 
-    /// Values that have a dictionary.
+    /// Returns values with a dictionary.
     pub(super) fn with_entries(buffers: Vec<FinishedBuffer>, entries: Entries) -> Self {
         Self {
             distinct_count: entries.distinct(),
@@ -35,7 +35,7 @@ impl FinishedLeaf {
         }
     }
 
-    /// Gives what is known of the distinct values, entries of the dictionary added.
+    /// Sets the statistics of distinct values, after adding the entries of the dictionary.
     pub(super) fn with_distinct(mut self, mut distinct: Option<DistinctStats>) -> Self {
         if let (Some(entries), Some(distinct)) = (&self.entries, &mut distinct) {
             entries.used().for_each(|(entry, _)| distinct.add(entry));
@@ -45,7 +45,7 @@ impl FinishedLeaf {
     }
 }
 
-/// The buffers of byte values, and what is known of the values.
+/// The buffers of byte values, and statistics of the values.
 #[derive(Debug)]
 pub(super) struct FinishedBytes {
     pub(super) leaf: FinishedLeaf,

@@ -1,5 +1,4 @@
-//! How much rows grow when they are taken apart: a value that many positions share is copied for each
-//! of them.
+//! Estimates how much rows grow when they are shredded: a value that several positions share is copied for each.
 
 use super::batch::{run_values, share, views};
 use arrow_array::cast::AsArray;
@@ -8,15 +7,14 @@ use arrow_array::{Array, ArrayRef, GenericListViewArray, OffsetSizeTrait, Record
 use arrow_buffer::Buffer;
 use arrow_schema::DataType;
 
-/// Views that are looked at, at most, to know whether values may be shared.
+/// Most views to look at to estimate whether values are shared.
 const LOOKED_AT: usize = 64;
 
-/// Bytes of the numbers of an element that is picked out of others: they are collected, shared, and
-/// collected again for the kernel that gathers values.
+/// Bytes of indexes per gathered element: the indexes are collected, shared, and collected again for the kernel that
+/// gathers values.
 const PICK_BYTES: u64 = 24;
 
-/// Bytes that the rows of a batch take when they are taken apart, more or less, beyond those that the
-/// batch holds.
+/// Estimates the additional bytes that the rows of a batch take when they are shredded.
 pub(super) fn growth(batch: &RecordBatch) -> u64 {
     sum(batch.columns())
 }
@@ -91,27 +89,29 @@ fn is_wrapped(value: &DataType) -> bool {
     )
 }
 
-/// The more bytes if `count` positions have these values, each of which is had by about as many.
+/// Returns the growth if `count` positions share these values evenly.
 fn repeated(count: u64, values: &dyn Array) -> u64 {
     let len = values.len() as u64;
-    let below = match count > len && len > 0 {
-        true => u128::from(of_array(values)) * u128::from(count) / u128::from(len),
-        false => u128::from(of_array(values)),
+    let below = if count > len && len > 0 {
+        u128::from(of_array(values)) * u128::from(count) / u128::from(len)
+    } else {
+        u128::from(of_array(values))
     };
     let below = u64::try_from(below).unwrap_or(u64::MAX);
     share(count.saturating_sub(len), values).saturating_add(below)
 }
 
-/// Lists that do not overlap take no more elements than there are.
+/// Lists that do not overlap select no more elements than exist, so they need no gathering.
 fn of_list_views<O: OffsetSizeTrait>(lists: &GenericListViewArray<O>) -> u64 {
     let elements: u64 = lists
         .sizes()
         .iter()
         .map(|size| size.as_usize() as u64)
         .sum();
-    let picks = match elements > lists.values().len() as u64 {
-        true => elements.saturating_mul(PICK_BYTES),
-        false => 0,
+    let picks = if elements > lists.values().len() as u64 {
+        elements.saturating_mul(PICK_BYTES)
+    } else {
+        0
     };
     repeated(elements, lists.values()).saturating_add(picks)
 }
@@ -124,7 +124,7 @@ fn of_items<O: OffsetSizeTrait>(offsets: &[O], values: &dyn Array) -> u64 {
     of_array(&values.slice(first, last - first))
 }
 
-/// Values of views that stand in buffers more than once.
+/// Returns how many bytes views refer to in excess of their buffers, because several views share a value.
 fn of_views(all: &[u128], buffers: &[Buffer]) -> u64 {
     let held = buffers
         .iter()

@@ -5,18 +5,18 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where the values of an internal field come from, such as
-/// [`with_ingestion_timestamp`](super::WriterOptions::with_ingestion_timestamp) writes.
+/// The source of the values of an internal field, for example of
+/// [`with_ingestion_timestamp`](super::WriterOptions::with_ingestion_timestamp).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InternalValues {
-    /// The writer makes them.
+    /// The writer generates the values.
     Generated,
-    /// Those of the top-level column of that name, which is then no column of the shard.
+    /// The top-level column of that name has the values. It is then not an ordinary column of the shard.
     Column(String),
 }
 
-/// The time in 100 ns ticks since 0001-01-01.
+/// Returns the current time in 100 ns ticks since 0001-01-01.
 pub(super) fn now() -> u64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -24,11 +24,11 @@ pub(super) fn now() -> u64 {
     UNIX_EPOCH_TICKS + since.as_secs() * 10_000_000 + u64::from(since.subsec_nanos() / 100)
 }
 
-/// Bytes of an identity that all records of a writer share.
+/// Leading bytes of an identity, which all records of a writer share.
 const SHARED: usize = 10;
 
-/// Makes identities of records: UUIDs of version 8 (RFC 9562), of 74 bits that are random for each writer and
-/// the number of the record in 48. Neighbours differ in few bits, so that they take little space.
+/// Generates identities of records: UUIDs of version 8 (RFC 9562), with 74 bits that are random for each writer and the
+/// record number in 48 bits. Neighbours differ in few bits, so they compress well.
 #[derive(Debug)]
 pub(super) struct Identities([u8; SHARED]);
 
@@ -45,12 +45,12 @@ impl Identities {
         Self(shared)
     }
 
-    /// The identities of so many records from number `first` on, one after the other.
+    /// Returns the identities of `count` records, starting with number `first`, as contiguous bytes.
     pub(super) fn bytes(&self, first: u64, count: usize) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(16 * count);
         for number in (first..).take(count) {
             bytes.extend_from_slice(&self.0);
-            // No writer gets to 2^48 records.
+            // A writer never reaches 2^48 records.
             bytes.extend_from_slice(&number.to_be_bytes()[2..]);
         }
         bytes

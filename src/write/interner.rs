@@ -1,4 +1,4 @@
-//! Distinct byte strings, numbered.
+//! Numbering of distinct byte strings.
 
 use crate::error::{Error, Result};
 use arrow_buffer::ArrowNativeType;
@@ -6,11 +6,11 @@ use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
-/// Distinct byte strings in the order in which they came, and a table that finds them again.
+/// Distinct byte strings in order of arrival, and a hash table to find them.
 #[derive(Debug)]
 pub(super) struct Interner {
     values: Vec<u8>,
-    /// One more than there are entries, the first 0.
+    /// End offsets of the entries, preceded by 0.
     offsets: Vec<u64>,
     table: HashTable<u32>,
     hasher: DefaultHashBuilder,
@@ -27,43 +27,43 @@ impl Default for Interner {
     }
 }
 
-/// Bytes of the entry with a code.
+/// Returns the bytes of the entry with a code.
 fn slice<'a>(values: &'a [u8], offsets: &[u64], code: u32) -> &'a [u8] {
     let code = code.as_usize();
     &values[offsets[code].as_usize()..offsets[code + 1].as_usize()]
 }
 
 impl Interner {
-    /// Number of entries.
+    /// Returns the number of entries.
     pub(super) fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Bytes of all entries.
+    /// Returns the bytes of all entries.
     pub(super) fn byte_len(&self) -> usize {
         self.values.len()
     }
 
-    /// The entry with a code.
+    /// Returns the entry with a code.
     pub(super) fn entry(&self, code: u32) -> &[u8] {
         slice(&self.values, &self.offsets, code)
     }
 
-    /// The entries, in the order of their codes.
+    /// Returns the entries, in the order of their codes.
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         (0u32..).take(self.len()).map(|code| self.entry(code))
     }
 
-    /// The code of an entry, if it is there.
+    /// Returns the code of a value, if it is an entry.
     pub(super) fn find(&self, value: &[u8]) -> Option<u32> {
         let same = |&code: &u32| self.entry(code) == value;
         self.table.find(self.hasher.hash_one(value), same).copied()
     }
 
-    /// The code of a value, which becomes an entry if it is none.
+    /// Returns the code of a value, which is added if it is not an entry yet.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for more than 2^32 - 2 entries.
+    /// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for more than 2^32 - 2 entries.
     pub(super) fn intern(&mut self, value: &[u8]) -> Result<u32> {
         let (values, offsets) = (&self.values, &self.offsets);
         let same = |&code: &u32| slice(values, offsets, code) == value;
@@ -81,10 +81,10 @@ impl Interner {
         }
     }
 
-    /// Makes a value an entry, even if there is one like it; that one stays the one to be found.
+    /// Adds a value as a new entry, even if an equal one exists; [`find`](Self::find) keeps returning the other one.
     ///
     /// # Errors
-    /// Those of [`intern`](Self::intern).
+    /// Returns the errors of [`intern`](Self::intern).
     pub(super) fn append(&mut self, value: &[u8]) -> Result<u32> {
         let code = next_code(&self.offsets)?;
         self.values.extend_from_slice(value);
@@ -92,7 +92,7 @@ impl Interner {
         Ok(code)
     }
 
-    /// Bytes held in memory.
+    /// Returns the bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         self.values.capacity() + 8 * self.offsets.capacity() + 5 * self.table.capacity()
     }

@@ -1,4 +1,4 @@
-//! What a stripe field has to do, in order, on whatever thread has time for it.
+//! The queue of encoding jobs of one stripe field, which any thread may run in order.
 
 use super::candidate::Candidate;
 use super::field::{EncodedField, FieldEncoder};
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A stripe field and its jobs. One thread at a time does them; the writer adds jobs meanwhile.
+/// A stripe field and its queue of jobs. One thread at a time runs them; the writer adds jobs meanwhile.
 #[derive(Debug)]
 pub(super) struct Lane {
     path: Arc<str>,
@@ -20,15 +20,15 @@ pub(super) struct Lane {
 #[derive(Debug)]
 struct State {
     jobs: VecDeque<Job>,
-    /// Jobs that are not done yet, the one that a thread is at included.
+    /// Jobs that are not done yet, including the running one.
     open: usize,
-    /// Whether a thread has been asked to do the jobs and has not come yet.
+    /// Whether a thread has been asked to run the jobs and has not started.
     is_asked: bool,
-    /// Whether a thread does the jobs.
+    /// Whether a thread is running the jobs.
     is_busy: bool,
-    /// The encoder, while no thread works with it, and until it is finished.
+    /// The encoder, unless a thread is using it or the field is finished.
     encoder: Option<Box<FieldEncoder>>,
-    /// Memory of the encoder after each of the last jobs that appended.
+    /// Memory of the encoder after each of the last append jobs.
     sizes: VecDeque<usize>,
     outcome: Option<Outcome>,
 }
@@ -39,9 +39,9 @@ enum Job {
     Finish,
 }
 
-/// What a job leaves.
+/// The result of a job.
 enum Done {
-    /// The encoder, and the memory that it holds.
+    /// The encoder, and the bytes of memory that it holds.
     Appended(Box<FieldEncoder>, usize),
     Finished(Box<EncodedField>),
 }
@@ -59,7 +59,7 @@ impl Job {
     }
 }
 
-/// How the jobs have ended.
+/// The final state of the lane.
 #[derive(Debug)]
 enum Outcome {
     Encoded(Box<EncodedField>),
@@ -95,13 +95,13 @@ impl Lane {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds chunks to append. Gives whether somebody has to [`run`](Self::run) the lane.
+    /// Adds chunks to append. Returns whether the caller must have the lane [`run`](Self::run).
     #[must_use]
     pub(super) fn append(&self, chunks: Vec<Chunk<Values>>) -> bool {
         self.add(Job::Append(chunks))
     }
 
-    /// Adds that the field ends. Gives whether somebody has to [`run`](Self::run) the lane.
+    /// Adds the end of the field. Returns whether the caller must have the lane [`run`](Self::run).
     #[must_use]
     pub(super) fn finish(&self) -> bool {
         self.add(Job::Finish)
@@ -114,7 +114,7 @@ impl Lane {
         !state.is_busy && !std::mem::replace(&mut state.is_asked, true)
     }
 
-    /// Does all jobs, unless another thread is at them.
+    /// Runs all jobs, unless another thread is running them.
     pub(super) fn run(&self) {
         let mut state = self.lock();
         state.is_asked = false;
@@ -123,8 +123,8 @@ impl Lane {
         }
     }
 
-    /// Does a job that no thread is at, if there is one, and leaves others to the thread that has
-    /// been asked.
+    /// Runs one job if no thread is running this lane's jobs. Continues with the other jobs unless a thread has been
+    /// asked to run them.
     pub(super) fn help(&self) -> bool {
         let state = self.lock();
         let can_help = !state.is_busy && !state.jobs.is_empty();
@@ -134,13 +134,13 @@ impl Lane {
         can_help
     }
 
-    /// Does a job, and others as long as it is to go on.
+    /// Runs a job, and further ones while `goes_on` holds.
     fn work<'a>(&'a self, mut state: MutexGuard<'a, State>, goes_on: impl Fn(&State) -> bool) {
         state.is_busy = true;
         while let Some(job) = state.jobs.pop_front() {
             let encoder = state.encoder.take();
             drop(state);
-            // After an error there is no encoder, and nothing to do.
+            // After an error there is no encoder, and the remaining jobs do nothing.
             let done = encoder.map(|encoder| catch_unwind(AssertUnwindSafe(|| job.work(encoder))));
             state = self.lock();
             match done {
@@ -167,7 +167,7 @@ impl Lane {
         state.is_busy = false;
     }
 
-    /// Forgets the jobs that no thread is at.
+    /// Drops the jobs that have not begun.
     pub(super) fn cancel(&self) {
         let mut state = self.lock();
         let forgotten = std::mem::take(&mut state.jobs);
@@ -175,7 +175,7 @@ impl Lane {
         drop(state);
     }
 
-    /// Whether more than `most` jobs are open, and none has failed.
+    /// Returns whether more than `most` jobs are open and none has failed.
     pub(super) fn is_behind(&self, most: usize) -> bool {
         self.lock().is_behind(most)
     }
@@ -183,7 +183,7 @@ impl Lane {
     /// Waits until no more than `most` jobs are open, or one has failed.
     ///
     /// # Errors
-    /// That of a job.
+    /// Returns the error of a failed job.
     fn wait(&self, most: usize) -> Result<MutexGuard<'_, State>> {
         let state = self.lock();
         let waited = self
@@ -203,32 +203,33 @@ impl Lane {
         }
     }
 
-    /// Waits until no more than `most` jobs are open. If more have been added, gives the memory that
-    /// the encoder held when that many were; each time that of one job later.
+    /// Waits until at most `most` jobs are open. Then returns the memory of the encoder after the job that is `most`
+    /// jobs before the last one added, or `None` if too few have been added. Call it once per added job.
     ///
     /// # Errors
-    /// That of a job.
+    /// Returns the error of a failed job.
     pub(super) fn size_before(&self, most: usize) -> Result<Option<usize>> {
         let mut state = self.wait(most)?;
         let known = state.open + state.sizes.len();
-        Ok(match known > most {
-            true => state.sizes.pop_front(),
-            false => None,
+        Ok(if known > most {
+            state.sizes.pop_front()
+        } else {
+            None
         })
     }
 
-    /// Waits until all jobs are done and asks the encoder.
+    /// Waits until all jobs are done, and passes the encoder to `question`.
     ///
     /// # Errors
-    /// That of a job.
+    /// Returns the error of a failed job.
     pub(super) fn ask<R>(&self, question: impl FnOnce(&FieldEncoder) -> R) -> Result<Option<R>> {
         Ok(self.wait(0)?.encoder.as_deref().map(question))
     }
 
-    /// Waits for the field to be finished, and gives it.
+    /// Waits until the field is finished, and returns it.
     ///
     /// # Errors
-    /// That of a job.
+    /// Returns the error of a failed job.
     pub(super) fn encoded(&self) -> Result<EncodedField> {
         match self.wait(0)?.outcome.take() {
             Some(Outcome::Encoded(field)) => Ok(*field),
@@ -236,10 +237,10 @@ impl Lane {
         }
     }
 
-    /// Waits until all jobs are done. How the values that are staged then might be encoded.
+    /// Waits until all jobs are done, and returns the candidate encodings of the staged values.
     ///
     /// # Errors
-    /// That of a job.
+    /// Returns the error of a failed job.
     pub(super) fn candidates(&self) -> Result<Vec<Candidate>> {
         let encoder = self.wait(0)?.encoder.take();
         let candidates = encoder.map_or(Ok(Vec::new()), |encoder| encoder.into_candidates());

@@ -1,4 +1,4 @@
-//! Shards in local folders.
+//! Writers of shards in local folders.
 
 use super::options::{Layout, WriterOptions};
 use super::shard::ShardWriter;
@@ -8,21 +8,23 @@ use arrow_schema::SchemaRef;
 use std::path::Path;
 
 impl ShardWriter<LocalSink> {
-    /// Creates the file `path` when the shard is finished, with default options.
+    /// Writes a shard to a new file `path`, with default options. The file appears when the shard is finished.
     ///
     /// # Errors
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists), or a schema that cannot be stored.
+    /// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the file exists. Fails if the schema cannot be
+    /// stored.
     pub fn create(path: impl AsRef<Path>, schema: SchemaRef) -> Result<Self> {
         Self::create_with(path, schema, WriterOptions::default())
     }
 
-    /// Like [`create`](Self::create), with options. Stripe files of a two-level shard go into the
-    /// folder of `path`. If `path` is a symbolic link, the file that it leads to counts.
+    /// Writes a shard to the file `path`, which appears when the shard is finished. The stripe files of a two-level
+    /// shard go to the folder of `path`. If `path` is a symbolic link, its target is written.
     ///
     /// # Errors
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists),
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a pipe or a device, or a schema or options that cannot be
-    /// used.
+    /// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the file exists and
+    /// [`with_overwrite`](WriterOptions::with_overwrite) is off, and
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a pipe or a device. Fails if the schema or the
+    /// options cannot be used.
     pub fn create_with(
         path: impl AsRef<Path>,
         schema: SchemaRef,
@@ -34,7 +36,7 @@ impl ShardWriter<LocalSink> {
             return Self::build(sink, stripe_folder(folder, &options), schema, options);
         }
         let sink = LocalSink::create_or_replace(path)?;
-        // Who may not read the file that is replaced shall not read the stripes either.
+        // The stripe files get the permissions of the replaced file, so that they are not readable by more users.
         let folder = LocalFolder::of_file(sink.path())?
             .with_permissions_of(sink.path())
             .with_writer_of(&sink);

@@ -1,8 +1,7 @@
 //! Writing shards.
 //!
-//! A [`ShardWriter`] takes RecordBatches and makes a shard of them as [`WriterOptions`] say;
-//! `AsyncShardWriter` (feature `async`) does for stores that answer later. [`explain`] shows which
-//! encodings it weighs for a batch.
+//! A [`ShardWriter`] writes RecordBatches to a shard, with [`WriterOptions`]. `AsyncShardWriter` (feature `async`)
+//! writes to asynchronous stores. [`explain`] shows the encodings that it considers for a batch.
 
 #[cfg(feature = "async")]
 mod async_shard;

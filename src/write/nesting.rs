@@ -3,15 +3,15 @@
 use crate::encoding::{bytes, number::Plan};
 use crate::format::Capabilities;
 
-/// Most encodings one below the other, the outermost counted.
+/// Maximum nesting depth of encodings, including the outermost.
 const MAX_DEPTH: u32 = 4;
 
-/// Whether readers of the wire take numbers that are encoded so.
+/// Returns whether readers of the wire accept this encoding of numbers.
 pub(super) fn takes_numbers(plan: &Plan, capabilities: &Capabilities) -> bool {
     capabilities.every_nesting || outer(plan)
 }
 
-/// Whether readers of the wire take byte strings, of a fixed size or not, that are encoded so.
+/// Returns whether readers of the wire accept this encoding of byte strings. `fixed` is for values of one size.
 pub(super) fn takes_bytes(plan: &bytes::Plan, fixed: bool, capabilities: &Capabilities) -> bool {
     use bytes::Plan as P;
     let below = |part: &Option<Plan>| {
@@ -19,7 +19,7 @@ pub(super) fn takes_bytes(plan: &bytes::Plan, fixed: bool, capabilities: &Capabi
     };
     match plan {
         P::Plain => true,
-        // A block that violates it becomes a BlockDictionary.
+        // A block with several distinct values becomes a BlockDictionary.
         P::SingleValue => {
             !fixed
                 || capabilities.fixed_size_single_values
@@ -30,7 +30,7 @@ pub(super) fn takes_bytes(plan: &bytes::Plan, fixed: bool, capabilities: &Capabi
                 && (capabilities.every_nesting || inner(codes, MAX_DEPTH - 1))
                 && below(lengths)
         }
-        // Encodings of this crate's own.
+        // Encodings that only this crate defines.
         P::FsstValues { .. } | P::Split128 { .. } => capabilities.every_nesting,
         P::Trained { .. } => capabilities.compressor_dictionaries,
         P::Delimited { .. } => capabilities.delimited_strings,
@@ -38,27 +38,27 @@ pub(super) fn takes_bytes(plan: &bytes::Plan, fixed: bool, capabilities: &Capabi
     }
 }
 
-/// Whether the reference takes the plan for a whole block.
+/// Returns whether the reference accepts the plan for a whole block.
 fn outer(plan: &Plan) -> bool {
     let below = |plan: &Plan| inner(plan, MAX_DEPTH - 1);
     let part = |part: &Option<Box<Plan>>| part.as_deref().is_none_or(below);
     match plan {
         Plan::ZigZag { values } => below(values),
         Plan::Alp { integers } => below(integers),
-        // The distinct values follow the codes without padding, and only raw ones may be unaligned.
+        // The distinct values follow the codes without padding, and only raw values may be unaligned.
         Plan::BlockDictionary { codes, values } => below(codes) && values.is_none(),
         Plan::Sparse { positions, values } => part(positions) && part(values),
-        // The right parts follow the left codes without padding, and left codes that are all the
-        // same are no multiple of 8 long.
+        // The right parts follow the left codes without padding, and the length of equal left codes is not a multiple
+        // of 8.
         Plan::AlpRd { .. } => false,
         Plan::Zstd { .. } | Plan::Lz4 => true,
-        // Encodings of this crate's own.
+        // Encodings that only this crate defines.
         Plan::PatchedFfor | Plan::Pco { .. } => false,
         _ => inner(plan, MAX_DEPTH),
     }
 }
 
-/// Whether the reference takes the plan for a part of a block.
+/// Returns whether the reference accepts the plan for a part of a block.
 fn inner(plan: &Plan, depth: u32) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return false;

@@ -1,15 +1,15 @@
-//! What is stored of nulls on the way into blocks and raw buffers.
+//! Nulls: presence inside blocks, and the values stored at null positions.
 
 use super::settings::WINDOW;
 use crate::encoding::Word;
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 
-/// Presence that is to go into the blocks of the staged values.
+/// Presence that will be stored in the blocks of the staged values.
 #[derive(Debug, Default)]
 pub(super) struct StagedPresence(Option<BooleanBufferBuilder>);
 
 impl StagedPresence {
-    /// Appends the presence of `len` values to those of `staged` earlier ones.
+    /// Appends the presence of `len` values after `staged` earlier ones.
     pub(super) fn append(&mut self, staged: usize, len: usize, nulls: Option<&BooleanBuffer>) {
         if nulls.is_none() && self.0.is_none() {
             return;
@@ -25,14 +25,14 @@ impl StagedPresence {
         }
     }
 
-    /// Takes the presence of all staged values.
+    /// Removes and returns the presence of all staged values, or `None` if none is null.
     pub(super) fn take(&mut self) -> Option<BooleanBuffer> {
         self.0.take().map(|mut bits| bits.finish())
     }
 }
 
-/// Appends values. Null positions take the value before them: the last one of `to`, else `before`,
-/// else the first of `values`; zero if there is none either.
+/// Appends values. A null position repeats the value before it: the last one of `to`, else `before`, else the first of
+/// `values` that is not null, else zero.
 pub(super) fn extend_filled<W: Word>(
     to: &mut Vec<W>,
     before: Option<W>,

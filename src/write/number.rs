@@ -20,21 +20,22 @@ use std::sync::Arc;
 /// Encodes the numbers of one stripe field.
 #[derive(Debug)]
 pub(super) enum NumberEncoder<W> {
-    /// As they are.
+    /// Stored as they are.
     Raw(Box<RawNumbers<W>>),
-    /// In encoded blocks.
+    /// Stored in encoded blocks.
     Blocks(Box<BlockNumbers<W>>),
 }
 
 impl<W: Word> NumberEncoder<W> {
     pub(super) fn new(kind: NumberKind, settings: Settings, pool: &Arc<PiecePool>) -> Self {
-        match settings.is_raw() {
-            true => Self::Raw(Box::new(RawNumbers::new(pool.clone()))),
-            false => Self::Blocks(Box::new(BlockNumbers::new(kind, settings, pool.clone()))),
+        if settings.is_raw() {
+            Self::Raw(Box::new(RawNumbers::new(pool.clone())))
+        } else {
+            Self::Blocks(Box::new(BlockNumbers::new(kind, settings, pool.clone())))
         }
     }
 
-    /// Takes note of the distinct values.
+    /// Sets the collector of distinct values.
     pub(super) fn with_distinct(mut self, distinct: Option<DistinctStats>) -> Self {
         match &mut self {
             Self::Raw(encoder) => encoder.distinct = distinct,
@@ -43,7 +44,7 @@ impl<W: Word> NumberEncoder<W> {
         self
     }
 
-    /// Stores the values with a dictionary if that pays; raw values never have one.
+    /// Stores the values with a dictionary if that saves bytes. Raw values never get one.
     pub(super) fn with_trial(mut self, entry: Option<EntryType>) -> Self {
         if let Self::Blocks(encoder) = &mut self {
             encoder.trial = entry.map(Trial::new);
@@ -51,8 +52,8 @@ impl<W: Word> NumberEncoder<W> {
         self
     }
 
-    /// Appends values. Null positions take the value before them, which encodes best and shows
-    /// nothing of what the array held there.
+    /// Appends values. A null position repeats the value before it, which encodes best and hides the array's content
+    /// there.
     pub(super) fn push(&mut self, values: &[W], nulls: Option<&NullBuffer>) -> Result<()> {
         match self {
             Self::Raw(encoder) => {
@@ -63,7 +64,7 @@ impl<W: Word> NumberEncoder<W> {
         }
     }
 
-    /// How the staged values might be encoded.
+    /// Returns the candidate encodings of the staged values.
     pub(super) fn into_candidates(self) -> Result<Vec<Candidate>> {
         match self {
             Self::Raw(_) => {
@@ -74,7 +75,7 @@ impl<W: Word> NumberEncoder<W> {
         }
     }
 
-    /// Bytes held in memory.
+    /// Returns the bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         match self {
             Self::Raw(encoder) => encoder.memory_size(),
@@ -82,7 +83,7 @@ impl<W: Word> NumberEncoder<W> {
         }
     }
 
-    /// The finished buffer of values that have no dictionary.
+    /// Returns the finished buffer of values without a dictionary.
     pub(super) fn finish(self, buffer: BufferKind) -> Result<FinishedBuffer> {
         match self {
             Self::Raw(encoder) => Ok(encoder.finish(buffer)),
@@ -90,7 +91,7 @@ impl<W: Word> NumberEncoder<W> {
         }
     }
 
-    /// The finished values, with a dictionary if that pays.
+    /// Returns the finished values, with a dictionary if that saves bytes.
     pub(super) fn finish_values(self) -> Result<FinishedLeaf> {
         match self {
             Self::Raw(encoder) => Ok(encoder.finish_values()),
@@ -99,11 +100,11 @@ impl<W: Word> NumberEncoder<W> {
     }
 }
 
-/// Encodes the numbers of one stripe field in blocks, with a dictionary if that pays.
+/// Encodes the numbers of one stripe field in blocks, with a dictionary if that saves bytes.
 #[derive(Debug)]
 pub(super) struct BlockNumbers<W> {
     blocks: NumberBlocks<W>,
-    /// The windows before, as long as a value dictionary pays.
+    /// The earlier windows, as long as a value dictionary pays.
     trial: Option<Trial>,
     distinct: Option<DistinctStats>,
 }
@@ -128,7 +129,7 @@ impl<W: Word> BlockNumbers<W> {
         Ok(())
     }
 
-    /// Takes note of the staged values.
+    /// Adds the staged values to the distinct values.
     fn note_distinct(&mut self) {
         if let Some(distinct) = &mut self.distinct {
             distinct.add_numbers(self.blocks.staged_values());
@@ -159,7 +160,7 @@ impl<W: Word> BlockNumbers<W> {
         self.blocks.encode_staged(&choice.plan, present.as_ref())
     }
 
-    /// Encodes the windows that were kept for a dictionary without one.
+    /// Encodes the windows kept for a dictionary without one.
     fn give_up(&mut self) -> Result<()> {
         let Some(trial) = self.trial.take() else {
             return Ok(());
@@ -188,7 +189,7 @@ impl<W: Word> BlockNumbers<W> {
         Ok(())
     }
 
-    /// How the staged values might be encoded.
+    /// Returns the candidate encodings of the staged values.
     fn into_candidates(mut self) -> Result<Vec<Candidate>> {
         let present = self.blocks.take_presence();
         let weighed = self.blocks.weigh();
@@ -203,29 +204,30 @@ impl<W: Word> BlockNumbers<W> {
         Ok(candidates)
     }
 
-    /// Bytes held in memory.
+    /// Returns the bytes held in memory.
     fn memory_size(&self) -> usize {
         let trial = self.trial.as_ref().map_or(0, Trial::memory_size);
         let distinct = self.distinct.as_ref().map_or(0, DistinctStats::memory_size);
         self.blocks.memory_size() + trial + distinct
     }
 
-    /// Encodes what is still staged, without a dictionary.
+    /// Encodes the remaining staged values, without a dictionary.
     fn complete(&mut self) -> Result<()> {
         self.give_up()?;
-        match self.blocks.is_empty() {
-            true => Ok(()),
-            false => self.flush(),
+        if self.blocks.is_empty() {
+            Ok(())
+        } else {
+            self.flush()
         }
     }
 
-    /// The finished buffer of values that have no dictionary.
+    /// Returns the finished buffer of values without a dictionary.
     fn finish(mut self, buffer: BufferKind) -> Result<FinishedBuffer> {
         self.complete()?;
         self.blocks.finish(buffer)
     }
 
-    /// The finished values, with a dictionary if that pays.
+    /// Returns the finished values, with a dictionary if that saves bytes.
     fn finish_values(mut self) -> Result<FinishedLeaf> {
         if self.trial.is_some() && !self.blocks.is_empty() {
             self.flush()?;

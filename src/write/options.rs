@@ -14,16 +14,16 @@ use std::collections::HashMap;
 /// Name of the property that holds the Arrow schema.
 pub const ARROW_SCHEMA_PROPERTY: &str = "ARROW:schema";
 
-/// Records of a super-block, for which others are read that nobody asks for.
+/// Records of a super-block. A reader of one record fetches the whole super-block.
 const PACKED_VALUES: usize = 1024;
 
-/// Which files make up a shard.
+/// The files that a shard consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Layout {
     /// One file holds the stripes and the directory.
     #[default]
     SingleFile,
-    /// A directory file, and one file per stripe beside it.
+    /// A directory file, and one file per stripe in the same folder.
     TwoLevel,
 }
 
@@ -102,60 +102,60 @@ impl Default for WriterOptions {
 
 settings! {
     WriterOptions {
-        /// How hard to compress; [`Profile::Balanced`] by default.
+        /// Trade-off between size and speed; [`Profile::Balanced`] by default.
         profile, with_profile: Profile;
-        /// Which files to write; [`Layout::SingleFile`] by default.
+        /// The files to write; [`Layout::SingleFile`] by default.
         layout, with_layout: Layout;
-        /// Which readers the shard is for; [`Wire::Spec`] by default. [`Wire::Reference`] makes shards
-        /// that the reference implementation reads, and refuses schemas that it could not read.
+        /// The variant of the format; [`Wire::Spec`] by default. With [`Wire::Reference`] the reference implementation
+        /// can read the shard, and the writer refuses schemas that it could not read.
         wire, with_wire: Wire;
-        /// Where to store which values are null, if the wire leaves the choice;
+        /// Where to store presence (one bit per value: null or not), if the wire leaves the choice;
         /// [`PresenceLayout::Separate`] by default.
         presence, with_presence: PresenceLayout;
-        /// Whether columns may get a value dictionary where that pays; on by default. The profile `Plain`
-        /// adds none. Arrow dictionary arrays always keep theirs.
+        /// Whether a column may get a value dictionary if that saves bytes; on by default. The profile `Plain` adds
+        /// none. Arrow dictionary arrays always keep theirs.
         dictionary_enabled, with_dictionary_enabled: bool;
-        /// Whether the blocks of texts and binary values may share what makes them smaller, where that pays:
-        /// dictionaries of Zstandard that the values of a stripe train, and symbols of FSST; off by
-        /// default. It is for small blocks, see [`ColumnOptions::with_block_values`]. Training takes up to
-        /// a second per column and stripe, and readers have one more buffer to fetch. Needs the feature
+        /// Whether the blocks of texts and binary values may share compressor dictionaries: a dictionary of Zstandard
+        /// trained on values of the stripe, or a symbol table of FSST. The writer adds one only if it saves bytes. Off
+        /// by default. Compressor dictionaries are meant for small blocks, see [`ColumnOptions::with_block_values`].
+        /// Training takes up to a second per column and stripe, and readers fetch one more buffer. Needs the feature
         /// `zstd` and [`Wire::Spec`].
         compressor_dictionary_enabled, with_compressor_dictionary_enabled: bool;
-        /// Whether to collect statistics: ranges, counts, lengths, distinct counts and range indexes; on
-        /// by default. Without them a shard still has null counts and says which columns are constant.
+        /// Whether to collect statistics: ranges, counts, lengths, distinct counts and range indexes; on by default.
+        /// Without them a shard still has null counts and marks constant columns.
         statistics_enabled, with_statistics_enabled: bool;
-        /// The rate of false positives of Bloom filters, between 0 and 1; 0.01 by default.
+        /// The false-positive rate of Bloom filters, between 0 and 1; 0.01 by default.
         bloom_filter_fpp, with_bloom_filter_fpp: f64;
-        /// Most rows of a stripe; 1,048,576 by default.
+        /// Maximum rows of a stripe; 1,048,576 by default.
         stripe_rows, with_stripe_rows: u64;
         /// Bytes of Arrow data after which a stripe ends; 256 MiB by default.
         stripe_bytes, with_stripe_bytes: u64;
-        /// About how many bytes of the stripe before and of the rows after it the writer may hold before it
-        /// ends a stripe early; 512 MiB by default. Beside them it holds at most an eighth of that in
-        /// metadata of written stripes with Bloom filters, as much in rows that it takes apart, a few
-        /// hundred bytes for each stripe and each field, and the batch that it is given.
+        /// Approximate limit on the bytes that the writer holds of the previous stripe and of the rows after it; 512
+        /// MiB by default. When it is reached, the writer ends a stripe early. In addition, the writer holds the
+        /// current batch, a few hundred bytes per stripe and field, and at most an eighth of the limit each for the
+        /// metadata of written stripes (with Bloom filters) and for rows that it is shredding.
         memory_limit, with_memory_limit: u64;
-        /// Whether the writer checks that rows come in the order of
-        /// [`with_sorting_columns`](WriterOptions::with_sorting_columns), over all batches and stripes; off by
+        /// Whether the writer checks that the rows follow
+        /// [`with_sorting_columns`](WriterOptions::with_sorting_columns), across all batches and stripes; off by
         /// default. A batch that breaks the order is refused with
-        /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names the column and the row, and the
-        /// writer can go on. Floating-point numbers are in total order, as `arrow_ord` sorts them.
+        /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names the column and the row, and the writer
+        /// stays usable. Floating-point numbers are in total order, as `arrow_ord` sorts them.
         sorting_columns_checked, with_sorting_columns_checked: bool;
         /// The time of creation in 100 ns ticks since 0001-01-01, the current time by default. A fixed
         /// time makes files reproducible.
         creation_time, with_creation_time: Option<u64>;
-        /// Whether [`ShardWriter::create_with`](super::ShardWriter::create_with) may replace a file; off by
-        /// default. Stripe files of a two-level shard that is replaced stay, since directories in other
-        /// folders may refer to them; [`ops::vacuum`](crate::ops::vacuum) removes those that nothing needs.
+        /// Whether [`ShardWriter::create_with`](super::ShardWriter::create_with) may replace a file; off by default. If
+        /// it replaces a two-level shard, the old stripe files stay, because directories in other folders may refer to
+        /// them; [`ops::vacuum`](crate::ops::vacuum) removes the files that no directory refers to.
         overwrite, with_overwrite: bool;
-        /// The number of threads that encode columns, the caller's included; 1 by default. With more,
-        /// they encode rows while the caller goes on with the next ones. The bytes of the file do not
-        /// depend on it. Without the feature `threads`, the caller's thread does all the work.
+        /// The number of threads that encode columns, including the caller's; 1 by default. With more than one,
+        /// encoding continues while the caller prepares the next rows. The bytes of the file do not depend on the
+        /// number. Without the feature `threads`, the caller's thread does all the work.
         threads, with_threads: usize;
     }
 }
 
-/// The mapping of a shard for which none was chosen.
+/// The mapping of Arrow types if the caller chose none.
 fn default_mapping(wire: Wire) -> TypeMapping {
     match wire {
         Wire::Spec => TypeMapping::Lossless,
@@ -164,66 +164,65 @@ fn default_mapping(wire: Wire) -> TypeMapping {
 }
 
 impl WriterOptions {
-    /// Values of a block: a multiple of 1,024 up to 65,536. The default is 8,192, or 32,768 under the
-    /// profile `HighCompression` and 65,536 under `MinimalSize`. Larger blocks compress better, but
-    /// a reader decodes more for a single value.
+    /// Sets the number of values per block: a multiple of 1,024 up to 65,536. The default is 8,192, or 32,768 under the
+    /// profile `HighCompression` and 65,536 under `MinimalSize`. Larger blocks compress better, but a reader decodes
+    /// more for a single value.
     #[must_use]
     pub fn with_block_values(mut self, values: usize) -> Self {
         self.block_values = Some(values);
         self
     }
 
-    /// Values of a block, if the caller chose them; otherwise the profile does.
+    /// Returns the number of values per block, if the caller set it. Otherwise the profile decides.
     pub fn block_values(&self) -> Option<usize> {
         self.block_values
     }
 
-    /// How Arrow types become types of the shard. The default is [`TypeMapping::Lossless`] under
-    /// [`Wire::Spec`] and [`TypeMapping::Amudai`] under [`Wire::Reference`].
+    /// Sets how Arrow types become types of the shard. The default is [`TypeMapping::Lossless`] under [`Wire::Spec`]
+    /// and [`TypeMapping::Amudai`] under [`Wire::Reference`].
     #[must_use]
     pub fn with_mapping(mut self, mapping: TypeMapping) -> Self {
         self.mapping = Some(mapping);
         self
     }
 
-    /// How Arrow types become types of the shard: the caller's choice, or else the default.
+    /// Returns how Arrow types become types of the shard: the caller's choice, or else the default.
     pub fn mapping(&self) -> TypeMapping {
         self.mapping.unwrap_or_else(|| default_mapping(self.wire))
     }
 
-    /// Whether every stripe gets a Bloom filter of every column that can be compared for equality
-    /// (Boolean ones left out), or of none. By default columns of strings, binary values and UUIDs get
-    /// one where it pays: they have at least 256 distinct values, and the filter takes at most an
-    /// eighth of the encoded bytes of the column.
+    /// Sets whether every stripe gets a Bloom filter for every column that can be compared for equality (except Boolean
+    /// columns), or none at all. By default, columns of strings, binary values and UUIDs get one if it is useful: they
+    /// have at least 256 distinct values, and the filter takes at most an eighth of the column's encoded bytes.
     #[must_use]
     pub fn with_bloom_filter_enabled(mut self, enabled: bool) -> Self {
         self.bloom_filter_enabled = Some(enabled);
         self
     }
 
-    /// Whether every stripe gets Bloom filters of all columns or of none; `None` where they pay.
+    /// Returns whether every stripe gets Bloom filters for all columns or for none; `None` means only where useful.
     pub fn bloom_filter_enabled(&self) -> Option<bool> {
         self.bloom_filter_enabled
     }
 
-    /// Gives a top-level column, and everything below it, options of its own.
+    /// Sets options for a top-level column and everything below it.
     #[must_use]
     pub fn with_column(mut self, name: impl Into<String>, options: ColumnOptions) -> Self {
         self.columns.insert(name.into(), options);
         self
     }
 
-    /// The options of the columns that have their own.
+    /// Returns the columns that have options of their own, by name.
     pub fn columns(&self) -> &HashMap<String, ColumnOptions> {
         &self.columns
     }
 
-    /// Stores these columns as a packed group, as [`ColumnOptions::with_packed_group`] stores the members of a
-    /// struct: one request reads a row of all of them. Columns that are nested are stored apart. Called again,
-    /// it adds another group.
+    /// Stores these columns as a packed group, as [`ColumnOptions::with_packed_group`] stores the members of a struct:
+    /// one request reads a row of all of them. Nested columns among them are stored separately. Each call adds another
+    /// group.
     ///
-    /// In the shard they are members of a struct, which other readers see. [`Shard`](crate::Shard) has them as
-    /// the columns that they are.
+    /// In the shard, and for other readers, the columns are members of a struct. [`Shard`](crate::Shard) shows them as
+    /// ordinary columns.
     ///
     /// ```
     /// # use arrow_shard::{Shard, write::{ShardWriter, WriterOptions}};
@@ -248,35 +247,34 @@ impl WriterOptions {
         self
     }
 
-    /// The columns of each packed group.
+    /// Returns the columns of each packed group.
     pub fn packed_columns(&self) -> &[Vec<String>] {
         &self.packed_columns
     }
 
-    /// Declares the columns that the rows are sorted by, or members of structs, which follow a dot.
-    /// The writer refuses paths that its schema does not have. It does not sort the rows, and checks them if
-    /// [`with_sorting_columns_checked`](Self::with_sorting_columns_checked) says so. Query engines trust a
-    /// declared order, so that a false one makes their results wrong;
-    /// [`Shard::verify`](crate::Shard::verify) finds it.
+    /// Declares the columns that the rows are sorted by. A member of a struct is written as a path with dots. The
+    /// writer refuses paths that its schema does not have. It does not sort the rows. It checks their order if
+    /// [`with_sorting_columns_checked`](Self::with_sorting_columns_checked) is on. Query engines trust a declared
+    /// order, so a false one makes their results wrong; [`Shard::verify`](crate::Shard::verify) detects it.
     #[must_use]
     pub fn with_sorting_columns(mut self, columns: Vec<SortingColumn>) -> Self {
         self.sorting_columns = columns;
         self
     }
 
-    /// The columns that the rows are sorted by.
+    /// Returns the columns that the rows are sorted by.
     pub fn sorting_columns(&self) -> &[SortingColumn] {
         &self.sorting_columns
     }
 
-    /// Writes [`INGESTION_TIMESTAMP`](super::INGESTION_TIMESTAMP), an internal field: when each record was
-    /// taken in. If the writer makes it, all records of the shard have one time, that of
-    /// [`with_creation_time`](Self::with_creation_time) or else when the writer was made. A column of
-    /// timestamps or dates in its place may differ by record and be null.
+    /// Writes [`INGESTION_TIMESTAMP`](super::INGESTION_TIMESTAMP), an internal field: the time when each record was
+    /// ingested. If the writer generates it, all records of the shard have the same time:
+    /// [`with_creation_time`](Self::with_creation_time), or else the time when the writer was created. The caller may
+    /// supply a column of timestamps or dates instead, which may differ by record and contain nulls.
     ///
-    /// Readers leave internal fields out of schemas and scans, unless they are named, or asked for with
-    /// [`ScanBuilder::with_internal_fields`](crate::read::ScanBuilder::with_internal_fields). Merges and other
-    /// changes of a shard keep them.
+    /// Readers leave internal fields out of schemas and scans, unless the caller names them or sets
+    /// [`ScanBuilder::with_internal_fields`](crate::read::ScanBuilder::with_internal_fields). Merges and other changes
+    /// of a shard keep them.
     ///
     /// ```
     /// # use arrow_shard::{Shard, write::{ShardWriter, WriterOptions}};
@@ -303,63 +301,62 @@ impl WriterOptions {
         self
     }
 
-    /// Where the times of ingestion come from, if they are written.
+    /// Returns where ingestion times come from, if they are written.
     pub fn ingestion_timestamp(&self) -> Option<&InternalValues> {
         self.ingestion_timestamp.as_ref()
     }
 
-    /// Writes [`RECORD_IDENTITY`](super::RECORD_IDENTITY), an internal field as
-    /// [`with_ingestion_timestamp`](Self::with_ingestion_timestamp) writes: a UUID that no other record has. If
-    /// the writer makes it, those of a shard ascend, and differ from those of every other. A column of
-    /// `FixedSizeBinary(16)` in its place is taken as it is.
+    /// Writes [`RECORD_IDENTITY`](super::RECORD_IDENTITY), an internal field: a unique UUID per record. Readers leave
+    /// it out as they leave out [`INGESTION_TIMESTAMP`](Self::with_ingestion_timestamp). UUIDs that the writer
+    /// generates ascend within the shard and differ from the UUIDs of every other shard. The caller may supply a column
+    /// of `FixedSizeBinary(16)` instead, which is stored as it is.
     #[must_use]
     pub fn with_record_identity(mut self, values: InternalValues) -> Self {
         self.record_identity = Some(values);
         self
     }
 
-    /// Where the identities of records come from, if they are written.
+    /// Returns where record identities come from, if they are written.
     pub fn record_identity(&self) -> Option<&InternalValues> {
         self.record_identity.as_ref()
     }
 
-    /// Stores the last columns of the batches as internal fields that another shard had.
+    /// Stores the last columns of each batch as internal fields, copied from another shard.
     pub(crate) fn with_internal_fields(mut self, fields: Vec<StoredField>) -> Self {
         self.internal_fields = fields;
         self
     }
 
-    /// The internal fields that the last columns of the batches are.
+    /// Returns the internal fields that the last columns of each batch hold.
     pub(super) fn internal_fields(&self) -> &[StoredField] {
         &self.internal_fields
     }
 
-    /// Adds a property of the shard. Names that start with `arrow_shard.` and the name
-    /// `ARROW:schema` are reserved.
+    /// Adds a property of the shard. Names that start with `arrow_shard.` and the name `ARROW:schema` are reserved.
     #[must_use]
     pub fn with_property(mut self, property: NameValuePair) -> Self {
         self.properties.push(property);
         self
     }
 
-    /// The properties of the shard.
+    /// Returns the properties of the shard.
     pub fn properties(&self) -> &[NameValuePair] {
         &self.properties
     }
 
-    /// Adds a property of every stripe. Names that start with `arrow_shard.` are reserved.
+    /// Adds a property of every stripe. Names that start with `arrow_shard.` and the name `ARROW:schema` are reserved.
     #[must_use]
     pub fn with_stripe_property(mut self, property: NameValuePair) -> Self {
         self.stripe_properties.push(property);
         self
     }
 
-    /// The properties of every stripe.
+    /// Returns the properties of every stripe.
     pub fn stripe_properties(&self) -> &[NameValuePair] {
         &self.stripe_properties
     }
 
-    /// How the buffers of a top-level column are written.
+    /// Returns the settings for a top-level column.
     pub(super) fn of_column(&self, name: &str) -> Settings {
         match self.columns.get(name) {
             Some(own) => self.with_own(own),
@@ -367,12 +364,12 @@ impl WriterOptions {
         }
     }
 
-    /// How the buffers of columns are written that have no options of their own.
+    /// Returns the settings for columns without options of their own.
     pub(super) fn of_all(&self) -> Settings {
         self.with_own(&ColumnOptions::default())
     }
 
-    /// Records of a super-block.
+    /// Returns the number of records of a super-block.
     pub(super) fn packed_values(&self) -> usize {
         self.block_values.unwrap_or(PACKED_VALUES)
     }
@@ -410,7 +407,7 @@ impl WriterOptions {
         }
     }
 
-    /// Refuses values that make no sense.
+    /// Refuses invalid values and combinations that the wire or this build does not support.
     pub(super) fn validate(&self) -> Result<()> {
         if self.stripe_rows == 0 || self.stripe_bytes == 0 || self.memory_limit == 0 {
             return Err(Error::invalid(
@@ -475,7 +472,7 @@ impl WriterOptions {
         self.validate_properties()
     }
 
-    /// Refuses blobs that the wire has no place for, or that are none.
+    /// Refuses blobs that the wire does not support, of size 0, or combined with delimited or packed columns.
     fn validate_blobs(&self) -> Result<()> {
         let Some((name, own)) = self.columns.iter().find(|(_, own)| own.blobs.is_some()) else {
             return Ok(());
@@ -504,7 +501,7 @@ impl WriterOptions {
         Ok(())
     }
 
-    /// Refuses compressor dictionaries that nobody could read, or that this build cannot write.
+    /// Refuses compressor dictionaries that the wire does not support or that this build cannot write.
     fn validate_compressors(&self) -> Result<()> {
         let mut own = self.columns.iter();
         let column = own.find(|(_, column)| column.compressor_dictionary_enabled == Some(true));
@@ -519,15 +516,16 @@ impl WriterOptions {
                 self.wire
             )));
         }
-        match cfg!(feature = "zstd") {
-            true => Ok(()),
-            false => Err(Error::unsupported(format!(
+        if cfg!(feature = "zstd") {
+            Ok(())
+        } else {
+            Err(Error::unsupported(format!(
                 "{what} need a build with the feature `zstd`"
-            ))),
+            )))
         }
     }
 
-    /// Refuses properties that are reserved, or that metadata have no place for.
+    /// Refuses properties with a reserved name, or that the metadata cannot encode.
     fn validate_properties(&self) -> Result<()> {
         let fields = self.columns.values().flat_map(|c| &c.properties);
         let all = self

@@ -1,10 +1,10 @@
-//! Rows that are not in the order that the caller declared.
+//! Errors for rows that break the declared order.
 
 use crate::error::{Error, Result};
 use crate::sorting::OrderCheck;
 use arrow_array::RecordBatch;
 
-/// Refuses a batch that breaks the declared order; its first row would be row `first` of the shard.
+/// Refuses a batch that breaks the declared order. `first` is the row number of its first row in the shard.
 pub(super) fn check_order(order: &mut OrderCheck, batch: &RecordBatch, first: u64) -> Result<()> {
     let Some(disorder) = order.check(batch.columns(), batch.num_rows())? else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Sinks that keep what they are given until somebody passes it on.
+//! Sinks that queue the writer's output until the asynchronous writer sends it.
 
 use crate::error::Result;
 use crate::io::{RelativeUrl, Sink, SinkFactory};
@@ -6,23 +6,23 @@ use bytes::Bytes;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that are collected before they are passed on.
+/// Most bytes collected into one piece before it is queued.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// What happened to an artifact, which has a number of its own.
+/// A file operation of the writer. The number identifies the artifact (file).
 pub(super) enum Event {
-    /// It was begun, with this name.
+    /// The artifact was created, with this name.
     Create(u64, String),
-    /// It grew.
+    /// Bytes were appended.
     Append(u64, Bytes),
-    /// It is complete.
+    /// The artifact is complete.
     Complete(u64),
 }
 
 #[derive(Default)]
 struct Waiting {
     events: VecDeque<Event>,
-    /// What was appended last, to the artifact of that number: more may come.
+    /// The number of the artifact appended to last, and the piece that is still open.
     last: Option<(u64, Vec<u8>)>,
     /// Bytes of all events.
     bytes: usize,
@@ -55,17 +55,17 @@ impl Waiting {
     }
 }
 
-/// What a writer has done, in its order. Clones share it.
+/// The queue of the writer's file operations, in order. Clones share it.
 #[derive(Clone, Default)]
 pub(super) struct Outbox(Arc<Mutex<Waiting>>);
 
 impl Outbox {
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        // Nothing is left half changed, so another thread's panic does it no harm.
+        // Every change is complete before anything can panic, so a panic of another thread does no harm.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A sink for the artifact of the next number, and that number.
+    /// Returns a new artifact's number and a sink for it.
     pub(super) fn sink(&self) -> (u64, Box<dyn Sink>) {
         let mut waiting = self.lock();
         let artifact = waiting.artifacts;
@@ -78,7 +78,7 @@ impl Outbox {
         (artifact, Box::new(sink))
     }
 
-    /// What happened first of all that nobody has been told.
+    /// Removes and returns the oldest event.
     pub(super) fn pop(&self) -> Option<Event> {
         let mut waiting = self.lock();
         if waiting.events.is_empty() {
@@ -91,7 +91,7 @@ impl Outbox {
         event
     }
 
-    /// Bytes that wait.
+    /// Returns the bytes that are queued.
     pub(super) fn memory_size(&self) -> usize {
         let waiting = self.lock();
         waiting.bytes + waiting.last.as_ref().map_or(0, |(_, piece)| piece.len())
@@ -106,7 +106,7 @@ impl SinkFactory for Outbox {
         Ok(sink)
     }
 
-    /// Nothing is visible before it is passed on, and who passes it on takes it back.
+    /// Nothing to do: nothing is visible before it is sent, and the sender withdraws what it sent.
     fn remove(&mut self, _: &str) -> Result<()> {
         Ok(())
     }

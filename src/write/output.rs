@@ -1,4 +1,4 @@
-//! A sink that knows how far it has got.
+//! A sink that tracks its position.
 
 use crate::buffer::BUFFER_ALIGNMENT;
 use crate::error::Result;
@@ -12,7 +12,7 @@ pub(crate) struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    /// `position` is the number of bytes that the sink has been given before.
+    /// Wraps a sink. `position` is the number of bytes already written to it.
     pub(crate) fn new(sink: &'a mut dyn Sink, position: &'a mut u64) -> Self {
         Self { sink, position }
     }
@@ -32,14 +32,14 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Appends bytes, and says where they are.
+    /// Appends bytes, and returns their range.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<ByteRange> {
         let start = *self.position;
         self.write(bytes)?;
         ByteRange::with_len(start, bytes.len() as u64)
     }
 
-    /// Appends zeros up to the next place where a buffer may start.
+    /// Appends zeros up to the next aligned position, where a buffer may start.
     pub(crate) fn align(&mut self) -> Result<()> {
         const ZEROS: [u8; BUFFER_ALIGNMENT] = [0; BUFFER_ALIGNMENT];
         let padding = self.position.next_multiple_of(BUFFER_ALIGNMENT as u64) - *self.position;
@@ -47,7 +47,7 @@ impl<'a> Output<'a> {
         self.write(&ZEROS[..padding as usize])
     }
 
-    /// Where the next byte goes.
+    /// Returns the position of the next byte.
     pub(crate) fn position(&self) -> u64 {
         *self.position
     }

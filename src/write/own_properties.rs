@@ -1,10 +1,10 @@
-//! What this crate notes in the properties of a shard.
+//! Properties of a shard that this crate writes.
 
 use super::options::ARROW_SCHEMA_PROPERTY;
 use crate::format::{AnyValue, NameValuePair};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 
-/// The Arrow schema, encoded, the sorting columns, and then other properties.
+/// Returns the properties for the encoded Arrow schema and the sorting columns, followed by `others`.
 pub(crate) fn own_properties(
     arrow_schema: &[u8],
     sorting_columns: &[SortingColumn],

@@ -5,15 +5,15 @@ use crate::buffer::FinishedBuffer;
 use crate::error::Result;
 use crate::format::BufferKind;
 
-/// Puts the blocks of all members of packed groups side by side. A member without values, such as a
-/// constant, has no part.
+/// Moves the blocks of all members of packed groups to the buffer of their group. A member without values, such as a
+/// constant, is not part of it.
 pub(super) fn pack(fields: &mut [EncodedField]) -> Result<()> {
     for ordinal in 0..fields.len() {
         let ids = std::mem::take(&mut fields[ordinal].members);
         if ids.is_empty() {
             continue;
         }
-        // They ascend.
+        // Ids of members ascend.
         let is_member = |id: usize| {
             ids.binary_search_by_key(&id, |&member| member as usize)
                 .is_ok()

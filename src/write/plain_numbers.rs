@@ -12,24 +12,25 @@ use crate::format::BufferKind;
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use std::sync::Arc;
 
-/// Encodes numbers that never have a dictionary, such as codes and bits.
+/// Encodes numbers that never get a dictionary, such as codes and bits.
 #[derive(Debug)]
 pub(super) enum PlainNumbers<W> {
-    /// As they are.
+    /// Stored as they are.
     Raw(Box<RawNumbers<W>>),
-    /// In encoded blocks.
+    /// Stored in encoded blocks.
     Blocks(Box<NumberBlocks<W>>),
 }
 
 impl<W: Word> PlainNumbers<W> {
     pub(super) fn new(kind: NumberKind, settings: Settings, pool: &Arc<PiecePool>) -> Self {
-        match settings.is_raw() {
-            true => Self::Raw(Box::new(RawNumbers::new(pool.clone()))),
-            false => Self::Blocks(Box::new(NumberBlocks::new(kind, settings, pool.clone()))),
+        if settings.is_raw() {
+            Self::Raw(Box::new(RawNumbers::new(pool.clone())))
+        } else {
+            Self::Blocks(Box::new(NumberBlocks::new(kind, settings, pool.clone())))
         }
     }
 
-    /// Appends values. Null positions take the value before them.
+    /// Appends values. A null position repeats the value before it.
     pub(super) fn push(&mut self, values: &[W], nulls: Option<&NullBuffer>) -> Result<()> {
         match self {
             Self::Raw(encoder) => {
@@ -40,7 +41,7 @@ impl<W: Word> PlainNumbers<W> {
         }
     }
 
-    /// The finished buffer.
+    /// Returns the finished buffer.
     pub(super) fn finish(self, buffer: BufferKind) -> Result<FinishedBuffer> {
         match self {
             Self::Raw(encoder) => Ok(encoder.finish(buffer)),
@@ -57,15 +58,15 @@ impl<W: Word> PlainNumbers<W> {
 /// The numbers of a window.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NumberWindow<'a, W> {
-    /// What is to be stored, at null positions too.
+    /// The numbers to store, including those at null positions.
     pub(super) values: &'a [W],
-    /// Which positions have values, if that is stored with them.
+    /// Presence of the positions, if it is stored with the values.
     pub(super) present: Option<&'a BooleanBuffer>,
-    /// Positions before the first value of all, whose numbers are made up.
+    /// Number of positions before the first value of the field. Their numbers are placeholders.
     pub(super) leading: usize,
 }
 
-/// Numbers in encoded blocks, and those of the current window on their way there.
+/// Encoded blocks of numbers, and the numbers staged for the current window.
 #[derive(Debug)]
 pub(super) struct NumberBlocks<W> {
     kind: NumberKind,
@@ -74,11 +75,11 @@ pub(super) struct NumberBlocks<W> {
     staged: Vec<W>,
     presence: StagedPresence,
     blocks: BlockStreamWriter,
-    /// The last value, or what stands at a null for it.
+    /// The last stored value, possibly of a null.
     last: Option<W>,
-    /// Whether a value has come that is not null.
+    /// Whether a value that is not null has been staged.
     seen: bool,
-    /// Staged positions before the first value of all.
+    /// Staged positions before the first value of the field.
     blank: usize,
 }
 
@@ -100,17 +101,17 @@ impl<W: Word> NumberBlocks<W> {
         &self.settings
     }
 
-    /// Whether nothing is staged.
+    /// Returns whether nothing is staged.
     pub(super) fn is_empty(&self) -> bool {
         self.staged.is_empty()
     }
 
-    /// Whether the window takes no more values.
+    /// Returns whether the window is full.
     pub(super) fn is_full(&self) -> bool {
         self.staged.len() == WINDOW
     }
 
-    /// Stages the values from `at` on, as many as the window takes, and gives their number.
+    /// Stages values from `at` on until the window is full, and returns their number.
     pub(super) fn stage(&mut self, values: &[W], nulls: Option<&NullBuffer>, at: usize) -> usize {
         let room = (WINDOW - self.staged.len()).min(values.len() - at);
         let part = &values[at..at + room];
@@ -135,33 +136,33 @@ impl<W: Word> NumberBlocks<W> {
         room
     }
 
-    /// Notes that a value has come, `at` staged positions after the first.
+    /// Records the first value of the field, at staged position `at`.
     fn see_first(&mut self, at: usize) {
         if !self.seen {
             (self.seen, self.blank) = (true, at);
         }
     }
 
-    /// How many of the staged positions stand before the first value of all. Nulls behind it repeat
-    /// values, and they do not.
+    /// Returns the number of staged positions before the first value of the field. Only later nulls repeat a value.
     fn leading(&self) -> usize {
-        match self.seen {
-            true => self.blank,
-            false => self.staged.len(),
+        if self.seen {
+            self.blank
+        } else {
+            self.staged.len()
         }
     }
 
-    /// The staged values from the first of all on.
+    /// Returns the staged values, starting with the first value of the field.
     pub(super) fn staged_values(&self) -> &[W] {
         &self.staged[self.leading()..]
     }
 
-    /// Takes which of the staged values are present.
+    /// Removes and returns the presence of the staged values.
     pub(super) fn take_presence(&mut self) -> Option<BooleanBuffer> {
         self.presence.take()
     }
 
-    /// The staged values.
+    /// Returns the staged values as a window.
     pub(super) fn window<'a>(&'a self, present: Option<&'a BooleanBuffer>) -> NumberWindow<'a, W> {
         NumberWindow {
             values: &self.staged,
@@ -170,12 +171,12 @@ impl<W: Word> NumberBlocks<W> {
         }
     }
 
-    /// How the staged values are best encoded.
+    /// Returns the best encoding of the staged values.
     pub(super) fn choose(&self) -> Choice<number::Plan> {
         choose::numbers(&self.staged, self.kind, &self.settings)
     }
 
-    /// How the staged values might be encoded.
+    /// Returns the candidate encodings of the staged values.
     pub(super) fn weigh(&self) -> Vec<Weighed<number::Plan>> {
         choose::weigh_numbers(&self.staged, self.kind, &self.settings)
     }
@@ -197,7 +198,7 @@ impl<W: Word> NumberBlocks<W> {
         self.encode_staged(&choice.plan, present.as_ref())
     }
 
-    /// Encodes the staged values, which are forgotten.
+    /// Encodes the staged values and clears the window.
     pub(super) fn encode_staged(
         &mut self,
         plan: &number::Plan,
@@ -210,7 +211,7 @@ impl<W: Word> NumberBlocks<W> {
         Ok(())
     }
 
-    /// Encodes `count` times the same value, in blocks of a window each.
+    /// Encodes `count` repetitions of a value, in blocks of up to one window.
     pub(super) fn encode_alike(&mut self, value: W, count: u64) -> Result<()> {
         let mut left = count;
         while left > 0 {
@@ -223,7 +224,7 @@ impl<W: Word> NumberBlocks<W> {
         Ok(())
     }
 
-    /// Encodes values that came before those that are staged; `has` says which are present.
+    /// Encodes values that precede the staged ones; `has` returns whether a position is present.
     pub(super) fn encode_window(
         &mut self,
         values: &[W],
@@ -256,18 +257,18 @@ impl<W: Word> NumberBlocks<W> {
         Ok(())
     }
 
-    /// Forgets the staged values, which are stored.
+    /// Drops the staged values, which have been stored.
     pub(super) fn clear_window(&mut self) {
         self.staged.clear();
         self.blank = 0;
     }
 
-    /// Bytes held in memory.
+    /// Returns the bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         self.staged.capacity() * W::BYTES + self.blocks.size()
     }
 
-    /// The finished buffer of all values that were encoded.
+    /// Returns the finished buffer of all encoded values.
     pub(super) fn finish(self, buffer: BufferKind) -> Result<FinishedBuffer> {
         let embedded = self.settings.embedded_presence;
         Ok(self.blocks.finish(buffer)?.with_embedded(embedded, false))

@@ -1,4 +1,4 @@
-//! What the writer knows of a stripe field before its first value.
+//! Facts about a stripe field that the writer knows before the first value.
 
 use super::codes::EntryType;
 use super::profile::Profile;
@@ -13,7 +13,7 @@ use crate::stats::{
 };
 use std::sync::Arc;
 
-/// What the writer knows of a schema node.
+/// The plan for encoding a schema node.
 #[derive(Debug, Clone)]
 pub(super) struct FieldPlan {
     /// The path of the field, for errors.
@@ -24,21 +24,20 @@ pub(super) struct FieldPlan {
     pub(super) decimals: Option<DecimalForm>,
     /// Whether byte values are ordered as bytes.
     pub(super) byte_order: bool,
-    /// Whether values are hashed for sketches, and whether for filters.
+    /// Whether values are hashed for distinct-count sketches (`sketched`) and for Bloom filters (`filtered`).
     sketched: bool,
     filtered: bool,
     /// Whether a dictionary of the Arrow type is kept; otherwise its values are stored plain.
     pub(super) keeps_dictionary: bool,
-    /// Most entries that the keys of the Arrow dictionary type can tell apart.
+    /// Most entries that the keys of the Arrow dictionary type can address.
     pub(super) max_entries: usize,
-    /// Most bytes of a dictionary that readers surely take.
+    /// Most bytes of a dictionary that readers accept by default.
     pub(super) most_dictionary_bytes: usize,
     /// Whether the Arrow dictionary type keeps the order of its entries.
     pub(super) ordered: bool,
-    /// Whether the Arrow type has 64-bit offsets, which raw offsets then have too.
+    /// Whether the Arrow type has 64-bit offsets. Raw offsets then have 64 bits too.
     pub(super) wide_offsets: bool,
-    /// Whether a range index may be kept: not of half-precision numbers, which are stored as
-    /// integers.
+    /// Whether the field may get a range index. Half-precision numbers get none, because they are stored as integers.
     pub(super) indexed: bool,
     /// Memory of raw buffers, shared by all fields of a shard.
     pub(super) pool: Arc<PiecePool>,
@@ -48,13 +47,14 @@ pub(super) struct FieldPlan {
 }
 
 impl FieldPlan {
-    /// The plan for a node of the shard's schema.
+    /// Returns the plan for a node of the shard's schema.
     pub(super) fn new(node: &DataType, settings: Settings) -> Result<Self> {
         let physical = Physical::of(node)?;
         let capabilities = &settings.capabilities;
-        let label = match capabilities.label_statistics {
-            true => node.label(),
-            false => "",
+        let label = if capabilities.label_statistics {
+            node.label()
+        } else {
+            ""
         };
         let is_decimal128 = node.label() == decimal128::LABEL;
         let domain = match node.basic_type {
@@ -66,7 +66,7 @@ impl FieldPlan {
         let decimals = match (label, physical) {
             ("arrow.decimal", Physical::Fixed(16)) => Some(DecimalForm::Integer128),
             ("arrow.decimal", Physical::Fixed(32)) => Some(DecimalForm::Integer256),
-            // Every wire has statistics of these.
+            // Every wire has statistics of them.
             (_, Physical::Fixed(16)) if is_decimal128 => Some(DecimalForm::Decimal128),
             _ => None,
         };
@@ -74,7 +74,7 @@ impl FieldPlan {
         let byte_order = capabilities.spec_statistics
             && is_bytes
             && (physical == Physical::Bytes || matches!(label, "" | "arrow.uuid"));
-        // The reference hashes byte values alone.
+        // The reference hashes only byte values.
         let hashed = is_hashed(node) && (capabilities.spec_statistics || is_bytes);
         let filtered = hashed
             && match settings.filter {
@@ -103,7 +103,7 @@ impl FieldPlan {
             domain,
             decimals,
             byte_order,
-            // Hashing takes longer than writing raw buffers does.
+            // Hashing takes longer than writing raw buffers.
             sketched: hashed && settings.statistics && !settings.is_raw(),
             filtered,
             max_entries: usize::MAX,
@@ -114,7 +114,7 @@ impl FieldPlan {
             pool: Arc::default(),
             members: Vec::new(),
             settings: Settings {
-                // Only blocks have a place for presence, and only those of leaf values.
+                // Only blocks can hold presence, and only blocks of leaf values.
                 embedded_presence: settings.is_member
                     || (settings.embedded_presence && is_leaf && !settings.is_raw() && !delimited),
                 compressor_dictionaries: settings.compressor_dictionaries && !delimited,
@@ -127,38 +127,39 @@ impl FieldPlan {
     }
 }
 
-/// Bytes of a dictionary whose entries 32-bit offsets can tell apart, and that readers take unless
-/// they are told otherwise.
+/// Returns the most bytes of a dictionary with 32-bit offsets that readers accept by default.
 fn most_dictionary_bytes() -> usize {
     let taken = Limits::default().max_dictionary_bytes();
     let told = u64::from(i32::MAX.unsigned_abs());
     usize::try_from(taken.min(told)).unwrap_or(usize::MAX)
 }
 
-/// Distinct values above which the reference has no filter.
+/// Distinct values above which the reference implementation writes no filter.
 const MOST_FILTERED: usize = 1024;
 
 impl FieldPlan {
-    /// Collects hashes of values, if any are wanted.
+    /// Returns a collector of hashes of values, if the field has a sketch or a filter.
     pub(super) fn distinct(&self) -> Option<DistinctStats> {
         let capabilities = &self.settings.capabilities;
         let filter = FilterPlan {
             seed: capabilities.filter_seed,
             fpp: self.settings.filter_fpp,
-            sizing: match capabilities.spec_statistics {
-                true => FilterSizing::PowerOfTwo,
-                false => FilterSizing::Fitting,
+            sizing: if capabilities.spec_statistics {
+                FilterSizing::PowerOfTwo
+            } else {
+                FilterSizing::Fitting
             },
-            most_values: match capabilities.spec_statistics {
-                true => usize::MAX,
-                false => MOST_FILTERED,
+            most_values: if capabilities.spec_statistics {
+                usize::MAX
+            } else {
+                MOST_FILTERED
             },
         };
         (self.sketched || self.filtered)
             .then(|| DistinctStats::new(capabilities.sketch_seed, self.filtered.then_some(filter)))
     }
 
-    /// Whether the number of distinct values is told.
+    /// Returns whether the shard stores the number of distinct values.
     pub(super) fn has_cardinality(&self) -> bool {
         self.sketched
             || (self.physical == Physical::Bits
@@ -166,18 +167,18 @@ impl FieldPlan {
                 && self.settings.capabilities.spec_statistics)
     }
 
-    /// Takes note of byte values; those of decimals are none that a reader asks for.
+    /// Returns a collector of statistics of byte values. It is off for decimals, which have their own statistics.
     pub(super) fn byte_stats(&self) -> ByteStats {
         ByteStats::new(self.settings.statistics && self.decimals.is_none())
     }
 
-    /// Takes note of decimals, if the values are some.
+    /// Returns a collector of statistics of decimals, if the values are decimals.
     pub(super) fn decimal_stats(&self) -> Option<DecimalStats> {
         let form = self.decimals.filter(|_| self.settings.statistics)?;
         Some(DecimalStats::new(form))
     }
 
-    /// What the entries of a dictionary of the field's values are.
+    /// Returns the type of the entries if the field has a dictionary.
     pub(super) fn entry_type(&self) -> EntryType {
         let is_number = matches!(self.physical, Physical::Number(_));
         EntryType {
@@ -189,7 +190,7 @@ impl FieldPlan {
         }
     }
 
-    /// Like [`entry_type`](Self::entry_type), if values that come without a dictionary may get one.
+    /// Returns the [`entry_type`](Self::entry_type) if values that arrive without a dictionary may get one.
     pub(super) fn tried_entry(&self) -> Option<EntryType> {
         let tried = self.settings.dictionaries
             && self.keeps_dictionary

@@ -1,6 +1,6 @@
-//! How hard a writer compresses.
+//! Compression profiles of writers.
 
-/// How a writer trades size for speed.
+/// A trade-off between size and speed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Profile {
@@ -12,19 +12,19 @@ pub enum Profile {
     /// Lightweight encodings that decode at memory speed, and LZ4.
     #[default]
     Balanced,
-    /// Zstandard and Pco where they make data smaller, in larger blocks. Needs the feature `zstd`.
+    /// Zstandard and Pco where they save bytes, in larger blocks. Needs the feature `zstd`.
     HighCompression,
-    /// The smallest file, however long it takes to write and read. Needs the feature `zstd`.
+    /// The smallest file, regardless of the time to write and read it. Needs the feature `zstd`.
     MinimalSize,
 }
 
 impl Profile {
-    /// Whether this build can write it: `HighCompression` and `MinimalSize` need the feature `zstd`.
+    /// Returns whether this build can write the profile: `HighCompression` and `MinimalSize` need the feature `zstd`.
     pub fn is_available(self) -> bool {
         cfg!(feature = "zstd") || !matches!(self, Self::HighCompression | Self::MinimalSize)
     }
 
-    /// Values of a block, unless the caller says otherwise.
+    /// Returns the default number of values per block.
     pub(super) fn block_values(self) -> usize {
         match self {
             Self::Plain | Self::Fast | Self::Balanced => 8192,

@@ -17,11 +17,11 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct RawNumbers<W> {
     pieces: Pieces,
-    /// The last value, or what stands at a null for it.
+    /// The last stored value, possibly of a null.
     last: Option<W>,
-    /// The values of a chunk with nulls.
+    /// Buffer for the values of a chunk with nulls.
     filled: Vec<W>,
-    /// Whether a value has come that is not null.
+    /// Whether a value that is not null has been appended.
     seen: bool,
     pub(super) distinct: Option<DistinctStats>,
 }
@@ -37,7 +37,7 @@ impl<W: Word> RawNumbers<W> {
         }
     }
 
-    /// Appends values. Null positions take the value before them.
+    /// Appends values. A null position repeats the value before it.
     pub(super) fn push(&mut self, values: &[W], nulls: Option<&NullBuffer>) {
         let mut first = Some(0);
         let mut stored = values;
@@ -48,7 +48,7 @@ impl<W: Word> RawNumbers<W> {
             stored = &self.filled;
         }
         self.pieces.extend_words(stored);
-        // Nulls repeat a value, but for those before the first value of all.
+        // Nulls repeat an existing value, except the nulls before the first value.
         let leading = match (self.seen, first) {
             (true, _) => 0,
             (false, Some(first)) => first,
@@ -61,7 +61,7 @@ impl<W: Word> RawNumbers<W> {
         self.last = stored.last().copied().or(self.last);
     }
 
-    /// Bytes held in memory.
+    /// Returns the bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         let distinct = self.distinct.as_ref().map_or(0, DistinctStats::memory_size);
         self.pieces.memory_size() + self.filled.capacity() * W::BYTES + distinct
@@ -82,8 +82,8 @@ impl<W: Word> RawNumbers<W> {
     }
 }
 
-/// Collects offsets, first 0: as u32 while they fit into Arrow's 32-bit offsets, unless u64 is asked
-/// for.
+/// Collects offsets, starting with 0. They are stored as u32 while they fit into Arrow's 32-bit offsets, unless u64 is
+/// requested.
 #[derive(Debug)]
 pub(super) struct RawOffsets {
     pieces: Pieces,
@@ -95,9 +95,10 @@ pub(super) struct RawOffsets {
 impl RawOffsets {
     pub(super) fn new(wide: bool, pool: Arc<PiecePool>) -> Self {
         let mut pieces = Pieces::new(pool.clone());
-        match wide {
-            true => pieces.extend_words(&[0u64]),
-            false => pieces.extend_words(&[0u32]),
+        if wide {
+            pieces.extend_words(&[0u64]);
+        } else {
+            pieces.extend_words(&[0u32]);
         }
         Self {
             pieces,
@@ -107,8 +108,7 @@ impl RawOffsets {
         }
     }
 
-    /// Appends the ends of `count` values; `end` gives those relative to the last offset so far, in
-    /// ascending order.
+    /// Appends the ends of `count` values. `end` returns them relative to the last offset so far, ascending.
     pub(super) fn extend(&mut self, count: usize, end: impl Fn(usize) -> u64) {
         let Some(last) = count.checked_sub(1) else {
             return;
@@ -118,15 +118,15 @@ impl RawOffsets {
         if !self.wide && i32::try_from(self.last).is_err() {
             self.widen();
         }
-        match self.wide {
-            true => self.pieces.extend_with(count, |i| base + end(i)),
-            false => self
-                .pieces
-                .extend_with(count, |i| u32::truncate(base + end(i))),
+        if self.wide {
+            self.pieces.extend_with(count, |i| base + end(i));
+        } else {
+            self.pieces
+                .extend_with(count, |i| u32::truncate(base + end(i)));
         }
     }
 
-    /// Number of offsets.
+    /// Returns the number of offsets.
     fn len(&self) -> usize {
         self.pieces.len() / if self.wide { 8 } else { 4 }
     }
@@ -142,12 +142,12 @@ impl RawOffsets {
         (self.pieces, self.wide) = (wide, true);
     }
 
-    /// Bytes held in memory.
+    /// Returns the bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         self.pieces.memory_size()
     }
 
-    /// An OFFSETS buffer of one more offset than there are values.
+    /// Returns the OFFSETS buffer, which has one offset more than there are values.
     pub(super) fn finish(self) -> FinishedBuffer {
         FinishedBuffer::raw(BufferKind::Offsets, self.pieces)
     }
@@ -156,11 +156,11 @@ impl RawOffsets {
 /// Collects the byte values of one stripe field.
 #[derive(Debug)]
 pub(super) struct RawBytes {
-    /// Size of every value of a fixed-size type.
+    /// Size of each value of a fixed-size type.
     fixed: Option<usize>,
     values: Pieces,
     offsets: RawOffsets,
-    /// Views of a chunk, made contiguous: values, and their ends after a 0.
+    /// Buffers to make the views of a chunk contiguous: values, and their ends after a 0.
     gathered: (Vec<u8>, Vec<u64>),
     stats: ByteStats,
     decimals: Option<DecimalStats>,
@@ -180,7 +180,7 @@ impl RawBytes {
         }
     }
 
-    /// Appends values of one size; null positions take zeros.
+    /// Appends values of one size. Null positions are filled with zeros.
     pub(super) fn push_fixed(&mut self, data: &[u8], len: usize, nulls: Option<&NullBuffer>) {
         let width = self.fixed.unwrap_or(0);
         let nulls = nulls.map(NullBuffer::inner);
@@ -208,7 +208,7 @@ impl RawBytes {
     /// Appends values of any size.
     ///
     /// # Errors
-    /// [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange) for a value above 4 GiB.
+    /// Returns [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange) for a value above 4 GiB.
     pub(super) fn push(
         &mut self,
         values: &ByteValues,
@@ -237,7 +237,7 @@ impl RawBytes {
         }
     }
 
-    /// Appends values that lie one after the other in `data`.
+    /// Appends values that are contiguous in `data`.
     fn push_run(
         &mut self,
         len: usize,
@@ -257,7 +257,7 @@ impl RawBytes {
         if let Some(nulls) = nulls {
             let mut gap = 0;
             for (start, stop) in nulls.set_slices().chain([(len, len)]) {
-                // What an array holds at its nulls is left out.
+                // Bytes of the array at null positions are not stored.
                 if end(gap) < end(start) {
                     self.stage(from, gap, data, &end);
                     self.offsets.extend(start - gap, |_| 0);
@@ -278,26 +278,26 @@ impl RawBytes {
             .extend(stop - start, |i| (end(start + i + 1) - first) as u64);
     }
 
-    /// Bytes of a value, on average.
+    /// Returns the average bytes per value.
     pub(super) fn average_length(&self) -> f64 {
         let count = self.offsets.len() - 1;
         let average = self.values.len() as f64 / count.max(1) as f64;
         self.fixed.map_or(average, |width| width as f64)
     }
 
-    /// Bytes of all values so far, null slots of fixed sizes included.
+    /// Returns the bytes of all values so far, including null positions of fixed-size types.
     pub(super) fn total_bytes(&self) -> u64 {
         self.values.len() as u64
     }
 
-    /// Bytes held in memory.
+    /// Returns the bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         let distinct = self.distinct.as_ref().map_or(0, DistinctStats::memory_size);
         let gathered = self.gathered.0.capacity() + self.gathered.1.capacity() * 8;
         self.values.memory_size() + self.offsets.memory_size() + gathered + distinct
     }
 
-    /// The finished buffers: DATA, and OFFSETS of values of any size.
+    /// Returns the finished buffers: DATA, and OFFSETS unless the values have a fixed size.
     pub(super) fn finish(self) -> FinishedBytes {
         let mut buffers = vec![FinishedBuffer::raw(BufferKind::Data, self.values)];
         if self.fixed.is_none() {

@@ -1,29 +1,27 @@
-//! How much a stripe can still take of dictionaries that come with their values.
+//! Predicts whether a stripe can take more values of dictionaries that arrive with the rows.
 
 use super::codes::{EntryType, Used};
 use super::plan::FieldPlan;
 use crate::column::{Chunk, Values};
 use std::sync::Arc;
 
-/// What the dictionary of a field may have come to at most. It is known without the field, which may
-/// be behind.
+/// An upper bound for the size of a field's dictionary. It is known without asking the field, which may lag behind.
 #[derive(Debug)]
 pub(super) struct DictionaryRoom {
     entry: EntryType,
-    /// Whether the field keeps a dictionary that comes with the values.
+    /// Whether the field keeps the dictionary of the incoming values.
     is_kept: bool,
-    /// Entries that the keys of the Arrow type can tell apart.
+    /// Most entries that the keys of the Arrow type can address.
     most_entries: usize,
-    /// Entries and bytes that the dictionary had when the field was asked, and at most those given
-    /// since.
+    /// Size of the dictionary when the field last reported it, plus an upper bound for the chunks since.
     used: Used,
-    /// What was given last, which brings less when it comes again.
+    /// The entries added last. They add less when they come again.
     last: Option<Given>,
-    /// The entries whose memory was counted last, also by the stripe before.
+    /// The entries counted last as memory, possibly for the previous stripe.
     counted: Option<Arc<Chunk<Values>>>,
 }
 
-/// Entries, and the positions that have named some of them.
+/// Entries, and the number of positions that refer to them.
 #[derive(Debug)]
 struct Given {
     entries: Arc<Chunk<Values>>,
@@ -31,7 +29,7 @@ struct Given {
 }
 
 impl Given {
-    /// At most as many of the entries are named.
+    /// Returns an upper bound for the number of entries in use.
     fn named(&self) -> usize {
         self.positions.min(self.entries.len)
     }
@@ -49,7 +47,7 @@ impl DictionaryRoom {
         }
     }
 
-    /// The room of the next stripe.
+    /// Returns the room of the next stripe.
     pub(super) fn next(&self) -> Self {
         Self {
             used: Used::default(),
@@ -59,7 +57,7 @@ impl DictionaryRoom {
         }
     }
 
-    /// What was given last with `positions` more, if it was these entries.
+    /// Returns the last entries with `positions` added, if `entries` are the same.
     fn again(&self, entries: &Chunk<Values>, positions: usize) -> Option<Given> {
         let last = self.last.as_ref()?;
         last.entries.is_same_memory(entries).then(|| Given {
@@ -68,8 +66,7 @@ impl DictionaryRoom {
         })
     }
 
-    /// The most that the dictionary can have with a chunk of so many positions, and what has been
-    /// given last then.
+    /// Returns the upper bound for the dictionary after a chunk with `positions` positions, and the new last entries.
     fn with(&self, entries: &Arc<Chunk<Values>>, positions: usize) -> (Used, Given) {
         let (before, bytes, given) = match self.again(entries, positions) {
             Some(given) => (self.last.as_ref().map_or(0, Given::named), 0, given),
@@ -95,21 +92,21 @@ impl DictionaryRoom {
             return true;
         }
         if self.entry.ordered {
-            // All entries are kept, in their order, so that no others go with them.
+            // All entries are kept, in order, so entries of another dictionary cannot be added.
             return self.again(entries, chunk.len).is_some();
         }
         let (used, _) = self.with(entries, chunk.len);
         used.entries <= self.most_entries && used.bytes <= self.entry.most_bytes
     }
 
-    /// Takes note of what the field tells. Of the entries given last it may have but some.
+    /// Replaces the bound by the field's report. The field may have kept only some of the last entries.
     pub(super) fn correct(&mut self, used: Used) {
         self.used = used;
         self.last = None;
     }
 
-    /// Takes note of a chunk, and gives the bytes of its entries unless they were given last: a batch
-    /// keeps all of them in memory, also those that it has no position of.
+    /// Adds a chunk to the bound. Returns the bytes of its entries, or 0 if the previous chunk had the same: a batch
+    /// keeps all its entries in memory, including unused ones.
     pub(super) fn take(&mut self, chunk: &Chunk<Values>) -> usize {
         let Values::Dictionary { entries, .. } = &chunk.values else {
             return 0;
@@ -132,7 +129,7 @@ mod tests {
     use arrow_buffer::Buffer;
     use arrow_schema::{DataType, Field, Schema};
 
-    /// The room of a column of numbers with keys of 8 bits.
+    /// Returns the room of a column of numbers with 8-bit keys.
     fn room(is_ordered: bool) -> DictionaryRoom {
         let kind = DataType::Dictionary(DataType::Int8.into(), DataType::Int32.into());
         #[expect(deprecated, reason = "nothing else keeps the order")]
@@ -176,14 +173,14 @@ mod tests {
             bytes.push(room.take(&chunk));
         }
         assert_eq!(bytes, [100 * (4 + 4), 0, 0, 0]);
-        // They are in memory still when the next stripe begins.
+        // They are still in memory when the next stripe begins.
         assert_eq!(room.next().take(&coded(3, &shared)), 0);
         assert!(room.next().take(&coded(3, &numbers(100))) > 0);
-        // Others may be 28 more, however many they are.
+        // Other entries may add at most 28, however many they are.
         assert!(room.surely_holds(&coded(28, &numbers(1000))));
         assert!(!room.surely_holds(&coded(29, &numbers(1000))));
         assert!(!room.surely_holds(&coded(1000, &numbers(29))));
-        // What the field has told counts, and what was given last may bring others.
+        // The report counts. The entries that came last may add new ones again.
         room.correct(Used {
             entries: 28,
             bytes: 0,

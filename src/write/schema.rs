@@ -1,4 +1,4 @@
-//! The schema of the batches: what it becomes in the shard, and whether a batch has it.
+//! The shard's schema, derived from the schema of the batches, and the plans of its fields.
 
 use super::options::WriterOptions;
 use super::plan::FieldPlan;
@@ -13,10 +13,10 @@ use arrow_schema::{DataType as ArrowType, Field, SchemaRef};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The shard's schema: decimals of raw columns keep Arrow's width.
+/// Returns the shard's schema. Decimals of raw columns keep Arrow's width.
 ///
 /// # Errors
-/// [`Unsupported`](ErrorKind::Unsupported), naming the field, for what the wire has no place for.
+/// Returns [`Unsupported`](ErrorKind::Unsupported), which names the field, for types that the wire cannot store.
 pub(super) fn shard_schema(columns: &StoredColumns, options: &WriterOptions) -> Result<Schema> {
     let capabilities = options.wire().capabilities();
     let mut all = Schema::default();
@@ -49,10 +49,10 @@ pub(super) fn shard_schema(columns: &StoredColumns, options: &WriterOptions) -> 
     Ok(all)
 }
 
-/// Refuses columns that readers of the wire would not take.
+/// Refuses columns that readers of the wire do not accept.
 ///
 /// # Errors
-/// [`Unsupported`](ErrorKind::Unsupported), naming the column.
+/// Returns [`Unsupported`](ErrorKind::Unsupported), which names the column.
 pub(crate) fn check_storable(schema: &Schema, capabilities: &Capabilities) -> Result<()> {
     let is_named =
         |field: &&StoredField| field.internal_kind.is_none() || !field.data_type.name.is_empty();
@@ -65,7 +65,7 @@ pub(crate) fn check_storable(schema: &Schema, capabilities: &Capabilities) -> Re
     Ok(())
 }
 
-/// The schema as readers of the wire take it: without properties of labels, if they have none.
+/// Returns the schema as the wire stores it: without properties of labels, if the wire does not support them.
 pub(crate) fn stored_schema(mut schema: Schema, capabilities: &Capabilities) -> Schema {
     if !capabilities.extended_type_properties {
         for field in &mut schema.fields {
@@ -75,7 +75,7 @@ pub(crate) fn stored_schema(mut schema: Schema, capabilities: &Capabilities) -> 
     schema
 }
 
-/// Refuses a node that could not be read, or that has one below it.
+/// Refuses a node if readers of the wire do not accept it or a node below it.
 fn check_node(node: &DataType, capabilities: &Capabilities) -> Result<()> {
     let storable = match node.basic_type {
         BasicType::Unit => capabilities.units,
@@ -101,15 +101,18 @@ fn check_node(node: &DataType, capabilities: &Capabilities) -> Result<()> {
         check_names(node.children.iter(), capabilities)?;
     }
     for (i, child) in node.children.iter().enumerate() {
-        check_node(child, capabilities).within(|| match is_struct {
-            true => format!("member `{}`", child.name),
-            false => format!("child {i}"),
+        check_node(child, capabilities).within(|| {
+            if is_struct {
+                format!("member `{}`", child.name)
+            } else {
+                format!("child {i}")
+            }
         })?;
     }
     Ok(())
 }
 
-/// Refuses names by which siblings could not be found.
+/// Refuses names that do not identify siblings, if the wire does not allow them.
 fn check_names<'a>(
     siblings: impl Iterator<Item = &'a DataType>,
     capabilities: &Capabilities,
@@ -155,7 +158,7 @@ pub(super) fn field_plans(
         add_plans(field, &shard_field.data_type, "", settings, &mut plans)
             .within(|| format!("column `{}`", field.name()))?;
         if let (Some((kind, _)), Some(plan)) = (&column.internal, plans.get_mut(first)) {
-            // The field itself has no name.
+            // The node of an internal field has no name.
             plan.path = kind.as_str().into();
         }
     }
@@ -166,7 +169,7 @@ pub(super) fn field_plans(
     Ok(plans.into_iter().map(Arc::new).collect())
 }
 
-/// Refuses blobs of a column that has other values than bytes or texts.
+/// Refuses blobs in a column of other types than binary or text.
 fn check_blobs(field: &Field, settings: &Settings) -> Result<()> {
     use ArrowType::{Binary, BinaryView, LargeBinary, LargeUtf8, Utf8, Utf8View};
     let may_have = matches!(
@@ -183,7 +186,7 @@ fn check_blobs(field: &Field, settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Adds the plans of a struct of packed columns, which have options of their own.
+/// Adds the plans of a struct of packed columns. Each column has its own options.
 fn add_packed(
     field: &Field,
     node: &DataType,
@@ -260,8 +263,7 @@ fn add_plans(
     Ok(())
 }
 
-/// What is stored of a field: dictionaries and runs are stored as their values, so that their node is that
-/// of the values.
+/// Returns the field of the stored values: run-end encoded arrays are stored as their values.
 fn values_of(mut field: &Field) -> &Field {
     while let ArrowType::RunEndEncoded(_, value) = field.data_type() {
         field = value;
@@ -269,8 +271,8 @@ fn values_of(mut field: &Field) -> &Field {
     field
 }
 
-/// Schema ids of the leaves that a packed group of this node's members holds. Dictionaries whose entries
-/// are ordered keep them, and so stay apart.
+/// Returns the schema ids of the leaves that a packed group of this node's members holds. Ordered dictionaries are not
+/// members, because they keep their dictionary.
 fn packed_members(field: &Field, node: &DataType) -> Result<Vec<u32>> {
     let mut members = Vec::new();
     if node.basic_type == BasicType::Struct {
@@ -281,16 +283,17 @@ fn packed_members(field: &Field, node: &DataType) -> Result<Vec<u32>> {
             }
         }
     }
-    match members.is_empty() {
-        true => Err(Error::invalid(format!(
+    if members.is_empty() {
+        Err(Error::invalid(format!(
             "a packed group is of a struct with members that are not nested, and this is {}",
             node.stored_type()
-        ))),
-        false => Ok(members),
+        )))
+    } else {
+        Ok(members)
     }
 }
 
-/// The path of a node below another; columns are below "".
+/// Returns the path of a node below another; the path above columns is "".
 pub(super) fn path_below(above: &str, name: &str) -> String {
     match above {
         "" => name.to_owned(),
@@ -298,7 +301,7 @@ pub(super) fn path_below(above: &str, name: &str) -> String {
     }
 }
 
-/// The fields of a nested type, in the order of the children of its node.
+/// Returns the fields of a nested type, in the order of the children of its node.
 fn child_fields(data_type: &ArrowType) -> Box<dyn Iterator<Item = &Field> + '_> {
     match data_type {
         ArrowType::List(item)

@@ -3,8 +3,8 @@
 use super::profile::Profile;
 use crate::format::Capabilities;
 
-/// Positions after which blocks end, and encodings are chosen anew. Scans that are split by
-/// record range, and parallel tasks, meet at these borders.
+/// Positions per window. Blocks end at window borders, and each window gets its own choice of encodings. Record ranges
+/// of split scans and parallel tasks also start and end there.
 pub(super) const WINDOW: usize = 65_536;
 
 /// How the buffers of a column are written.
@@ -14,47 +14,47 @@ pub(super) struct Settings {
     /// Whether presence goes into the blocks of the values.
     pub(super) embedded_presence: bool,
     pub(super) block_values: usize,
-    /// Whether blocks of strings and binaries may share what makes them smaller.
+    /// Whether blocks of strings and binaries may share compressor dictionaries.
     pub(super) compressor_dictionaries: bool,
-    /// Whether strings and binaries are written behind their lengths.
+    /// Whether each string or binary is stored after its length, without offsets.
     pub(super) delimited: bool,
-    /// Bytes from which on a value is a blob, which has a block of its own, if there are blobs.
+    /// Size in bytes from which a value is a blob with its own block; `None` for no blobs.
     pub(super) blobs: Option<usize>,
-    /// Whether values that come without a dictionary get one where that pays.
+    /// Whether values that arrive without a dictionary may get one.
     pub(super) dictionaries: bool,
     /// Whether statistics are collected.
     pub(super) statistics: bool,
     pub(super) filter: FilterChoice,
-    /// Probability of a false positive of filters.
+    /// False-positive rate of Bloom filters.
     pub(super) filter_fpp: f64,
     /// Whether values of 16 bytes are integers in two's complement.
     pub(super) wide_integers: bool,
     /// Records of a super-block, if the members of a struct become a packed group.
     pub(super) packed_group: Option<usize>,
-    /// Whether this is a member of a packed group. Its blocks end where those of the others do.
+    /// Whether this is a member of a packed group. Its blocks end at the same positions as the other members' blocks.
     pub(super) is_member: bool,
     pub(super) capabilities: Capabilities,
 }
 
-/// Whether a column gets membership filters.
+/// Whether a column gets Bloom filters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FilterChoice {
     Never,
-    /// Where it should pay.
+    /// If the filter is expected to be useful.
     Automatic,
     Always,
 }
 
-/// Least numbers of a block: bit-packing works on so many at a time.
+/// Minimum number of numbers per block: bit-packing works on groups of this size.
 pub(super) const LEAST_NUMBERS: usize = 1024;
 
 impl Settings {
-    /// Numbers of a block.
+    /// Returns the count of numbers per block.
     pub(super) fn block_numbers(&self) -> usize {
         self.block_values.max(LEAST_NUMBERS)
     }
 
-    /// Those of a member of the packed group.
+    /// Returns these settings adapted to a member of the packed group.
     pub(super) fn of_member(self, block_values: usize) -> Self {
         Self {
             packed_group: None,

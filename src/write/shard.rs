@@ -1,4 +1,4 @@
-//! The writer of shards.
+//! The synchronous writer of shards.
 
 use super::batch::{batch_bytes, check_batch};
 use super::candidate::FieldCandidates;
@@ -33,9 +33,8 @@ use std::sync::Arc;
 
 /// Writes RecordBatches to a shard.
 ///
-/// A shard is valid once [`finish`](Self::finish) has returned; a writer that is dropped before
-/// leaves no file, and its threads end once they have encoded what they are at. After a failed write
-/// every further call fails.
+/// The shard is valid once [`finish`](Self::finish) has returned. A writer that is dropped earlier leaves no file; its
+/// threads end after their current encoding job. After a failed write, every further call fails.
 ///
 /// ```
 /// # use arrow_shard::{Shard, write::{ShardWriter, WriterOptions}};
@@ -58,38 +57,38 @@ pub struct ShardWriter<S: Sink> {
     plans: Vec<Arc<FieldPlan>>,
     options: WriterOptions,
     sink: S,
-    /// Bytes given to `sink`.
+    /// Bytes written to `sink`.
     position: u64,
     stripe_files: Option<StripeFiles>,
     stripe: StripeBuilder,
-    /// The stripe before, which threads are still at.
+    /// The previous stripe, which threads may still be encoding.
     full: Option<FullStripe>,
     stripes: StripesMetadata,
-    /// That readers take.
+    /// Most stripes that readers accept.
     most_stripes: usize,
     workers: Workers,
-    /// Checks the declared order, if the options ask for it.
+    /// Checks the declared order, if the options request it.
     order: Option<OrderCheck>,
     poisoned: bool,
 }
 
-/// How many times as large as the metadata of stripes that are kept the memory limit is at least.
+/// The metadata of written stripes that stay in memory take at most `1 / METADATA_SHARE` of the memory limit.
 const METADATA_SHARE: u64 = 8;
-/// How many times as large as what rows grow by, when they are taken apart at once.
+/// Rows that are shredded together may grow by at most `1 / GROWTH_SHARE` of the memory limit.
 const GROWTH_SHARE: u64 = 8;
 
-/// The name of a stripe in errors.
+/// Returns the name of a stripe for errors.
 fn format_stripe(ordinal: usize) -> impl FnOnce() -> String {
     move || format!("stripe {ordinal}")
 }
 
 impl ShardWriter<Box<dyn Sink>> {
-    /// Writes a shard whose artifacts `factory` creates: the directory file `name` and, for
-    /// [`Layout::TwoLevel`], a file per stripe.
+    /// Writes a shard with files that `factory` creates: the directory file `name` and, for [`Layout::TwoLevel`], one
+    /// file per stripe.
     ///
     /// # Errors
-    /// Those of the factory, [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a name that is reserved
-    /// for stripe files and temporary files, or a schema or options that cannot be used.
+    /// Returns the errors of the factory, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the name is
+    /// reserved for stripe files or temporary files. Fails if the schema or the options cannot be used.
     pub fn create_in(
         mut factory: Box<dyn SinkFactory>,
         name: &str,
@@ -107,8 +106,8 @@ impl<S: Sink> ShardWriter<S> {
     /// Writes a single-file shard to `sink`.
     ///
     /// # Errors
-    /// A schema or options that cannot be used. [`Layout::TwoLevel`] needs a place for the stripe
-    /// files: [`create_with`](ShardWriter::create_with) or [`create_in`](ShardWriter::create_in).
+    /// Fails if the schema or the options cannot be used. [`Layout::TwoLevel`] needs a place for the stripe files: use
+    /// [`create_with`](ShardWriter::create_with) or [`create_in`](ShardWriter::create_in).
     pub fn try_new(sink: S, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
         if options.layout() == Layout::TwoLevel {
             return Err(Error::invalid(
@@ -157,53 +156,54 @@ impl<S: Sink> ShardWriter<S> {
         })
     }
 
-    /// The schema of the batches.
+    /// Returns the schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// Bytes that the writer holds in memory, about: of the stripes that have not been written yet,
-    /// what is kept of those before for the next one, and metadata.
+    /// Returns approximately how many bytes the writer holds in memory: stripes that are not written yet, metadata, and
+    /// data of earlier stripes that it keeps for the next one.
     pub fn memory_size(&self) -> usize {
         let files = self.stripe_files.as_ref();
         let files = files.map_or(0, StripeFiles::memory_size);
         self.staged_size() + self.stripes.memory_size() + files
     }
 
-    /// Bytes of stripes that have not been written yet, and what is kept for the next one.
+    /// Returns the bytes of stripes that are not written yet, and of data kept for the next stripe.
     fn staged_size(&self) -> usize {
         let kept = self.plans.first().map_or(0, |plan| plan.pool.memory_size());
         let full = self.full.as_ref().map_or(0, FullStripe::memory_size);
         self.stripe.memory_size() + full + kept
     }
 
-    /// Bytes written so far, to all files. With threads, a stripe is written while rows of the next
-    /// one come.
+    /// Returns the bytes written so far to all files. With several threads, a stripe may be written only after the
+    /// caller has appended rows of the next one.
     pub fn bytes_written(&self) -> u64 {
         self.position + self.stripe_files.as_ref().map_or(0, StripeFiles::bytes)
     }
 
-    /// Rows that have not been written yet.
+    /// Returns the number of rows that are not written yet.
     pub fn in_progress_rows(&self) -> u64 {
         self.stripe.rows() + self.full.as_ref().map_or(0, FullStripe::rows)
     }
 
-    /// Appends the rows of a batch, whose columns must have the types of the schema, in its order.
+    /// Appends the rows of a batch. Its columns must have the types of the schema, in the same order.
     ///
     /// # Errors
-    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch), and then the writer can go on;
-    /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) or a failure of the sink, and then not. Both
-    /// may be of rows that an earlier call appended. With
-    /// [`with_sorting_columns_checked`](WriterOptions::with_sorting_columns_checked) also
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for rows that are not in the declared order; the writer
-    /// can go on.
+    /// Returns [`SchemaMismatch`](ErrorKind::SchemaMismatch) if the batch does not match the schema. With
+    /// [`with_sorting_columns_checked`](WriterOptions::with_sorting_columns_checked), returns
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if the rows break the declared order. After these errors the
+    /// writer stays usable.
+    ///
+    /// Returns [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for values that cannot be stored, or the error of the
+    /// sink; both may concern rows of an earlier call. After these errors the writer is unusable.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.check_poisoned()?;
         self.check_rows(batch)?;
         self.write_some(batch, 0..batch.num_rows())
     }
 
-    /// Refuses a batch that is not of the schema, or that breaks the declared order.
+    /// Refuses a batch that does not match the schema or breaks the declared order.
     pub(super) fn check_rows(&mut self, batch: &RecordBatch) -> Result<()> {
         check_batch(&self.schema, batch)?;
         let first = self.stripes.rows() + self.in_progress_rows();
@@ -213,12 +213,12 @@ impl<S: Sink> ShardWriter<S> {
         }
     }
 
-    /// Appends some rows of a batch that has been checked.
+    /// Appends a range of rows of a batch that has been checked.
     pub(super) fn write_some(&mut self, batch: &RecordBatch, some: Range<usize>) -> Result<()> {
         self.or_poison(|writer| writer.write_rows(batch, some))
     }
 
-    /// Does `work`. Unless it ends well, nothing else will be done: rows may be missing.
+    /// Runs `work`. If it fails, all later calls fail too, because rows may be missing.
     fn or_poison<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         self.check_poisoned()?;
         self.poisoned = true;
@@ -278,12 +278,12 @@ impl<S: Sink> ShardWriter<S> {
         Ok(())
     }
 
-    /// Bytes that rows may grow by when they are taken apart at once.
+    /// Returns the most bytes that rows may grow by when they are shredded together.
     fn most_growth(&self) -> u64 {
         self.options.memory_limit() / GROWTH_SHARE
     }
 
-    /// How many of `len` rows from `at` on are taken apart at once.
+    /// Returns how many of `len` rows from `at` on are shredded together.
     fn rows_at_once(&self, batch: &RecordBatch, at: usize, mut len: usize) -> usize {
         while len > 1 && growth(&batch.slice(at, len)) > self.most_growth() {
             len /= 2;
@@ -291,7 +291,7 @@ impl<S: Sink> ShardWriter<S> {
         len
     }
 
-    /// Refuses to begin a stripe that readers would not take.
+    /// Refuses to begin a stripe if the shard already has as many as readers accept.
     fn check_stripes(&self) -> Result<()> {
         if self.next_stripe() < self.most_stripes {
             return Ok(());
@@ -306,7 +306,7 @@ impl<S: Sink> ShardWriter<S> {
         ))
     }
 
-    /// Whether these rows must not go into the current stripe together with its own.
+    /// Returns whether these rows must go into a new stripe.
     fn would_overflow(&mut self, chunks: &[NodeChunk]) -> Result<bool> {
         let place = format_stripe(self.next_stripe());
         let overflows = self.stripe.would_overflow(chunks, &self.workers);
@@ -329,7 +329,7 @@ impl<S: Sink> ShardWriter<S> {
         Ok(chunks)
     }
 
-    /// The ordinal of the stripe that takes the next rows.
+    /// Returns the ordinal of the stripe that the next rows go to.
     fn next_stripe(&self) -> usize {
         self.stripes.len() + usize::from(self.full.is_some())
     }
@@ -337,7 +337,7 @@ impl<S: Sink> ShardWriter<S> {
     /// Ends the current stripe, if it has rows, and writes it.
     ///
     /// # Errors
-    /// Those of the sink; the writer cannot go on then.
+    /// Returns the error of the sink; the writer is then unusable.
     pub fn flush_stripe(&mut self) -> Result<()> {
         self.or_poison(|writer| writer.write_stripes(false))
     }
@@ -352,8 +352,8 @@ impl<S: Sink> ShardWriter<S> {
         Ok(())
     }
 
-    /// Ends the current stripe, if it has rows. While threads encode what is staged of it, the next
-    /// one can begin, unless this is the last.
+    /// Ends the current stripe, if it has rows. The next stripe can begin while threads encode the staged values of
+    /// this one, unless this is the last.
     fn end_stripe(&mut self, is_last: bool) -> Result<()> {
         if self.stripe.rows() == 0 {
             return Ok(());
@@ -371,7 +371,7 @@ impl<S: Sink> ShardWriter<S> {
         Ok(())
     }
 
-    /// Writes the stripe that has all its rows, if there is one.
+    /// Writes the previous stripe, if it is not written yet.
     fn place_full_stripe(&mut self) -> Result<()> {
         let Some(full) = self.full.take() else {
             return Ok(());
@@ -384,7 +384,7 @@ impl<S: Sink> ShardWriter<S> {
             self.stripes.push(record)
         });
         placed.within(place)?;
-        // The directory file of a two-level shard holds nothing else.
+        // In a two-level shard, this file holds only metadata, so they need not wait for more data.
         let most = self.options.memory_limit() / METADATA_SHARE;
         if self.stripe_files.is_some() || self.stripes.kept_bytes() as u64 > most {
             let mut out = Output::new(&mut self.sink, &mut self.position);
@@ -394,13 +394,13 @@ impl<S: Sink> ShardWriter<S> {
         Ok(())
     }
 
-    /// Writes all rows.
+    /// Ends and writes the current stripe, after the previous one.
     fn write_stripes(&mut self, is_last: bool) -> Result<()> {
         self.end_stripe(is_last)?;
         self.place_full_stripe()
     }
 
-    /// What the staged values might be stored as, by field.
+    /// Returns the candidate encodings of the staged values, by field.
     pub(super) fn into_candidates(self) -> Result<Vec<FieldCandidates>> {
         let mut paths = Vec::new();
         for field in &self.shard_schema.fields {
@@ -426,7 +426,7 @@ impl<S: Sink> ShardWriter<S> {
         files.write(|url, out| write_stripe(stripe, url, out, properties, capabilities))
     }
 
-    /// Properties of the user, by the schema id of their column.
+    /// Returns the user's properties of each column, with the schema id of the column.
     fn column_properties(&self) -> Vec<(usize, Vec<NameValuePair>)> {
         let columns = self.columns.columns.iter();
         columns
@@ -439,18 +439,18 @@ impl<S: Sink> ShardWriter<S> {
             .collect()
     }
 
-    /// Writes what is left, and makes the shard valid.
+    /// Writes the remaining rows and completes the shard.
     ///
     /// # Errors
-    /// Those of the sink; there is no shard then.
+    /// Returns the error of the sink; no shard exists then.
     pub fn finish(self) -> Result<ShardSummary> {
         Ok(self.finish_into()?.1)
     }
 
-    /// Like [`finish`](Self::finish), giving the sink back.
+    /// Writes the remaining rows, completes the shard and returns the sink.
     ///
     /// # Errors
-    /// Those of [`finish`](Self::finish).
+    /// Returns the errors of [`finish`](Self::finish).
     pub fn finish_into(mut self) -> Result<(S, ShardSummary)> {
         self.check_poisoned()?;
         self.write_stripes(true)?;
@@ -483,7 +483,7 @@ impl<S: Sink> ShardWriter<S> {
         Ok((self.sink, summary))
     }
 
-    /// Makes all files visible, the directory file last, or none.
+    /// Makes all files visible, the directory file last. If that fails, none stay.
     fn commit(&mut self) -> Result<()> {
         #[cfg(not(target_family = "wasm"))]
         let _together = crate::io::commit_together();
@@ -501,7 +501,7 @@ impl<S: Sink> ShardWriter<S> {
     }
 }
 
-/// What so many of the rows have of a number that all have together.
+/// Returns the share of `whole` that belongs to `len` of `rows` rows.
 fn share_of(whole: u64, len: usize, rows: usize) -> u64 {
     let part = u128::from(whole) * len as u128 / rows as u128;
     u64::try_from(part).unwrap_or(u64::MAX)
@@ -520,7 +520,7 @@ impl<S: Sink> fmt::Debug for ShardWriter<S> {
     }
 }
 
-/// Errors of the trait are [`ArrowError::ExternalError`]s with those of this crate.
+/// The trait's methods return [`ArrowError::ExternalError`]s that hold errors of this crate.
 impl<S: Sink> RecordBatchWriter for ShardWriter<S> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
         Ok(Self::write(self, batch)?)
@@ -533,7 +533,7 @@ impl<S: Sink> RecordBatchWriter for ShardWriter<S> {
     }
 }
 
-/// Appends schema ids and paths of a node and of those below it.
+/// Appends the schema ids and paths of a node and of all nodes below it.
 fn push_paths(node: &DataType, above: &str, paths: &mut Vec<(u32, String)>) {
     let path = path_below(above, &node.name);
     for child in &node.children {
@@ -566,7 +566,7 @@ mod tests {
         Arc::make_mut(&mut writer.plans[0]).most_dictionary_bytes = 3 * (100 + 12);
         writer.stripe = StripeBuilder::new(&writer.plans);
         writer.write(&batch).unwrap();
-        // Of 10 rows 2 are taken, of 8 as well; then of 6 the half, and 3.
+        // Two stripes of 2 rows (10 and 8 rows do not fit and are halved until they do), then two of 3 rows.
         assert_eq!(writer.finish().unwrap().stripes(), 4);
         let shard = crate::Shard::from_bytes(file.into()).unwrap();
         let read: Vec<_> = shard.scan().build().unwrap().map(|b| b.unwrap()).collect();

@@ -1,4 +1,4 @@
-//! What of a batch is stored: its columns, and internal fields beside them.
+//! The stored columns of a batch, including internal fields.
 
 use super::internal_values::{Identities, InternalValues, now};
 use super::options::WriterOptions;
@@ -14,18 +14,18 @@ use std::sync::Arc;
 /// A top-level field that is stored.
 #[derive(Debug)]
 pub(super) struct StoredColumn {
-    /// The field of the batch, or that of the values that are made.
+    /// The field of the batch, or the field of generated values.
     pub(super) field: FieldRef,
-    /// Of an internal field: its role, and its node.
+    /// Role and node of an internal field.
     pub(super) internal: Option<(String, DataType)>,
-    /// Of a struct of packed columns: their positions among those that readers see.
+    /// The positions of packed columns among the columns that readers see, if this is a struct of them.
     pub(super) packed: Option<Vec<usize>>,
     values: Values,
 }
 
 #[derive(Debug)]
 enum Values {
-    /// Those of the column with that ordinal.
+    /// The values of the column with that ordinal.
     Column(usize),
     Time(u64),
     Identities(Identities),
@@ -33,21 +33,21 @@ enum Values {
     Packed(Fields, Vec<usize>),
 }
 
-/// The fields that are stored, internal ones last.
+/// The stored fields, internal ones last.
 #[derive(Debug)]
 pub(super) struct StoredColumns {
     pub(super) columns: Vec<StoredColumn>,
-    /// Those that readers see, as a schema.
+    /// The schema that readers see.
     pub(super) visible: SchemaRef,
 }
 
 impl StoredColumns {
-    /// What is stored of batches of a schema.
+    /// Returns the stored columns of batches with a schema.
     ///
     /// # Errors
-    /// [`UnknownColumn`](ErrorKind::UnknownColumn), [`AmbiguousColumn`](ErrorKind::AmbiguousColumn), or
-    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) for a column that cannot be the internal field that the
-    /// options make it.
+    /// Returns [`UnknownColumn`](ErrorKind::UnknownColumn), [`AmbiguousColumn`](ErrorKind::AmbiguousColumn), or
+    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) for a column that cannot be the internal field that the options
+    /// make it.
     pub(super) fn try_new(schema: &SchemaRef, options: &WriterOptions) -> Result<Self> {
         let mut internal: Vec<StoredColumn> = Vec::new();
         if let Some(values) = options.ingestion_timestamp() {
@@ -61,7 +61,7 @@ impl StoredColumns {
                 node.name.clone_from(kind);
             }
         }
-        // A rewrite gives internal fields as the last columns of its batches.
+        // A rewrite passes internal fields as the last columns of its batches.
         let given = options.internal_fields();
         let first = schema.fields().len().saturating_sub(given.len());
         for (i, field) in (first..).zip(given) {
@@ -96,20 +96,19 @@ impl StoredColumns {
             values: Values::Column(i),
         });
         let columns: Vec<StoredColumn> = visible.collect();
-        let visible = match internal.is_empty() {
-            true => schema.clone(),
-            false => {
-                let fields: Vec<FieldRef> = columns.iter().map(|c| c.field.clone()).collect();
-                let metadata = schema.metadata().clone();
-                Arc::new(Schema::new_with_metadata(fields, metadata))
-            }
+        let visible = if internal.is_empty() {
+            schema.clone()
+        } else {
+            let fields: Vec<FieldRef> = columns.iter().map(|c| c.field.clone()).collect();
+            let metadata = schema.metadata().clone();
+            Arc::new(Schema::new_with_metadata(fields, metadata))
         };
         let mut columns = pack(columns, options)?;
         columns.extend(internal);
         Ok(Self { columns, visible })
     }
 
-    /// The values that some rows of a batch have in each of the fields. `first` is the number of the first of
+    /// Returns the values of each field for `len` rows of a batch from `at` on. `first` is the number of the first of
     /// these rows in the shard.
     pub(super) fn values<'a>(
         &'a self,
@@ -137,7 +136,7 @@ impl StoredColumns {
     }
 }
 
-/// Makes structs of the columns that are to be packed, behind the others.
+/// Replaces the columns to be packed by structs of them, after the other columns.
 fn pack(columns: Vec<StoredColumn>, options: &WriterOptions) -> Result<Vec<StoredColumn>> {
     let groups = options.packed_columns();
     let mut group_of: HashMap<&str, usize> = HashMap::new();
@@ -212,7 +211,7 @@ fn record_identity(schema: &SchemaRef, values: &InternalValues) -> Result<Stored
         }
         InternalValues::Column(name) => column(schema, name, RECORD_IDENTITY)?,
     };
-    // Whatever the column is, its 16 bytes are an identity here.
+    // The type of the column does not matter: its 16 bytes are an identity.
     let mut uuid = field.as_ref().clone();
     let name = EXTENSION_TYPE_NAME_KEY.to_owned();
     uuid.metadata_mut().insert(name, UUID_LABEL.to_owned());
@@ -225,7 +224,7 @@ fn record_identity(schema: &SchemaRef, values: &InternalValues) -> Result<Stored
     })
 }
 
-/// The column of that name, which is to be an internal field.
+/// Returns the column of that name, which will be an internal field.
 fn column(schema: &SchemaRef, name: &str, kind: &str) -> Result<(FieldRef, Values)> {
     let fields = schema.fields().iter().enumerate();
     let mut found = fields.filter(|(_, field)| field.name() == name);
@@ -242,7 +241,7 @@ fn column(schema: &SchemaRef, name: &str, kind: &str) -> Result<(FieldRef, Value
     }
 }
 
-/// The nameless node of an internal field, in the native type that Chapter 6 gives it.
+/// Returns the nameless node of an internal field, in the native type that Chapter 6 prescribes.
 fn node(field: &Field, kind: &str, expected: BasicType) -> Result<DataType> {
     let options = SchemaOptions {
         mapping: TypeMapping::Amudai,

@@ -26,30 +26,30 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
 use shared::Shared;
 use staged::Staged;
 
-/// Bytes of values after which staged values are encoded, full window or not.
+/// Bytes of staged values after which they are encoded, even if the window is not full.
 const WINDOW_BYTES: usize = 4 << 20;
 
 /// Encodes the byte values of one stripe field in blocks.
 #[derive(Debug)]
 pub(super) struct BlockBytes {
     settings: Settings,
-    /// Size of every value of a fixed-size type.
+    /// Size of each value of a fixed-size type.
     fixed: Option<usize>,
     values: Vec<u8>,
-    /// Ends of the staged values, first 0; unused for fixed sizes.
+    /// Ends of the staged values, preceded by 0; unused for fixed sizes.
     offsets: Vec<u64>,
     staged: usize,
-    /// Positions of the window that have been encoded already.
+    /// Positions of the window that are already encoded.
     in_window: usize,
     presence: StagedPresence,
-    /// Which staged positions are null, for encodings that have a code for it.
+    /// Nulls among the staged positions, for encodings with a code for null.
     nulls: StagedPresence,
-    /// The windows before, as long as a value dictionary pays.
+    /// The earlier windows, as long as a value dictionary pays.
     trial: Option<Trial>,
     blocks: BlockStreamWriter,
-    /// What the windows before taught of the values.
+    /// FSST symbols learned from earlier windows.
     learned: bytes::Learned,
-    /// What the blocks share, if they may.
+    /// Compressor dictionaries of the blocks, if they are enabled.
     shared: Option<Shared>,
     stats: ByteStats,
     decimals: Option<DecimalStats>,
@@ -120,7 +120,7 @@ impl BlockBytes {
     /// Appends values of any size.
     ///
     /// # Errors
-    /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for a value above 4 GiB.
+    /// Returns [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for a value above 4 GiB.
     pub(super) fn push(
         &mut self,
         values: &ByteValues,
@@ -138,7 +138,7 @@ impl BlockBytes {
         }
     }
 
-    /// Appends values that lie one after the other, copying stretches without nulls at once.
+    /// Appends contiguous values. Each run without nulls is copied at once.
     fn push_ranges(
         &mut self,
         len: usize,
@@ -254,23 +254,24 @@ impl BlockBytes {
         Ok(())
     }
 
-    /// How many more values the window takes, of `len`.
+    /// Returns how many of `len` more values the window takes.
     fn room(&self, len: usize) -> usize {
         let at = self.in_window + self.staged;
-        let most = match self.settings.is_member {
-            true => self.settings.block_values - at % self.settings.block_values,
-            false => WINDOW - at,
+        let most = if self.settings.is_member {
+            self.settings.block_values - at % self.settings.block_values
+        } else {
+            WINDOW - at
         };
         most.min(len)
     }
 
-    /// Whether a block may end here: those of a packed group's members end together.
+    /// Returns whether a block may end here. The blocks of a packed group's members must end together.
     fn is_at_border(&self) -> bool {
         let at = self.in_window + self.staged;
         !self.settings.is_member || at.is_multiple_of(self.settings.block_values)
     }
 
-    /// Refuses a block that readers would not take, which only those of packed groups can be.
+    /// Refuses a block that is too large for readers. Only blocks of packed groups can be that large.
     fn check_block(&self, bytes: u64) -> Result<()> {
         let most = Limits::default().max_block_bytes();
         if self.settings.is_member && bytes > most {
@@ -296,7 +297,7 @@ impl BlockBytes {
         nulls
     }
 
-    /// Takes note of the staged values.
+    /// Adds the staged values to the statistics.
     fn note_values(&mut self, nulls: Option<&BooleanBuffer>) {
         match self.fixed {
             Some(width) => self.note_run(nulls, |_, i| i * width),
@@ -372,7 +373,7 @@ impl BlockBytes {
         self.encode(&choice.plan, presence.as_ref(), nulls.as_ref())
     }
 
-    /// Encodes the windows that were kept for a dictionary without one.
+    /// Encodes the windows kept for a dictionary without one.
     fn give_up(&mut self) -> Result<()> {
         let Some(trial) = self.trial.take() else {
             return Ok(());
@@ -382,7 +383,7 @@ impl BlockBytes {
         let offsets = std::mem::replace(&mut self.offsets, vec![0]);
         let staged = std::mem::replace(&mut self.staged, 0);
         (self.in_window, self.total_bytes) = (0, 0);
-        // They know the values already.
+        // Statistics of decimals already include these values.
         let decimals = self.decimals.take();
         for start in (0..codes.codes().len()).step_by(WINDOW) {
             let end = codes.codes().len().min(start + WINDOW);
@@ -440,16 +441,15 @@ impl BlockBytes {
                 None => Vec::new(),
             };
             let block = staged.slice(start, len);
-            match staged.is_blob(start, &self.settings) {
-                true => {
-                    let value = staged.value(start).unwrap_or_default();
-                    self.blocks.push_blob(value.len(), |out| {
-                        bytes::encode(&block.input(), &bytes::Plan::Plain, out)
-                    })?;
-                }
-                false => self.blocks.push(len, &section, |out| {
+            if staged.is_blob(start, &self.settings) {
+                let value = staged.value(start).unwrap_or_default();
+                self.blocks.push_blob(value.len(), |out| {
+                    bytes::encode(&block.input(), &bytes::Plan::Plain, out)
+                })?;
+            } else {
+                self.blocks.push(len, &section, |out| {
                     bytes::encode(&block.input(), plan, out)
-                })?,
+                })?;
             }
             start += len;
         }
@@ -457,7 +457,7 @@ impl BlockBytes {
         Ok(())
     }
 
-    /// Forgets the staged values, which are stored.
+    /// Drops the staged values, which have been stored.
     fn clear_window(&mut self) {
         self.total_bytes += self.values.len() as u64;
         self.in_window = (self.in_window + self.staged) % WINDOW;
@@ -466,12 +466,12 @@ impl BlockBytes {
         self.offsets.truncate(1);
     }
 
-    /// Bytes of all values so far, null slots of fixed sizes included.
+    /// Returns the bytes of all values so far, including null positions of fixed-size types.
     pub(super) fn total_bytes(&self) -> u64 {
         self.total_bytes + self.values.len() as u64
     }
 
-    /// How the staged values might be encoded.
+    /// Returns the candidate encodings of the staged values.
     pub(super) fn into_candidates(mut self) -> Result<Vec<Candidate>> {
         let nulls = self.nulls.take().map(NullBuffer::new);
         let staged = Staged {
@@ -495,7 +495,7 @@ impl BlockBytes {
         Ok(candidates)
     }
 
-    /// Bytes held in memory.
+    /// Returns the bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         let trial = self.trial.as_ref().map_or(0, Trial::memory_size);
         let distinct = self.distinct.as_ref().map_or(0, DistinctStats::memory_size);
@@ -529,7 +529,7 @@ impl BlockBytes {
     }
 }
 
-/// Encodes the offsets of lists: `lists + 1` of them.
+/// Returns an encoder for the offsets of lists: one more than there are lists.
 pub(super) fn offsets_encoder(plan: &FieldPlan) -> NumberEncoder<u64> {
     let settings = Settings {
         embedded_presence: false,

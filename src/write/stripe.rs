@@ -24,22 +24,22 @@ use std::sync::Arc;
 /// A chunk of a batch and the schema node that it belongs to.
 pub(super) type NodeChunk = (u32, Chunk<Values>);
 
-/// Batches that wait for others to be encoded with.
+/// Most batches held back, so that a field encodes several together.
 const MOST_PENDING: usize = 64;
-/// Bytes of Arrow data that do.
+/// Most bytes of Arrow data held back.
 const MOST_PENDING_BYTES: u64 = 32 << 20;
 
-/// Rounds of batches that fields may be behind: the more, the less do threads wait for each other,
-/// and the more memory do the batches take.
+/// Most rounds of batches that a field may lag behind. With more, threads wait less for each other, but the batches
+/// take more memory.
 const MOST_BEHIND: usize = 2;
 
-/// The fields of a stripe, by schema id. No job is begun any more once they are dropped.
+/// The fields of a stripe, by schema id. Dropping this cancels the jobs that have not begun.
 #[derive(Debug)]
 struct Lanes(Vec<Arc<Lane>>);
 
 impl Lanes {
-    /// A lane, once it is behind by no more than `most` jobs. Until then this thread does jobs itself,
-    /// of that lane first, while there are some that no other thread is at.
+    /// Returns a lane once at most `most` of its jobs are open. Until then, this thread runs jobs that no other thread
+    /// has taken, those of that lane first.
     fn caught_up(&self, ordinal: usize, most: usize) -> Option<&Lane> {
         let (before, behind) = self.0.split_at_checked(ordinal)?;
         let lane = behind.first()?;
@@ -56,7 +56,7 @@ impl Lanes {
         Some(lane)
     }
 
-    /// All of them in order, each once it is [`caught_up`](Self::caught_up).
+    /// Returns all lanes in order, each once it is [`caught_up`](Self::caught_up).
     fn all_caught_up(&self, most: usize) -> impl Iterator<Item = &Lane> {
         (0..self.0.len()).filter_map(move |ordinal| self.caught_up(ordinal, most))
     }
@@ -74,22 +74,21 @@ pub(super) struct StripeBuilder {
     rows: u64,
     bytes: u64,
     lanes: Lanes,
-    /// Of each field.
+    /// The dictionary room of each field.
     rooms: Vec<DictionaryRoom>,
-    /// Memory that each of them held some rounds ago, and bytes of the batches of the rounds since.
-    /// Both depend on the rows alone, and not on what threads have done so far, so that it does not
-    /// either where a stripe ends.
+    /// Memory of each field some rounds ago. Together with `since` (bytes of the later batches) this depends on the
+    /// rows alone, not on thread timing, so stripe borders do not depend on it either.
     sizes: Vec<usize>,
     since: VecDeque<u64>,
-    /// Chunks that are not with their fields yet, by schema id, and of how many batches with how
-    /// many bytes they are. A field takes those of a window at once, a round: what it collects is
-    /// still in the cache when it is encoded.
+    /// Chunks that are not passed to their fields yet, by schema id, with the number of batches and their bytes. A
+    /// field gets the chunks of a window at once (a round), so that the collected values are still in the cache when
+    /// they are encoded.
     pending: Vec<Vec<Chunk<Values>>>,
     pending_batches: usize,
     pending_bytes: u64,
 }
 
-/// A stripe that has all its rows; threads may still be at encoding them.
+/// A stripe that has all its rows; threads may still be encoding them.
 #[derive(Debug)]
 pub(super) struct FullStripe {
     rows: u64,
@@ -101,7 +100,7 @@ pub(super) struct FullStripe {
 #[derive(Debug)]
 pub(super) struct EncodedStripe {
     pub(super) rows: u64,
-    /// By schema id.
+    /// The fields by schema id.
     pub(super) fields: Vec<EncodedField>,
 }
 
@@ -113,7 +112,7 @@ impl StripeBuilder {
         )
     }
 
-    /// What collects the rows of the next stripe.
+    /// Returns a builder for the next stripe.
     pub(super) fn next(&self, plans: &[Arc<FieldPlan>]) -> Self {
         Self::with_rooms(plans, self.rooms.iter().map(DictionaryRoom::next).collect())
     }
@@ -137,15 +136,15 @@ impl StripeBuilder {
         self.rows
     }
 
-    /// Bytes of Arrow data so far.
+    /// Returns the bytes of Arrow data so far.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether these rows must go into another stripe.
+    /// Returns whether these rows must go into another stripe.
     ///
     /// # Errors
-    /// Those of the rows before.
+    /// Returns the errors of earlier rows.
     pub(super) fn would_overflow(
         &mut self,
         chunks: &[NodeChunk],
@@ -176,10 +175,10 @@ impl StripeBuilder {
         Ok(false)
     }
 
-    /// Appends rows, which end at the end of a window or before, with the bytes of Arrow data that
-    /// they are and those that they take taken apart.
+    /// Appends rows, which must not cross the border of a window. `bytes` counts them as Arrow data, `memory` as
+    /// shredded values.
     ///
-    /// # Errors
+    /// Returns the errors of these or of earlier rows.
     /// Those of these rows or of rows before.
     pub(super) fn push(
         &mut self,
@@ -205,13 +204,10 @@ impl StripeBuilder {
         let full = self.rows.is_multiple_of(WINDOW as u64)
             || self.pending_batches >= MOST_PENDING
             || self.pending_bytes >= MOST_PENDING_BYTES;
-        match full {
-            true => self.settle(workers),
-            false => Ok(()),
-        }
+        if full { self.settle(workers) } else { Ok(()) }
     }
 
-    /// Gives all fields their chunks, and waits for those that are too far behind.
+    /// Passes the chunks to all fields, and waits for fields that lag too far behind.
     fn settle(&mut self, workers: &Workers) -> Result<()> {
         if self.pending_batches == 0 {
             return Ok(());
@@ -234,23 +230,23 @@ impl StripeBuilder {
         Ok(())
     }
 
-    /// Bytes held in memory, about.
+    /// Returns approximately how many bytes are held in memory.
     pub(super) fn memory_size(&self) -> usize {
         let since = self.since.iter().sum::<u64>() + self.pending_bytes;
         let since = usize::try_from(since).unwrap_or(usize::MAX);
         self.sizes.iter().sum::<usize>().saturating_add(since)
     }
 
-    /// How the staged values of each schema node might be encoded.
+    /// Returns the candidate encodings of the staged values of each schema node.
     pub(super) fn into_candidates(mut self, workers: &Workers) -> Result<Vec<Vec<Candidate>>> {
         self.settle(workers)?;
         self.lanes.all_caught_up(0).map(Lane::candidates).collect()
     }
 
-    /// Has encoded what is still staged, the fields first that hold most.
+    /// Starts the encoding of the remaining values, largest fields first.
     ///
     /// # Errors
-    /// Those of the rows.
+    /// Returns the errors of the rows.
     pub(super) fn finish(mut self, workers: &Workers) -> Result<FullStripe> {
         self.settle(workers)?;
         let mut lanes: Vec<_> = self.lanes.0.iter().zip(&self.sizes).collect();
@@ -273,12 +269,12 @@ impl FullStripe {
         self.rows
     }
 
-    /// Bytes held in memory, about.
+    /// Returns approximately how many bytes are held in memory.
     pub(super) fn memory_size(&self) -> usize {
         self.memory
     }
 
-    /// Whether all fields are encoded.
+    /// Returns whether all fields are encoded.
     pub(super) fn is_encoded(&self) -> bool {
         !self.lanes.0.iter().any(|lane| lane.is_behind(0))
     }
@@ -286,7 +282,7 @@ impl FullStripe {
     /// Waits until all fields are encoded.
     ///
     /// # Errors
-    /// Those of the rows.
+    /// Returns the errors of the rows.
     pub(super) fn encoded(self) -> Result<EncodedStripe> {
         let lanes = self.lanes.all_caught_up(0);
         let mut fields = lanes.map(Lane::encoded).collect::<Result<Vec<_>>>()?;
@@ -298,8 +294,8 @@ impl FullStripe {
     }
 }
 
-/// Writes the buffers of a stripe to the file with that URL, which is empty for the directory file.
-/// `properties` are those of the user, in the order of the schema ids of their columns.
+/// Writes the buffers of a stripe to the file with that URL, which is empty for the directory file. `properties` are
+/// the user's, in the order of the schema ids of their columns.
 pub(super) fn write_stripe(
     stripe: EncodedStripe,
     url: String,

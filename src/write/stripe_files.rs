@@ -5,10 +5,10 @@ use crate::error::Result;
 use crate::format::HEADER;
 use crate::io::{Sink, SinkFactory, random_stripe_file_name};
 
-/// Stripe files that are written, and closed, but not visible yet.
+/// Stripe files that are written and sealed, but not visible yet.
 pub(super) struct StripeFiles {
     factory: Box<dyn SinkFactory>,
-    /// By name.
+    /// Sinks of the sealed files, by name.
     sealed: Vec<(String, Box<dyn Sink>)>,
     committed: Vec<String>,
     bytes: u64,
@@ -24,19 +24,18 @@ impl StripeFiles {
         }
     }
 
-    /// Bytes of all files.
+    /// Returns the bytes of all files.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Bytes that the names and sinks of the files take, about.
+    /// Returns approximately how many bytes the names and sinks of the files take.
     pub(super) fn memory_size(&self) -> usize {
-        // The sink of a local file has its name twice, and that of the temporary file.
+        // The sink of a local file holds its name twice, and the name of the temporary file.
         self.sealed.capacity() * size_of::<(String, Box<dyn Sink>)>() + 512 * self.sealed.len()
     }
 
-    /// Writes one more file; `content` gets its name, and writes what stands between header and
-    /// footer.
+    /// Writes one more file. `content` receives its name and writes everything between header and footer.
     pub(super) fn write<R>(
         &mut self,
         content: impl FnOnce(String, &mut Output<'_>) -> Result<R>,
@@ -57,7 +56,7 @@ impl StripeFiles {
     /// Makes all files visible.
     ///
     /// # Errors
-    /// Those of the sinks; some files may be visible then.
+    /// Returns the errors of the sinks; some files may be visible then.
     pub(super) fn commit(&mut self) -> Result<()> {
         for (name, mut sink) in self.sealed.drain(..) {
             sink.commit()?;
@@ -66,10 +65,10 @@ impl StripeFiles {
         Ok(())
     }
 
-    /// Removes what has been committed.
+    /// Removes the committed files.
     pub(super) fn withdraw(&mut self) {
         for name in self.committed.drain(..) {
-            // Whoever withdraws has an error to tell already, and nothing refers to the file.
+            // The caller already returns an error, and nothing refers to the file.
             let _ = self.factory.remove(&name);
         }
     }

@@ -1,6 +1,6 @@
-//! What a writer tells at its end.
+//! The result of a finished writer.
 
-/// What a finished shard consists of.
+/// Facts about a finished shard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShardSummary {
     pub(super) rows: u64,
@@ -10,22 +10,23 @@ pub struct ShardSummary {
 }
 
 impl ShardSummary {
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Number of stripes.
+    /// Returns the number of stripes.
     pub fn stripes(&self) -> u64 {
         self.stripes
     }
 
-    /// Bytes of all files.
+    /// Returns the total bytes of all files.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Names of the stripe files beside the directory file, for [`Layout::TwoLevel`](super::Layout::TwoLevel).
+    /// Returns the names of the stripe files, which are in the folder of the directory file; empty unless the layout is
+    /// [`Layout::TwoLevel`](super::Layout::TwoLevel).
     pub fn stripe_files(&self) -> &[String] {
         &self.stripe_files
     }

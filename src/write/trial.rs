@@ -1,5 +1,5 @@
-//! Whether a stripe field gets a value dictionary: tried window by window, and given up when it
-//! stops paying.
+//! Decides whether a stripe field gets a value dictionary: tries it window by window, and gives up once it no longer
+//! saves anything.
 
 use super::choose::{self, Weighed};
 use super::codes::{Codes, EntryType, NULL};
@@ -11,28 +11,27 @@ use crate::encoding::{NumberKind, Word};
 use crate::error::Result;
 use arrow_buffer::ArrowNativeType;
 
-/// Values after which a window is given up that cannot pay any more.
+/// Values between checks whether a window can still pay.
 const STRIDE: usize = 1024;
-/// Numbers that are looked up without the table of entries.
+/// Slots of the cache of recent numbers, which avoids lookups in the table of entries.
 const SEEN: usize = 1024;
-/// Byte strings that are.
+/// Slots of the cache of recent byte strings, which avoids lookups in the table of entries.
 const SEEN_BYTES: usize = 256;
-/// Windows after which the alternative to a dictionary that pays is weighed anew.
+/// Most windows in a row, while the dictionary pays, that reuse the last estimate of the alternative.
 const UNWEIGHED: u32 = 7;
-/// Odd, with bits that look random: their product with a key has them in its highest bits.
+/// An odd number with random-looking bits: the highest bits of its product with a key are a hash.
 const SCATTER: u64 = 0x9E37_79B9_7F4A_7C15;
-/// Share of the cost of the alternative that a dictionary of numbers may have: gathering them is
-/// dear beside unpacking.
+/// A dictionary of numbers may cost at most this share of the alternative: gathering numbers is expensive compared to
+/// unpacking.
 const MOST_OF_NUMBERS: f64 = 0.8;
-/// What a dictionary may cost in a full first window, beside the alternative.
+/// The cost that a dictionary may have in a full first window, relative to the alternative.
 const FIRST_WINDOW: f64 = 1.2;
-/// Fewest numbers of a first window that a dictionary is tried for.
+/// A dictionary of numbers is tried only if the first window has at least this many numbers.
 const FEWEST_NUMBERS: usize = 4096;
-/// Bytes that a dictionary takes beside its entries: header, padding, its place in the descriptor.
+/// Bytes of a dictionary besides its entries: header, padding, entry in the descriptor.
 const OVERHEAD: f64 = 256.0;
 
-/// A byte string that was looked up shortly before: its first and last 8 bytes, which are all of a
-/// short one, its length, and its code.
+/// A recent byte string: its first and last 8 bytes (all bytes of a short one), its length and its code.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     ends: (u64, u64),
@@ -47,7 +46,7 @@ impl Seen {
         code: NULL,
     };
 
-    /// The first and the last 8 bytes, which overlap in a short value.
+    /// Returns the first and the last 8 bytes, which overlap in a short value.
     #[inline]
     fn ends(value: &[u8]) -> (u64, u64) {
         if let (Some(first), Some(last)) = (value.first_chunk(), value.last_chunk()) {
@@ -64,17 +63,16 @@ impl Seen {
     }
 }
 
-/// The codes of the windows so far, as long as they pay.
+/// The codes of the windows so far, as long as the dictionary pays.
 #[derive(Debug)]
 pub(super) struct Trial {
     codes: Codes,
     entry: EntryType,
-    /// What the windows so far should cost without a dictionary.
+    /// Estimated cost of the windows so far without a dictionary.
     alternative: f64,
-    /// What the codes of the windows so far cost.
+    /// Cost of the codes of the windows so far.
     of_codes: f64,
-    /// What a value of the last window that was weighed should cost without a dictionary, and how
-    /// many windows have come since.
+    /// Cost per value without a dictionary at the last estimate, and the number of windows since.
     weighed: Option<(f64, u32)>,
 }
 
@@ -89,9 +87,8 @@ impl Trial {
         }
     }
 
-    /// What a value of the next window should cost without a dictionary, if the dictionary pays and
-    /// few windows have passed since that was weighed. Codes are still encoded window by window, so
-    /// that values which change lose little.
+    /// Returns the last estimate of the cost per value without a dictionary, if the dictionary pays and the estimate is
+    /// recent. Codes are still encoded window by window, so changing values lose little.
     pub(super) fn known_alternative(&mut self, settings: &Settings) -> Option<f64> {
         let cost = self.cost(self.codes.codes().len(), settings) + self.of_codes;
         let (per_value, since) = self.weighed.as_mut()?;
@@ -100,12 +97,12 @@ impl Trial {
         is_known.then_some(*per_value)
     }
 
-    /// Takes note of what a value of the next window should cost without a dictionary.
+    /// Sets the estimated cost per value of the next window without a dictionary.
     pub(super) fn note_alternative(&mut self, per_value: f64) {
         self.weighed = Some((per_value, 0));
     }
 
-    /// Adds a window of numbers, see [`add`](Self::add); one should cost `per_value` without a
+    /// Adds a window of numbers, see [`add`](Self::add). A number is estimated to cost `per_value` without a
     /// dictionary.
     pub(super) fn add_numbers<W: Word>(
         &mut self,
@@ -113,7 +110,7 @@ impl Trial {
         per_value: f64,
         settings: &Settings,
     ) -> Result<bool> {
-        // Most numbers have been seen shortly before.
+        // Most numbers occurred shortly before.
         let mut seen = [(W::ZERO, NULL); SEEN];
         let code = |entries: &mut Interner, i: usize| {
             let is_missing = window.present.is_some_and(|present| !present.value(i));
@@ -132,7 +129,7 @@ impl Trial {
         self.add(len, code, per_value * len as f64, settings)
     }
 
-    /// Adds a window of `len` byte strings, `None` for nulls, see [`add`](Self::add); one should cost
+    /// Adds a window of `len` byte strings, `None` for nulls, see [`add`](Self::add). A string is estimated to cost
     /// `per_value` without a dictionary.
     pub(super) fn add_bytes<'a>(
         &mut self,
@@ -160,12 +157,12 @@ impl Trial {
         self.add(len, code, per_value * len as f64, settings)
     }
 
-    /// Adds a window of `len` values that should cost `alternative` without a dictionary. `code`
-    /// gives the code of a value, [`NULL`] at null positions. Gives whether the dictionary still
-    /// pays; if not, the window is not added, and the values are to be stored without one.
+    /// Adds a window of `len` values with an estimated cost of `alternative` without a dictionary. `code` returns the
+    /// code of a value, [`NULL`] at null positions. Returns whether the dictionary still pays; if not, the window is
+    /// not added, and the caller stores the values without a dictionary.
     ///
     /// # Errors
-    /// Those of `code`.
+    /// Returns the errors of `code`.
     fn add(
         &mut self,
         len: usize,
@@ -179,7 +176,7 @@ impl Trial {
         if is_number && before == 0 && len < FEWEST_NUMBERS {
             return Ok(false);
         }
-        // The windows to come will share the entries of the first.
+        // Later windows will share the entries of the first, so it may cost more.
         let sharing = if before == 0 && len == WINDOW {
             FIRST_WINDOW
         } else {
@@ -191,7 +188,7 @@ impl Trial {
                 let code = code(self.codes.entries_mut(), i)?;
                 self.codes.push(code);
             }
-            // Where nearly every number is a new one, there is no end of new ones.
+            // If nearly every number so far is new, most later ones will be new too.
             let taken = start + STRIDE;
             let hopeless = is_number
                 && taken == FEWEST_NUMBERS
@@ -213,7 +210,7 @@ impl Trial {
         Ok(true)
     }
 
-    /// What the entries so far cost, and looking up the codes of `positions` values, in the unit of
+    /// Returns the cost of the entries so far and of looking up the codes of `positions` values, in the unit of
     /// [`choose`].
     fn cost(&self, positions: usize, settings: &Settings) -> f64 {
         let entries = self.codes.entries();
@@ -228,7 +225,7 @@ impl Trial {
         OVERHEAD + size as f64 + time * positions as f64
     }
 
-    /// What the codes from position `start` on cost.
+    /// Returns the cost of the codes from position `start` on.
     fn cost_of_codes(&self, start: usize, settings: &Settings) -> f64 {
         let codes = &self.codes.codes()[start..];
         if choose::tries(settings.profile) {
@@ -246,7 +243,7 @@ impl Trial {
         codes.len() as f64 * f64::from(bits) / 8.0
     }
 
-    /// What the windows so far should come to, if they pay or not.
+    /// Returns the estimates for the windows so far.
     pub(super) fn weighed(&self, settings: &Settings) -> Weighed<String> {
         let n = self.codes.codes().len();
         let cost = self.cost(n, settings) + self.of_codes;
@@ -260,7 +257,7 @@ impl Trial {
         }
     }
 
-    /// Nanoseconds to look up a code.
+    /// Returns the nanoseconds to look up a code.
     fn gather_cost(&self) -> f64 {
         let entries = self.codes.entries();
         match self.entry.kind {
@@ -269,7 +266,7 @@ impl Trial {
         }
     }
 
-    /// What the entries are.
+    /// Returns the type of the entries.
     pub(super) fn entry(&self) -> EntryType {
         self.entry
     }
@@ -278,22 +275,22 @@ impl Trial {
         self.entry.kind.map_or(1.0, |_| MOST_OF_NUMBERS)
     }
 
-    /// Whether no window has been added.
+    /// Returns whether no window has been added.
     pub(super) fn is_empty(&self) -> bool {
         self.codes.codes().is_empty()
     }
 
-    /// The codes of the windows that were added.
+    /// Returns the codes of the added windows.
     pub(super) fn into_codes(self) -> Codes {
         self.codes
     }
 
-    /// Bytes held in memory.
+    /// Returns the bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         self.codes.memory_size()
     }
 
-    /// Codes and dictionary.
+    /// Encodes the codes and the dictionary.
     pub(super) fn finish(self, settings: Settings) -> Result<FinishedLeaf> {
         let (buffers, entries) = self.codes.finish(self.entry, settings)?;
         Ok(FinishedLeaf::with_entries(buffers, entries))

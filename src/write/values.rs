@@ -1,4 +1,4 @@
-//! The values of one stripe field, of any type, on their way into buffers.
+//! Encoding of the values of one stripe field, of any type.
 
 use super::bits::finish_bits;
 use super::bytes_encoder::BytesEncoder;
@@ -20,18 +20,18 @@ use std::fmt::Debug;
 /// Encodes the values of one stripe field.
 #[derive(Debug)]
 pub(super) enum ValueEncoder {
-    /// No chunk has come yet.
+    /// No chunk has been appended yet.
     Empty,
     Presence,
     Bits(BooleanBufferBuilder, BitCounts),
-    /// Bits of a packed group's member, a byte each.
+    /// Bits of a packed group's member, one byte each.
     PackedBits(NumberEncoder<u8>, BitCounts),
     Numbers(Box<dyn NumberEncoding>),
     Bytes(BytesEncoder),
     Dictionary(DictionaryEncoder),
     Lists(ListEncoder, Lengths),
     Union(NumberEncoder<u8>, Option<NumberEncoder<u64>>, Vec<u64>),
-    /// All values have come, and are encoded.
+    /// Values that are already encoded.
     Encoded(Box<FinishedValues>),
 }
 
@@ -41,18 +41,18 @@ pub(super) struct BitCounts {
     pub(super) falses: u64,
 }
 
-/// Encodes numbers, whatever their width.
+/// Encodes numbers of any width.
 pub(super) trait NumberEncoding: Debug + Send {
-    /// Appends `len` values out of their little-endian bytes.
+    /// Appends `len` values from their little-endian bytes.
     fn push(&mut self, data: &Buffer, len: usize, nulls: Option<&NullBuffer>) -> Result<()>;
 
-    /// How the staged values might be encoded.
+    /// Returns the candidate encodings of the staged values.
     fn into_candidates(self: Box<Self>) -> Result<Vec<Candidate>>;
 
-    /// Bytes held in memory.
+    /// Returns the bytes held in memory.
     fn memory_size(&self) -> usize;
 
-    /// What the values come to, of which `present` are not null.
+    /// Returns the finished values; `present` of them are not null.
     fn finish(self: Box<Self>, plan: &FieldPlan, present: u64) -> Result<FinishedValues>;
 }
 
@@ -105,7 +105,7 @@ impl<W: Word> NumberEncoding for NumberField<W> {
     }
 }
 
-/// Takes note of the lengths of lists that are not null.
+/// Adds the lengths of lists that are not null.
 fn note_lengths(lengths: &mut Lengths, offsets: &[u64], nulls: Option<&NullBuffer>) {
     for (i, ends) in offsets.windows(2).enumerate() {
         if nulls.is_none_or(|nulls| nulls.is_valid(i)) {
@@ -115,10 +115,10 @@ fn note_lengths(lengths: &mut Lengths, offsets: &[u64], nulls: Option<&NullBuffe
 }
 
 impl BitCounts {
-    /// Counts values, and gives what is to be stored of them.
+    /// Counts values, and returns the bits to store.
     fn add(&mut self, values: &BooleanBuffer, nulls: Option<&NullBuffer>) -> BooleanBuffer {
         let (values, present) = match nulls {
-            // What stands under a null is written as false.
+            // Null positions are stored as false.
             Some(nulls) => (values & nulls.inner(), values.len() - nulls.null_count()),
             None => (values.clone(), values.len()),
         };
@@ -128,7 +128,7 @@ impl BitCounts {
         values
     }
 
-    /// What values of which `present` are not null come to, stored in a buffer.
+    /// Returns the finished values of a buffer of bits; `present` of them are not null.
     pub(super) fn finish(self, present: u64, buffer: FinishedBuffer) -> FinishedValues {
         let constant = match (self.trues, self.falses) {
             (_, 0) => Some(AnyValue::from(true)),
@@ -197,7 +197,7 @@ impl ListEncoder {
 }
 
 impl ValueEncoder {
-    /// An encoder of such values.
+    /// Returns an encoder that suits the chunk's values.
     pub(super) fn for_chunk(plan: &FieldPlan, values: &Values) -> Result<Self> {
         if let Values::Dictionary { .. } = values {
             return Ok(Self::Dictionary(DictionaryEncoder::new(
@@ -215,7 +215,7 @@ impl ValueEncoder {
         Self::of_plain(plan, is_dense)
     }
 
-    /// An encoder of values that have no dictionary; `is_dense` matters to unions alone.
+    /// Returns an encoder for values without a dictionary. `is_dense` matters only for unions.
     pub(super) fn of_plain(plan: &FieldPlan, is_dense: bool) -> Result<Self> {
         Ok(match plan.physical {
             Physical::Presence => Self::Presence,
@@ -281,7 +281,7 @@ impl ValueEncoder {
         }
     }
 
-    /// How the staged values might be encoded; empty if there is nothing to choose.
+    /// Returns the candidate encodings of the staged values; empty if there is no choice.
     pub(super) fn into_candidates(self) -> Result<Vec<Candidate>> {
         match self {
             Self::Numbers(f) => f.into_candidates(),
@@ -309,7 +309,7 @@ impl ValueEncoder {
         }
     }
 
-    /// Encodes what is still staged; `present` values are not null.
+    /// Encodes the remaining staged values; `present` values are not null.
     pub(super) fn finish(self, plan: &FieldPlan, present: u64) -> Result<FinishedValues> {
         let width = plan.physical.width().unwrap_or(0) as u64;
         Ok(match self {

@@ -6,9 +6,8 @@ use crate::error::Error;
 use crate::error::Result;
 use std::sync::Arc;
 
-/// The threads of a writer. The one that calls is one of them: where it would wait, it encodes. It
-/// does nothing of other pools meanwhile, which may want a lock that it holds, such as the one around
-/// the writer.
+/// The threads of a writer. The calling thread is one of them: it encodes instead of waiting. Meanwhile it runs no jobs
+/// of other thread pools, because they might need a lock that the caller holds, such as one around the writer.
 #[derive(Debug)]
 pub(super) struct Workers {
     #[cfg(feature = "threads")]
@@ -16,14 +15,14 @@ pub(super) struct Workers {
 }
 
 impl Workers {
-    /// That many threads, the one that calls included.
+    /// Starts the threads; `threads` includes the calling thread.
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io) if the system has no more threads.
+    /// Returns [`Io`](crate::ErrorKind::Io) if the system cannot start more threads.
     pub(super) fn try_new(threads: usize) -> Result<Self> {
         #[cfg(not(feature = "threads"))]
         {
-            // Where there are no others, the one that calls does all the work.
+            // Without other threads, the calling thread does all the work.
             let _ = threads;
             Ok(Self {})
         }
@@ -40,7 +39,7 @@ impl Workers {
         }
     }
 
-    /// Has the jobs of a lane done, on a thread of these if there are any.
+    /// Runs the jobs of a lane, on one of the pool's threads if there are any.
     pub(super) fn run(&self, lane: &Arc<Lane>) {
         #[cfg(feature = "threads")]
         if let Some(pool) = &self.pool {

@@ -1,9 +1,5 @@
 //! The formats of input and output files.
 
-use crate::content::{self, Content};
-use crate::failure::Failure;
-use crate::lance;
-use crate::location::{self, Location};
 use clap::ValueEnum;
 use std::fmt;
 use std::path::Path;
@@ -45,77 +41,6 @@ impl fmt::Display for FileFormat {
 }
 
 impl FileFormat {
-    /// Returns the format of an input: the requested one, or the one that its name or content shows.
-    pub(crate) fn of_input(path: &Path, asked: Option<Self>) -> Result<Self, Failure> {
-        Self::known(path, asked, "--from", || {
-            if lance::is_lance(path) {
-                return Err(Failure::Usage(format!(
-                    "`{0}` is Lance; convert it first: arrow-shard convert {0} out.amudai.shard",
-                    path.display()
-                )));
-            }
-            let content = match Location::of(path)? {
-                Location::Local(path) => Content::of_file(&path),
-                #[cfg(feature = "cloud")]
-                Location::Object(_) => None,
-            };
-            match content {
-                Some(Content::Format(format)) => Ok(format),
-                Some(Content::Compressed(program)) => {
-                    let advice = content::decompressed(program, path);
-                    Err(Failure::new(advice).within(path.display()))
-                }
-                None => Err(Failure::Usage(format!(
-                    "neither the name `{}` nor the content shows a format; name it with --from (CSV \
-                     has no mark that shows it)",
-                    path.display()
-                ))),
-            }
-        })
-    }
-
-    /// Returns the format of an output: the requested one, or the one that its name shows.
-    pub(crate) fn of_output(path: &Path, asked: Option<Self>) -> Result<Self, Failure> {
-        Self::known(path, asked, "--to", || {
-            Err(Failure::Usage(match content::compressor(path) {
-                Some(program) => format!(
-                    "`{}`: files are not compressed with {program} here; write to a pipe: arrow-shard \
-                     convert ... - --to FORMAT | {program} -c > FILE",
-                    path.display()
-                ),
-                None => format!(
-                    "the name `{}` shows no format; name it with --to",
-                    path.display()
-                ),
-            }))
-        })
-    }
-
-    /// Returns the requested format, the one that the name shows, or the result of `find`.
-    fn known(
-        path: &Path,
-        asked: Option<Self>,
-        option: &str,
-        find: impl FnOnce() -> Result<Self, Failure>,
-    ) -> Result<Self, Failure> {
-        location::check(path)?;
-        let format = match asked.or_else(|| Self::by_name(path)) {
-            Some(format) => format,
-            None if is_standard(path) => {
-                return Err(Failure::Usage(format!(
-                    "name the format of `-` with {option}: ipc-stream, csv or ndjson"
-                )));
-            }
-            None => find()?,
-        };
-        if is_standard(path) && !format.is_sequential() {
-            return Err(Failure::Usage(format!(
-                "standard input and output hold no {format}; use a file, or ipc-stream, csv or ndjson"
-            )));
-        }
-        Ok(format)
-    }
-
     /// Returns the name of the format in options.
     pub(crate) fn option(self) -> String {
         let value = self.to_possible_value();

@@ -1,8 +1,9 @@
 //! Progress bars, shown if standard error is a terminal.
 
-use crate::input::Total;
 use arrow_shard::ops::EditProgress;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// Returns a bar for `total` rows, files or other units.
 pub(crate) fn bar(total: u64, unit: &str) -> ProgressBar {
@@ -26,6 +27,19 @@ pub(crate) fn followed(unit: &str) -> (ProgressBar, impl Fn(EditProgress) + Send
         shown.set_position(progress.done);
     };
     (bar, follow)
+}
+
+/// The amount of data in an input.
+#[derive(Debug, Clone)]
+pub(crate) enum Total {
+    /// Number of rows.
+    Rows(u64),
+    /// Number of batches.
+    Batches(u64),
+    /// Number of bytes, and the number that has been read.
+    Bytes(u64, Rc<Cell<u64>>),
+    /// Unknown.
+    Unknown,
 }
 
 /// Shows the progress of reading an input.

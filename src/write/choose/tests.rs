@@ -1,4 +1,4 @@
-//! What is chosen for values of known kinds.
+//! Tests of the choice of encodings for known kinds of values.
 
 use super::*;
 
@@ -55,7 +55,7 @@ fn text_gets_the_encoding_that_suits_it() {
     };
     let hex = move |i: u64| format!("{:08x}-{:08x}", noise(2 * i), noise(2 * i + 1));
     let same = |_| "the same line, again and again".to_owned();
-    // Text without long repetitions: LZ4 finds little.
+    // Text without long repetitions: LZ4 saves little.
     let fsst = |plan| matches!(plan, bytes::Plan::FsstValues { .. });
     assert!(fsst(chosen_for_text(
         (0..4000).map(comment),

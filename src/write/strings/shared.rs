@@ -1,5 +1,5 @@
-//! What the blocks of a stripe field share to be smaller: trained dictionaries of Zstandard, and
-//! symbols of FSST.
+//! Compressor dictionaries of a stripe field, which its blocks share: trained dictionaries of Zstandard, and symbols of
+//! FSST.
 
 use super::staged::{BlockInput, Staged};
 use crate::buffer::{FinishedBuffer, MAX_OPAQUE_DICTIONARIES, OpaqueDictionary};
@@ -10,39 +10,37 @@ use crate::write::profile::Profile;
 use crate::write::settings::Settings;
 use arrow_buffer::ArrowNativeType;
 
-/// Blocks of a window below which nothing is shared: there is nothing to judge by.
+/// Fewest blocks of a window for a compressor dictionary: with fewer, there is too little to judge by.
 const LEAST_BLOCKS: usize = 8;
-/// Blocks that plans are tried on, which teach nothing.
+/// Blocks to try plans on. They are not used for training.
 const TRIED_BLOCKS: usize = 4;
-/// Bytes that samples for training should have: values that stand together in blocks.
+/// Bytes per training sample: consecutive values of a block.
 const SAMPLE_BYTES: usize = 2048;
-/// Bytes of samples: training takes about a second for them.
+/// Most bytes of all samples: training on them takes about a second.
 const TRAINING_BYTES: usize = 2 << 20;
-/// Bytes of the dictionaries that are tried. Larger ones save hardly more in the blocks of a log, and
-/// readers have to fetch them.
+/// Sizes in bytes of the dictionaries to try. Larger ones hardly save more in the blocks of a log, and readers have to
+/// fetch them.
 const DICTIONARY_BYTES: [usize; 2] = [8 << 10, 32 << 10];
-/// Bytes of samples per byte of a dictionary: smaller shares teach what seldom occurs.
+/// Bytes of samples per byte of a dictionary: with fewer, the dictionary learns rare content.
 const SAMPLES_PER_BYTE: usize = 16;
-/// The share of what a dictionary saved at first that it may lose before another is trained.
+/// Share of a dictionary's initial saving that may be lost before a new one is trained.
 const LOST: f64 = 0.4;
-/// Values that teach symbols.
+/// Number of values to learn symbols from.
 const LESSON_VALUES: usize = 8192;
 
-/// What the blocks of a stripe field share.
+/// The compressor dictionaries of a stripe field.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    /// What blocks name, with the numbers that they name it by.
+    /// The dictionaries that blocks refer to, by id.
     stored: Vec<(u32, OpaqueDictionary)>,
     last_id: u32,
-    /// The dictionary that was trained last, and what values cost with it then, of what they cost
-    /// without.
+    /// The dictionary trained last, and the cost of values with it at that time, relative to the cost without it.
     trained: Option<(Trained, f64)>,
     symbols: bytes::Learned,
 }
 
 impl Shared {
-    /// The cheapest of what was chosen for the blocks of a window without sharing, and of what they
-    /// could share.
+    /// Returns the cheapest of `choice`, made without compressor dictionaries, and the plans with them.
     pub(super) fn choose(
         &mut self,
         staged: &Staged<'_>,
@@ -96,13 +94,13 @@ impl Shared {
         Ok(best)
     }
 
-    /// A number for what is shared next, if there may be more.
+    /// Returns the id of the next dictionary, unless the limit is reached.
     fn next_id(&self) -> Option<u32> {
         let next = self.last_id + 1;
         (next as usize <= MAX_OPAQUE_DICTIONARIES).then_some(next)
     }
 
-    /// FSST with symbols that suit the window: those of the windows before, or others.
+    /// Returns a plan for FSST with symbols that suit the window: those of earlier windows, or new ones.
     fn learn(
         &mut self,
         staged: &Staged<'_>,
@@ -125,7 +123,7 @@ impl Shared {
         Ok(plan.with_symbols(&self.symbols))
     }
 
-    /// Keeps what blocks of this plan name.
+    /// Keeps the dictionary that blocks of this plan refer to.
     pub(super) fn note(&mut self, plan: &bytes::Plan) {
         let (id, kind, payload) = match plan {
             bytes::Plan::Trained { dictionary, .. } => (
@@ -144,7 +142,7 @@ impl Shared {
         }
     }
 
-    /// Bytes held in memory.
+    /// Returns the bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         let stored = self.stored.iter().map(|(_, stored)| stored.payload.len());
         stored.sum::<usize>()
@@ -154,7 +152,7 @@ impl Shared {
                 .map_or(0, |(trained, _)| trained.payload().len())
     }
 
-    /// The buffers of what blocks name.
+    /// Returns the buffers of the dictionaries that blocks refer to.
     pub(super) fn finish(self) -> Result<Vec<FinishedBuffer>> {
         let buffer = |(id, stored): (u32, OpaqueDictionary)| {
             Ok(FinishedBuffer::opaque_dictionary(id, stored.encode()?))
@@ -166,7 +164,7 @@ impl Shared {
 /// The blocks that staged values will be cut into.
 struct Window<'a> {
     staged: &'a Staged<'a>,
-    /// The first value of each, and their number.
+    /// Ordinal of the first value of each block, and the number of its values.
     blocks: Vec<(usize, usize)>,
 }
 
@@ -181,7 +179,7 @@ impl<'a> Window<'a> {
         Self { staged, blocks }
     }
 
-    /// Whether plans are tried on a block.
+    /// Returns whether plans are tried on a block.
     fn is_tried(&self, block: usize) -> bool {
         let step = self.blocks.len() / TRIED_BLOCKS;
         block % step == step / 2
@@ -193,8 +191,8 @@ impl<'a> Window<'a> {
         tried.map(|(_, &(start, len))| self.staged.slice(start, len))
     }
 
-    /// The dictionary with which a value costs least, what it costs in the blocks, and what with a share
-    /// of the dictionary: it must pay in this window, those that follow get it for nothing.
+    /// Returns the dictionary with the lowest cost per value, the cost of the blocks alone, and the cost including a
+    /// share of the dictionary. The dictionary must pay in this window alone; later windows use it for free.
     fn best_dictionary(
         &self,
         id: u32,
@@ -217,7 +215,7 @@ impl<'a> Window<'a> {
         Ok(best)
     }
 
-    /// Stretches of the other blocks.
+    /// Returns samples of the blocks that plans are not tried on.
     fn samples(&self) -> Samples {
         let mut samples = Samples::default();
         let blocks = self.blocks.iter().enumerate();
@@ -227,7 +225,7 @@ impl<'a> Window<'a> {
             .iter()
             .map(|&(_, &(start, len))| ends(start + len) - ends(start))
             .sum();
-        // Of larger windows, a part of the samples spread over all blocks.
+        // From a larger window, take only every `step`-th sample, so that all blocks contribute.
         let step = bytes.div_ceil(TRAINING_BYTES).max(1);
         let mut ordinal = 0;
         for (_, &(start, len)) in teaching {
@@ -249,7 +247,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// What dictionaries are trained on.
+/// Samples to train dictionaries on.
 #[derive(Default)]
 struct Samples {
     bytes: Vec<u8>,
@@ -257,7 +255,7 @@ struct Samples {
 }
 
 impl Samples {
-    /// A dictionary of up to `most` bytes, if there are enough samples for so many.
+    /// Trains a dictionary of up to `most` bytes, if there are enough samples for that size.
     fn train(&self, most: usize, id: u32, level: i32) -> Option<Trained> {
         let enough = self.bytes.len() >= most * SAMPLES_PER_BYTE;
         enough

@@ -1,4 +1,4 @@
-//! Byte values of a window, of which blocks are cut.
+//! Staged byte values of a window, and how they are cut into blocks.
 
 use crate::encoding::bytes;
 use crate::error::Result;
@@ -7,16 +7,16 @@ use crate::write::settings::Settings;
 use crate::write::trial::Trial;
 use arrow_buffer::{ArrowNativeType, NullBuffer};
 
-/// Bytes of values that a block takes at most, unless a single value is longer.
+/// Most bytes of values per block, unless a single value is longer.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Staged values of which blocks are cut.
+/// Staged values, to be cut into blocks.
 pub(super) struct Staged<'a> {
     pub(super) values: &'a [u8],
     pub(super) offsets: &'a [u64],
     pub(super) fixed: Option<usize>,
     pub(super) nulls: Option<&'a NullBuffer>,
-    /// Whether the wire has SingleValue of values of a fixed size.
+    /// Whether the wire supports SingleValue for values of a fixed size.
     pub(super) fixed_single_value: bool,
 }
 
@@ -38,13 +38,13 @@ impl<'a> Staged<'a> {
         }
     }
 
-    /// Values of the block from `start` on: as many as its two limits allow, at least one. A member of a
-    /// packed group has as many as the other members, whatever they take.
+    /// Returns the number of values of the block that begins at `start`: at least one, and as many as the limits on
+    /// values and bytes allow. A member of a packed group ignores the limit on bytes, to stay aligned with the others.
     pub(super) fn block_len(&self, start: usize, staged: usize, settings: &Settings) -> usize {
         let mut most = settings.block_values.min(staged - start);
         if settings.blobs.is_some() {
             let blob = (start..start + most).position(|i| self.is_blob(i, settings));
-            // A blob is alone, and the values before it end with it.
+            // A blob has a block of its own, so the block before it ends at the blob.
             most = blob.map_or(most, |before| before.max(1));
         }
         let limit = self.end(start) + BLOCK_BYTES;
@@ -57,20 +57,20 @@ impl<'a> Staged<'a> {
             .unwrap_or(1)
     }
 
-    /// Whether a value is a blob.
+    /// Returns whether a value is a blob.
     pub(super) fn is_blob(&self, i: usize, settings: &Settings) -> bool {
         let least = settings.blobs;
         least.is_some_and(|least| self.end(i + 1) - self.end(i) >= least)
     }
 
-    /// The values that encodings are weighed by; `None` if all are blobs, which are stored as they are.
+    /// Returns the values to choose encodings by, or `None` if all are blobs, which are stored as they are.
     pub(super) fn sample(&self, staged: usize, settings: &Settings) -> Option<BlockInput<'a>> {
         let first = (0..staged).find(|&i| !self.is_blob(i, settings))?;
         let most = staged.min(first + choose::TRIED_VALUES);
         Some(self.slice(first, self.block_len(first, most, settings)))
     }
 
-    /// A value, `None` if it is null.
+    /// Returns a value, or `None` for a null.
     pub(super) fn value(&self, i: usize) -> Option<&'a [u8]> {
         match self.nulls {
             Some(nulls) if nulls.is_null(i) => None,
@@ -78,7 +78,7 @@ impl<'a> Staged<'a> {
         }
     }
 
-    /// Adds the first `len` values to a dictionary, if it still pays where a value would cost
+    /// Adds the first `len` values to a dictionary. Returns whether the dictionary still pays, compared to a cost of
     /// `per_value` without one.
     pub(super) fn try_dictionary(
         &self,

@@ -1,6 +1,6 @@
 //! Reads lists of deleted rows.
 
-use super::plan::store_path;
+use super::local_reader::store_path;
 use crate::failure::{file_name, from_lance};
 use arrow_ipc::{Block, root_as_footer, root_as_message};
 use arrow_shard::{Error, ErrorKind, Result};

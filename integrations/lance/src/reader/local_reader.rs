@@ -1,6 +1,7 @@
 //! Reads a local file for the Lance crates.
 
 use super::footer::FOOTER_BYTES;
+use arrow_shard::{Error, ErrorKind, Result};
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use lance_core::deepsize::{Context, DeepSizeOf};
@@ -145,4 +146,10 @@ fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Resu
         offset += read as u64;
     }
     Ok(())
+}
+
+/// Returns the path of a local folder as the Lance crates write it.
+pub(super) fn store_path(folder: &Path) -> Result<StorePath> {
+    StorePath::from_filesystem_path(folder)
+        .map_err(|e| Error::new(ErrorKind::InvalidArgument, e.to_string()))
 }

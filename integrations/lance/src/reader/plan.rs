@@ -2,6 +2,7 @@
 
 use super::data_file::{self, arrow_schema_of};
 use super::deletions::Deletions;
+use super::local_reader::store_path;
 use crate::failure::{file_name, from_lance};
 use crate::ffi::column_name;
 use arrow_schema::SchemaRef;
@@ -277,11 +278,6 @@ fn base(manifest: &Manifest, id: u32) -> Result<(PathBuf, bool)> {
             ),
         ))
     }
-}
-
-pub(super) fn store_path(folder: &Path) -> Result<StorePath> {
-    StorePath::from_filesystem_path(folder)
-        .map_err(|e| Error::new(ErrorKind::InvalidArgument, e.to_string()))
 }
 
 /// Refuses columns that need more than their data file.

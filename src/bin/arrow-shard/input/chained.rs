@@ -1,8 +1,9 @@
 //! Several inputs, one after the other.
 
-use super::source::{Input, Total};
+use super::source::Input;
 use crate::failure::Failure;
 use crate::leaves::cast_batch;
+use crate::progress::Total;
 use crate::text;
 use arrow_schema::{Field, Schema};
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 use super::numbers::Numbers;
 use super::quotes::delimiter_advice;
 use super::row_sizes::{Inferred, RowSizes};
+use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
-use crate::output::CsvStyle;
 use crate::text;
 use arrow_array::timezone::Tz;
 use arrow_array::types::Date32Type;

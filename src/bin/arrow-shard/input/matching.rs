@@ -1,7 +1,8 @@
 //! Conditions on the rows of all formats.
 
-use super::source::{Input, Total};
+use super::source::Input;
 use crate::failure::Failure;
+use crate::progress::Total;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_shard::read::Predicate;

@@ -21,7 +21,7 @@ mod text_file;
 pub(crate) use columns::{ColumnArgs, ColumnNames};
 pub(crate) use csv::CsvArgs;
 pub(crate) use matching::predicate;
-pub(crate) use source::{Input, Total};
+pub(crate) use source::Input;
 
 use crate::content::{self, Content};
 use crate::failure::Failure;
@@ -29,6 +29,7 @@ use crate::file_format::FileFormat;
 use crate::isolate::Foreign;
 use crate::limits::LimitArgs;
 use crate::location::{Location, open_one_of_many, open_shard};
+use crate::progress::Total;
 use arrow_schema::{DECIMAL256_MAX_PRECISION, TimeUnit};
 use arrow_shard::Shard;
 use arrow_shard::read::{Projection, ShardOptions};

@@ -2,10 +2,11 @@
 //! nanoseconds, months of intervals, and units that only the Arrow schema contains.
 
 use super::parquet_batches;
-use super::source::{Batches, Input, Total};
+use super::source::{Batches, Input};
 use crate::failure::Failure;
 use crate::leaves::{any_array, cast_batch, change_leaves};
 use crate::output::parquet_leaf;
+use crate::progress::Total;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{IntervalDayTimeType, IntervalYearMonthType};
 use arrow_array::{Array, ArrayRef, IntervalMonthDayNanoArray, RecordBatch};

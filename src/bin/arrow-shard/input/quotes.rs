@@ -1,6 +1,6 @@
 //! Checks the quotes of CSV: text that the parser would misread is an error.
 
-use crate::output::CsvStyle;
+use crate::csv_style::CsvStyle;
 use std::io::{self, ErrorKind, Read};
 
 /// Number of bytes examined together, small enough to be counted in a `u8`. Most blocks contain no quote.

@@ -3,6 +3,7 @@
 use super::RowWindow;
 use crate::failure::Failure;
 use crate::isolate::Foreign;
+use crate::progress::Total;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 use std::cell::Cell;
@@ -22,19 +23,6 @@ pub(crate) struct Input {
     pub(crate) batches: Batches,
     /// The amount of data to read, for the progress bar.
     pub(crate) total: Total,
-}
-
-/// The amount of data in an input.
-#[derive(Debug, Clone)]
-pub(crate) enum Total {
-    /// Number of rows.
-    Rows(u64),
-    /// Number of batches.
-    Batches(u64),
-    /// Number of bytes, and the number that has been read.
-    Bytes(u64, Rc<Cell<u64>>),
-    /// Unknown.
-    Unknown,
 }
 
 pub(super) fn batches(

@@ -2,9 +2,10 @@
 
 use super::BUFFER_BYTES;
 use super::origin::{Copy, Origin};
-use super::source::{Counted, Total, counted};
+use super::source::{Counted, counted};
 use crate::content::{self, Content};
 use crate::failure::Failure;
+use crate::progress::Total;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! Checks whether a format supports the types of a schema.
 
-use super::{CsvStyle, Encoder};
+use super::Encoder;
+use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::isolate::caught;

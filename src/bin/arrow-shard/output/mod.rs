@@ -14,8 +14,9 @@ pub(crate) use cole::{lossy_batch, lossy_schema};
 pub(crate) use destination::{Destination, Place};
 pub(crate) use parquet::parquet_leaf;
 
-#[cfg(feature = "cloud")]
 use crate::cloud::ShardOutput;
+#[cfg(feature = "cloud")]
+use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::leaves::{as_text, cast_batch};
@@ -34,30 +35,6 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 type JsonWriter<W> = arrow_json::Writer<W, LineDelimited>;
-
-/// The syntax of a CSV file.
-#[derive(Debug, Clone)]
-pub(crate) struct CsvStyle {
-    /// The separator of values.
-    pub(crate) delimiter: u8,
-    /// Whether the first line has the column names.
-    pub(crate) has_header: bool,
-    /// The text for null.
-    pub(crate) null: String,
-    /// The byte before a quote within a value, in CSV input.
-    pub(crate) escape: Option<u8>,
-}
-
-impl Default for CsvStyle {
-    fn default() -> Self {
-        Self {
-            delimiter: b',',
-            has_header: true,
-            null: String::new(),
-            escape: None,
-        }
-    }
-}
 
 /// A file that is being written.
 pub(crate) enum Output {
