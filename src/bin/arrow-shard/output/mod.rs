@@ -14,8 +14,8 @@ pub(crate) use cole::{lossy_batch, lossy_schema};
 pub(crate) use destination::{Destination, Place};
 pub(crate) use parquet::parquet_leaf;
 
-use crate::cloud::ShardOutput;
 #[cfg(feature = "cloud")]
+use crate::cloud::ShardOutput;
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
