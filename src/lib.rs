@@ -226,4 +226,9 @@ struct Readme;
 #[doc = include_str!("../docs/guide/reading.md")]
 #[doc = include_str!("../docs/guide/object-stores.md")]
 #[doc = include_str!("../docs/guide/life.md")]
+#[doc = include_str!("../docs/guide/cookbook.md")]
+#[doc = include_str!("../docs/guide/writing.md")]
+#[doc = include_str!("../docs/guide/profiles.md")]
+#[doc = include_str!("../docs/guide/types.md")]
+#[doc = include_str!("../docs/guide/from-parquet.md")]
 struct Guide;
