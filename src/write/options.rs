@@ -474,29 +474,28 @@ impl WriterOptions {
 
     /// Refuses blobs that the wire does not support, of size 0, or combined with delimited or packed columns.
     fn validate_blobs(&self) -> Result<()> {
-        let Some((name, own)) = self.columns.iter().find(|(_, own)| own.blobs.is_some()) else {
-            return Ok(());
-        };
-        let refuse = |why: &str| Err(Error::invalid(format!("blobs of column `{name}`: {why}")));
-        if !self.wire.capabilities().blobs {
-            return Err(Error::unsupported(format!(
-                "column `{name}`: the {:?} wire has no blobs; write the wire Spec",
-                self.wire
-            )));
-        }
-        if own.blobs == Some(0) {
-            return refuse("expected a size of at least 1 byte");
-        }
-        if own.delimited {
-            return refuse("delimited values have no blocks of their own");
-        }
-        if self
-            .packed_columns
-            .iter()
-            .flatten()
-            .any(|packed| packed == name)
-        {
-            return refuse("it is packed with other columns");
+        for (name, own) in self.columns.iter().filter(|(_, own)| own.blobs.is_some()) {
+            if !self.wire.capabilities().blobs {
+                return Err(Error::unsupported(format!(
+                    "column `{name}`: the {:?} wire has no blobs; write the wire Spec",
+                    self.wire
+                )));
+            }
+            let is_packed = self
+                .packed_columns
+                .iter()
+                .flatten()
+                .any(|packed| packed == name);
+            let why = if own.blobs == Some(0) {
+                "expected a size of at least 1 byte"
+            } else if own.delimited {
+                "delimited values have no blocks of their own"
+            } else if is_packed {
+                "it is packed with other columns"
+            } else {
+                continue;
+            };
+            return Err(Error::invalid(format!("blobs of column `{name}`: {why}")));
         }
         Ok(())
     }

@@ -360,6 +360,11 @@ fn what_cannot_be_is_refused() {
         with(blobs().with_delimited_values(true)),
         with(blobs()).with_packed_columns(["x"]),
         with(blobs()).with_wire(Wire::Reference),
+        // Whichever column is looked at first.
+        with(ColumnOptions::default().with_blobs(0))
+            .with_column("a", blobs())
+            .with_column("b", blobs())
+            .with_column("c", blobs()),
     ];
     for options in cases {
         let error = refused(DataType::Binary, options);
