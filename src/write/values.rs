@@ -290,7 +290,7 @@ impl ValueEncoder {
         }
     }
 
-    /// Bytes held in memory.
+    /// Returns the bytes held in memory.
     pub(super) fn memory_size(&self) -> usize {
         let bits = |b: &BooleanBufferBuilder| b.len() / 8;
         match self {
