@@ -62,7 +62,7 @@ pub enum Values {
 }
 
 impl Values {
-    /// Returns the bytes of the values of a leaf other than bits, including values at null positions.
+    /// Returns the size in bytes of the values of a leaf other than bits, including values at null positions.
     pub fn leaf_bytes(&self) -> usize {
         match self {
             Self::Fixed { data, .. } => data.len(),
@@ -139,13 +139,13 @@ pub enum ByteValues {
     Views(ScalarBuffer<u128>, Vec<Buffer>),
 }
 
-/// Returns the bytes of all values between offsets.
+/// Returns the size of all values between offsets in bytes.
 pub(super) fn spanned<O: ArrowNativeType>(offsets: &[O]) -> usize {
     let ends = offsets.first().zip(offsets.last());
     ends.map_or(0, |(first, last)| last.as_usize() - first.as_usize())
 }
 
-/// Returns the bytes of all values that views refer to; shared values count each time.
+/// Returns the size in bytes of all values that views refer to; shared values count each time.
 pub(super) fn viewed(views: &[u128]) -> u64 {
     let lengths = views.iter().map(|view| ByteView::from(*view).length);
     lengths.map(u64::from).sum()
@@ -170,7 +170,7 @@ impl ByteValues {
         }
     }
 
-    /// Returns the bytes of all values; values that views share count each time.
+    /// Returns the size of all values in bytes; values that views share count each time.
     fn byte_len(&self) -> usize {
         match self {
             Self::Offsets32(offsets, _) => spanned(offsets),
@@ -330,7 +330,7 @@ pub struct DictionaryEntries {
 pub struct EntryArray {
     /// The type.
     pub(super) wanted: ArrowType,
-    /// Whether no cast may have changed a value.
+    /// Whether the cast was strict, so that it changed no value.
     pub(super) is_strict: bool,
     /// The array; `None` if an entry cannot be converted to the type.
     pub(super) array: Option<ArrayRef>,

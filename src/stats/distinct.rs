@@ -189,7 +189,7 @@ impl DistinctStats {
         }
     }
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     pub(crate) fn memory_size(&self) -> usize {
         let hashes = self.filter.as_ref().map_or(0, |f| f.hashes.capacity() * 8);
         size_of::<Self>() + hashes + self.small.len()

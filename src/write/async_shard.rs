@@ -157,7 +157,7 @@ impl AsyncShardWriter {
         self.writer.schema()
     }
 
-    /// Returns approximately how many bytes the writer and its sinks hold in memory.
+    /// Returns the approximate memory size of the writer and its sinks in bytes.
     pub fn memory_size(&self) -> usize {
         self.writer.memory_size() + self.outbox.memory_size() + self.uploads.memory_size()
     }

@@ -113,12 +113,12 @@ impl StripesMetadata {
         self.rows
     }
 
-    /// Returns the bytes of metadata that are not in the directory file yet.
+    /// Returns the size of metadata that are not in the directory file yet in bytes.
     pub(crate) fn kept_bytes(&self) -> usize {
         self.kept_bytes
     }
 
-    /// Returns approximately how many bytes are held in memory.
+    /// Returns the approximate memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         let (fields, stripes) = (self.fields.len(), self.placed.len());
         self.kept_bytes + fields * FIELD_BYTES + stripes * STRIPE_BYTES

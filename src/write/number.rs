@@ -75,7 +75,7 @@ impl<W: Word> NumberEncoder<W> {
         }
     }
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         match self {
             Self::Raw(encoder) => encoder.memory_size(),
@@ -204,7 +204,7 @@ impl<W: Word> BlockNumbers<W> {
         Ok(candidates)
     }
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     fn memory_size(&self) -> usize {
         let trial = self.trial.as_ref().map_or(0, Trial::memory_size);
         let distinct = self.distinct.as_ref().map_or(0, DistinctStats::memory_size);

@@ -80,7 +80,7 @@ impl BytesEncoder {
         }
     }
 
-    /// Returns the bytes of all values so far, including null positions of fixed-size types.
+    /// Returns the size of all values so far in bytes, including null positions of fixed-size types.
     pub(super) fn total_bytes(&self) -> u64 {
         match self {
             Self::Raw(encoder) => encoder.total_bytes(),
@@ -99,7 +99,7 @@ impl BytesEncoder {
         }
     }
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         match self {
             Self::Raw(encoder) => encoder.memory_size(),
@@ -331,7 +331,7 @@ impl BlockBytes {
         Ok(())
     }
 
-    /// Returns how many of `len` more values the window takes.
+    /// Returns the number of values, of `len`, that still fit into the window.
     fn room(&self, len: usize) -> usize {
         let at = self.in_window + self.staged;
         let most = if self.settings.is_member {
@@ -543,7 +543,7 @@ impl BlockBytes {
         self.offsets.truncate(1);
     }
 
-    /// Returns the bytes of all values so far, including null positions of fixed-size types.
+    /// Returns the size of all values so far in bytes, including null positions of fixed-size types.
     fn total_bytes(&self) -> u64 {
         self.total_bytes + self.values.len() as u64
     }
@@ -572,7 +572,7 @@ impl BlockBytes {
         Ok(candidates)
     }
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     fn memory_size(&self) -> usize {
         let trial = self.trial.as_ref().map_or(0, Trial::memory_size);
         let distinct = self.distinct.as_ref().map_or(0, DistinctStats::memory_size);

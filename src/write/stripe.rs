@@ -136,7 +136,7 @@ impl StripeBuilder {
         self.rows
     }
 
-    /// Returns the bytes of Arrow data so far.
+    /// Returns the size of Arrow data so far in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -230,7 +230,7 @@ impl StripeBuilder {
         Ok(())
     }
 
-    /// Returns approximately how many bytes are held in memory.
+    /// Returns the approximate memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         let since = self.since.iter().sum::<u64>() + self.pending_bytes;
         let since = usize::try_from(since).unwrap_or(usize::MAX);
@@ -269,7 +269,7 @@ impl FullStripe {
         self.rows
     }
 
-    /// Returns approximately how many bytes are held in memory.
+    /// Returns the approximate memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         self.memory
     }

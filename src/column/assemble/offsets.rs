@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 use std::fmt;
 
-/// Returns the bytes of all values of an array of strings or binaries. For views, values at null positions may count,
+/// Returns the size in bytes of all values of an array of strings or binaries. For views, values at null positions may count,
 /// too.
 pub(super) fn byte_len(array: &ArrayRef) -> u64 {
     let spanned = match array.data_type() {

@@ -142,7 +142,7 @@ impl Shared {
         }
     }
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         let stored = self.stored.iter().map(|(_, stored)| stored.payload.len());
         stored.sum::<usize>()
