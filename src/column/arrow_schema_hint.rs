@@ -79,7 +79,7 @@ impl ArrowSchemaHint {
     /// Returns top-level field `i`.
     ///
     /// # Errors
-    /// Returns [`UnknownColumn`](ErrorKind::UnknownColumn) if there is no such field, and
+    /// Returns [`UnknownColumn`](ErrorKind::UnknownColumn) if the field does not exist, and
     /// [`Corrupt`](ErrorKind::Corrupt), [`Unsupported`](ErrorKind::Unsupported) or
     /// [`LimitExceeded`](ErrorKind::LimitExceeded) if its type is not a valid Arrow type.
     pub(crate) fn field(&self, i: usize) -> Result<Field> {

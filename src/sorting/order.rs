@@ -28,7 +28,7 @@ struct Sorted {
 pub(crate) struct Disorder {
     /// The row, by its number in the batch.
     pub(crate) row: usize,
-    /// The most significant column whose values differ.
+    /// The most significant column with different values.
     pub(crate) column: SortingColumn,
 }
 

@@ -29,8 +29,8 @@ pub(super) struct Used {
 }
 
 impl EntryType {
-    /// Returns the size in bytes of a dictionary without its header: entries, sorted ids, and offsets if the entries have no
-    /// fixed size.
+    /// Returns the size in bytes of a dictionary without its header: entries, sorted ids, and offsets if the entries
+    /// have no fixed size.
     pub(super) fn size(&self, entries: usize, bytes: usize) -> usize {
         let per_entry = if self.width.is_some() { 4 } else { 12 };
         bytes.saturating_add(entries.saturating_mul(per_entry))

@@ -53,7 +53,7 @@ impl Casts {
     /// Casts an array of a leaf to the requested type.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::SchemaMismatch`] if there is no such cast, [`ErrorKind::ValueOutOfRange`] if a value has no
+    /// Returns [`ErrorKind::SchemaMismatch`] if the types cannot be cast, [`ErrorKind::ValueOutOfRange`] if a value has no
     /// counterpart in the other type, and [`ErrorKind::OffsetOverflow`] if text needs wider offsets.
     pub(super) fn leaf(
         &self,

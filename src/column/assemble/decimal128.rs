@@ -55,7 +55,7 @@ pub(super) fn decimals(
     from_values(wanted.clone(), chunk.len, out, chunk.nulls)
 }
 
-/// Returns the unscaled integer of at most `precision` digits, or `None` if there is none.
+/// Returns the unscaled integer of at most `precision` digits, or `None` if the number has no such form.
 fn unscaled(bytes: [u8; 16], precision: u8, scale: i8) -> Option<i256> {
     let number = decode(bytes)?;
     if number.coefficient == 0 {

@@ -191,7 +191,7 @@ impl DecodedDictionary {
 }
 
 impl Assembler<'_> {
-    /// Returns the plain values of a dictionary, if the source allows as many bytes.
+    /// Returns the plain values of a dictionary, if the source allows their size.
     pub(super) fn gather(
         &self,
         stored: DecodedDictionary,

@@ -131,7 +131,7 @@ impl Assembler<'_> {
         self.cast(nulls, wanted, node)
     }
 
-    /// Casts an array of a leaf to the requested type, if the source allows as many bytes.
+    /// Casts an array of a leaf to the requested type, if the source allows their size.
     fn cast(&self, array: ArrayRef, wanted: &ArrowType, node: &DataType) -> Result<ArrayRef> {
         if array.data_type() != wanted {
             let width = match wanted {

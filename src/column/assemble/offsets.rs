@@ -7,8 +7,8 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 use std::fmt;
 
-/// Returns the size in bytes of all values of an array of strings or binaries. For views, values at null positions may count,
-/// too.
+/// Returns the size in bytes of all values of an array of strings or binaries. For views, values at null positions may
+/// count, too.
 pub(super) fn byte_len(array: &ArrayRef) -> u64 {
     let spanned = match array.data_type() {
         ArrowType::LargeUtf8 => spanned(array.as_string::<i64>().offsets()),

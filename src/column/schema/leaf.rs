@@ -58,7 +58,7 @@ pub(super) fn arrow_size(node: &DataType) -> Result<i32> {
     })
 }
 
-/// Returns the type for the label of a leaf, or `None` if there is no label, or if it is unknown or does not match the
+/// Returns the type for the label of a leaf, or `None` if the leaf has no label, or if it is unknown or does not match the
 /// storage.
 fn labelled_leaf(node: &DataType) -> Option<ArrowType> {
     let int = |basic_type| node.basic_type == basic_type && node.signed;

@@ -57,7 +57,7 @@ fn encoded<T: DecimalType + ArrowPrimitiveType<Native: Into<i256>>>(
     })
 }
 
-/// Removes only as many trailing zeros as needed to get at most [`DIGITS`] digits. Returns `None` if other digits would
+/// Removes trailing zeros until the number has at most [`DIGITS`] digits. Returns `None` if other digits would
 /// be lost.
 fn shortened(unscaled: i256, mut exponent: i32) -> Option<Scaled> {
     let ten = i256::from_i128(10);

@@ -68,7 +68,7 @@ fn coded(
     let codes = codes?;
     let all = Slots::all(values.len());
     let entries = leaf(values, &all, node)
-        // An unused entry that cannot be stored is no error.
+        // An unused entry that cannot be stored is not an error.
         .or_else(|_| {
             leaf(
                 values,

@@ -13,7 +13,7 @@ use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Stands in for the limits of a reader.
+/// Most positions; replaces the limits of a reader.
 pub(super) const MAX_POSITIONS: u64 = 1 << 16;
 
 /// The values of a node, position by position.
