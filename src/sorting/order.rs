@@ -204,13 +204,14 @@ impl OrderCheck {
         preceding: impl Fn(usize) -> usize,
     ) -> Result<Option<Disorder>> {
         let pairs = self.columns.iter().zip(before.iter().zip(keys));
-        let compare = pairs.map(|(sorted, (before, keys))| {
-            let compare = before.compared(keys, &sorted.column)?;
-            Ok((compare, &sorted.column))
-        });
-        let compare = compare.collect::<Result<Vec<_>>>()?;
+        let comparators = pairs
+            .map(|(sorted, (before, keys))| {
+                let compare = before.compared(keys, &sorted.column)?;
+                Ok((compare, &sorted.column))
+            })
+            .collect::<Result<Vec<_>>>()?;
         Ok(rows.find_map(|row| {
-            let differing = compare.iter().find_map(|(compare, column)| {
+            let differing = comparators.iter().find_map(|(compare, column)| {
                 let order = compare(preceding(row), row);
                 order.is_ne().then_some((order, *column))
             });

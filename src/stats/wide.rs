@@ -18,7 +18,7 @@ pub(crate) enum DecimalForm {
 }
 
 impl DecimalForm {
-    /// Bytes of a value.
+    /// Returns the size of a value in bytes.
     fn width(self) -> usize {
         match self {
             Self::Integer128 | Self::Decimal128 => 16,

@@ -155,7 +155,7 @@ settings! {
     }
 }
 
-/// The mapping of Arrow types if the caller chose none.
+/// Returns the mapping of Arrow types if the caller chose none.
 fn default_mapping(wire: Wire) -> TypeMapping {
     match wire {
         Wire::Spec => TypeMapping::Lossless,
@@ -351,7 +351,7 @@ impl WriterOptions {
         self
     }
 
-    /// Returns the properties of every stripe.
+    /// Returns the properties added to every stripe.
     pub fn stripe_properties(&self) -> &[NameValuePair] {
         &self.stripe_properties
     }

@@ -67,10 +67,9 @@ pub struct ColumnSchema {
 
 impl ColumnSchema {
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self> {
-        let name = cursor.take_prefixed()?;
-        let name = std::str::from_utf8(name)
-            .map_err(|e| Error::corrupt("the name of a column is not UTF-8").caused_by(e))?;
-        let name = name.to_owned();
+        let name = std::str::from_utf8(cursor.take_prefixed()?)
+            .map_err(|e| Error::corrupt("the name of a column is not UTF-8").caused_by(e))?
+            .to_owned();
         let column_type = match cursor.u8()? {
             0 => ColumnType::Int32,
             1 => ColumnType::Int64,
