@@ -162,7 +162,7 @@ impl<S: Sink> ShardWriter<S> {
     }
 
     /// Returns the approximate memory size in bytes: stripes that are not written yet, metadata, and
-    /// data of earlier stripes that it keeps for the next one.
+    /// data of earlier stripes that the writer keeps for the next one.
     pub fn memory_size(&self) -> usize {
         let files = self.stripe_files.as_ref();
         let files = files.map_or(0, StripeFiles::memory_size);

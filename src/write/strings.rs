@@ -107,7 +107,7 @@ impl BytesEncoder {
         }
     }
 
-    /// Returns the finished buffers: DATA, OFFSETS of raw values of any size, a dictionary if that saves bytes.
+    /// Returns the finished buffers: DATA, OFFSETS of raw values of any size, a dictionary where it pays off.
     pub(super) fn finish(self) -> Result<FinishedBytes> {
         match self {
             Self::Raw(encoder) => Ok(encoder.finish()),
