@@ -117,9 +117,9 @@ settings! {
         dictionary_enabled, with_dictionary_enabled: bool;
         /// Whether the blocks of texts and binary values may share compressor dictionaries: a dictionary of Zstandard
         /// trained on values of the stripe, or a symbol table of FSST. The writer adds one only where it pays off.
-        /// Off by default. Compressor dictionaries are meant for small blocks, see [`ColumnOptions::with_block_values`].
-        /// Training takes up to a second per column and stripe, and readers fetch one more buffer. Needs the feature
-        /// `zstd` and [`Wire::Spec`].
+        /// Off by default. Compressor dictionaries are meant for small blocks, see
+        /// [`ColumnOptions::with_block_values`]. Training takes up to a second per column and stripe, and readers fetch
+        /// one more buffer. Needs the feature `zstd` and [`Wire::Spec`].
         compressor_dictionary_enabled, with_compressor_dictionary_enabled: bool;
         /// Whether to collect statistics: ranges, counts, lengths, distinct counts and range indexes; on by default.
         /// Without them a shard still has null counts and marks constant columns.

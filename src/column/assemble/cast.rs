@@ -53,8 +53,8 @@ impl Casts {
     /// Casts an array of a leaf to the requested type.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::SchemaMismatch`] if the types cannot be cast, [`ErrorKind::ValueOutOfRange`] if a value has no
-    /// counterpart in the other type, and [`ErrorKind::OffsetOverflow`] if text needs wider offsets.
+    /// Returns [`ErrorKind::SchemaMismatch`] if the types cannot be cast, [`ErrorKind::ValueOutOfRange`] if a value has
+    /// no counterpart in the other type, and [`ErrorKind::OffsetOverflow`] if text needs wider offsets.
     pub(super) fn leaf(
         &self,
         array: ArrayRef,

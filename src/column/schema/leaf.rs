@@ -58,8 +58,8 @@ pub(super) fn arrow_size(node: &DataType) -> Result<i32> {
     })
 }
 
-/// Returns the type for the label of a leaf, or `None` if the leaf has no label, or if it is unknown or does not match the
-/// storage.
+/// Returns the type for the label of a leaf, or `None` if the leaf has no label, or if it is unknown or does not match
+/// the storage.
 fn labelled_leaf(node: &DataType) -> Option<ArrowType> {
     let int = |basic_type| node.basic_type == basic_type && node.signed;
     let (int32, int64) = (int(BasicType::Int32), int(BasicType::Int64));

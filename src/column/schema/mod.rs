@@ -28,7 +28,7 @@ use crate::limits::{Limits, exceeded};
 /// Returns the depth of the next level of a nested type.
 ///
 /// # Errors
-/// Returns [`ErrorKind::LimitExceeded`] below the depth that readers allow by default.
+/// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) below the depth that readers allow by default.
 pub(super) fn deeper(depth: u32) -> Result<u32> {
     let limit = Limits::default().max_schema_depth();
     if depth >= limit {
