@@ -1,7 +1,7 @@
 //! Spec: docs/format.md, "Arrow types" (the property `ARROW:schema`).
 //!
-//! The Arrow schema of a shard, as the schema message of Arrow's IPC format, read field by field.
-//! The slots are those of `Schema.fbs` and `Message.fbs` of Apache Arrow.
+//! Reads the Arrow schema of a shard, a schema message of Arrow's IPC format, field by field. Slot numbers are from
+//! `Schema.fbs` and `Message.fbs` of Apache Arrow.
 
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::flat::{Budget, Ledger, References, Table};
@@ -24,13 +24,12 @@ const CONTINUATION: [u8; 4] = [0xFF; 4];
 /// `MessageHeader.Schema`.
 const SCHEMA_HEADER: u8 = 1;
 
-/// The bytes that every field of a message has for itself, at the least: its table, its type's
-/// table, and the reference to it.
+/// Minimum bytes per field of a message: its table, its type's table, and the reference to it.
 const MIN_FIELD_BYTES: usize = 20;
 
-/// The Arrow schema that a shard's writer was given: a hint, which a shard may lack.
+/// The Arrow schema of the writer: a hint, which a shard may lack.
 ///
-/// Opening costs the same for any number of fields.
+/// Opening takes the same time for any number of fields.
 #[derive(Debug, Clone)]
 pub(crate) struct ArrowSchemaHint {
     message: Bytes,
@@ -39,7 +38,7 @@ pub(crate) struct ArrowSchemaHint {
     ledger: Arc<Ledger>,
 }
 
-/// What reading one field may still take.
+/// The remaining limits for reading one field.
 struct Allowance<'a> {
     fields: usize,
     depth: u32,
@@ -47,11 +46,11 @@ struct Allowance<'a> {
 }
 
 impl ArrowSchemaHint {
-    /// A reader of an IPC schema message, encapsulated or bare.
+    /// Opens an IPC schema message, with or without its length prefix.
     ///
     /// # Errors
-    /// [`Corrupt`](ErrorKind::Corrupt) if it is none, [`Unsupported`](ErrorKind::Unsupported) if it
-    /// says that the data are big-endian.
+    /// Returns [`Corrupt`](ErrorKind::Corrupt) if it is not one, and [`Unsupported`](ErrorKind::Unsupported) if it
+    /// describes big-endian data.
     pub(crate) fn try_new(bytes: Bytes, limits: &Limits) -> Result<Self> {
         Self::open(bytes, limits).within(|| "ARROW:schema".to_owned())
     }
@@ -72,17 +71,17 @@ impl ArrowSchemaHint {
         })
     }
 
-    /// Number of top-level fields.
+    /// Returns the number of top-level fields.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Top-level field `i`.
+    /// Returns top-level field `i`.
     ///
     /// # Errors
-    /// [`UnknownColumn`](ErrorKind::UnknownColumn) if there is no such field;
+    /// Returns [`UnknownColumn`](ErrorKind::UnknownColumn) if the field does not exist, and
     /// [`Corrupt`](ErrorKind::Corrupt), [`Unsupported`](ErrorKind::Unsupported) or
-    /// [`LimitExceeded`](ErrorKind::LimitExceeded) if its type is not one of Arrow's.
+    /// [`LimitExceeded`](ErrorKind::LimitExceeded) if its type is not a valid Arrow type.
     pub(crate) fn field(&self, i: usize) -> Result<Field> {
         self.ledger
             .read(i, &self.message, |budget| self.read_field(i, budget))
@@ -108,10 +107,10 @@ impl ArrowSchemaHint {
         field(&table, &mut allowance)
     }
 
-    /// The metadata of the schema itself.
+    /// Returns the metadata of the schema itself.
     ///
     /// # Errors
-    /// [`Corrupt`](ErrorKind::Corrupt).
+    /// Returns [`Corrupt`](ErrorKind::Corrupt) if the metadata are not valid.
     pub(crate) fn metadata(&self) -> Result<HashMap<String, String>> {
         schema_table(&self.message)
             .and_then(|schema| metadata(&schema, 2, &mut Budget::new(&self.message)))
@@ -119,11 +118,11 @@ impl ArrowSchemaHint {
     }
 }
 
-/// The encapsulated IPC schema message of an Arrow schema, for the property `ARROW:schema`.
+/// Encodes an Arrow schema as an IPC schema message with length prefix, for the property `ARROW:schema`.
 ///
 /// # Errors
-/// [`Unsupported`](ErrorKind::Unsupported), naming the field, if the message cannot express its type
-/// (a dictionary of dictionaries, an empty time zone), or if it is too deeply nested.
+/// Returns [`Unsupported`](ErrorKind::Unsupported), which names the field, if the message cannot express its type (a
+/// dictionary of dictionaries, an empty time zone), or if it is too deeply nested.
 pub(crate) fn encode(schema: &Schema) -> Result<Vec<u8>> {
     let limits = Limits::default();
     for field in schema.fields() {
@@ -150,7 +149,7 @@ pub(crate) fn encode(schema: &Schema) -> Result<Vec<u8>> {
     bytes.extend_from_slice(&message);
     bytes.resize(8 + padded, 0);
 
-    // arrow-ipc writes some types as others, without a word.
+    // `arrow-ipc` silently writes some types as others, so read the message back.
     let hint = ArrowSchemaHint::try_new(Bytes::from(bytes.clone()), &limits)?;
     for (i, field) in schema.fields().iter().enumerate() {
         let read = hint.field(i).map_err(|e| {
@@ -173,7 +172,7 @@ pub(crate) fn encode(schema: &Schema) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Fails if types are nested deeper than `depth` levels, without going any deeper.
+/// Refuses types that are nested deeper than `depth` levels, without recursing any deeper.
 fn check_depth(data_type: &DataType, depth: u32) -> Result<()> {
     let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
     match data_type {
@@ -203,7 +202,7 @@ fn too_deep() -> Error {
     )
 }
 
-/// The message of `0xFFFFFFFF`, length, message; or the bytes as they are.
+/// Removes the prefix of `0xFFFFFFFF` and the length, if there is one.
 fn strip_envelope(bytes: Bytes) -> Result<Bytes> {
     let Some(rest) = bytes.strip_prefix(&CONTINUATION) else {
         return Ok(bytes);
@@ -285,7 +284,7 @@ fn named_field(table: &Table<'_>, name: &str, allowance: &mut Allowance<'_>) -> 
         .within(|| format!("type {number}"))?;
     let mut is_ordered = false;
     if let Some(dictionary) = table.table(4)? {
-        // An absent index type is a signed 32-bit integer.
+        // Without an index type, keys are signed 32-bit integers.
         let key = match dictionary.table(1)? {
             Some(int) => integer(&int)?,
             None => DataType::Int32,
@@ -448,7 +447,7 @@ fn time_unit(number: i16) -> Result<TimeUnit> {
     }
 }
 
-/// A size in elements or bytes.
+/// Checks a size in elements or bytes.
 fn length(size: i32) -> Result<i32> {
     match size {
         0.. => Ok(size),

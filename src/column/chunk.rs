@@ -1,4 +1,4 @@
-//! The physical values that travel between Arrow arrays and encoded buffers.
+//! The physical values that are passed between Arrow arrays and encoded buffers.
 
 use crate::buffer::Selection;
 use crate::error::{Error, Result};
@@ -12,21 +12,21 @@ use arrow_data::ByteView;
 use arrow_schema::DataType as ArrowType;
 use std::sync::{Arc, Mutex};
 
-/// The values of one schema node that come from one Arrow array, or go to one.
+/// The values of one schema node, converted from one Arrow array or to one.
 #[derive(Debug, Clone)]
 pub struct Chunk<V> {
     /// Number of positions.
     pub len: usize,
-    /// Which positions are present; `None` if all are.
+    /// Presence of the positions; `None` if all are present.
     pub nulls: Option<NullBuffer>,
-    /// The values; whatever stands at a null position has no meaning.
+    /// The values; arbitrary at null positions.
     pub values: V,
 }
 
-/// Values of a schema node on their way into a shard.
+/// Values of a schema node to be written to a shard.
 #[derive(Debug, Clone)]
 pub enum Values {
-    /// `Unit`, `Struct`, `FixedSizeList`: nothing but presence. All positions of a `Unit` are null.
+    /// `Unit`, `Struct`, `FixedSizeList`: only presence. All positions of a `Unit` are null.
     None,
     /// `Boolean`: one bit per position.
     Bits(BooleanBuffer),
@@ -40,29 +40,29 @@ pub enum Values {
     },
     /// `String` and `Binary`.
     Bytes(ByteValues),
-    /// `List` and `Map`: `len + 1` ascending offsets into the chunk of the children, first 0.
+    /// `List` and `Map`: `len + 1` ascending offsets into the chunk of the children, starting with 0.
     Offsets(Vec<u64>),
-    /// `Union`: the ordinal of the child at every position (0, and the child null, below a null
-    /// parent; a union has no nulls of its own) and, for dense unions, the position
-    /// in that child's chunk (per child ascending, each once, from 0).
+    /// `Union`: the ordinal of the child at every position and, for dense unions, the position in that child's chunk
+    /// (ascending per child, each once, from 0). A union has no nulls of its own; below a null parent, the ordinal is 0
+    /// and the child is null.
     Union {
         /// Ordinals of children.
         ordinals: Vec<u8>,
         /// Child positions of a dense union.
         offsets: Option<Vec<u64>>,
     },
-    /// Any leaf, dictionary-encoded: a code per position into the entries. A position whose code
-    /// names a null entry is null too, and is marked so in the chunk's `nulls`.
+    /// Any leaf, dictionary-encoded: a code per position into the entries. A position with the code of a null entry is
+    /// null too, and the chunk's `nulls` mark it.
     Dictionary {
         /// One code per position; meaningless at null positions.
         codes: ScalarBuffer<u32>,
-        /// The entries, a leaf chunk; may hold entries that no code names, and duplicates.
+        /// The entries, a leaf chunk; may contain unused entries and duplicates.
         entries: Arc<Chunk<Values>>,
     },
 }
 
 impl Values {
-    /// Bytes of the values of a leaf that are not bits, those under nulls included.
+    /// Returns the size in bytes of the values of a leaf other than bits, including values at null positions.
     pub fn leaf_bytes(&self) -> usize {
         match self {
             Self::Fixed { data, .. } => data.len(),
@@ -73,7 +73,8 @@ impl Values {
 }
 
 impl Chunk<Values> {
-    /// Bytes of what every position has: a value of one size, an offset, a view, or a code.
+    /// Returns the bytes that positions take without variable-size data: a fixed-size value, an offset, a view, or a
+    /// code.
     pub fn slots_size(&self) -> u64 {
         let bits = match &self.values {
             Values::None => 0,
@@ -87,7 +88,7 @@ impl Chunk<Values> {
         (self.len as u64 * bits as u64).div_ceil(8)
     }
 
-    /// Whether the values of a leaf are those of another in the same memory.
+    /// Returns whether the values of this leaf and of `other` are in the same memory.
     pub fn is_same_memory(&self, other: &Self) -> bool {
         let nulls = |chunk: &Self| chunk.nulls.as_ref().map(|n| n.inner().inner().as_ptr());
         let values = match (&self.values, &other.values) {
@@ -100,7 +101,7 @@ impl Chunk<Values> {
 }
 
 impl Chunk<ByteValues> {
-    /// Some of the values; `None` if there are not so many.
+    /// Returns a slice of the values, or `None` if it is out of bounds.
     pub(super) fn slice(&self, start: usize, len: usize) -> Option<Self> {
         let end = start.checked_add(len)?;
         let present = self.nulls.as_ref().map_or(end, NullBuffer::len);
@@ -138,13 +139,13 @@ pub enum ByteValues {
     Views(ScalarBuffer<u128>, Vec<Buffer>),
 }
 
-/// Bytes of all values between offsets.
+/// Returns the size of all values between offsets in bytes.
 pub(super) fn spanned<O: ArrowNativeType>(offsets: &[O]) -> usize {
     let ends = offsets.first().zip(offsets.last());
     ends.map_or(0, |(first, last)| last.as_usize() - first.as_usize())
 }
 
-/// Bytes of all values that views show; shared ones count each time.
+/// Returns the size in bytes of all values that views refer to; shared values count each time.
 pub(super) fn viewed(views: &[u128]) -> u64 {
     let lengths = views.iter().map(|view| ByteView::from(*view).length);
     lengths.map(u64::from).sum()
@@ -169,7 +170,7 @@ impl ByteValues {
         }
     }
 
-    /// Bytes of all values; shared ones of views count each time.
+    /// Returns the size of all values in bytes; values that views share count each time.
     fn byte_len(&self) -> usize {
         match self {
             Self::Offsets32(offsets, _) => spanned(offsets),
@@ -178,7 +179,7 @@ impl ByteValues {
         }
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     fn len(&self) -> usize {
         match self {
             Self::Offsets32(offsets, _) => offsets.len() - 1,
@@ -187,7 +188,7 @@ impl ByteValues {
         }
     }
 
-    /// Value `i`, which must exist.
+    /// Returns value `i`, which must exist.
     pub fn value(&self, i: usize) -> &[u8] {
         match self {
             Self::Offsets32(offsets, data) => {
@@ -211,7 +212,7 @@ impl ByteValues {
     }
 }
 
-/// Which of Arrow's layouts to decode variable-size values into.
+/// The Arrow layout to decode variable-size values into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ByteLayout {
     /// 32-bit offsets.
@@ -223,7 +224,7 @@ pub enum ByteLayout {
 }
 
 impl ByteLayout {
-    /// The layout of an Arrow type of strings or binaries of any size.
+    /// Returns the layout of an Arrow type of strings or variable-size binaries.
     pub fn of(arrow: &ArrowType) -> Option<Self> {
         match arrow {
             ArrowType::Utf8 | ArrowType::Binary => Some(Self::Offsets32),
@@ -243,7 +244,7 @@ pub enum OffsetWidth {
     Bits64,
 }
 
-/// Offsets of a list array, zero-based, one more than there are lists.
+/// Offsets of a list array, starting with 0; one more than there are lists.
 #[derive(Debug, Clone)]
 pub enum ListOffsets {
     /// `i32`.
@@ -252,27 +253,27 @@ pub enum ListOffsets {
     Bits64(OffsetBuffer<i64>),
 }
 
-/// A place to keep arrays that are made once, by Arrow type, and used by many batches.
+/// A cache of arrays by Arrow type. Each is made once and used by many batches.
 pub type ArraySlot = Mutex<Vec<(ArrowType, ArrayRef)>>;
 
 /// Decoded variable-size values.
 #[derive(Debug)]
 pub struct DecodedBytes {
-    /// The values; not yet known to be UTF-8.
+    /// The values; not yet checked to be UTF-8.
     pub chunk: Chunk<ByteValues>,
-    /// If set, `chunk` holds more positions than were asked for: make one array of all of it, keep
-    /// it in the slot, and return its `len` elements from `start` on.
+    /// If set, `chunk` holds more positions than requested: make one array of all of it, keep it in the slot, and
+    /// return its `len` elements from `start` on.
     pub window: Option<Window>,
 }
 
-/// The part of a kept array that was asked for.
+/// The requested part of a kept array.
 #[derive(Debug)]
 pub struct Window {
-    /// Where the array is kept.
+    /// The cache of the array.
     pub slot: Arc<ArraySlot>,
-    /// First element asked for.
+    /// First requested element.
     pub start: usize,
-    /// Number of elements asked for.
+    /// Number of requested elements.
     pub len: usize,
 }
 
@@ -285,11 +286,11 @@ pub struct DecodedDictionary {
 }
 
 impl DecodedDictionary {
-    /// One code per position, which of them are present, null codes and PRESENCE both taken into
-    /// account, and the entries of the stripe.
+    /// Returns values with one code per position and the entries of the stripe. `nulls` must combine null codes and the
+    /// PRESENCE buffer.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the code of a present position names no entry.
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the code of a present position has no entry.
     pub fn try_new(
         codes: ScalarBuffer<u32>,
         nulls: Option<NullBuffer>,
@@ -320,27 +321,27 @@ pub struct DictionaryEntries {
     pub chunk: Chunk<Values>,
     /// The code of the null entry, if there is one.
     pub null_id: Option<u32>,
-    /// The Arrow arrays made of them, shared by all batches of the stripe.
+    /// The Arrow arrays of the entries, shared by all batches of the stripe.
     pub arrays: Mutex<Vec<EntryArray>>,
 }
 
-/// The entries of a dictionary in an Arrow type.
+/// The entries of a dictionary as an array of an Arrow type.
 #[derive(Debug)]
 pub struct EntryArray {
     /// The type.
     pub(super) wanted: ArrowType,
-    /// Whether no cast may have changed a value.
+    /// Whether the cast was strict, so that it changed no value.
     pub(super) is_strict: bool,
-    /// `None` if one of the entries has no value of the type.
+    /// The array; `None` if an entry cannot be converted to the type.
     pub(super) array: Option<ArrayRef>,
 }
 
 /// Decoded lists or maps.
 #[derive(Debug)]
 pub struct DecodedLists {
-    /// Offsets into the selected child positions, first 0.
+    /// Offsets into the selected child positions, starting with 0.
     pub offsets: ListOffsets,
-    /// Which lists are present.
+    /// Presence of the lists.
     pub nulls: Option<NullBuffer>,
     /// The child positions that the lists cover.
     pub children: Selection,
@@ -349,52 +350,51 @@ pub struct DecodedLists {
 /// Decoded unions.
 #[derive(Debug)]
 pub struct DecodedUnions {
-    /// Ordinal of the child at every position; each is below the number of children.
+    /// Ordinal of the child at every position; each is less than the number of children.
     pub ordinals: Vec<u8>,
-    /// Position in the child's selection, for dense storage.
+    /// Position in the child's selection, for dense unions.
     pub offsets: Option<Vec<i32>>,
     /// Per child, the positions to decode.
     pub children: Vec<Selection>,
 }
 
-/// Gives the decoded values of the schema nodes of one stripe.
+/// Provides the decoded values of the schema nodes of one stripe.
 ///
-/// Every method takes the node and the positions of that node that are wanted, and returns exactly
-/// as many values. A node without storage yields nulls, a constant one its value.
+/// Every method takes a node and the requested positions of that node, and returns exactly one value per position. A
+/// node without storage returns nulls; a constant node repeats its value.
 ///
-/// Values of a leaf with a value dictionary are asked for with [`dictionary`](Self::dictionary)
-/// alone: `fixed` and `bytes` are called only after it gave `None`. It is not called for leaves of
-/// a bit or a byte.
+/// A leaf is first requested with [`dictionary`](Self::dictionary); `fixed` and `bytes` are called only after it
+/// returned `None`. Leaves of a bit or a byte have no dictionary, so it is not called for them.
 ///
-/// The positions may be far more than a file has bytes, because fixed-size lists multiply them by a
-/// number in the schema; a source refuses more than its [`Limits`](crate::Limits) allow. It is
-/// asked about every node, `Unit` included.
+/// The number of positions may far exceed the bytes of a file, because fixed-size lists multiply it by a number in the
+/// schema. A source refuses more than its [`Limits`](crate::Limits) allow. It is called for every node, including
+/// `Unit`.
 pub trait NodeSource {
-    /// Refuses arrays that need so many bytes beside those that the source gives.
+    /// Refuses arrays that need `bytes` bytes in addition to the arrays of the source.
     ///
     /// # Errors
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
+    /// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
     fn check_bytes(&self, bytes: u64) -> Result<()>;
 
-    /// Refuses items of lists of a fixed size that would take too much memory although none is stored.
+    /// Refuses items of fixed-size lists that would take too much memory although none is stored.
     ///
     /// # Errors
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
+    /// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
     fn check_items(&self, item: &DataType, items: u64) -> Result<()> {
         let _ = (item, items);
         Ok(())
     }
 
-    /// `Boolean`.
+    /// Returns the values of a `Boolean` node.
     fn bits(&mut self, node: &DataType, rows: &Selection) -> Result<Chunk<BooleanBuffer>>;
 
-    /// Numbers, DateTime, Guid and fixed-size binaries: `len * width` bytes.
+    /// Returns the values of numbers, DateTime, Guid and fixed-size binaries: `len * width` bytes.
     fn fixed(&mut self, node: &DataType, width: usize, rows: &Selection) -> Result<Chunk<Buffer>>;
 
-    /// The rows of an array of that type that was kept before, see [`Window`].
+    /// Returns the rows of a kept array of that type, see [`Window`], if there is one.
     ///
     /// # Errors
-    /// Those of a node that cannot be read.
+    /// Returns the errors of a node that cannot be read.
     fn kept(
         &mut self,
         node: &DataType,
@@ -405,10 +405,10 @@ pub trait NodeSource {
         Ok(None)
     }
 
-    /// `String` and `Binary`.
+    /// Returns the values of a `String` or `Binary` node.
     ///
     /// # Errors
-    /// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if 32-bit offsets do not suffice.
+    /// Returns [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if 32-bit offsets do not suffice.
     fn bytes(
         &mut self,
         node: &DataType,
@@ -416,20 +416,20 @@ pub trait NodeSource {
         rows: &Selection,
     ) -> Result<DecodedBytes>;
 
-    /// Codes and entries of a leaf, if the stripe stores it with a value dictionary.
+    /// Returns codes and entries of a leaf, if the stripe stores it with a value dictionary.
     fn dictionary(
         &mut self,
         node: &DataType,
         rows: &Selection,
     ) -> Result<Option<DecodedDictionary>>;
 
-    /// Presence alone: `Unit`, `Struct`, `FixedSizeList`.
+    /// Returns the presence of a `Unit`, `Struct` or `FixedSizeList` node.
     fn presence(&mut self, node: &DataType, rows: &Selection) -> Result<Option<NullBuffer>>;
 
-    /// `List` and `Map`.
+    /// Returns the lists of a `List` or `Map` node.
     ///
     /// # Errors
-    /// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if 32-bit offsets do not suffice.
+    /// Returns [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if 32-bit offsets do not suffice.
     fn lists(
         &mut self,
         node: &DataType,
@@ -437,6 +437,6 @@ pub trait NodeSource {
         rows: &Selection,
     ) -> Result<DecodedLists>;
 
-    /// `Union`.
+    /// Returns the values of a `Union` node.
     fn unions(&mut self, node: &DataType, rows: &Selection) -> Result<DecodedUnions>;
 }

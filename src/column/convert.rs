@@ -1,13 +1,13 @@
-//! Values that become others one by one.
+//! Conversion of values one at a time.
 
 use crate::error::{Error, ErrorKind, Result};
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
 
-/// The converted values; zero where `nulls` says that there is none.
+/// Converts values. Null positions become zero.
 ///
 /// # Errors
-/// [`ErrorKind::ValueOutOfRange`] naming the first row for which `value` gives `None`, and what
-/// `complaint` says of its value.
+/// Returns [`ErrorKind::ValueOutOfRange`], which names the first row for which `value` returns `None`, with the message
+/// of `complaint` for its value.
 pub(super) fn convert<S: Copy, T: ArrowNativeType>(
     values: impl Iterator<Item = S>,
     nulls: Option<&NullBuffer>,

@@ -10,10 +10,10 @@ use arrow_array::{Array, ArrowNativeTypeOp, PrimitiveArray};
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, i256};
 use arrow_schema::DataType as ArrowType;
 
-/// Checks that every value that is present in a decimal array has no more digits than declared.
+/// Checks that the present values of a decimal array have at most the declared number of digits.
 ///
 /// # Errors
-/// [`ErrorKind::ValueOutOfRange`] naming the first row that does.
+/// Returns [`ErrorKind::ValueOutOfRange`], which names the first row with more.
 pub(super) fn check_precision(array: &dyn Array, nulls: Option<&NullBuffer>) -> Result<()> {
     match array.data_type() {
         ArrowType::Decimal32(p, _) => check(array.as_primitive::<Decimal32Type>(), *p, nulls),
@@ -32,7 +32,7 @@ fn check<T: DecimalType + ArrowPrimitiveType>(
     let fits = |v: T::Native| T::is_valid_decimal_precision(v, precision);
     if let Some(&most) = T::MAX_FOR_EACH_PRECISION.get(usize::from(precision)) {
         let least = most.neg_wrapping();
-        // All are looked at, which takes less time than to stop at the first.
+        // Checking all values is faster than stopping at the first.
         let outside = |v: &T::Native| v.is_lt(least) | v.is_gt(most);
         if !array.values().iter().fold(false, |any, v| any | outside(v)) {
             return Ok(());
@@ -55,11 +55,11 @@ fn check<T: DecimalType + ArrowPrimitiveType>(
     }
 }
 
-/// Changes the width of little-endian two's complement integers from `from` to `to` bytes; both are
-/// 4, 8, 16 or 32. Null positions become whatever their low bytes are.
+/// Changes the width of little-endian two's complement integers from `from` to `to` bytes; both are 4, 8, 16 or 32.
+/// Null positions get arbitrary values.
 ///
 /// # Errors
-/// [`ErrorKind::ValueOutOfRange`] naming the first row whose value is too large.
+/// Returns [`ErrorKind::ValueOutOfRange`], which names the first row with a value that is too large.
 pub(super) fn resize(
     data: &Buffer,
     from: usize,
@@ -103,7 +103,7 @@ fn widen<const FROM: usize, T: ArrowNativeType>(
     values.iter().map(|v| wide(*v)).collect::<Vec<T>>().into()
 }
 
-/// `low` gives the low bits of a value, and whether they are all of it.
+/// Narrows values. `low` returns the low bits of a value, and whether the value fits into them.
 fn narrow<const FROM: usize, T: ArrowNativeType>(
     data: &[u8],
     nulls: Option<&NullBuffer>,
@@ -132,7 +132,7 @@ fn narrow<const FROM: usize, T: ArrowNativeType>(
     Ok(narrow.into())
 }
 
-/// The low bits of an integer, and whether they are all of it.
+/// Returns the low bits of an integer, and whether the integer fits into them.
 fn low<T: Narrow>(value: i128) -> (T, bool) {
     let low = T::low(value);
     (low, low.into() == value)
@@ -168,7 +168,7 @@ impl Narrow for i64 {
     }
 }
 
-/// Bytes of the values of an Arrow decimal type.
+/// Returns the bytes per value of an Arrow decimal type.
 pub(super) fn arrow_width(arrow: &ArrowType) -> Option<usize> {
     match arrow {
         ArrowType::Decimal32(..) => Some(i32::get_byte_width()),

@@ -1,15 +1,14 @@
-//! Which values of an array are among some integers.
+//! Finds the values of an array that are among given integers.
 
 use super::range::{integers_within, kind_of, with_words};
 use crate::kernels::{NumberKind, Word};
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 
-/// Bits that a set may have for each of its members, if it has a bit for every value between the first
-/// and the last.
+/// Most bits per member for a bitmap over all values from the first to the last member.
 const BITS_PER_MEMBER: u64 = 512;
 
-/// Integers of at most 64 bits, by their [keys](super::integer_key).
+/// A set of integers of at most 64 bits, stored as their [keys](super::integer_key).
 #[derive(Debug)]
 pub(crate) struct IntegerSet {
     low: u64,
@@ -19,23 +18,23 @@ pub(crate) struct IntegerSet {
 
 #[derive(Debug)]
 enum Members {
-    /// All from the first to the last.
+    /// All values from the first to the last.
     All,
-    /// A bit for every value from the first on.
+    /// One bit per value, starting with the first.
     Bits(BooleanBuffer),
-    /// Keys where their hashes say, or in the next free place.
+    /// A hash table of keys with linear probing.
     Table {
         keys: Vec<u64>,
-        /// Stands in free places; no member.
+        /// Marks free slots; not a member.
         free: u64,
-        /// Bits of a hash that are no place.
+        /// Shift of a hash that leaves the index of its slot.
         shift: u32,
     },
 }
 
 impl IntegerSet {
-    /// The values of an array, which are not null; `None` for other types, for none, and for values that do
-    /// not ascend.
+    /// Returns the set of the values of an array, which must not be null. Returns `None` for other types, for an empty
+    /// array, and for values that do not ascend.
     pub(crate) fn new(values: &ArrayRef) -> Option<Self> {
         fn keys<W: Word>(words: &[W], kind: NumberKind, len: usize) -> Vec<u64> {
             let words = words.iter().take(len);
@@ -64,8 +63,8 @@ impl IntegerSet {
         Some(Self { low, high, members })
     }
 
-    /// Which values of an array of the same type are members, whatever stands at null positions; `None`
-    /// for another type.
+    /// Returns a bit per value of an array of the same type: whether it is a member. Bits at null positions are
+    /// arbitrary. Returns `None` for another type.
     pub(crate) fn members_of(&self, array: &ArrayRef) -> Option<BooleanBuffer> {
         let kind = kind_of(array.data_type())?;
         let within = integers_within(array, self.low.into(), self.high.into())?;
@@ -89,11 +88,11 @@ impl IntegerSet {
 }
 
 impl Members {
-    /// A table of at least twice as many places as there are keys, which ascend.
+    /// Returns a hash table with at least twice as many slots as keys. The keys must ascend.
     fn table(members: &[u64]) -> Self {
         let places = members.len().saturating_mul(2).next_power_of_two().max(2);
         let shift = 64 - places.trailing_zeros();
-        // The first number that is no member.
+        // The smallest number that is not a member.
         let numbers = (0u64..).zip(members);
         let free = numbers.take_while(|(number, key)| number == *key).count() as u64;
         let mut keys = vec![free; places];
@@ -110,7 +109,7 @@ impl Members {
     }
 }
 
-/// Where a key is looked for first.
+/// Returns the first slot to look for a key.
 fn place_of(key: u64, shift: u32) -> usize {
     usize::try_from(key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> shift).unwrap_or(0)
 }
@@ -130,7 +129,7 @@ fn is_in_table(keys: &[u64], free: u64, shift: u32, key: u64) -> bool {
     false
 }
 
-/// Of some positions, those where a key is a member.
+/// Narrows positions to those with a member as key.
 fn narrowed<W: Word>(
     words: &[W],
     kind: NumberKind,
@@ -176,7 +175,7 @@ mod tests {
         check(&[5], &near);
         check(&(-3..50).collect::<Vec<_>>(), &near);
         check(&[-90, -7, 0, 11, 150], &near);
-        // Far apart, at both ends of the type, and many of them.
+        // Many values, far apart and at both ends of the type.
         check(
             &[i64::MIN, -1, 3, 1 << 40, i64::MAX],
             &[i64::MIN, -1, 0, 3, 4, 1 << 40, i64::MAX],

@@ -1,4 +1,4 @@
-//! Where Arrow types meet the types of a shard.
+//! Conversion between Arrow types and the types of a shard.
 
 mod arrow_schema_hint;
 mod assemble;
@@ -30,9 +30,9 @@ pub use schema::{NativeTypes, SchemaOptions, TypeMapping, complete_labels, to_ar
 pub use shred::shred;
 pub(crate) use ticks::UNIX_EPOCH as UNIX_EPOCH_TICKS;
 
-// Rows that are left out are bits, whatever the columns are.
+// Used for any column: a set of skipped rows is a bitmap.
 pub(crate) use crate::kernels::{bit_runs, deposit};
-// The writer takes views apart as they are.
+// The writer copies values out of views itself.
 pub(crate) use crate::kernels::append_views;
 
 use crate::buffer::Physical;
@@ -41,13 +41,13 @@ use crate::format::{BasicType, DataType};
 use arrow_array::Array;
 use arrow_schema::DataType as ArrowType;
 
-/// Whether sound values of a node may be outside the range of the Arrow type that it is read as,
-/// because the node has a native type of Amudai, or one below it has.
+/// Returns whether valid values of a node may be outside the range of the Arrow type that it is read as, because the
+/// node, or one below it, has a native type of Amudai.
 pub(crate) fn may_exceed_arrow(node: &DataType) -> bool {
     schema::NativeType::is_within(node)
 }
 
-/// The error for an Arrow type that a schema node cannot become or come from.
+/// Returns the error for an Arrow type that does not match a schema node.
 fn mismatch(arrow: &ArrowType, node: &DataType) -> Error {
     let label = match node.label() {
         "" => String::new(),
@@ -62,8 +62,8 @@ fn mismatch(arrow: &ArrowType, node: &DataType) -> Error {
     )
 }
 
-/// Nulls of an array that its field must declare. Unions, runs and arrays of nulls have no validity of
-/// their own, and any field may have them.
+/// Returns the number of nulls of an array that its field must declare. Unions, run-end encoded arrays and null arrays
+/// have no validity buffer, so any field may contain them.
 pub(crate) fn declared_nulls(array: &dyn Array) -> usize {
     match array.data_type() {
         ArrowType::Union(..) | ArrowType::RunEndEncoded(..) | ArrowType::Null => 0,
@@ -71,8 +71,8 @@ pub(crate) fn declared_nulls(array: &dyn Array) -> usize {
     }
 }
 
-/// Whether values of the node can be stored with a value dictionary: not those of a bit or a byte,
-/// whose codes would be wider than the values, nor nested ones.
+/// Returns whether values of the type can be stored with a value dictionary. Nested values cannot. Values of a bit or a
+/// byte get none, because codes would be wider than the values.
 pub(crate) fn has_dictionary(basic_type: BasicType) -> bool {
     use BasicType::*;
     matches!(
@@ -90,7 +90,7 @@ pub(crate) fn has_dictionary(basic_type: BasicType) -> bool {
     )
 }
 
-/// The largest number of an Arrow type of integers, such as those of keys and of run ends.
+/// Returns the largest value of an Arrow integer type, such as the type of keys or of run ends.
 pub(crate) fn largest_integer(arrow: &ArrowType) -> u64 {
     match arrow {
         ArrowType::Int8 => i8::MAX as u64,
@@ -104,12 +104,12 @@ pub(crate) fn largest_integer(arrow: &ArrowType) -> u64 {
     }
 }
 
-/// How many dictionary entries the keys of a type tell apart.
+/// Returns the number of dictionary entries that keys of a type can address.
 pub(crate) fn max_entries(key: &ArrowType) -> usize {
     usize::try_from(largest_integer(key)).map_or(usize::MAX, |key| key.saturating_add(1))
 }
 
-/// Bytes per stored value of a node of fixed width.
+/// Returns the bytes per stored value of a node of fixed width.
 fn fixed_width(node: &DataType) -> Option<usize> {
     Physical::of(node).ok()?.width()
 }

@@ -1,4 +1,4 @@
-//! Which values of an array lie in a range, all of them compared at once.
+//! Finds the values of an array within a range, comparing all at once.
 
 use crate::kernels::{NumberKind, Word, within, within_wide};
 use arrow_array::cast::AsArray;
@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_schema::DataType;
 
-/// How values are compared, if they are integers of at most 64 bits, whatever these stand for.
+/// Returns the order of the values, if they are stored as integers of at most 64 bits, whatever they represent.
 pub(super) fn kind_of(data_type: &DataType) -> Option<NumberKind> {
     match data_type {
         DataType::UInt8 | DataType::UInt16 | DataType::UInt32 | DataType::UInt64 => {
@@ -29,7 +29,7 @@ pub(super) fn kind_of(data_type: &DataType) -> Option<NumberKind> {
     }
 }
 
-/// Calls a function for the words of an array of integers.
+/// Calls a function with the words of an array of integers.
 macro_rules! with_words {
     ($array:expr, $kind:expr, $f:ident($($arg:expr),*)) => {{
         let data = $array.to_data();
@@ -47,8 +47,8 @@ pub(super) use with_words;
 /// The sign of an integer of 128 bits.
 const SIGN: u128 = 1 << 127;
 
-/// A number whose unsigned order is that of the values of the type, and the largest such number,
-/// for the one value of an array of integers; `None` for other types, and for null.
+/// For the single value of an array of integers, returns a number that sorts like the values of its type, and the
+/// largest such number. Returns `None` for other types and for null.
 pub(crate) fn integer_key(value: &ArrayRef) -> Option<(u128, u128)> {
     fn key<W: Word>(words: &[W], kind: NumberKind) -> Option<(u128, u128)> {
         let word = words.first()?;
@@ -65,8 +65,8 @@ pub(crate) fn integer_key(value: &ArrayRef) -> Option<(u128, u128)> {
     with_words!(value, kind, key())
 }
 
-/// Which values of an array have [keys](integer_key) from `low` to `high`, whatever stands at null
-/// positions; `None` for types without keys.
+/// Returns a bit per value of an array: whether its [key](integer_key) is from `low` to `high`. Bits at null positions
+/// are arbitrary. Returns `None` for types without keys.
 pub(crate) fn integers_within(array: &ArrayRef, low: u128, high: u128) -> Option<BooleanBuffer> {
     fn bits<W: Word>(
         words: &[W],
@@ -93,7 +93,7 @@ pub(crate) fn integers_within(array: &ArrayRef, low: u128, high: u128) -> Option
     Some(with_words!(array, kind, bits(low, high, array.len())))
 }
 
-/// Which codes are from `low` to `high`.
+/// Returns a bit per code: whether it is from `low` to `high`.
 pub(crate) fn codes_within(codes: &[u32], low: u32, high: u32) -> BooleanBuffer {
     bits_within(codes, low, high)
 }

@@ -1,4 +1,4 @@
-//! What `shred` takes apart, `assemble` puts together.
+//! Round trips: `assemble` restores the arrays that `shred` was given.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -138,7 +138,7 @@ fn check_round_trip(seed: u64) {
             .collect();
         for wanted in [&field, &natural] {
             let read = match assemble(wanted, &node, &rows, &mut source) {
-                // Not every time fits nanoseconds, nor every decimal one type for all.
+                // Not every time fits nanoseconds, and not all decimals fit one type.
                 Err(e) if is_native && wanted != &field => {
                     assert_eq!(e.kind(), ErrorKind::ValueOutOfRange, "{e}");
                     continue;

@@ -10,7 +10,7 @@ const PER_MILLISECOND: u64 = 10_000;
 const PER_MICROSECOND: u64 = 10;
 const NANOSECONDS: i64 = 100;
 
-/// Ticks since 0001-01-01 of a time since 1970-01-01; `None` before that year, beyond 64 bits, and
+/// Converts a time since 1970-01-01 to ticks since 0001-01-01. Returns `None` before that year, beyond 64 bits, and
 /// between two ticks.
 pub(super) fn of_time(time: i64, unit: TimeUnit) -> Option<u64> {
     match unit {
@@ -21,12 +21,12 @@ pub(super) fn of_time(time: i64, unit: TimeUnit) -> Option<u64> {
     }
 }
 
-/// Ticks since 0001-01-01 of a day since 1970-01-01; `None` before that year.
+/// Converts a day since 1970-01-01 to ticks since 0001-01-01. Returns `None` before that year.
 pub(super) fn of_day(day: i32) -> Option<u64> {
     since_year_1::<PER_DAY>(day.into())
 }
 
-/// The time since 1970-01-01, rounded down; `None` beyond 64 bits.
+/// Converts ticks to the time since 1970-01-01, rounded down. Returns `None` beyond 64 bits.
 pub(super) fn to_time(ticks: u64, unit: TimeUnit) -> Option<i64> {
     match unit {
         TimeUnit::Second => since_1970::<PER_SECOND>(ticks),
@@ -36,17 +36,17 @@ pub(super) fn to_time(ticks: u64, unit: TimeUnit) -> Option<i64> {
     }
 }
 
-/// The day since 1970-01-01, rounded down.
+/// Converts ticks to the day since 1970-01-01, rounded down.
 pub(super) fn to_day(ticks: u64) -> Option<i32> {
     i32::try_from(since_1970::<PER_DAY>(ticks)?).ok()
 }
 
-/// Ticks since 1970-01-01; `None` beyond 64 bits.
+/// Converts ticks to ticks since 1970-01-01. Returns `None` beyond 64 bits.
 pub(super) fn since_unix_epoch(ticks: u64) -> Option<i64> {
     ticks.checked_signed_diff(UNIX_EPOCH)
 }
 
-/// Ticks of a duration; `None` beyond 64 bits, and between two ticks.
+/// Converts a duration to ticks. Returns `None` beyond 64 bits, and between two ticks.
 pub(super) fn of_duration(duration: i64, unit: TimeUnit) -> Option<i64> {
     let times = |per: u64| duration.checked_mul(per.cast_signed());
     match unit {
@@ -57,7 +57,7 @@ pub(super) fn of_duration(duration: i64, unit: TimeUnit) -> Option<i64> {
     }
 }
 
-/// The duration of so many ticks, its fraction cut off; `None` beyond 64 bits.
+/// Converts ticks to a duration, without its fraction. Returns `None` beyond 64 bits.
 pub(super) fn to_duration(ticks: i64, unit: TimeUnit) -> Option<i64> {
     match unit {
         TimeUnit::Second => Some(ticks / PER_SECOND.cast_signed()),
@@ -72,7 +72,7 @@ fn since_year_1<const PER_UNIT: u64>(units: i64) -> Option<u64> {
     epoch.checked_add_signed(units)?.checked_mul(PER_UNIT)
 }
 
-/// The epoch is a multiple of every unit, so that ticks round down before it too.
+/// The epoch is a multiple of every unit, so this also rounds times before the epoch down.
 fn since_1970<const PER_UNIT: u64>(ticks: u64) -> Option<i64> {
     (ticks / PER_UNIT).checked_signed_diff(UNIX_EPOCH / PER_UNIT)
 }

@@ -1,3 +1,3 @@
-//! Other formats that this crate reads and writes byte by byte.
+//! Readers and writers of other formats, implemented byte by byte.
 
 pub mod cole;

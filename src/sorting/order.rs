@@ -1,4 +1,4 @@
-//! Whether rows are in the order that sorting columns declare.
+//! Checks whether rows are in the order that sorting columns declare.
 
 use super::SortingColumn;
 use crate::error::{Error, ErrorKind, Result};
@@ -17,7 +17,7 @@ pub(crate) struct OrderCheck {
     last: Option<Vec<Keys>>,
 }
 
-/// A sorting column, and where batches have it.
+/// A sorting column, and the index of its column or member at each level.
 struct Sorted {
     column: SortingColumn,
     place: Vec<usize>,
@@ -28,7 +28,7 @@ struct Sorted {
 pub(crate) struct Disorder {
     /// The row, by its number in the batch.
     pub(crate) row: usize,
-    /// The most significant column whose values differ.
+    /// The most significant column with different values.
     pub(crate) column: SortingColumn,
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn place_of(fields: &Fields, path: &str) -> Option<Vec<usize>> {
 /// The values of a sorting column.
 struct Keys {
     values: ArrayRef,
-    /// Which are null, by themselves or because a struct around them is.
+    /// Nulls of the values, including nulls of enclosing structs.
     nulls: Option<NullBuffer>,
 }
 
@@ -88,7 +88,7 @@ impl Keys {
         Some(Self { values, nulls })
     }
 
-    /// A copy of the last value.
+    /// Returns a copy of the last value.
     fn last(&self) -> Result<Self> {
         let last = self.values.len().saturating_sub(1);
         let row = UInt64Array::from_value(last as u64, 1);
@@ -102,7 +102,7 @@ impl Keys {
         self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(i))
     }
 
-    /// Compares a value of these keys with one of the others, by the order that the column declares.
+    /// Compares a value of these keys with a value of `others`, in the declared order of the column.
     fn compared<'a>(
         &'a self,
         others: &'a Self,
@@ -128,10 +128,10 @@ impl Keys {
 }
 
 impl OrderCheck {
-    /// A check of batches with these fields.
+    /// Returns a check for batches with these fields.
     ///
     /// # Errors
-    /// [`UnknownColumn`](ErrorKind::UnknownColumn) if the batches lack a sorting column.
+    /// Returns [`UnknownColumn`](ErrorKind::UnknownColumn) if the batches lack a sorting column.
     pub(crate) fn try_new(columns: &[SortingColumn], fields: &Fields) -> Result<Self> {
         let columns = columns.iter().map(|column| {
             let place = place_of(fields, &column.path).ok_or_else(|| unknown(column))?;
@@ -146,18 +146,18 @@ impl OrderCheck {
         })
     }
 
-    /// Forgets the rows before, so that any row may come next.
+    /// Drops the previous row, so that any row may come next.
     pub(crate) fn restart(&mut self) {
         self.last = None;
     }
 
-    /// Returns the first row that sorts before the preceding row, if there is one. Floating-point numbers are
-    /// in total order, texts in the order of their bytes. The rows of a batch that breaks the order do not
-    /// count as rows before the next batch.
+    /// Returns the first row that sorts before the preceding row, if there is one. Floating-point numbers are in total
+    /// order, texts in the order of their bytes. After a batch that breaks the order, the next batch is compared with
+    /// the last batch that kept it.
     ///
     /// # Errors
-    /// [`UnknownColumn`](ErrorKind::UnknownColumn) if the batch lacks a sorting column,
-    /// [`Arrow`](ErrorKind::Arrow) for values that have no order.
+    /// Returns [`UnknownColumn`](ErrorKind::UnknownColumn) if the batch lacks a sorting column, and
+    /// [`Arrow`](ErrorKind::Arrow) for values without an order.
     pub(crate) fn check(&mut self, columns: &[ArrayRef], rows: usize) -> Result<Option<Disorder>> {
         if rows == 0 {
             return Ok(None);
@@ -177,10 +177,10 @@ impl OrderCheck {
         Ok(disorder)
     }
 
-    /// Goes on behind the rows of a batch that breaks the order.
+    /// Makes the last row of a batch the preceding row of the next batch, even if the batch breaks the order.
     ///
     /// # Errors
-    /// Those of [`check`](Self::check).
+    /// Returns the errors of [`check`](Self::check).
     pub(crate) fn skip(&mut self, columns: &[ArrayRef]) -> Result<()> {
         self.last = Some(last_of(&self.keys(columns)?)?);
         Ok(())
@@ -194,7 +194,8 @@ impl OrderCheck {
         keys.collect()
     }
 
-    /// The first of `rows` that sorts before the row that `preceding` names.
+    /// Returns the first of `rows` that sorts before its preceding row. `preceding` returns the index of that row in
+    /// `before`.
     fn disorder(
         &self,
         before: &[Keys],
@@ -203,13 +204,14 @@ impl OrderCheck {
         preceding: impl Fn(usize) -> usize,
     ) -> Result<Option<Disorder>> {
         let pairs = self.columns.iter().zip(before.iter().zip(keys));
-        let compare = pairs.map(|(sorted, (before, keys))| {
-            let compare = before.compared(keys, &sorted.column)?;
-            Ok((compare, &sorted.column))
-        });
-        let compare = compare.collect::<Result<Vec<_>>>()?;
+        let comparators = pairs
+            .map(|(sorted, (before, keys))| {
+                let compare = before.compared(keys, &sorted.column)?;
+                Ok((compare, &sorted.column))
+            })
+            .collect::<Result<Vec<_>>>()?;
         Ok(rows.find_map(|row| {
-            let differing = compare.iter().find_map(|(compare, column)| {
+            let differing = comparators.iter().find_map(|(compare, column)| {
                 let order = compare(preceding(row), row);
                 order.is_ne().then_some((order, *column))
             });

@@ -2,34 +2,34 @@
 
 use crate::format;
 
-/// [`INDEX_BLOCK`](format::INDEX_BLOCK), where positions are counted in memory.
+/// [`INDEX_BLOCK`](format::INDEX_BLOCK) as a count of positions in memory.
 #[expect(clippy::cast_possible_truncation, reason = "a small constant")]
 const INDEX_BLOCK: usize = format::INDEX_BLOCK as usize;
 
-/// Fewest positions that an index is made for: fewer values are read as fast as an index.
+/// Fewest positions for a range index: fewer values are read as fast as an index.
 const FEWEST_INDEXED: usize = 4096;
 
-/// What a range index holds, one entry per block of [`INDEX_BLOCK`] positions.
+/// The content of a range index, one entry per block of [`INDEX_BLOCK`] positions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexedRanges {
-    /// Positions of all blocks.
+    /// Total positions of all blocks.
     pub(crate) positions: u64,
     /// Bytes of a value.
     pub(crate) width: usize,
-    /// Least values, little-endian as they are stored; zeros if a block has none.
+    /// Least value of each block, little-endian as stored; zeros if the block has none.
     pub(crate) minimums: Vec<u8>,
-    /// Greatest values, the same.
+    /// Greatest value of each block, little-endian as stored; zeros if the block has none.
     pub(crate) maximums: Vec<u8>,
-    /// Values that are null or no number.
+    /// Number of positions of each block that are null or NaN.
     pub(crate) invalid: Vec<u16>,
 }
 
-/// The ranges of blocks, values as they come, nulls and what is no number left out.
+/// Collects the ranges of blocks from consecutive values, without nulls and NaNs.
 #[derive(Debug, Clone)]
 pub(super) struct BlockRanges<T> {
     ranges: Vec<Option<(T, T)>>,
     invalid: Vec<u16>,
-    /// The block that is not full yet: its range, positions and invalid values.
+    /// The range of the block that is not full yet, with its positions and invalid values below.
     open: Option<(T, T)>,
     len: usize,
     open_invalid: usize,
@@ -48,12 +48,12 @@ impl<T> Default for BlockRanges<T> {
 }
 
 impl<T: Copy> BlockRanges<T> {
-    /// Positions that the current block still takes.
+    /// Returns the number of positions that still fit into the current block.
     pub(super) fn room(&self) -> usize {
         INDEX_BLOCK - self.len
     }
 
-    /// Adds `len` positions of the current block, of which `invalid` have no place in the `range`.
+    /// Adds `len` positions to the current block; `invalid` of them are not in the `range`.
     pub(super) fn add(
         &mut self,
         len: usize,
@@ -72,7 +72,7 @@ impl<T: Copy> BlockRanges<T> {
         }
     }
 
-    /// The range of all positions.
+    /// Returns the range of all positions.
     pub(super) fn total(&self, wider: impl Fn((T, T), (T, T)) -> (T, T)) -> Option<(T, T)> {
         let ranges = self.ranges.iter().chain([&self.open]);
         ranges.flatten().copied().reduce(wider)
@@ -86,9 +86,9 @@ impl<T: Copy> BlockRanges<T> {
         self.len = 0;
     }
 
-    /// The index of values of `width` bytes, if it pays: there are many values, and the ranges of most
-    /// blocks are at most half as wide as the range of all. `number` gives the value of a
-    /// bound, `store` appends its bytes.
+    /// Returns the index of values of `width` bytes, if it is useful: there are many values, and the ranges of most
+    /// blocks are at most half as wide as the total range. `number` converts a bound to a number, `store` appends its
+    /// bytes.
     pub(super) fn finish(
         mut self,
         width: usize,

@@ -12,7 +12,7 @@ use crate::format::SplitBlockBloomFilter;
 /// Bytes of a block.
 const BLOCK: usize = 32;
 
-/// One multiplier for every word of a block; those of Apache Parquet.
+/// The multiplier for each word of a block, as in Apache Parquet.
 const SALTS: [u32; 8] = [
     0x47b6_137b,
     0x4497_4d91,
@@ -24,30 +24,30 @@ const SALTS: [u32; 8] = [
     0x5c6b_fb31,
 ];
 
-/// The bit of a block's word that a hash sets.
+/// Returns the bit that a hash sets in a word of its block.
 fn mask(hash: u64, salt: u32) -> u32 {
     #[expect(clippy::cast_possible_truncation, reason = "the low half of the hash")]
     let low = hash as u32;
     1 << (low.wrapping_mul(salt) >> 27)
 }
 
-/// The first byte of the block that a hash falls into.
+/// Returns the position of the first byte of the hash's block.
 fn block_start(hash: u64, num_blocks: u64) -> Option<usize> {
     let block = (u128::from(hash >> 32) * u128::from(num_blocks)) >> 32;
     usize::try_from(block).ok()?.checked_mul(BLOCK)
 }
 
-/// How many blocks a filter has.
+/// The rule for the number of blocks of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FilterSizing {
-    /// The least power of two from that of Chapter 6 on that keeps the probability.
+    /// The smallest power of two, starting at the formula of Chapter 6, that keeps the false-positive rate.
     PowerOfTwo,
-    /// As few as the bits of an ordinary Bloom filter fill, as the reference has them.
+    /// The number of blocks that fit the bits of an ordinary Bloom filter, as in the reference.
     Fitting,
 }
 
 impl FilterSizing {
-    /// Blocks of a filter of `values` distinct values with that probability of a false positive.
+    /// Returns the number of blocks for `values` distinct values and a false-positive rate.
     pub(crate) fn num_blocks(self, values: u64, fpp: f64) -> u64 {
         #[expect(
             clippy::cast_possible_truncation,
@@ -64,7 +64,7 @@ impl FilterSizing {
                 let Some(mut blocks) = blocks.checked_next_power_of_two() else {
                     return u64::MAX;
                 };
-                // The formula takes all blocks for equally full, which they are not.
+                // The formula assumes that all blocks are equally full, which they are not.
                 while expected_fpp(values, blocks) > fpp {
                     let Some(more) = blocks.checked_mul(2) else {
                         return u64::MAX;
@@ -82,8 +82,8 @@ impl FilterSizing {
     }
 }
 
-/// The probability of a false positive of so many values in so many blocks: that of `k` values in a
-/// block, times that of `k` values having set a given bit of each of its words, over all `k`.
+/// Returns the expected false-positive rate: the sum over all `k` of the probability that a block has `k` values, times
+/// the probability that `k` values have set a given bit in each of its words.
 fn expected_fpp(values: u64, num_blocks: u64) -> f64 {
     let all_set = |k: f64| -(k * (-1.0f64 / 32.0).ln_1p()).exp_m1();
     let (n, blocks) = (values as f64, num_blocks as f64);
@@ -106,8 +106,8 @@ fn expected_fpp(values: u64, num_blocks: u64) -> f64 {
     sum
 }
 
-/// A filter of the values with these distinct hashes, fastest if they ascend; `None` if it does not
-/// fit into memory.
+/// Builds a filter of the values with these distinct hashes, fastest if they ascend. Returns `None` if it does not fit
+/// into memory.
 pub(crate) fn build_filter(
     hashes: &[u64],
     hash_seed: u64,
@@ -134,22 +134,22 @@ pub(crate) fn build_filter(
     })
 }
 
-/// A filter that can be asked.
+/// A filter to look values up in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BloomFilter<'a>(&'a SplitBlockBloomFilter);
 
 impl<'a> BloomFilter<'a> {
-    /// `None` if the filter hashes in an unknown way, or has no blocks.
+    /// Returns `None` if the hash algorithm is unknown or the filter has no blocks.
     pub(crate) fn new(filter: &'a SplitBlockBloomFilter) -> Option<Self> {
         let known = filter.hash_algorithm == HASH_ALGORITHM && filter.num_blocks > 0;
         known.then_some(Self(filter))
     }
 
-    /// Whether a value with that hash, taken with the [`seed`](Self::seed), may be in the filter.
+    /// Returns whether a value with this hash, computed with the [`seed`](Self::seed), may be in the filter.
     pub(crate) fn contains(&self, hash: u64) -> bool {
         let block = block_start(hash, self.0.num_blocks)
             .and_then(|start| self.0.data.get(start..start.checked_add(BLOCK)?));
-        // A filter that lacks the block says nothing.
+        // A truncated filter without the block rules nothing out.
         block.is_none_or(|block| {
             let words = block.as_chunks::<4>().0.iter().zip(SALTS);
             words
@@ -158,12 +158,12 @@ impl<'a> BloomFilter<'a> {
         })
     }
 
-    /// The seed of its hashes.
+    /// Returns the seed of its hashes.
     pub(crate) fn seed(&self) -> u64 {
         self.0.hash_seed
     }
 
-    /// Whether the value with these bytes, see [`hash_value`], may be in the filter.
+    /// Returns whether the value with these bytes, see [`hash_value`], may be in the filter.
     pub(crate) fn contains_value(&self, value: &[u8]) -> bool {
         self.contains(hash_value(value, self.seed()))
     }
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!([0, 1, 26, 27, 1000].map(spec), [1, 1, 1, 2, 64]);
         let fitting = |n| FilterSizing::Fitting.num_blocks(n, 0.01);
         assert_eq!([0, 1, 60, 1024].map(fitting), [1, 1, 3, 40]);
-        // A probability near 1 or 0 neither overflows nor asks for nothing.
+        // A probability near 1 or 0 neither overflows nor leads to zero blocks.
         assert_eq!(FilterSizing::PowerOfTwo.num_blocks(5, 0.999_999_999), 1);
         assert!(FilterSizing::PowerOfTwo.num_blocks(u64::MAX, 1e-300) >= 1 << 60);
     }
@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    /// The most values for which a filter has no more than that many blocks.
+    /// Returns the most values for which a filter has at most that number of blocks.
     fn most_values(num_blocks: u64, fpp: f64) -> u64 {
         let (mut fits, mut exceeds) = (1, 256 * num_blocks);
         while exceeds - fits > 1 {
@@ -258,7 +258,7 @@ mod tests {
         for fpp in [0.2, 0.1, 0.01, 0.001] {
             for num_blocks in [1, 2, 4, 16, 256, 2048] {
                 let n = most_values(num_blocks, fpp);
-                // Filters of few blocks differ from each other, and the mean of several counts.
+                // Small filters vary, so the mean of several is tested.
                 let filters = (2048 / num_blocks).min(200);
                 let tries = 600_000 / filters;
                 let mut hits = 0;

@@ -6,12 +6,12 @@ use arrow_buffer::BooleanBuffer;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Longest byte value that a descriptor repeats as a constant.
+/// Longest byte value that a descriptor stores as a constant.
 const MAX_CONSTANT_BYTES: usize = 1024;
 /// Longest bound of a range, in bytes; longer values are cut.
 const MAX_BOUND_BYTES: usize = 64;
 
-/// Values that are looked at together.
+/// Number of values compared with the bounds together.
 const GROUP: usize = 64;
 
 /// The least or the greatest value so far, cut one byte after the longest bound.
@@ -21,25 +21,25 @@ struct Extreme {
     value: Vec<u8>,
 }
 
-/// The bytes of values, one after the other.
+/// Contiguous byte values.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ByteRun<'a, E> {
-    /// The bytes of all values, and perhaps others before and behind them.
+    /// The bytes of all values, possibly with other bytes before and after them.
     pub(crate) bytes: &'a [u8],
-    /// Where value `i - 1` ends and value `i` begins.
+    /// Returns the position where value `i - 1` ends and value `i` begins.
     pub(crate) end: E,
 }
 
 impl<'a, E: Fn(usize) -> usize> ByteRun<'a, E> {
-    /// Value `i`.
+    /// Returns value `i`.
     pub(crate) fn value(&self, i: usize) -> &'a [u8] {
         &self.bytes[(self.end)(i)..(self.end)(i + 1)]
     }
 
-    /// The [`prefix`] of the value of that length that begins at `start`.
+    /// Returns the [`prefix`] of the value of length `len` that begins at `start`.
     #[inline]
     fn prefix(&self, start: usize, len: usize) -> u64 {
-        /// The bytes of a word that belong to a value of that length, or of 8 bytes and more.
+        /// Masks of a word's bytes that belong to a value, by its length; the last is for 8 bytes or more.
         const OWN: [u64; 9] = {
             let mut masks = [u64::MAX; 9];
             let mut len = 0;
@@ -56,7 +56,7 @@ impl<'a, E: Fn(usize) -> usize> ByteRun<'a, E> {
     }
 }
 
-/// The first 8 bytes of a value as a number that sorts like them, zeros behind shorter ones.
+/// Returns the first 8 bytes of a value as a number that sorts like them; shorter values are padded with zeros.
 fn prefix(value: &[u8]) -> u64 {
     let mut head = [0; 8];
     let len = value.len().min(8);
@@ -64,15 +64,15 @@ fn prefix(value: &[u8]) -> u64 {
     u64::from_be_bytes(head)
 }
 
-/// As much of a value as its bound may depend on.
+/// Returns the part of a value that its bound may depend on.
 fn head(value: &[u8]) -> &[u8] {
     &value[..value.len().min(MAX_BOUND_BYTES + 1)]
 }
 
-/// What is known of the byte values of a field.
+/// Statistics of the byte values of a field.
 #[derive(Debug, Clone)]
 pub(crate) struct ByteStats {
-    /// Whether more is asked for than the constant.
+    /// Whether to collect more than the constant.
     detailed: bool,
     first: Option<Vec<u8>>,
     differ: bool,
@@ -82,7 +82,7 @@ pub(crate) struct ByteStats {
 }
 
 impl ByteStats {
-    /// Statistics of no values; if not `detailed`, those of constants alone.
+    /// Returns statistics of no values. If not `detailed`, they only track the constant.
     pub(crate) fn new(detailed: bool) -> Self {
         Self {
             detailed,
@@ -94,7 +94,7 @@ impl ByteStats {
         }
     }
 
-    /// Takes note of the values that are not null among the first `len`.
+    /// Adds the values that are not null among the first `len`.
     pub(crate) fn update<E: Fn(usize) -> usize>(
         &mut self,
         len: usize,
@@ -131,9 +131,10 @@ impl ByteStats {
         if !self.detailed {
             return;
         }
-        self.ascii_count += match all_ascii {
-            true => (end - start) as u64,
-            false => (start..end).filter(|&i| run.value(i).is_ascii()).count() as u64,
+        self.ascii_count += if all_ascii {
+            (end - start) as u64
+        } else {
+            (start..end).filter(|&i| run.value(i).is_ascii()).count() as u64
         };
         let mut begin = start;
         while begin < end {
@@ -143,13 +144,13 @@ impl ByteStats {
         }
     }
 
-    /// Lengths and range of the values of a group.
+    /// Adds the values of a group to the lengths and the range.
     fn update_group<E: Fn(usize) -> usize>(&mut self, group: Range<usize>, run: &ByteRun<'_, E>) {
         let mut lengths = self.lengths;
         let mut prefixes = [(0, 0); GROUP];
         let mut from = (run.end)(group.start);
-        // Few values are so near to an extreme that all of their bytes have to be compared; and that
-        // there is none is found without a branch for each.
+        // Few values are so near to a bound that all of their bytes must be compared. The loop finds out without a
+        // branch per value whether there are any.
         let is_near = |(prefix, len): (u64, usize), (low, high): ((u64, usize), (u64, usize))| {
             let ties = |bound: (u64, usize)| (prefix == bound.0) & ((len > 8) | (bound.1 != len));
             (prefix < low.0) | (prefix > high.0) | ties(low) | ties(high)
@@ -175,8 +176,8 @@ impl ByteStats {
         }
     }
 
-    /// Prefix and length of the least and of the greatest value; nothing lies between them without
-    /// values.
+    /// Returns prefix and length of the least and of the greatest value. Before the first value, every value is outside
+    /// of these bounds.
     fn bounds(&self) -> ((u64, usize), (u64, usize)) {
         match &self.range {
             Some((min, max)) => ((min.prefix, min.value.len()), (max.prefix, max.value.len())),
@@ -210,7 +211,7 @@ impl ByteStats {
         }
     }
 
-    /// Takes note of a value that occurs `times` times.
+    /// Adds a value that occurs `times` times.
     pub(crate) fn update_repeated(&mut self, value: &[u8], times: u64) {
         let run = ByteRun {
             bytes: value,
@@ -222,17 +223,19 @@ impl ByteStats {
         }
     }
 
-    /// The range of values that are text (`is_text`) or any bytes, bounds above 64 bytes cut;
-    /// `None` without values, or if no bytes lie above a greatest value that is cut.
+    /// Returns the range of the values, which are text if `is_text`. Bounds above 64 bytes are cut. Returns `None` if
+    /// there are no values, or if the greatest value is cut and no bound above it exists.
     pub(crate) fn range(&self, is_text: bool) -> Option<RangeStats> {
         let (min, max) = self.range.as_ref()?;
-        let (min, min_inclusive) = match min.value.len() > MAX_BOUND_BYTES {
-            true => (cut(&min.value, is_text), false),
-            false => (min.value.as_slice(), true),
+        let (min, min_inclusive) = if min.value.len() > MAX_BOUND_BYTES {
+            (cut(&min.value, is_text), false)
+        } else {
+            (min.value.as_slice(), true)
         };
-        let (max, max_inclusive) = match max.value.len() > MAX_BOUND_BYTES {
-            true => (above(cut(&max.value, is_text), is_text)?, false),
-            false => (max.value.clone(), true),
+        let (max, max_inclusive) = if max.value.len() > MAX_BOUND_BYTES {
+            (above(cut(&max.value, is_text), is_text)?, false)
+        } else {
+            (max.value.clone(), true)
         };
         Some(RangeStats {
             min_value: Some(byte_value(min, is_text)),
@@ -242,23 +245,23 @@ impl ByteStats {
         })
     }
 
-    /// The lengths in bytes, all 0 if every value was null.
+    /// Returns the lengths in bytes, all 0 if every value was null.
     pub(crate) fn lengths(&self) -> LengthStats {
         self.lengths.finish()
     }
 
-    /// Values that are ASCII.
+    /// Returns the number of ASCII values.
     pub(crate) fn ascii_count(&self) -> u64 {
         self.ascii_count
     }
 
-    /// The bytes that all values have.
+    /// Returns the common bytes of all values, if all are equal.
     pub(crate) fn constant(&self) -> Option<&[u8]> {
         self.first.as_deref().filter(|_| !self.differ)
     }
 }
 
-/// Bytes as the value that they are.
+/// Converts bytes to a property value: text if `is_text` and valid UTF-8, else binary.
 pub(crate) fn byte_value(value: &[u8], is_text: bool) -> AnyValue {
     match std::str::from_utf8(value) {
         Ok(text) if is_text => text.into(),
@@ -266,7 +269,7 @@ pub(crate) fn byte_value(value: &[u8], is_text: bool) -> AnyValue {
     }
 }
 
-/// The longest bound that a value begins with.
+/// Returns the longest start of a value that fits a bound.
 fn cut(value: &[u8], is_text: bool) -> &[u8] {
     let is_border = |&len: &usize| !is_text || value.get(len).is_none_or(|b| b & 0xC0 != 0x80);
     let len = (0..=MAX_BOUND_BYTES.min(value.len()))
@@ -276,7 +279,7 @@ fn cut(value: &[u8], is_text: bool) -> &[u8] {
     &value[..len]
 }
 
-/// A bound above everything that begins with `start`; `None` if there is none.
+/// Returns a bound above everything that begins with `start`, or `None` if there is none.
 fn above(start: &[u8], is_text: bool) -> Option<Vec<u8>> {
     if let Some(text) = std::str::from_utf8(start).ok().filter(|_| is_text) {
         let mut text = text.to_owned();
@@ -333,7 +336,7 @@ mod tests {
         }
     }
 
-    /// Texts that are often longer than a bound, with characters that have no next one of their size.
+    /// Texts that often exceed a bound, with characters without a successor of the same size.
     fn text() -> impl Strategy<Value = String> {
         let edges = "[a\u{7f}\u{7ff}\u{d7ff}\u{10ffff}]{0,70}";
         ("\\PC{0,3}", edges, "\\PC{0,3}").prop_map(|(a, b, c)| a + &b + &c)

@@ -6,31 +6,31 @@ use super::hll::{Hll, INDEX_BITS};
 use crate::format::{CardinalityInfo, Sketch, SplitBlockBloomFilter};
 use crate::kernels::{Word, hash_words};
 
-/// How the filter of a field is made.
+/// Parameters of the Bloom filter of a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct FilterPlan {
     pub(crate) seed: u64,
-    /// Probability of a false positive.
+    /// False-positive rate.
     pub(crate) fpp: f64,
     pub(crate) sizing: FilterSizing,
-    /// Distinct values above which there is no filter.
+    /// Most distinct values for which there is a filter.
     pub(crate) most_values: usize,
 }
 
-/// Hashes of values, each of which is taken once.
+/// Hashes of values, without duplicates when complete.
 #[derive(Debug)]
 struct FilterHashes {
     plan: FilterPlan,
     hashes: Vec<u64>,
-    /// Length from which on repeated hashes are looked for.
+    /// Number of hashes at which duplicates are removed.
     crowded: usize,
 }
 
-/// Hashes after which repeated ones are looked for the first time, where there is a limit.
+/// Number of hashes at which duplicates are removed first, if the number of values is limited.
 const CROWD: usize = 1 << 14;
 
 impl FilterHashes {
-    /// Adds a hash; gives whether there may still be a filter.
+    /// Adds a hash. Returns whether the filter is still possible.
     #[inline]
     fn add(&mut self, hash: u64) -> bool {
         if self.hashes.last() == Some(&hash) {
@@ -51,13 +51,13 @@ impl FilterHashes {
     }
 }
 
-/// Hashes that are sorted at once; so many are in the first caches of the processor.
+/// Most hashes to sort without buckets; they fit the first-level cache.
 const FEW: usize = 1 << 12;
-/// Highest bits of a hash that say where it goes, about.
+/// Number of the highest bits of a hash that select its bucket.
 const BUCKET_BITS: u32 = 8;
 
-/// Sorts hashes, any value of which is as likely: by their highest bits, in one pass over memory, into
-/// as much memory again, and then those that have the same.
+/// Sorts evenly distributed hashes: first into buckets by their highest bits, in one pass and with a copy of the
+/// memory, and then each bucket.
 fn sort_hashes(hashes: &mut Vec<u64>) {
     if hashes.len() <= FEW {
         hashes.sort_unstable();
@@ -86,21 +86,21 @@ fn sort_hashes(hashes: &mut Vec<u64>) {
     *hashes = sorted;
 }
 
-/// What is known of the distinct values of a field.
+/// Statistics of the distinct values of a field.
 #[derive(Debug)]
 pub(crate) struct DistinctStats {
     sketch: Hll,
     seed: u64,
     filter: Option<FilterHashes>,
-    /// Which numbers of 1 or 2 bytes have come, so that each is hashed once.
+    /// Whether each number of 1 or 2 bytes has occurred, so that each is hashed only once.
     small: Vec<bool>,
 }
 
-/// Numbers that are hashed at a time.
+/// Numbers hashed at a time.
 const BATCH: usize = 64;
 
 impl DistinctStats {
-    /// A sketch of hashes with that seed, and a filter if there is a plan for one.
+    /// Returns statistics with a sketch of hashes with this seed, and with a filter if there is a plan for one.
     pub(crate) fn new(seed: u64, filter: Option<FilterPlan>) -> Self {
         Self {
             sketch: Hll::default(),
@@ -117,7 +117,7 @@ impl DistinctStats {
         }
     }
 
-    /// Takes note of a value that is not null, by the bytes that [`hash_value`] wants.
+    /// Adds a value that is not null, as the bytes for [`hash_value`].
     #[inline]
     pub(crate) fn add(&mut self, value: &[u8]) {
         let hash = hash_value(value, self.seed);
@@ -126,16 +126,17 @@ impl DistinctStats {
             return;
         };
         let filter_seed = filter.plan.seed;
-        let filter_hash = match filter_seed == self.seed {
-            true => hash,
-            false => hash_value(value, filter_seed),
+        let filter_hash = if filter_seed == self.seed {
+            hash
+        } else {
+            hash_value(value, filter_seed)
         };
         if !filter.add(filter_hash) {
             self.filter = None;
         }
     }
 
-    /// Takes note of numbers, none of them null.
+    /// Adds numbers, none of them null.
     pub(crate) fn add_numbers<W: Word>(&mut self, values: &[W]) {
         if W::BYTES <= 2 {
             self.small.resize(1 << W::BITS, false);
@@ -163,7 +164,7 @@ impl DistinctStats {
         }
     }
 
-    /// Hashes the small numbers that have come; gives how many there are, if there were any.
+    /// Hashes the small numbers that occurred. Returns their count, if there were any.
     pub(crate) fn complete_small<W: Word>(&mut self) -> Option<u64> {
         let small = std::mem::take(&mut self.small);
         let mut count = 0;
@@ -174,12 +175,12 @@ impl DistinctStats {
         Some(count).filter(|count| *count > 0)
     }
 
-    /// About how many distinct values there are.
+    /// Estimates the number of distinct values.
     pub(crate) fn estimate(&self) -> u64 {
         self.sketch.estimate()
     }
 
-    /// `count` distinct values if that is known, else about as many as the sketch says.
+    /// Returns the cardinality for `count` distinct values, with the sketch.
     pub(crate) fn cardinality(&self, count: u64, is_estimate: bool) -> CardinalityInfo {
         CardinalityInfo {
             count: Some(count),
@@ -188,13 +189,13 @@ impl DistinctStats {
         }
     }
 
-    /// Bytes held in memory.
+    /// Returns the memory size in bytes.
     pub(crate) fn memory_size(&self) -> usize {
         let hashes = self.filter.as_ref().map_or(0, |f| f.hashes.capacity() * 8);
         size_of::<Self>() + hashes + self.small.len()
     }
 
-    /// The filter, if `pays` for that many values and that many bytes of filter.
+    /// Returns the filter, if `pays` holds for its number of values and its bytes.
     pub(crate) fn filter(self, pays: impl Fn(u64, u64) -> bool) -> Option<SplitBlockBloomFilter> {
         let estimate = self.estimate();
         let mut filter = self.filter?;
@@ -205,7 +206,7 @@ impl DistinctStats {
             most_values,
         } = filter.plan;
         let would_pay = |values| pays(values, sizing.num_blocks(values, fpp).saturating_mul(32));
-        // Sorting is dear, and an estimate mostly tells whether it would be in vain.
+        // Sorting is expensive, and the estimate mostly shows whether the filter would pay.
         if filter.hashes.is_empty() || !would_pay(estimate) {
             return None;
         }
@@ -244,7 +245,7 @@ mod tests {
     proptest! {
         #[test]
         fn hashes_are_sorted(seed: u64, len in FEW - 2..3 * FEW, shift in 0u32..64) {
-            // Of some shifts all have the same highest bits.
+            // With some shifts, all hashes have the same highest bits.
             let hash = |i: usize| xxh3_64_with_seed(&i.to_le_bytes(), seed) >> shift;
             let mut hashes: Vec<u64> = (0..len).map(hash).collect();
             let mut expected = hashes.clone();

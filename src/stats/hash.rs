@@ -1,7 +1,6 @@
 //! Spec: Chapter 6, "Split-Block Bloom Filters"; docs/format.md, "Hashes of values".
 //!
-//! Membership filters and cardinality sketches hash the same bytes of a value, those that a value
-//! dictionary would hold:
+//! Bloom filters and cardinality sketches hash the same bytes of a value that a value dictionary would store:
 //!
 //! | type | bytes |
 //! |-|-|
@@ -10,8 +9,7 @@
 //! | Int8 to Int64, DateTime | little-endian, as wide as the type |
 //! | Float32, Float64 | the bits, little-endian, so that the zeros differ |
 //!
-//! A wire has a seed for each of the two; `Wire::Spec` has 0 for both, so that a value is hashed
-//! once.
+//! A wire has a seed for each of the two. `Wire::Spec` uses 0 for both, so each value is hashed only once.
 
 use crate::format::{BasicType, DataType, decimal128};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -19,14 +17,14 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// Name of the hash function in filters and sketches.
 pub(crate) const HASH_ALGORITHM: &str = "xxh3_64";
 
-/// The hash of a value's bytes.
+/// Returns the hash of a value's bytes.
 #[inline]
 pub(crate) fn hash_value(value: &[u8], seed: u64) -> u64 {
     xxh3_64_with_seed(value, seed)
 }
 
-/// Whether values of the node are hashed: those that are equal if, and only if, their bytes are.
-/// Decimals in the native form of Amudai have equal values of different bytes.
+/// Returns whether values of the node are hashed. This requires that two values are equal if and only if their bytes
+/// are. Decimals in the native form of Amudai are not hashed, because equal values can have different bytes.
 pub(crate) fn is_hashed(node: &DataType) -> bool {
     use BasicType as T;
     match node.basic_type {

@@ -1,8 +1,8 @@
 //! Spec: docs/format.md, "Cardinality": HyperLogLog sketches, and the estimates made of them.
 //!
-//! The top bits of a hash select a counter, which keeps the greatest rank of the rest: the place of
-//! its first 1, counted from 1. Estimates are those of HyperLogLog++, with its table of biases for
-//! 2^7 counters, interpolated between neighbours.
+//! The top bits of a hash select a counter. The counter keeps the greatest rank of the remaining bits: the position of
+//! their first 1, counted from 1. Estimates follow HyperLogLog++, with its bias table for 2^7 counters, interpolated
+//! between neighbours.
 
 use super::hash::HASH_ALGORITHM;
 use crate::format::HllSketch;
@@ -11,14 +11,14 @@ use crate::format::HllSketch;
 pub(super) const INDEX_BITS: u32 = 7;
 /// Counters of a sketch.
 const COUNTERS: usize = 1 << INDEX_BITS;
-/// Estimates up to here are better made from the number of counters that are 0.
+/// Up to this estimate, the number of counters that are 0 gives a better one (linear counting).
 const LINEAR_COUNTING: f64 = 80.0;
 
-/// The counters of a sketch in the making.
+/// The counters of a sketch while values are added.
 #[derive(Debug, Clone)]
 pub(crate) struct Hll {
     counters: [u8; COUNTERS],
-    /// The rest of a hash must be below this to change a counter that is least of all.
+    /// A hash can change a counter only if its bits below the index are at most this.
     limit: u64,
 }
 
@@ -35,7 +35,7 @@ impl Hll {
     /// Adds a value by its hash.
     #[inline]
     pub(crate) fn add(&mut self, hash: u64) {
-        // The bit below the rest stops the count where the rest is 0.
+        // The bit below the remaining ones stops the count if they are all 0.
         let rest = hash << INDEX_BITS | 1 << (INDEX_BITS - 1);
         #[expect(clippy::cast_possible_truncation, reason = "7 bits, and at most 58")]
         let (index, rank) = (
@@ -46,8 +46,8 @@ impl Hll {
         *counter = rank.max(*counter);
     }
 
-    /// Adds values by their hashes, few of which change a counter once many have been added;
-    /// `least` is the least hash without its [`INDEX_BITS`] highest bits.
+    /// Adds values by their hashes. Once many values have been added, few change a counter, so a batch is skipped if
+    /// `least`, the smallest hash without its [`INDEX_BITS`] highest bits, is too large to change any.
     pub(crate) fn add_all(&mut self, hashes: &[u64], least: u64) {
         if least > self.limit {
             return;
@@ -57,12 +57,12 @@ impl Hll {
         self.limit = u64::MAX.checked_shr(u32::from(least)).unwrap_or(0);
     }
 
-    /// About how many distinct values were added.
+    /// Estimates the number of distinct values.
     pub(crate) fn estimate(&self) -> u64 {
         estimate(&self.counters)
     }
 
-    /// The sketch of values hashed with that seed.
+    /// Returns the sketch of values hashed with this seed.
     pub(crate) fn into_sketch(self, hash_seed: u64) -> HllSketch {
         HllSketch {
             hash_algorithm: HASH_ALGORITHM.to_owned(),
@@ -73,14 +73,14 @@ impl Hll {
     }
 }
 
-/// About how many distinct values a sketch has seen; `None` if it has not as many counters as
-/// those that this crate writes.
+/// Estimates the number of distinct values of a sketch. Returns `None` if its number of counters differs from the
+/// sketches of this crate.
 pub(crate) fn estimate_sketch(sketch: &HllSketch) -> Option<u64> {
     let counters: &[u8; COUNTERS] = sketch.counters.as_slice().try_into().ok()?;
     (sketch.bits_per_index == INDEX_BITS).then(|| estimate(counters))
 }
 
-/// The sketch of what either has seen; `None` if they were made in different ways.
+/// Merges two sketches. Returns `None` if their parameters differ.
 pub(crate) fn merge_sketches(mut a: HllSketch, b: &HllSketch) -> Option<HllSketch> {
     let same = a.hash_algorithm == b.hash_algorithm
         && a.hash_seed == b.hash_seed
@@ -94,7 +94,7 @@ pub(crate) fn merge_sketches(mut a: HllSketch, b: &HllSketch) -> Option<HllSketc
 
 fn estimate(counters: &[u8; COUNTERS]) -> u64 {
     let m = COUNTERS as f64;
-    // 2 to the power of -c, as a double has it.
+    // 2 to the power of -c, as the bits of a double.
     let power = |&c: &u8| f64::from_bits((1023 - u64::from(c)) << 52);
     let sum: f64 = counters.iter().map(power).sum();
     let alpha = 0.7213 / (1.0 + 1.079 / m);
@@ -118,7 +118,7 @@ fn estimate(counters: &[u8; COUNTERS]) -> u64 {
     rounded
 }
 
-/// How far raw estimates like this one lie above the truth.
+/// Returns by how much a raw estimate of this size exceeds the true number.
 fn bias(estimate: f64) -> f64 {
     let above = RAW_ESTIMATES.partition_point(|&raw| raw < estimate);
     let (Some(&high), Some(&high_bias)) = (RAW_ESTIMATES.get(above), BIASES.get(above)) else {
@@ -156,7 +156,7 @@ const RAW_ESTIMATES: [f64; 200] = [
     609.9632, 612.864, 615.43, 620.7794, 621.272, 625.8644, 629.206, 633.219, 634.5154, 638.6102,
 ];
 
-/// How far each of the [`RAW_ESTIMATES`] lies above the truth.
+/// By how much each of the [`RAW_ESTIMATES`] exceeds the true number.
 #[rustfmt::skip]
 const BIASES: [f64; 200] = [
     91.0, 89.4934, 87.9758, 86.4574, 84.9718, 83.4954, 81.5302, 80.0756, 78.6374, 77.1782,
@@ -272,7 +272,7 @@ mod tests {
         }
         assert!(sketch.limit < u64::MAX >> 4, "some are left out");
         assert_eq!(sketch.counters, sketch_of(0..100_000).counters);
-        // The least rank that is too small, and the one above it.
+        // The smallest rank that is too small, and the next one.
         let mut sketch = Hll::default();
         let of = |index: u64, rank: u32| index << 57 | 1u64 << 57 >> rank;
         let all: Vec<u64> = (0..128).map(|index| of(index, 3)).collect();

@@ -21,16 +21,16 @@ impl Default for Lengths {
 }
 
 impl Lengths {
-    /// Takes note of the length of a value that is not null.
+    /// Adds the length of a value that is not null.
     #[inline]
     pub(crate) fn add(&mut self, len: u64) {
         self.min = self.min.min(len);
         self.max = self.max.max(len);
-        // The length 0 becomes the greatest of all.
+        // The length 0 wraps to the maximum.
         self.min_non_empty = self.min_non_empty.min(len.wrapping_sub(1));
     }
 
-    /// The statistics; all 0 if every value was null.
+    /// Returns the statistics; all 0 if every value was null.
     pub(crate) fn finish(self) -> LengthStats {
         LengthStats {
             min: if self.min == u64::MAX { 0 } else { self.min },

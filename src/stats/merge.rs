@@ -1,4 +1,4 @@
-//! From the descriptors of stripes to those of the shard.
+//! Merges the descriptors of stripes into the descriptors of the shard.
 
 use super::hll::{estimate_sketch, merge_sketches};
 use crate::format::{
@@ -7,7 +7,7 @@ use crate::format::{
 };
 use std::cmp::Ordering;
 
-/// The descriptor of a field over the stripes seen so far.
+/// Merges the descriptor of a field over the stripes added so far.
 #[derive(Debug)]
 pub(crate) struct ShardStats {
     merged: Option<FieldDescriptor>,
@@ -15,13 +15,13 @@ pub(crate) struct ShardStats {
     null_is_distinct: bool,
 }
 
-/// Whether no position holds a value: such a stripe has nothing to say of values.
+/// Returns whether all positions are null. The statistics of such a stripe are ignored.
 fn has_no_values(field: &FieldDescriptor) -> bool {
     field.null_count == Some(field.position_count)
 }
 
 impl ShardStats {
-    /// No stripe so far.
+    /// Returns a merger without stripes.
     pub(crate) fn new(null_is_distinct: bool) -> Self {
         Self {
             merged: None,
@@ -29,8 +29,7 @@ impl ShardStats {
         }
     }
 
-    /// Adds the descriptor of one more stripe. Filters and sizes of dictionaries say something of
-    /// one stripe alone.
+    /// Adds the descriptor of one more stripe, without its Bloom filter and dictionary size, which cannot be merged.
     pub(crate) fn add(&mut self, stripe: &FieldDescriptor) {
         let Some(merged) = &mut self.merged else {
             self.merged = Some(FieldDescriptor {
@@ -78,20 +77,21 @@ impl ShardStats {
         merged.cardinality = cardinality;
         let has_null = self.null_is_distinct && merged.null_count != Some(0);
         let present = merged.position_count - merged.null_count.unwrap_or(0);
-        let most = match self.null_is_distinct {
-            true => present,
-            false => u64::MAX,
+        let most = if self.null_is_distinct {
+            present
+        } else {
+            u64::MAX
         };
         recount(merged, has_null, most);
     }
 
-    /// The descriptor of the shard; `None` if no stripe was added.
+    /// Returns the descriptor of the shard, or `None` if no stripe was added.
     pub(crate) fn finish(self) -> Option<FieldDescriptor> {
         self.merged
     }
 }
 
-/// Whether constants are the same bit by bit, as the zeros are not.
+/// Returns whether constants are equal bit by bit; 0.0 and -0.0 are not.
 fn is_same(a: Option<&AnyValue>, b: Option<&AnyValue>) -> bool {
     let kinds = a
         .and_then(|a| a.kind.as_ref())
@@ -102,7 +102,7 @@ fn is_same(a: Option<&AnyValue>, b: Option<&AnyValue>) -> bool {
     }
 }
 
-/// Sets the number of distinct values of a merged field; no estimate is above `most`.
+/// Sets the number of distinct values of a merged field; an estimate is at most `most`, plus one for null.
 fn recount(field: &mut FieldDescriptor, has_null: bool, most: u64) {
     let null_value = u64::from(has_null);
     if let Some(TypeStats::Boolean {
@@ -125,7 +125,7 @@ fn recount(field: &mut FieldDescriptor, has_null: bool, most: u64) {
     }
 }
 
-/// The counters of both; what both know exactly is no number of what they have together.
+/// Merges the sketches. Exact counts cannot be merged, because both stripes may share values.
 fn merge_cardinalities(
     a: Option<CardinalityInfo>,
     b: Option<&CardinalityInfo>,
@@ -142,7 +142,7 @@ fn merge_cardinalities(
 
 fn merge_ranges(a: Option<RangeStats>, b: Option<&RangeStats>) -> Option<RangeStats> {
     let (mut a, b) = (a?, b?);
-    // Of two equal bounds, the one that is a value holds for both.
+    // If two bounds are equal, the inclusive one holds for both stripes.
     let wins = |ours: &AnyValue, theirs: &AnyValue, inclusive: bool, order: Ordering| {
         let found = theirs.compare(ours)?;
         Some(found == order || (found == Ordering::Equal && inclusive))

@@ -1,4 +1,4 @@
-//! Statistics of fields: collected while values are staged, merged over stripes.
+//! Statistics of fields: collected while values are staged, merged across stripes.
 
 mod blocks;
 mod bloom;

@@ -6,7 +6,7 @@ use crate::kernels::{FloatCounts, NumberKind, Word, float_counts, number_range};
 use arrow_buffer::NullBuffer;
 use half::f16;
 
-/// What the bits of a number mean to statistics.
+/// The interpretation of a number's bits for statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NumberDomain {
     /// An unsigned integer, or ticks of a DateTime.
@@ -20,7 +20,7 @@ pub(crate) enum NumberDomain {
 }
 
 impl NumberDomain {
-    /// How the encodings see the numbers.
+    /// Returns the interpretation of the numbers for encodings.
     pub(crate) fn kind(self) -> NumberKind {
         match self {
             Self::Unsigned | Self::Half => NumberKind::Unsigned,
@@ -29,7 +29,7 @@ impl NumberDomain {
         }
     }
 
-    /// How the numbers are ordered.
+    /// Returns the interpretation of the numbers for comparisons.
     fn order(self) -> NumberKind {
         match self {
             Self::Half => NumberKind::Float,
@@ -62,11 +62,11 @@ impl NumberDomain {
     }
 }
 
-/// What is known of the numbers of a field.
+/// Statistics of the numbers of a field.
 #[derive(Debug, Clone)]
 pub(crate) struct NumberStats<W> {
     domain: NumberDomain,
-    /// Whether more is asked for than the constant.
+    /// Whether to collect more than the constant.
     detailed: bool,
     /// Keys of the least and the greatest number, see [`Word::order_key`].
     range: Option<(W, W)>,
@@ -76,7 +76,7 @@ pub(crate) struct NumberStats<W> {
     all_same: bool,
 }
 
-/// As [`FloatCounts`], over all values.
+/// The sum of the [`FloatCounts`] of all values.
 #[derive(Debug, Clone, Copy, Default)]
 struct FloatTotals {
     values: u64,
@@ -104,7 +104,7 @@ fn wider<W: Word>(a: (W, W), b: (W, W)) -> (W, W) {
 }
 
 impl<W: Word> NumberStats<W> {
-    /// Statistics of no values; if not `detailed`, those of constants alone.
+    /// Returns statistics of no values. If not `detailed`, they only track the constant.
     pub(crate) fn new(domain: NumberDomain, detailed: bool) -> Self {
         Self {
             domain,
@@ -117,7 +117,7 @@ impl<W: Word> NumberStats<W> {
         }
     }
 
-    /// Takes note of the next positions.
+    /// Adds the next positions.
     pub(crate) fn update(&mut self, values: &[W], nulls: Option<&NullBuffer>) {
         let Some(nulls) = nulls else {
             self.update_present(values);
@@ -150,7 +150,7 @@ impl<W: Word> NumberStats<W> {
         }
     }
 
-    /// Takes note of values but for their ranges, which the blocks tell.
+    /// Adds values to everything except the range, which the blocks provide.
     fn update_present(&mut self, values: &[W]) {
         let Some(&head) = values.first() else { return };
         let first = *self.first.get_or_insert(head);
@@ -161,7 +161,7 @@ impl<W: Word> NumberStats<W> {
         }
     }
 
-    /// Takes note of a value that occurs `times` times, wherever that is.
+    /// Adds a value that occurs `times` times at unknown positions.
     pub(crate) fn update_repeated(&mut self, value: W, times: u64) {
         let first = *self.first.get_or_insert(value);
         self.all_same = self.all_same && value == first;
@@ -180,24 +180,27 @@ impl<W: Word> NumberStats<W> {
         };
     }
 
-    /// The keys of the least and the greatest number, and how many values are none.
+    /// Returns the keys of the least and the greatest number, and the number of NaNs.
     fn range_of(&self, values: &[W]) -> (Option<(W, W)>, usize) {
         let (min, max, nan) = number_range(values, self.domain.order(), self.domain.infinity());
         let any = nan < values.len();
         (any.then_some((min, max)), nan)
     }
 
-    /// The range, if there was a value that has a place in one.
+    /// Returns the range, if there was a value other than null and NaN.
     pub(crate) fn range(&self) -> Option<RangeStats> {
         let all = self.blocks.total(wider);
         let (min, max) = match (self.range, all) {
             (Some(a), Some(b)) => wider(a, b),
             (a, b) => a.or(b)?,
         };
-        let bound = |key| match self.domain.is_float() {
-            // Adding +0.0 turns -0.0 into 0.0 and leaves every other number as it is.
-            true => ValueKind::Double(self.number(key) + 0.0),
-            false => self.value(W::from_order_key(key, self.domain.order())),
+        let bound = |key| {
+            if self.domain.is_float() {
+                // Adding +0.0 turns -0.0 into 0.0 and leaves every other number as it is.
+                ValueKind::Double(self.number(key) + 0.0)
+            } else {
+                self.value(W::from_order_key(key, self.domain.order()))
+            }
         };
         Some(RangeStats {
             min_value: Some(bound(min).into()),
@@ -207,13 +210,14 @@ impl<W: Word> NumberStats<W> {
         })
     }
 
-    /// Counts by kind, of floating-point numbers. Infinities have a sign as well if
+    /// Returns counts by kind, if the numbers are floating-point. Infinities also count as positive or negative if
     /// `signed_infinities`.
     pub(crate) fn floating(&self, signed_infinities: bool) -> Option<TypeStats> {
         let all = &self.floats;
-        let infinities = match signed_infinities {
-            true => (0, 0),
-            false => (all.positive_infinity, all.negative_infinity),
+        let infinities = if signed_infinities {
+            (0, 0)
+        } else {
+            (all.positive_infinity, all.negative_infinity)
         };
         let positive = all.values - all.zero - all.negative - all.nan;
         self.domain.is_float().then_some(TypeStats::Floating {
@@ -228,7 +232,7 @@ impl<W: Word> NumberStats<W> {
         })
     }
 
-    /// The range index, if it pays.
+    /// Returns the range index, if it is useful.
     pub(crate) fn into_index(mut self) -> Option<IndexedRanges> {
         let blocks = std::mem::take(&mut self.blocks);
         let store = |key, out: &mut Vec<u8>| {
@@ -238,7 +242,7 @@ impl<W: Word> NumberStats<W> {
         blocks.finish(W::BYTES, |key| self.number(key), store)
     }
 
-    /// The number that a key stands for.
+    /// Returns the number for a key.
     fn number(&self, key: W) -> f64 {
         let word = W::from_order_key(key, self.domain.order());
         match self.value(word) {
@@ -251,7 +255,7 @@ impl<W: Word> NumberStats<W> {
     fn value(&self, word: W) -> ValueKind {
         match self.domain {
             NumberDomain::Signed => {
-                // The sign bit is brought to the top, and then down again with copies of itself.
+                // Shifting left and right extends the sign bit.
                 let unused = 64 - W::BITS;
                 ValueKind::I64((word.to_u64() << unused).cast_signed() >> unused)
             }
@@ -260,8 +264,8 @@ impl<W: Word> NumberStats<W> {
         }
     }
 
-    /// The value that all values have, bit for bit. A NaN is none, because a double does not
-    /// carry the payload of a narrower one.
+    /// Returns the constant if all values are equal bit for bit. NaN is never a constant, because a double does not
+    /// preserve the payload of a narrower NaN.
     pub(crate) fn constant(&self) -> Option<AnyValue> {
         let first = self.first.filter(|_| self.all_same)?;
         let is_nan = self.domain == NumberDomain::Float

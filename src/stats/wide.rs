@@ -6,7 +6,7 @@ use crate::format::{AnyValue, RangeStats, SignStats, ValueKind};
 use arrow_buffer::{BooleanBuffer, i256};
 use std::cmp::Ordering;
 
-/// How byte values stand for decimals.
+/// The encoding of decimals as byte values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DecimalForm {
     /// 16 bytes of two's complement.
@@ -18,7 +18,7 @@ pub(crate) enum DecimalForm {
 }
 
 impl DecimalForm {
-    /// Bytes of a value.
+    /// Returns the size of a value in bytes.
     fn width(self) -> usize {
         match self {
             Self::Integer128 | Self::Decimal128 => 16,
@@ -35,7 +35,7 @@ enum Number {
 }
 
 impl Number {
-    /// `None` for NaN, and where decimal128 cannot be compared.
+    /// Returns `None` for NaN, and if this build cannot compare decimal128.
     fn new(value: &[u8], form: DecimalForm) -> Option<Self> {
         match form {
             DecimalForm::Integer128 => {
@@ -53,7 +53,7 @@ impl Number {
         }
     }
 
-    /// Whether this is less than the other.
+    /// Returns whether this is less than the other.
     fn is_below(self, other: Self) -> bool {
         match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => a < b,
@@ -75,7 +75,7 @@ impl Number {
         }
     }
 
-    /// About the same number.
+    /// Returns the number approximately.
     fn to_f64(self) -> f64 {
         match self {
             Self::Integer(v) => {
@@ -105,7 +105,7 @@ fn wider(a: (Number, Number), b: (Number, Number)) -> (Number, Number) {
     (min, max)
 }
 
-/// What is known of the decimals of a field.
+/// Statistics of the decimals of a field.
 #[derive(Debug, Clone)]
 pub(crate) struct DecimalStats {
     form: DecimalForm,
@@ -124,7 +124,7 @@ impl DecimalStats {
         }
     }
 
-    /// Takes note of the next `len` positions.
+    /// Adds the next `len` positions.
     pub(crate) fn update<'a>(
         &mut self,
         len: usize,
@@ -147,7 +147,7 @@ impl DecimalStats {
         }
     }
 
-    /// Counts values by sign; gives the range of those that are numbers, and how many are.
+    /// Counts values by sign. Returns the range of the values that are not NaN, and their number.
     fn add_numbers<'a>(
         &mut self,
         values: impl Iterator<Item = &'a [u8]>,
@@ -161,7 +161,8 @@ impl DecimalStats {
         (range, valid)
     }
 
-    /// Like [`add_numbers`](Self::add_numbers), of 16 bytes in two's complement, which are many.
+    /// Counts integers of 16 bytes in two's complement by sign. Returns their range and their number. Faster than
+    /// [`add_numbers`](Self::add_numbers), because such integers are frequent.
     fn add_integers<'a>(
         &mut self,
         values: impl Iterator<Item = &'a [u8]>,
@@ -185,7 +186,7 @@ impl DecimalStats {
         ((valid > 0).then(|| (number(min), number(max))), valid)
     }
 
-    /// Takes note of a value that occurs `times` times, wherever that is.
+    /// Adds a value that occurs `times` times at unknown positions.
     pub(crate) fn update_repeated(&mut self, value: &[u8], times: u64) {
         let number = self.count(value, times);
         self.widen(number.map(|number| (number, number)));
@@ -198,7 +199,7 @@ impl DecimalStats {
         };
     }
 
-    /// Counts a value by its sign; gives the number, if it is one.
+    /// Counts a value by its sign. Returns the number unless it is NaN.
     fn count(&mut self, value: &[u8], times: u64) -> Option<Number> {
         let number = Number::new(value, self.form);
         let count = match number.map_or(Sign::Nan, Number::sign) {
@@ -211,7 +212,7 @@ impl DecimalStats {
         number
     }
 
-    /// The range, each bound as it is stored.
+    /// Returns the range, each bound in its stored form.
     pub(crate) fn range(&self) -> Option<RangeStats> {
         let (min, max) = self.range?;
         let bound = |number: Number| match number {
@@ -230,14 +231,14 @@ impl DecimalStats {
         })
     }
 
-    /// How many are negative, zero, positive, or no number; `None` if this build cannot tell.
+    /// Returns the counts of negative, zero, positive and NaN values, or `None` if this build cannot determine them.
     pub(crate) fn signs(&self) -> Option<SignStats> {
         let can_tell =
             self.form != DecimalForm::Decimal128 || decimal128::check_supported().is_ok();
         can_tell.then_some(self.signs)
     }
 
-    /// The range index, if it pays.
+    /// Returns the range index, if it is useful.
     pub(crate) fn into_index(self) -> Option<IndexedRanges> {
         let width = self.form.width();
         self.blocks.finish(width, Number::to_f64, |number, out| {

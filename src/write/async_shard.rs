@@ -15,8 +15,8 @@ use std::fmt;
 /// Writes RecordBatches to a shard in an [`AsyncSink`], such as an object of a store.
 ///
 /// A call encodes pending rows on [`WriterOptions::with_threads`] threads and passes the bytes to the sink, which may
-/// still be sending when the call returns. Memory use is that of a [`ShardWriter`], plus the bytes that one call
-/// encodes, plus the buffers of the sink: see [`memory_size`](Self::memory_size). Encoding blocks the thread that polls
+/// still be sending when the call returns. Memory use is the sum of a [`ShardWriter`]'s memory, the bytes that one call
+/// encodes, and the buffers of the sink: see [`memory_size`](Self::memory_size). Encoding blocks the thread that polls
 /// the call. A program that must not block its threads runs the writer on a separate thread or task.
 ///
 /// With [`Layout::TwoLevel`], each stripe file is completed in the store as soon as it is written. The directory file
@@ -157,7 +157,7 @@ impl AsyncShardWriter {
         self.writer.schema()
     }
 
-    /// Returns approximately how many bytes the writer and its sinks hold in memory.
+    /// Returns the approximate memory size of the writer and its sinks in bytes.
     pub fn memory_size(&self) -> usize {
         self.writer.memory_size() + self.outbox.memory_size() + self.uploads.memory_size()
     }

@@ -162,7 +162,7 @@ fn bytes_of(array: &dyn Array) -> u64 {
         }
 }
 
-/// Returns the bytes of contiguous values and of their offsets.
+/// Returns the size of contiguous values and of their offsets in bytes.
 fn with_bytes<O: OffsetSizeTrait>(offsets: &[O]) -> u64 {
     let span = |offsets: &[O]| offsets[offsets.len() - 1].as_usize() - offsets[0].as_usize();
     match offsets {
@@ -187,7 +187,7 @@ pub(super) fn views(views: &[u128], looked_at: usize) -> u64 {
     size_of_val(views) as u64 + sum * views.len() as u64 / count as u64
 }
 
-/// Returns the bytes of the items between the first and last offset, and of the offsets.
+/// Returns the size in bytes of the items between the first and last offset, and of the offsets.
 fn items<O: OffsetSizeTrait>(offsets: &[O], values: &dyn Array) -> u64 {
     let (Some(first), Some(last)) = (offsets.first(), offsets.last()) else {
         return 0;
@@ -209,7 +209,7 @@ fn sum<O: OffsetSizeTrait>(sizes: &[O]) -> u64 {
     sizes.iter().map(|size| size.as_usize() as u64).sum()
 }
 
-/// Returns the bytes of the runs of a slice, and of their ends.
+/// Returns the size in bytes of the runs of a slice, and of their ends.
 fn runs<R: RunEndIndexType>(array: &RunArray<R>) -> u64 {
     let values = run_values(array);
     (values.len() * size_of::<R::Native>()) as u64 + bytes_of(&values)

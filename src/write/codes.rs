@@ -29,8 +29,8 @@ pub(super) struct Used {
 }
 
 impl EntryType {
-    /// Returns the bytes of a dictionary without its header: entries, sorted ids, and offsets if the entries have no
-    /// fixed size.
+    /// Returns the size in bytes of a dictionary without its header: entries, sorted ids, and offsets if the entries
+    /// have no fixed size.
     pub(super) fn size(&self, entries: usize, bytes: usize) -> usize {
         let per_entry = if self.width.is_some() { 4 } else { 12 };
         bytes.saturating_add(entries.saturating_mul(per_entry))
@@ -106,7 +106,7 @@ impl Codes {
         }
     }
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         self.entries.memory_size() + 4 * self.codes.capacity()
     }

@@ -57,7 +57,7 @@ impl ColumnOptions {
         self.presence
     }
 
-    /// Sets whether this column may get a value dictionary if that saves bytes. The default is the shard's setting.
+    /// Sets whether this column may get a value dictionary where it pays off. The default is the shard's setting.
     #[must_use]
     pub fn with_dictionary_enabled(mut self, enabled: bool) -> Self {
         self.dictionary_enabled = Some(enabled);

@@ -132,7 +132,7 @@ impl DictionaryEncoder {
         self.raw_bytes
     }
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         self.codes.memory_size()
     }

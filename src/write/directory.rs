@@ -22,7 +22,7 @@ use crate::io::ByteRange;
 use crate::stats::ShardStats;
 use std::collections::HashSet;
 
-/// A stripe whose buffers have been written.
+/// A stripe after its buffers have been written.
 #[derive(Debug)]
 pub(crate) struct StripeRecord {
     /// Rows, including deleted rows.
@@ -49,9 +49,9 @@ pub(crate) struct StripesMetadata {
     /// URLs in the order in which stripes first referred to them.
     urls: Vec<String>,
     known_urls: HashSet<String>,
-    /// Stripes whose metadata are in the directory file.
+    /// Stripes with metadata already in the directory file.
     placed: Vec<StripeDirectory>,
-    /// Later stripes, whose metadata are still in memory.
+    /// Later stripes, with metadata still in memory.
     kept: Vec<KeptStripe>,
     kept_bytes: usize,
 }
@@ -113,12 +113,12 @@ impl StripesMetadata {
         self.rows
     }
 
-    /// Returns the bytes of metadata that are not in the directory file yet.
+    /// Returns the size of metadata that are not in the directory file yet in bytes.
     pub(crate) fn kept_bytes(&self) -> usize {
         self.kept_bytes
     }
 
-    /// Returns approximately how many bytes are held in memory.
+    /// Returns the approximate memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         let (fields, stripes) = (self.fields.len(), self.placed.len());
         self.kept_bytes + fields * FIELD_BYTES + stripes * STRIPE_BYTES

@@ -131,7 +131,7 @@ impl FieldEncoder {
         self.values.into_candidates()
     }
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         let bits = |b: &BooleanBufferBuilder| b.len() / 8;
         self.values.memory_size() + self.presence.as_ref().map_or(0, bits)

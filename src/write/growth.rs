@@ -124,7 +124,7 @@ fn of_items<O: OffsetSizeTrait>(offsets: &[O], values: &dyn Array) -> u64 {
     of_array(&values.slice(first, last - first))
 }
 
-/// Returns how many bytes views refer to in excess of their buffers, because several views share a value.
+/// Returns by how many bytes the values of views exceed their buffers, because several views share a value.
 fn of_views(all: &[u128], buffers: &[Buffer]) -> u64 {
     let held = buffers
         .iter()

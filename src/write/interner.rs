@@ -39,7 +39,7 @@ impl Interner {
         self.offsets.len() - 1
     }
 
-    /// Returns the bytes of all entries.
+    /// Returns the size of all entries in bytes.
     pub(super) fn byte_len(&self) -> usize {
         self.values.len()
     }
@@ -92,7 +92,7 @@ impl Interner {
         Ok(code)
     }
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         self.values.capacity() + 8 * self.offsets.capacity() + 5 * self.table.capacity()
     }

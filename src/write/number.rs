@@ -44,7 +44,7 @@ impl<W: Word> NumberEncoder<W> {
         self
     }
 
-    /// Stores the values with a dictionary if that saves bytes. Raw values never get one.
+    /// Stores the values with a dictionary where it pays off. Raw values never get one.
     pub(super) fn with_trial(mut self, entry: Option<EntryType>) -> Self {
         if let Self::Blocks(encoder) = &mut self {
             encoder.trial = entry.map(Trial::new);
@@ -75,7 +75,7 @@ impl<W: Word> NumberEncoder<W> {
         }
     }
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         match self {
             Self::Raw(encoder) => encoder.memory_size(),
@@ -91,7 +91,7 @@ impl<W: Word> NumberEncoder<W> {
         }
     }
 
-    /// Returns the finished values, with a dictionary if that saves bytes.
+    /// Returns the finished values, with a dictionary where it pays off.
     pub(super) fn finish_values(self) -> Result<FinishedLeaf> {
         match self {
             Self::Raw(encoder) => Ok(encoder.finish_values()),
@@ -100,7 +100,7 @@ impl<W: Word> NumberEncoder<W> {
     }
 }
 
-/// Encodes the numbers of one stripe field in blocks, with a dictionary if that saves bytes.
+/// Encodes the numbers of one stripe field in blocks, with a dictionary where it pays off.
 #[derive(Debug)]
 pub(super) struct BlockNumbers<W> {
     blocks: NumberBlocks<W>,
@@ -204,7 +204,7 @@ impl<W: Word> BlockNumbers<W> {
         Ok(candidates)
     }
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     fn memory_size(&self) -> usize {
         let trial = self.trial.as_ref().map_or(0, Trial::memory_size);
         let distinct = self.distinct.as_ref().map_or(0, DistinctStats::memory_size);
@@ -227,7 +227,7 @@ impl<W: Word> BlockNumbers<W> {
         self.blocks.finish(buffer)
     }
 
-    /// Returns the finished values, with a dictionary if that saves bytes.
+    /// Returns the finished values, with a dictionary where it pays off.
     fn finish_values(mut self) -> Result<FinishedLeaf> {
         if self.trial.is_some() && !self.blocks.is_empty() {
             self.flush()?;

@@ -112,14 +112,14 @@ settings! {
         /// Where to store presence (one bit per value: null or not), if the wire leaves the choice;
         /// [`PresenceLayout::Separate`] by default.
         presence, with_presence: PresenceLayout;
-        /// Whether a column may get a value dictionary if that saves bytes; on by default. The profile `Plain` adds
-        /// none. Arrow dictionary arrays always keep theirs.
+        /// Whether a column may get a value dictionary where it pays off; on by default. The profile `Plain` adds
+        /// none. Arrow dictionary arrays keep theirs regardless of this option.
         dictionary_enabled, with_dictionary_enabled: bool;
         /// Whether the blocks of texts and binary values may share compressor dictionaries: a dictionary of Zstandard
-        /// trained on values of the stripe, or a symbol table of FSST. The writer adds one only if it saves bytes. Off
-        /// by default. Compressor dictionaries are meant for small blocks, see [`ColumnOptions::with_block_values`].
-        /// Training takes up to a second per column and stripe, and readers fetch one more buffer. Needs the feature
-        /// `zstd` and [`Wire::Spec`].
+        /// trained on values of the stripe, or a symbol table of FSST. The writer adds one only where it pays off.
+        /// Off by default. Compressor dictionaries are meant for small blocks, see
+        /// [`ColumnOptions::with_block_values`]. Training takes up to a second per column and stripe, and readers fetch
+        /// one more buffer. Needs the feature `zstd` and [`Wire::Spec`].
         compressor_dictionary_enabled, with_compressor_dictionary_enabled: bool;
         /// Whether to collect statistics: ranges, counts, lengths, distinct counts and range indexes; on by default.
         /// Without them a shard still has null counts and marks constant columns.
@@ -155,7 +155,7 @@ settings! {
     }
 }
 
-/// The mapping of Arrow types if the caller chose none.
+/// Returns the mapping of Arrow types if the caller chose none.
 fn default_mapping(wire: Wire) -> TypeMapping {
     match wire {
         Wire::Spec => TypeMapping::Lossless,
@@ -351,7 +351,7 @@ impl WriterOptions {
         self
     }
 
-    /// Returns the properties of every stripe.
+    /// Returns the properties added to every stripe.
     pub fn stripe_properties(&self) -> &[NameValuePair] {
         &self.stripe_properties
     }

@@ -91,7 +91,7 @@ impl Outbox {
         event
     }
 
-    /// Returns the bytes that are queued.
+    /// Returns the size of the queued data in bytes.
     pub(super) fn memory_size(&self) -> usize {
         let waiting = self.lock();
         waiting.bytes + waiting.last.as_ref().map_or(0, |(_, piece)| piece.len())

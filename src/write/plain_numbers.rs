@@ -263,7 +263,7 @@ impl<W: Word> NumberBlocks<W> {
         self.blank = 0;
     }
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         self.staged.capacity() * W::BYTES + self.blocks.size()
     }

@@ -61,7 +61,7 @@ impl<W: Word> RawNumbers<W> {
         self.last = stored.last().copied().or(self.last);
     }
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         let distinct = self.distinct.as_ref().map_or(0, DistinctStats::memory_size);
         self.pieces.memory_size() + self.filled.capacity() * W::BYTES + distinct
@@ -142,7 +142,7 @@ impl RawOffsets {
         (self.pieces, self.wide) = (wide, true);
     }
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         self.pieces.memory_size()
     }
@@ -285,12 +285,12 @@ impl RawBytes {
         self.fixed.map_or(average, |width| width as f64)
     }
 
-    /// Returns the bytes of all values so far, including null positions of fixed-size types.
+    /// Returns the size of all values so far in bytes, including null positions of fixed-size types.
     pub(super) fn total_bytes(&self) -> u64 {
         self.values.len() as u64
     }
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         let distinct = self.distinct.as_ref().map_or(0, DistinctStats::memory_size);
         let gathered = self.gathered.0.capacity() + self.gathered.1.capacity() * 8;

@@ -1,4 +1,4 @@
-//! How the buffers of a column are written.
+//! Settings for writing the buffers of a column, resolved from the options.
 
 use super::profile::Profile;
 use crate::format::Capabilities;
@@ -7,7 +7,7 @@ use crate::format::Capabilities;
 /// of split scans and parallel tasks also start and end there.
 pub(super) const WINDOW: usize = 65_536;
 
-/// How the buffers of a column are written.
+/// Settings for writing the buffers of a column.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settings {
     pub(super) profile: Profile,
@@ -69,7 +69,7 @@ impl Settings {
         }
     }
 
-    /// Whether buffers are raw.
+    /// Returns whether buffers are raw.
     pub(super) fn is_raw(&self) -> bool {
         self.profile == Profile::Plain
             && self.capabilities.raw_buffers

@@ -161,8 +161,8 @@ impl<S: Sink> ShardWriter<S> {
         &self.schema
     }
 
-    /// Returns approximately how many bytes the writer holds in memory: stripes that are not written yet, metadata, and
-    /// data of earlier stripes that it keeps for the next one.
+    /// Returns the approximate memory size in bytes: stripes that are not written yet, metadata, and
+    /// data of earlier stripes that the writer keeps for the next one.
     pub fn memory_size(&self) -> usize {
         let files = self.stripe_files.as_ref();
         let files = files.map_or(0, StripeFiles::memory_size);
@@ -283,7 +283,7 @@ impl<S: Sink> ShardWriter<S> {
         self.options.memory_limit() / GROWTH_SHARE
     }
 
-    /// Returns how many of `len` rows from `at` on are shredded together.
+    /// Returns the number of rows, of `len` from `at` on, to shred together.
     fn rows_at_once(&self, batch: &RecordBatch, at: usize, mut len: usize) -> usize {
         while len > 1 && growth(&batch.slice(at, len)) > self.most_growth() {
             len /= 2;

@@ -87,15 +87,16 @@ impl StoredColumns {
                 )));
             }
         }
-        let visible = schema.fields().iter().enumerate();
-        let visible = visible.filter(|(i, _)| !taken[*i]);
-        let visible = visible.map(|(i, field)| StoredColumn {
-            field: field.clone(),
-            internal: None,
-            packed: None,
-            values: Values::Column(i),
-        });
-        let columns: Vec<StoredColumn> = visible.collect();
+        let fields = schema.fields().iter().enumerate();
+        let columns: Vec<StoredColumn> = fields
+            .filter(|(i, _)| !taken[*i])
+            .map(|(i, field)| StoredColumn {
+                field: field.clone(),
+                internal: None,
+                packed: None,
+                values: Values::Column(i),
+            })
+            .collect();
         let visible = if internal.is_empty() {
             schema.clone()
         } else {

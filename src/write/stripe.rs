@@ -39,7 +39,7 @@ struct Lanes(Vec<Arc<Lane>>);
 
 impl Lanes {
     /// Returns a lane once at most `most` of its jobs are open. Until then, this thread runs jobs that no other thread
-    /// has taken, those of that lane first.
+    /// has taken, starting with the jobs of that lane.
     fn caught_up(&self, ordinal: usize, most: usize) -> Option<&Lane> {
         let (before, behind) = self.0.split_at_checked(ordinal)?;
         let lane = behind.first()?;
@@ -136,7 +136,7 @@ impl StripeBuilder {
         self.rows
     }
 
-    /// Returns the bytes of Arrow data so far.
+    /// Returns the size of Arrow data so far in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -178,8 +178,8 @@ impl StripeBuilder {
     /// Appends rows, which must not cross the border of a window. `bytes` counts them as Arrow data, `memory` as
     /// shredded values.
     ///
+    /// # Errors
     /// Returns the errors of these or of earlier rows.
-    /// Those of these rows or of rows before.
     pub(super) fn push(
         &mut self,
         rows: u64,
@@ -230,7 +230,7 @@ impl StripeBuilder {
         Ok(())
     }
 
-    /// Returns approximately how many bytes are held in memory.
+    /// Returns the approximate memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         let since = self.since.iter().sum::<u64>() + self.pending_bytes;
         let since = usize::try_from(since).unwrap_or(usize::MAX);
@@ -269,7 +269,7 @@ impl FullStripe {
         self.rows
     }
 
-    /// Returns approximately how many bytes are held in memory.
+    /// Returns the approximate memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         self.memory
     }

@@ -24,12 +24,12 @@ impl StripeFiles {
         }
     }
 
-    /// Returns the bytes of all files.
+    /// Returns the size of all files in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Returns approximately how many bytes the names and sinks of the files take.
+    /// Returns the approximate memory size of the names and sinks of the files in bytes.
     pub(super) fn memory_size(&self) -> usize {
         // The sink of a local file holds its name twice, and the name of the temporary file.
         self.sealed.capacity() * size_of::<(String, Box<dyn Sink>)>() + 512 * self.sealed.len()

@@ -285,7 +285,7 @@ impl Trial {
         self.codes
     }
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         self.codes.memory_size()
     }

@@ -49,7 +49,7 @@ pub(super) trait NumberEncoding: Debug + Send {
     /// Returns the candidate encodings of the staged values.
     fn into_candidates(self: Box<Self>) -> Result<Vec<Candidate>>;
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     fn memory_size(&self) -> usize;
 
     /// Returns the finished values; `present` of them are not null.
@@ -291,7 +291,7 @@ impl ValueEncoder {
         }
     }
 
-    /// Bytes held in memory.
+    /// Returns the memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         let bits = |b: &BooleanBufferBuilder| b.len() / 8;
         match self {

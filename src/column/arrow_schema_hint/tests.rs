@@ -9,7 +9,7 @@ fn hint(bytes: Vec<u8>) -> Result<ArrowSchemaHint> {
     ArrowSchemaHint::try_new(Bytes::from(bytes), &Limits::default())
 }
 
-/// Reads all there is.
+/// Reads the whole schema.
 fn read(bytes: Vec<u8>) -> Result<Schema> {
     let hint = hint(bytes)?;
     let fields: Vec<Field> = (0..hint.len())
@@ -114,7 +114,7 @@ fn types() -> impl Strategy<Value = DataType> {
         use DataType::*;
         let item = field_of(inner.clone()).prop_map(Arc::new).boxed();
         let members = vec(item.clone(), 0..4).prop_map(Fields::from).boxed();
-        // The message has one place for a dictionary per field.
+        // A field of the message can have only one dictionary.
         let value = inner.prop_filter("dictionary of dictionaries", |t| {
             !matches!(t, Dictionary(..))
         });
@@ -157,7 +157,7 @@ fn schema() -> impl Strategy<Value = Schema> {
         .prop_map(|(fields, metadata)| Schema::new_with_metadata(fields, metadata))
 }
 
-/// `dict_is_ordered` of all fields, which `Field`'s equality leaves out.
+/// Returns `dict_is_ordered` of all fields, which `Field`'s equality ignores.
 fn ordered(data_type: &DataType, found: &mut Vec<Option<bool>>) {
     let mut visit = |field: &Field| {
         found.push(field.dict_is_ordered());
@@ -192,7 +192,7 @@ proptest! {
         let bytes = encode(&schema).unwrap();
         let again = read(bytes.clone()).unwrap();
         prop_assert_eq!(&again, &schema);
-        // The bare message, at an odd address.
+        // A message without prefix, at an odd address.
         let bare = ArrowSchemaHint::try_new(Bytes::from([&[0], &bytes[8..]].concat()).slice(1..), &Limits::default()).unwrap();
         for i in 0..bare.len() {
             prop_assert_eq!(&bare.field(i).unwrap(), schema.field(i));

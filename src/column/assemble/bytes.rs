@@ -32,11 +32,12 @@ impl Assembler<'_> {
             return self.cast(array, wanted, node);
         };
         if layout == ByteLayout::Views {
-            let offsets = match wanted.is_string() {
-                true => ArrowType::Utf8,
-                false => ArrowType::Binary,
+            let offsets = if wanted.is_string() {
+                ArrowType::Utf8
+            } else {
+                ArrowType::Binary
             };
-            // Text is checked faster where it lies in one piece.
+            // Checking UTF-8 is faster on contiguous text.
             match self.bytes(&offsets, node, rows) {
                 Ok(array) => return Ok(views(&array)),
                 Err(e) if e.kind() == ErrorKind::OffsetOverflow => {}
@@ -60,7 +61,7 @@ impl Assembler<'_> {
     }
 }
 
-/// An array with 32-bit offsets as one with views.
+/// Converts an array with 32-bit offsets to views.
 fn views(array: &ArrayRef) -> ArrayRef {
     match array.as_string_opt() {
         Some(text) => Arc::new(views_of(text)),
@@ -68,7 +69,7 @@ fn views(array: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// Part of an array that is made once for many batches.
+/// Returns part of an array that is made once for many batches.
 fn windowed(
     chunk: Chunk<ByteValues>,
     window: &Window,
@@ -78,7 +79,7 @@ fn windowed(
 ) -> Result<ArrayRef> {
     let whole = match bytes(chunk.clone(), wanted, node, casts) {
         Ok(whole) => whole,
-        // A value that is not asked for may be the one that is no text.
+        // The value that is not UTF-8 may be outside of the requested part.
         Err(e) if e.kind() == ErrorKind::ValueOutOfRange => {
             let part = chunk.slice(window.start, window.len).ok_or(e)?;
             return bytes(part, wanted, node, casts);
@@ -100,7 +101,7 @@ fn windowed(
     }
 }
 
-/// The array of variable-size values, whatever layout they are in.
+/// Returns the array of variable-size values in the layout of the wanted type.
 pub(super) fn bytes(
     chunk: Chunk<ByteValues>,
     wanted: &ArrowType,
@@ -137,7 +138,7 @@ pub(super) fn bytes(
     cast::checked(&array, wanted)
 }
 
-/// Values as the bytes that they are, which are checked to be there.
+/// Returns values as an array of their bytes, which checks offsets and views.
 pub(super) fn raw(values: ByteValues) -> Result<ArrayRef> {
     let array = match values {
         ByteValues::Offsets32(offsets, values) => offset_array(false, offsets, values, None),
@@ -147,7 +148,7 @@ pub(super) fn raw(values: ByteValues) -> Result<ArrayRef> {
     cast::checked(&array?, &ArrowType::LargeBinary)
 }
 
-/// Binaries that are asked for as strings need not be UTF-8; strings have to be.
+/// Converts an error of UTF-8 validation: for a binary column read as strings, it does not mean a corrupt file.
 fn not_text(error: Error, node: &DataType) -> Error {
     if node.basic_type == BasicType::String {
         return error;

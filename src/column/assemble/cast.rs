@@ -1,4 +1,4 @@
-//! From the natural type of a leaf to the one that was asked for.
+//! Casts from the natural type of a leaf to the requested type.
 
 use super::super::mismatch;
 use super::super::schema::NativeType;
@@ -10,19 +10,19 @@ use arrow_cast::display::array_value_to_string;
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, TimeUnit};
 
-/// How the values of a column become those of other types: as `arrow-cast` has it, and with an error
-/// for every value that has none.
+/// Casts of a column's values to other types, as `arrow-cast` defines them, except that a value without a counterpart
+/// is an error.
 #[derive(Debug, Clone, Default)]
 pub struct Casts {
     is_strict: bool,
-    /// The Arrow types that native leaves were written in, by schema id. Other native leaves become
-    /// what is asked for straight from their storage.
+    /// The Arrow types that native leaves were written in, by schema id. Other native leaves are converted from their
+    /// storage to the requested type directly.
     natives: Vec<(u32, ArrowType)>,
 }
 
 impl Casts {
-    /// With `is_strict`, a value that a cast back would not give again is an error. `own` is the
-    /// field that was written, where that is known.
+    /// Returns casts for a column. With `is_strict`, a value that does not survive a cast there and back is an error.
+    /// `own` is the field of the writer, if known.
     pub fn new(is_strict: bool, own: Option<&Field>, node: &DataType) -> Self {
         let mut natives = Vec::new();
         if let Some(own) = own {
@@ -35,13 +35,13 @@ impl Casts {
         self.is_strict
     }
 
-    /// The Arrow type that a native leaf was written in, if it is another one than the wanted.
+    /// Returns the Arrow type that a native leaf was written in, if it differs from the requested type.
     pub(super) fn written(&self, node: &DataType, wanted: &ArrowType) -> Option<&ArrowType> {
         let (_, own) = self.natives.iter().find(|(id, _)| *id == node.schema_id)?;
         (own != wanted).then_some(own)
     }
 
-    /// The type that the values of a node of bytes are cast from, to one that is none of bytes.
+    /// Returns the type from which values of a byte node are cast to a type that is not a byte type.
     pub(super) fn bytes_type(&self, node: &DataType, wanted: &ArrowType) -> ArrowType {
         match (self.written(node, wanted), node.basic_type) {
             (Some(own), _) => own.clone(),
@@ -50,12 +50,11 @@ impl Casts {
         }
     }
 
-    /// Gives an array of a leaf the type that was asked for.
+    /// Casts an array of a leaf to the requested type.
     ///
     /// # Errors
-    /// [`ErrorKind::SchemaMismatch`] if there is no such cast, [`ErrorKind::ValueOutOfRange`] if a
-    /// value has no counterpart in the other type, [`ErrorKind::OffsetOverflow`] if text needs wider
-    /// offsets.
+    /// Returns [`ErrorKind::SchemaMismatch`] if the types cannot be cast, [`ErrorKind::ValueOutOfRange`] if a value has
+    /// no counterpart in the other type, and [`ErrorKind::OffsetOverflow`] if text needs wider offsets.
     pub(super) fn leaf(
         &self,
         array: ArrayRef,
@@ -97,7 +96,7 @@ fn find_natives(own: &ArrowType, node: &DataType, natives: &mut Vec<(u32, ArrowT
         | ArrowType::FixedSizeList(item, _) => {
             children.for_each(|child| find_natives(item.data_type(), child, natives));
         }
-        // Its children are those of the entries.
+        // The children of a map node are the children of its entries.
         ArrowType::Map(entries, _) if entries.data_type().is_nested() => {
             find_natives(entries.data_type(), node, natives);
         }
@@ -116,14 +115,14 @@ fn find_natives(own: &ArrowType, node: &DataType, natives: &mut Vec<(u32, ArrowT
     }
 }
 
-/// A cast that refuses values that the other type cannot hold.
+/// Casts an array, and refuses values that the other type cannot represent.
 pub(super) fn checked(array: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef> {
     let wide = match wanted {
         ArrowType::Utf8 => Some(ArrowType::LargeUtf8),
         ArrowType::Binary => Some(ArrowType::LargeBinary),
         _ => None,
     };
-    // Whoever writes text for numbers panics where offsets overflow.
+    // `arrow-cast` panics if offsets overflow while it formats numbers as text.
     if let Some(wide) = wide
         && *array.data_type() != wide
         && array.len() > MOST_SHORT_TEXTS
@@ -138,8 +137,8 @@ pub(super) fn checked(array: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef> 
     })
 }
 
-/// The name of an array's values in errors. Text and bytes may have another type than the column by the
-/// time they are cast.
+/// Returns the name of an array's type for errors. Text and bytes may have another type than the column by the time
+/// they are cast.
 fn kind_of(array: &ArrayRef) -> String {
     match array.data_type() {
         text if text.is_string() => "text".to_owned(),
@@ -148,11 +147,11 @@ fn kind_of(array: &ArrayRef) -> String {
     }
 }
 
-/// Values whose texts fit 32-bit offsets, however large the values are.
+/// Number of values up to which their text always fits 32-bit offsets.
 const MOST_SHORT_TEXTS: usize = 1 << 22;
 
-/// What `arrow-cast` gives. Where its arithmetic would wrap around, the way leads over types between
-/// which it does not.
+/// Casts an array with `arrow-cast`. Where its arithmetic would wrap around, the cast goes through intermediate types
+/// that avoid this.
 fn cast(array: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef, ArrowError> {
     use ArrowType::{
         Date64, Decimal32, Decimal64, Decimal128, Duration, Int32, Int64, Time32, Time64, Timestamp,
@@ -181,7 +180,7 @@ fn cast(array: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef, ArrowError> {
     Ok(array)
 }
 
-/// Refuses values that a cast back does not give again.
+/// Refuses values that do not survive the cast back.
 fn check_unchanged(array: &ArrayRef, cast_array: &ArrayRef) -> Result<()> {
     match cast(cast_array, array.data_type()) {
         Ok(back) if &back == array => return Ok(()),
@@ -200,7 +199,7 @@ fn check_unchanged(array: &ArrayRef, cast_array: &ArrayRef) -> Result<()> {
     };
     Err(Error::new(
         ErrorKind::ValueOutOfRange,
-        // The caller adds which rows these are, so this is not the number of a row.
+        // The caller adds the range of rows, so this is not a row number.
         format!(
             "value {row} of these: a strict cast of {} to {} would change {} to {}",
             kind_of(array),

@@ -11,14 +11,14 @@ use arrow_array::ArrayRef;
 use arrow_buffer::{Buffer, i256};
 use arrow_schema::DataType as ArrowType;
 
-/// The power of ten from which on a number of 34 digits is too large for every decimal of Arrow.
+/// The largest power of ten to multiply by: beyond it, any number exceeds every Arrow decimal.
 const MAX_DIGITS: u32 = 76;
 
-/// An array of decimals of any width, precision and scale.
+/// Returns an array of decimals of any width, precision and scale.
 ///
 /// # Errors
-/// [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange) naming a row that the type cannot hold
-/// exactly, [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if Arrow forbids the type,
+/// Returns [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange), which names a row that the type cannot represent
+/// exactly, [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if Arrow forbids the type, and
 /// [`Unsupported`](crate::ErrorKind::Unsupported) without the feature `decimal`.
 pub(super) fn decimals(
     chunk: Chunk<Buffer>,
@@ -55,7 +55,7 @@ pub(super) fn decimals(
     from_values(wanted.clone(), chunk.len, out, chunk.nulls)
 }
 
-/// The unscaled integer of at most so many digits; `None` if there is none.
+/// Returns the unscaled integer of at most `precision` digits, or `None` if the number has no such form.
 fn unscaled(bytes: [u8; 16], precision: u8, scale: i8) -> Option<i256> {
     let number = decode(bytes)?;
     if number.coefficient == 0 {
@@ -64,7 +64,7 @@ fn unscaled(bytes: [u8; 16], precision: u8, scale: i8) -> Option<i256> {
     let shift = number.exponent + i32::from(scale);
     let unscaled = match u32::try_from(shift) {
         Ok(up @ 0..=MAX_DIGITS) => {
-            // Most results have 128 bits.
+            // Most results fit into 128 bits.
             let short = 10i128.checked_pow(up);
             match short.and_then(|power| number.coefficient.checked_mul(power)) {
                 Some(short) => i256::from_i128(short),

@@ -25,8 +25,7 @@ use arrow_select::take::{TakeOptions, take};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
-/// A dictionary array in the making: the code of every row, which is 0 at null ones, and the values
-/// that codes name.
+/// A dictionary array in progress: the code of every row (0 at null rows), and the values that codes refer to.
 struct Coded {
     codes: ScalarBuffer<u32>,
     nulls: Option<NullBuffer>,
@@ -34,7 +33,7 @@ struct Coded {
 }
 
 impl Assembler<'_> {
-    /// Keeps the dictionary that is stored; values that are stored plain get a new one.
+    /// Returns a dictionary array. Keeps the stored dictionary; plain values get a new one.
     pub(super) fn dictionary(
         &mut self,
         key: &ArrowType,
@@ -63,10 +62,10 @@ impl Assembler<'_> {
 }
 
 impl DictionaryEntries {
-    /// The entries as an array of the type that a column has by itself.
+    /// Returns the entries as an array of the column's type without a dictionary.
     ///
     /// # Errors
-    /// Those of [`assemble`](super::assemble) for the type of plain values.
+    /// Returns the errors of [`assemble`](super::assemble) for the type of plain values.
     pub fn array(&self, wanted: &ArrowType, node: &DataType) -> Result<ArrayRef> {
         let casts = Casts::default();
         match self.all(wanted, node, &casts)? {
@@ -75,7 +74,7 @@ impl DictionaryEntries {
         }
     }
 
-    /// The entries as an array of a type, made once; `None` if one of them has no value of the type.
+    /// Returns the entries as an array of a type, made once, or `None` if an entry cannot be converted to the type.
     fn all(&self, wanted: &ArrowType, node: &DataType, casts: &Casts) -> Result<Option<ArrayRef>> {
         // A poisoned lock is harmless, because arrays are only ever appended whole.
         let mut arrays = self.arrays.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,7 +96,7 @@ impl DictionaryEntries {
         Ok(array)
     }
 
-    /// Entries with these codes, which are those of values.
+    /// Returns the entries with these codes, none of which is the code of the null entry.
     fn some(&self, codes: &[u32], node: &DataType) -> Result<Chunk<Values>> {
         let (len, nulls) = (codes.len(), None);
         let codes = codes.iter().map(|code| *code as usize);
@@ -128,12 +127,12 @@ impl DictionaryEntries {
     }
 }
 
-/// The error for a code that no entry has.
+/// Returns the error for a code without an entry.
 fn missing() -> Error {
     Error::corrupt("expected codes of entries, found one beyond them")
 }
 
-/// Entries as an array of a type.
+/// Returns entries as an array of a type.
 fn leaf_array(
     entries: &Chunk<Values>,
     wanted: &ArrowType,
@@ -180,7 +179,7 @@ impl DecodedDictionary {
                 values,
             });
         }
-        // The entry that has no value of the type may be one that no row uses.
+        // The entry that cannot be converted may be unused.
         let (used, codes) = renumbered(&self.codes, nulls.as_ref())?;
         let values = leaf_array(&self.entries.some(&used, node)?, wanted, node, casts)?;
         Ok(Coded {
@@ -192,7 +191,7 @@ impl DecodedDictionary {
 }
 
 impl Assembler<'_> {
-    /// The values of a dictionary themselves, as many bytes of them as the source allows.
+    /// Returns the plain values of a dictionary, if the source allows their size.
     pub(super) fn gather(
         &self,
         stored: DecodedDictionary,
@@ -229,7 +228,7 @@ impl Assembler<'_> {
         }
         let width = match wanted {
             ArrowType::FixedSizeBinary(size) => u64::try_from(*size).unwrap_or_default(),
-            // Views are no primitives.
+            // Views have no primitive width.
             other => other.primitive_width().unwrap_or(size_of::<u128>()) as u64,
         };
         source.check_bytes(width.saturating_mul(coded.codes.len() as u64))?;
@@ -253,7 +252,7 @@ impl Assembler<'_> {
 }
 
 impl Coded {
-    /// Leaves out the values that no row uses, if keys would be too narrow for the codes.
+    /// Drops unused values, if keys would be too narrow for the codes.
     fn fit(self, key: &ArrowType) -> Result<Self> {
         let most = max_key(key);
         if most == u32::MAX || self.codes.iter().max().copied().unwrap_or(0) <= most {
@@ -311,7 +310,7 @@ impl Coded {
     }
 }
 
-/// The codes that rows use, in the order of the rows, and every row's ordinal among them.
+/// Returns the codes that rows use, in the order of the rows, and the ordinal of every row's code among them.
 fn renumbered(codes: &[u32], nulls: Option<&NullBuffer>) -> Result<(Vec<u32>, ScalarBuffer<u32>)> {
     let mut used = Vec::new();
     let mut ordinals = HashMap::new();
@@ -331,7 +330,7 @@ fn renumbered(codes: &[u32], nulls: Option<&NullBuffer>) -> Result<(Vec<u32>, Sc
     Ok((used, renumbered.into()))
 }
 
-/// The largest code that a key type can hold.
+/// Returns the largest code that a key type can hold.
 fn max_key(key: &ArrowType) -> u32 {
     u32::try_from(largest_integer(key)).unwrap_or(u32::MAX)
 }
@@ -345,7 +344,7 @@ fn to_code(index: usize) -> Result<u32> {
     })
 }
 
-/// Dictionary-encodes an array of any type, whose rows are equal where those of `equality` are.
+/// Dictionary-encodes an array of any type. Rows are equal where the rows of `equality` are.
 fn encode(array: &ArrayRef, equality: &Rows) -> Result<Coded> {
     let nulls = own_nulls(array).filter(|n| n.null_count() > 0);
     let mut codes = Vec::with_capacity(array.len());
@@ -369,7 +368,7 @@ fn encode(array: &ArrayRef, equality: &Rows) -> Result<Coded> {
     })
 }
 
-/// Rows that have no value at all. A null variant of a union is a value: it has an ordinal.
+/// Returns the nulls of an array. A null variant of a union is a value, because it has an ordinal.
 pub(super) fn own_nulls(array: &ArrayRef) -> Option<NullBuffer> {
     match array.data_type() {
         ArrowType::Union(..) => None,
@@ -382,7 +381,7 @@ pub(super) fn own_nulls(array: &ArrayRef) -> Option<NullBuffer> {
             if entries.is_empty() {
                 return nulls;
             }
-            // Keys at null rows may be any number; these are below the number of entries.
+            // Keys at null rows are arbitrary; normalized keys are below the number of entries.
             let keys = dictionary.normalized_keys();
             let open = |i: usize| nulls.as_ref().is_none_or(|n| n.is_valid(i));
             let valid = |i: usize| open(i) && entries.is_valid(keys[i]);

@@ -1,4 +1,4 @@
-//! What can be said of a requested type before there are rows.
+//! Checks of a requested type before rows are read.
 
 use super::{Casts, assemble_as};
 use crate::buffer::Selection;
@@ -11,14 +11,14 @@ use crate::format::DataType;
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
 use arrow_schema::Field;
 
-/// Refuses a field that the values of a node cannot become, whatever they are.
+/// Refuses a field if no values of the node can be converted to it.
 ///
 /// # Errors
-/// [`SchemaMismatch`](ErrorKind::SchemaMismatch), or those of the node.
+/// Returns [`SchemaMismatch`](ErrorKind::SchemaMismatch), or the errors of the node.
 pub fn check_cast(field: &Field, node: &DataType, casts: &Casts) -> Result<()> {
     match assemble_as(field, node, casts, &Selection::default(), &mut NoRows) {
         Ok(_) => Ok(()),
-        // Without a value, it is the types that do not go together.
+        // Without values, such an error means that the types do not match.
         Err(e) if matches!(e.kind(), ErrorKind::ValueOutOfRange | ErrorKind::Arrow) => {
             let mismatch = Error::new(ErrorKind::SchemaMismatch, e.message());
             Err(mismatch.within(e.element()).caused_by(e))
@@ -27,7 +27,7 @@ pub fn check_cast(field: &Field, node: &DataType, casts: &Casts) -> Result<()> {
     }
 }
 
-/// A source of no rows.
+/// A source without rows.
 struct NoRows;
 
 fn none<V>(values: V) -> Chunk<V> {

@@ -1,4 +1,4 @@
-//! Which rows of an array are equal, for dictionaries and runs.
+//! Equality of the rows of an array, for dictionaries and runs.
 
 use super::Assembler;
 use crate::buffer::Selection;
@@ -10,8 +10,8 @@ use arrow_schema::{DataType as ArrowType, Field, Fields, UnionFields};
 use std::sync::Arc;
 
 impl Assembler<'_> {
-    /// Byte strings that are equal where the rows of the node's array are. Floats are compared by
-    /// their bits, and nulls of different variants of a union differ.
+    /// Returns byte strings that are equal where rows of the node's array are equal. Floats are compared by their bits,
+    /// and nulls of different variants of a union differ.
     pub(super) fn comparable(
         &mut self,
         array: &ArrayRef,
@@ -21,7 +21,7 @@ impl Assembler<'_> {
         if let Some(rows) = convert(array)? {
             return Ok(rows);
         }
-        // Dictionaries of nested values have no such form, but their values do.
+        // Arrow cannot convert dictionaries of nested values, but it can convert the plain values.
         let plain = self.node(&plain_type(array.data_type())?, node, rows)?;
         convert(&plain)?.ok_or_else(|| {
             Error::unsupported(format!(
@@ -43,7 +43,7 @@ fn convert(array: &ArrayRef) -> Result<Option<Rows>> {
     ))
 }
 
-/// The type without dictionaries and runs at any depth.
+/// Returns the type without dictionaries and runs at any depth.
 fn plain_type(arrow: &ArrowType) -> Result<ArrowType> {
     let plain = |field: &Arc<Field>| -> Result<Arc<Field>> {
         let data_type = plain_type(field.data_type())?;
@@ -71,7 +71,7 @@ fn plain_type(arrow: &ArrowType) -> Result<ArrowType> {
     })
 }
 
-/// Whether there is a union at any depth.
+/// Returns whether the type has a union at any depth.
 pub(super) fn has_union(arrow: &ArrowType) -> bool {
     match arrow {
         ArrowType::Union(..) => true,

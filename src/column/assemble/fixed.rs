@@ -47,7 +47,7 @@ impl Assembler<'_> {
     }
 }
 
-/// The array of values of `width` bytes.
+/// Returns the array of values of `width` bytes.
 pub(super) fn fixed(
     chunk: Chunk<Buffer>,
     width: usize,

@@ -16,7 +16,7 @@ use arrow_schema::{DataType as ArrowType, FieldRef};
 use std::sync::Arc;
 
 impl Assembler<'_> {
-    /// Offsets, nulls and child positions, checked against each other.
+    /// Returns offsets, nulls and child positions, checked against each other.
     fn lists(
         &mut self,
         width: OffsetWidth,
@@ -153,12 +153,12 @@ impl Assembler<'_> {
     }
 }
 
-/// A size that a stored one agrees with.
+/// Converts a size that is known to match the stored one.
 fn item_count(size: i32) -> usize {
     usize::try_from(size).unwrap_or_default()
 }
 
-/// Number of lists, first and last offset.
+/// Returns the number of lists, and the first and last offset.
 fn ends<O: OffsetSizeTrait>(offsets: &OffsetBuffer<O>) -> Result<(usize, u64, u64)> {
     match (offsets.first(), offsets.last()) {
         (Some(first), Some(last)) => Ok((
@@ -181,9 +181,10 @@ fn list_array<O: OffsetSizeTrait>(
     // The constructors refuse a type that could hold nulls, even if no element is one: dictionaries
     // with an unused null entry, unions with a null in a slot of another variant.
     let is_refused = !item.is_nullable() && values.is_nullable();
-    let nulls_of_items = match is_refused {
-        true => own_nulls(&values).map_or(0, |nulls| nulls.null_count()),
-        false => 0,
+    let nulls_of_items = if is_refused {
+        own_nulls(&values).map_or(0, |nulls| nulls.null_count())
+    } else {
+        0
     };
     if nulls_of_items > 0 {
         return Err(undeclared(nulls_of_items)).within(|| "list elements".to_owned());

@@ -31,11 +31,11 @@ use arrow_schema::{ArrowError, DataType as ArrowType, Field, Fields};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Makes the array of a column, of exactly the field's type, out of the values of its schema nodes
-/// at the positions `rows`, as [`assemble_as`] does for a type that nobody asked for.
+/// Assembles the array of a column from the values of its schema nodes at the positions `rows`. The array has exactly
+/// the type of the field. Uses the default [`Casts`]; see [`assemble_as`] for the supported types.
 ///
 /// # Errors
-/// Those of [`assemble_as`].
+/// Returns the errors of [`assemble_as`].
 pub fn assemble(
     field: &Field,
     node: &DataType,
@@ -45,20 +45,19 @@ pub fn assemble(
     assemble_as(field, node, &Casts::default(), rows, source)
 }
 
-/// Makes the array of a column, of exactly the field's type, out of the values of its schema nodes
-/// at the positions `rows`.
+/// Assembles the array of a column from the values of its schema nodes at the positions `rows`. The array has exactly
+/// the type of the field.
 ///
-/// The type need not be the one that [`to_arrow`](super::to_arrow) gives: any layout of strings,
-/// binaries and lists, dictionaries and runs of any values, a choice of struct members, and leaves
-/// of every type that `arrow-cast` casts them to. Decimals of a native type of which nobody knows
-/// how they were written become decimals of any type that holds them exactly.
+/// The type may differ from [`to_arrow`](super::to_arrow): it may have any layout of strings, binaries and lists,
+/// dictionaries and runs of any values, a choice of struct members, and leaves of every type that `arrow-cast` casts
+/// them to. Decimals of a native type become decimals of any type that holds them exactly, if the Arrow type that they
+/// were written in is unknown.
 ///
 /// # Errors
-/// [`SchemaMismatch`](ErrorKind::SchemaMismatch) if the node cannot become the type,
-/// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) if a value cannot,
-/// [`OffsetOverflow`](ErrorKind::OffsetOverflow) if offsets, keys or run ends are too narrow for so
-/// many rows, [`Corrupt`](ErrorKind::Corrupt) if values contradict the schema, and whatever the
-/// source returns.
+/// Returns [`SchemaMismatch`](ErrorKind::SchemaMismatch) if the node cannot be converted to the type,
+/// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) if a value cannot, [`OffsetOverflow`](ErrorKind::OffsetOverflow) if
+/// offsets, keys or run ends are too narrow for the number of rows, [`Corrupt`](ErrorKind::Corrupt) if values
+/// contradict the schema, and the errors of the source.
 pub fn assemble_as(
     field: &Field,
     node: &DataType,
@@ -118,26 +117,26 @@ impl Assembler<'_> {
         result
     }
 
-    /// Refuses to look at more positions one by one than there may be of numbers: values below
-    /// fixed-size lists may be many though they have no bytes.
+    /// Refuses to process more positions one by one than would be allowed for 8-byte numbers. Values below fixed-size
+    /// lists may be many although they have no bytes.
     fn check_positions(&self, rows: &Selection) -> Result<()> {
         let bytes = rows.len().saturating_mul(size_of::<u64>() as u64);
         self.source.check_bytes(bytes)
     }
 
-    /// Nothing is stored, but the source may refuse so many positions.
+    /// Returns nulls. Nothing is stored, but the source may refuse the number of positions.
     fn units(&mut self, wanted: &ArrowType, node: &DataType, rows: &Selection) -> Result<ArrayRef> {
         self.source.presence(node, rows)?;
         let nulls = Arc::new(NullArray::new(to_usize(rows.len())?));
         self.cast(nulls, wanted, node)
     }
 
-    /// Gives an array of a leaf the type that was asked for, if the source allows as many bytes.
+    /// Casts an array of a leaf to the requested type, if the source allows their size.
     fn cast(&self, array: ArrayRef, wanted: &ArrowType, node: &DataType) -> Result<ArrayRef> {
         if array.data_type() != wanted {
             let width = match wanted {
                 ArrowType::FixedSizeBinary(size) => u64::try_from(*size).unwrap_or_default(),
-                // Text is about as long as views are.
+                // Text is about as long as a view.
                 other => other.primitive_width().unwrap_or(size_of::<u128>()) as u64,
             };
             let bytes = width.saturating_mul(array.len() as u64);
@@ -165,7 +164,7 @@ impl Assembler<'_> {
     }
 }
 
-/// The child node of every member: by position where all names agree, else by name.
+/// Returns the child node of every member: by position if all names agree, else by name.
 fn members_of<'a>(members: &Fields, node: &'a DataType) -> Result<Vec<&'a DataType>> {
     let children = &node.children;
     let named = |(field, child): (&Arc<Field>, &DataType)| field.name() == &child.name;
@@ -196,12 +195,12 @@ fn members_of<'a>(members: &Fields, node: &'a DataType) -> Result<Vec<&'a DataTy
     members.iter().map(member).collect()
 }
 
-/// An Arrow constructor's complaint about decoded values.
+/// Converts an Arrow constructor's complaint about decoded values.
 fn invalid(error: ArrowError) -> Error {
     Error::corrupt(error.to_string())
 }
 
-/// Refuses nulls of a child whose field declares none, but where the parent is null.
+/// Refuses nulls of a child if its field declares none. Nulls below a null parent are allowed.
 fn check_nullable(field: &Field, child: &ArrayRef, parent: Option<&NullBuffer>) -> Result<()> {
     if field.is_nullable() || declared_nulls(child) == 0 {
         return Ok(());
@@ -216,7 +215,7 @@ fn check_nullable(field: &Field, child: &ArrayRef, parent: Option<&NullBuffer>) 
     Err(undeclared(declared_nulls(child)))
 }
 
-/// The error for nulls of a field that declares none.
+/// Returns the error for nulls of a field that declares none.
 fn undeclared(nulls: usize) -> Error {
     Error::new(
         ErrorKind::SchemaMismatch,
@@ -245,8 +244,7 @@ fn check_chunk<V>(chunk: &Chunk<V>, rows: &Selection) -> Result<()> {
     check_nulls(chunk.len, chunk.nulls.as_ref())
 }
 
-/// An array of a primitive type; copies the values if they are not aligned, as those of a file may
-/// be.
+/// Returns an array of a primitive type. Copies the values if they are not aligned; values from a file may not be.
 fn from_values(
     arrow: ArrowType,
     len: usize,
@@ -278,7 +276,7 @@ fn from_values(
     })
 }
 
-/// The elements of an array at ascending positions.
+/// Returns the elements of an array at ascending positions.
 fn subset(array: &ArrayRef, positions: &[usize]) -> Result<ArrayRef> {
     if positions.len() == array.len() {
         return Ok(array.clone());

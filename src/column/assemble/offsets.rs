@@ -1,4 +1,4 @@
-//! What offsets of 32 bits reach.
+//! Limits of 32-bit offsets.
 
 use super::super::chunk::{spanned, viewed};
 use crate::error::{Error, ErrorKind, Result};
@@ -7,8 +7,8 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 use std::fmt;
 
-/// Bytes of all values that an array of strings or binaries holds; those of views may be counted
-/// though they are null.
+/// Returns the size in bytes of all values of an array of strings or binaries. For views, values at null positions may
+/// count, too.
 pub(super) fn byte_len(array: &ArrayRef) -> u64 {
     let spanned = match array.data_type() {
         ArrowType::LargeUtf8 => spanned(array.as_string::<i64>().offsets()),
@@ -22,8 +22,10 @@ pub(super) fn byte_len(array: &ArrayRef) -> u64 {
     spanned as u64
 }
 
+/// Checks that values of `bytes` bytes fit 32-bit offsets.
+///
 /// # Errors
-/// [`ErrorKind::OffsetOverflow`] if so many bytes need wider offsets than 32 bits.
+/// Returns [`ErrorKind::OffsetOverflow`] if they do not.
 pub(super) fn check_offsets32(bytes: u64) -> Result<()> {
     if i32::try_from(bytes).is_ok() {
         return Ok(());
@@ -31,7 +33,7 @@ pub(super) fn check_offsets32(bytes: u64) -> Result<()> {
     Err(overflow(format_args!("{bytes} bytes of values")))
 }
 
-/// The error for values that need wider offsets than the type has.
+/// Returns the error for values that exceed the offsets of the type.
 pub(super) fn overflow(values: fmt::Arguments<'_>) -> Error {
     Error::new(
         ErrorKind::OffsetOverflow,

@@ -14,7 +14,7 @@ use arrow_schema::DataType as ArrowType;
 use std::ops::Range;
 
 impl Assembler<'_> {
-    /// Finds the runs of equal neighbours.
+    /// Returns a run-end encoded array, with a run for equal consecutive values.
     pub(super) fn runs(
         &mut self,
         wanted: &ArrowType,
@@ -32,7 +32,7 @@ impl Assembler<'_> {
             return Ok(new_empty_array(wanted));
         }
         let runs = if has_union(values.data_type()) {
-            // To Arrow's comparison the nulls of all variants are the same.
+            // Arrow's comparison treats the nulls of all variants as equal.
             let equality = self.comparable(&values, node, rows)?;
             let mut starts = vec![0];
             let rows: Vec<_> = equality.iter().collect();

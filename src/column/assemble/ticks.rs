@@ -9,10 +9,10 @@ use arrow_array::ArrayRef;
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 
-/// An array of times or plain ticks. Units coarser than a tick round down, which strict casts refuse.
+/// Returns an array of times or plain ticks. Units coarser than a tick round down, which strict casts refuse.
 ///
 /// # Errors
-/// [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange) naming a row that the type cannot hold.
+/// Returns [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange), which names a row that does not fit the type.
 pub(super) fn date_times(
     chunk: Chunk<Buffer>,
     wanted: &ArrowType,
@@ -67,11 +67,11 @@ pub(super) fn date_times(
     from_values(wanted.clone(), len, out, nulls)
 }
 
-/// An array of durations or plain ticks. Units coarser than a tick cut fractions off, which strict
-/// casts refuse.
+/// Returns an array of durations or plain ticks. Units coarser than a tick cut fractions off, which strict casts
+/// refuse.
 ///
 /// # Errors
-/// [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange) naming a row that the type cannot hold.
+/// Returns [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange), which names a row that does not fit the type.
 pub(super) fn time_spans(
     chunk: Chunk<Buffer>,
     wanted: &ArrowType,

@@ -30,7 +30,7 @@ impl Assembler<'_> {
                 check_len(len, offsets.len())?;
                 Some(offsets)
             }
-            // Positions of the children are those of the union.
+            // Each position of the union is the same position of its child.
             (None, UnionMode::Dense) => Some(positions(len)?),
             (None, UnionMode::Sparse) => None,
             (Some(_), UnionMode::Sparse) => {

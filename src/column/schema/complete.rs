@@ -4,8 +4,8 @@ use super::to_shard::{SchemaOptions, field_node};
 use crate::format::DataType;
 use arrow_schema::Field;
 
-/// Gives labels that were stored without properties those that they had, where the Arrow field that
-/// was once written says which, and its storage is that of the node.
+/// Restores the properties of labels that were stored without them. They come from the Arrow field of the writer, where
+/// its storage matches the node.
 pub fn complete_labels(node: &mut DataType, hint: &Field) {
     let mut is_bare = false;
     node.walk(&mut |node| {

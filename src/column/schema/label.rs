@@ -23,7 +23,7 @@ pub(super) const UNION: &str = "arrow.union";
 pub(crate) const UUID: &str = "arrow.uuid";
 pub(super) const JSON: &str = "arrow.json";
 
-/// A label with properties, all of them strings.
+/// Returns a label with properties, all of them strings.
 pub(super) fn label(label: &str, properties: &[(&str, String)]) -> ExtendedType {
     ExtendedType {
         label: label.to_owned(),
@@ -51,7 +51,7 @@ pub(super) fn interval_name(unit: IntervalUnit) -> &'static str {
     }
 }
 
-/// Whether Arrow allows a decimal type with that precision and scale.
+/// Checks that Arrow allows a decimal type with its precision and scale.
 pub(in crate::column) fn check_decimal(arrow: &ArrowType) -> Result<(), ArrowError> {
     match arrow {
         ArrowType::Decimal32(p, s) => validate_decimal_precision_and_scale::<Decimal32Type>(*p, *s),

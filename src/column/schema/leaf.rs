@@ -7,13 +7,12 @@ use crate::format::{BasicType, DataType};
 use arrow_schema::{DataType as ArrowType, IntervalUnit, TimeUnit};
 use std::sync::Arc;
 
-/// The Arrow type of a leaf that keeps what its storage and its label say; native types of Amudai
-/// become what `types` says.
+/// Returns the Arrow type of a leaf, according to its storage and its label. Native types of Amudai become the types in
+/// `types`.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] if `types` holds a decimal type that Arrow forbids,
-/// [`ErrorKind::Unsupported`] for sizes that Arrow cannot have, [`ErrorKind::SchemaMismatch`] for a
-/// nested node.
+/// Returns [`ErrorKind::InvalidArgument`] if `types` has a decimal type that Arrow forbids, [`ErrorKind::Unsupported`]
+/// for sizes above Arrow's limit, and [`ErrorKind::SchemaMismatch`] for a nested node.
 pub(in crate::column) fn natural_leaf(node: &DataType, types: &NativeTypes) -> Result<ArrowType> {
     if let Some(native) = NativeType::of(node) {
         return native.arrow_type(types);
@@ -47,7 +46,7 @@ pub(in crate::column) fn natural_leaf(node: &DataType, types: &NativeTypes) -> R
     })
 }
 
-/// `fixed_size` as Arrow has it.
+/// Returns `fixed_size` as Arrow's type of sizes.
 pub(super) fn arrow_size(node: &DataType) -> Result<i32> {
     i32::try_from(node.fixed_size).map_err(|_| {
         Error::unsupported(format!(
@@ -59,8 +58,8 @@ pub(super) fn arrow_size(node: &DataType) -> Result<i32> {
     })
 }
 
-/// The type that the label of a leaf names; `None` if there is no label, or one that is unknown or
-/// does not go with the storage.
+/// Returns the type for the label of a leaf, or `None` if the leaf has no label, or if it is unknown or does not match
+/// the storage.
 fn labelled_leaf(node: &DataType) -> Option<ArrowType> {
     let int = |basic_type| node.basic_type == basic_type && node.signed;
     let (int32, int64) = (int(BasicType::Int32), int(BasicType::Int64));

@@ -25,10 +25,10 @@ pub(super) use to_arrow::check_children;
 use crate::error::Result;
 use crate::limits::{Limits, exceeded};
 
-/// Goes one level deeper into a nested type.
+/// Returns the depth of the next level of a nested type.
 ///
 /// # Errors
-/// [`ErrorKind::LimitExceeded`] below the depth that a reader allows by default.
+/// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) below the depth that readers allow by default.
 pub(super) fn deeper(depth: u32) -> Result<u32> {
     let limit = Limits::default().max_schema_depth();
     if depth >= limit {

@@ -6,7 +6,7 @@ use crate::format::{BasicType, DataType, decimal128};
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 use std::sync::Arc;
 
-/// What becomes of native types where neither the shard nor the caller names an Arrow type.
+/// The Arrow types for native types, if neither the shard nor the caller names one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NativeTypes {
     /// Unit of DateTime and KustoTimeSpan.
@@ -18,7 +18,7 @@ pub struct NativeTypes {
 }
 
 impl Default for NativeTypes {
-    /// Nanoseconds, and `Decimal128(38, 16)`.
+    /// Returns nanoseconds, and `Decimal128(38, 16)`.
     fn default() -> Self {
         Self {
             time_unit: TimeUnit::Nanosecond,
@@ -28,7 +28,7 @@ impl Default for NativeTypes {
     }
 }
 
-/// A type of which Arrow has the meaning, but not the storage.
+/// A type that Arrow has, too, but stores differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::column) enum NativeType {
     /// u64 ticks of 100 ns since 0001-01-01.
@@ -37,13 +37,12 @@ pub(in crate::column) enum NativeType {
     TimeSpan,
     /// A decimal128.
     Decimal,
-    /// Bytes; JSON where Arrow's type says so.
+    /// Bytes; JSON if Arrow's type says so.
     Dynamic,
 }
 
 impl NativeType {
-    /// The native type of a leaf; `None` if it has none, or a label that does not go with the
-    /// storage.
+    /// Returns the native type of a leaf, or `None` if it has none, or if its label does not match the storage.
     pub(in crate::column) fn of(node: &DataType) -> Option<Self> {
         match (node.basic_type, node.label()) {
             (BasicType::DateTime, _) => Some(Self::DateTime),
@@ -56,19 +55,19 @@ impl NativeType {
         }
     }
 
-    /// Whether a node, or one below it, has a native type.
+    /// Returns whether a node, or one below it, has a native type.
     pub(in crate::column) fn is_within(node: &DataType) -> bool {
         let mut found = false;
         node.walk(&mut |node| found |= Self::of(node).is_some());
         found
     }
 
-    /// The type that stores values of an Arrow type; `None` if there is none, or if the storage is
-    /// a matter of the extension type alone.
+    /// Returns the native type that stores values of an Arrow type, or `None` if there is none, or if the extension
+    /// type alone determines the storage.
     ///
     /// # Errors
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for decimals that this build cannot convert,
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for those that Arrow forbids.
+    /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) for decimals that this build cannot convert, and
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for decimals that Arrow forbids.
     pub(super) fn for_arrow(arrow: &ArrowType, extension: Option<&str>) -> Result<Option<Self>> {
         let extension = extension.unwrap_or_default();
         Ok(match arrow {
@@ -96,7 +95,7 @@ impl NativeType {
         })
     }
 
-    /// The nameless node of the type.
+    /// Returns the nameless node of the type.
     pub(super) fn node(self) -> DataType {
         let labelled = |basic_type, name| DataType {
             extended_type: Some(label::label(name, &[])),
@@ -116,8 +115,10 @@ impl NativeType {
         }
     }
 
+    /// Returns the Arrow type that values are read as.
+    ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a decimal that Arrow forbids.
+    /// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a decimal that Arrow forbids.
     pub(super) fn arrow_type(self, types: &NativeTypes) -> Result<ArrowType> {
         Ok(match self {
             Self::DateTime => ArrowType::Timestamp(types.time_unit, Some(Arc::from("UTC"))),
@@ -133,7 +134,7 @@ impl NativeType {
                 })?;
                 decimal
             }
-            // Nothing says that the bytes are text.
+            // The bytes are not known to be text.
             Self::Dynamic => ArrowType::LargeBinary,
         })
     }

@@ -4,22 +4,22 @@
 use super::label;
 use crate::format::{BasicType, DataType, ExtendedType};
 
-/// The label of such a struct.
+/// The label of a struct of packed columns.
 const LABEL: &str = "arrow_shard.columns";
-/// Its property: the positions of the members among all columns.
+/// The property with the positions of the members among all columns.
 const POSITIONS: &str = "positions";
 
-/// Where a column is stored: as a field of the schema, or as a member of one.
+/// The place of a column: a field of the schema, or a member of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ColumnPlace {
     /// Ordinal of the field.
     pub(crate) field: usize,
-    /// Ordinal of the member, of packed columns.
+    /// Ordinal of the member, for packed columns.
     pub(crate) member: Option<usize>,
 }
 
 impl ColumnPlace {
-    /// A field of the schema.
+    /// Returns the place of a column that is a field of the schema.
     pub(crate) fn of_field(field: usize) -> Self {
         Self {
             field,
@@ -28,25 +28,25 @@ impl ColumnPlace {
     }
 }
 
-/// The name of a struct of packed columns, which other readers see.
+/// Returns the name of a struct of packed columns, which other readers see.
 pub(crate) fn packed_columns_name(group: usize) -> String {
     format!("packed_columns_{group}")
 }
 
-/// The label of a struct whose members are the columns at these positions.
+/// Returns the label of a struct with the columns at these positions as members.
 pub(crate) fn packed_columns_label(positions: &[usize]) -> ExtendedType {
     let positions: Vec<String> = positions.iter().map(usize::to_string).collect();
     label::label(LABEL, &[(POSITIONS, positions.join(","))])
 }
 
-/// Whether a field is a struct whose members are columns.
+/// Returns whether a field is a struct of packed columns.
 pub(crate) fn has_packed_columns(node: &DataType) -> bool {
     node.basic_type == BasicType::Struct && node.label() == LABEL
 }
 
-/// Where the columns are, in their order: `fields` are the ordinals of the fields that are columns or have
-/// packed ones, which are given. Fields take the positions that packed columns leave; a position that is there
-/// no more, or is that of another, counts for nothing.
+/// Returns the places of the columns, in column order. `fields` has the ordinal of each field, with its node if it is a
+/// struct of packed columns. Other fields take the positions that packed columns leave. A position that is out of range
+/// or already taken is ignored.
 pub(crate) fn column_places(fields: &[(usize, Option<&DataType>)]) -> Vec<ColumnPlace> {
     let count = |packed: &Option<&DataType>| packed.map_or(1, |node| node.children.len());
     let total = fields.iter().map(|(_, packed)| count(packed)).sum();
@@ -108,7 +108,7 @@ mod tests {
             column_places(&fields),
             [of(2, 1), alone(0), alone(1), of(2, 0)]
         );
-        // Fields have gone, and others have come.
+        // Some fields were removed, others added.
         assert_eq!(column_places(&fields[2..]), [of(2, 1), of(2, 0)]);
         let more = [(0, None), (1, None), (4, None), (2, Some(&node))];
         assert_eq!(

@@ -29,7 +29,7 @@ fn extension(field: Field, name: &str) -> Field {
     field.with_metadata(metadata.into())
 }
 
-/// A node in one line: type, sign, size, label and its properties.
+/// Formats a node in one line: type, sign, size, label and its properties.
 fn describe(node: &DataType) -> String {
     let mut text = format!("{:?}", node.basic_type);
     if node.signed {
@@ -292,7 +292,7 @@ fn a_hint_is_used_where_it_agrees_and_replaced_where_not() {
         expected
     );
 
-    // A hint that disagrees as a whole, or is for a column of another name, is not used at all.
+    // A hint is ignored if it disagrees at the top level, or is for a column of another name.
     let natural = to_arrow(&node(stored.clone()), None).unwrap();
     let elsewhere = hint.clone().with_name("x");
     assert_eq!(
@@ -395,7 +395,7 @@ proptest! {
     fn any_node_has_a_type_that_is_its_own_hint_or_an_error(node in any_node(), other in any_node()) {
         if let Ok(natural) = to_arrow(&node, None) {
             prop_assert_eq!(&to_arrow(&node, Some(&natural)).unwrap(), &natural);
-            // The type of another node may be a wrong hint, but no reason to fail.
+            // The type of another node may be a wrong hint, but must not fail.
             if let Ok(hint) = to_arrow(&other, None) {
                 prop_assert!(to_arrow(&node, Some(&hint)).is_ok());
             }

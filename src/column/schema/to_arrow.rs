@@ -12,16 +12,16 @@ use arrow_schema::{DataType as ArrowType, Field, FieldRef, Fields, UnionFields, 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The Arrow field of a schema node.
+/// Returns the Arrow field of a schema node.
 ///
-/// Without a hint it has the type that the node's storage and label call for, with 64-bit offsets,
-/// nullable, and native types become what `types` says. Of a hint, the field that was once written,
-/// every part is used whose own storage is that of the node.
+/// Without a hint, the field is nullable, with the type for the node's storage and label, with 64-bit offsets; native
+/// types become the types in `types`. The hint is the field of the writer. Every part of the hint is used if its own
+/// storage matches the node.
 ///
 /// # Errors
-/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if `types` are not Arrow's,
+/// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if `types` are not valid Arrow types,
 /// [`Corrupt`](crate::ErrorKind::Corrupt) if a nested node has the wrong number of children,
-/// [`Unsupported`](crate::ErrorKind::Unsupported) if Arrow cannot hold the type,
+/// [`Unsupported`](crate::ErrorKind::Unsupported) if Arrow cannot represent the type, and
 /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if it is nested too deep.
 pub fn to_arrow(node: &DataType, hint: Option<&Field>, types: &NativeTypes) -> Result<Field> {
     let hint = hint.filter(|h| h.name() == &node.name);
@@ -31,11 +31,11 @@ pub fn to_arrow(node: &DataType, hint: Option<&Field>, types: &NativeTypes) -> R
     }
 }
 
-/// Checks that a nested node has as many children as its type needs; any number goes for structs
-/// and unions, none for leaves.
+/// Checks that a nested node has the number of children that its type needs: any number for structs and unions, none
+/// for leaves.
 ///
 /// # Errors
-/// [`Corrupt`](crate::ErrorKind::Corrupt) otherwise.
+/// Returns [`Corrupt`](crate::ErrorKind::Corrupt) otherwise.
 pub(in crate::column) fn check_children(node: &DataType) -> Result<()> {
     let expected = match node.basic_type {
         BasicType::Struct | BasicType::Union => return Ok(()),
@@ -54,7 +54,7 @@ pub(in crate::column) fn check_children(node: &DataType) -> Result<()> {
     )))
 }
 
-/// Where in a nested type, and what native types become there.
+/// The current depth, and the Arrow types for native types.
 #[derive(Debug, Clone, Copy)]
 struct Descent<'a> {
     types: &'a NativeTypes,
@@ -118,7 +118,7 @@ fn natural_ref(node: &DataType, name: &str, at: Descent<'_>) -> Result<FieldRef>
     natural(node, name, at).map(Arc::new)
 }
 
-/// Without a label the union is dense, because that suits either storage.
+/// Returns the natural type of a union. Without a label it is dense, because that suits either storage.
 fn natural_union(node: &DataType, fields: &[FieldRef]) -> Result<ArrowType> {
     let mode = labelled_mode(node).unwrap_or(UnionMode::Dense);
     let ids = node
@@ -153,7 +153,7 @@ fn labelled_mode(node: &DataType) -> Option<UnionMode> {
     }
 }
 
-/// The hint where it agrees with the node, and the natural type of the node where not.
+/// Returns the hint where it agrees with the node, and the natural type of the node elsewhere.
 fn hinted(node: &DataType, hint: &Field, at: Descent<'_>) -> Result<Field> {
     let extension = hint.metadata().get(EXTENSION_TYPE_NAME_KEY);
     match hinted_type(node, hint.data_type(), extension.map(String::as_str), at)? {
@@ -171,7 +171,7 @@ fn hinted_ref(node: &DataType, hint: &FieldRef, at: Descent<'_>) -> Result<Field
     })
 }
 
-/// A named part: a hint of another name is for another part.
+/// Returns the field of a named part. A hint with another name belongs to another part and is ignored.
 fn hinted_named(node: &DataType, hint: &FieldRef, at: Descent<'_>) -> Result<FieldRef> {
     if hint.name() == &node.name {
         hinted_ref(node, hint, at)
@@ -180,7 +180,7 @@ fn hinted_named(node: &DataType, hint: &FieldRef, at: Descent<'_>) -> Result<Fie
     }
 }
 
-/// `None` if the hint disagrees with the node itself; disagreeing parts below it are replaced.
+/// Returns `None` if the hint disagrees with the node itself. Parts below it that disagree are replaced.
 fn hinted_type(
     node: &DataType,
     hint: &ArrowType,
@@ -281,7 +281,7 @@ fn hinted_entries(
     )))
 }
 
-/// Whether a leaf type, written, would give this node, or one that means the same.
+/// Returns whether writing a leaf type would give this node, or an equivalent one.
 fn leaf_agrees(node: &DataType, hint: &ArrowType, extension: Option<&str>) -> bool {
     if hint.is_nested() || !node.children.is_empty() {
         return false;

@@ -9,23 +9,23 @@ use arrow_schema::{
     DataType as ArrowType, Field, Fields, IntervalUnit, Schema, TimeUnit, UnionFields, UnionMode,
 };
 
-/// How Arrow types become types of a shard.
+/// The mapping of Arrow types to types of a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum TypeMapping {
-    /// Values are stored as Arrow has them; a label on the schema node keeps their meaning.
+    /// Values are stored as in Arrow; a label on the schema node keeps their meaning.
     #[default]
     Lossless,
-    /// Times, durations, decimals, UUIDs and JSON are stored in the native types of Amudai, which
-    /// every reader of the format understands; a value that does not fit them exactly is an error.
-    /// All else is stored as with [`Lossless`](Self::Lossless).
+    /// Times, durations, decimals, UUIDs and JSON are stored in the native types of Amudai, which every reader of the
+    /// format understands; a value that does not fit them exactly is an error. Other types are stored as with
+    /// [`Lossless`](Self::Lossless).
     Amudai,
 }
 
 impl TypeMapping {
-    /// The mapping that a shard was written with, as far as its schema tells: native types are those
-    /// of [`Amudai`](Self::Amudai), labels of types that have a native one those of
-    /// [`Lossless`](Self::Lossless). `None` if it has neither.
+    /// Infers the mapping that a shard was written with from its schema: native types indicate
+    /// [`Amudai`](Self::Amudai), labels of types that have a native type indicate [`Lossless`](Self::Lossless). Returns
+    /// `None` if it has neither.
     pub(crate) fn of(schema: &format::Schema) -> Option<Self> {
         let (mut is_amudai, mut is_lossless) = (false, false);
         for field in schema.fields.iter().filter(|f| f.internal_kind.is_none()) {
@@ -52,22 +52,21 @@ impl TypeMapping {
     }
 }
 
-/// What a shard schema made of an Arrow schema depends on.
+/// Options for converting an Arrow schema to a shard schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SchemaOptions {
     /// How Arrow types become types of a shard.
     pub mapping: TypeMapping,
-    /// Whether decimals keep the width that they have in Arrow, instead of the narrowest that
-    /// their precision needs.
+    /// Whether decimals keep their Arrow width, instead of the narrowest width for their precision.
     pub arrow_width_decimals: bool,
 }
 
-/// The shard schema that stores columns of an Arrow schema, with ids assigned.
+/// Returns the shard schema for the columns of an Arrow schema, with ids assigned.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] for a type that Arrow itself forbids, [`ErrorKind::LimitExceeded`]
-/// for one that is nested too deep, [`ErrorKind::Unsupported`] for a decimal in its native form
-/// without the feature `decimal`; all name the field.
+/// Returns [`ErrorKind::InvalidArgument`] for a type that Arrow itself forbids, [`ErrorKind::LimitExceeded`] for a type
+/// that is nested too deep, and [`ErrorKind::Unsupported`] for a decimal in its native form without the feature
+/// `decimal`. All errors name the field.
 pub fn to_shard(schema: &Schema, options: &SchemaOptions) -> Result<format::Schema> {
     let fields = schema.fields().iter().map(|f| {
         Ok(format::Field {
@@ -100,7 +99,7 @@ pub(super) fn field_node(
     Ok(node)
 }
 
-/// The nameless node of an Arrow type, which the extension type of that name annotates.
+/// Returns the nameless node of an Arrow type with an optional extension type.
 pub(super) fn type_node(
     arrow: &ArrowType,
     extension: Option<&str>,
@@ -139,9 +138,10 @@ pub(super) fn type_node(
         ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView => leaf(B::Binary),
         ArrowType::FixedSizeBinary(16) if extension == Some(label::UUID) => {
             let guid = sized(B::Guid, 16)?;
-            match is_native {
-                true => guid,
-                false => labelled(guid, label::label(label::UUID, &[])),
+            if is_native {
+                guid
+            } else {
+                labelled(guid, label::label(label::UUID, &[]))
             }
         }
         ArrowType::FixedSizeBinary(size) => sized(B::FixedSizeBinary, *size)?,
@@ -283,7 +283,7 @@ fn decimal(
     options: &SchemaOptions,
 ) -> Result<DataType> {
     label::check_decimal(arrow).map_err(|e| Error::invalid(e.to_string()))?;
-    // The widest precision of each width is that of Arrow's type of the width.
+    // Each width has the same largest precision as Arrow's type of that width.
     let stored_bits = match precision {
         _ if options.arrow_width_decimals => bits,
         0..=9 => 32,

@@ -10,7 +10,7 @@ use arrow_array::types::{ByteArrayType, ByteViewType};
 use arrow_array::{Array, GenericByteArray, GenericByteViewArray};
 use arrow_schema::DataType as ArrowType;
 
-/// The values of a string or binary array in the layout that it has.
+/// Returns the values of a string or binary array in its own layout.
 pub(super) fn bytes(array: &dyn Array, slots: &Slots, node: &DataType) -> Result<Chunk<Values>> {
     let is_text = node.basic_type == BasicType::String;
     let is_dynamic = NativeType::of(node) == Some(NativeType::Dynamic);
@@ -19,7 +19,7 @@ pub(super) fn bytes(array: &dyn Array, slots: &Slots, node: &DataType) -> Result
     }
     let (array, slots) = slots.cut(array);
     let array = array.as_ref();
-    // What is taken as views is not copied, and has no end at 2 GiB.
+    // Selected rows are taken as views: this copies no bytes, and 32-bit offsets cannot overflow.
     let viewed = match array.data_type() {
         _ if slots.is_all() => None,
         ArrowType::Utf8 => Some(ArrowType::Utf8View),

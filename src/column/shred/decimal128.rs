@@ -14,12 +14,11 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_buffer::{Buffer, NullBuffer, i256};
 use arrow_schema::DataType as ArrowType;
 
-/// The decimal128 of decimals of any width, or bytes that are decimal128 already.
+/// Converts decimals of any width to decimal128; bytes of decimal128 stay as they are.
 ///
 /// # Errors
-/// [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange) naming the row of a decimal that exceeds
-/// its own precision, or has more than 34 digits;
-/// [`Unsupported`](crate::ErrorKind::Unsupported) without the feature `decimal`.
+/// Returns [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange), which names the row, for a decimal that exceeds its
+/// own precision or 34 digits, and [`Unsupported`](crate::ErrorKind::Unsupported) without the feature `decimal`.
 pub(super) fn decimals(
     array: &ArrayRef,
     nulls: Option<&NullBuffer>,
@@ -58,7 +57,8 @@ fn encoded<T: DecimalType + ArrowPrimitiveType<Native: Into<i256>>>(
     })
 }
 
-/// The number without as many zeros at its end as leave no more than [`DIGITS`] digits.
+/// Removes trailing zeros until the number has at most [`DIGITS`] digits. Returns `None` if other digits would
+/// be lost.
 fn shortened(unscaled: i256, mut exponent: i32) -> Option<Scaled> {
     let ten = i256::from_i128(10);
     let mut rest = unscaled;

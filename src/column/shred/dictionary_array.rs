@@ -13,7 +13,7 @@ use arrow_schema::DataType as ArrowType;
 use std::sync::Arc;
 
 impl Shredder<'_> {
-    /// Leaves keep their dictionary, all other values are stored plain.
+    /// Shreds a dictionary array. Leaves keep their dictionary; other values are stored plain.
     pub(super) fn dictionary(
         &mut self,
         array: &dyn Array,
@@ -33,7 +33,8 @@ impl Shredder<'_> {
     }
 }
 
-/// Unions have no nulls of their own: a null key would be read as a value that is null.
+/// Refuses null keys of a dictionary of unions. Unions have no nulls of their own, so such a key would be read as a
+/// null value of a variant.
 fn refuse_null_keys(slots: &Slots, nulls: Option<&NullBuffer>) -> Result<()> {
     let is_own = |i: &usize| slots.is_open(*i) && nulls.is_some_and(|nulls| nulls.is_null(*i));
     match (0..slots.len()).find(is_own) {
@@ -48,8 +49,8 @@ fn refuse_null_keys(slots: &Slots, nulls: Option<&NullBuffer>) -> Result<()> {
     }
 }
 
-/// The dictionary-encoded chunk; `None` if the values must be stored plain, or if an entry that a
-/// row uses cannot be stored at all.
+/// Returns the dictionary-encoded chunk, or `None` if the values must be stored plain, or if an entry that a row uses
+/// cannot be stored.
 fn coded(
     keys: &[usize],
     nulls: Option<&NullBuffer>,
@@ -67,7 +68,7 @@ fn coded(
     let codes = codes?;
     let all = Slots::all(values.len());
     let entries = leaf(values, &all, node)
-        // The rows decide whether they can be stored, not an entry that none of them uses.
+        // An unused entry that cannot be stored is not an error.
         .or_else(|_| {
             leaf(
                 values,
@@ -96,7 +97,7 @@ fn coded(
     })
 }
 
-/// Which of the entries occur at positions that are not null.
+/// Returns which entries occur at positions that are not null.
 fn used(keys: &[usize], nulls: Option<&NullBuffer>, entries: usize) -> NullBuffer {
     let mut used = BooleanBufferBuilder::new(entries);
     used.append_n(entries, false);
@@ -108,7 +109,7 @@ fn used(keys: &[usize], nulls: Option<&NullBuffer>, entries: usize) -> NullBuffe
     NullBuffer::new(used.finish())
 }
 
-/// The key at every position, 0 at null ones.
+/// Returns the key at every position, 0 at null positions.
 fn keys(
     array: &dyn Array,
     slots: &Slots,

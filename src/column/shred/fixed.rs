@@ -20,7 +20,7 @@ pub(super) fn bits(array: &dyn Array, slots: &Slots) -> Result<Chunk<Values>> {
     })
 }
 
-/// The values of a number, decimal, interval or fixed-size binary; no copy if all are wanted.
+/// Returns the values of a number, decimal, interval or fixed-size binary; without a copy if all are selected.
 pub(super) fn fixed(array: &dyn Array, slots: &Slots, node: &DataType) -> Result<Chunk<Values>> {
     let arrow = array.data_type();
     if let Some(native) = NativeType::of(node) {
@@ -57,7 +57,7 @@ fn narrowed(values: Buffer, from: usize, to: usize, nulls: Option<&NullBuffer>) 
     decimal::resize(&values, from, to, nulls)
 }
 
-/// The values of a native type, made of those of an Arrow type.
+/// Converts the values of an Arrow type to a native type.
 fn converted(
     array: &dyn Array,
     slots: &Slots,

@@ -11,24 +11,24 @@ use arrow_buffer::{ArrowNativeType, NullBuffer};
 use arrow_schema::DataType as ArrowType;
 use std::ops::Range;
 
-/// Lists without the elements of null ones.
+/// Lists, without the elements of null lists.
 struct Lists {
     nulls: Option<NullBuffer>,
-    /// Offsets into the elements that are kept.
+    /// Offsets into the kept elements.
     offsets: Vec<u64>,
-    /// The elements that are kept.
+    /// The kept elements.
     elements: Elements,
 }
 
 enum Elements {
-    /// They are neighbours in the array of the elements.
+    /// A contiguous range of the elements' array.
     Range(Range<usize>),
-    /// They are these.
+    /// Arbitrary elements.
     Picks(Vec<usize>),
 }
 
 impl Lists {
-    /// Lists whose elements are at `range(element)` of the list array's.
+    /// Returns the lists of the slots. `range` returns the elements of a list of the list array.
     fn new(slots: &Slots, own: Option<&NullBuffer>, range: impl Fn(usize) -> Range<usize>) -> Self {
         let nulls = slots.nulls(own);
         let list = |i: usize| match &nulls {
@@ -68,7 +68,7 @@ impl Lists {
 }
 
 impl Elements {
-    /// The array to take elements from, and which.
+    /// Returns the array to take elements from, and the selected elements.
     fn of(&self, array: &ArrayRef) -> (ArrayRef, Slots) {
         match self {
             Self::Range(range) => (
@@ -176,7 +176,7 @@ impl Shredder<'_> {
         let elements = if slots.is_all() {
             Slots::all(len).with_mask(mask.filter(|m| m.null_count() > 0))
         } else {
-            // The pick of a masked list may be any number, and is not multiplied.
+            // The element of a masked list is arbitrary, so multiplying it could overflow.
             let first = |i| {
                 if slots.is_open(i) {
                     slots.pick(i) * size

@@ -20,17 +20,16 @@ use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::{DataType as ArrowType, Field};
 use slots::Slots;
 
-/// Takes an array apart into one chunk for every schema node of a column, parents first; `emit`
-/// gets the id of the node and its chunk.
+/// Shreds an array into one chunk per schema node of a column, parents first. `emit` receives the id of the node and
+/// its chunk.
 ///
-/// A position below a null struct, union or fixed-size list is null itself, and the elements of a
-/// null list or map are left out.
+/// A position below a null struct, union or fixed-size list is null itself. The elements of a null list or map are
+/// dropped.
 ///
 /// # Errors
-/// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if the array is not of a type that the node
-/// stores, [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange) naming the row of a decimal that
-/// exceeds its declared precision or of a value that the node cannot hold unchanged, and whatever
-/// `emit` returns.
+/// Returns [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if the node cannot store the type of the array, and the
+/// errors of `emit`. Returns [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange), which names the row, for a decimal
+/// above its declared precision or a value that the node cannot store unchanged.
 pub fn shred(
     field: &Field,
     array: &dyn Array,
@@ -101,7 +100,7 @@ impl Shredder<'_> {
     }
 }
 
-/// The chunk of a leaf array that is not dictionary-encoded.
+/// Returns the chunk of a leaf array that is not dictionary-encoded.
 fn leaf(array: &dyn Array, slots: &Slots, node: &DataType) -> Result<Chunk<Values>> {
     match (array.data_type(), node.basic_type) {
         (ArrowType::Null, BasicType::Unit) => Ok(Chunk {
@@ -123,7 +122,7 @@ fn leaf(array: &dyn Array, slots: &Slots, node: &DataType) -> Result<Chunk<Value
     }
 }
 
-/// The values of an array of that many bytes each.
+/// Returns the values of an array, `width` bytes each, without copying.
 fn raw_values(array: &ArrayRef, width: usize) -> Buffer {
     let data = array.to_data();
     data.buffers()[0].slice_with_length(data.offset() * width, data.len() * width)

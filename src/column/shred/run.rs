@@ -44,9 +44,12 @@ impl Shredder<'_> {
                 .collect()
         } else {
             (0..slots.len())
-                .map(|i| match slots.is_open(i) {
-                    true => runs.get_physical_index(slots.pick(i)),
-                    false => 0,
+                .map(|i| {
+                    if slots.is_open(i) {
+                        runs.get_physical_index(slots.pick(i))
+                    } else {
+                        0
+                    }
                 })
                 .collect()
         };

@@ -1,26 +1,25 @@
-//! Which elements of an array become the positions of a chunk.
+//! Selection of the array elements that become the positions of a chunk.
 
 use crate::error::Result;
 use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use std::sync::Arc;
 
-/// The positions of a chunk that is made of an array.
+/// The positions of a chunk, as elements of an array.
 ///
-/// Nested arrays hand these down instead of arrays that were gathered for their children, so that
-/// only leaves copy values, and only where they must.
+/// Nested arrays pass their slots to the children instead of gathering the children's arrays, so that only leaves copy
+/// values, and only where they must.
 #[derive(Debug, Clone)]
 pub(super) struct Slots {
     len: usize,
-    /// The element at every position, any number where `mask` is null; `None` for element `i` at
-    /// position `i`.
+    /// The element at every position, arbitrary where `mask` is null; `None` if position `i` has element `i`.
     picks: Option<Arc<[usize]>>,
-    /// Positions that are null, whatever the array says.
+    /// Positions that are null regardless of the array.
     mask: Option<NullBuffer>,
 }
 
 impl Slots {
-    /// All elements of an array of that length.
+    /// Returns slots for all elements of an array of length `len`.
     pub(super) fn all(len: usize) -> Self {
         Self {
             len,
@@ -29,7 +28,7 @@ impl Slots {
         }
     }
 
-    /// These elements, one per position.
+    /// Returns slots for the given elements, one per position.
     pub(super) fn picks(picks: Vec<usize>, mask: Option<NullBuffer>) -> Self {
         Self {
             len: picks.len(),
@@ -42,12 +41,12 @@ impl Slots {
         self.len
     }
 
-    /// Whether the positions are the elements of the array in their order.
+    /// Returns whether the positions are the elements of the array in order.
     pub(super) fn is_all(&self) -> bool {
         self.picks.is_none()
     }
 
-    /// The element at a position; any number where the position is masked.
+    /// Returns the element at a position; arbitrary if the position is masked.
     pub(super) fn pick(&self, position: usize) -> usize {
         match &self.picks {
             Some(picks) => picks[position],
@@ -55,7 +54,7 @@ impl Slots {
         }
     }
 
-    /// Whether a position is not masked.
+    /// Returns whether a position is not masked.
     pub(super) fn is_open(&self, position: usize) -> bool {
         self.mask.as_ref().is_none_or(|m| m.is_valid(position))
     }
@@ -64,7 +63,7 @@ impl Slots {
         self.mask.as_ref()
     }
 
-    /// The same elements, null where `mask` says.
+    /// Returns the same elements, with another mask.
     pub(super) fn with_mask(&self, mask: Option<NullBuffer>) -> Self {
         Self {
             mask,
@@ -72,7 +71,7 @@ impl Slots {
         }
     }
 
-    /// The positions that are null, by the mask or by the array's own nulls.
+    /// Returns the nulls of the positions: of the mask and of the array.
     pub(super) fn nulls(&self, own: Option<&NullBuffer>) -> Option<NullBuffer> {
         let nulls = match (own, &self.picks) {
             (None, _) => self.mask.clone(),
@@ -87,15 +86,15 @@ impl Slots {
         nulls.filter(|n| n.null_count() > 0)
     }
 
-    /// The part of an array that has all elements, and their places in it: what is done to every value
-    /// of an array is not done to those of other windows.
+    /// Returns the part of an array that contains all selected elements, and the slots relative to it. A conversion of
+    /// the whole part then does not repeat work for other windows of the array.
     pub(super) fn cut(&self, array: &dyn Array) -> (ArrayRef, Self) {
         let Some(picks) = &self.picks else {
             return (array.slice(0, self.len), self.clone());
         };
         let open = || (0..self.len).filter(|i| self.is_open(*i)).map(|i| picks[i]);
         let (first, last) = open().fold((usize::MAX, 0), |(a, b), pick| (a.min(pick), b.max(pick)));
-        // A masked position picks any number.
+        // A masked position has an arbitrary element.
         let first = first.min(last);
         let end = array.len().min(last + 1);
         let picks = picks.iter().map(|pick| pick.clamp(&first, &last) - first);
@@ -106,8 +105,8 @@ impl Slots {
         (array.slice(first, end - first), slots)
     }
 
-    /// The elements of a leaf array, and which of them are null. Arrays without bytes per value
-    /// must not be asked for.
+    /// Returns the selected elements of a leaf array, and their nulls. Must not be called for arrays without bytes per
+    /// value.
     pub(super) fn take(&self, array: &dyn Array) -> Result<(ArrayRef, Option<NullBuffer>)> {
         let nulls = self.nulls(array.nulls());
         let Some(picks) = &self.picks else {

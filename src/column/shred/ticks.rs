@@ -9,10 +9,10 @@ use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::DataType as ArrowType;
 
-/// The ticks of times, dates, or plain ticks.
+/// Converts times, dates, or plain ticks to ticks.
 ///
 /// # Errors
-/// [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange) naming the row of a time that is no whole
+/// Returns [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange), which names the row, for a time that is not a whole
 /// number of ticks, or before year 1.
 pub(super) fn date_times(
     array: &ArrayRef,
@@ -47,10 +47,10 @@ pub(super) fn date_times(
     }
 }
 
-/// The ticks of durations, or plain ticks.
+/// Converts durations or plain ticks to ticks.
 ///
 /// # Errors
-/// [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange) naming the row of a duration that is no
+/// Returns [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange), which names the row, for a duration that is not a
 /// whole number of ticks, or exceeds 64 bits.
 pub(super) fn time_spans(
     array: &ArrayRef,

@@ -11,7 +11,7 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer};
 use arrow_schema::{DataType as ArrowType, UnionFields};
 
 impl Shredder<'_> {
-    /// A union has no nulls of its own; under a null parent it is a null of variant 0.
+    /// Shreds a union. Below a null parent, a union becomes a null of variant 0, because it has no nulls of its own.
     pub(super) fn union(
         &mut self,
         array: &dyn Array,
@@ -73,8 +73,7 @@ impl Shredder<'_> {
         offset: &dyn Fn(usize) -> usize,
         node: &DataType,
     ) -> Result<()> {
-        // The elements of each child in the order of the union's positions; only variant 0 has
-        // masked ones.
+        // The elements of each child in the order of the union's positions. Only variant 0 can have masked elements.
         let mut picks: Vec<Vec<usize>> = vec![Vec::new(); fields.len()];
         let mut open = Vec::new();
         let mut offsets = Vec::with_capacity(slots.len());
@@ -121,9 +120,12 @@ fn ordinals(union: &UnionArray, fields: &UnionFields, slots: &Slots) -> Vec<u8> 
     }
     let ids = union.type_ids();
     (0..slots.len())
-        .map(|i| match slots.is_open(i) {
-            true => by_id[usize::from(ids[slots.pick(i)].unsigned_abs())],
-            false => 0,
+        .map(|i| {
+            if slots.is_open(i) {
+                by_id[usize::from(ids[slots.pick(i)].unsigned_abs())]
+            } else {
+                0
+            }
         })
         .collect()
 }

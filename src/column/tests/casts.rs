@@ -87,7 +87,7 @@ const FLOATS: [f64; 16] = [
     f64::NEG_INFINITY,
 ];
 
-/// Arrays of a null, and one value that is hard to cast.
+/// Returns arrays of a null and one value that is hard to cast.
 fn hostile(data_type: &ArrowType) -> Vec<ArrayRef> {
     let with_null = |value: ArrayRef| -> ArrayRef {
         let null = new_null_array(value.data_type(), 1);
@@ -166,7 +166,7 @@ fn arrow_cast_of(array: &ArrayRef, wanted: &ArrowType) -> Option<ArrayRef> {
     catch_unwind(AssertUnwindSafe(cast)).ok().flatten()
 }
 
-/// Whether the arithmetic of `arrow-cast` wraps around between types, and we give an error.
+/// Returns whether the arithmetic of `arrow-cast` wraps around for this cast, where this crate returns an error.
 fn wraps(from: &ArrowType, wanted: &ArrowType) -> bool {
     use ArrowType::*;
     match (from, wanted) {
@@ -178,7 +178,7 @@ fn wraps(from: &ArrowType, wanted: &ArrowType) -> bool {
     }
 }
 
-/// What `arrow-cast` has for a value as it is stored, unless that has wrapped around.
+/// Returns the result of `arrow-cast` for a value as it is stored, unless it has wrapped around.
 fn expected(array: &ArrayRef, wanted: &ArrowType) -> Option<ArrayRef> {
     let cast = arrow_cast_of(array, wanted)?;
     let integer = |array: &ArrayRef| {
@@ -196,7 +196,7 @@ fn expected(array: &ArrayRef, wanted: &ArrowType) -> Option<ArrayRef> {
     (!wraps(array.data_type(), wanted) || stays() == Some(true)).then_some(cast)
 }
 
-/// Text and bytes as they are stored, and the rest as it is.
+/// Returns text and bytes in their stored form, and other types unchanged.
 fn stored_type(data_type: &ArrowType) -> ArrowType {
     match data_type {
         text if text.is_string() => ArrowType::LargeUtf8,
@@ -249,7 +249,7 @@ fn check(array: &ArrayRef, wanted: &ArrowType, stored: &mut Stored) {
     let place = || format!("{array:?} as {wanted}");
     let expected = match can_cast_types(&own, wanted) {
         true => expected(array, wanted),
-        // Every text is bytes, in every layout.
+        // Every text can be read as bytes, in every layout.
         false if is_layout(&own) && is_layout(wanted) => return,
         false => None,
     };
@@ -365,7 +365,7 @@ fn a_strict_cast_names_the_value_and_what_would_become_of_it() {
     assert_eq!(e.kind(), ErrorKind::ValueOutOfRange);
     assert!(e.message().starts_with("value 1 of these: "), "{e}");
     assert!(e.message().contains("would change `0.1`"), "{e}");
-    // Text is cast from LargeUtf8, whatever type of text the column has.
+    // Text is cast from LargeUtf8, regardless of the column's text type.
     let array: ArrayRef = Arc::new(StringArray::from(vec!["5", "x"]));
     let mut stored = store(&array, &SchemaOptions::default(), Style::default());
     let e = stored.read(&ArrowType::Int32, false).unwrap_err();
@@ -402,7 +402,7 @@ fn strict_casts_do_not_round_native_times() {
         (&days, timestamp(Microsecond), ArrowType::Date64),
     ] {
         let mut stored = store(array, &AMUDAI, Style::default());
-        // Shards of other writers do not say in which types their times were written.
+        // Shards of other writers do not store the Arrow types of their times.
         let mut read = |wanted: &ArrowType, is_strict| {
             let casts = Casts::new(is_strict, None, &stored.node);
             let wanted = Field::new("c", wanted.clone(), true);

@@ -253,7 +253,7 @@ fn a_decimal_beyond_its_precision_is_refused_with_its_row() {
         assert_eq!(e.element(), "field `price`");
         assert!(e.message().contains("row 2"), "{e}");
     }
-    // Only an entry that a row uses counts.
+    // Only used entries count.
     let keys = Int8Array::from(vec![Some(0), Some(0), None]);
     let dictionary = DictionaryArray::try_new(keys, Arc::new(bad.clone())).unwrap();
     let node = node_of(&field, false);
@@ -279,7 +279,7 @@ fn a_stored_decimal_takes_other_widths_and_scales() {
     assert_eq!(read.len(), 2);
 }
 
-/// Ticks as they come from a shard of native types.
+/// Ticks as in a shard of native types.
 fn date_times(ticks: Vec<Option<u64>>) -> (DataType, MemorySource, Selection) {
     let node = DataType::new(BasicType::DateTime, "t");
     let rows = Selection::range(0..ticks.len() as u64);
@@ -300,7 +300,7 @@ fn date_times(ticks: Vec<Option<u64>>) -> (DataType, MemorySource, Selection) {
 #[test]
 fn date_times_become_times_that_round_down() {
     use ArrowType::{Date32, Timestamp, UInt64};
-    // 2024-01-01, one tick before 1970, a null beyond everything.
+    // 2024-01-01, one tick before 1970, a null outside of every range.
     let year_2024 = 638_396_640_000_000_000;
     let before_1970 = 621_355_968_000_000_000 - 1;
     let mut ticks = vec![Some(year_2024), Some(before_1970), None];
@@ -475,7 +475,7 @@ fn the_source_can_refuse_positions_that_only_the_schema_multiplies() {
     assert_eq!(e.kind(), ErrorKind::LimitExceeded);
 }
 
-/// Runs whose values, laid out one after the other, take more bytes than 32-bit offsets can say.
+/// Runs with values that take more bytes than 32-bit offsets can address when expanded.
 #[test]
 fn runs_of_long_texts_are_not_laid_out() {
     let texts = StringArray::from(vec!["x".repeat(40_000), "y".repeat(40_000)]);

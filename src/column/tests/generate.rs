@@ -72,7 +72,7 @@ pub(super) fn random_field(rng: &mut StdRng, depth: u32, name: &str) -> Field {
     field
 }
 
-/// Whether values are unions, seen through dictionaries and runs.
+/// Returns whether values are unions, possibly in dictionaries and runs.
 fn is_union(data_type: &ArrowType) -> bool {
     match data_type {
         ArrowType::Union(..) => true,
@@ -82,7 +82,7 @@ fn is_union(data_type: &ArrowType) -> bool {
     }
 }
 
-/// Whether a column of that type may have nulls though it was given none of its own.
+/// Returns whether a column of that type may have nulls although it has no nulls of its own.
 fn has_hidden_nulls(data_type: &ArrowType) -> bool {
     let of_field = |f: &Field| f.is_nullable() || has_hidden_nulls(f.data_type());
     match data_type {
@@ -178,7 +178,7 @@ fn random_nulls(rng: &mut StdRng, nullable: bool, len: usize) -> Option<NullBuff
     Some(NullBuffer::new(bits))
 }
 
-/// An array of the field, often a slice of a longer one.
+/// Returns an array of the field, often a slice of a longer one.
 pub(super) fn random_array(rng: &mut StdRng, field: &Field, len: usize) -> ArrayRef {
     if rng.random_bool(0.5) {
         return whole_array(rng, field, len);
@@ -276,7 +276,7 @@ fn whole_array(rng: &mut StdRng, field: &Field, len: usize) -> ArrayRef {
             let n = u8::try_from(n).unwrap();
             let keys = (0..len).map(|_| rng.random_range(0..n));
             let keys: UInt8Array = keys.collect::<Vec<_>>().into();
-            // No union says the same as a null key, so a dictionary of unions has none.
+            // A null key has no counterpart among unions, so a dictionary of unions has none.
             let nulls = nulls.filter(|_| !is_union(value.data_type()));
             let keys = UInt8Array::new(keys.values().clone(), nulls);
             let keys = arrow_cast::cast(&keys, key).unwrap();
@@ -318,7 +318,7 @@ fn whole_array(rng: &mut StdRng, field: &Field, len: usize) -> ArrayRef {
     }
 }
 
-/// Values of which many are equal.
+/// Returns values with many equal ones.
 fn random_fixed(rng: &mut StdRng, width: usize, len: usize) -> Vec<u8> {
     let mut pool = vec![vec![0; width]; rng.random_range(1..12)];
     pool.iter_mut().skip(1).for_each(|v| rng.fill_bytes(v));
@@ -348,7 +348,7 @@ fn random_decimal(
             1 => -limit,
             _ => rng.random_range(-limit..=limit),
         };
-        // What is hidden under a null may have more digits than it should.
+        // A value hidden under a null may exceed its precision.
         let hidden = nulls.as_ref().is_some_and(|n| n.is_null(i));
         let fill = if value < 0 { 0xFF } else { 0 };
         let mut wide = [fill; 32];

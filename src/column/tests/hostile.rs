@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use rand::rngs::StdRng;
 use rand::{Rng, RngCore, SeedableRng};
 
-/// Passes a source's values on, some of them changed.
+/// Passes on a source's values, some of them changed.
 struct Liar {
     source: MemorySource,
     rng: StdRng,
@@ -188,7 +188,7 @@ impl NodeSource for Liar {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
-    /// The assertions are those of the arrays: each must be valid through and through.
+    /// Every resulting array must pass Arrow's full validation.
     #[test]
     fn contradictory_values_give_an_error_or_a_valid_array(seed in any::<u64>()) {
         let mut rng = StdRng::seed_from_u64(seed);

@@ -1,10 +1,10 @@
-//! Arrays as plain values, so that equal means equal whatever the layout.
+//! Arrays as plain values, so that equal values compare equal in any layout.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, downcast_run_array};
 use arrow_schema::DataType as ArrowType;
 
-/// One value; numbers by their bytes, so that NaNs and zeros differ.
+/// One value; numbers by their bytes, to distinguish NaNs and zeros.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
     Null,

@@ -1,4 +1,4 @@
-//! The native types of Amudai: what is stored, what is refused, and what can be asked for.
+//! The native types of Amudai: stored values, errors, and types to read them as.
 
 use super::logical::values;
 use super::source::{MemorySource, Style};
@@ -31,7 +31,7 @@ fn extended(name: &str, arrow: ArrowType, extension: &str) -> Field {
     Field::new(name, arrow, true).with_metadata([metadata].into())
 }
 
-/// What a leaf column is stored as, or why it is not.
+/// Returns the stored type of a leaf column, or the error.
 fn stored(array: &dyn Array) -> Result<Chunk<Values>> {
     let field = Field::new("c", array.data_type().clone(), true);
     let mut found = None;
@@ -113,9 +113,9 @@ fn times_durations_and_texts_have_the_native_types_of_the_format() {
         (extended("c", FixedSizeBinary(16), "arrow.uuid"), &guid),
     ] {
         assert_eq!(&described(field.clone()), expected, "{field}");
-        // The type that was written is believed, though nothing in the node says it.
+        // The hint's type is used, although nothing in the node confirms it.
         assert_eq!(to_arrow(&node_of(&field), Some(&field)).unwrap(), field);
-        // A type of another meaning is not, though it has the same storage.
+        // A type with another meaning is not used, although it has the same storage.
         let other = Field::new("c", field.data_type().clone(), true);
         if other != field {
             let read = to_arrow(&node_of(&field), Some(&other)).unwrap();
@@ -237,18 +237,18 @@ fn a_value_that_would_change_is_refused_with_its_column_and_row() {
     ] {
         let e = refused(stored(&array), row);
         assert!(e.message().contains("lossless"), "{e}");
-        // A null hides what does not fit.
+        // A null hides a value that does not fit.
         let nulls = arrow_buffer::NullBuffer::new_null(array.len());
         let hidden = array.to_data().into_builder().nulls(Some(nulls));
         stored(&make_array(hidden.build().unwrap())).unwrap();
     }
-    // In a struct, the path leads to the member.
+    // In a struct, the error has the path of the member.
     let member = Field::new("t", ArrowType::Timestamp(Nanosecond, None), true);
     let times: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![0, 1]));
     let array = StructArray::new(Fields::from(vec![member]), vec![times], None);
     let e = refused(stored(&array), "row 1");
     assert_eq!(e.element(), "field `c`, member `t`");
-    // Of a dictionary, only the entries that rows use have to fit.
+    // In a dictionary, only entries that rows use must fit.
     let values = Arc::new(DurationNanosecondArray::from(vec![100, 1]));
     let unused = DictionaryArray::new(Int8Array::from(vec![0, 0]), values.clone());
     stored(&unused).unwrap();

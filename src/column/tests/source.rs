@@ -1,4 +1,4 @@
-//! A stripe in memory: what `shred` emits, given back to `assemble`.
+//! A stripe in memory: stores the chunks of `shred` and provides them to `assemble`.
 
 use crate::buffer::Selection;
 use crate::column::{
@@ -13,7 +13,7 @@ use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What stands for the limits of a reader.
+/// Most positions; replaces the limits of a reader.
 pub(super) const MAX_POSITIONS: u64 = 1 << 16;
 
 /// The values of a node, position by position.
@@ -29,10 +29,10 @@ struct Node {
     positions: Vec<u64>,
 }
 
-/// How the source gives its values.
+/// Options for how the source provides its values.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Style {
-    /// Leaves are stored with a dictionary wherever they can be.
+    /// Leaves are stored with a dictionary where possible.
     pub(super) dictionaries: bool,
     /// Fixed-width values don't start at an aligned address.
     pub(super) unaligned: bool,
@@ -59,7 +59,7 @@ impl MemorySource {
         }
     }
 
-    /// Adds what one call of `shred` emitted, after checking it against the schema.
+    /// Adds the chunks of one call of `shred`, after checking them against the schema.
     pub(super) fn push(&mut self, root: &DataType, chunks: Vec<(u32, Chunk<Values>)>, len: usize) {
         let count = chunks.len();
         let chunks: HashMap<u32, Chunk<Values>> = chunks.into_iter().collect();
@@ -88,7 +88,7 @@ fn is_valid(chunk: &Chunk<Values>, i: usize) -> bool {
     chunk.nulls.as_ref().is_none_or(|n| n.is_valid(i))
 }
 
-/// Lengths, and that everything below a null is null.
+/// Checks lengths, and that everything below a null is null.
 fn check(node: &DataType, chunks: &HashMap<u32, Chunk<Values>>, len: usize, open: &[bool]) {
     let chunk = &chunks[&node.schema_id];
     assert_eq!(chunk.len, len, "{node:?}");
@@ -222,7 +222,7 @@ impl Node {
                 plain.append(entries, &[]);
                 let value = |i: usize| match is_valid(chunk, i) {
                     true => plain.bytes[codes[i] as usize].clone(),
-                    // As wide as the others, if they all are.
+                    // Fixed-size, if all entries have the same length.
                     false => match &entries.values {
                         Values::Fixed { width, .. } => vec![0xEE; *width],
                         _ => Vec::new(),
@@ -244,7 +244,7 @@ fn positions(rows: &Selection) -> impl Iterator<Item = usize> {
     ranges.into_iter().flatten().map(|i| i as usize)
 }
 
-/// Values in a layout, after bytes that belong to none.
+/// Returns values in a layout, after some unrelated bytes.
 fn in_layout(values: &[&[u8]], nulls: Option<NullBuffer>, layout: ByteLayout) -> Chunk<ByteValues> {
     let mut data = vec![0xFF; 3];
     let mut offsets = vec![3i64];
@@ -363,7 +363,7 @@ impl NodeSource for MemorySource {
                     values.push(value.clone());
                 }
             }
-            // The null entry is last; positions don't name it.
+            // The null entry is last; positions do not refer to it.
             let width = crate::column::fixed_width(node).unwrap_or(0);
             values.push(vec![0; width]);
             let valid: Vec<bool> = (1..=values.len()).map(|i| i < values.len()).collect();

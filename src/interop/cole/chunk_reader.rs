@@ -1,4 +1,4 @@
-//! The values of a column in a row group.
+//! Reading of the values of a column in a row group.
 
 use super::column_schema::ColumnType;
 use super::cursor::Cursor;
@@ -16,7 +16,7 @@ use std::collections::btree_map::Entry;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What pages are read with.
+/// The file and the options to read pages with.
 #[derive(Debug)]
 pub(super) struct PageSource {
     pub(super) reader: Arc<dyn ReadAt>,
@@ -30,14 +30,14 @@ impl PageSource {
         self.metadata.columns[column].column_type
     }
 
-    /// The place of errors in a column.
+    /// Returns the place of errors in a column.
     pub(super) fn column(&self, column: usize) -> String {
         format!("column `{}`", self.metadata.columns[column].name)
     }
 }
 
-/// Reads the pages of a column chunk, each when a row of it is asked for, and keeps it until rows behind it are
-/// asked for.
+/// Reads the pages of a column chunk. A page is read when one of its rows is requested, and dropped when only later
+/// rows are requested.
 #[derive(Debug)]
 pub(super) struct ChunkReader {
     column_type: ColumnType,
@@ -46,11 +46,11 @@ pub(super) struct ChunkReader {
     read: BTreeMap<usize, Page>,
 }
 
-/// A page, and where it is.
+/// A page and its position.
 #[derive(Debug)]
 struct PagePlace {
     header: PageHeader,
-    /// Rows of the row group.
+    /// The rows of the page in the row group.
     rows: Range<u32>,
     bytes: ByteRange,
 }
@@ -63,7 +63,7 @@ impl ChunkReader {
     ) -> Result<Self> {
         let (mut row, mut offset) = (0_u32, chunk.file_offset);
         let pages = chunk.pages.iter().map(|header| {
-            // Metadata whose pages do not add up to the rows and bytes of the chunk are refused.
+            // Refuse metadata with pages that do not add up to the rows and bytes of the chunk.
             let end = row.checked_add(header.num_values);
             let end = end.ok_or_else(|| Error::corrupt("the pages have too many values"))?;
             let rows = std::mem::replace(&mut row, end)..end;
@@ -113,7 +113,7 @@ impl ChunkReader {
         Ok((count, bytes))
     }
 
-    /// Reads rows, which ascend. `count` and `bytes` are what [`fit`](Self::fit) has said of them.
+    /// Reads rows, which must ascend. `count` and `bytes` must be the results of [`fit`](Self::fit).
     pub(super) fn read(
         &mut self,
         source: &PageSource,
@@ -152,8 +152,8 @@ impl ChunkReader {
         Ok(Arc::new(PrimitiveArray::<T>::new(values.into(), None)))
     }
 
-    /// Calls a function with each page that has some of the rows, and with these rows counted from its
-    /// first one, as long as it returns true.
+    /// Calls a function with each page that has some of the rows, and with these rows counted from the page's first
+    /// one, until it returns false.
     fn each(
         &mut self,
         source: &PageSource,
@@ -179,7 +179,7 @@ impl ChunkReader {
         Ok(())
     }
 
-    /// The page of an ordinal, its first row, and the row after its last.
+    /// Returns the page with an ordinal, its first row, and the row after its last.
     fn page(&mut self, source: &PageSource, ordinal: usize) -> Result<(&Page, u32, u32)> {
         let place = self.pages.get(ordinal);
         let place = place.ok_or_else(|| Error::corrupt("the pages have too few values"))?;
@@ -193,17 +193,17 @@ impl ChunkReader {
         Ok((page, place.rows.start, place.rows.end))
     }
 
-    /// The ordinal of the page that has a row.
+    /// Returns the ordinal of the page with a row.
     fn ordinal(&self, row: u32) -> usize {
         self.pages.partition_point(|page| page.rows.end <= row)
     }
 
-    /// The ends of the pages, in rows of the row group.
+    /// Returns the ends of the pages, in rows of the row group.
     pub(super) fn page_ends(&self) -> impl Iterator<Item = u32> {
         self.pages.iter().map(|page| page.rows.end)
     }
 
-    /// The header of the page that has a row.
+    /// Returns the header of the page with a row.
     pub(super) fn header_at(&self, row: u32) -> Option<&PageHeader> {
         self.pages.get(self.ordinal(row)).map(|page| &page.header)
     }

@@ -34,7 +34,7 @@ impl fmt::Display for ColumnType {
 }
 
 impl ColumnType {
-    /// Returns the type of a column whose values are of an Arrow type; `None` if COLE has no such type.
+    /// Returns the column type for values of an Arrow type, or `None` if COLE has no such type.
     pub fn from_arrow(data_type: &DataType) -> Option<Self> {
         match data_type {
             DataType::Int32 => Some(Self::Int32),
@@ -57,20 +57,19 @@ impl ColumnType {
 /// Name and type of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnSchema {
-    /// Name; nothing in a file keeps names apart.
+    /// Name; a file may have several columns of the same name.
     pub name: String,
     /// Type of the values.
     pub column_type: ColumnType,
-    /// The encoding that the writer names as the usual one. Each page names its own.
+    /// The encoding that the writer declares as the usual one. Each page declares its own.
     pub encoding: Encoding,
 }
 
 impl ColumnSchema {
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self> {
-        let name = cursor.take_prefixed()?;
-        let name = std::str::from_utf8(name)
-            .map_err(|e| Error::corrupt("the name of a column is not UTF-8").caused_by(e))?;
-        let name = name.to_owned();
+        let name = std::str::from_utf8(cursor.take_prefixed()?)
+            .map_err(|e| Error::corrupt("the name of a column is not UTF-8").caused_by(e))?
+            .to_owned();
         let column_type = match cursor.u8()? {
             0 => ColumnType::Int32,
             1 => ColumnType::Int64,

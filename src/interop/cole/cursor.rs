@@ -1,4 +1,4 @@
-//! Numbers read one after the other, none beyond the end of their bytes.
+//! Sequential reading of numbers, with bounds checks.
 
 use crate::error::{Error, Result};
 
@@ -23,12 +23,12 @@ impl<'a> Cursor<'a> {
         Self { bytes, position: 0 }
     }
 
-    /// Bytes before the next read.
+    /// Returns the number of bytes before the next read.
     pub(super) fn position(&self) -> usize {
         self.position
     }
 
-    /// Bytes that have not been read.
+    /// Returns the number of bytes that have not been read.
     pub(super) fn remaining(&self) -> usize {
         self.bytes.len() - self.position
     }
@@ -70,7 +70,7 @@ impl<'a> Cursor<'a> {
         Ok(self.array::<1>()?[0])
     }
 
-    /// Reads a byte that says whether something follows.
+    /// Reads a byte that tells whether an optional value follows.
     pub(super) fn flag(&mut self, name: &str) -> Result<bool> {
         match self.u8()? {
             0 => Ok(false),
@@ -81,7 +81,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Ends a structure that has all of the bytes.
+    /// Ends a structure. Refuses bytes that have not been read.
     pub(super) fn finish(self) -> Result<()> {
         match self.remaining() {
             0 => Ok(()),

@@ -4,16 +4,16 @@ use super::cursor::Cursor;
 use crate::error::{Error, Result};
 use std::fmt;
 
-/// How the values of a page are stored.
+/// The encoding of the values of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Encoding {
-    /// Integers as they are; offsets and bytes of strings.
+    /// Integers without encoding; offsets and bytes of strings.
     Plain,
     /// Runs of equal values.
     Rle,
-    /// An integer, and the difference of each from the one before it.
+    /// The first integer, and the difference of each later one from its predecessor.
     Delta,
-    /// Distinct strings, and which of them each value is.
+    /// Distinct strings, and the code of each value's string.
     Dictionary,
 }
 

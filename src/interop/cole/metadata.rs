@@ -31,8 +31,8 @@ impl FileMetadata {
         rows.sum()
     }
 
-    /// Reads metadata. Statistics are read in the form of the specification's table if that fits all
-    /// of the metadata, else with eight bytes for bounds that are not there.
+    /// Reads metadata. Reads statistics in the form of the specification's table if that consumes all of the metadata
+    /// exactly. Otherwise, assumes that absent bounds take eight bytes.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if the bytes are not exactly the metadata of a file.
@@ -49,7 +49,7 @@ impl FileMetadata {
 
     fn read_with(bytes: &[u8], absent: AbsentBounds) -> Result<Self> {
         let mut cursor = Cursor::new(bytes);
-        // Counts are not trusted: every element is read before there is room for the next.
+        // Counts are not trusted: memory is allocated element by element.
         let mut columns = Vec::new();
         for ordinal in 0..cursor.u32()? {
             let column = ColumnSchema::read(&mut cursor);

@@ -1,8 +1,8 @@
 //! COLE files: the columnar format of the COLE specification, version 1.0.
 //!
-//! A COLE file has columns of 32-bit integers, 64-bit integers and strings, without nulls. Rows are cut
-//! into row groups, each column of a row group into pages, and every page is encoded by itself. The page
-//! `docs/cole.md` of the repository says how this crate reads and writes what the specification leaves open.
+//! A COLE file has columns of 32-bit integers, 64-bit integers and strings, without nulls. Rows are divided into row
+//! groups, each column of a row group into pages, and every page is encoded separately. The page `docs/cole.md` of the
+//! repository describes how this crate handles the details that the specification leaves open.
 //!
 //! ```text
 //! ┌────────┬────────────────────────────────────────┬─────┬──────────┬────────┐
@@ -12,8 +12,8 @@
 //! └────────┴────────────────────────────────────────┴─────┴──────────┴────────┘
 //! ```
 //!
-//! [`Writer`] takes batches of columns of the types Int32, Int64 and Utf8. [`Reader`] returns them: all rows, or the
-//! columns and rows that a [`ReaderBuilder`] asks for.
+//! [`Writer`] writes batches with columns of the types Int32, Int64 and Utf8. [`Reader`] returns all rows, or the
+//! columns and rows selected by a [`ReaderBuilder`].
 //!
 //! ```
 //! use arrow_shard::arrow_array::record_batch;

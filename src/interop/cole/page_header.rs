@@ -16,16 +16,16 @@ use super::cursor::Cursor;
 use super::encoding_type::Encoding;
 use crate::error::Result;
 
-/// What precedes the values of a page, and is repeated in the metadata of the file.
+/// The header of a page, which precedes its values and is repeated in the metadata of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageHeader {
     /// Bytes of the values in encoding PLAIN.
     pub uncompressed_size: u32,
-    /// Bytes of the values as they are stored.
+    /// Bytes of the values as stored.
     pub compressed_size: u32,
     /// Number of values.
     pub num_values: u32,
-    /// How the values are stored.
+    /// The encoding of the values.
     pub encoding: Encoding,
     /// Bounds of the values, if the writer stored any.
     pub statistics: Option<Statistics>,
@@ -34,18 +34,18 @@ pub struct PageHeader {
 /// Bounds of the integers of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Statistics {
-    /// No value is less.
+    /// Every value is at least this.
     pub min: Option<i64>,
-    /// No value is greater.
+    /// Every value is at most this.
     pub max: Option<i64>,
-    /// Number of nulls: always 0 in files that can be read, because nothing says which values are null.
+    /// Number of nulls: always 0 in files that can be read, because the format does not store which values are null.
     pub null_count: u32,
 }
 
-/// Which bytes a bound takes that is not there. The specification leaves that open.
+/// The number of bytes of an absent bound, which the specification leaves open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AbsentBounds {
-    /// None, as the conditions in its table say.
+    /// None, according to the conditions in the specification's table.
     NoBytes,
     /// Eight, so that statistics always have the same length.
     EightBytes,
@@ -58,9 +58,10 @@ impl PageHeader {
             compressed_size: cursor.u32()?,
             num_values: cursor.u32()?,
             encoding: Encoding::read(cursor)?,
-            statistics: match cursor.flag("has_stats")? {
-                true => Some(Statistics::read(cursor, absent)?),
-                false => None,
+            statistics: if cursor.flag("has_stats")? {
+                Some(Statistics::read(cursor, absent)?)
+            } else {
+                None
             },
         })
     }
@@ -76,7 +77,7 @@ impl PageHeader {
         }
     }
 
-    /// Bytes of the header.
+    /// Returns the size of the header in bytes.
     pub(super) fn len(&self, absent: AbsentBounds) -> u64 {
         let statistics = self.statistics.as_ref();
         14 + statistics.map_or(0, |statistics| statistics.len(absent))
@@ -87,9 +88,10 @@ impl Statistics {
     fn read(cursor: &mut Cursor<'_>, absent: AbsentBounds) -> Result<Self> {
         let mut bound = |name| -> Result<Option<i64>> {
             let is_there = cursor.flag(name)?;
-            let value = match is_there || absent == AbsentBounds::EightBytes {
-                true => cursor.i64()?,
-                false => 0,
+            let value = if is_there || absent == AbsentBounds::EightBytes {
+                cursor.i64()?
+            } else {
+                0
             };
             Ok(is_there.then_some(value))
         };
@@ -111,15 +113,17 @@ impl Statistics {
     }
 
     fn len(&self, absent: AbsentBounds) -> u64 {
-        let bound = |bound: Option<i64>| match bound.is_some() || absent == AbsentBounds::EightBytes
-        {
-            true => 9,
-            false => 1,
+        let bound = |bound: Option<i64>| {
+            if bound.is_some() || absent == AbsentBounds::EightBytes {
+                9
+            } else {
+                1
+            }
         };
         bound(self.min) + bound(self.max) + 4
     }
 
-    /// Whether a value lies within the bounds.
+    /// Returns whether a value lies within the bounds.
     pub(super) fn allow(&self, value: i64) -> bool {
         self.min.is_none_or(|min| min <= value) && self.max.is_none_or(|max| value <= max)
     }

@@ -1,4 +1,4 @@
-//! Rows of a file as batches.
+//! Reading of the rows of a file as batches.
 
 use super::chunk_reader::{ChunkReader, PageSource};
 use super::column_schema::ColumnType;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Most bytes of strings in a batch, unless its first row has more.
 const MAX_STRING_BYTES: u64 = 64 << 20;
-/// Most bytes of the strings of a row and column: what offsets of 32 bits reach.
+/// Most bytes of strings per row and column: the limit of 32-bit offsets.
 const MAX_ROW_BYTES: u64 = i32::MAX as u64;
 
 /// The columns and rows to read.
@@ -29,9 +29,10 @@ pub(super) struct Wanted {
     pub(super) batch_size: usize,
 }
 
-/// Batches of the rows of a COLE file, in order; made by [`ReaderBuilder::build`](super::ReaderBuilder::build).
+/// An iterator over batches of the rows of a COLE file, in order; made by
+/// [`ReaderBuilder::build`](super::ReaderBuilder::build).
 ///
-/// A page is read when one of its rows is asked for. After an error the reader is at its end.
+/// A page is read when one of its rows is requested. After an error the iterator ends.
 #[derive(Debug)]
 pub struct Reader {
     source: PageSource,
@@ -47,7 +48,7 @@ pub struct Reader {
 #[derive(Debug)]
 struct GroupReader {
     ordinal: usize,
-    /// By ordinal of the column in the file; `None` for columns that are not read.
+    /// Chunk readers by ordinal of the column in the file; `None` for columns that are not read.
     chunks: Vec<Option<ChunkReader>>,
     /// Rows that may match, ascending.
     rows: VecDeque<Range<u32>>,
@@ -65,18 +66,18 @@ impl Reader {
         }
     }
 
-    /// The next batch that has a row.
+    /// Returns the next batch that has a row.
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         while self.limit > 0 {
             let Some(group) = &mut self.group else {
-                match self.open_group()? {
-                    true => continue,
-                    false => return Ok(None),
+                if self.open_group()? {
+                    continue;
                 }
+                return Ok(None);
             };
             let ordinal = group.ordinal;
             if self.wanted.filter.is_none() {
-                // Rows that are left out are not even read.
+                // Without a filter, skipped rows are not even read.
                 self.offset -= group.skip(self.offset);
             }
             let most = (self.wanted.batch_size as u64).min(match self.wanted.filter {
@@ -100,7 +101,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// Opens the next row group; `false` if there is none.
+    /// Opens the next row group; returns `false` if there is none.
     fn open_group(&mut self) -> Result<bool> {
         let (ordinal, first_row) = self.next_group;
         let Some(group) = self.source.metadata.row_groups.get(ordinal) else {
@@ -146,7 +147,7 @@ impl Reader {
 }
 
 impl GroupReader {
-    /// Leaves out the pages that their statistics rule out.
+    /// Removes the rows of pages that their statistics rule out.
     fn prune(&mut self, filter: &RowFilter) -> Result<()> {
         let chunks = filter
             .columns()
@@ -175,7 +176,7 @@ impl GroupReader {
         Ok(())
     }
 
-    /// Drops up to `most` rows, and returns the number of rows that it has dropped.
+    /// Drops up to `most` rows, and returns the number of dropped rows.
     fn skip(&mut self, most: u64) -> u64 {
         let mut skipped = 0;
         while skipped < most
@@ -192,7 +193,7 @@ impl GroupReader {
         skipped
     }
 
-    /// The next batch, which may be empty; `None` at the end.
+    /// Returns the next batch, which may be empty, or `None` at the end.
     fn next_batch(
         &mut self,
         source: &PageSource,
@@ -222,7 +223,7 @@ impl GroupReader {
         let before = count(&matching);
         let sizes = self.fit(source, &wanted.columns, &mut matching)?;
         if count(&matching) < before {
-            // The rows that do not fit come next, and are tested again.
+            // The rows that do not fit go into the next batch, and are tested again.
             let end = matching.last().map_or(0, |range| range.end);
             let rest = rows.into_iter().filter(|range| range.end > end);
             for range in rest.rev() {
@@ -248,7 +249,7 @@ impl GroupReader {
         )?)
     }
 
-    /// Cuts rows off at the end until the columns fit a batch, and returns the bytes of each column.
+    /// Drops rows at the end until the columns fit a batch, and returns the bytes of each column.
     fn fit(
         &mut self,
         source: &PageSource,
@@ -328,7 +329,7 @@ impl GroupReader {
     }
 }
 
-/// Number of rows.
+/// Returns the number of rows.
 fn count(rows: &[Range<u32>]) -> u64 {
     rows.iter()
         .map(|range| u64::from(range.end - range.start))
@@ -347,7 +348,7 @@ fn keep_first(rows: &mut Vec<Range<u32>>, most: u64) {
     });
 }
 
-/// Rows by their numbers among some rows.
+/// Selects some of `rows`. The selection counts them from 0.
 fn select(rows: &[Range<u32>], selection: &RowSelection) -> Vec<Range<u32>> {
     let mut selected = Vec::new();
     let mut first = 0;
@@ -371,7 +372,7 @@ fn select(rows: &[Range<u32>], selection: &RowSelection) -> Vec<Range<u32>> {
     selected
 }
 
-/// Rows that are in both; both ascend.
+/// Returns the rows in both; both ascend.
 fn intersection(a: &VecDeque<Range<u32>>, b: &VecDeque<Range<u32>>) -> VecDeque<Range<u32>> {
     let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
     let mut both = VecDeque::new();
@@ -389,7 +390,7 @@ fn intersection(a: &VecDeque<Range<u32>>, b: &VecDeque<Range<u32>>) -> VecDeque<
     both
 }
 
-/// The range of the values of the page that has a row.
+/// Returns the range of the values of the page with a row.
 fn range_at(chunk: &ChunkReader, row: u32) -> ColumnRange {
     let Some(statistics) = chunk
         .header_at(row)

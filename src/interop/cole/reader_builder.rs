@@ -1,4 +1,4 @@
-//! Opening files, and saying which of their rows are wanted.
+//! Opening of files, and selection of their columns and rows.
 
 use super::chunk_reader::PageSource;
 use super::footer::{FOOTER_LEN, read_footer};
@@ -14,10 +14,10 @@ use crate::write::{Profile, ShardWriter, WriterOptions};
 use arrow_schema::{Fields, Schema, SchemaRef};
 use std::sync::Arc;
 
-/// Rows per batch, unless the caller says otherwise.
+/// Default number of rows per batch.
 const DEFAULT_BATCH_SIZE: usize = 8192;
 
-/// An open COLE file, and which of its columns and rows a [`Reader`] returns.
+/// An open COLE file, and the selection of columns and rows for a [`Reader`].
 #[derive(Debug)]
 pub struct ReaderBuilder {
     reader: Arc<dyn ReadAt>,
@@ -37,9 +37,9 @@ impl ReaderBuilder {
     /// Reads the metadata of a file, with default [`Limits`].
     ///
     /// # Errors
-    /// [`Corrupt`](ErrorKind::Corrupt) if the bytes are not a COLE file,
-    /// [`UnsupportedVersion`](ErrorKind::UnsupportedVersion), [`LimitExceeded`](ErrorKind::LimitExceeded), or an error
-    /// of the reader.
+    /// Returns [`Corrupt`](ErrorKind::Corrupt) if the bytes are not a COLE file,
+    /// [`UnsupportedVersion`](ErrorKind::UnsupportedVersion), [`LimitExceeded`](ErrorKind::LimitExceeded), and the
+    /// errors of the reader.
     pub fn try_new(reader: Arc<dyn ReadAt>) -> Result<Self> {
         Self::try_new_with(reader, Limits::default())
     }
@@ -47,16 +47,16 @@ impl ReaderBuilder {
     /// Opens a local file.
     ///
     /// # Errors
-    /// [`NotFound`](ErrorKind::NotFound) or another error of the system, and the errors of
+    /// Returns [`NotFound`](ErrorKind::NotFound) or another error of the system, and the errors of
     /// [`try_new`](Self::try_new).
     #[cfg(not(target_family = "wasm"))]
     pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self> {
         Self::try_new(Arc::new(crate::io::LocalFile::open(path)?))
     }
 
-    /// Reads the metadata of a file that may not ask for more than `limits` allow:
-    /// [`max_message_bytes`](Limits::max_message_bytes) of metadata, pages of
-    /// [`max_block_bytes`](Limits::max_block_bytes), and batches of [`max_batch_bytes`](Limits::max_batch_bytes).
+    /// Reads the metadata of a file with the given limits: [`max_message_bytes`](Limits::max_message_bytes) for
+    /// metadata, [`max_block_bytes`](Limits::max_block_bytes) for pages, and
+    /// [`max_batch_bytes`](Limits::max_batch_bytes) for batches.
     ///
     /// # Errors
     /// Returns the errors of [`try_new`](Self::try_new).
@@ -133,7 +133,7 @@ impl ReaderBuilder {
     }
 
     /// Reads only the rows that match the predicate; a second predicate narrows the first. Its columns need not be
-    /// projected. Pages that their statistics rule out are not read.
+    /// projected. Pages are skipped if their statistics rule out a match.
     #[must_use]
     pub fn with_filter(mut self, predicate: Predicate) -> Self {
         self.filter = Some(match self.filter.take() {
@@ -169,8 +169,8 @@ impl ReaderBuilder {
         self
     }
 
-    /// Most rows per batch; 8,192 by default. A batch has fewer rows at the end of a row group, where a filter
-    /// leaves out rows, and where strings are large.
+    /// Sets the most rows per batch; 8,192 by default. A batch has fewer rows at the end of a row group, if a filter
+    /// drops rows, and if strings are large.
     #[must_use]
     pub fn with_batch_size(mut self, rows: usize) -> Self {
         self.batch_size = rows;
@@ -188,9 +188,9 @@ impl ReaderBuilder {
     /// Starts reading.
     ///
     /// # Errors
-    /// [`UnknownColumn`](ErrorKind::UnknownColumn), [`AmbiguousColumn`](ErrorKind::AmbiguousColumn),
+    /// Returns [`UnknownColumn`](ErrorKind::UnknownColumn), [`AmbiguousColumn`](ErrorKind::AmbiguousColumn),
     /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) for a filter that does not fit the columns, or
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for batches of no row.
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for a batch size of 0.
     pub fn build(self) -> Result<Reader> {
         if self.batch_size == 0 {
             return Err(Error::invalid("batch_size is 0, expected 1 or more"));
@@ -217,7 +217,7 @@ impl ReaderBuilder {
         Ok(Reader::new(source, wanted, self.offset, limit))
     }
 
-    /// Ordinals of the columns that are wanted.
+    /// Returns the ordinals of the requested columns.
     fn columns(&self) -> Result<Vec<usize>> {
         let names = || {
             self.schema
@@ -237,12 +237,15 @@ impl ReaderBuilder {
             }
         };
         let all = names().count();
-        let of_index = |&index: &usize| match index < all {
-            true => Ok(index),
-            false => Err(Error::new(
-                ErrorKind::UnknownColumn,
-                format!("there is no column {index}, the file has {all}"),
-            )),
+        let of_index = |&index: &usize| {
+            if index < all {
+                Ok(index)
+            } else {
+                Err(Error::new(
+                    ErrorKind::UnknownColumn,
+                    format!("there is no column {index}, the file has {all}"),
+                ))
+            }
         };
         match &self.projection {
             Projection::All => Ok((0..all).collect()),
@@ -252,7 +255,7 @@ impl ReaderBuilder {
     }
 }
 
-/// Whether every column chunk lies between the header and the metadata.
+/// Checks that every column chunk lies between the header and the metadata.
 fn check_chunks(metadata: &FileMetadata, end: u64) -> Result<()> {
     let inside = ByteRange::try_new(HEADER_LEN as u64, end)?;
     for (ordinal, group) in metadata.row_groups.iter().enumerate() {
@@ -271,7 +274,7 @@ fn check_chunks(metadata: &FileMetadata, end: u64) -> Result<()> {
     Ok(())
 }
 
-/// A shard of a schema and no row, which predicates are checked against.
+/// Returns a shard with a schema and no rows, to check predicates against.
 fn empty_shard(schema: &SchemaRef) -> Result<Shard> {
     let options = WriterOptions::default().with_profile(Profile::Plain);
     let mut file = Vec::new();

@@ -15,7 +15,7 @@ use super::page_header::{AbsentBounds, PageHeader};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::ByteRange;
 
-/// A stretch of rows.
+/// The metadata of a row group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowGroupMetadata {
     /// Number of rows.
@@ -24,10 +24,10 @@ pub struct RowGroupMetadata {
     pub columns: Vec<ColumnChunkMetadata>,
 }
 
-/// The pages of a column in a row group, which follow each other in the file.
+/// The metadata of a column chunk: the pages of a column in a row group, which are contiguous in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnChunkMetadata {
-    /// Where the first page begins, in bytes from the start of the file.
+    /// Position of the first page, in bytes from the start of the file.
     pub file_offset: u64,
     /// Bytes of all pages, with their headers.
     pub total_size: u64,
@@ -68,7 +68,7 @@ impl RowGroupMetadata {
 }
 
 impl ColumnChunkMetadata {
-    /// Reads the metadata of a chunk, whose pages have the values of all rows and fill its bytes.
+    /// Reads the metadata of a chunk. Its pages must have the values of all rows and fill its bytes.
     fn read(cursor: &mut Cursor<'_>, num_rows: u32, absent: AbsentBounds) -> Result<Self> {
         let (file_offset, total_size) = (cursor.u64()?, cursor.u64()?);
         let mut pages = Vec::new();
@@ -107,13 +107,13 @@ impl ColumnChunkMetadata {
         Ok(())
     }
 
-    /// Bytes of the chunk.
+    /// Returns the range of the chunk in the file.
     pub(super) fn range(&self) -> Result<ByteRange> {
         ByteRange::with_len(self.file_offset, self.total_size)
     }
 }
 
-/// A number of things as it is stored.
+/// Converts a count to its stored form.
 pub(super) fn count(number: u64, things: &str) -> Result<[u8; 4]> {
     let stored = u32::try_from(number).map_err(|_| {
         Error::new(

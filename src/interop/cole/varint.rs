@@ -1,7 +1,7 @@
 //! Spec: COLE 1.0, "Varint Encoding".
 //!
-//! Seven bits per byte, the lowest first; the highest bit of a byte says that another one follows.
-//! Signed numbers are mapped to unsigned ones by zigzag: 0, -1, 1, -2 become 0, 1, 2, 3.
+//! Seven bits per byte, lowest first; the highest bit of a byte tells whether another byte follows. Signed numbers are
+//! mapped to unsigned ones by zigzag: 0, -1, 1, -2 become 0, 1, 2, 3.
 
 use super::cursor::Cursor;
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 /// Reads a varint of up to 64 bits.
 ///
 /// # Errors
-/// [`Corrupt`](crate::ErrorKind::Corrupt) if it has more bits or does not end.
+/// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if it has more bits or does not end.
 pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<u64> {
     let mut value = 0;
     for shift in (0..u64::BITS).step_by(7) {
@@ -38,18 +38,17 @@ pub(super) fn write(mut value: u64, out: &mut Vec<u8>) {
     out.push(value.to_le_bytes()[0]);
 }
 
-/// Bytes that a varint takes.
+/// Returns the size of a varint in bytes.
 pub(super) fn size(value: u64) -> u64 {
     u64::from((u64::BITS - (value | 1).leading_zeros()).div_ceil(7))
 }
 
-/// The unsigned number of a signed one. For a number of 32 bits it is the one of the formula for
-/// 32 bits.
+/// Maps a signed number to an unsigned one. For a number of 32 bits the result equals the formula for 32 bits.
 pub(super) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)).cast_unsigned()
 }
 
-/// The signed number of an unsigned one.
+/// Maps an unsigned number back to a signed one.
 pub(super) fn unzigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }

@@ -1,4 +1,4 @@
-//! Writing files.
+//! Writing of files.
 
 use super::column_schema::{ColumnSchema, ColumnType};
 use super::encoding::{EncodedPage, Values};
@@ -33,10 +33,10 @@ impl Default for WriterOptions {
 
 settings! {
     WriterOptions {
-        /// Most rows of a page; 16,384 by default. A page of strings ends earlier after 1 MiB of them.
+        /// Most rows per page; 16,384 by default. A page of strings ends earlier, once it has 1 MiB of them.
         page_rows, with_page_rows: u32;
-        /// Most rows of a row group; 1,048,576 by default. A row group ends earlier once its pages have 128 MiB,
-        /// because they are in memory until it ends.
+        /// Most rows per row group; 1,048,576 by default. A row group ends earlier once its pages have 128 MiB, because
+        /// they are kept in memory until it ends.
         row_group_rows, with_row_group_rows: u32;
     }
 }
@@ -46,7 +46,7 @@ const PAGE_BYTES: usize = 1 << 20;
 /// Bytes of pages after which a row group ends.
 const ROW_GROUP_BYTES: usize = 128 << 20;
 
-/// A file that a [`Writer`] has finished.
+/// A summary of a finished file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
     rows: u64,
@@ -67,12 +67,12 @@ impl Summary {
 
 /// Writes batches as a COLE file.
 ///
-/// Columns are of the types Int32, Int64 and Utf8, have different names, and no null. Each page gets the
-/// encoding that takes the fewest bytes, and pages of integers their least and greatest value. The metadata of
-/// schema and fields are not stored.
+/// Columns have the types Int32, Int64 and Utf8, distinct names, and no nulls. Each page gets the encoding that takes
+/// the fewest bytes. Pages of integers store their least and greatest value. Metadata of the schema and its fields are
+/// not stored.
 ///
-/// After an error no more can be written. Until [`finish`](Self::finish) the file is not valid, and a sink that can
-/// take bytes back leaves none.
+/// After an error, the writer accepts no more rows. The file is valid only after [`finish`](Self::finish); if the
+/// writer is dropped earlier, a sink that supports it discards the bytes.
 #[derive(Debug)]
 pub struct Writer<S> {
     sink: S,
@@ -80,13 +80,13 @@ pub struct Writer<S> {
     options: WriterOptions,
     metadata: FileMetadata,
     columns: Vec<ColumnWriter>,
-    /// Rows of the row group that is being written.
+    /// Rows of the current row group.
     group_rows: u32,
     bytes: u64,
     is_poisoned: bool,
 }
 
-/// A column of the row group that is being written.
+/// A column of the current row group.
 #[derive(Debug)]
 struct ColumnWriter {
     values: Values,
@@ -99,10 +99,10 @@ struct ColumnWriter {
 
 #[cfg(not(target_family = "wasm"))]
 impl Writer<crate::io::LocalSink> {
-    /// Creates a local file when the writer is finished, with default options.
+    /// Creates a writer of a local file with default options. The file appears when the writer is finished.
     ///
     /// # Errors
-    /// [`AlreadyExists`](ErrorKind::AlreadyExists), an error of the system, or the errors of
+    /// Returns [`AlreadyExists`](ErrorKind::AlreadyExists), an error of the system, or the errors of
     /// [`try_new`](Self::try_new).
     pub fn create(path: impl AsRef<std::path::Path>, schema: SchemaRef) -> Result<Self> {
         let sink = crate::io::LocalSink::create(path)?;
@@ -114,10 +114,10 @@ impl<S: Sink> Writer<S> {
     /// Starts a file.
     ///
     /// # Errors
-    /// [`Unsupported`](ErrorKind::Unsupported) for a column whose type COLE does not have,
-    /// [`AmbiguousColumn`](ErrorKind::AmbiguousColumn) for a name that two columns have,
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for pages or row groups of no row, or an error of the sink. Nothing
-    /// has been written then.
+    /// Returns [`Unsupported`](ErrorKind::Unsupported) for a column type that COLE does not have,
+    /// [`AmbiguousColumn`](ErrorKind::AmbiguousColumn) if two columns have the same name,
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for pages or row groups of 0 rows, or an error of the sink. In
+    /// each case, nothing has been written.
     pub fn try_new(mut sink: S, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
         if options.page_rows == 0 || options.row_group_rows == 0 {
             return Err(Error::invalid("page_rows and row_group_rows are 1 or more"));
@@ -149,7 +149,7 @@ impl<S: Sink> Writer<S> {
     /// Appends the rows of a batch.
     ///
     /// # Errors
-    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) for columns of other names or types than the schema's,
+    /// Returns [`SchemaMismatch`](ErrorKind::SchemaMismatch) if names or types of columns differ from the schema,
     /// [`Unsupported`](ErrorKind::Unsupported) for a null, [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for more
     /// rows than a file can count, [`Poisoned`](ErrorKind::Poisoned) after an error, or an error of the sink.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
@@ -169,7 +169,7 @@ impl<S: Sink> Writer<S> {
     /// Completes the file.
     ///
     /// # Errors
-    /// [`Poisoned`](ErrorKind::Poisoned) after an error, or an error of the sink.
+    /// Returns [`Poisoned`](ErrorKind::Poisoned) after an error, or an error of the sink.
     pub fn finish(mut self) -> Result<Summary> {
         self.complete()
     }
@@ -211,7 +211,7 @@ impl<S: Sink> Writer<S> {
         write(self).inspect_err(|_| self.is_poisoned = true)
     }
 
-    /// Refuses batches that are not of the schema, or hold a null.
+    /// Refuses batches that do not match the schema or contain a null.
     fn check(&self, batch: &RecordBatch) -> Result<()> {
         let found = batch.schema();
         let same = found.fields().len() == self.schema.fields().len();
@@ -251,7 +251,7 @@ impl<S: Sink> Writer<S> {
         Ok(())
     }
 
-    /// Appends rows that the row group has room for.
+    /// Appends rows that fit into the row group.
     fn append(&mut self, batch: &RecordBatch) -> Result<()> {
         let most = self.options.page_rows as usize;
         for ((column, writer), field) in batch
@@ -326,10 +326,10 @@ impl ColumnWriter {
         Ok(())
     }
 
-    /// The encoding of most pages.
+    /// Returns the encoding of most pages.
     fn usual_encoding(&self) -> Encoding {
         let count = |encoding: &Encoding| self.encodings[usize::from(encoding.code())];
-        // Of several, the last: so that a file without pages says PLAIN, they are looked at backwards.
+        // `max_by_key` returns the last maximum. Reversed, PLAIN wins ties, as in a file without pages.
         Encoding::ALL
             .into_iter()
             .rev()
@@ -338,7 +338,7 @@ impl ColumnWriter {
     }
 }
 
-/// The columns of a schema.
+/// Returns the schemas of the columns.
 fn columns(schema: &Schema) -> Result<Vec<ColumnSchema>> {
     let mut names = HashSet::new();
     let columns = schema.fields().iter().map(|field| {

@@ -100,7 +100,7 @@ impl Shared {
         (next as usize <= MAX_OPAQUE_DICTIONARIES).then_some(next)
     }
 
-    /// Returns a plan for FSST with symbols that suit the window: those of earlier windows, or new ones.
+    /// Returns a plan for FSST with symbols that suit the window: symbols of earlier windows, or new ones.
     fn learn(
         &mut self,
         staged: &Staged<'_>,
@@ -142,7 +142,7 @@ impl Shared {
         }
     }
 
-    /// Returns the bytes held in memory.
+    /// Returns the memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         let stored = self.stored.iter().map(|(_, stored)| stored.payload.len());
         stored.sum::<usize>()

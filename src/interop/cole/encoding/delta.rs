@@ -11,13 +11,13 @@ use crate::error::{Error, Result};
 use crate::interop::cole::cursor::Cursor;
 use crate::interop::cole::varint::{self, unzigzag};
 
-/// What the varints of differences are. The specification says "varint", and elsewhere that signed
-/// integers use zigzag.
+/// The form of the varints of differences. The specification says "varint" here, but elsewhere that signed integers use
+/// zigzag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Differences {
     /// Zigzag varints.
     ZigZag,
-    /// The 64 bits of the difference in two's complement.
+    /// Varints of the difference in two's complement, with 64 bits.
     TwosComplement,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn read<T: Integer>(
             "there are {num_deltas} differences, expected one less than the {num_values} values"
         )));
     }
-    // A difference takes a byte or more.
+    // A difference takes at least one byte.
     let mut values = Vec::with_capacity(to_len(num_values).min(cursor.remaining() + 1));
     values.push(value);
     for _ in 0..num_deltas {
@@ -50,7 +50,7 @@ pub(super) fn read<T: Integer>(
     Ok(values)
 }
 
-/// Bytes of the values; `None` if there are none.
+/// Returns the size of the page in bytes, or `None` for no values.
 pub(super) fn size<T: Integer>(values: &[T]) -> Option<u64> {
     let num_deltas = values.len().checked_sub(1)? as u64;
     let deltas = values

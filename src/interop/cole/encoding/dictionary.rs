@@ -43,13 +43,12 @@ pub(super) fn read(bytes: &Bytes, num_values: u32) -> Result<Strings> {
 pub(super) struct Dictionary<'a> {
     entries: Vec<&'a [u8]>,
     entry_bytes: u64,
-    /// By run.
+    /// Code of each run.
     codes: Vec<u32>,
 }
 
 impl<'a> Dictionary<'a> {
-    /// The dictionary of the values that runs have; `None` as soon as it would take more than
-    /// `most` bytes.
+    /// Builds the dictionary of the runs' values. Returns `None` as soon as it would take more than `most` bytes.
     pub(super) fn of(
         runs: &FoundRuns,
         value: impl Fn(usize) -> &'a [u8],
@@ -77,7 +76,7 @@ impl<'a> Dictionary<'a> {
         Some(dictionary)
     }
 
-    /// Bytes of the page.
+    /// Returns the size of the page in bytes.
     pub(super) fn size(&self, runs: &FoundRuns) -> u64 {
         self.entry_bytes + runs.size(4 * self.codes.len() as u64)
     }

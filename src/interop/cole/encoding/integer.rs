@@ -1,4 +1,4 @@
-//! The integers of pages.
+//! The integer types of columns.
 
 use crate::error::{Error, Result};
 use crate::interop::cole::cursor::Cursor;
@@ -11,21 +11,20 @@ pub(in crate::interop::cole) trait Integer:
     /// Bytes of a value.
     const WIDTH: usize;
 
-    /// Reads a value as it is.
+    /// Reads a value that is not encoded.
     fn read(cursor: &mut Cursor<'_>) -> Result<Self>;
 
-    /// Appends a value as it is.
+    /// Appends a value without encoding.
     fn write(self, out: &mut Vec<u8>);
 
-    /// Returns the value, if the type holds it.
+    /// Converts a value, or returns `None` if it does not fit the type.
     fn from_i64(value: i64) -> Option<Self>;
 
-    /// Returns the difference from another value. It wraps around in the width of the type, so that it
-    /// always fits the type.
+    /// Returns the difference from another value. It wraps around in the width of the type, so that it always fits the
+    /// type.
     fn delta(self, from: Self) -> i64;
 
-    /// Returns the value at a difference, which may wrap around; `None` for a difference that no two values
-    /// have.
+    /// Adds a difference, which may wrap around. Returns `None` for a difference that no two values have.
     fn add(self, delta: i64) -> Option<Self>;
 
     /// Reads a value that is stored as a zigzag varint.
@@ -34,7 +33,7 @@ pub(in crate::interop::cole) trait Integer:
         Self::from_i64(value).ok_or_else(|| too_wide(value))
     }
 
-    /// Returns the number whose varint is the difference from another value.
+    /// Returns the zigzag form of the difference from another value.
     fn zigzag_delta(self, from: Self) -> u64 {
         zigzag(self.delta(from))
     }
@@ -65,7 +64,7 @@ impl Integer for i32 {
     }
 
     fn add(self, delta: i64) -> Option<Self> {
-        // Other writers may subtract in 64 bits, and wrap around nowhere.
+        // Other writers may compute differences in 64 bits, without wrapping around.
         let exact = i64::from(self).checked_add(delta).and_then(Self::from_i64);
         exact.or_else(|| Some(self.wrapping_add(Self::from_i64(delta)?)))
     }

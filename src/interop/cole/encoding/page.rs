@@ -1,4 +1,4 @@
-//! The values of a page, as they are read.
+//! Reading of the values of a page.
 
 use super::delta::{self, Differences};
 use super::dictionary;
@@ -22,7 +22,7 @@ pub(in crate::interop::cole) enum Page {
     Strings(Strings),
 }
 
-/// Integers of a page, each by itself or in runs.
+/// Integers of a page, single or in runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::interop::cole) enum Integers<T> {
     Each(Vec<T>),
@@ -33,8 +33,8 @@ impl Page {
     /// Reads the values of a page of a column.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the bytes are not exactly the values, or if the header contradicts
-    /// them; [`Unsupported`](crate::ErrorKind::Unsupported) if some of them are null.
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the bytes are not exactly the values, or if the header
+    /// contradicts them, and [`Unsupported`](crate::ErrorKind::Unsupported) if some of them are null.
     pub(in crate::interop::cole) fn read(
         column_type: ColumnType,
         header: &PageHeader,
@@ -88,9 +88,9 @@ fn other_type() -> Error {
     Error::corrupt("a page is not of the type of its column")
 }
 
-/// An integer whose pages are told from those of other types.
+/// An integer type with its own kind of page.
 pub(in crate::interop::cole) trait PageInteger: Integer {
-    /// The values of a page, if it is one of this type.
+    /// Returns the values of a page, or an error if it has another type.
     fn of(page: &Page) -> Result<&Integers<Self>>;
 }
 
@@ -131,7 +131,7 @@ impl<T: Integer> Integers<T> {
         Ok(values)
     }
 
-    /// Reads differences. Of the two readings, the one is meant whose values reach the bounds in the statistics.
+    /// Reads differences. Both forms of differences are tried; the values must reach the bounds in the statistics.
     fn read_deltas(header: &PageHeader, bytes: &Bytes) -> Result<Self> {
         let read = |differences| -> Result<Self> {
             let values = Self::Each(delta::read(bytes, header.num_values, differences)?);
@@ -148,14 +148,14 @@ impl<T: Integer> Integers<T> {
         }
     }
 
-    /// The least and the greatest value.
+    /// Returns the least and the greatest value.
     fn range(&self) -> Option<(i64, i64)> {
         let (Self::Each(values) | Self::Runs(_, values)) = self;
         let (least, greatest) = (values.iter().min()?, values.iter().max()?);
         Some(((*least).into(), (*greatest).into()))
     }
 
-    /// Whether the bounds in the statistics are values.
+    /// Returns whether the bounds in the statistics are values.
     fn reach_bounds(&self, header: &PageHeader) -> bool {
         let (Some(statistics), Some((least, greatest))) = (&header.statistics, self.range()) else {
             return true;
@@ -164,7 +164,7 @@ impl<T: Integer> Integers<T> {
         min && statistics.max.is_none_or(|max| max == greatest)
     }
 
-    /// Whether the header says the truth: nothing else would show that bytes are damaged.
+    /// Checks the values against the header. Nothing else would detect damaged bytes.
     fn check(&self, header: &PageHeader) -> Result<()> {
         let plain = u64::from(header.num_values) * T::WIDTH as u64;
         if u64::from(header.uncompressed_size) != plain {

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::interop::cole::cursor::Cursor;
 use bytes::Bytes;
 
-/// Bytes of some strings.
+/// Returns the size of a page of strings in bytes.
 pub(super) fn strings_size(num_values: usize, string_bytes: usize) -> u64 {
     4 * (num_values as u64 + 1) + string_bytes as u64
 }

@@ -3,8 +3,8 @@
 //! ```text
 //! number of runs (varint) │ length (varint) │ value │ length │ value │ ...
 //! ```
-//! Integers are stored as they are, strings as a length of 32 bits and their bytes, as entries of
-//! dictionaries are.
+//! Integers are stored without encoding. A string is stored as its length in 32 bits and its bytes, like an entry of a
+//! dictionary.
 
 use super::integer::Integer;
 use super::runs::{Runs, runs_of};
@@ -14,10 +14,10 @@ use crate::interop::cole::cursor::Cursor;
 use crate::interop::cole::varint;
 use bytes::Bytes;
 
-/// The fewest bytes of a run.
+/// Minimum bytes of a run.
 const MIN_RUN_BYTES: usize = 2;
 
-/// Reads the runs of `num_values` values, which take all of the bytes.
+/// Reads the runs of `num_values` values, which must take all of the bytes.
 pub(super) fn read<T>(
     bytes: &[u8],
     num_values: u32,
@@ -53,14 +53,13 @@ pub(super) fn read<T>(
     Ok((runs, values))
 }
 
-/// Reads runs of integers. If they do not take all of the bytes, they are read once more with values
-/// that are varints.
+/// Reads runs of integers. If they do not take all of the bytes, reads them again with varints as values.
 pub(super) fn read_integers<T: Integer>(bytes: &[u8], num_values: u32) -> Result<(Runs, Vec<T>)> {
     read(bytes, num_values, T::read)
         .or_else(|error| read(bytes, num_values, T::read_varint).map_err(|_| error))
 }
 
-/// Reads runs of codes of a dictionary, by the same rule.
+/// Reads runs of dictionary codes. If they do not take all of the bytes, reads them again with varints as codes.
 pub(super) fn read_codes(bytes: &[u8], num_values: u32) -> Result<(Runs, Vec<u32>)> {
     let read_varint = |cursor: &mut Cursor<'_>| {
         let code = varint::read(cursor)?;
@@ -85,12 +84,12 @@ pub(super) fn read_strings(bytes: &Bytes, num_values: u32) -> Result<Strings> {
     Ok(strings.with_values(runs, places))
 }
 
-/// Bytes of runs, given the number of runs, the bytes of their values, and those of their lengths.
+/// Returns the size of runs in bytes: of their number, values and lengths.
 pub(super) fn size(num_runs: u64, value_bytes: u64, length_bytes: u64) -> u64 {
     varint::size(num_runs) + value_bytes + length_bytes
 }
 
-/// Runs that have been found in values.
+/// Runs found in values.
 #[derive(Debug, Default)]
 pub(super) struct FoundRuns {
     /// First value of each run, and its length.
@@ -109,7 +108,7 @@ impl FoundRuns {
         found
     }
 
-    /// Bytes of the runs, given the bytes of their values.
+    /// Returns the size of the runs in bytes, given the size of their values.
     pub(super) fn size(&self, value_bytes: u64) -> u64 {
         size(self.runs.len() as u64, value_bytes, self.length_bytes)
     }

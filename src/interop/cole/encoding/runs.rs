@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Where the runs of a page end. Runs stay runs until rows are asked for, because a few bytes may stand for
+/// The ends of the runs of a page. Runs are expanded only for requested rows, because a few bytes may represent
 /// billions of equal values.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::interop::cole) struct Runs {
@@ -17,20 +17,19 @@ impl Runs {
         }
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     pub(super) fn num_values(&self) -> u32 {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Adds a run of some values; `None` if there are more values than 32 bits count.
+    /// Adds a run of `len` values. Returns `None` if the number of values exceeds 32 bits.
     pub(super) fn push(&mut self, len: u64) -> Option<()> {
         let end = u64::from(self.num_values()).checked_add(len)?;
         self.ends.push(u32::try_from(end).ok()?);
         Some(())
     }
 
-    /// The runs that have values in a range: the ordinal of each, and the number of its values in
-    /// the range.
+    /// Returns the runs with values in a range: the ordinal of each, and the number of its values in the range.
     pub(super) fn within(&self, range: Range<u32>) -> impl Iterator<Item = (usize, u32)> {
         let first = self.ends.partition_point(|&end| end <= range.start);
         let mut start = range.start;
@@ -44,7 +43,7 @@ impl Runs {
     }
 }
 
-/// Where the runs in values begin, and how long they are.
+/// Returns the start and the length of each run in values.
 pub(super) fn runs_of<T>(
     len: usize,
     is_same: impl Fn(usize, usize) -> bool,

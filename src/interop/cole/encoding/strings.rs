@@ -7,17 +7,17 @@ use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use bytes::Bytes;
 use std::ops::Range;
 
-/// Distinct places of strings in the bytes of a page, and which of them the values are.
+/// Byte ranges of distinct strings in a page (`places`), and the place of each value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::interop::cole) struct Strings {
     data: Bytes,
     places: Vec<Range<u32>>,
-    /// `None` if every place is a value.
+    /// Runs of values and the place of each run; `None` if every place is one value.
     values: Option<(Runs, Vec<u32>)>,
 }
 
 impl Strings {
-    /// Places of strings in some bytes.
+    /// Returns an empty set of places in `data`.
     pub(super) fn with_capacity(data: Bytes, places: usize) -> Self {
         Self {
             data,
@@ -26,12 +26,12 @@ impl Strings {
         }
     }
 
-    /// Number of places.
+    /// Returns the number of places.
     pub(super) fn num_places(&self) -> usize {
         self.places.len()
     }
 
-    /// Adds a place, whose bytes must be there and UTF-8.
+    /// Adds a place. Its bytes must exist and be UTF-8.
     pub(super) fn push(&mut self, place: Range<u32>) -> Result<()> {
         let bytes = self.data.get(place.start as usize..place.end as usize);
         let bytes = bytes.ok_or_else(|| {
@@ -48,7 +48,7 @@ impl Strings {
         Ok(())
     }
 
-    /// The strings, if the last one ends where the bytes end.
+    /// Returns the strings, if the last one ends at the end of the bytes.
     pub(super) fn finish(self, end: u32) -> Result<Self> {
         match self.data.len() {
             len if len == end as usize => Ok(self),
@@ -58,7 +58,7 @@ impl Strings {
         }
     }
 
-    /// The strings of runs of values.
+    /// Sets the runs of values, and the place of each run.
     pub(super) fn with_values(mut self, runs: Runs, places: Vec<u32>) -> Self {
         self.values = Some((runs, places));
         self
@@ -112,7 +112,7 @@ impl Strings {
     }
 }
 
-/// Strings of a batch, whose bytes the caller has counted before.
+/// Builds the strings of a batch. The caller has checked their total bytes.
 #[derive(Debug)]
 pub(in crate::interop::cole) struct StringBuilder {
     offsets: Vec<i32>,
@@ -120,7 +120,7 @@ pub(in crate::interop::cole) struct StringBuilder {
 }
 
 impl StringBuilder {
-    /// A builder with room for some strings.
+    /// Returns a builder with capacity for `strings` strings of `bytes` bytes.
     pub(in crate::interop::cole) fn with_capacity(strings: usize, bytes: usize) -> Self {
         let mut offsets = Vec::with_capacity(strings + 1);
         offsets.push(0);
@@ -132,12 +132,12 @@ impl StringBuilder {
 
     fn push(&mut self, bytes: &[u8]) {
         self.data.extend_from_slice(bytes);
-        // No batch holds more bytes, see `MAX_STRING_BYTES` of the reader.
+        // A batch has no more bytes, see `MAX_STRING_BYTES` of the reader.
         self.offsets
             .push(i32::try_from(self.data.len()).unwrap_or(i32::MAX));
     }
 
-    /// The strings as an array.
+    /// Returns the strings as an array.
     pub(in crate::interop::cole) fn finish(self) -> Result<StringArray> {
         let offsets = OffsetBuffer::new(ScalarBuffer::from(self.offsets));
         Ok(StringArray::try_new(

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// The page that a writer makes of an array.
+/// Returns the page that a writer makes of an array.
 fn encode(array: &ArrayRef) -> EncodedPage {
     let mut values = Values::new(column_type(array));
     let taken = values.take(array, 0, usize::MAX, usize::MAX).unwrap();
@@ -23,7 +23,7 @@ fn column_type(array: &ArrayRef) -> ColumnType {
     ColumnType::from_arrow(array.data_type()).unwrap()
 }
 
-/// The values of a page from `from` on.
+/// Returns the values of a page, starting at `from`.
 fn decode(array: &ArrayRef, header: &PageHeader, data: &[u8], from: u32) -> Result<ArrayRef> {
     let page = Page::read(column_type(array), header, &Bytes::copy_from_slice(data))?;
     let range = from..header.num_values;
@@ -50,7 +50,7 @@ fn decode(array: &ArrayRef, header: &PageHeader, data: &[u8], from: u32) -> Resu
     })
 }
 
-/// A page of given bytes.
+/// Returns a page with the given bytes.
 fn read(array: &ArrayRef, encoding: Encoding, data: &[u8]) -> Result<ArrayRef> {
     let mut page = encode(array);
     page.header.encoding = encoding;

@@ -1,4 +1,4 @@
-//! Values as pages, in the smallest encoding.
+//! Writing of pages in the smallest encoding.
 
 use super::delta;
 use super::dictionary::Dictionary;
@@ -13,7 +13,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
 
-/// Values that wait to become a page.
+/// Values collected for the next page.
 #[derive(Debug)]
 pub(in crate::interop::cole) enum Values {
     Int32(Vec<i32>),
@@ -40,7 +40,7 @@ impl Values {
         }
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     pub(in crate::interop::cole) fn len(&self) -> usize {
         match self {
             Self::Int32(values) => values.len(),
@@ -49,11 +49,11 @@ impl Values {
         }
     }
 
-    /// Takes values of an array from `start` on, until there are `most` or their strings have
-    /// `most_bytes` or more bytes, and returns the number of values taken.
+    /// Takes values of an array from `start` on, until there are `most` values, or their strings have at least
+    /// `most_bytes` bytes. Returns the number of values taken.
     ///
     /// # Errors
-    /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for a string that no page can hold.
+    /// Returns [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for a string that does not fit a page.
     pub(in crate::interop::cole) fn take(
         &mut self,
         array: &ArrayRef,
@@ -87,7 +87,7 @@ impl Values {
         Ok(count)
     }
 
-    /// Whether the page is full.
+    /// Returns whether the page is full.
     pub(in crate::interop::cole) fn is_full(&self, most: usize, most_bytes: usize) -> bool {
         let bytes = match self {
             Self::Strings { data, .. } => data.len(),
@@ -96,10 +96,10 @@ impl Values {
         self.len() >= most || bytes >= most_bytes
     }
 
-    /// Makes a page of the values in the encoding that takes the fewest bytes, and starts another one.
+    /// Makes a page of the values in the encoding that takes the fewest bytes, and starts the next page.
     ///
     /// # Errors
-    /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for 4 GiB or more of values.
+    /// Returns [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for 4 GiB or more of values.
     pub(in crate::interop::cole) fn encode(&mut self) -> Result<EncodedPage> {
         let page = match self {
             Self::Int32(values) => encode_integers(values),
@@ -124,7 +124,7 @@ fn encode_integers<T: Integer>(values: &[T]) -> Result<EncodedPage> {
     let rle = runs.size((runs.runs.len() * T::WIDTH) as u64);
     let delta = delta::size(values).unwrap_or(u64::MAX);
     let mut data = Vec::new();
-    // With equal sizes, the one that is read fastest.
+    // If sizes are equal, the encoding that is read fastest wins.
     let encoding = if plain <= rle.min(delta) {
         plain::write_integers(values, &mut data);
         Encoding::Plain
