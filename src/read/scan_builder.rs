@@ -112,8 +112,8 @@ impl ScanBuilder {
     /// Values are converted as `arrow_cast` does: fractions of numbers and of coarser times are cut off, decimals are
     /// rounded, 1e300 becomes infinite as Float32, and a local time keeps its clock reading in a time zone. Where
     /// `arrow_cast` would return null or its arithmetic would wrap around, the scan ends with an error, after all rows
-    /// before that one. Values of rows that the scan does not return are not cast. [`with_strict_casts`](Self::with_strict_casts)
-    /// refuses casts that change a value.
+    /// before that one. Values of rows that the scan does not return are not cast.
+    /// [`with_strict_casts`](Self::with_strict_casts) refuses casts that change a value.
     ///
     /// If a shard does not record the Arrow types that it was written from, its DateTime, `KustoTimeSpan` and
     /// `KustoDecimal` values become the requested times, durations and decimals, or integers of ticks; a decimal must
