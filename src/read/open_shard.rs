@@ -62,6 +62,7 @@ pub struct Shard {
 
 impl Shard {
     /// Opens the shard with the directory file `path`. The other files of the shard must be in the same folder.
+    ///
     /// # Errors
     /// [`NotFound`](crate::ErrorKind::NotFound), [`NotAShard`](crate::ErrorKind::NotAShard) or
     /// [`UnsupportedVersion`](crate::ErrorKind::UnsupportedVersion). Also fails if the file is damaged.
@@ -135,6 +136,7 @@ impl Shard {
     }
 
     /// Opens the shard with a directory file behind `reader`, and the other files in `container`.
+    ///
     /// # Errors
     /// Returns the errors of the reader. Fails if the bytes are not a shard, are damaged, or are not supported.
     pub fn from_reader(
@@ -210,8 +212,8 @@ impl Shard {
         Self::open_at(names, reader, files, None, options).await
     }
 
-    /// Opens the shard with the directory file at `path` in an object store. The other files of the shard must be next to it.
-    /// See [`open_async`](Self::open_async) for the methods that work with such a shard.
+    /// Opens the shard with the directory file at `path` in an object store. The other files of the shard must be next
+    /// to it. See [`open_async`](Self::open_async) for the methods that work with such a shard.
     ///
     /// Ranges less than 1 MiB apart share a request, and at most 16 requests for an object are in flight.
     ///
@@ -388,7 +390,7 @@ impl Shard {
             .or_else(|| find_property(&properties.standard_properties, name)))
     }
 
-    /// Returns the columns that the rows are sorted by, as the writer declared them.
+    /// Returns the columns that the rows are sorted by, as the writer declared them; empty if it declared no order.
     ///
     /// # Errors
     /// Fails if the properties are damaged.
@@ -458,7 +460,6 @@ impl Shard {
     /// # Errors
     /// [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange), [`UnknownColumn`](crate::ErrorKind::UnknownColumn), or
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded). Also fails if the data are damaged.
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded), or if the data are damaged.
     pub fn take(&self, rows: &[u64], projection: impl Into<Projection>) -> Result<RecordBatch> {
         self.scan().with_projection(projection).take(rows)
     }

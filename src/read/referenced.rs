@@ -63,7 +63,7 @@ impl Shard {
         self.inner.artifacts.version()
     }
 
-    /// Returns the files that the shard refers to, except for the directory file: those in its URL list, and those in
+    /// Returns the files that the shard refers to, except for the directory file: the files in its URL list, and in
     /// every reference of its metadata. Reads the descriptors of the fields with these schema ids in all stripes.
     ///
     /// # Errors

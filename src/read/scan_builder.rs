@@ -110,10 +110,10 @@ impl ScanBuilder {
     ///   Int64 to Utf8 and back.
     ///
     /// Values are converted as `arrow_cast` does: fractions of numbers and of coarser times are cut off, decimals are
-    /// rounded, 1e300 becomes infinite as Float32, and a local time keeps its clock in a time zone. Where `arrow_cast`
-    /// would return null or its arithmetic would wrap around, the scan ends with an error, after all rows before that
-    /// one. Values of rows that the scan does not return are not cast. [`with_strict_casts`](Self::with_strict_casts)
-    /// refuses casts that change a value.
+    /// rounded, 1e300 becomes infinite as Float32, and a local time keeps its clock reading in a time zone. Where
+    /// `arrow_cast` would return null or its arithmetic would wrap around, the scan ends with an error, after all rows
+    /// before that one. Values of rows that the scan does not return are not cast.
+    /// [`with_strict_casts`](Self::with_strict_casts) refuses casts that change a value.
     ///
     /// If a shard does not record the Arrow types that it was written from, its DateTime, `KustoTimeSpan` and
     /// `KustoDecimal` values become the requested times, durations and decimals, or integers of ticks; a decimal must
@@ -547,7 +547,7 @@ impl ScanBuilder {
 
     fn columns(&self, bench: &Bench<'_>) -> Result<Option<ProjectedColumns>> {
         let metadata = &self.metadata;
-        let (columns, schema) = match &self.schema {
+        let (mut columns, mut schema) = match &self.schema {
             Some(schema) => {
                 let strict = self.strict_casts;
                 let columns = ready!(metadata.requested_columns(bench, schema, strict));
@@ -563,7 +563,6 @@ impl ScanBuilder {
                 }
             }
         };
-        let (mut columns, mut schema) = (columns, schema);
         if self.blobs != BlobForm::Values {
             let mut own = columns.to_vec();
             self.blobs.apply(&mut own);

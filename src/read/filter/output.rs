@@ -92,7 +92,7 @@ impl Output {
         }
     }
 
-    /// Keeps bytes that were fetched, until others are.
+    /// Also keeps the bytes in `fetched`, so that they are not fetched again.
     pub(super) fn adopt(&mut self, fetched: &Fetched) -> Result<()> {
         self.fetched.adopt(fetched)
     }
@@ -110,7 +110,7 @@ impl Output {
         }
     }
 
-    /// Reads as many of the first `len` rows as fit.
+    /// Reads the first of `len` rows; fewer if not all of them fit. Returns the number of rows and the result.
     fn fitting<T>(
         &mut self,
         len: usize,

@@ -91,7 +91,7 @@ impl Probe {
         self.may_grow
     }
 
-    /// Keeps bytes that were fetched, until others are.
+    /// Also keeps the bytes in `fetched`, so that they are not fetched again.
     pub(super) fn adopt(&mut self, fetched: &Fetched) -> Result<()> {
         self.fetched.adopt(fetched)
     }

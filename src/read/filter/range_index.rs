@@ -108,7 +108,8 @@ pub(in crate::read) struct Bounds {
 }
 
 impl Bounds {
-    /// Returns `None` if Arrow cannot represent the bounds; the index is then ignored.
+    /// Collects the facts in the index of a column. Returns `None` if Arrow cannot represent the bounds; callers then
+    /// ignore the index.
     pub(in crate::read) fn new(
         index: &RangeIndex,
         column: &FilterColumn,

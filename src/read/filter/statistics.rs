@@ -15,8 +15,8 @@ use arrow_schema::{DataType, Field};
 use half::f16;
 use std::sync::Arc;
 
-/// Returns the facts about the values of a member over `rows` rows. `descriptors` are those of the nodes around the
-/// member, outermost first, and its own. A node without a descriptor is null everywhere.
+/// Returns the facts about the values of a member over `rows` rows. `descriptors` describe the nodes around the
+/// member, outermost first, and then the member itself. A node without a descriptor is null everywhere.
 ///
 /// Descriptors of a shard ignore stripes without the field and merge equal values, so their constants are not used.
 pub(in crate::read) fn facts(

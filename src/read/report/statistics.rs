@@ -138,9 +138,9 @@ async fn statistics(inner: &Metadata, projection: Projection, scope: Scope) -> R
     for some in targets.chunks((AT_ONCE / rows.len().max(1)).max(1)) {
         let known = inner.run(|bench| {
             // Request all descriptors before returning, so that one round fetches them all.
-            let known = some.iter();
-            let known = known.map(|target| known_of(inner, bench, target, scope, &rows));
-            Ok(known
+            Ok(some
+                .iter()
+                .map(|target| known_of(inner, bench, target, scope, &rows))
                 .collect::<Result<Vec<_>>>()?
                 .into_iter()
                 .collect::<Option<Vec<_>>>())

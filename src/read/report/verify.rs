@@ -41,7 +41,7 @@ const BATCH_ROWS: u32 = 8192;
 /// Most rows of a column of a stripe to assemble per byte of its buffers: more than any column has that a writer
 /// creates. Equal rows cost the file nothing, so a damaged file may claim any number of them.
 const ROWS_PER_BYTE: u64 = 8192;
-/// Bytes that the field of deleted records counts with at most, for the limit on assembled rows.
+/// Most bytes of the field of deleted records that count towards the limit on assembled rows.
 const COUNTED_BYTES: u64 = 512;
 /// Most bytes of values to assemble for a column of a stripe, in addition to [`BYTES_PER_BYTE`] for each byte of its
 /// buffers.
@@ -53,7 +53,7 @@ const BYTES_PER_BYTE: u64 = 65_536;
 const ORDINARY_BLOCK: u64 = 65_536;
 /// Rows of the first batch of a column with larger blocks.
 const FIRST_ROWS: u64 = 64;
-/// Stops at this many failed batches of a column of a stripe.
+/// Approximate size of the later batches of a column with larger blocks, in bytes.
 const PACED_BYTES: u64 = 4 << 20;
 /// Failed batches of a column of a stripe after which the remaining batches are skipped.
 const MAX_FAILED_BATCHES: u32 = 64;
@@ -76,8 +76,8 @@ impl Default for VerifyOptions {
 
 settings! {
     VerifyOptions {
-        /// Sets the number of threads that check columns: 1 by default, the calling thread. The
-        /// report does not depend on it. Without the feature `threads`, there is only one.
+        /// Number of threads that check columns; 1 by default, the calling thread. The report does not depend on it.
+        /// Without the feature `threads`, the calling thread does all the work.
         threads, with_threads: usize;
         /// Number of columns, or files, that asynchronous verification fetches concurrently, at least 1; 8 by default.
         /// More of them need more memory and send more requests at a time; the report does not depend on it.
@@ -111,8 +111,8 @@ impl Shard {
         })
     }
 
-    /// Verifies a shard behind an asynchronous reader. The report is the same as that [`verify`](Self::verify) would
-    /// return.
+    /// Verifies a shard behind an asynchronous reader. The report equals the one that [`verify`](Self::verify) makes of
+    /// the same shard behind a blocking reader.
     ///
     /// Fetches [`prefetch`](VerifyOptions::prefetch) columns concurrently. For each of them, a few megabytes of blocks
     /// are in memory, or the rows of about [`fetch_bytes`](crate::read::ShardOptions::fetch_bytes): data are fetched

@@ -23,7 +23,7 @@ struct Found {
 }
 
 impl StripeReader<'_> {
-    /// Fetches the values that have to be read to describe them: those that are not blobs.
+    /// Fetches the values that have to be read to describe them: all values that are not blobs.
     pub(super) fn fetch_described(&mut self, node: &DataType, rows: &Selection) -> Result<bool> {
         let others = self.find_blobs(node, rows)?.others;
         self.fetch_node(node, &others)

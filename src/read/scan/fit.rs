@@ -21,8 +21,8 @@ impl Fit {
         self.most
     }
 
-    /// Reads the first of `len` rows, as many as fit. Returns their number and the result. A single row that does not
-    /// fit is an error, which comes after all rows before it.
+    /// Reads the first of `len` rows, trying half as many rows after each failure. Returns the number of rows and the
+    /// result. A single row that does not fit is an error, which comes after all rows before it.
     pub(in crate::read) fn read<T>(
         &mut self,
         len: usize,

@@ -214,12 +214,13 @@ fn fit(pieces: &[ArrayRef]) -> Result<Option<Vec<ArrayRef>>> {
         return Ok(None);
     }
     let rebuilt = data.into_iter().enumerate().map(|(i, piece)| {
-        let children = piece.child_data().iter().zip(&fitted);
-        let children = children.map(|(child, fitted)| match fitted {
-            Some(fitted) => fitted[i].to_data(),
-            None => child.clone(),
-        });
-        let children = children.collect();
+        let joined = piece.child_data().iter().zip(&fitted);
+        let children = joined
+            .map(|(child, fitted)| match fitted {
+                Some(fitted) => fitted[i].to_data(),
+                None => child.clone(),
+            })
+            .collect();
         Ok(make_array(
             piece.into_builder().child_data(children).build()?,
         ))

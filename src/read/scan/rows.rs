@@ -188,7 +188,7 @@ impl RowReader {
         Ok(Some(rows))
     }
 
-    /// Decodes a batch of rows that have been fetched: as many as fit.
+    /// Decodes a batch of fetched rows; it is shorter if not all of them fit.
     fn decode(&mut self, rows: Range<u64>) -> Result<RecordBatch> {
         let Some(stripe) = &self.stripe else {
             return Err(Error::corrupt("the stripe is not open"));

@@ -154,7 +154,7 @@ fn without(place: Place, part: ByteRange) -> Result<impl Iterator<Item = Place>>
     Ok(parts.map(move |range| Place { range, ..place }))
 }
 
-/// No code panics while it holds the lock.
+/// Locks the mutex. A poisoned lock is used as it is, because no code panics while it holds one.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind};
 use crate::format::BufferKind;
 use std::fmt;
 
-/// Most problems that a report keeps; more would help no reader.
+/// Most problems that a report keeps, which bounds the memory that it takes.
 const MAX_PROBLEMS: usize = 10_000;
 
 /// The results of [`Shard::verify`](crate::read::Shard::verify).
