@@ -261,8 +261,8 @@ pub type ArraySlot = Mutex<Vec<(ArrowType, ArrayRef)>>;
 pub struct DecodedBytes {
     /// The values; not yet checked to be UTF-8.
     pub chunk: Chunk<ByteValues>,
-    /// If set, `chunk` holds more positions than requested: make one array of all of it, keep it in the slot, and
-    /// return its `len` elements from `start` on.
+    /// Set if `chunk` holds more positions than requested. The caller then makes one array of the whole chunk, keeps it
+    /// in the slot, and returns its `len` elements from `start` on.
     pub window: Option<Window>,
 }
 
@@ -391,7 +391,7 @@ pub trait NodeSource {
     /// Returns the values of numbers, DateTime, Guid and fixed-size binaries: `len * width` bytes.
     fn fixed(&mut self, node: &DataType, width: usize, rows: &Selection) -> Result<Chunk<Buffer>>;
 
-    /// Returns the rows of a kept array of that type, see [`Window`], if there is one.
+    /// Returns the rows of an array of the type that was kept for a [`Window`], if there is one.
     ///
     /// # Errors
     /// Returns the errors of a node that cannot be read.

@@ -32,7 +32,7 @@ fn check<T: DecimalType + ArrowPrimitiveType>(
     let fits = |v: T::Native| T::is_valid_decimal_precision(v, precision);
     if let Some(&most) = T::MAX_FOR_EACH_PRECISION.get(usize::from(precision)) {
         let least = most.neg_wrapping();
-        // Checking all values is faster than stopping at the first.
+        // Checking all values without a branch is faster than stopping at the first that is too large.
         let outside = |v: &T::Native| v.is_lt(least) | v.is_gt(most);
         if !array.values().iter().fold(false, |any, v| any | outside(v)) {
             return Ok(());
@@ -103,7 +103,7 @@ fn widen<const FROM: usize, T: ArrowNativeType>(
     values.iter().map(|v| wide(*v)).collect::<Vec<T>>().into()
 }
 
-/// Narrows values. `low` returns the low bits of a value, and whether the value fits into them.
+/// Narrows values. `low` returns the low bits of a value, and whether they represent the whole value.
 fn narrow<const FROM: usize, T: ArrowNativeType>(
     data: &[u8],
     nulls: Option<&NullBuffer>,

@@ -5,7 +5,8 @@ use crate::kernels::{NumberKind, Word};
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 
-/// Most bits per member for a bitmap over all values from the first to the last member.
+/// Most bits per member of a bitmap over all values from the first to the last member: 64 bytes, while a hash table
+/// takes 16 to 32 bytes per member.
 const BITS_PER_MEMBER: u64 = 512;
 
 /// A set of integers of at most 64 bits, stored as their [keys](super::integer_key).
@@ -25,16 +26,16 @@ enum Members {
     /// A hash table of keys with linear probing.
     Table {
         keys: Vec<u64>,
-        /// Marks free slots; not a member.
+        /// The key in free slots; it is not a member.
         free: u64,
-        /// Shift of a hash that leaves the index of its slot.
+        /// Number of low bits of a hash to drop; the remaining bits are the index of a slot.
         shift: u32,
     },
 }
 
 impl IntegerSet {
-    /// Returns the set of the values of an array, which must not be null. Returns `None` for other types, for an empty
-    /// array, and for values that do not ascend.
+    /// Returns the set of the values of an array without nulls. Returns `None` if the values are not integers of at
+    /// most 64 bits, if there are none, or if they do not ascend strictly.
     pub(crate) fn new(values: &ArrayRef) -> Option<Self> {
         fn keys<W: Word>(words: &[W], kind: NumberKind, len: usize) -> Vec<u64> {
             let words = words.iter().take(len);
@@ -88,11 +89,11 @@ impl IntegerSet {
 }
 
 impl Members {
-    /// Returns a hash table with at least twice as many slots as keys. The keys must ascend.
+    /// Returns a hash table with at least two slots per key. The keys must ascend.
     fn table(members: &[u64]) -> Self {
         let places = members.len().saturating_mul(2).next_power_of_two().max(2);
         let shift = 64 - places.trailing_zeros();
-        // The smallest number that is not a member.
+        // Free slots hold the smallest number that is not a member.
         let numbers = (0u64..).zip(members);
         let free = numbers.take_while(|(number, key)| number == *key).count() as u64;
         let mut keys = vec![free; places];
@@ -129,7 +130,7 @@ fn is_in_table(keys: &[u64], free: u64, shift: u32, key: u64) -> bool {
     false
 }
 
-/// Narrows positions to those with a member as key.
+/// Returns the given positions without the positions of values that are not members.
 fn narrowed<W: Word>(
     words: &[W],
     kind: NumberKind,

@@ -7,7 +7,8 @@ use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_schema::DataType;
 
-/// Returns the order of the values, if they are stored as integers of at most 64 bits, whatever they represent.
+/// Returns whether the values of a type are signed or unsigned integers, or `None` if Arrow does not store them as
+/// integers of at most 64 bits. Dates, times and narrow decimals are integers, too.
 pub(super) fn kind_of(data_type: &DataType) -> Option<NumberKind> {
     match data_type {
         DataType::UInt8 | DataType::UInt16 | DataType::UInt32 | DataType::UInt64 => {
@@ -47,8 +48,8 @@ pub(super) use with_words;
 /// The sign of an integer of 128 bits.
 const SIGN: u128 = 1 << 127;
 
-/// For the single value of an array of integers, returns a number that sorts like the values of its type, and the
-/// largest such number. Returns `None` for other types and for null.
+/// Returns the key of the only value of an array of integers, and the largest key of the type. Keys sort like the
+/// values. Returns `None` for other types and for null.
 pub(crate) fn integer_key(value: &ArrayRef) -> Option<(u128, u128)> {
     fn key<W: Word>(words: &[W], kind: NumberKind) -> Option<(u128, u128)> {
         let word = words.first()?;
@@ -75,7 +76,7 @@ pub(crate) fn integers_within(array: &ArrayRef, low: u128, high: u128) -> Option
         high: u128,
         len: usize,
     ) -> BooleanBuffer {
-        // The data of an array may be longer than the array.
+        // The buffer of an array may be longer than the array.
         let words = words.get(..len).unwrap_or_default();
         #[expect(
             clippy::cast_possible_truncation,

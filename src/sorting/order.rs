@@ -17,7 +17,7 @@ pub(crate) struct OrderCheck {
     last: Option<Vec<Keys>>,
 }
 
-/// A sorting column, and the index of its column or member at each level.
+/// A sorting column, and its place: the index of the column and of the struct member at each level.
 struct Sorted {
     column: SortingColumn,
     place: Vec<usize>,
@@ -33,7 +33,7 @@ pub(crate) struct Disorder {
 }
 
 impl Disorder {
-    /// The declared order of the column, such as `descending, nulls first`.
+    /// Returns the declared order of the column, such as `descending, nulls first`.
     pub(crate) fn declared(&self) -> String {
         let direction = if self.column.descending {
             "descending"
@@ -49,8 +49,8 @@ impl Disorder {
     }
 }
 
-/// Finds a column, or a member of structs, by its path. Returns the index at each level. Names may have
-/// dots; a whole column wins over a member.
+/// Finds a column, or a member of structs, by its path. Returns the index at each level. Names may contain dots: if a
+/// column's whole name equals the path, it wins over a member.
 pub(crate) fn place_of(fields: &Fields, path: &str) -> Option<Vec<usize>> {
     if let Some(whole) = fields.iter().position(|field| field.name() == path) {
         return Some(vec![whole]);
@@ -194,8 +194,8 @@ impl OrderCheck {
         keys.collect()
     }
 
-    /// Returns the first of `rows` that sorts before its preceding row. `preceding` returns the index of that row in
-    /// `before`.
+    /// Returns the first of `rows` in `keys` that sorts before its preceding row. `preceding` returns the index of the
+    /// preceding row in `before`.
     fn disorder(
         &self,
         before: &[Keys],

@@ -6,7 +6,7 @@ use crate::format;
 #[expect(clippy::cast_possible_truncation, reason = "a small constant")]
 const INDEX_BLOCK: usize = format::INDEX_BLOCK as usize;
 
-/// Fewest positions for a range index: fewer values are read as fast as an index.
+/// Fewest positions for a range index. Reading fewer values takes no longer than reading an index.
 const FEWEST_INDEXED: usize = 4096;
 
 /// The content of a range index, one entry per block of [`INDEX_BLOCK`] positions.
@@ -29,7 +29,7 @@ pub(crate) struct IndexedRanges {
 pub(super) struct BlockRanges<T> {
     ranges: Vec<Option<(T, T)>>,
     invalid: Vec<u16>,
-    /// The range of the block that is not full yet, with its positions and invalid values below.
+    /// The range of the block that is not full yet; `len` counts its positions, `open_invalid` its nulls and NaNs.
     open: Option<(T, T)>,
     len: usize,
     open_invalid: usize,
@@ -53,7 +53,7 @@ impl<T: Copy> BlockRanges<T> {
         INDEX_BLOCK - self.len
     }
 
-    /// Adds `len` positions to the current block; `invalid` of them are not in the `range`.
+    /// Adds `len` positions to the current block; `invalid` of them are null or NaN, and do not count for `range`.
     pub(super) fn add(
         &mut self,
         len: usize,
@@ -86,9 +86,9 @@ impl<T: Copy> BlockRanges<T> {
         self.len = 0;
     }
 
-    /// Returns the index of values of `width` bytes, if it is useful: there are many values, and the ranges of most
-    /// blocks are at most half as wide as the total range. `number` converts a bound to a number, `store` appends its
-    /// bytes.
+    /// Returns the index of values of `width` bytes, if it is useful: there are at least [`FEWEST_INDEXED`] positions,
+    /// and the ranges of at least half of the blocks with values are at most half as wide as the total range. `number`
+    /// converts a bound to a number, `store` appends its bytes.
     pub(super) fn finish(
         mut self,
         width: usize,

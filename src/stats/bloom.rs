@@ -42,7 +42,7 @@ fn block_start(hash: u64, num_blocks: u64) -> Option<usize> {
 pub(crate) enum FilterSizing {
     /// The smallest power of two, starting at the formula of Chapter 6, that keeps the false-positive rate.
     PowerOfTwo,
-    /// The number of blocks that fit the bits of an ordinary Bloom filter, as in the reference.
+    /// The number of blocks that hold the bits of an ordinary Bloom filter, as in the reference implementation.
     Fitting,
 }
 
@@ -64,7 +64,7 @@ impl FilterSizing {
                 let Some(mut blocks) = blocks.checked_next_power_of_two() else {
                     return u64::MAX;
                 };
-                // The formula assumes that all blocks are equally full, which they are not.
+                // The formula assumes that all blocks are equally full. They are not, so the rate may be higher.
                 while expected_fpp(values, blocks) > fpp {
                     let Some(more) = blocks.checked_mul(2) else {
                         return u64::MAX;
@@ -106,8 +106,8 @@ fn expected_fpp(values: u64, num_blocks: u64) -> f64 {
     sum
 }
 
-/// Builds a filter of the values with these distinct hashes, fastest if they ascend. Returns `None` if it does not fit
-/// into memory.
+/// Builds a filter from distinct hashes of values. Ascending hashes are fastest, because they set bits in ascending
+/// blocks. Returns `None` if the filter's size exceeds the address space.
 pub(crate) fn build_filter(
     hashes: &[u64],
     hash_seed: u64,
@@ -139,7 +139,7 @@ pub(crate) fn build_filter(
 pub(crate) struct BloomFilter<'a>(&'a SplitBlockBloomFilter);
 
 impl<'a> BloomFilter<'a> {
-    /// Returns `None` if the hash algorithm is unknown or the filter has no blocks.
+    /// Returns the filter for lookups, or `None` if its hash algorithm is unknown or it has no blocks.
     pub(crate) fn new(filter: &'a SplitBlockBloomFilter) -> Option<Self> {
         let known = filter.hash_algorithm == HASH_ALGORITHM && filter.num_blocks > 0;
         known.then_some(Self(filter))
@@ -149,7 +149,7 @@ impl<'a> BloomFilter<'a> {
     pub(crate) fn contains(&self, hash: u64) -> bool {
         let block = block_start(hash, self.0.num_blocks)
             .and_then(|start| self.0.data.get(start..start.checked_add(BLOCK)?));
-        // A truncated filter without the block rules nothing out.
+        // A truncated filter that lacks the block cannot rule out the value.
         block.is_none_or(|block| {
             let words = block.as_chunks::<4>().0.iter().zip(SALTS);
             words
@@ -163,7 +163,7 @@ impl<'a> BloomFilter<'a> {
         self.0.hash_seed
     }
 
-    /// Returns whether the value with these bytes, see [`hash_value`], may be in the filter.
+    /// Returns whether the value with these bytes may be in the filter; the bytes are as for [`hash_value`].
     pub(crate) fn contains_value(&self, value: &[u8]) -> bool {
         self.contains(hash_value(value, self.seed()))
     }

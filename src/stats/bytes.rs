@@ -14,7 +14,7 @@ const MAX_BOUND_BYTES: usize = 64;
 /// Number of values compared with the bounds together.
 const GROUP: usize = 64;
 
-/// The least or the greatest value so far, cut one byte after the longest bound.
+/// The least or the greatest value so far, cut to one byte more than the longest bound, so that a cut shows.
 #[derive(Debug, Clone)]
 struct Extreme {
     prefix: u64,
@@ -64,7 +64,7 @@ fn prefix(value: &[u8]) -> u64 {
     u64::from_be_bytes(head)
 }
 
-/// Returns the part of a value that its bound may depend on.
+/// Returns the part of a value that determines its bound.
 fn head(value: &[u8]) -> &[u8] {
     &value[..value.len().min(MAX_BOUND_BYTES + 1)]
 }
@@ -149,8 +149,8 @@ impl ByteStats {
         let mut lengths = self.lengths;
         let mut prefixes = [(0, 0); GROUP];
         let mut from = (run.end)(group.start);
-        // Few values are so near to a bound that all of their bytes must be compared. The loop finds out without a
-        // branch per value whether there are any.
+        // Only values near a bound need a comparison of all their bytes, and such values are rare. The loop collects
+        // whether the group has one, without a branch per value.
         let is_near = |(prefix, len): (u64, usize), (low, high): ((u64, usize), (u64, usize))| {
             let ties = |bound: (u64, usize)| (prefix == bound.0) & ((len > 8) | (bound.1 != len));
             (prefix < low.0) | (prefix > high.0) | ties(low) | ties(high)
@@ -176,8 +176,8 @@ impl ByteStats {
         }
     }
 
-    /// Returns prefix and length of the least and of the greatest value. Before the first value, every value is outside
-    /// of these bounds.
+    /// Returns prefix and length of the least and of the greatest value. Before the first value, returns bounds that
+    /// every value is outside of.
     fn bounds(&self) -> ((u64, usize), (u64, usize)) {
         match &self.range {
             Some((min, max)) => ((min.prefix, min.value.len()), (max.prefix, max.value.len())),
@@ -224,7 +224,7 @@ impl ByteStats {
     }
 
     /// Returns the range of the values, which are text if `is_text`. Bounds above 64 bytes are cut. Returns `None` if
-    /// there are no values, or if the greatest value is cut and no bound above it exists.
+    /// there are no values, or if the greatest value is cut and no bound of 64 bytes sorts after it.
     pub(crate) fn range(&self, is_text: bool) -> Option<RangeStats> {
         let (min, max) = self.range.as_ref()?;
         let (min, min_inclusive) = if min.value.len() > MAX_BOUND_BYTES {
@@ -279,7 +279,8 @@ fn cut(value: &[u8], is_text: bool) -> &[u8] {
     &value[..len]
 }
 
-/// Returns a bound above everything that begins with `start`, or `None` if there is none.
+/// Returns a bound of at most [`MAX_BOUND_BYTES`] that sorts after everything that begins with `start`, or `None` if no
+/// such bound exists. `start` must fit a bound.
 fn above(start: &[u8], is_text: bool) -> Option<Vec<u8>> {
     if let Some(text) = std::str::from_utf8(start).ok().filter(|_| is_text) {
         let mut text = text.to_owned();

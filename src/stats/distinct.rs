@@ -13,11 +13,11 @@ pub(crate) struct FilterPlan {
     /// False-positive rate.
     pub(crate) fpp: f64,
     pub(crate) sizing: FilterSizing,
-    /// Most distinct values for which there is a filter.
+    /// Most distinct values for a filter; a field with more gets none.
     pub(crate) most_values: usize,
 }
 
-/// Hashes of values, without duplicates when complete.
+/// Hashes of values for a Bloom filter. Duplicates are removed from time to time, and at the end.
 #[derive(Debug)]
 struct FilterHashes {
     plan: FilterPlan,
@@ -51,13 +51,13 @@ impl FilterHashes {
     }
 }
 
-/// Most hashes to sort without buckets; they fit the first-level cache.
+/// Most hashes to sort without buckets: 32 KiB, which fit the first-level cache.
 const FEW: usize = 1 << 12;
 /// Number of the highest bits of a hash that select its bucket.
 const BUCKET_BITS: u32 = 8;
 
-/// Sorts evenly distributed hashes: first into buckets by their highest bits, in one pass and with a copy of the
-/// memory, and then each bucket.
+/// Sorts evenly distributed hashes: copies them into buckets by their highest bits, in one pass, and then sorts each
+/// bucket.
 fn sort_hashes(hashes: &mut Vec<u64>) {
     if hashes.len() <= FEW {
         hashes.sort_unstable();
@@ -96,7 +96,7 @@ pub(crate) struct DistinctStats {
     small: Vec<bool>,
 }
 
-/// Numbers hashed at a time.
+/// Number of values hashed at a time.
 const BATCH: usize = 64;
 
 impl DistinctStats {
@@ -136,7 +136,7 @@ impl DistinctStats {
         }
     }
 
-    /// Adds numbers, none of them null.
+    /// Adds numbers that are not null.
     pub(crate) fn add_numbers<W: Word>(&mut self, values: &[W]) {
         if W::BYTES <= 2 {
             self.small.resize(1 << W::BITS, false);
@@ -164,7 +164,8 @@ impl DistinctStats {
         }
     }
 
-    /// Hashes the small numbers that occurred. Returns their count, if there were any.
+    /// Adds the numbers of 1 or 2 bytes that occurred to the sketch and the filter. Returns their count, if there were
+    /// any.
     pub(crate) fn complete_small<W: Word>(&mut self) -> Option<u64> {
         let small = std::mem::take(&mut self.small);
         let mut count = 0;
@@ -195,7 +196,7 @@ impl DistinctStats {
         size_of::<Self>() + hashes + self.small.len()
     }
 
-    /// Returns the filter, if `pays` holds for its number of values and its bytes.
+    /// Returns the filter, if there is one, and if `pays` returns true for its number of values and its size in bytes.
     pub(crate) fn filter(self, pays: impl Fn(u64, u64) -> bool) -> Option<SplitBlockBloomFilter> {
         let estimate = self.estimate();
         let mut filter = self.filter?;
@@ -206,7 +207,7 @@ impl DistinctStats {
             most_values,
         } = filter.plan;
         let would_pay = |values| pays(values, sizing.num_blocks(values, fpp).saturating_mul(32));
-        // Sorting is expensive, and the estimate mostly shows whether the filter would pay.
+        // Sorting is expensive, and the estimate usually shows whether the filter would pay.
         if filter.hashes.is_empty() || !would_pay(estimate) {
             return None;
         }

@@ -11,7 +11,7 @@ use crate::format::HllSketch;
 pub(super) const INDEX_BITS: u32 = 7;
 /// Counters of a sketch.
 const COUNTERS: usize = 1 << INDEX_BITS;
-/// Up to this estimate, the number of counters that are 0 gives a better one (linear counting).
+/// Linear counting is more accurate up to this estimate. It estimates from the number of counters that are 0.
 const LINEAR_COUNTING: f64 = 80.0;
 
 /// The counters of a sketch while values are added.
@@ -35,7 +35,7 @@ impl Hll {
     /// Adds a value by its hash.
     #[inline]
     pub(crate) fn add(&mut self, hash: u64) {
-        // The bit below the remaining ones stops the count if they are all 0.
+        // A 1 below the remaining bits of the hash ends the count if they are all 0.
         let rest = hash << INDEX_BITS | 1 << (INDEX_BITS - 1);
         #[expect(clippy::cast_possible_truncation, reason = "7 bits, and at most 58")]
         let (index, rank) = (
@@ -46,8 +46,8 @@ impl Hll {
         *counter = rank.max(*counter);
     }
 
-    /// Adds values by their hashes. Once many values have been added, few change a counter, so a batch is skipped if
-    /// `least`, the smallest hash without its [`INDEX_BITS`] highest bits, is too large to change any.
+    /// Adds values by their hashes. `least` is the smallest hash without its [`INDEX_BITS`] highest bits. Once many values
+    /// have been added, few change a counter, so a batch is skipped if `least` is too large to change any.
     pub(crate) fn add_all(&mut self, hashes: &[u64], least: u64) {
         if least > self.limit {
             return;

@@ -26,7 +26,7 @@ impl Lengths {
     pub(crate) fn add(&mut self, len: u64) {
         self.min = self.min.min(len);
         self.max = self.max.max(len);
-        // The length 0 wraps to the maximum.
+        // One is subtracted, so that the length 0 wraps to the maximum and is never the least.
         self.min_non_empty = self.min_non_empty.min(len.wrapping_sub(1));
     }
 

@@ -15,7 +15,7 @@ pub(crate) struct ShardStats {
     null_is_distinct: bool,
 }
 
-/// Returns whether all positions are null. The statistics of such a stripe are ignored.
+/// Returns whether all positions are null. Its ranges, cardinality and type-specific statistics are ignored.
 fn has_no_values(field: &FieldDescriptor) -> bool {
     field.null_count == Some(field.position_count)
 }
@@ -142,7 +142,7 @@ fn merge_cardinalities(
 
 fn merge_ranges(a: Option<RangeStats>, b: Option<&RangeStats>) -> Option<RangeStats> {
     let (mut a, b) = (a?, b?);
-    // If two bounds are equal, the inclusive one holds for both stripes.
+    // If two bounds are equal, and one of them is inclusive, the inclusive bound holds for both stripes.
     let wins = |ours: &AnyValue, theirs: &AnyValue, inclusive: bool, order: Ordering| {
         let found = theirs.compare(ours)?;
         Some(found == order || (found == Ordering::Equal && inclusive))

@@ -117,7 +117,7 @@ impl<W: Word> NumberStats<W> {
         }
     }
 
-    /// Adds the next positions.
+    /// Adds the values of the next positions. Values at null positions are ignored.
     pub(crate) fn update(&mut self, values: &[W], nulls: Option<&NullBuffer>) {
         let Some(nulls) = nulls else {
             self.update_present(values);

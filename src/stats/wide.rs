@@ -35,7 +35,7 @@ enum Number {
 }
 
 impl Number {
-    /// Returns `None` for NaN, and if this build cannot compare decimal128.
+    /// Returns the number of a stored value. Returns `None` for NaN, and if this build cannot compare decimal128.
     fn new(value: &[u8], form: DecimalForm) -> Option<Self> {
         match form {
             DecimalForm::Integer128 => {
@@ -124,7 +124,7 @@ impl DecimalStats {
         }
     }
 
-    /// Adds the next `len` positions.
+    /// Adds the values of the next `len` positions. Values at null positions are ignored.
     pub(crate) fn update<'a>(
         &mut self,
         len: usize,
@@ -161,8 +161,8 @@ impl DecimalStats {
         (range, valid)
     }
 
-    /// Counts integers of 16 bytes in two's complement by sign. Returns their range and their number. Faster than
-    /// [`add_numbers`](Self::add_numbers), because such integers are frequent.
+    /// Counts integers of 16 bytes in two's complement by sign. Returns their range and their number. Such integers are
+    /// frequent, so they have a loop that is faster than [`add_numbers`](Self::add_numbers).
     fn add_integers<'a>(
         &mut self,
         values: impl Iterator<Item = &'a [u8]>,

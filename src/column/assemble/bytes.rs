@@ -69,7 +69,7 @@ fn views(array: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// Returns part of an array that is made once for many batches.
+/// Returns the requested part of an array, and keeps the whole array for later batches.
 fn windowed(
     chunk: Chunk<ByteValues>,
     window: &Window,
@@ -79,7 +79,7 @@ fn windowed(
 ) -> Result<ArrayRef> {
     let whole = match bytes(chunk.clone(), wanted, node, casts) {
         Ok(whole) => whole,
-        // The value that is not UTF-8 may be outside of the requested part.
+        // The value that is not UTF-8 may be outside the requested part, so try that part alone.
         Err(e) if e.kind() == ErrorKind::ValueOutOfRange => {
             let part = chunk.slice(window.start, window.len).ok_or(e)?;
             return bytes(part, wanted, node, casts);
@@ -138,7 +138,7 @@ pub(super) fn bytes(
     cast::checked(&array, wanted)
 }
 
-/// Returns values as an array of their bytes, which checks offsets and views.
+/// Returns values as an array of `LargeBinary`. Building the array checks offsets and views.
 pub(super) fn raw(values: ByteValues) -> Result<ArrayRef> {
     let array = match values {
         ByteValues::Offsets32(offsets, values) => offset_array(false, offsets, values, None),
@@ -148,7 +148,8 @@ pub(super) fn raw(values: ByteValues) -> Result<ArrayRef> {
     cast::checked(&array?, &ArrowType::LargeBinary)
 }
 
-/// Converts an error of UTF-8 validation: for a binary column read as strings, it does not mean a corrupt file.
+/// Converts an error of UTF-8 validation. If the column is binary and the caller requested strings, the file is not
+/// corrupt, so the error is [`ErrorKind::ValueOutOfRange`].
 fn not_text(error: Error, node: &DataType) -> Error {
     if node.basic_type == BasicType::String {
         return error;

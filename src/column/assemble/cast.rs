@@ -10,8 +10,8 @@ use arrow_cast::display::array_value_to_string;
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
 use arrow_schema::{ArrowError, DataType as ArrowType, Field, TimeUnit};
 
-/// Casts of a column's values to other types, as `arrow-cast` defines them, except that a value without a counterpart
-/// is an error.
+/// Casts of a column's values to other types, as `arrow-cast` defines them. A value without a counterpart in the other
+/// type is an error, not a null.
 #[derive(Debug, Clone, Default)]
 pub struct Casts {
     is_strict: bool,
@@ -147,7 +147,8 @@ fn kind_of(array: &ArrayRef) -> String {
     }
 }
 
-/// Number of values up to which their text always fits 32-bit offsets.
+/// Most values to format as text with 32-bit offsets without a check: the offsets leave 512 bytes for each value, more
+/// than the text of any number needs.
 const MOST_SHORT_TEXTS: usize = 1 << 22;
 
 /// Casts an array with `arrow-cast`. Where its arithmetic would wrap around, the cast goes through intermediate types
@@ -180,7 +181,7 @@ fn cast(array: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef, ArrowError> {
     Ok(array)
 }
 
-/// Refuses values that do not survive the cast back.
+/// Refuses a cast that changed a value: casting back must give the original array.
 fn check_unchanged(array: &ArrayRef, cast_array: &ArrayRef) -> Result<()> {
     match cast(cast_array, array.data_type()) {
         Ok(back) if &back == array => return Ok(()),

@@ -96,7 +96,7 @@ impl DictionaryEntries {
         Ok(array)
     }
 
-    /// Returns the entries with these codes, none of which is the code of the null entry.
+    /// Returns the entries with these codes. The code of the null entry must not be among them.
     fn some(&self, codes: &[u32], node: &DataType) -> Result<Chunk<Values>> {
         let (len, nulls) = (codes.len(), None);
         let codes = codes.iter().map(|code| *code as usize);
@@ -127,7 +127,7 @@ impl DictionaryEntries {
     }
 }
 
-/// Returns the error for a code without an entry.
+/// Returns the error for a code that has no entry.
 fn missing() -> Error {
     Error::corrupt("expected codes of entries, found one beyond them")
 }
@@ -179,7 +179,7 @@ impl DecodedDictionary {
                 values,
             });
         }
-        // The entry that cannot be converted may be unused.
+        // Maybe no row uses the entry that cannot be converted, so convert only the entries in use.
         let (used, codes) = renumbered(&self.codes, nulls.as_ref())?;
         let values = leaf_array(&self.entries.some(&used, node)?, wanted, node, casts)?;
         Ok(Coded {
@@ -252,7 +252,7 @@ impl Assembler<'_> {
 }
 
 impl Coded {
-    /// Drops unused values, if keys would be too narrow for the codes.
+    /// Drops unused values and renumbers the codes, if a code exceeds the keys of the type.
     fn fit(self, key: &ArrowType) -> Result<Self> {
         let most = max_key(key);
         if most == u32::MAX || self.codes.iter().max().copied().unwrap_or(0) <= most {
@@ -344,7 +344,7 @@ fn to_code(index: usize) -> Result<u32> {
     })
 }
 
-/// Dictionary-encodes an array of any type. Rows are equal where the rows of `equality` are.
+/// Dictionary-encodes an array of any type. Two values share a code if their rows in `equality` are equal.
 fn encode(array: &ArrayRef, equality: &Rows) -> Result<Coded> {
     let nulls = own_nulls(array).filter(|n| n.null_count() > 0);
     let mut codes = Vec::with_capacity(array.len());

@@ -18,7 +18,7 @@ use arrow_schema::Field;
 pub fn check_cast(field: &Field, node: &DataType, casts: &Casts) -> Result<()> {
     match assemble_as(field, node, casts, &Selection::default(), &mut NoRows) {
         Ok(_) => Ok(()),
-        // Without values, such an error means that the types do not match.
+        // There are no values, so the error is about the types.
         Err(e) if matches!(e.kind(), ErrorKind::ValueOutOfRange | ErrorKind::Arrow) => {
             let mismatch = Error::new(ErrorKind::SchemaMismatch, e.message());
             Err(mismatch.within(e.element()).caused_by(e))

@@ -153,7 +153,7 @@ impl Assembler<'_> {
     }
 }
 
-/// Converts a size that is known to match the stored one.
+/// Converts a size that is known to match the stored size.
 fn item_count(size: i32) -> usize {
     usize::try_from(size).unwrap_or_default()
 }
@@ -178,8 +178,8 @@ fn list_array<O: OffsetSizeTrait>(
     nulls: Option<NullBuffer>,
 ) -> Result<ArrayRef> {
     let len = offsets.len().saturating_sub(1);
-    // The constructors refuse a type that could hold nulls, even if no element is one: dictionaries
-    // with an unused null entry, unions with a null in a slot of another variant.
+    // Arrow's constructors refuse values that could be null, even if no element is: a dictionary with an unused null
+    // entry, or a union with a null at a position of another variant. Such arrays are built from their data instead.
     let is_refused = !item.is_nullable() && values.is_nullable();
     let nulls_of_items = if is_refused {
         own_nulls(&values).map_or(0, |nulls| nulls.null_count())

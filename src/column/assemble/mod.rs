@@ -117,14 +117,14 @@ impl Assembler<'_> {
         result
     }
 
-    /// Refuses to process more positions one by one than would be allowed for 8-byte numbers. Values below fixed-size
-    /// lists may be many although they have no bytes.
+    /// Refuses more positions than the limits allow for 8-byte numbers, before they are processed one by one. A few
+    /// bytes of a file can represent billions of positions below fixed-size lists.
     fn check_positions(&self, rows: &Selection) -> Result<()> {
         let bytes = rows.len().saturating_mul(size_of::<u64>() as u64);
         self.source.check_bytes(bytes)
     }
 
-    /// Returns nulls. Nothing is stored, but the source may refuse the number of positions.
+    /// Returns one null per position. A unit node stores no bytes, but the source may refuse the number of positions.
     fn units(&mut self, wanted: &ArrowType, node: &DataType, rows: &Selection) -> Result<ArrayRef> {
         self.source.presence(node, rows)?;
         let nulls = Arc::new(NullArray::new(to_usize(rows.len())?));
@@ -195,7 +195,7 @@ fn members_of<'a>(members: &Fields, node: &'a DataType) -> Result<Vec<&'a DataTy
     members.iter().map(member).collect()
 }
 
-/// Converts an Arrow constructor's complaint about decoded values.
+/// Converts an error of an Arrow constructor: the decoded values are not valid.
 fn invalid(error: ArrowError) -> Error {
     Error::corrupt(error.to_string())
 }

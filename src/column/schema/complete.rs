@@ -4,8 +4,8 @@ use super::to_shard::{SchemaOptions, field_node};
 use crate::format::DataType;
 use arrow_schema::Field;
 
-/// Restores the properties of labels that were stored without them. They come from the Arrow field of the writer, where
-/// its storage matches the node.
+/// Restores the properties of labels that were stored without them. `hint` is the Arrow field of the writer; a property
+/// is taken from it where its storage matches the node.
 pub fn complete_labels(node: &mut DataType, hint: &Field) {
     let mut is_bare = false;
     node.walk(&mut |node| {

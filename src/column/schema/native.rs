@@ -28,7 +28,7 @@ impl Default for NativeTypes {
     }
 }
 
-/// A type that Arrow has, too, but stores differently.
+/// A native type of Amudai. Arrow has a type with the same meaning, but stores its values differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::column) enum NativeType {
     /// u64 ticks of 100 ns since 0001-01-01.
@@ -62,8 +62,8 @@ impl NativeType {
         found
     }
 
-    /// Returns the native type that stores values of an Arrow type, or `None` if there is none, or if the extension
-    /// type alone determines the storage.
+    /// Returns the native type that stores values of an Arrow type. Returns `None` if no native type does, or if the
+    /// extension type alone determines the storage.
     ///
     /// # Errors
     /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) for decimals that this build cannot convert, and

@@ -45,8 +45,8 @@ pub(crate) fn has_packed_columns(node: &DataType) -> bool {
 }
 
 /// Returns the places of the columns, in column order. `fields` has the ordinal of each field, with its node if it is a
-/// struct of packed columns. Other fields take the positions that packed columns leave. A position that is out of range
-/// or already taken is ignored.
+/// struct of packed columns. The other fields take the remaining positions, in order. If the position of a packed
+/// column is missing, out of range or already taken, the column follows the other fields.
 pub(crate) fn column_places(fields: &[(usize, Option<&DataType>)]) -> Vec<ColumnPlace> {
     let count = |packed: &Option<&DataType>| packed.map_or(1, |node| node.children.len());
     let total = fields.iter().map(|(_, packed)| count(packed)).sum();

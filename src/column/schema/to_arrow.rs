@@ -171,7 +171,8 @@ fn hinted_ref(node: &DataType, hint: &FieldRef, at: Descent<'_>) -> Result<Field
     })
 }
 
-/// Returns the field of a named part. A hint with another name belongs to another part and is ignored.
+/// Returns the field of a struct member or union variant. A hint with another name belongs to another part, and is
+/// ignored.
 fn hinted_named(node: &DataType, hint: &FieldRef, at: Descent<'_>) -> Result<FieldRef> {
     if hint.name() == &node.name {
         hinted_ref(node, hint, at)
@@ -180,7 +181,8 @@ fn hinted_named(node: &DataType, hint: &FieldRef, at: Descent<'_>) -> Result<Fie
     }
 }
 
-/// Returns `None` if the hint disagrees with the node itself. Parts below it that disagree are replaced.
+/// Returns the type of the hint, with natural types for the parts below the node that disagree with it. Returns `None`
+/// if the hint disagrees with the node itself.
 fn hinted_type(
     node: &DataType,
     hint: &ArrowType,
@@ -281,7 +283,7 @@ fn hinted_entries(
     )))
 }
 
-/// Returns whether writing a leaf type would give this node, or an equivalent one.
+/// Returns whether the writer would store a leaf of this type as this node, or as an equivalent one.
 fn leaf_agrees(node: &DataType, hint: &ArrowType, extension: Option<&str>) -> bool {
     if hint.is_nested() || !node.children.is_empty() {
         return false;
