@@ -1,4 +1,4 @@
-//! Getters and `with_*` setters of options, written once.
+//! Getters and `with_*` setters of options.
 
 use crate::error::{Error, Result};
 

@@ -46,8 +46,8 @@ impl Hll {
         *counter = rank.max(*counter);
     }
 
-    /// Adds values by their hashes. `least` is the smallest hash without its [`INDEX_BITS`] highest bits. Once many values
-    /// have been added, few change a counter, so a batch is skipped if `least` is too large to change any.
+    /// Adds values by their hashes. `least` is the smallest hash without its [`INDEX_BITS`] highest bits. Once many
+    /// values have been added, few change a counter, so a batch is skipped if `least` is too large to change any.
     pub(crate) fn add_all(&mut self, hashes: &[u64], least: u64) {
         if least > self.limit {
             return;

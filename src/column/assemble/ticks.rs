@@ -9,7 +9,7 @@ use arrow_array::ArrayRef;
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 
-/// Returns an array of times or plain ticks. Units coarser than a tick round down, which strict casts refuse.
+/// Returns an array of times or plain ticks. Ticks are rounded down to coarser units; strict casts refuse that.
 ///
 /// # Errors
 /// Returns [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange), which names a row that does not fit the type.
@@ -67,8 +67,7 @@ pub(super) fn date_times(
     from_values(wanted.clone(), len, out, nulls)
 }
 
-/// Returns an array of durations or plain ticks. Units coarser than a tick cut fractions off, which strict casts
-/// refuse.
+/// Returns an array of durations or plain ticks. Fractions of coarser units are cut off; strict casts refuse that.
 ///
 /// # Errors
 /// Returns [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange), which names a row that does not fit the type.

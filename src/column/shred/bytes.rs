@@ -19,7 +19,7 @@ pub(super) fn bytes(array: &dyn Array, slots: &Slots, node: &DataType) -> Result
     }
     let (array, slots) = slots.cut(array);
     let array = array.as_ref();
-    // Selected rows are taken as views: this copies no bytes, and 32-bit offsets cannot overflow.
+    // Rows are selected as views: this copies no bytes, and picking a row repeatedly cannot overflow 32-bit offsets.
     let viewed = match array.data_type() {
         _ if slots.is_all() => None,
         ArrowType::Utf8 => Some(ArrowType::Utf8View),

@@ -57,8 +57,8 @@ fn encoded<T: DecimalType + ArrowPrimitiveType<Native: Into<i256>>>(
     })
 }
 
-/// Removes trailing zeros until the number has at most [`DIGITS`] digits. Returns `None` if other digits would
-/// be lost.
+/// Removes trailing zeros until the number has at most [`DIGITS`] digits. Returns `None` if it has too many other
+/// digits.
 fn shortened(unscaled: i256, mut exponent: i32) -> Option<Scaled> {
     let ten = i256::from_i128(10);
     let mut rest = unscaled;

@@ -33,7 +33,7 @@ impl Shredder<'_> {
     }
 }
 
-/// Refuses null keys of a dictionary of unions. Unions have no nulls of their own, so such a key would be read as a
+/// Refuses null keys of a dictionary of unions. A union has no nulls of its own, so a null key would be read back as a
 /// null value of a variant.
 fn refuse_null_keys(slots: &Slots, nulls: Option<&NullBuffer>) -> Result<()> {
     let is_own = |i: &usize| slots.is_open(*i) && nulls.is_some_and(|nulls| nulls.is_null(*i));
@@ -68,7 +68,7 @@ fn coded(
     let codes = codes?;
     let all = Slots::all(values.len());
     let entries = leaf(values, &all, node)
-        // An unused entry that cannot be stored is not an error.
+        // The entry that cannot be stored may be unused, so try again with the unused entries as nulls.
         .or_else(|_| {
             leaf(
                 values,

@@ -28,7 +28,7 @@ enum Elements {
 }
 
 impl Lists {
-    /// Returns the lists of the slots. `range` returns the elements of a list of the list array.
+    /// Returns the lists of the slots. `range` returns the range of a list's elements, by the list's index in the array.
     fn new(slots: &Slots, own: Option<&NullBuffer>, range: impl Fn(usize) -> Range<usize>) -> Self {
         let nulls = slots.nulls(own);
         let list = |i: usize| match &nulls {
@@ -176,7 +176,7 @@ impl Shredder<'_> {
         let elements = if slots.is_all() {
             Slots::all(len).with_mask(mask.filter(|m| m.null_count() > 0))
         } else {
-            // The element of a masked list is arbitrary, so multiplying it could overflow.
+            // The index of a masked list is arbitrary, so multiplying it could overflow.
             let first = |i| {
                 if slots.is_open(i) {
                     slots.pick(i) * size

@@ -71,7 +71,7 @@ impl Slots {
         }
     }
 
-    /// Returns the nulls of the positions: of the mask and of the array.
+    /// Returns the nulls of the positions, which combine the mask with the nulls `own` of the array.
     pub(super) fn nulls(&self, own: Option<&NullBuffer>) -> Option<NullBuffer> {
         let nulls = match (own, &self.picks) {
             (None, _) => self.mask.clone(),
@@ -86,8 +86,8 @@ impl Slots {
         nulls.filter(|n| n.null_count() > 0)
     }
 
-    /// Returns the part of an array that contains all selected elements, and the slots relative to it. A conversion of
-    /// the whole part then does not repeat work for other windows of the array.
+    /// Returns the part of an array that contains all selected elements, and the slots relative to it. If a caller
+    /// shreds an array in windows, converting this part does not convert the other windows again.
     pub(super) fn cut(&self, array: &dyn Array) -> (ArrayRef, Self) {
         let Some(picks) = &self.picks else {
             return (array.slice(0, self.len), self.clone());
@@ -105,8 +105,7 @@ impl Slots {
         (array.slice(first, end - first), slots)
     }
 
-    /// Returns the selected elements of a leaf array, and their nulls. Must not be called for arrays without bytes per
-    /// value.
+    /// Returns the selected elements of a leaf array, and their nulls. The array must have bytes per value.
     pub(super) fn take(&self, array: &dyn Array) -> Result<(ArrayRef, Option<NullBuffer>)> {
         let nulls = self.nulls(array.nulls());
         let Some(picks) = &self.picks else {

@@ -73,7 +73,8 @@ impl Shredder<'_> {
         offset: &dyn Fn(usize) -> usize,
         node: &DataType,
     ) -> Result<()> {
-        // The elements of each child in the order of the union's positions. Only variant 0 can have masked elements.
+        // The elements of each child in the order of the union's positions. Only variant 0 can have masked elements,
+        // because masked positions get the ordinal 0.
         let mut picks: Vec<Vec<usize>> = vec![Vec::new(); fields.len()];
         let mut open = Vec::new();
         let mut offsets = Vec::with_capacity(slots.len());

@@ -30,7 +30,7 @@ impl PageSource {
         self.metadata.columns[column].column_type
     }
 
-    /// Returns the place of errors in a column.
+    /// Returns the name of a column, as the place of an error.
     pub(super) fn column(&self, column: usize) -> String {
         format!("column `{}`", self.metadata.columns[column].name)
     }
@@ -63,7 +63,7 @@ impl ChunkReader {
     ) -> Result<Self> {
         let (mut row, mut offset) = (0_u32, chunk.file_offset);
         let pages = chunk.pages.iter().map(|header| {
-            // Refuse metadata with pages that do not add up to the rows and bytes of the chunk.
+            // `ColumnChunkMetadata::read` has checked the sum of the values, so this does not overflow.
             let end = row.checked_add(header.num_values);
             let end = end.ok_or_else(|| Error::corrupt("the pages have too many values"))?;
             let rows = std::mem::replace(&mut row, end)..end;
@@ -83,7 +83,7 @@ impl ChunkReader {
         })
     }
 
-    /// Returns the number of the first rows that fit into `budget` bytes, and their bytes.
+    /// Counts the rows, from the first on, that fit into `budget` bytes. Returns their number and their bytes.
     pub(super) fn fit(
         &mut self,
         source: &PageSource,
@@ -113,7 +113,8 @@ impl ChunkReader {
         Ok((count, bytes))
     }
 
-    /// Reads rows, which must ascend. `count` and `bytes` must be the results of [`fit`](Self::fit).
+    /// Reads rows, which must ascend. `count` and `bytes` must be the results of [`fit`](Self::fit) for these rows; they
+    /// set the initial capacity.
     pub(super) fn read(
         &mut self,
         source: &PageSource,
@@ -152,8 +153,8 @@ impl ChunkReader {
         Ok(Arc::new(PrimitiveArray::<T>::new(values.into(), None)))
     }
 
-    /// Calls a function with each page that has some of the rows, and with these rows counted from the page's first
-    /// one, until it returns false.
+    /// Calls a function with each page that has some of the rows, and with these rows, counted from the first row of
+    /// the page. Stops when the function returns false. Drops the pages before the first of the rows.
     fn each(
         &mut self,
         source: &PageSource,
@@ -179,7 +180,7 @@ impl ChunkReader {
         Ok(())
     }
 
-    /// Returns the page with an ordinal, its first row, and the row after its last.
+    /// Returns the page with an ordinal, its first row, and the end of its rows. Reads the page if necessary.
     fn page(&mut self, source: &PageSource, ordinal: usize) -> Result<(&Page, u32, u32)> {
         let place = self.pages.get(ordinal);
         let place = place.ok_or_else(|| Error::corrupt("the pages have too few values"))?;

@@ -61,7 +61,7 @@ pub struct ColumnSchema {
     pub name: String,
     /// Type of the values.
     pub column_type: ColumnType,
-    /// The encoding that the writer declares as the usual one. Each page declares its own.
+    /// The usual encoding of the pages, as the writer declares it. Each page declares its own encoding.
     pub encoding: Encoding,
 }
 
@@ -91,7 +91,7 @@ impl ColumnSchema {
     /// Appends the bytes of the structure.
     ///
     /// # Errors
-    /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for a name of 4 GiB or more.
+    /// Returns [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for a name of 4 GiB or more.
     pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<()> {
         let len = u32::try_from(self.name.len()).map_err(|_| {
             Error::new(

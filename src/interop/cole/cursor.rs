@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// A position in bytes that moves forward with each read.
+/// A reader of bytes, whose position moves forward with each read.
 #[derive(Debug, Clone)]
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
@@ -23,7 +23,7 @@ impl<'a> Cursor<'a> {
         Self { bytes, position: 0 }
     }
 
-    /// Returns the number of bytes before the next read.
+    /// Returns the number of bytes that have been read.
     pub(super) fn position(&self) -> usize {
         self.position
     }
@@ -47,7 +47,7 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
-    /// Reads a length of 32 bits, and that number of bytes.
+    /// Reads a length of 32 bits, and then bytes of this length.
     pub(super) fn take_prefixed(&mut self) -> Result<&'a [u8]> {
         let len = self.u32()?;
         self.take(len as usize)
@@ -70,7 +70,7 @@ impl<'a> Cursor<'a> {
         Ok(self.array::<1>()?[0])
     }
 
-    /// Reads a byte that tells whether an optional value follows.
+    /// Reads a byte that says whether an optional value follows: 0 or 1.
     pub(super) fn flag(&mut self, name: &str) -> Result<bool> {
         match self.u8()? {
             0 => Ok(false),

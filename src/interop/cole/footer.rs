@@ -15,9 +15,9 @@ use crate::io::ByteRange;
 /// Bytes of the footer.
 pub(super) const FOOTER_LEN: usize = 12;
 
-/// The number of the specification in little-endian bytes, "TOOF".
+/// The magic number of the specification in little-endian bytes, "TOOF". This crate writes it.
 const MAGIC: [u8; 4] = 0x464F_4F54_u32.to_le_bytes();
-/// The word of the specification, which is the same number in big-endian bytes.
+/// The magic number in big-endian bytes, the word of the specification. Readers accept it, too.
 const MAGIC_AS_WORD: [u8; 4] = *b"FOOT";
 
 /// Returns the footer of a file.
@@ -28,11 +28,11 @@ pub(super) fn footer(metadata_offset: u64) -> [u8; FOOTER_LEN] {
     footer
 }
 
-/// Reads the footer of a file of `size` bytes, and returns where its metadata are.
+/// Reads the footer of a file of `size` bytes, and returns the range of the metadata.
 ///
 /// # Errors
-/// [`Corrupt`](crate::ErrorKind::Corrupt) if it is not a footer, or if the metadata do not lie between the header and
-/// the footer.
+/// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if it is not a footer, or if the metadata do not lie between the
+/// header and the footer.
 pub(super) fn read_footer(bytes: &[u8], size: u64) -> Result<ByteRange> {
     let mut cursor = Cursor::new(bytes);
     let magic: [u8; 4] = cursor.array()?;

@@ -27,7 +27,7 @@ pub(super) fn header() -> [u8; HEADER_LEN] {
 /// Checks a header.
 ///
 /// # Errors
-/// [`Corrupt`](ErrorKind::Corrupt) if these are not the first bytes of a COLE file,
+/// Returns [`Corrupt`](ErrorKind::Corrupt) if these are not the first bytes of a COLE file, and
 /// [`UnsupportedVersion`](ErrorKind::UnsupportedVersion) for a major version other than 1.
 pub(super) fn check_header(bytes: &[u8]) -> Result<()> {
     let mut cursor = Cursor::new(bytes);

@@ -31,11 +31,11 @@ impl FileMetadata {
         rows.sum()
     }
 
-    /// Reads metadata. Reads statistics in the form of the specification's table if that consumes all of the metadata
-    /// exactly. Otherwise, assumes that absent bounds take eight bytes.
+    /// Reads metadata, and returns with them the size of absent bounds. First tries the form of the specification's
+    /// table, without bytes for absent bounds. If the metadata are not valid in this form, tries bounds of eight bytes.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the bytes are not exactly the metadata of a file.
+    /// Returns [`Corrupt`](crate::ErrorKind::Corrupt) if the bytes are not exactly the metadata of a file.
     pub(super) fn read(bytes: &[u8]) -> Result<(Self, AbsentBounds)> {
         let first = match Self::read_with(bytes, AbsentBounds::NoBytes) {
             Ok(metadata) => return Ok((metadata, AbsentBounds::NoBytes)),
@@ -49,7 +49,7 @@ impl FileMetadata {
 
     fn read_with(bytes: &[u8], absent: AbsentBounds) -> Result<Self> {
         let mut cursor = Cursor::new(bytes);
-        // Counts are not trusted: memory is allocated element by element.
+        // A count may be wrong, so it does not determine how much memory is allocated.
         let mut columns = Vec::new();
         for ordinal in 0..cursor.u32()? {
             let column = ColumnSchema::read(&mut cursor);
@@ -77,7 +77,8 @@ impl FileMetadata {
     /// Appends the bytes of the metadata.
     ///
     /// # Errors
-    /// [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange) for more rows, columns, row groups or pages than 32 bits count.
+    /// Returns [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange) if the number of rows, columns, row groups or
+    /// pages exceeds 32 bits.
     pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<()> {
         out.extend_from_slice(&count(self.columns.len() as u64, "columns")?);
         for column in &self.columns {

@@ -38,16 +38,16 @@ pub struct Statistics {
     pub min: Option<i64>,
     /// Every value is at most this.
     pub max: Option<i64>,
-    /// Number of nulls: always 0 in files that can be read, because the format does not store which values are null.
+    /// Number of nulls: 0 in every page that can be read, because the format does not store which values are null.
     pub null_count: u32,
 }
 
-/// The number of bytes of an absent bound, which the specification leaves open.
+/// The size of an absent bound in bytes, which the specification leaves open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AbsentBounds {
-    /// None, according to the conditions in the specification's table.
+    /// Absent bounds take no bytes, according to the conditions in the specification's table.
     NoBytes,
-    /// Eight, so that statistics always have the same length.
+    /// Absent bounds take eight bytes, so that statistics always have the same length.
     EightBytes,
 }
 

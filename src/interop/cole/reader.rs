@@ -13,7 +13,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Most bytes of strings in a batch, unless its first row has more.
+/// Most bytes of strings in a batch; its string columns share them equally. A row that exceeds the share of a
+/// column is a batch of its own.
 const MAX_STRING_BYTES: u64 = 64 << 20;
 /// Most bytes of strings per row and column: the limit of 32-bit offsets.
 const MAX_ROW_BYTES: u64 = i32::MAX as u64;
@@ -66,7 +67,7 @@ impl Reader {
         }
     }
 
-    /// Returns the next batch that has a row.
+    /// Returns the next batch with at least one row, or `None` after the last row.
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         while self.limit > 0 {
             let Some(group) = &mut self.group else {
@@ -77,7 +78,7 @@ impl Reader {
             };
             let ordinal = group.ordinal;
             if self.wanted.filter.is_none() {
-                // Without a filter, skipped rows are not even read.
+                // Without a filter, skipped rows need not be read.
                 self.offset -= group.skip(self.offset);
             }
             let most = (self.wanted.batch_size as u64).min(match self.wanted.filter {
@@ -101,7 +102,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// Opens the next row group; returns `false` if there is none.
+    /// Opens the next row group; returns `false` after the last row group.
     fn open_group(&mut self) -> Result<bool> {
         let (ordinal, first_row) = self.next_group;
         let Some(group) = self.source.metadata.row_groups.get(ordinal) else {
@@ -114,7 +115,7 @@ impl Reader {
             Some(selection) => selection.intersection(&selected),
             None => selected,
         };
-        // Row numbers of a group have 32 bits.
+        // Lossless: row numbers within a row group have 32 bits.
         let local = |row: u64| u32::try_from(row - first_row).unwrap_or(u32::MAX);
         let ranges = selected.ranges().iter();
         let rows: VecDeque<Range<u32>> = ranges
@@ -184,7 +185,7 @@ impl GroupReader {
         {
             let len = u64::from(range.end - range.start).min(most - skipped);
             skipped += len;
-            // No more than the range has.
+            // Lossless: at most the length of the range, which has 32 bits.
             range.start += u32::try_from(len).unwrap_or(0);
             if range.start == range.end {
                 self.rows.pop_front();
@@ -223,7 +224,7 @@ impl GroupReader {
         let before = count(&matching);
         let sizes = self.fit(source, &wanted.columns, &mut matching)?;
         if count(&matching) < before {
-            // The rows that do not fit go into the next batch, and are tested again.
+            // Return the rows that do not fit to the next batch, which tests them again.
             let end = matching.last().map_or(0, |range| range.end);
             let rest = rows.into_iter().filter(|range| range.end > end);
             for range in rest.rev() {
@@ -249,7 +250,7 @@ impl GroupReader {
         )?)
     }
 
-    /// Drops rows at the end until the columns fit a batch, and returns the bytes of each column.
+    /// Drops rows at the end until the columns fit a batch. Returns the size of each column in bytes.
     fn fit(
         &mut self,
         source: &PageSource,
@@ -336,26 +337,26 @@ fn count(rows: &[Range<u32>]) -> u64 {
         .sum()
 }
 
-/// Keeps the first rows.
+/// Keeps the first rows, up to `most` of them, and drops the others.
 fn keep_first(rows: &mut Vec<Range<u32>>, most: u64) {
     let mut left = most;
     rows.retain_mut(|range| {
         let len = u64::from(range.end - range.start).min(left);
         left -= len;
-        // No more than the range has.
+        // Lossless: at most the length of the range, which has 32 bits.
         range.end = range.start + u32::try_from(len).unwrap_or(0);
         len > 0
     });
 }
 
-/// Selects some of `rows`. The selection counts them from 0.
+/// Returns the selected rows. The selection numbers `rows` from 0.
 fn select(rows: &[Range<u32>], selection: &RowSelection) -> Vec<Range<u32>> {
     let mut selected = Vec::new();
     let mut first = 0;
     let mut ranges = selection.ranges().iter().peekable();
     for range in rows {
         let end = first + u64::from(range.end - range.start);
-        // No more than the range has.
+        // Lossless: at most the length of the range, which has 32 bits.
         let row = |number: u64| range.start + u32::try_from(number - first).unwrap_or(0);
         while let Some(chosen) = ranges.peek() {
             let (from, to) = (chosen.start.max(first), chosen.end.min(end));
@@ -372,7 +373,7 @@ fn select(rows: &[Range<u32>], selection: &RowSelection) -> Vec<Range<u32>> {
     selected
 }
 
-/// Returns the rows in both; both ascend.
+/// Returns the rows that are in both lists of ascending ranges.
 fn intersection(a: &VecDeque<Range<u32>>, b: &VecDeque<Range<u32>>) -> VecDeque<Range<u32>> {
     let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
     let mut both = VecDeque::new();
@@ -390,7 +391,7 @@ fn intersection(a: &VecDeque<Range<u32>>, b: &VecDeque<Range<u32>>) -> VecDeque<
     both
 }
 
-/// Returns the range of the values of the page with a row.
+/// Returns the bounds in the statistics of the page that has a row.
 fn range_at(chunk: &ChunkReader, row: u32) -> ColumnRange {
     let Some(statistics) = chunk
         .header_at(row)

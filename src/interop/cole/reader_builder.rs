@@ -155,22 +155,22 @@ impl ReaderBuilder {
         self
     }
 
-    /// Skips the first `offset` of the selected and matching rows; 0 by default.
+    /// Skips the first `offset` rows that are selected and match; 0 by default.
     #[must_use]
     pub fn with_offset(mut self, offset: u64) -> Self {
         self.offset = offset;
         self
     }
 
-    /// Reads at most `limit` of the selected and matching rows; all by default.
+    /// Reads at most `limit` rows that are selected and match; all by default.
     #[must_use]
     pub fn with_limit(mut self, limit: u64) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// Sets the most rows per batch; 8,192 by default. A batch has fewer rows at the end of a row group, if a filter
-    /// drops rows, and if strings are large.
+    /// Sets the maximum number of rows per batch; 8,192 by default. A batch has fewer rows at the end of a row group,
+    /// if a filter drops rows, and if strings are large.
     #[must_use]
     pub fn with_batch_size(mut self, rows: usize) -> Self {
         self.batch_size = rows;

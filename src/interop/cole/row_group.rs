@@ -68,7 +68,8 @@ impl RowGroupMetadata {
 }
 
 impl ColumnChunkMetadata {
-    /// Reads the metadata of a chunk. Its pages must have the values of all rows and fill its bytes.
+    /// Reads the metadata of a chunk. The values of its pages must add up to `num_rows`, and the bytes to the size of
+    /// the chunk.
     fn read(cursor: &mut Cursor<'_>, num_rows: u32, absent: AbsentBounds) -> Result<Self> {
         let (file_offset, total_size) = (cursor.u64()?, cursor.u64()?);
         let mut pages = Vec::new();
@@ -113,7 +114,7 @@ impl ColumnChunkMetadata {
     }
 }
 
-/// Converts a count to its stored form.
+/// Converts a count of `things` to its stored form, 32 bits.
 pub(super) fn count(number: u64, things: &str) -> Result<[u8; 4]> {
     let stored = u32::try_from(number).map_err(|_| {
         Error::new(

@@ -1,6 +1,6 @@
 //! Spec: COLE 1.0, "Varint Encoding".
 //!
-//! Seven bits per byte, lowest first; the highest bit of a byte tells whether another byte follows. Signed numbers are
+//! Seven bits per byte, lowest first; the highest bit of a byte says whether another byte follows. Signed numbers are
 //! mapped to unsigned ones by zigzag: 0, -1, 1, -2 become 0, 1, 2, 3.
 
 use super::cursor::Cursor;

@@ -71,7 +71,7 @@ impl Summary {
 /// the fewest bytes. Pages of integers store their least and greatest value. Metadata of the schema and its fields are
 /// not stored.
 ///
-/// After an error, the writer accepts no more rows. The file is valid only after [`finish`](Self::finish); if the
+/// After an error, the writer refuses further rows. The file is valid only after [`finish`](Self::finish); if the
 /// writer is dropped earlier, a sink that supports it discards the bytes.
 #[derive(Debug)]
 pub struct Writer<S> {
@@ -116,8 +116,8 @@ impl<S: Sink> Writer<S> {
     /// # Errors
     /// Returns [`Unsupported`](ErrorKind::Unsupported) for a column type that COLE does not have,
     /// [`AmbiguousColumn`](ErrorKind::AmbiguousColumn) if two columns have the same name,
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for pages or row groups of 0 rows, or an error of the sink. In
-    /// each case, nothing has been written.
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for pages or row groups of 0 rows, or an error of the sink.
+    /// Unless the sink fails, nothing has been written.
     pub fn try_new(mut sink: S, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
         if options.page_rows == 0 || options.row_group_rows == 0 {
             return Err(Error::invalid("page_rows and row_group_rows are 1 or more"));
@@ -263,7 +263,7 @@ impl<S: Sink> Writer<S> {
             let written = writer.append(column, most);
             written.within(|| format!("column `{}`", field.name()))?;
         }
-        // No more than the row group has room for.
+        // Lossless: the caller passes at most the rows that fit into the row group.
         self.group_rows += u32::try_from(batch.num_rows()).unwrap_or(u32::MAX);
         let bytes: usize = self.columns.iter().map(|column| column.pages.len()).sum();
         if self.group_rows == self.options.row_group_rows || bytes >= ROW_GROUP_BYTES {

@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 use crate::interop::cole::cursor::Cursor;
 use crate::interop::cole::varint::{self, unzigzag};
 
-/// The form of the varints of differences. The specification says "varint" here, but elsewhere that signed integers use
-/// zigzag.
+/// The form of the varints of differences. The specification is ambiguous: it says "varint" for differences, and
+/// elsewhere that signed integers use zigzag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Differences {
     /// Zigzag varints.
@@ -34,7 +34,7 @@ pub(super) fn read<T: Integer>(
             "there are {num_deltas} differences, expected one less than the {num_values} values"
         )));
     }
-    // A difference takes at least one byte.
+    // A difference takes at least one byte, so the remaining bytes limit the number of values.
     let mut values = Vec::with_capacity(to_len(num_values).min(cursor.remaining() + 1));
     values.push(value);
     for _ in 0..num_deltas {

@@ -48,7 +48,7 @@ pub(super) struct Dictionary<'a> {
 }
 
 impl<'a> Dictionary<'a> {
-    /// Builds the dictionary of the runs' values. Returns `None` as soon as it would take more than `most` bytes.
+    /// Builds the dictionary of the runs' values. Returns `None` as soon as its entries take more than `most` bytes.
     pub(super) fn of(
         runs: &FoundRuns,
         value: impl Fn(usize) -> &'a [u8],

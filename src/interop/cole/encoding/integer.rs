@@ -20,11 +20,10 @@ pub(in crate::interop::cole) trait Integer:
     /// Converts a value, or returns `None` if it does not fit the type.
     fn from_i64(value: i64) -> Option<Self>;
 
-    /// Returns the difference from another value. It wraps around in the width of the type, so that it always fits the
-    /// type.
+    /// Returns the difference from another value. It wraps around in the width of the type, so it always fits the type.
     fn delta(self, from: Self) -> i64;
 
-    /// Adds a difference, which may wrap around. Returns `None` for a difference that no two values have.
+    /// Adds a difference; the result may wrap around. Returns `None` if no two values of the type have this difference.
     fn add(self, delta: i64) -> Option<Self>;
 
     /// Reads a value that is stored as a zigzag varint.

@@ -1,6 +1,6 @@
 //! Spec: COLE 1.0, "Page Data Encoding".
 //!
-//! One file per encoding, with both directions and the size that a page would have.
+//! One file per encoding: it reads pages, writes them, and computes the size of a page before it is written.
 
 mod delta;
 mod dictionary;
@@ -16,9 +16,9 @@ pub(super) use page::{Page, PageInteger};
 pub(super) use strings::StringBuilder;
 pub(super) use write::{EncodedPage, Values};
 
-/// A number of values as a length in memory.
+/// Converts a number of values to a length in memory.
 fn to_len(num_values: u32) -> usize {
-    // Hosts have addresses of 32 bits or more.
+    // Lossless: all supported targets have addresses of 32 bits or more.
     num_values as usize
 }
 

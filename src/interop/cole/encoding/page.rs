@@ -56,7 +56,8 @@ impl Page {
         }
     }
 
-    /// Returns the number of the first values of a range that fit into `budget` bytes, and their bytes.
+    /// Counts the values, from the start of a range on, that fit into `budget` bytes. Returns their number and their
+    /// bytes.
     pub(in crate::interop::cole) fn fit(&self, range: Range<u32>, budget: u64) -> (u32, u64) {
         let width = match self {
             Self::Int32(_) => 4,
@@ -65,7 +66,7 @@ impl Page {
         };
         let count = u64::from(range.end - range.start);
         let fitting = count.min(budget / width);
-        // No more than the range has, which are 32 bits.
+        // Lossless: `fitting` is at most the length of the range, which has 32 bits.
         (u32::try_from(fitting).unwrap_or(u32::MAX), fitting * width)
     }
 
@@ -90,7 +91,7 @@ fn other_type() -> Error {
 
 /// An integer type with its own kind of page.
 pub(in crate::interop::cole) trait PageInteger: Integer {
-    /// Returns the values of a page, or an error if it has another type.
+    /// Returns the values of a page, or an error if its values have another type.
     fn of(page: &Page) -> Result<&Integers<Self>>;
 }
 
@@ -131,7 +132,8 @@ impl<T: Integer> Integers<T> {
         Ok(values)
     }
 
-    /// Reads differences. Both forms of differences are tried; the values must reach the bounds in the statistics.
+    /// Reads differences in the form that gives valid values whose least and greatest are the bounds in the statistics.
+    /// Zigzag is tried first; it also wins if neither form reaches the bounds.
     fn read_deltas(header: &PageHeader, bytes: &Bytes) -> Result<Self> {
         let read = |differences| -> Result<Self> {
             let values = Self::Each(delta::read(bytes, header.num_values, differences)?);
@@ -155,7 +157,7 @@ impl<T: Integer> Integers<T> {
         Some(((*least).into(), (*greatest).into()))
     }
 
-    /// Returns whether the bounds in the statistics are values.
+    /// Returns whether the bounds in the statistics, where present, equal the least and the greatest value.
     fn reach_bounds(&self, header: &PageHeader) -> bool {
         let (Some(statistics), Some((least, greatest))) = (&header.statistics, self.range()) else {
             return true;
@@ -164,7 +166,7 @@ impl<T: Integer> Integers<T> {
         min && statistics.max.is_none_or(|max| max == greatest)
     }
 
-    /// Checks the values against the header. Nothing else would detect damaged bytes.
+    /// Checks the values against the header. COLE has no checksums, so nothing else would detect damaged values.
     fn check(&self, header: &PageHeader) -> Result<()> {
         let plain = u64::from(header.num_values) * T::WIDTH as u64;
         if u64::from(header.uncompressed_size) != plain {

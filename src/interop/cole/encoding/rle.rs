@@ -53,13 +53,13 @@ pub(super) fn read<T>(
     Ok((runs, values))
 }
 
-/// Reads runs of integers. If they do not take all of the bytes, reads them again with varints as values.
+/// Reads runs of integers. If this fails, reads them again with varints as values.
 pub(super) fn read_integers<T: Integer>(bytes: &[u8], num_values: u32) -> Result<(Runs, Vec<T>)> {
     read(bytes, num_values, T::read)
         .or_else(|error| read(bytes, num_values, T::read_varint).map_err(|_| error))
 }
 
-/// Reads runs of dictionary codes. If they do not take all of the bytes, reads them again with varints as codes.
+/// Reads runs of dictionary codes. If this fails, reads them again with varints as codes.
 pub(super) fn read_codes(bytes: &[u8], num_values: u32) -> Result<(Runs, Vec<u32>)> {
     let read_varint = |cursor: &mut Cursor<'_>| {
         let code = varint::read(cursor)?;
@@ -77,14 +77,14 @@ pub(super) fn read_strings(bytes: &Bytes, num_values: u32) -> Result<Strings> {
         let end = u32::try_from(cursor.position())
             .map_err(|_| Error::corrupt("the page has 4 GiB or more"))?;
         let code = strings.num_places();
-        // The string was taken from less than 4 GiB.
+        // `end` fits 32 bits, so the length does, too.
         strings.push(end - u32::try_from(len).unwrap_or(end)..end)?;
         Ok(u32::try_from(code).unwrap_or(u32::MAX))
     })?;
     Ok(strings.with_values(runs, places))
 }
 
-/// Returns the size of runs in bytes: of their number, values and lengths.
+/// Returns the size of encoded runs in bytes: the count, the values and the lengths.
 pub(super) fn size(num_runs: u64, value_bytes: u64, length_bytes: u64) -> u64 {
     varint::size(num_runs) + value_bytes + length_bytes
 }

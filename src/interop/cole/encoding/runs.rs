@@ -43,7 +43,7 @@ impl Runs {
     }
 }
 
-/// Returns the start and the length of each run in values.
+/// Calls `each` with the start and the length of each run of `len` values.
 pub(super) fn runs_of<T>(
     len: usize,
     is_same: impl Fn(usize, usize) -> bool,

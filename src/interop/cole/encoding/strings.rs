@@ -7,12 +7,12 @@ use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use bytes::Bytes;
 use std::ops::Range;
 
-/// Byte ranges of distinct strings in a page (`places`), and the place of each value.
+/// The strings of a page: the byte ranges of the stored strings (`places`), and the place of each value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::interop::cole) struct Strings {
     data: Bytes,
     places: Vec<Range<u32>>,
-    /// Runs of values and the place of each run; `None` if every place is one value.
+    /// Runs of values and the place of each run; `None` if each value has its own place, in order.
     values: Option<(Runs, Vec<u32>)>,
 }
 
@@ -31,7 +31,7 @@ impl Strings {
         self.places.len()
     }
 
-    /// Adds a place. Its bytes must exist and be UTF-8.
+    /// Adds a place. Refuses a place that is out of bounds or not UTF-8.
     pub(super) fn push(&mut self, place: Range<u32>) -> Result<()> {
         let bytes = self.data.get(place.start as usize..place.end as usize);
         let bytes = bytes.ok_or_else(|| {
@@ -48,7 +48,7 @@ impl Strings {
         Ok(())
     }
 
-    /// Returns the strings, if the last one ends at the end of the bytes.
+    /// Returns the strings. Refuses bytes after the last string, which ends at `end`.
     pub(super) fn finish(self, end: u32) -> Result<Self> {
         match self.data.len() {
             len if len == end as usize => Ok(self),
@@ -81,7 +81,8 @@ impl Strings {
         places.map(|(place, len)| (&self.places[place], len))
     }
 
-    /// Returns the number of the first values of a range that fit into `budget` bytes, and their bytes.
+    /// Counts the values, from the start of a range on, that fit into `budget` bytes. Returns their number and their
+    /// bytes.
     pub(super) fn fit(&self, range: Range<u32>, budget: u64) -> (u32, u64) {
         let (mut count, mut bytes) = (0, 0);
         for (place, len) in self.within(range) {
@@ -132,7 +133,7 @@ impl StringBuilder {
 
     fn push(&mut self, bytes: &[u8]) {
         self.data.extend_from_slice(bytes);
-        // A batch has no more bytes, see `MAX_STRING_BYTES` of the reader.
+        // Lossless: `MAX_STRING_BYTES` and `MAX_ROW_BYTES` of the reader limit the bytes of a batch.
         self.offsets
             .push(i32::try_from(self.data.len()).unwrap_or(i32::MAX));
     }

@@ -49,7 +49,7 @@ impl Values {
         }
     }
 
-    /// Takes values of an array from `start` on, until there are `most` values, or their strings have at least
+    /// Takes values of an array from `start` on, until the page has `most` values, or its strings have at least
     /// `most_bytes` bytes. Returns the number of values taken.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl Values {
         self.len() >= most || bytes >= most_bytes
     }
 
-    /// Makes a page of the values in the encoding that takes the fewest bytes, and starts the next page.
+    /// Encodes the values as a page, in the encoding that takes the fewest bytes, and starts the next page.
     ///
     /// # Errors
     /// Returns [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for 4 GiB or more of values.
