@@ -14,6 +14,7 @@ use arrow_schema::DataType as ArrowType;
 use std::sync::{Arc, PoisonError};
 
 impl Assembler<'_> {
+    /// Returns the strings or binary values of a leaf, cast to the requested type.
     pub(super) fn bytes(
         &mut self,
         wanted: &ArrowType,

@@ -14,6 +14,7 @@ use arrow_schema::DataType as ArrowType;
 use std::sync::Arc;
 
 impl Assembler<'_> {
+    /// Returns the Booleans of a leaf, cast to the requested type.
     pub(super) fn bits(
         &mut self,
         wanted: &ArrowType,
@@ -27,6 +28,7 @@ impl Assembler<'_> {
         self.cast(Arc::new(array), wanted, node)
     }
 
+    /// Returns the fixed-width values of a leaf, cast to the requested type.
     pub(super) fn fixed(
         &mut self,
         wanted: &ArrowType,

@@ -39,6 +39,7 @@ impl Assembler<'_> {
         Ok(lists)
     }
 
+    /// Returns an array of lists or list views, with 32-bit or 64-bit offsets.
     pub(super) fn list(
         &mut self,
         wanted: &ArrowType,
@@ -69,6 +70,7 @@ impl Assembler<'_> {
         }
     }
 
+    /// Returns an array of maps.
     pub(super) fn map(
         &mut self,
         entries: &FieldRef,
@@ -106,6 +108,7 @@ impl Assembler<'_> {
         Ok(Arc::new(map.map_err(invalid)?))
     }
 
+    /// Returns an array of fixed-size lists. Only their presence is stored, because their size is in the schema.
     pub(super) fn fixed_size_list(
         &mut self,
         item: &FieldRef,

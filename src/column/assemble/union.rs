@@ -11,6 +11,7 @@ use arrow_schema::{DataType as ArrowType, UnionFields, UnionMode};
 use std::sync::Arc;
 
 impl Assembler<'_> {
+    /// Returns a dense or sparse union array. A union that is stored dense cannot become sparse.
     pub(super) fn union(
         &mut self,
         variants: &UnionFields,
@@ -66,6 +67,7 @@ impl Assembler<'_> {
     }
 }
 
+/// Returns the offsets 0, 1, ... of a dense union with children as long as the union.
 fn positions(len: usize) -> Result<Vec<i32>> {
     let end = i32::try_from(len).map_err(|_| {
         Error::new(

@@ -34,6 +34,7 @@ pub(super) fn label(label: &str, properties: &[(&str, String)]) -> ExtendedType 
     }
 }
 
+/// Returns the name of a time unit in the property of a label.
 pub(super) fn unit_name(unit: TimeUnit) -> &'static str {
     match unit {
         TimeUnit::Second => "s",
@@ -43,6 +44,7 @@ pub(super) fn unit_name(unit: TimeUnit) -> &'static str {
     }
 }
 
+/// Returns the name of an interval unit in the property of a label.
 pub(super) fn interval_name(unit: IntervalUnit) -> &'static str {
     match unit {
         IntervalUnit::YearMonth => "month",

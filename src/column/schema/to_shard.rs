@@ -81,6 +81,7 @@ pub fn to_shard(schema: &Schema, options: &SchemaOptions) -> Result<format::Sche
     Ok(schema)
 }
 
+/// Returns the node of an Arrow field under another name. `depth` is the depth of the parent.
 pub(super) fn field_node(
     field: &Field,
     name: &str,

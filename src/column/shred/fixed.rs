@@ -11,6 +11,7 @@ use arrow_array::cast::AsArray;
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::DataType as ArrowType;
 
+/// Returns the values of a Boolean array.
 pub(super) fn bits(array: &dyn Array, slots: &Slots) -> Result<Chunk<Values>> {
     let (taken, nulls) = slots.take(array)?;
     Ok(Chunk {

@@ -28,7 +28,7 @@ enum Elements {
 }
 
 impl Lists {
-    /// Returns the lists of the slots. `range` returns the range of a list's elements, by the list's index in the array.
+    /// Returns the lists of the slots. `range` maps the index of a list in the array to the range of its elements.
     fn new(slots: &Slots, own: Option<&NullBuffer>, range: impl Fn(usize) -> Range<usize>) -> Self {
         let nulls = slots.nulls(own);
         let list = |i: usize| match &nulls {
@@ -90,6 +90,7 @@ fn view<O: OffsetSizeTrait>(offsets: &[O], sizes: &[O], element: usize) -> Range
 }
 
 impl Shredder<'_> {
+    /// Shreds an array of lists or list views.
     pub(super) fn list(&mut self, array: &dyn Array, slots: &Slots, node: &DataType) -> Result<()> {
         let own = array.nulls();
         let (lists, values) = match array.data_type() {
@@ -129,6 +130,7 @@ impl Shredder<'_> {
             .within(|| "list elements".to_owned())
     }
 
+    /// Shreds an array of maps.
     pub(super) fn map(&mut self, array: &dyn Array, slots: &Slots, node: &DataType) -> Result<()> {
         let map = array.as_map();
         let lists = Lists::new(slots, array.nulls(), |e| range(map.value_offsets(), e));
@@ -152,6 +154,7 @@ impl Shredder<'_> {
         Ok(())
     }
 
+    /// Shreds an array of fixed-size lists. Elements of null lists stay, as nulls.
     pub(super) fn fixed_size_list(
         &mut self,
         array: &dyn Array,

@@ -12,6 +12,7 @@ use arrow_buffer::ArrowNativeType;
 use arrow_schema::DataType as ArrowType;
 
 impl Shredder<'_> {
+    /// Shreds a run-end encoded array as its plain values, one per row.
     pub(super) fn runs(&mut self, array: &dyn Array, slots: &Slots, node: &DataType) -> Result<()> {
         let ArrowType::RunEndEncoded(ends, _) = array.data_type() else {
             return Err(mismatch(array.data_type(), node));

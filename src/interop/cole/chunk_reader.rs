@@ -113,8 +113,8 @@ impl ChunkReader {
         Ok((count, bytes))
     }
 
-    /// Reads rows, which must ascend. `count` and `bytes` must be the results of [`fit`](Self::fit) for these rows; they
-    /// set the initial capacity.
+    /// Reads rows, which must ascend. `count` and `bytes` must be the results of [`fit`](Self::fit) for these rows; the
+    /// array is allocated in this size.
     pub(super) fn read(
         &mut self,
         source: &PageSource,

@@ -21,6 +21,7 @@ impl Encoding {
     /// Every encoding, by code.
     pub(super) const ALL: [Self; 4] = [Self::Plain, Self::Rle, Self::Delta, Self::Dictionary];
 
+    /// Returns the byte that represents the encoding in a file.
     pub(super) fn code(self) -> u8 {
         match self {
             Self::Plain => 0,
@@ -30,6 +31,7 @@ impl Encoding {
         }
     }
 
+    /// Reads the byte of an encoding.
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self> {
         let code = cursor.u8()?;
         Self::ALL

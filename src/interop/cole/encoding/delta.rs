@@ -21,6 +21,7 @@ pub(super) enum Differences {
     TwosComplement,
 }
 
+/// Reads a page of `num_values` integers, at least one, which must take all of the bytes.
 pub(super) fn read<T: Integer>(
     bytes: &[u8],
     num_values: u32,
@@ -59,6 +60,7 @@ pub(super) fn size<T: Integer>(values: &[T]) -> Option<u64> {
     Some(T::WIDTH as u64 + varint::size(num_deltas) + deltas.sum::<u64>())
 }
 
+/// Appends a page with zigzag differences; nothing for no values.
 pub(super) fn write<T: Integer>(values: &[T], out: &mut Vec<u8>) {
     let Some(first) = values.first() else {
         return;

@@ -14,6 +14,7 @@ use std::collections::HashMap;
 /// The fewest bytes of an entry.
 const MIN_ENTRY_BYTES: usize = 4;
 
+/// Reads a page of `num_values` strings, which must take all of the bytes.
 pub(super) fn read(bytes: &Bytes, num_values: u32) -> Result<Strings> {
     let mut cursor = Cursor::new(bytes);
     let num_entries = cursor.u32()?;
@@ -81,6 +82,7 @@ impl<'a> Dictionary<'a> {
         self.entry_bytes + runs.size(4 * self.codes.len() as u64)
     }
 
+    /// Appends the page: the entries, and the runs of codes.
     pub(super) fn write(&self, runs: &FoundRuns, out: &mut Vec<u8>) {
         let length = |len: usize| u32::try_from(len).unwrap_or(u32::MAX).to_le_bytes();
         out.extend_from_slice(&length(self.entries.len()));

@@ -17,6 +17,7 @@ pub(super) fn strings_size(num_values: usize, string_bytes: usize) -> u64 {
     4 * (num_values as u64 + 1) + string_bytes as u64
 }
 
+/// Reads a page of `num_values` integers, which must take all of the bytes.
 pub(super) fn read_integers<T: Integer>(bytes: &[u8], num_values: u32) -> Result<Vec<T>> {
     let expected = u64::from(num_values) * T::WIDTH as u64;
     if bytes.len() as u64 != expected {
@@ -35,6 +36,7 @@ pub(super) fn write_integers<T: Integer>(values: &[T], out: &mut Vec<u8>) {
     }
 }
 
+/// Reads a page of `num_values` strings, which must take all of the bytes.
 pub(super) fn read_strings(bytes: &Bytes, num_values: u32) -> Result<Strings> {
     let mut cursor = Cursor::new(bytes);
     let mut offsets = Cursor::new(cursor.take(4 * (to_len(num_values) + 1))?);
@@ -60,6 +62,7 @@ pub(super) fn read_strings(bytes: &Bytes, num_values: u32) -> Result<Strings> {
     strings.finish(from)
 }
 
+/// Appends a page of strings with these offsets into `data`.
 pub(super) fn write_strings(offsets: &[u32], data: &[u8], out: &mut Vec<u8>) {
     for offset in offsets {
         out.extend_from_slice(&offset.to_le_bytes());

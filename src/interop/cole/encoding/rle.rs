@@ -70,6 +70,7 @@ pub(super) fn read_codes(bytes: &[u8], num_values: u32) -> Result<(Runs, Vec<u32
         .or_else(|error| read(bytes, num_values, read_varint).map_err(|_| error))
 }
 
+/// Reads runs of strings. Each run has its own place, even if another run has the same string.
 pub(super) fn read_strings(bytes: &Bytes, num_values: u32) -> Result<Strings> {
     let mut strings = Strings::with_capacity(bytes.clone(), 0);
     let (runs, places) = read(bytes, num_values, |cursor| {
