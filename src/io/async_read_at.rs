@@ -61,6 +61,32 @@ impl AsyncContainer for super::NoContainer {
     }
 }
 
+/// Bytes in memory, for a shard whose other files answer later.
+#[derive(Debug)]
+pub(crate) struct InMemory(pub(crate) Bytes);
+
+impl AsyncReadAt for InMemory {
+    fn read_tail(&self, len: u64) -> BoxFuture<'_, Result<(Bytes, u64)>> {
+        let size = self.0.len() as u64;
+        let range = ByteRange::try_new(size.saturating_sub(len), size);
+        let tail = range.and_then(|range| Ok(self.0.slice(range.to_usize()?)));
+        Box::pin(std::future::ready(tail.map(|tail| (tail, size))))
+    }
+
+    fn read_ranges(&self, ranges: Vec<ByteRange>) -> BoxFuture<'_, Result<Vec<Bytes>>> {
+        let size = self.0.len() as u64;
+        let bytes = ranges.iter().map(|range| {
+            let range = range.within_size(size)?.to_usize()?;
+            Ok(self.0.slice(range))
+        });
+        Box::pin(std::future::ready(bytes.collect()))
+    }
+
+    fn known_size(&self) -> Option<u64> {
+        Some(self.0.len() as u64)
+    }
+}
+
 /// Returns the bytes of several ranges.
 ///
 /// # Errors

@@ -43,6 +43,28 @@ pub trait AsyncSink: Send {
     fn memory_size(&self) -> usize;
 }
 
+impl<S: AsyncSink + ?Sized> AsyncSink for Box<S> {
+    fn write_all(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<()>> {
+        (**self).write_all(bytes)
+    }
+
+    fn commit(&mut self) -> BoxFuture<'_, Result<()>> {
+        (**self).commit()
+    }
+
+    fn may_be_visible(&self) -> bool {
+        (**self).may_be_visible()
+    }
+
+    fn abort(&mut self) -> BoxFuture<'_, Result<()>> {
+        (**self).abort()
+    }
+
+    fn memory_size(&self) -> usize {
+        (**self).memory_size()
+    }
+}
+
 /// Creates the artifacts of a shard in one folder: [`SinkFactory`](super::SinkFactory) for asynchronous sinks.
 pub trait AsyncSinkFactory: Send {
     /// Returns a sink for the new artifact `name`, a file name without folders.

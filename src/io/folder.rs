@@ -93,6 +93,32 @@ impl MemoryFolder {
         self.lock().keys().cloned().collect()
     }
 
+    /// Returns an address that all clones share, and no other folder.
+    pub(super) fn address(&self) -> *const () {
+        Arc::as_ptr(&self.files).cast()
+    }
+
+    /// Returns a sink for a file. `/` in `name` separates folders.
+    pub(super) fn sink(&self, name: &str, overwrite: bool) -> Result<impl Sink + use<>> {
+        if !overwrite {
+            Self::check_free(&self.lock(), name)?;
+        }
+        Ok(MemorySink {
+            folder: self.clone(),
+            name: name.to_owned(),
+            overwrite,
+            state: State::Open(Vec::new()),
+        })
+    }
+
+    /// Calls `change` with all files, while nobody else changes them.
+    pub(super) fn change<T>(
+        &self,
+        change: impl FnOnce(&mut BTreeMap<String, Bytes>) -> Result<T>,
+    ) -> Result<T> {
+        change(&mut self.lock())
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Bytes>> {
         // A panic never leaves the map half changed, so a poisoned lock does no harm.
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
@@ -129,12 +155,8 @@ impl Container for MemoryFolder {
 impl SinkFactory for MemoryFolder {
     fn create(&mut self, name: &str) -> Result<Box<dyn Sink>> {
         RelativeUrl::from_file_name(name)?;
-        Self::check_free(&self.lock(), name).within(|| format!("file `{name}`"))?;
-        Ok(Box::new(MemorySink {
-            folder: self.clone(),
-            name: name.to_owned(),
-            state: State::Open(Vec::new()),
-        }))
+        let sink = self.sink(name, false);
+        Ok(Box::new(sink.within(|| format!("file `{name}`"))?))
     }
 
     fn remove(&mut self, name: &str) -> Result<()> {
@@ -156,6 +178,7 @@ fn no_file(name: impl fmt::Display) -> Error {
 struct MemorySink {
     folder: MemoryFolder,
     name: String,
+    overwrite: bool,
     state: State<Vec<u8>>,
 }
 
@@ -167,10 +190,12 @@ impl Sink for MemorySink {
     }
 
     fn commit(&mut self) -> Result<()> {
-        let (folder, name) = (&self.folder, &self.name);
+        let (folder, name, overwrite) = (&self.folder, &self.name, self.overwrite);
         let publish = |content: Vec<u8>| {
             let mut files = folder.lock();
-            MemoryFolder::check_free(&files, name)?;
+            if !overwrite {
+                MemoryFolder::check_free(&files, name)?;
+            }
             files.insert(name.clone(), content.into());
             Ok(())
         };

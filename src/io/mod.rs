@@ -2,7 +2,8 @@
 //!
 //! Readers use a [`ReadAt`] for ranges of a file, and a [`Container`] for the other files of a shard. Writers append to
 //! a [`Sink`], and use a [`SinkFactory`] to create stripe files. All four traits are implemented for local files and
-//! for memory; implement them for other stores. [`AsyncReadAt`], [`AsyncContainer`], [`AsyncSink`] and
+//! for memory; implement them for other stores. A [`Store`] is where shards are, for the operations of
+//! [`ops`](crate::ops): local files, an object store, or memory. [`AsyncReadAt`], [`AsyncContainer`], [`AsyncSink`] and
 //! [`AsyncSinkFactory`] are their asynchronous counterparts.
 
 mod async_read_at;
@@ -11,6 +12,7 @@ mod async_sink;
 pub mod conformance;
 #[cfg(not(target_family = "wasm"))]
 mod descriptors;
+mod file_count;
 mod folder;
 #[cfg(not(target_family = "wasm"))]
 mod local_file;
@@ -31,6 +33,7 @@ mod object_folder;
 mod object_reader;
 #[cfg(feature = "object_store")]
 mod object_sink;
+mod place;
 #[cfg(not(target_family = "wasm"))]
 mod pooled_file;
 mod range;
@@ -38,6 +41,7 @@ mod read_at;
 #[cfg(not(target_family = "wasm"))]
 mod recycled;
 mod sink;
+mod store;
 #[cfg(not(target_family = "wasm"))]
 mod temporary;
 #[cfg(test)]
@@ -47,13 +51,12 @@ mod uncommitted;
 mod url;
 
 pub use async_read_at::{AsyncContainer, AsyncReadAt, BoxFuture};
-pub(crate) use async_read_at::{read_all_async, read_tail_async};
+pub(crate) use async_read_at::{InMemory, read_all_async, read_tail_async};
 pub use async_sink::{AsyncSink, AsyncSinkFactory};
+pub use file_count::FileCount;
 pub use folder::{Container, MemoryFolder, NoContainer, SinkFactory};
 #[cfg(not(target_family = "wasm"))]
 pub use local_file::LocalFile;
-#[cfg(not(target_family = "wasm"))]
-pub(crate) use local_file::{describe, describe_folder};
 #[cfg(not(target_family = "wasm"))]
 pub use local_folder::LocalFolder;
 #[cfg(not(target_family = "wasm"))]
@@ -62,25 +65,25 @@ pub use local_sink::LocalSink;
 pub use local_target::LocalTarget;
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 pub use mapped_file::{MappedFile, MappedFolder};
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
-pub(crate) use names::{STRIPE_FILE_SUFFIX, is_own_stripe_file, is_temporary};
-pub(crate) use names::{check_output_name, random_stripe_file_name};
+pub(crate) use names::{check_output_name, is_own_stripe_file, random_stripe_file_name};
 #[cfg(feature = "object_store")]
 pub use object_folder::ObjectFolder;
-#[cfg(feature = "object_store")]
-pub(crate) use object_folder::names_of;
 #[cfg(feature = "object_store")]
 pub use object_reader::ObjectReader;
 #[cfg(feature = "object_store")]
 pub use object_sink::ObjectSink;
+pub use place::SHARD_FILE_SUFFIX;
+pub(crate) use place::{FileRole, Place};
 #[cfg(not(target_family = "wasm"))]
 pub use pooled_file::PooledFile;
 pub use range::ByteRange;
 pub use read_at::ReadAt;
 pub(crate) use read_at::{read_all, read_one};
 pub use sink::{Sink, WriteSink};
-#[cfg(not(target_family = "wasm"))]
-pub(crate) use temporary::is_abandoned_temporary;
+pub(crate) use store::{
+    Entry, Existing, Files, Held, Kept, NewFiles, NotWritten, Opened, Referred, SecondNames, Sinks,
+};
+pub use store::{Location, Store};
 #[cfg(not(target_family = "wasm"))]
 pub(crate) use uncommitted::commit_together;
 #[cfg(not(target_family = "wasm"))]

@@ -24,7 +24,6 @@ fn stripe_file_name(random: u64) -> String {
 }
 
 /// Whether [`random_stripe_file_name`] generates such names. Earlier versions omitted leading zeros.
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub(crate) fn is_own_stripe_file(name: &str) -> bool {
     name.strip_suffix(STRIPE_FILE_SUFFIX).is_some_and(|digits| {
         let mut bytes = digits.bytes();

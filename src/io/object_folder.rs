@@ -1,7 +1,6 @@
 //! Folders of an object store.
 
 use super::object_sink::{ObjectSink, UploadOptions, failure};
-use super::url::decode;
 use super::{
     AsyncContainer, AsyncReadAt, AsyncSink, AsyncSinkFactory, BoxFuture, ObjectReader, RelativeUrl,
 };
@@ -46,14 +45,6 @@ impl ObjectFolder {
         parts.pop();
         Self::new(store, Path::from_iter(parts))
     }
-}
-
-/// Returns the names on the path of an object, decoded as in references to it.
-pub(crate) fn names_of(path: &Path) -> impl Iterator<Item = String> {
-    path.parts().map(|part| {
-        let name = part.as_ref();
-        decode(name).unwrap_or_else(|_| name.to_owned())
-    })
 }
 
 impl AsyncContainer for ObjectFolder {

@@ -3,16 +3,14 @@
 use super::beside::Beside;
 use super::columns::{Column, Columns};
 use super::deletes::{Deleted, Stripe, deletes_shard};
-use super::file_count::FileCount;
 use super::node::Node;
-use super::place::Place;
 use super::source::Source;
 use super::wires;
 use crate::Limits;
 use crate::column::encode_arrow_schema;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{DataEncoding, HEADER, ShardProperties, StripeFieldDescriptor};
-use crate::io::{RelativeUrl, random_stripe_file_name};
+use crate::io::{FileCount, Kept, Place, Referred, RelativeUrl, random_stripe_file_name};
 use crate::sorting::SortingColumn;
 use crate::write::{
     Output, StripeRecord, StripesMetadata, Wire, check_storable, own_properties, stored_schema,
@@ -51,7 +49,6 @@ impl EditSummary {
     }
 
     /// Returns the summary of a commit without changes.
-    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(super) fn unchanged(rows: u64, deleted_rows: u64, stripes: u64, other_files: u64) -> Self {
         Self {
             is_unchanged: true,
@@ -113,7 +110,6 @@ impl EditSummary {
     }
 
     /// Adds `more` written bytes to the summary.
-    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(super) fn with_bytes(self, more: u64) -> Self {
         Self {
             bytes: self.bytes + more,
@@ -139,7 +135,6 @@ pub(super) struct Plan<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Naming {
     /// By a new name for that file, so that the file can be replaced.
-    #[cfg(not(target_family = "wasm"))]
     Kept,
     /// By the name of that file, which must not be replaced then.
     AsItIs,
@@ -153,36 +148,11 @@ pub(super) struct Files {
     /// Directory files of sources that the directory refers to by a new name.
     pub(super) kept: Vec<Kept>,
     /// Directory files of sources that the directory refers to by their present name.
-    #[cfg_attr(
-        not(feature = "object_store"),
-        allow(dead_code, reason = "only stores are asked what has been replaced")
-    )]
     pub(super) as_they_are: Vec<Referred>,
     /// Files that must exist already.
     pub(super) needed: Vec<Needed>,
     pub(super) directory: Vec<u8>,
     pub(super) summary: EditSummary,
-}
-
-/// A directory file that also holds buffers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Referred {
-    pub(super) place: Place,
-    /// The version of the file when it was opened, where that is known.
-    pub(super) version: Option<String>,
-}
-
-impl Referred {
-    /// Returns the error for a file that has been replaced or removed since it was opened.
-    pub(super) fn conflict(&self) -> Error {
-        Error::new(
-            ErrorKind::Conflict,
-            format!(
-                "`{}` was replaced or removed meanwhile; open it again and repeat the change",
-                self.place
-            ),
-        )
-    }
 }
 
 /// A file that the directory refers to, but that a commit does not write.
@@ -192,10 +162,6 @@ pub(super) struct Needed {
     /// The minimum size in bytes.
     pub(super) least_size: u64,
     /// Whether a source other than the first refers to it.
-    #[cfg_attr(
-        not(feature = "object_store"),
-        allow(dead_code, reason = "only stores are asked no more than needed")
-    )]
     pub(super) is_new: bool,
 }
 
@@ -227,14 +193,6 @@ impl Needed {
         );
         error.within(place)
     }
-}
-
-/// A file that needs another name for its buffers, because another directory may replace it.
-#[derive(Debug, Clone)]
-pub(super) struct Kept {
-    pub(super) file: Referred,
-    /// The new name, in the same folder.
-    pub(super) name: String,
 }
 
 impl Plan<'_> {
@@ -510,7 +468,6 @@ impl References<'_> {
                 self.as_they_are.push(file);
                 Ok(url)
             }
-            #[cfg(not(target_family = "wasm"))]
             Naming::Kept => {
                 let name = random_stripe_file_name();
                 place.seen_from(self.target)?;

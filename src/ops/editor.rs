@@ -2,18 +2,17 @@
 
 use super::added::{Added, Constant, check_type, encode};
 use super::columns::Columns;
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 use super::commit::EditSummary;
 use super::commit::{Files, Naming, Plan};
 use super::constant::constant;
 use super::deletes::{RowSets, Stripe};
-use super::place::Place;
 use super::progress::EditProgress;
 use super::source::Source;
 use super::wires;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{DataType, NameValuePair, ShardProperties, StripeProperties};
+use crate::io::{Place, Store};
 use crate::read::{Predicate, ShardOptions, now};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 use crate::write::{ARROW_SCHEMA_PROPERTY, ColumnOptions, Wire};
@@ -69,11 +68,6 @@ pub struct ShardEditor {
 }
 
 impl ShardEditor {
-    /// Returns an editor for an open shard with its directory file at `place`.
-    pub(super) async fn of(shard: Shard, place: Place) -> Result<Self> {
-        Self::of_source(Source::load(shard, place).await?).await
-    }
-
     /// Returns an editor for a shard with loaded metadata.
     pub(super) async fn of_source(source: Source) -> Result<Self> {
         let shard = &source.shard;
@@ -95,21 +89,14 @@ impl ShardEditor {
     }
 
     /// Sets the options for opening appended shards.
-    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(super) fn with_options(mut self, options: ShardOptions) -> Self {
         self.options = options;
         self
     }
 
     /// Returns the options for opening appended shards.
-    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(super) fn options(&self) -> &ShardOptions {
         &self.options
-    }
-
-    /// Appends the stripes of an open shard with its directory file at `place`.
-    pub(super) async fn append_at(&mut self, shard: Shard, place: Place) -> Result<()> {
-        self.append_source(Source::load(shard, place).await?).await
     }
 
     /// Appends the stripes of a shard with loaded metadata. After an error, the editor is unchanged.
@@ -155,7 +142,6 @@ impl ShardEditor {
     }
 
     /// Returns the shard that was opened, followed by the appended shards.
-    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(super) fn sources(&self) -> &[Source] {
         &self.sources
     }
@@ -167,7 +153,6 @@ impl ShardEditor {
 
     /// Fails if the directory file also holds rows of stripes, even rows that this editor no longer needs: other shards
     /// may refer to them.
-    #[cfg(feature = "object_store")]
     pub(super) async fn check_replaceable(&self) -> Result<()> {
         let Some(source) = self.sources.first() else {
             return Ok(());
@@ -203,7 +188,7 @@ impl ShardEditor {
         shard: Shard,
         place: Place,
     ) -> Result<()> {
-        let mut source = Source::load(shard, place).await?;
+        let mut source = Source::load(shard, self.store().clone(), place).await?;
         source.is_artifact = true;
         let ordinal = self.sources.len();
         self.columns.unite(&source.shard, ordinal).await?;
@@ -226,6 +211,11 @@ impl ShardEditor {
         Ok(())
     }
 
+    /// Returns the store of all shards.
+    pub(super) fn store(&self) -> &Store {
+        &self.sources[0].store
+    }
+
     /// Returns the place of the shard that was opened.
     pub(super) fn place(&self) -> &Place {
         // `of_source` begins with one source, and sources are only added.
@@ -237,8 +227,8 @@ impl ShardEditor {
         self.sources.first()?.shard.version()
     }
 
-    /// Returns the files to write for the changed shard, either in place or at `target`.
-    pub(super) async fn files(self, target: Option<&Place>, naming: Naming) -> Result<Files> {
+    /// Returns the files to write for the changed shard with its directory file at `target`.
+    pub(super) async fn files(self, target: &Place, naming: Naming) -> Result<Files> {
         let schema = Schema::new_with_metadata(self.columns.fields(), self.metadata.clone());
         let plan = Plan {
             wire: self.wire,
@@ -250,7 +240,7 @@ impl ShardEditor {
             sorting_columns: self.sorting_columns.clone(),
             naming,
         };
-        plan.files(target.unwrap_or(self.place())).await
+        plan.files(target).await
     }
 
     /// Returns the Arrow schema with the changes applied.
@@ -272,7 +262,6 @@ impl ShardEditor {
     }
 
     /// Returns the summary of a commit without changes.
-    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(super) async fn unchanged(&self) -> Result<EditSummary> {
         let (rows, deleted) = (self.num_rows(), self.num_deleted_rows());
         let others = match self.sources.first() {

@@ -15,88 +15,46 @@
 //! [`ShardEditor`] collects the changes and [commits](ShardEditor::commit) them together. The result is a shard of
 //! several files, which must be kept together; `pack` combines them into one file again.
 
-#![cfg_attr(
-    target_family = "wasm",
-    allow(
-        dead_code,
-        reason = "shards in memory need less than those in folders and stores"
-    )
-)]
+//! A shard is at a [`Location`](crate::io::Location): the path of a local file, or a file of a
+//! [`Store`](crate::io::Store). Each function has a blocking form, for local files and memory, and a form for any store,
+//! whose name ends in `_async`.
 
 mod added;
 mod arrow;
 mod beside;
 mod columns;
 mod commit;
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 mod compact;
 mod constant;
 mod deletes;
 mod editor;
-mod file_count;
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 mod held;
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 mod limited;
-#[cfg(not(target_family = "wasm"))]
-mod local;
-#[cfg(not(target_family = "wasm"))]
-mod local_path;
+mod located;
+mod members;
 mod node;
-#[cfg(feature = "object_store")]
-mod object;
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 mod overlap;
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 mod pack;
-mod place;
 mod progress;
+mod put;
 mod row_set;
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 mod set;
-mod sinks;
 mod source;
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 mod vacuum;
 mod wires;
 
+pub use crate::io::{FileCount, SHARD_FILE_SUFFIX};
 pub use commit::EditSummary;
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
-pub use compact::CompactOptions;
-#[cfg(not(target_family = "wasm"))]
-pub use compact::{compact, compact_to, compaction};
-#[cfg(feature = "object_store")]
-pub use compact::{compact_object, compact_object_to, compaction_object};
+pub use compact::{
+    CompactOptions, compact, compact_async, compact_to, compact_to_async, plan_compaction,
+    plan_compaction_async,
+};
 pub use editor::ShardEditor;
-pub use file_count::FileCount;
-#[cfg(feature = "object_store")]
-pub use held::held_shard_objects;
-#[cfg(not(target_family = "wasm"))]
-pub use held::held_shards;
-#[cfg(not(target_family = "wasm"))]
-pub use local::{list_shards, merge};
-#[cfg(feature = "object_store")]
-pub use object::list_shard_objects;
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
+pub use held::{held_by_others, held_by_others_async, held_shards_async};
+pub use located::{merge, merge_async};
+pub use members::{list_shards, list_shards_async};
 pub use overlap::LeftOut;
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
-pub use pack::PackOptions;
-#[cfg(not(target_family = "wasm"))]
-pub use pack::pack;
-#[cfg(feature = "object_store")]
-pub use pack::pack_object;
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
-pub use place::SHARD_FILE_SUFFIX;
+pub use pack::{PackOptions, pack, pack_async};
 pub use progress::EditProgress;
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub use set::ShardSet;
-#[cfg(not(target_family = "wasm"))]
-pub use set::held_by_others;
-#[cfg(feature = "object_store")]
-pub use set::objects_held_by_others;
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
-pub use vacuum::VacuumOptions;
-#[cfg(not(target_family = "wasm"))]
-pub use vacuum::{UnusedFile, vacuum};
-#[cfg(feature = "object_store")]
-pub use vacuum::{UnusedObject, vacuum_objects};
+pub use vacuum::{UnusedFile, VacuumOptions, vacuum, vacuum_async};

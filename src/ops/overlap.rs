@@ -1,12 +1,9 @@
 //! Finds shards of one table that refer to the same buffers: their rows would appear twice.
 
-use super::place::Place;
 use super::source::{Source, node_ids};
 use crate::error::{Error, Result, Within};
 use crate::format::DataEncoding;
-use crate::io::RelativeUrl;
-#[cfg(not(target_family = "wasm"))]
-use crate::io::{ByteRange, LocalFile, ReadAt, STRIPE_FILE_SUFFIX};
+use crate::io::{Place, RelativeUrl, Store};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::time::SystemTime;
@@ -50,25 +47,6 @@ pub(super) enum Overlap {
     Refuse,
 }
 
-/// A function that identifies the file at a place.
-pub(super) type IdOf = fn(&Place) -> FoundFile;
-
-/// The identity of a file.
-#[derive(Debug)]
-pub(super) struct FoundFile {
-    id: FileId,
-    /// The size and the time of the last change, if files can be clones of others.
-    version: Option<(u64, SystemTime)>,
-}
-
-/// A key that is the same for all names of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum FileId {
-    #[cfg(unix)]
-    Inode(u64, u64),
-    Place(Place),
-}
-
 /// Leaves out shards if another shard refers to all of their buffers.
 ///
 /// # Errors
@@ -77,9 +55,8 @@ pub(super) enum FileId {
 pub(super) async fn settle(
     sources: Vec<Source>,
     overlap: Overlap,
-    id_of: IdOf,
 ) -> Result<(Vec<Source>, Vec<LeftOut>)> {
-    let held = held(&sources, overlap, id_of).await?;
+    let held = held(&sources, overlap).await?;
     if held.is_empty() {
         return Ok((sources, Vec::new()));
     }
@@ -98,18 +75,16 @@ pub(super) async fn settle(
 }
 
 /// Fails if two shards refer to the same buffers, unless both are one file that was named several times.
-pub(super) async fn refuse(sources: &[Source], id_of: IdOf) -> Result<()> {
-    held(sources, Overlap::Refuse, id_of).await.map(drop)
+pub(super) async fn refuse(sources: &[Source]) -> Result<()> {
+    held(sources, Overlap::Refuse).await.map(drop)
 }
 
 /// Returns the shards that are contained in others, each with one shard that contains it.
 pub(super) async fn held(
     sources: &[Source],
     overlap: Overlap,
-    id_of: IdOf,
 ) -> Result<HashMap<usize, usize>> {
     let mut ids = Ids {
-        id_of,
         count: 0,
         numbers: HashMap::new(),
         known: HashMap::new(),
@@ -222,24 +197,23 @@ type Buffer = (usize, u64, u64);
 
 /// Numbers for files: names of one file, and its clones, share a number.
 struct Ids {
-    id_of: IdOf,
     count: usize,
-    numbers: HashMap<FileId, usize>,
+    numbers: HashMap<String, usize>,
     known: HashMap<Place, usize>,
     versions: HashMap<(u64, SystemTime), Vec<Place>>,
 }
 
 impl Ids {
-    fn number(&mut self, place: Place) -> usize {
+    fn number(&mut self, store: &Store, place: Place) -> usize {
         if let Some(known) = self.known.get(&place) {
             return *known;
         }
-        let file = (self.id_of)(&place);
+        let file = store.home().file_id(&place);
         let alike = file.version.and_then(|version| self.versions.get(&version));
         let number = match self.numbers.get(&file.id) {
             Some(number) => Some(*number),
             None => {
-                let clone = alike.and_then(|alike| alike.iter().find(|it| is_clone(it, &place)));
+                let clone = alike.and_then(|alike| alike.iter().find(|it| store.home().is_clone(it, &place)));
                 clone.and_then(|clone| self.known.get(clone).copied())
             }
         };
@@ -263,7 +237,7 @@ impl Ids {
         let urls = source.files().await?;
         let others = urls.iter().map(|url| source.place.beside(url));
         let all = std::iter::once(source.place.clone()).chain(others);
-        Ok(all.map(|place| self.number(place)).collect())
+        Ok(all.map(|place| self.number(&source.store, place)).collect())
     }
 
     /// Returns the buffers of all columns of a shard.
@@ -276,7 +250,7 @@ impl Ids {
                     None => source.place.clone(),
                     Some(url) => source.place.beside(url),
                 };
-                Ok(self.number(place).to_string())
+                Ok(self.number(&source.store, place).to_string())
             };
             let described = source.shard.descriptors(stripe, &ids, &mut lead).await?;
             let encodings = described
@@ -296,68 +270,5 @@ impl Ids {
             }
         }
         Ok(buffers)
-    }
-}
-
-/// Identifies a file of this machine, which may have several names and clones.
-#[cfg(not(target_family = "wasm"))]
-pub(super) fn local_id(place: &Place) -> FoundFile {
-    let found = super::local_path::path_of(place).metadata().ok();
-    let version = found.as_ref().and_then(|found| {
-        let changed = found.modified().ok()?;
-        Some((found.len(), changed))
-    });
-    #[cfg(unix)]
-    if let Some(found) = &found {
-        use std::os::unix::fs::MetadataExt;
-        let id = FileId::Inode(found.dev(), found.ino());
-        return FoundFile { id, version };
-    }
-    let id = FileId::Place(place.clone());
-    FoundFile { id, version }
-}
-
-/// Whether one of two files of the same size and time is a clone or copy of the other that an edit made, such as a
-/// merge. A copy that the user made counts as another shard.
-fn is_clone(a: &Place, b: &Place) -> bool {
-    #[cfg(not(target_family = "wasm"))]
-    {
-        let is_made = |place: &Place| {
-            let name = place.names().last();
-            name.is_some_and(|name| name.ends_with(STRIPE_FILE_SUFFIX))
-        };
-        // The end of the file holds the directory, with the time of creation and references to everything else.
-        let is_equal = || {
-            let end = end_of(&super::local_path::path_of(a));
-            end.is_some() && end == end_of(&super::local_path::path_of(b))
-        };
-        (is_made(a) || is_made(b)) && is_equal()
-    }
-    #[cfg(target_family = "wasm")]
-    {
-        let _ = (a, b);
-        false
-    }
-}
-
-/// Number of bytes at the end of a file that are compared.
-#[cfg(not(target_family = "wasm"))]
-const END_BYTES: u64 = 4096;
-
-/// Returns the last bytes of a file.
-#[cfg(not(target_family = "wasm"))]
-fn end_of(path: &std::path::Path) -> Option<bytes::Bytes> {
-    let file = LocalFile::open(path).ok()?;
-    let size = file.size().ok()?;
-    let range = ByteRange::try_new(size.saturating_sub(END_BYTES), size).ok()?;
-    file.read_at(range).ok()
-}
-
-/// Identifies an object of a store, which has only one name.
-#[cfg(feature = "object_store")]
-pub(super) fn object_id(place: &Place) -> FoundFile {
-    FoundFile {
-        id: FileId::Place(place.clone()),
-        version: None,
     }
 }

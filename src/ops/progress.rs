@@ -55,7 +55,6 @@ impl Work {
     }
 
     /// Adds `more` units to the total.
-    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(super) fn expect(&mut self, more: usize) {
         self.total += more as u64;
     }

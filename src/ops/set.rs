@@ -2,17 +2,18 @@
 
 use super::commit::Naming;
 use super::editor::ShardEditor;
-use super::overlap::{IdOf, LeftOut, Overlap, settle};
-use super::place::Place;
+use super::members::{Opening, no_shard, no_shard_in, open_all, open_folder};
+use super::overlap::{LeftOut, Overlap, settle};
 use super::source::Source;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(feature = "object_store")]
-use crate::read::ShardOptions;
-use crate::read::{Projection, ScanBuilder};
+use crate::io::{Container, Files, Location, Place};
+use crate::read::{Projection, ScanBuilder, now};
 use arrow_array::RecordBatch;
 use bytes::Bytes;
+use std::ffi::OsString;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Several shards as one table: their rows follow each other, and their columns are united by name. If a shard lacks a
 /// column, its rows are null in that column.
@@ -53,8 +54,8 @@ struct Members {
 
 impl Members {
     /// Returns the members for these shards, after `overlap` has been applied to shards that share data.
-    async fn of_all(sources: Vec<Source>, overlap: Overlap, id_of: IdOf) -> Result<Self> {
-        let (sources, left_out) = settle(sources, overlap, id_of).await?;
+    async fn of_all(sources: Vec<Source>, overlap: Overlap) -> Result<Self> {
+        let (sources, left_out) = settle(sources, overlap).await?;
         let mut sources = sources.into_iter();
         let mut members = Self::of(sources.next().ok_or_else(no_shard)?).await?;
         for source in sources {
@@ -95,21 +96,128 @@ impl Members {
 
     /// Returns a directory over all shards, the path of the deepest folder that contains all of them, and the rows of
     /// each shard.
-    async fn directory(self) -> Result<(Bytes, Vec<String>, Vec<Range<u64>>)> {
+    async fn directory(self) -> Result<(Bytes, Vec<OsString>, Vec<Range<u64>>)> {
         let mut folders = self.places.iter().map(Place::folder);
-        let mut root: Vec<String> = folders.next().unwrap_or_default().to_vec();
+        let mut root: Vec<OsString> = folders.next().unwrap_or_default().to_vec();
         for folder in folders {
             let same = root.iter().zip(folder).take_while(|(a, b)| a == b).count();
             root.truncate(same);
         }
         // The slash makes sure that no file has this name.
-        let target = Place::new(root.iter().cloned().chain(["/".to_owned()]));
-        let files = self.editor.files(Some(&target), Naming::AsItIs).await?;
+        let target = Place::memory(root.iter().cloned().chain(["/".into()]));
+        let files = self.editor.files(&target, Naming::AsItIs).await?;
         Ok((files.directory.into(), root, self.rows))
     }
 }
 
+/// A function that wraps the container of a table's files.
+type Through<'a> = Box<dyn FnOnce(Arc<dyn Container>) -> Arc<dyn Container> + Send + 'a>;
+
 impl ShardSet {
+    /// Opens the shards with directory files at these locations: paths of local files, or files of one
+    /// [`Store`](crate::io::Store). A shard that is listed several times contributes its rows each time.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Shard::open`] and of [`ShardEditor::append`], or
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if there are no shards, if two different shards refer to the
+    /// same data, such as a merged shard and one that it was made from, or if the store answers later: use
+    /// [`open_async`](Self::open_async).
+    pub fn open<L: Into<Location>>(shards: impl IntoIterator<Item = L>) -> Result<Self> {
+        let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
+        check_near(&shards, "ShardSet::open_async")?;
+        now(Self::open_async(shards))
+    }
+
+    /// Opens shards as a table: [`open`](Self::open) for any store.
+    ///
+    /// Of a store that answers later, the metadata of 32 shards are fetched at a time, in one or a few requests per
+    /// shard, for any number of stripes. Values, dictionaries and range indexes are read when a scan needs them. Use
+    /// the asynchronous methods of the table, such as `ScanBuilder::build_stream`.
+    ///
+    /// # Errors
+    /// Returns the errors of [`open`](Self::open).
+    pub async fn open_async<L: Into<Location>>(
+        shards: impl IntoIterator<Item = L>,
+    ) -> Result<Self> {
+        let shards = shards.into_iter().map(Into::into).collect();
+        Self::of_shards(shards, None).await
+    }
+
+    /// Opens near shards, and reads their rows through a container of the caller: for example, one that counts reads or
+    /// can be interrupted. `through` wraps the folder that contains all shards, directly or in subfolders.
+    ///
+    /// # Errors
+    /// Returns the errors of [`open`](Self::open).
+    pub fn open_through<L: Into<Location>>(
+        shards: impl IntoIterator<Item = L>,
+        through: impl FnOnce(Arc<dyn Container>) -> Arc<dyn Container> + Send,
+    ) -> Result<Self> {
+        let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
+        check_near(&shards, "ShardSet::open_async")?;
+        now(Self::of_shards(shards, Some(Box::new(through))))
+    }
+
+    /// Opens the shards of a folder, in the order of their names. Other files are skipped, but a file named
+    /// `*.amudai.shard` that is not a shard is an error.
+    ///
+    /// A shard is left out if another shard of the folder refers to all of its data, so that no row appears twice: see
+    /// [`left_out`](Self::left_out).
+    ///
+    /// # Errors
+    /// Returns the errors of [`open`](Self::open), and [`InvalidArgument`](ErrorKind::InvalidArgument) if two shards
+    /// share some data while each of them also refers to other data.
+    pub fn open_folder(folder: impl Into<Location>) -> Result<Self> {
+        let folder = folder.into();
+        folder.store().check_near("ShardSet::open_folder_async")?;
+        now(Self::open_folder_async(folder))
+    }
+
+    /// Opens the shards of a folder: [`open_folder`](Self::open_folder) for any store.
+    ///
+    /// # Errors
+    /// Returns the errors of [`open_folder`](Self::open_folder).
+    pub async fn open_folder_async(folder: impl Into<Location>) -> Result<Self> {
+        let folder = folder.into();
+        let sources = open_folder(&folder).await?;
+        if sources.is_empty() {
+            return Err(no_shard_in(&folder));
+        }
+        Self::of_sources(sources, Overlap::LeaveOut, None).await
+    }
+
+    async fn of_shards(shards: Vec<Location>, through: Option<Through<'_>>) -> Result<Self> {
+        let first = shards.first().ok_or_else(no_shard)?;
+        for other in &shards {
+            first.store().check_same(other)?;
+        }
+        let sources = open_all(&shards, Opening::Table, |_, _| false).await?;
+        Self::of_sources(sources, Overlap::Refuse, through).await
+    }
+
+    async fn of_sources(
+        sources: Vec<Source>,
+        overlap: Overlap,
+        through: Option<Through<'_>>,
+    ) -> Result<Self> {
+        let store = sources.first().ok_or_else(no_shard)?.store.clone();
+        let mut members = Members::of_all(sources, overlap).await?;
+        let left_out = std::mem::take(&mut members.left_out);
+        let (directory, root, rows) = members.directory().await?;
+        let folder = store.home().container(&root)?;
+        let folder = match (folder, through) {
+            (Files::Blocking(folder), Some(through)) => Files::Blocking(through(folder)),
+            (folder, _) => folder,
+        };
+        let name = store.home().name_of(&store.home().folder(&root));
+        let name = name.to_string_lossy().into_owned();
+        let shard = Shard::of_table(directory, name, folder).await?;
+        Ok(Self {
+            shard,
+            rows,
+            left_out,
+        })
+    }
+
     /// Returns the table as one shard. Its directory exists only in memory, so methods about the files of a shard
     /// describe that directory.
     pub fn shard(&self) -> &Shard {
@@ -183,270 +291,13 @@ impl ShardSet {
     }
 }
 
+fn check_near(shards: &[Location], instead: &str) -> Result<()> {
+    shards
+        .iter()
+        .try_for_each(|shard| shard.store().check_near(instead))
+}
+
 fn out_of_range(message: String) -> Error {
     Error::new(ErrorKind::RowOutOfRange, message)
 }
 
-fn no_shard() -> Error {
-    Error::invalid("there is no shard to make a table of")
-}
-
-#[cfg(not(target_family = "wasm"))]
-pub use local::held_by_others;
-#[cfg(feature = "object_store")]
-pub use object::objects_held_by_others;
-
-/// Tables of shards in local folders.
-#[cfg(not(target_family = "wasm"))]
-mod local {
-    use super::{LeftOut, Members, Overlap, Place, Shard, ShardSet, Source, no_shard, settle};
-    use crate::error::{Error, Result};
-    use crate::io::{Container, LocalFolder, describe_folder};
-    use crate::ops::local::{list_shards, open_members};
-    use crate::ops::local_path::path_of;
-    use crate::ops::overlap::local_id;
-    use crate::ops::place::is_of_another_kind;
-    use crate::read::{ShardOptions, now};
-    use std::path::{Path, PathBuf};
-    use std::sync::Arc;
-
-    impl ShardSet {
-        /// Opens the shards with directory files at these paths. A path that is listed several times contributes its
-        /// rows each time.
-        ///
-        /// # Errors
-        /// Returns the errors of [`Shard::open`] and of [`ShardEditor::append`](super::ShardEditor::append), or
-        /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there are no paths, or if two different shards
-        /// refer to the same data, such as a merged shard and one that it was made from.
-        pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
-            Self::open_through(paths, plain)
-        }
-
-        /// Opens the shards at these paths, and reads their rows through a container of the caller: for example, one
-        /// that counts reads or can be interrupted. `through` wraps the folder that contains all shards, directly or in
-        /// subfolders.
-        ///
-        /// # Errors
-        /// Returns the errors of [`open`](Self::open).
-        pub fn open_through<P: AsRef<Path>>(
-            paths: impl IntoIterator<Item = P>,
-            through: impl FnOnce(LocalFolder) -> Arc<dyn Container>,
-        ) -> Result<Self> {
-            let paths = paths.into_iter().map(|path| path.as_ref().to_path_buf());
-            let paths: Vec<PathBuf> = paths.collect();
-            finish(opened(&paths, |_, _| false)?, Overlap::Refuse, through)
-        }
-
-        /// Opens the shards of a folder, in the order of their names. Other files are skipped, but a file named
-        /// `*.amudai.shard` that is not a shard is an error.
-        ///
-        /// A shard is left out if another shard of the folder refers to all of its data, so that no row appears twice:
-        /// see [`left_out`](Self::left_out).
-        ///
-        /// # Errors
-        /// Returns the errors of [`open`](Self::open), and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if
-        /// two shards share some data while each of them also refers to other data.
-        pub fn open_folder(folder: impl AsRef<Path>) -> Result<Self> {
-            let folder = folder.as_ref();
-            let sources = sources_of(folder)?;
-            if sources.is_empty() {
-                return Err(no_shard().within(describe_folder(folder)));
-            }
-            finish(sources, Overlap::LeaveOut, plain)
-        }
-    }
-
-    /// Returns the shards that a table of this folder leaves out, because another shard refers to all of their data:
-    /// see [`ShardSet::left_out`]. Column types may differ between the shards.
-    ///
-    /// # Errors
-    /// Returns the errors of [`ShardSet::open_folder`], except for types of columns that do not fit.
-    pub fn held_by_others(folder: impl AsRef<Path>) -> Result<Vec<LeftOut>> {
-        let sources = sources_of(folder.as_ref())?;
-        Ok(now(settle(sources, Overlap::LeaveOut, local_id))?.1)
-    }
-
-    fn sources_of(folder: &Path) -> Result<Vec<Source>> {
-        opened(&list_shards(folder)?, |path, error| {
-            is_of_another_kind(&path.to_string_lossy(), error)
-        })
-    }
-
-    fn plain(folder: LocalFolder) -> Arc<dyn Container> {
-        Arc::new(folder)
-    }
-
-    /// Opens the shards at these paths. Skips a shard if `is_left_out` accepts the error of opening it.
-    fn opened(paths: &[PathBuf], is_left_out: fn(&Path, &Error) -> bool) -> Result<Vec<Source>> {
-        let mut sources = Vec::with_capacity(paths.len());
-        open_members(paths, &ShardOptions::default(), is_left_out, |source| {
-            sources.push(source);
-            Ok(())
-        })?;
-        Ok(sources)
-    }
-
-    fn finish(
-        sources: Vec<Source>,
-        overlap: Overlap,
-        through: impl FnOnce(LocalFolder) -> Arc<dyn Container>,
-    ) -> Result<ShardSet> {
-        let mut members = now(Members::of_all(sources, overlap, local_id))?;
-        let left_out = std::mem::take(&mut members.left_out);
-        let (directory, root, rows) = now(members.directory())?;
-        let folder = LocalFolder::open(path_of(&Place::new(root)))?;
-        let name = folder.path().display().to_string();
-        let shard = Shard::of_table(directory, name, through(folder))?;
-        Ok(ShardSet {
-            shard,
-            rows,
-            left_out,
-        })
-    }
-}
-
-/// Tables of shards in object stores.
-#[cfg(feature = "object_store")]
-mod object {
-    use super::{LeftOut, Members, Overlap, Place, Shard, ShardOptions, ShardSet, Source, settle};
-    use crate::error::{Error, Result};
-    use crate::io::{AsyncReadAt, BoxFuture, ByteRange, ObjectFolder};
-    use crate::ops::object::{AT_ONCE, list_shard_objects, path_of, place_of};
-    use crate::ops::overlap::object_id;
-    use crate::ops::place::is_of_another_kind;
-    use bytes::Bytes;
-    use futures_util::{StreamExt, TryStreamExt, stream};
-    use object_store::ObjectStore;
-    use object_store::path::Path;
-    use std::sync::Arc;
-
-    /// Bytes that the first request reads from the end of each object. They are held until the table is open; longer
-    /// metadata take one or two more requests.
-    const TAIL_BYTES: u64 = 64 << 10;
-
-    impl ShardSet {
-        /// Opens the shards with these objects as directory files. The metadata of 32 shards are fetched at a time, in
-        /// one or a few requests per shard, for any number of stripes. Values, dictionaries and range indexes are read
-        /// when a scan needs them.
-        ///
-        /// Use the asynchronous methods of the table, such as `ScanBuilder::build_stream`.
-        ///
-        /// # Errors
-        /// Returns the errors of [`Shard::open_object`] and of [`ShardEditor::append`](super::ShardEditor::append), or
-        /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there are no paths, or if two different shards
-        /// refer to the same data.
-        pub async fn open_objects(
-            store: Arc<dyn ObjectStore>,
-            paths: impl IntoIterator<Item = Path>,
-        ) -> Result<Self> {
-            let paths = paths.into_iter().collect();
-            let sources = open_all(&store, paths, |_, _| false).await?;
-            Self::of_sources(store, sources, Overlap::Refuse).await
-        }
-
-        /// Opens the shards that [`list_shard_objects`](crate::ops::list_shard_objects) lists, in the order of their
-        /// names. Other objects are skipped, but an object named `*.amudai.shard` that is not a shard is an error. A
-        /// shard is left out if another shard of the folder refers to all of its data: see
-        /// [`left_out`](Self::left_out).
-        ///
-        /// # Errors
-        /// Returns the errors of [`open_objects`](Self::open_objects) and of the store.
-        pub async fn open_object_folder(
-            store: Arc<dyn ObjectStore>,
-            folder: Option<&Path>,
-        ) -> Result<Self> {
-            let sources = sources_of(store.clone(), folder).await?;
-            Self::of_sources(store, sources, Overlap::LeaveOut).await
-        }
-
-        async fn of_sources(
-            store: Arc<dyn ObjectStore>,
-            sources: Vec<Source>,
-            overlap: Overlap,
-        ) -> Result<Self> {
-            let mut members = Members::of_all(sources, overlap, object_id).await?;
-            let left_out = std::mem::take(&mut members.left_out);
-            let (directory, root, rows) = members.directory().await?;
-            let root = path_of(&Place::new(root));
-            let folder = ObjectFolder::new(store, root.clone());
-            // The tail covers the whole directory, which is in memory, so nothing is fetched in addition.
-            let options = ShardOptions::default().with_tail_bytes(directory.len() as u64);
-            let (reader, name) = (Arc::new(Held(directory)), root.to_string());
-            let shard = Shard::of_object_table(reader, name, Arc::new(folder), options).await?;
-            Ok(Self {
-                shard,
-                rows,
-                left_out,
-            })
-        }
-    }
-
-    /// Returns the shards that a table of this folder leaves out, because another shard refers to all of their data:
-    /// `held_by_others` for the objects that [`list_shard_objects`](crate::ops::list_shard_objects) lists.
-    ///
-    /// # Errors
-    /// Returns the errors of [`ShardSet::open_object_folder`], except for types of columns that do not fit.
-    pub async fn objects_held_by_others(
-        store: Arc<dyn ObjectStore>,
-        folder: Option<&Path>,
-    ) -> Result<Vec<LeftOut>> {
-        let sources = sources_of(store, folder).await?;
-        Ok(settle(sources, Overlap::LeaveOut, object_id).await?.1)
-    }
-
-    async fn sources_of(store: Arc<dyn ObjectStore>, folder: Option<&Path>) -> Result<Vec<Source>> {
-        let objects = list_shard_objects(store.clone(), folder).await?;
-        let paths = objects.into_iter().map(|object| object.location).collect();
-        let is_left_out = |path: &Path, error: &Error| is_of_another_kind(path.as_ref(), error);
-        open_all(&store, paths, is_left_out).await
-    }
-
-    /// Opens the shards with these objects as directory files. Skips a shard if `is_left_out` accepts the error of
-    /// opening it.
-    async fn open_all(
-        store: &Arc<dyn ObjectStore>,
-        paths: Vec<Path>,
-        is_left_out: fn(&Path, &Error) -> bool,
-    ) -> Result<Vec<Source>> {
-        let open = |path: Path| {
-            let store = store.clone();
-            async move {
-                let options = ShardOptions::default().with_tail_bytes(TAIL_BYTES);
-                match Shard::open_object(store, &path, options).await {
-                    Err(error) if is_left_out(&path, &error) => Ok(None),
-                    Err(error) => Err(error),
-                    Ok(shard) => Source::load_all(shard, place_of(&path)).await.map(Some),
-                }
-            }
-        };
-        let opened = stream::iter(paths).map(open).buffered(AT_ONCE);
-        let opened: Vec<Option<Source>> = opened.try_collect().await?;
-        Ok(opened.into_iter().flatten().collect())
-    }
-
-    /// A file in memory: the directory of a table with all other files in a store.
-    #[derive(Debug)]
-    struct Held(Bytes);
-
-    impl AsyncReadAt for Held {
-        fn read_tail(&self, len: u64) -> BoxFuture<'_, Result<(Bytes, u64)>> {
-            let size = self.0.len() as u64;
-            let range = ByteRange::try_new(size.saturating_sub(len), size);
-            let tail = range.and_then(|range| Ok(self.0.slice(range.to_usize()?)));
-            Box::pin(std::future::ready(tail.map(|tail| (tail, size))))
-        }
-
-        fn read_ranges(&self, ranges: Vec<ByteRange>) -> BoxFuture<'_, Result<Vec<Bytes>>> {
-            let size = self.0.len() as u64;
-            let bytes = ranges.iter().map(|range| {
-                let range = range.within_size(size)?.to_usize()?;
-                Ok(self.0.slice(range))
-            });
-            Box::pin(std::future::ready(bytes.collect()))
-        }
-
-        fn known_size(&self) -> Option<u64> {
-            Some(self.0.len() as u64)
-        }
-    }
-}

@@ -1,16 +1,16 @@
 //! The shards that provide the stripes of an edited shard.
 
-use super::place::Place;
 use crate::Shard;
 use crate::error::Result;
 use crate::format::{StripeDirectory, StripeProperties};
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
-use crate::io::RelativeUrl;
+use crate::io::{Place, RelativeUrl, Store};
 
 /// An open shard.
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) shard: Shard,
+    /// The store that all of its files are in.
+    pub(super) store: Store,
     /// The place of its directory file.
     pub(super) place: Place,
     /// Whether the directory file has the name of a stripe file, which no directory ever replaces.
@@ -19,42 +19,39 @@ pub(super) struct Source {
     /// The properties of each stripe, if they have been read.
     properties: Option<Vec<StripeProperties>>,
     /// The files that the shard refers to, if they have been read.
-    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     files: Option<Vec<RelativeUrl>>,
 }
 
 impl Source {
     /// Reads the metadata that every editor needs.
-    pub(super) async fn load(shard: Shard, place: Place) -> Result<Self> {
+    pub(super) async fn load(shard: Shard, store: Store, place: Place) -> Result<Self> {
         let stripes = shard.stripe_directories().await?;
         // Loads the metadata of the shard, properties and columns, in one request.
         shard.properties_async().await?;
         Ok(Self {
             shard,
+            store,
             place,
             is_artifact: false,
             stripes,
             properties: None,
-            #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
             files: None,
         })
     }
 
     /// Reads all metadata that a directory over the shard needs, so that later steps need no requests.
-    #[cfg(feature = "object_store")]
-    pub(super) async fn load_all(shard: Shard, place: Place) -> Result<Self> {
+    pub(super) async fn load_all(shard: Shard, store: Store, place: Place) -> Result<Self> {
         // One request reads the schema and the properties.
         shard.schema_async().await?;
         let ids = node_ids(&shard).await?;
         let (properties, files) = shard.load_stripes(&ids).await?;
-        let mut source = Self::load(shard, place).await?;
+        let mut source = Self::load(shard, store, place).await?;
         source.properties = Some(properties);
         source.files = Some(files);
         Ok(source)
     }
 
     /// Returns the files that the shard refers to.
-    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(super) async fn files(&self) -> Result<Vec<RelativeUrl>> {
         match &self.files {
             Some(files) => Ok(files.clone()),
@@ -73,7 +70,6 @@ impl Source {
     }
 
     /// Whether a stripe has buffers in the directory file itself.
-    #[cfg(feature = "object_store")]
     pub(super) async fn is_in_directory_file(&self, stripe: u64) -> Result<bool> {
         let mut found = false;
         let mut lead = |artifact: Option<&RelativeUrl>| {
@@ -101,7 +97,6 @@ impl Source {
 }
 
 /// Returns the numbers of all nodes of a shard's schema.
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub(super) async fn node_ids(shard: &Shard) -> Result<Vec<u32>> {
     let mut ids = Vec::new();
     for field in &shard.stored_schema().await?.fields {

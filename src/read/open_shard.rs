@@ -9,7 +9,7 @@ use super::shard::metadata::{Metadata, ready};
 use super::shard::names::{FILE, FileNames, OBJECT};
 use super::shard::options::ShardOptions;
 use super::shard::projection::Projection;
-use super::shard::store::{Files, Reader};
+use super::shard::store::Reader;
 use super::shard::waiting::{now, now_or};
 use super::stripe::Stripe;
 use crate::error::{Error, ErrorKind, Result, Within};
@@ -17,7 +17,9 @@ use crate::format::{
     AnyValue, DirectoryTail, FRAME_OVERHEAD, FormatVersion, HEADER_LEN, Message, Schema,
     ShardDirectory, ShardProperties, ValueKind, Wire, find_property, open,
 };
-use crate::io::{AsyncContainer, AsyncReadAt, ByteRange, Container, NoContainer, ReadAt};
+use crate::io::{
+    AsyncContainer, AsyncReadAt, ByteRange, Container, Files, InMemory, NoContainer, Opened, ReadAt,
+};
 #[cfg(not(target_family = "wasm"))]
 use crate::io::{LocalFile, LocalFolder, PooledFile};
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
@@ -148,32 +150,24 @@ impl Shard {
         Self::build(names, reader, container, options)
     }
 
-    /// Opens a table of several local shards from its directory, which is in memory.
-    #[cfg(not(target_family = "wasm"))]
-    pub(crate) fn of_table(
-        directory: Bytes,
-        folder: String,
-        container: Arc<dyn Container>,
-    ) -> Result<Self> {
-        let names = FileNames::of_table(folder, FILE);
-        Self::build(
-            names,
-            Arc::new(directory),
-            container,
-            ShardOptions::default(),
-        )
+    /// Opens a file of a store.
+    pub(crate) async fn of_opened(opened: Opened, options: ShardOptions) -> Result<Self> {
+        match opened {
+            Opened::Blocking(reader, container) => Self::from_reader(reader, container, options),
+            Opened::Async(reader, container) => Self::open_async(reader, container, options).await,
+        }
     }
 
-    /// Opens a table of several shards of an object store from its directory, which is in memory.
-    #[cfg(feature = "object_store")]
-    pub(crate) async fn of_object_table(
-        directory: Arc<dyn AsyncReadAt>,
-        folder: String,
-        container: Arc<dyn AsyncContainer>,
-        options: ShardOptions,
-    ) -> Result<Self> {
-        let names = FileNames::of_table(folder, OBJECT);
-        let (reader, files) = (Reader::Async(directory), Files::Async(container));
+    /// Opens a table of several shards from its directory, which is in memory. Their files are in `files`, the folder
+    /// with this name.
+    pub(crate) async fn of_table(directory: Bytes, folder: String, files: Files) -> Result<Self> {
+        // The tail covers the whole directory, so nothing is fetched in addition.
+        let options = ShardOptions::default().with_tail_bytes(directory.len() as u64);
+        let (noun, reader) = match &files {
+            Files::Blocking(_) => (FILE, Reader::Blocking(Arc::new(directory))),
+            Files::Async(_) => (OBJECT, Reader::Async(Arc::new(InMemory(directory)))),
+        };
+        let names = FileNames::of_table(folder, noun);
         Self::open_at(names, reader, files, None, options).await
     }
 

@@ -33,7 +33,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// About how many descriptors to fetch at once.
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 const AT_ONCE: usize = 1 << 15;
 /// Most rows to test at a time.
 const BATCH_ROWS: u32 = 65_536;
@@ -69,7 +68,6 @@ impl Shard {
     /// # Errors
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for an encoding of unknown kind, which may refer to other
     /// files.
-    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(crate) async fn references(&self, ids: &[u32]) -> Result<BTreeSet<RelativeUrl>> {
         let (inner, artifacts) = (&self.inner, &self.inner.artifacts);
         let mut urls: BTreeSet<RelativeUrl> =
@@ -160,7 +158,6 @@ impl Shard {
     }
 
     /// Returns the shard-level descriptors of the fields with these schema ids, in a list of `len` entries by id.
-    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(crate) async fn shard_descriptors(
         &self,
         ids: &[u32],
@@ -188,25 +185,21 @@ impl Shard {
     }
 
     /// Returns the number of the file that a reference in the directory file names.
-    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(crate) fn artifact(&self, url: &str) -> Result<u32> {
         self.inner.artifacts.resolve(url, 0)
     }
 
     /// Returns the name of a file, for errors.
-    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(crate) fn artifact_name(&self, artifact: u32) -> String {
         self.inner.artifacts.name_of(artifact)
     }
 
     /// Returns the size of a file.
-    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(crate) async fn artifact_size(&self, artifact: u32) -> Result<u64> {
         self.inner.artifacts.size_of(artifact).await
     }
 
     /// Reads bytes of files, as they are stored.
-    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(crate) async fn read_artifacts(&self, places: &[(u32, ByteRange)]) -> Result<Vec<Bytes>> {
         let places = places.iter();
         let places: Vec<Place> = places
@@ -393,7 +386,6 @@ impl Shard {
 }
 
 /// Calls `note` with the URL of each file of an index.
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 fn note_index(index: &IndexDescriptor, note: &mut impl FnMut(&str) -> Result<()>) -> Result<()> {
     let files = index.artifacts.iter();
     let mut files = files.filter_map(|artifact| artifact.data_ref.as_ref());

@@ -111,18 +111,6 @@ impl AsyncShardWriter {
     ) -> Result<Self> {
         let name = path.filename().unwrap_or_default();
         check_output_name(name).within(|| path.to_string())?;
-        Self::create_part(store, path, schema, options).await
-    }
-
-    /// Writes a shard to the object at `path`, which may have any name because another directory refers to it. Returns
-    /// the errors of [`create_object`](Self::create_object).
-    #[cfg(feature = "object_store")]
-    pub(crate) async fn create_part(
-        store: std::sync::Arc<dyn object_store::ObjectStore>,
-        path: &object_store::path::Path,
-        schema: SchemaRef,
-        options: WriterOptions,
-    ) -> Result<Self> {
         let folder = crate::io::ObjectFolder::of_object(store, path);
         let folder = folder.with_overwrite(options.overwrite());
         let sink = folder.create_object(path).await?;

@@ -92,7 +92,6 @@ impl StripesMetadata {
     }
 
     /// Sets the shard-level descriptors, by schema id, of a shard that has the same stripes.
-    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(crate) fn with_fields(mut self, fields: Vec<Option<FieldDescriptor>>) -> Self {
         self.given_fields = Some(fields);
         self

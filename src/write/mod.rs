@@ -54,7 +54,6 @@ mod trial;
 mod values;
 mod workers;
 
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub(crate) use crate::buffer::BUFFER_ALIGNMENT;
 pub(crate) use bits::{BitPiece, WINDOW_BITS};
 pub(crate) use bits_shard::{StripeBits, bits_shard};

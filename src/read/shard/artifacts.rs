@@ -2,7 +2,8 @@
 
 use super::names::FileNames;
 use super::options::ShardOptions;
-use super::store::{Files, Reader, join_all};
+use super::store::{Reader, join_all};
+use crate::io::Files;
 use super::waiting::check_may_wait;
 use crate::buffer::Place;
 use crate::error::{Error, ErrorKind, Result, Within};

@@ -58,7 +58,6 @@ impl FileNames {
     }
 
     /// Creates the names of a table of shards: its directory is in memory, and its files are below `folder`.
-    #[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
     pub(in crate::read) fn of_table(folder: String, noun: &'static str) -> Self {
         let place = if folder.is_empty() {
             "table".to_owned()

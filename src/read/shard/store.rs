@@ -3,10 +3,7 @@
 use super::waiting::check_may_wait;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::HEADER_LEN;
-use crate::io::{
-    AsyncContainer, AsyncReadAt, ByteRange, Container, ReadAt, read_all_async, read_one,
-    read_tail_async,
-};
+use crate::io::{AsyncReadAt, ByteRange, ReadAt, read_all_async, read_one, read_tail_async};
 use bytes::Bytes;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -17,13 +14,6 @@ use std::task::Poll;
 pub(in crate::read) enum Reader {
     Blocking(Arc<dyn ReadAt>),
     Async(Arc<dyn AsyncReadAt>),
-}
-
-/// The container of the artifacts that references name.
-#[derive(Debug, Clone)]
-pub(in crate::read) enum Files {
-    Blocking(Arc<dyn Container>),
-    Async(Arc<dyn AsyncContainer>),
 }
 
 impl Reader {

@@ -1,92 +1,99 @@
 //! The places of shards in their stores, and the references between files.
 
+use super::RelativeUrl;
+use super::names::{STRIPE_FILE_SUFFIX, is_temporary};
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::RelativeUrl;
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
-use crate::io::{STRIPE_FILE_SUFFIX, is_temporary};
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 
 /// The suffix of the names of directory files. Files with other names may also be shards; a file of this name that is
 /// [`NotAShard`](ErrorKind::NotAShard) is damaged.
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 pub const SHARD_FILE_SUFFIX: &str = ".amudai.shard";
 
 /// Whether a file that failed to open with this error is of another format, and can be skipped.
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
-pub(super) fn is_of_another_kind(name: &str, error: &Error) -> bool {
+pub(crate) fn is_of_another_kind(name: &str, error: &Error) -> bool {
     error.kind() == ErrorKind::NotAShard && !name.ends_with(SHARD_FILE_SUFFIX)
 }
 
 /// The path of a file, as the names from the root of its store.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Place {
-    store: Store,
-    names: Vec<String>,
+pub(crate) struct Place {
+    kind: Kind,
+    names: Vec<OsString>,
 }
 
 /// The kind of store that a file is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Store {
-    /// Unknown.
-    Any,
+enum Kind {
+    Memory,
     Local,
     #[cfg(feature = "object_store")]
     Objects,
 }
 
 impl Place {
-    pub(super) fn new(names: impl IntoIterator<Item = String>) -> Self {
-        Self::of(Store::Any, names)
+    /// Returns the place of a file in memory.
+    pub(crate) fn memory(names: impl IntoIterator<Item = OsString>) -> Self {
+        Self::of(Kind::Memory, names)
     }
 
     /// Returns the place of a file of this machine.
     #[cfg(not(target_family = "wasm"))]
-    pub(super) fn local(names: impl IntoIterator<Item = String>) -> Self {
-        Self::of(Store::Local, names)
+    pub(crate) fn local(names: impl IntoIterator<Item = OsString>) -> Self {
+        Self::of(Kind::Local, names)
     }
 
     /// Returns the place of an object in an object store.
     #[cfg(feature = "object_store")]
-    pub(super) fn object(names: impl IntoIterator<Item = String>) -> Self {
-        Self::of(Store::Objects, names)
+    pub(crate) fn object(names: impl IntoIterator<Item = OsString>) -> Self {
+        Self::of(Kind::Objects, names)
     }
 
-    fn of(store: Store, names: impl IntoIterator<Item = String>) -> Self {
+    fn of(kind: Kind, names: impl IntoIterator<Item = OsString>) -> Self {
         Self {
-            store,
+            kind,
             names: names.into_iter().collect(),
         }
     }
 
     /// Returns the description of the file for errors.
-    pub(super) fn element(&self) -> String {
-        match self.store {
-            Store::Any | Store::Local => format!("file `{self}`"),
+    pub(crate) fn element(&self) -> String {
+        match self.kind {
+            Kind::Memory | Kind::Local => format!("file `{self}`"),
             #[cfg(feature = "object_store")]
-            Store::Objects => format!("object `{self}`"),
+            Kind::Objects => format!("object `{self}`"),
         }
     }
 
     /// Returns the names from the root to the file.
-    pub(super) fn names(&self) -> &[String] {
+    pub(crate) fn names(&self) -> &[OsString] {
         &self.names
     }
 
     /// Returns the names from the root to the folder of the file.
-    pub(super) fn folder(&self) -> &[String] {
+    pub(crate) fn folder(&self) -> &[OsString] {
         self.names.split_last().map_or(&[], |(_, folder)| folder)
     }
 
     /// Returns the place of `url`, relative to the folder of this file.
-    pub(super) fn beside(&self, url: &RelativeUrl) -> Self {
-        let names = self.folder().iter().map(String::as_str);
-        Self::of(self.store, names.chain(url.segments()).map(str::to_owned))
+    pub(crate) fn beside(&self, url: &RelativeUrl) -> Self {
+        let below = url.segments().map(OsString::from);
+        Self::of(self.kind, self.folder().iter().cloned().chain(below))
     }
 
     /// Returns the URL by which a directory file at `directory` refers to this file.
-    pub(super) fn seen_from(&self, directory: &Self) -> Result<RelativeUrl> {
+    pub(crate) fn seen_from(&self, directory: &Self) -> Result<RelativeUrl> {
         match self.names.strip_prefix(directory.folder()) {
-            Some(names) => RelativeUrl::from_names(names.iter().map(String::as_str)),
+            Some(names) => {
+                let names = names.iter().map(|name| {
+                    name.to_str().ok_or_else(|| {
+                        Error::unsupported(format!(
+                            "no shard can refer to `{self}`, whose name is not Unicode"
+                        ))
+                    })
+                });
+                RelativeUrl::from_names(names.collect::<Result<Vec<_>>>()?)
+            }
             None => Err(Error::new(
                 ErrorKind::ForbiddenUrl,
                 format!(
@@ -101,17 +108,16 @@ impl Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // On Windows, the path begins with a drive, without a separator.
-        if self.store == Store::Local && cfg!(not(windows)) {
+        if self.kind == Kind::Local && cfg!(not(windows)) {
             f.write_str("/")?;
         }
-        f.write_str(&self.names.join("/"))
+        f.write_str(&self.names.join(OsStr::new("/")).to_string_lossy())
     }
 }
 
 /// The role of a file in a folder, by its name.
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum FileRole {
+pub(crate) enum FileRole {
     /// A shard, or a file of another format.
     Shard,
     /// A file with buffers that shards refer to.
@@ -120,9 +126,8 @@ pub(super) enum FileRole {
     Temporary,
 }
 
-#[cfg(any(not(target_family = "wasm"), feature = "object_store"))]
 impl FileRole {
-    pub(super) fn of(name: &std::ffi::OsStr) -> Self {
+    pub(crate) fn of(name: &OsStr) -> Self {
         let name = name.to_string_lossy();
         if name.ends_with(STRIPE_FILE_SUFFIX) {
             Self::Stripes
@@ -139,7 +144,7 @@ mod tests {
     use super::*;
 
     fn place(path: &str) -> Place {
-        Place::new(path.split('/').map(str::to_owned))
+        Place::memory(path.split('/').map(OsString::from))
     }
 
     #[test]

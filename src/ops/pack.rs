@@ -1,15 +1,5 @@
 //! Combines a shard into one file: the buffers are copied as they are, and only the directory is written again.
 
-#[cfg(not(target_family = "wasm"))]
-mod local;
-#[cfg(feature = "object_store")]
-mod object;
-
-#[cfg(not(target_family = "wasm"))]
-pub use local::pack;
-#[cfg(feature = "object_store")]
-pub use object::pack_object;
-
 use super::commit::EditSummary;
 use super::limited::limits;
 use super::progress::{EditProgress, Listener, Work};
@@ -17,11 +7,11 @@ use super::source::node_ids;
 use crate::Shard;
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{DataEncoding, DataRef, StripeFieldDescriptor};
-use crate::io::ByteRange;
+use crate::io::{AsyncSink, ByteRange, Held, Location};
 use crate::limits::Limits;
+use crate::read::now;
 use crate::settings::settings;
 use crate::write::{BUFFER_ALIGNMENT, Output, StripeRecord, StripesMetadata};
-use bytes::Bytes;
 use std::collections::HashMap;
 
 /// Approximate number of bytes of buffers that are held at a time.
@@ -60,16 +50,72 @@ impl PackOptions {
     }
 }
 
-/// A file that is written from front to back.
-trait Target {
-    async fn write(&mut self, bytes: Bytes) -> Result<()>;
+/// Writes a shard as one file, `target`, with its directory and all buffers that it refers to in other files. Afterwards
+/// `target` can be moved, copied or sent on its own. The buffers are copied as they are, not encoded again, so rows,
+/// deleted rows, statistics and filters stay the same. Data of dropped columns and other unreferenced bytes are left
+/// out. The target may be in another store.
+///
+/// The file appears when it is complete. The shard and its files stay, unless `target` is the shard itself and
+/// [`with_overwrite`](PackOptions::with_overwrite) is set. The operation holds a few megabytes in memory.
+///
+/// ```no_run
+/// use arrow_shard::ops::{PackOptions, pack};
+/// let packed = pack("flights.amudai.shard", "backup/flights.amudai.shard", &PackOptions::default())?;
+/// println!("{} rows in a file of {} bytes", packed.rows(), packed.bytes());
+/// # Ok::<(), arrow_shard::Error>(())
+/// ```
+///
+/// # Errors
+/// Returns the errors of [`Shard::open`]; [`AlreadyExists`](crate::ErrorKind::AlreadyExists),
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a reserved name, or if a store answers later,
+/// [`NotFound`](crate::ErrorKind::NotFound) if a file of the shard is missing,
+/// [`Unsupported`](crate::ErrorKind::Unsupported) for columns in Parquet files, or errors of the store. After an error,
+/// no new file exists.
+pub fn pack(
+    shard: impl Into<Location>,
+    target: impl Into<Location>,
+    options: &PackOptions,
+) -> Result<EditSummary> {
+    let (shard, target) = (shard.into(), target.into());
+    for location in [&shard, &target] {
+        location.store().check_near("pack_async")?;
+    }
+    now(pack_async(shard, target, options))
+}
+
+/// Writes a shard as one file: [`pack`] for any stores.
+///
+/// # Errors
+/// Returns the errors of [`pack`].
+pub async fn pack_async(
+    shard: impl Into<Location>,
+    target: impl Into<Location>,
+    options: &PackOptions,
+) -> Result<EditSummary> {
+    let (location, target) = (shard.into(), target.into());
+    let home = location.home();
+    let opened = home.open(&home.find(location.name())?, Held::Open)?;
+    let shard = Shard::of_opened(opened, options.shard_options()).await?;
+    let sink = target.home().sink(target.name(), options.overwrite);
+    let mut sink = sink.await?;
+    match copy(&shard, options, &mut *sink).await {
+        Ok(done) => {
+            sink.commit().await?;
+            Ok(done)
+        }
+        Err(error) => {
+            // The first error is reported; the bytes are invisible.
+            let _ = sink.abort().await;
+            Err(error.within(location.to_string()))
+        }
+    }
 }
 
 /// Writes a shard as one file.
 async fn copy(
     shard: &Shard,
     options: &PackOptions,
-    target: &mut impl Target,
+    target: &mut dyn AsyncSink,
 ) -> Result<EditSummary> {
     let schema = shard.stored_schema().await?;
     let ids = node_ids(shard).await?;
@@ -116,9 +162,9 @@ async fn copy(
 }
 
 /// The state of a shard that is being copied.
-struct Copying<'a, T> {
+struct Copying<'a> {
     shard: &'a Shard,
-    target: &'a mut T,
+    target: &'a mut dyn AsyncSink,
     work: Work,
     /// Number of bytes written, plus the bytes of `pieces`.
     position: u64,
@@ -130,12 +176,12 @@ struct Copying<'a, T> {
     unread: HashMap<u32, u64>,
 }
 
-impl<T: Target> Copying<'_, T> {
+impl Copying<'_> {
     /// Writes metadata that `write` makes in memory.
     async fn metadata(&mut self, write: impl FnOnce(&mut Output<'_>) -> Result<()>) -> Result<()> {
         let mut bytes = Vec::new();
         write(&mut Output::new(&mut bytes, &mut self.position))?;
-        self.target.write(bytes.into()).await
+        self.target.write_all(bytes.into()).await
     }
 
     /// Copies the buffers of a stripe, and returns its field descriptors by node number.
@@ -256,7 +302,7 @@ impl<T: Target> Copying<'_, T> {
     async fn fill(&mut self, from: u64, to: u64) -> Result<()> {
         match to_usize(to.saturating_sub(from))? {
             0 => Ok(()),
-            len => self.target.write(vec![0; len].into()).await,
+            len => self.target.write_all(vec![0; len].into()).await,
         }
     }
 
@@ -267,7 +313,7 @@ impl<T: Target> Copying<'_, T> {
         for (bytes, start) in read.into_iter().zip(batch.starts) {
             self.fill(position, start).await?;
             position = start + bytes.len() as u64;
-            self.target.write(bytes).await?;
+            self.target.write_all(bytes).await?;
         }
         self.work.add(0)?;
         Ok(position)

@@ -1,0 +1,472 @@
+//! Stores of shards: a local folder, the objects below a prefix, or memory.
+//!
+//! A store has one implementation of [`Home`], which is all that an operation on files of shards knows of it.
+
+#[cfg(not(target_family = "wasm"))]
+mod local;
+mod memory;
+#[cfg(feature = "object_store")]
+mod object;
+#[cfg(all(feature = "object_store", not(target_family = "wasm")))]
+mod url;
+
+use super::place::Place;
+use super::{
+    AsyncContainer, AsyncReadAt, AsyncSink, AsyncSinkFactory, BoxFuture, Container, FileCount,
+    MemoryFolder, ReadAt, SinkFactory,
+};
+use crate::error::{Error, ErrorKind, Result};
+use bytes::Bytes;
+use std::ffi::{OsStr, OsString};
+use std::fmt::{self, Debug};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// A store of shards: local files, an object store, or memory. Clones refer to the same store.
+///
+/// A [`Location`] is a file or a folder of a store. Functions that take an `impl Into<Location>` also take the path of
+/// a local file:
+///
+/// ```
+/// # use arrow_shard::ShardWriter;
+/// # use arrow_shard::arrow_array::record_batch;
+/// # let folder = tempfile::tempdir()?;
+/// # let batch = record_batch!(("id", Int32, [1, 2, 3]))?;
+/// # let mut writer = ShardWriter::create(folder.path().join("a.amudai.shard"), batch.schema())?;
+/// # writer.write(&batch)?;
+/// # writer.finish()?;
+/// # std::fs::copy(folder.path().join("a.amudai.shard"), folder.path().join("b.amudai.shard"))?;
+/// use arrow_shard::io::Store;
+/// use arrow_shard::ops::merge;
+/// let days = Store::folder(folder.path())?;
+/// let merged = merge([days.at("a.amudai.shard"), days.at("b.amudai.shard")], days.at("ab.amudai.shard"))?;
+/// assert_eq!(merged.rows(), 6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Store {
+    home: Arc<dyn Home>,
+}
+
+impl Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Store").field(&self.home).finish()
+    }
+}
+
+impl Store {
+    /// Returns the files of this machine. Names are paths, absolute or relative to the current folder.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn local() -> Self {
+        Self::of(local::LocalHome::default())
+    }
+
+    /// Returns the files of a local folder and its subfolders. Names are relative paths.
+    ///
+    /// # Errors
+    /// Returns [`NotFound`](ErrorKind::NotFound) if the folder does not exist, or
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if it is a file.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn folder(path: impl AsRef<std::path::Path>) -> Result<Self> {
+        Ok(Self::of(local::LocalHome::below(path.as_ref())?))
+    }
+
+    /// Returns the objects of a store. Names are paths in the store.
+    ///
+    /// Two values that are made of the same `Arc` are the same store, and shards in them can be merged.
+    #[cfg(feature = "object_store")]
+    pub fn object(store: Arc<dyn object_store::ObjectStore>) -> Self {
+        Self::object_below(store, object_store::path::Path::default())
+    }
+
+    /// Returns the objects of a store whose paths begin with `prefix` and a `/`. Names are relative to the prefix.
+    #[cfg(feature = "object_store")]
+    pub fn object_below(
+        store: Arc<dyn object_store::ObjectStore>,
+        prefix: object_store::path::Path,
+    ) -> Self {
+        Self::of(object::ObjectHome::new(store, prefix))
+    }
+
+    /// Returns the files of a folder in memory. Names may contain `/`.
+    pub fn memory(folder: MemoryFolder) -> Self {
+        Self::of(memory::MemoryHome(folder))
+    }
+
+    fn of(home: impl Home + 'static) -> Self {
+        Self {
+            home: Arc::new(home),
+        }
+    }
+
+    /// Returns the location of a file or a folder of this store.
+    pub fn at(&self, name: impl AsRef<OsStr>) -> Location {
+        Location {
+            store: self.clone(),
+            name: name.as_ref().to_owned(),
+        }
+    }
+
+    /// Returns the location of the whole store.
+    pub fn root(&self) -> Location {
+        self.at("")
+    }
+
+    /// Returns whether every answer comes at once, as from local files and memory. The blocking functions of
+    /// [`ops`](crate::ops) need that; the functions whose names end in `_async` work with any store.
+    pub fn is_near(&self) -> bool {
+        self.home.is_near()
+    }
+
+    /// Returns whether both are the same store, so that a shard of one can refer to files of the other.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.home.id() == other.home.id()
+    }
+
+    pub(crate) fn home(&self) -> &dyn Home {
+        &*self.home
+    }
+
+    /// Fails if answers come later, because a blocking function cannot wait for them.
+    ///
+    /// # Errors
+    /// Returns [`InvalidArgument`](ErrorKind::InvalidArgument), which recommends the function `instead`.
+    pub(crate) fn check_near(&self, instead: &str) -> Result<()> {
+        if self.is_near() {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "the store answers later, and this function does not wait; use `{instead}`"
+        )))
+    }
+
+    /// Fails if the other store is not this one.
+    ///
+    /// # Errors
+    /// Returns [`ForbiddenUrl`](ErrorKind::ForbiddenUrl).
+    pub(crate) fn check_same(&self, other: &Location) -> Result<()> {
+        if self.is_same(&other.store) {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::ForbiddenUrl,
+            format!("`{other}` is in another store than the shard, and a shard refers to no other"),
+        ))
+    }
+}
+
+/// A file or a folder of a [`Store`]. The path of a local file converts into its location.
+#[derive(Debug, Clone)]
+pub struct Location {
+    store: Store,
+    name: OsString,
+}
+
+impl Location {
+    /// Returns the store.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Returns the name in the store: for local files, a path.
+    pub fn name(&self) -> &OsStr {
+        &self.name
+    }
+
+    /// Returns the location of a file or folder below this folder.
+    pub fn join(&self, name: impl AsRef<OsStr>) -> Self {
+        self.store.at(self.store.home.join(&self.name, name.as_ref()))
+    }
+
+    pub(crate) fn home(&self) -> &dyn Home {
+        &*self.store.home
+    }
+
+    /// Whether a file at this location that failed to open with `error` is of another format, and can be skipped.
+    pub(crate) fn is_of_another_kind(&self, error: &Error) -> bool {
+        super::place::is_of_another_kind(&self.name.to_string_lossy(), error)
+    }
+}
+
+/// Shows the name.
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name.to_string_lossy())
+    }
+}
+
+#[cfg(not(target_family = "wasm"))]
+impl<P: AsRef<std::path::Path>> From<P> for Location {
+    fn from(path: P) -> Self {
+        Store::local().at(path.as_ref())
+    }
+}
+
+/// A file that was opened, with the container of the files beside it.
+#[derive(Debug)]
+pub(crate) enum Opened {
+    Blocking(Arc<dyn ReadAt>, Arc<dyn Container>),
+    #[cfg_attr(
+        not(feature = "object_store"),
+        expect(dead_code, reason = "object stores answer later")
+    )]
+    Async(Arc<dyn AsyncReadAt>, Arc<dyn AsyncContainer>),
+}
+
+/// Whether an open file keeps its descriptor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// It is read even after another file has replaced it.
+    Open,
+    /// It is one of many, and opened again when it is read.
+    Pooled,
+}
+
+/// The treatment of an existing file with the name of a new one.
+#[derive(Debug, Clone)]
+pub(crate) enum Existing {
+    /// It stays, and is an error.
+    Kept,
+    /// It is replaced if it still has this version.
+    ReplacedIf(String),
+}
+
+/// Where new files of a shard are created.
+pub(crate) enum Sinks {
+    Blocking(Box<dyn SinkFactory>),
+    #[cfg_attr(
+        not(feature = "object_store"),
+        expect(dead_code, reason = "object stores answer later")
+    )]
+    Async(Box<dyn AsyncSinkFactory>),
+}
+
+/// A file of a source, with its version when it was opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Referred {
+    pub(crate) place: Place,
+    pub(crate) version: Option<String>,
+}
+
+impl Referred {
+    /// Returns the error for a file that was replaced after it was opened.
+    pub(crate) fn conflict(&self) -> Error {
+        Error::new(
+            ErrorKind::Conflict,
+            format!(
+                "`{}` was replaced or removed meanwhile; open it again and repeat the change",
+                self.place
+            ),
+        )
+    }
+}
+
+/// A file that needs another name for its buffers, because another directory may replace it.
+#[derive(Debug, Clone)]
+pub(crate) struct Kept {
+    pub(crate) file: Referred,
+    /// The new name, in the same folder.
+    pub(crate) name: String,
+}
+
+/// The files of a changed shard.
+#[derive(Debug)]
+pub(crate) struct NewFiles {
+    /// The content of the directory file.
+    pub(crate) directory: Bytes,
+    /// New files next to the directory file.
+    pub(crate) others: Vec<(String, Bytes)>,
+    /// Files that get a second name.
+    pub(crate) kept: Vec<Kept>,
+    /// Files that the directory refers to by their own names, and that must not have been replaced.
+    pub(crate) as_they_are: Vec<Referred>,
+}
+
+/// The second names that a write has made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct SecondNames {
+    pub(crate) linked: FileCount,
+    pub(crate) cloned: FileCount,
+    pub(crate) copied: FileCount,
+}
+
+/// The error of a directory that was not written, as far as the client knows.
+#[derive(Debug)]
+pub(crate) struct NotWritten {
+    pub(crate) error: Error,
+    /// Whether the directory may exist nevertheless: a store may have completed the request before it failed. The
+    /// files that the directory refers to must stay then.
+    pub(crate) may_be_there: bool,
+}
+
+impl From<Error> for NotWritten {
+    fn from(error: Error) -> Self {
+        Self {
+            error,
+            may_be_there: false,
+        }
+    }
+}
+
+impl From<NotWritten> for Error {
+    fn from(failed: NotWritten) -> Self {
+        failed.error
+    }
+}
+
+/// A file in a listing.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) place: Place,
+    pub(crate) bytes: u64,
+    /// The time when the file was written or got its name, whichever is later.
+    pub(crate) changed: SystemTime,
+    /// Differs for another file of the same name.
+    pub(crate) version: Option<String>,
+    /// Whether this is the target of a link, which must not be removed by the name of the link.
+    pub(crate) is_link: bool,
+    /// Whether this is a temporary file that no writer has open.
+    pub(crate) is_abandoned: bool,
+}
+
+/// The identity of a file, for files that may have several names.
+#[derive(Debug)]
+pub(crate) struct FileId {
+    /// The same text for all names of a file.
+    pub(crate) id: String,
+    /// The size and the time of the last change, if files can be clones of others.
+    pub(crate) version: Option<(u64, SystemTime)>,
+}
+
+/// A kind of store.
+///
+/// Names are what callers use: paths of the operating system or of an object store. A [`Place`] is a name that has been
+/// resolved to the names from the root of the store.
+pub(crate) trait Home: Send + Sync + Debug {
+    /// Whether every answer comes at once.
+    fn is_near(&self) -> bool;
+
+    /// Whether files can have a second name. Otherwise, no directory file with rows is ever replaced.
+    fn has_second_names(&self) -> bool;
+
+    /// Returns the identity of the store.
+    fn id(&self) -> String;
+
+    /// Returns the name of a file below a folder.
+    fn join(&self, folder: &OsStr, name: &OsStr) -> OsString;
+
+    /// Returns the place of the folder with these names on its path.
+    fn folder(&self, names: &[OsString]) -> Place;
+
+    /// Returns the name of a place.
+    fn name_of(&self, place: &Place) -> OsString;
+
+    /// Returns the place of an existing file.
+    fn find(&self, name: &OsStr) -> Result<Place>;
+
+    /// Returns the place of a shard that is to be written. The name must not be reserved.
+    fn find_new(&self, name: &OsStr) -> Result<Place>;
+
+    /// Returns the description of a folder for errors.
+    fn describe_folder(&self, name: &OsStr) -> String;
+
+    /// Returns the place of a reference, after following links on its path. `None` if it does not exist, as far as
+    /// the store tells without a request.
+    fn resolve(&self, place: Place) -> Option<Place>;
+
+    /// Opens a file. If the store answers later, a missing file is an error of the first read.
+    fn open(&self, file: &Place, held: Held) -> Result<Opened>;
+
+    /// Returns the container of the files in a folder, given by the names on its path.
+    fn container(&self, folder: &[OsString]) -> Result<Files>;
+
+    /// Returns the sinks of data files in the folder of a directory file.
+    fn sinks(&self, beside: &Place) -> Result<Sinks>;
+
+    /// Returns the sink of a single file.
+    fn sink<'a>(
+        &'a self,
+        name: &'a OsStr,
+        overwrite: bool,
+    ) -> BoxFuture<'a, Result<Box<dyn AsyncSink>>>;
+
+    /// Writes the files of a shard, the directory last. After an error, new files are removed, unless the directory may
+    /// be there.
+    fn write<'a>(
+        &'a self,
+        target: &'a Place,
+        existing: Existing,
+        files: NewFiles,
+    ) -> BoxFuture<'a, Result<SecondNames, NotWritten>>;
+
+    /// Returns the size of a file, or `None` if there is no such file.
+    fn size<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<Option<u64>>>;
+
+    /// Returns the names of the files in a folder, without subfolders.
+    fn names<'a>(&'a self, folder: &'a OsStr) -> BoxFuture<'a, Result<Vec<OsString>>>;
+
+    /// Returns the files below a folder.
+    fn list<'a>(&'a self, folder: &'a OsStr) -> BoxFuture<'a, Result<Vec<Entry>>>;
+
+    /// Removes a file.
+    fn remove<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<()>>;
+
+    /// Returns the identity of a file. A place is its only name by default.
+    fn file_id(&self, file: &Place) -> FileId {
+        FileId {
+            id: file.to_string(),
+            version: None,
+        }
+    }
+
+    /// Whether one of two files of the same size and time is a clone or copy of the other that an edit made. A copy that
+    /// the user made counts as another file.
+    fn is_clone(&self, _a: &Place, _b: &Place) -> bool {
+        false
+    }
+}
+
+/// The container of the files that references name.
+#[derive(Debug, Clone)]
+pub(crate) enum Files {
+    Blocking(Arc<dyn Container>),
+    Async(Arc<dyn AsyncContainer>),
+}
+
+/// A sink that answers at once, as an asynchronous one.
+struct NowSink<S>(Option<S>);
+
+impl<S: super::Sink> AsyncSink for NowSink<S> {
+    fn write_all(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<()>> {
+        let written = match &mut self.0 {
+            Some(sink) => sink.write_all(&bytes),
+            None => Err(discarded()),
+        };
+        Box::pin(std::future::ready(written))
+    }
+
+    fn commit(&mut self) -> BoxFuture<'_, Result<()>> {
+        let done = match &mut self.0 {
+            Some(sink) => sink.commit(),
+            None => Err(discarded()),
+        };
+        Box::pin(std::future::ready(done))
+    }
+
+    fn may_be_visible(&self) -> bool {
+        false
+    }
+
+    fn abort(&mut self) -> BoxFuture<'_, Result<()>> {
+        self.0 = None;
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn memory_size(&self) -> usize {
+        0
+    }
+}
+
+fn discarded() -> Error {
+    Error::invalid("the file is discarded and takes no more")
+}

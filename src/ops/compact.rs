@@ -1,0 +1,491 @@
+//! Rewrites stripes that are small or have many deleted rows.
+
+use super::commit::EditSummary;
+use super::deletes::Stripe;
+use super::editor::ShardEditor;
+use super::limited::limits;
+use super::progress::{EditProgress, Listener, Work};
+use crate::Shard;
+use crate::column::{TypeMapping, has_packed_columns};
+use crate::error::{Error, Result, Within};
+use crate::format::{DELETED_RECORD, Field};
+use crate::io::{Held, Location, NotWritten, Place, RelativeUrl, Sinks, Store, random_stripe_file_name};
+use crate::limits::Limits;
+use crate::read::{ShardOptions, now};
+use crate::settings::{check_threads, settings};
+#[cfg(feature = "object_store")]
+use crate::write::AsyncShardWriter;
+use crate::write::{Profile, ShardWriter, WriterOptions};
+use arrow_array::RecordBatchReader;
+#[cfg(feature = "object_store")]
+use futures_util::TryStreamExt;
+use std::ffi::OsStr;
+use std::ops::Range;
+
+/// Returns the runs of neighboring stripes that [`compact`] would rewrite, by ordinal. `compact` keeps a run as it is
+/// if rewriting it turns out not to reduce the number of stripes.
+///
+/// # Errors
+/// Returns the errors of [`ShardEditor::open`], or [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for invalid
+/// options.
+pub fn plan_compaction(
+    shard: impl Into<Location>,
+    options: &CompactOptions,
+) -> Result<Vec<Range<u64>>> {
+    let shard = shard.into();
+    shard.store().check_near("plan_compaction_async")?;
+    now(plan_compaction_async(shard, options))
+}
+
+/// Returns the runs of stripes that a compaction would rewrite: [`plan_compaction`] for any store.
+///
+/// # Errors
+/// Returns the errors of [`plan_compaction`].
+pub async fn plan_compaction_async(
+    shard: impl Into<Location>,
+    options: &CompactOptions,
+) -> Result<Vec<Range<u64>>> {
+    let editor = ShardEditor::open_with_async(shard, options.shard_options()).await?;
+    let runs = options.runs(editor.stripes())?.into_iter();
+    Ok(runs.map(|run| run.start as u64..run.end as u64).collect())
+}
+
+/// Rewrites stripes of a shard: small stripes together with their neighbors, and stripes with many deleted rows without
+/// these rows. The new directory refers to all other stripes as they are. Returns `None`, and changes nothing, if there
+/// is no such stripe, or if rewriting would not reduce the number of stripes: the keys of an Arrow dictionary may be too
+/// small for the values of two stripes.
+///
+/// Rows keep their order, but rows after removed ones get lower numbers. Rewritten stripes are files next to the
+/// directory file. The old stripes stay in the folder for readers that have the shard open, until
+/// [`vacuum`](crate::ops::vacuum) removes them.
+///
+/// ```no_run
+/// use arrow_shard::ops::{CompactOptions, compact};
+/// match compact("flights.amudai.shard", &CompactOptions::default())? {
+///     Some(done) => println!("{} stripes now", done.stripes()),
+///     None => println!("there was nothing to do"),
+/// }
+/// # Ok::<(), arrow_shard::Error>(())
+/// ```
+///
+/// # Errors
+/// Returns the errors of [`ShardEditor::open`] and [`ShardEditor::commit`]: an object that holds rows as well as the
+/// directory is never replaced, so use [`compact_to_async`] for it. Also
+/// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if the profile stores a column in another way.
+pub fn compact(
+    shard: impl Into<Location>,
+    options: &CompactOptions,
+) -> Result<Option<EditSummary>> {
+    let shard = shard.into();
+    shard.store().check_near("compact_async")?;
+    now(compact_async(shard, options))
+}
+
+/// Rewrites stripes of a shard: [`compact`] for any store.
+///
+/// # Errors
+/// Returns the errors of [`compact`].
+pub async fn compact_async(
+    shard: impl Into<Location>,
+    options: &CompactOptions,
+) -> Result<Option<EditSummary>> {
+    let mut editor = ShardEditor::open_with_async(shard, options.shard_options()).await?;
+    match rewrite(&mut editor, options, None).await? {
+        Some(rewritten) => rewritten.commit(editor, None).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Compacts a shard as [`compact`] does, but into a new shard: the new directory file has the name `target`, in the
+/// folder of the shard or above it, and must not exist. The shard itself is unchanged. Rewritten stripes are in the
+/// folder of the shard. If no stripe is rewritten, the new directory refers to the stripes of the shard.
+///
+/// # Errors
+/// Returns the errors of [`compact`] and of [`ShardEditor::commit_to`].
+pub fn compact_to(
+    shard: impl Into<Location>,
+    target: impl AsRef<OsStr>,
+    options: &CompactOptions,
+) -> Result<EditSummary> {
+    let shard = shard.into();
+    shard.store().check_near("compact_to_async")?;
+    now(compact_to_async(shard, target, options))
+}
+
+/// Compacts a shard into a new one: [`compact_to`] for any store.
+///
+/// # Errors
+/// Returns the errors of [`compact_to`].
+pub async fn compact_to_async(
+    shard: impl Into<Location>,
+    target: impl AsRef<OsStr>,
+    options: &CompactOptions,
+) -> Result<EditSummary> {
+    let target = target.as_ref();
+    let mut editor = ShardEditor::open_with_async(shard, options.shard_options()).await?;
+    match rewrite(&mut editor, options, Some(target)).await? {
+        Some(rewritten) => rewritten.commit(editor, Some(target)).await,
+        None => editor.commit_to_async(target).await,
+    }
+}
+
+/// Which stripes a compaction rewrites, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompactOptions {
+    min_rows: u64,
+    max_deleted: f64,
+    profile: Profile,
+    threads: usize,
+    limits: Limits,
+    listener: Option<Listener>,
+}
+
+impl Default for CompactOptions {
+    fn default() -> Self {
+        Self {
+            min_rows: 1 << 18,
+            max_deleted: 0.2,
+            profile: Profile::default(),
+            threads: 1,
+            limits: Limits::default(),
+            listener: None,
+        }
+    }
+}
+
+settings! {
+    CompactOptions {
+        /// Number of rows, without deleted rows, below which a stripe is small: 262,144 by default. Neighboring small
+        /// stripes are rewritten as one, up to the default rows and bytes of a stripe; if this setting is larger than
+        /// the default rows, it is the limit of rows.
+        min_rows, with_min_rows: u64;
+        /// Share of deleted rows above which a stripe of any size is rewritten: 0.2 by default. Negative shares are
+        /// errors.
+        max_deleted, with_max_deleted: f64;
+        /// Profile of rewritten stripes: `Balanced` by default. A shard with decimals stored as in Arrow, as the
+        /// profile `Plain` stores them, needs `Plain`.
+        profile, with_profile: Profile;
+        /// Number of threads that read and encode: 1 by default.
+        threads, with_threads: usize;
+    }
+}
+
+limits!(CompactOptions);
+
+impl CompactOptions {
+    /// Calls `progress` with every batch of rewritten rows. If it returns an error, the compaction stops and the shard
+    /// is unchanged.
+    #[must_use]
+    pub fn with_progress(
+        mut self,
+        progress: impl Fn(EditProgress) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.listener = Some(Listener::new(progress));
+        self
+    }
+
+    /// Returns the work of rewriting these runs: their rows, without deleted rows.
+    fn rows_of(&self, stripes: &[Stripe], runs: &[Range<usize>]) -> Work {
+        let stripes = runs.iter().filter_map(|run| stripes.get(run.clone()));
+        let rows = stripes
+            .flatten()
+            .map(|stripe| stripe.rows - stripe.deleted_rows);
+        Work::new(self.listener.clone(), rows.sum())
+    }
+
+    /// Whether a stripe has few rows, and is better joined with its neighbors.
+    fn is_small(&self, stripe: &Stripe) -> bool {
+        stripe.rows - stripe.deleted_rows < self.min_rows
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a share is no exact number")]
+    fn is_much_deleted(&self, stripe: &Stripe) -> bool {
+        stripe.deleted_rows as f64 > stripe.rows as f64 * self.max_deleted
+    }
+
+    /// Returns the runs of neighboring stripes to rewrite. Each becomes one stripe, unless the writer's memory or the
+    /// keys of a dictionary do not suffice.
+    ///
+    /// # Errors
+    /// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if `max_deleted` is negative or not a number, or
+    /// if `threads` is 0.
+    fn runs(&self, stripes: &[Stripe]) -> Result<Vec<Range<usize>>> {
+        if self.max_deleted.is_nan() || self.max_deleted < 0.0 {
+            return Err(Error::invalid(format!(
+                "a share of deleted rows is at least 0; {} is none",
+                self.max_deleted
+            )));
+        }
+        check_threads(self.threads)?;
+        let most_rows = WriterOptions::default().stripe_rows().max(self.min_rows);
+        let most_bytes = WriterOptions::default().stripe_bytes();
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        let (mut rows, mut bytes) = (0u64, 0u64);
+        for (i, stripe) in stripes.iter().enumerate() {
+            if !self.is_small(stripe) && !self.is_much_deleted(stripe) {
+                continue;
+            }
+            let left = stripe.rows - stripe.deleted_rows;
+            let more = (
+                rows.saturating_add(left),
+                bytes.saturating_add(stripe.raw_bytes),
+            );
+            match runs.last_mut() {
+                Some(last) if last.end == i && more.0 <= most_rows && more.1 <= most_bytes => {
+                    last.end = i + 1;
+                    (rows, bytes) = more;
+                }
+                _ => {
+                    runs.push(i..i + 1);
+                    (rows, bytes) = (left, stripe.raw_bytes);
+                }
+            }
+        }
+        let is_worth = |run: &Range<usize>| {
+            let stripes = stripes.get(run.clone()).unwrap_or_default();
+            stripes.len() > 1 || stripes.iter().any(|stripe| self.is_much_deleted(stripe))
+        };
+        runs.retain(is_worth);
+        Ok(runs)
+    }
+}
+
+/// Rewritten stripes that no directory refers to yet.
+struct Rewritten {
+    bytes: u64,
+    written: Written,
+}
+
+impl Rewritten {
+    /// Writes the directory. If that failed for certain, removes the stripes.
+    async fn commit(self, editor: ShardEditor, target: Option<&OsStr>) -> Result<EditSummary> {
+        match editor.put(target).await {
+            Ok(done) => Ok(done.with_bytes(self.bytes)),
+            Err(NotWritten {
+                error,
+                may_be_there,
+            }) => {
+                if !may_be_there {
+                    self.written.remove().await;
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+/// The files of rewritten stripes.
+struct Written {
+    store: Store,
+    files: Vec<Place>,
+}
+
+impl Written {
+    /// Removes all files. Nothing refers to them, and the caller reports an earlier error.
+    async fn remove(&self) {
+        for file in &self.files {
+            let _ = self.store.home().remove(file).await;
+        }
+    }
+}
+
+/// Rewrites stripes of an editor's shard. Returns `None` if no run is worth rewriting. If the directory is to be
+/// replaced but cannot be, this fails before anything is written.
+async fn rewrite(
+    editor: &mut ShardEditor,
+    options: &CompactOptions,
+    target: Option<&OsStr>,
+) -> Result<Option<Rewritten>> {
+    let runs = options.runs(editor.stripes())?;
+    if runs.is_empty() {
+        return Ok(None);
+    }
+    let store = editor.store().clone();
+    if target.is_none() && !store.home().has_second_names() {
+        editor.check_replaceable().await?;
+    }
+    let mut rows = options.rows_of(editor.stripes(), &runs);
+    let mut written = Written {
+        store,
+        files: Vec::new(),
+    };
+    match rewrite_all(editor, runs, options, &mut rows, &mut written).await {
+        Ok(bytes) => Ok(bytes.map(|bytes| Rewritten { bytes, written })),
+        Err(error) => {
+            written.remove().await;
+            Err(error)
+        }
+    }
+}
+
+/// Rewrites runs of stripes and returns the number of bytes written, or `None` if no run is worth rewriting. A
+/// rewritten run has fewer stripes or no deleted rows, so repeated compactions come to an end.
+async fn rewrite_all(
+    editor: &mut ShardEditor,
+    runs: Vec<Range<usize>>,
+    options: &CompactOptions,
+    done: &mut Work,
+    written: &mut Written,
+) -> Result<Option<u64>> {
+    let mut all_bytes = None;
+    // Backwards, so that the ordinals of earlier stripes do not change.
+    for run in runs.into_iter().rev() {
+        let place = || format!("stripes {}..{}", run.start, run.end);
+        let stripes = editor.stripes().get(run.clone()).unwrap_or_default();
+        let has_deleted = stripes.iter().any(|stripe| stripe.deleted_rows > 0);
+        let (shard, rows) = editor.rows_of(&run).within(place)?;
+        let url = RelativeUrl::from_file_name(&random_stripe_file_name())?;
+        let file = editor.place().beside(&url);
+        written.files.push(file.clone());
+        let bytes = write_rows(editor, shard, rows, &file, options, done).await;
+        let bytes = bytes.within(place)?;
+        // The last chance of the listener to stop the compaction: the commit follows.
+        done.add(0)?;
+        let home = editor.store().home();
+        let opened = home.open(&file, Held::Open)?;
+        let rewritten = Shard::of_opened(opened, ShardOptions::default()).await;
+        let rewritten = rewritten.within(place)?;
+        // The writer ends a stripe early if the keys of a dictionary do not suffice for the next rows, so that the
+        // rewritten run can have as many stripes as before.
+        if rewritten.num_stripes() >= run.len() as u64 && !has_deleted {
+            // Nothing refers to the file.
+            let _ = home.remove(&file).await;
+            written.files.pop();
+            continue;
+        }
+        all_bytes = Some(all_bytes.unwrap_or(0) + bytes);
+        let replaced = editor.replace_run(run.clone(), rewritten, file).await;
+        replaced.within(place)?;
+    }
+    Ok(all_bytes)
+}
+
+/// Writes rows of a shard that are not deleted to a new file, and returns its size in bytes.
+async fn write_rows(
+    editor: &ShardEditor,
+    shard: &Shard,
+    rows: Range<u64>,
+    file: &Place,
+    options: &CompactOptions,
+    done: &mut Work,
+) -> Result<u64> {
+    let writing = options.writing(shard).await?;
+    let scan = shard.scan().with_row_range(rows);
+    let scan = scan.with_stored_internal_fields();
+    let name = file.names().last().map(|name| name.to_string_lossy());
+    let name = name.unwrap_or_default();
+    match editor.store().home().sinks(editor.place())? {
+        Sinks::Blocking(mut folder) => {
+            let sink = folder.create(&name)?;
+            let batches = scan.with_threads(options.threads).build()?;
+            let mut writer = ShardWriter::try_new(sink, batches.schema(), writing)?;
+            for batch in batches {
+                let batch = batch?;
+                writer.write(&batch)?;
+                done.add(batch.num_rows())?;
+            }
+            Ok(writer.finish()?.bytes())
+        }
+        #[cfg(feature = "object_store")]
+        Sinks::Async(mut folder) => {
+            let mut batches = scan.build_stream().await?;
+            let sink = folder.create_async(&name).await?;
+            let mut writer = AsyncShardWriter::try_new(sink, batches.schema(), writing)?;
+            let copied = async {
+                while let Some(batch) = batches.try_next().await? {
+                    writer.write(&batch).await?;
+                    done.add(batch.num_rows())?;
+                }
+                Ok(())
+            };
+            if let Err(error) = copied.await {
+                // The first error is reported.
+                let _ = writer.abort().await;
+                return Err(error);
+            }
+            Ok(writer.finish().await?.bytes())
+        }
+        #[cfg(not(feature = "object_store"))]
+        Sinks::Async(_) => Err(Error::unsupported(
+            "this build has no stores that answer later; enable the feature `object_store`",
+        )),
+    }
+}
+
+impl CompactOptions {
+    /// Returns the options for rewriting a run of stripes: as one stripe, unless that takes too much memory.
+    async fn writing(&self, shard: &Shard) -> Result<WriterOptions> {
+        let schema = shard.stored_schema().await?;
+        let mapping = TypeMapping::of(&schema);
+        let kept = |field: &Field| {
+            let kind = field.internal_kind.as_deref();
+            kind.is_some_and(|kind| kind != DELETED_RECORD)
+        };
+        let mut options = WriterOptions::default();
+        for field in schema.fields.iter().map(|field| &field.data_type) {
+            if has_packed_columns(field) {
+                let columns = field.children.iter().map(|column| column.name.as_str());
+                options = options.with_packed_columns(columns);
+            }
+        }
+        Ok(options
+            .with_internal_fields(schema.fields.into_iter().filter(kept).collect())
+            .with_wire(shard.wire())
+            .with_mapping(mapping.unwrap_or_default())
+            .with_profile(self.profile)
+            .with_stripe_rows(u64::MAX)
+            .with_stripe_bytes(u64::MAX)
+            .with_threads(self.threads))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::ops::deletes::Deleted;
+
+    fn stripe(rows: u64, deleted_rows: u64, raw_bytes: u64) -> Stripe {
+        Stripe {
+            source: 0,
+            ordinal: 0,
+            rows,
+            deleted_rows,
+            raw_bytes,
+            deleted: Deleted::AsThere,
+            properties: None,
+        }
+    }
+
+    #[test]
+    fn what_is_written_anew_is_not_written_anew_again() {
+        let options = CompactOptions::default();
+        let runs = |options: &CompactOptions, stripes: &[Stripe]| -> Vec<(usize, usize)> {
+            let runs = options.runs(stripes).unwrap().into_iter();
+            runs.map(|run| (run.start, run.end)).collect()
+        };
+        // Few rows of many bytes each: no two stripes fit into one.
+        let wide = vec![stripe(50_000, 0, 200 << 20); 5];
+        assert_eq!(runs(&options, &wide), []);
+        let half = vec![stripe(50_000, 0, 100 << 20); 5];
+        assert_eq!(runs(&options, &half), [(0, 2), (2, 4)]);
+        assert_eq!(
+            runs(&options, &vec![stripe(200_000, 0, 0); 7]),
+            [(0, 5), (5, 7)]
+        );
+        let deleted = [stripe(100, 21, 1), stripe(1 << 20, 0, 1), stripe(100, 0, 1)];
+        assert_eq!(runs(&options, &deleted), [(0, 1)]);
+        // Stripes that are larger than any limit are not rewritten again and again.
+        let large = CompactOptions::default().with_min_rows(u64::MAX);
+        assert_eq!(
+            runs(&large, &vec![stripe(1 << 40, 0, 1 << 20); 3]),
+            [(0, 3)]
+        );
+        assert_eq!(runs(&large, &vec![stripe(1 << 40, 0, 200 << 20); 3]), []);
+        for share in [-0.1, f64::NAN] {
+            let refused = CompactOptions::default().with_max_deleted(share);
+            let error = refused.runs(&wide).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Editors of shards in their stores.
+
+use super::commit::{EditSummary, Naming};
+use super::editor::ShardEditor;
+use super::members::{Opening, open_all};
+use super::overlap::refuse;
+use super::put::put;
+use super::source::Source;
+use crate::Shard;
+use crate::error::{Error, Result};
+use crate::io::{Existing, Held, Location, NotWritten};
+use crate::read::{ShardOptions, now};
+use std::ffi::OsStr;
+
+impl ShardEditor {
+    /// Opens the shard with its directory file at a location: the path of a local file, or a file of a
+    /// [`Store`](crate::io::Store).
+    ///
+    /// # Errors
+    /// Returns the errors of [`Shard::open`], and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the store
+    /// answers later: use [`open_async`](Self::open_async).
+    pub fn open(shard: impl Into<Location>) -> Result<Self> {
+        Self::open_with(shard, ShardOptions::default())
+    }
+
+    /// Opens a shard with options, such as limits for a shard that you do not trust. [`append`](Self::append) opens
+    /// other shards with the same options.
+    ///
+    /// # Errors
+    /// Returns the errors of [`open`](Self::open).
+    pub fn open_with(shard: impl Into<Location>, options: ShardOptions) -> Result<Self> {
+        let shard = shard.into();
+        shard.store().check_near("ShardEditor::open_async")?;
+        now(Self::open_with_async(shard, options))
+    }
+
+    /// Opens the shard with its directory file at a location: [`open`](Self::open) for any store.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Shard::open`].
+    pub async fn open_async(shard: impl Into<Location>) -> Result<Self> {
+        Self::open_with_async(shard, ShardOptions::default()).await
+    }
+
+    /// Opens a shard with options: [`open_with`](Self::open_with) for any store.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Shard::open`].
+    pub async fn open_with_async(
+        shard: impl Into<Location>,
+        options: ShardOptions,
+    ) -> Result<Self> {
+        let shard = shard.into();
+        let home = shard.home();
+        let place = home.find(shard.name())?;
+        let open = home.open(&place, Held::Open)?;
+        let open = Shard::of_opened(open, options.clone()).await?;
+        let source = Source::load(open, shard.store().clone(), place).await?;
+        Ok(Self::of_source(source).await?.with_options(options))
+    }
+
+    /// Appends the stripes of another shard of the same store, by its name: for a local shard, the path of its directory
+    /// file. Its rows follow the rows of this one. Columns are united by name. If one of the shards lacks a column, its
+    /// rows are null in that column.
+    ///
+    /// If the two shards use different [wires](crate::write::Wire), the new directory is `Wire::Spec`, and Bloom
+    /// filters with another hash seed are left out.
+    ///
+    /// A column may have 32-bit integers in one shard and 64-bit integers in another. It then becomes 64-bit, which
+    /// works only if each stripe of the 32-bit column is constant or null. Otherwise the commit fails with
+    /// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch), because the values would have to be rewritten. The result
+    /// no longer declares a sort order.
+    ///
+    /// # Errors
+    /// Returns the errors of [`open`](Self::open), [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if columns of
+    /// the same name have different types, and [`Unsupported`](crate::ErrorKind::Unsupported) if fixed-size lists of
+    /// `Wire::Reference` would be combined with stripes of `Wire::Spec`. After an error, the editor is unchanged.
+    pub fn append(&mut self, name: impl AsRef<OsStr>) -> Result<()> {
+        self.store().check_near("ShardEditor::append_async")?;
+        now(self.append_async(name))
+    }
+
+    /// Appends the stripes of another shard: [`append`](Self::append) for any store.
+    ///
+    /// # Errors
+    /// Returns the errors of [`append`](Self::append).
+    pub async fn append_async(&mut self, name: impl AsRef<OsStr>) -> Result<()> {
+        let location = self.store().at(name);
+        let source = Opening::Edit.open(&location, self.options().clone());
+        self.append_source(source.await?).await
+    }
+
+    /// Checks that no two shards of this editor refer to the same data, such as a merged shard and one that it was made
+    /// from: their rows would appear twice. A shard that was deliberately appended several times under the same path is
+    /// allowed.
+    ///
+    /// # Errors
+    /// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names two of the shards, or errors of the
+    /// metadata.
+    pub fn check_distinct(&self) -> Result<()> {
+        now(self.check_distinct_async())
+    }
+
+    /// Checks that no two shards of this editor refer to the same data: [`check_distinct`](Self::check_distinct) for
+    /// any store.
+    ///
+    /// # Errors
+    /// Returns the errors of [`check_distinct`](Self::check_distinct).
+    pub async fn check_distinct_async(&self) -> Result<()> {
+        refuse(self.sources()).await
+    }
+
+    /// Replaces the directory of the shard that was opened. Without [changes](Self::has_changes), the file is not
+    /// touched.
+    ///
+    /// If a local shard was one file, its buffers stay next to the new directory under another name, and the directory
+    /// refers to them. That takes no space if the file system supports clones or hard links; the summary says which was
+    /// used. From then on, the shard consists of several files, which must be kept together. Open readers continue to
+    /// read the old directory.
+    ///
+    /// Objects have no second names, so an object that holds rows is never replaced. Readers that have the shard open
+    /// must open it again, because reads of the directory file require the old object. Reads of stripe files continue
+    /// to work.
+    ///
+    /// # Errors
+    /// Returns [`Conflict`](crate::ErrorKind::Conflict) if the file, or in an object store the file of an appended
+    /// shard, has been replaced since it was opened; [`Unsupported`](crate::ErrorKind::Unsupported) if the object holds
+    /// rows as well, so that other shards may refer to it, or if the store has no conditional writes; errors of the
+    /// metadata; or errors of the store. After an error, the shard is unchanged.
+    pub fn commit(self) -> Result<EditSummary> {
+        self.store().check_near("ShardEditor::commit_async")?;
+        now(self.commit_async())
+    }
+
+    /// Replaces the directory of the shard that was opened: [`commit`](Self::commit) for any store.
+    ///
+    /// # Errors
+    /// Returns the errors of [`commit`](Self::commit).
+    pub async fn commit_async(self) -> Result<EditSummary> {
+        Ok(self.put(None).await?)
+    }
+
+    /// Writes a new directory file to the same store. The shards that it refers to must be in its folder, or in
+    /// subfolders.
+    ///
+    /// An object that holds rows as well as a directory must never be replaced afterwards. This method checks that it
+    /// has not been replaced shortly before it writes the directory, and every read compares the checksums of the bytes.
+    ///
+    /// # Errors
+    /// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists), [`ForbiddenUrl`](crate::ErrorKind::ForbiddenUrl) for
+    /// shards outside of the folder, [`Conflict`](crate::ErrorKind::Conflict) if one of the objects has been replaced
+    /// since it was opened, errors of the metadata, or errors of the store. After an error, no new file exists.
+    pub fn commit_to(self, name: impl AsRef<OsStr>) -> Result<EditSummary> {
+        self.store().check_near("ShardEditor::commit_to_async")?;
+        now(self.commit_to_async(name))
+    }
+
+    /// Writes a new directory file to the same store: [`commit_to`](Self::commit_to) for any store.
+    ///
+    /// # Errors
+    /// Returns the errors of [`commit_to`](Self::commit_to).
+    pub async fn commit_to_async(self, name: impl AsRef<OsStr>) -> Result<EditSummary> {
+        Ok(self.put(Some(name.as_ref())).await?)
+    }
+
+    /// Writes the directory to `target`, or in place.
+    pub(super) async fn put(self, target: Option<&OsStr>) -> Result<EditSummary, NotWritten> {
+        let store = self.store().clone();
+        let naming = if store.home().has_second_names() {
+            Naming::Kept
+        } else {
+            Naming::AsItIs
+        };
+        let (place, existing) = match target {
+            Some(target) => (store.home().find_new(target)?, Existing::Kept),
+            None if !self.has_changes() => return Ok(self.unchanged().await?),
+            None => {
+                let version = self.version().ok_or_else(|| {
+                    Error::unsupported(
+                        "the store does not tell one file from another of the same name",
+                    )
+                })?;
+                if naming == Naming::AsItIs {
+                    self.check_replaceable().await?;
+                }
+                (self.place().clone(), Existing::ReplacedIf(version))
+            }
+        };
+        let files = self.files(&place, naming).await?;
+        put(&store, &place, existing, files).await
+    }
+}
+
+/// Merges shards: writes a directory file `target` that refers to the buffers of all shards, in order. The shards must
+/// be in the folder of `target`, or in subfolders.
+///
+/// Each local shard that is a single file gets a second name in its folder, to which the new directory refers: a clone
+/// if the file system supports clones, otherwise a hard link ([`EditSummary::linked`]). Do not overwrite a hard-linked
+/// file in place.
+///
+/// ```no_run
+/// use arrow_shard::ops::merge;
+/// let merged = merge(["days/1.amudai.shard", "days/2.amudai.shard"], "week.amudai.shard")?;
+/// println!("{} rows in {} stripes", merged.rows(), merged.stripes());
+/// # Ok::<(), arrow_shard::Error>(())
+/// ```
+///
+/// # Errors
+/// Returns the errors of [`ShardEditor::append`], [`ShardEditor::check_distinct`] and [`ShardEditor::commit_to`], and
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there are no shards, or if the store answers later.
+pub fn merge<L: Into<Location>>(
+    shards: impl IntoIterator<Item = L>,
+    target: impl Into<Location>,
+) -> Result<EditSummary> {
+    let target = target.into();
+    target.store().check_near("merge_async")?;
+    let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
+    now(merge_async(shards, target))
+}
+
+/// Merges shards: [`merge`] for any store.
+///
+/// # Errors
+/// Returns the errors of [`merge`].
+pub async fn merge_async<L: Into<Location>>(
+    shards: impl IntoIterator<Item = L>,
+    target: impl Into<Location>,
+) -> Result<EditSummary> {
+    let target = target.into();
+    let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
+    let (first, others) = shards
+        .split_first()
+        .ok_or_else(|| Error::invalid("there is no shard to merge"))?;
+    for other in others.iter().chain([&target]) {
+        first.store().check_same(other)?;
+    }
+    let mut editor = ShardEditor::open_async(first.clone()).await?;
+    for source in open_all(others, Opening::Edit, |_, _| false).await? {
+        editor.append_source(source).await?;
+    }
+    editor.check_distinct_async().await?;
+    editor.commit_to_async(target.name()).await
+}

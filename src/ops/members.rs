@@ -1,0 +1,125 @@
+//! Opens the shards of a table or a merge.
+
+use super::source::Source;
+use crate::Shard;
+use crate::error::{Error, Result};
+use crate::io::{FileRole, Held, Location};
+use crate::read::{ShardOptions, now};
+#[cfg(feature = "object_store")]
+use futures_util::{StreamExt, TryStreamExt, stream};
+#[cfg(feature = "threads")]
+use rayon::prelude::*;
+
+/// Bytes that the first read takes from the end of a near file, and holds while it is open. Small, because a table may
+/// have thousands of members.
+const NEAR_TAIL_BYTES: u64 = 8 << 10;
+
+/// Bytes that the first request reads from the end of each distant file of a table. They are held until the table is
+/// open; longer metadata take one or two more requests.
+const DISTANT_TAIL_BYTES: u64 = 64 << 10;
+
+/// Number of distant files that are asked for concurrently.
+pub(super) const AT_ONCE: usize = 32;
+
+/// What the shards are opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// An edit, which reads the metadata that it needs.
+    Edit,
+    /// A table, which needs all metadata.
+    Table,
+}
+
+impl Opening {
+    /// Opens a shard that is one of many, without keeping a local file open.
+    pub(super) async fn open(self, shard: &Location, options: ShardOptions) -> Result<Source> {
+        let home = shard.home();
+        let options = if home.is_near() {
+            options.with_tail_bytes(NEAR_TAIL_BYTES)
+        } else if self == Self::Table {
+            options.with_tail_bytes(DISTANT_TAIL_BYTES)
+        } else {
+            options
+        };
+        let place = home.find(shard.name())?;
+        let opened = Shard::of_opened(home.open(&place, Held::Pooled)?, options).await?;
+        let store = shard.store().clone();
+        if self == Self::Table && !store.is_near() {
+            Source::load_all(opened, store, place).await
+        } else {
+            Source::load(opened, store, place).await
+        }
+    }
+}
+
+/// Opens shards, several at a time, and returns them in their order. Skips a shard if `is_left_out` accepts the error of
+/// opening it.
+pub(super) async fn open_all(
+    shards: &[Location],
+    opening: Opening,
+    is_left_out: fn(&Location, &Error) -> bool,
+) -> Result<Vec<Source>> {
+    let keep = |shard: &Location, opened: Result<Source>| match opened {
+        Err(error) if is_left_out(shard, &error) => Ok(None),
+        opened => opened.map(Some),
+    };
+    #[cfg(feature = "object_store")]
+    if shards.iter().any(|shard| !shard.store().is_near()) {
+        let open = |shard: Location| async move {
+            let opened = opening.open(&shard, ShardOptions::default()).await;
+            keep(&shard, opened)
+        };
+        let opened = stream::iter(shards.to_vec()).map(open).buffered(AT_ONCE);
+        let opened: Vec<Option<Source>> = opened.try_collect().await?;
+        return Ok(opened.into_iter().flatten().collect());
+    }
+    let open = |shard: &Location| {
+        let opened = now(opening.open(shard, ShardOptions::default()));
+        keep(shard, opened)
+    };
+    #[cfg(feature = "threads")]
+    let opened: Result<Vec<Option<Source>>> = shards.par_iter().map(open).collect();
+    #[cfg(not(feature = "threads"))]
+    let opened: Result<Vec<Option<Source>>> = shards.iter().map(open).collect();
+    Ok(opened?.into_iter().flatten().collect())
+}
+
+/// Lists the files of a folder that may be shards by their names, sorted. It skips files in subfolders, stripe files
+/// (`*.amudai.stripe`) and temporary files, but not files of other formats.
+///
+/// # Errors
+/// Returns the errors of the store, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if it answers later: use
+/// [`list_shards_async`].
+pub fn list_shards(folder: impl Into<Location>) -> Result<Vec<Location>> {
+    let folder = folder.into();
+    folder.store().check_near("list_shards_async")?;
+    now(list_shards_async(folder))
+}
+
+/// Lists the files of a folder that may be shards by their names: [`list_shards`] for any store.
+///
+/// # Errors
+/// Returns the errors of the store.
+pub async fn list_shards_async(folder: impl Into<Location>) -> Result<Vec<Location>> {
+    let folder = folder.into();
+    let mut names = folder.home().names(folder.name()).await?;
+    names.retain(|name| FileRole::of(name) == FileRole::Shard);
+    names.sort();
+    Ok(names.iter().map(|name| folder.join(name)).collect())
+}
+
+/// Opens the shards of a folder, in the order of their names, without files of other formats.
+pub(super) async fn open_folder(folder: &Location) -> Result<Vec<Source>> {
+    let shards = list_shards_async(folder.clone()).await?;
+    open_all(&shards, Opening::Table, Location::is_of_another_kind).await
+}
+
+/// Returns the error for a table or a folder without shards.
+pub(super) fn no_shard() -> Error {
+    Error::invalid("there is no shard to make a table of")
+}
+
+/// Returns the error for a folder without shards.
+pub(super) fn no_shard_in(folder: &Location) -> Error {
+    no_shard().within(folder.home().describe_folder(folder.name()))
+}

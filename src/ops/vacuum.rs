@@ -1,0 +1,329 @@
+//! Removes files that no directory refers to.
+
+mod other_format;
+
+use super::limited::limits;
+use super::members::AT_ONCE;
+use super::progress::{EditProgress, Listener, Work};
+use super::source::node_ids;
+use crate::Shard;
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::MAGIC;
+use crate::io::{
+    ByteRange, Entry, FileRole, Held, Location, Opened, Place, Store, is_own_stripe_file,
+};
+use crate::limits::Limits;
+use crate::read::now;
+use crate::settings::settings;
+use bytes::Bytes;
+#[cfg(feature = "object_store")]
+use futures_util::{StreamExt, stream};
+use other_format::{HEAD_BYTES, TAIL_BYTES, doubtful, is_other_format};
+use std::collections::HashSet;
+use std::time::{Duration, SystemTime};
+
+/// A file that no directory refers to.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct UnusedFile {
+    /// The file, which is removed unless this is a dry run.
+    pub location: Location,
+    /// The size in bytes.
+    pub bytes: u64,
+}
+
+/// Finds files below a folder that this crate wrote and that no shard needs, and removes them unless
+/// [`with_dry_run`](VacuumOptions::with_dry_run) is set. Returns these files:
+///
+/// * Stripe files that no directory file in the folder or its subfolders refers to. A stripe file begins with the
+///   header of the format, and its name is a hexadecimal number and `.amudai.stripe`. Only references of directory
+///   files count, not the list of URLs in them.
+/// * Local temporary files (`.arrow-shard.….tmp`) of killed writers, if no process has them open and they are at least
+///   an hour old. A temporary file that is a complete shard stays, and so do the files that it refers to.
+///
+/// All other files stay. In an object store, a killed writer leaves parts of an upload, which are not listed and stay:
+/// set a rule for incomplete multipart uploads in the store.
+///
+/// Directory files outside of the folder are not read, so the folder must contain all of them: a shard refers only to
+/// files in its own folder and in subfolders.
+///
+/// ```no_run
+/// use arrow_shard::ops::{VacuumOptions, vacuum};
+/// for file in vacuum("tables", &VacuumOptions::default().with_dry_run(true))? {
+///     println!("{}: {} bytes", file.location, file.bytes);
+/// }
+/// # Ok::<(), arrow_shard::Error>(())
+/// ```
+///
+/// # Errors
+/// Fails without removing anything if a directory file cannot be read, with the error of the read. If there are stripe
+/// files to remove, a file that may be a damaged directory file is also an error:
+/// [`NotAShard`](ErrorKind::NotAShard) for a file that is empty, or is neither text nor of a known format. Other errors
+/// are errors of the store, and [`InvalidArgument`](ErrorKind::InvalidArgument) if it answers later.
+pub fn vacuum(folder: impl Into<Location>, options: &VacuumOptions) -> Result<Vec<UnusedFile>> {
+    let folder = folder.into();
+    folder.store().check_near("vacuum_async")?;
+    now(vacuum_async(folder, options))
+}
+
+/// Finds and removes files that no shard needs: [`vacuum`] for any store.
+///
+/// # Errors
+/// Returns the errors of [`vacuum`].
+pub async fn vacuum_async(
+    folder: impl Into<Location>,
+    options: &VacuumOptions,
+) -> Result<Vec<UnusedFile>> {
+    let folder = folder.into();
+    let store = folder.store();
+    let home = store.home();
+    // Listed before the directories are read: a stripe file that appears later is in use.
+    let listed = home.list(folder.name()).await?;
+    let is_candidate = |file: &&Entry| is_candidate(file) && options.is_old(file.changed);
+    let candidates: Vec<Entry> = listed.iter().filter(is_candidate).cloned().collect();
+    let mut directories = directories(listed);
+    let (mut used, mut read) = (HashSet::new(), HashSet::new());
+    let mut doubts = Vec::new();
+    let mut work = options.directories();
+    // Until a listing has no new directory: a directory that appeared during the reads may have taken over stripes.
+    loop {
+        directories.retain(|file| read.insert((file.place.clone(), state(file))));
+        if directories.is_empty() {
+            break;
+        }
+        work.expect(directories.len());
+        for (place, found) in read_all(store, &directories, options, &mut work).await? {
+            match found {
+                Found::Shard(files) => {
+                    used.extend(files);
+                    // The shard may be a temporary file, and itself a candidate.
+                    used.insert(place);
+                }
+                Found::Other => {}
+                Found::Doubt => doubts.push(place),
+            }
+        }
+        directories = self::directories(home.list(folder.name()).await?);
+    }
+    doubts.sort_by_key(Place::to_string);
+    let mut unused = Vec::new();
+    for file in candidates.iter().filter(|file| !used.contains(&file.place)) {
+        if role(file) == FileRole::Temporary {
+            unused.push(file);
+        } else if begins_with_magic(store, file).await? {
+            // A file that no longer exists does not matter.
+            for doubt in &doubts {
+                if home.size(doubt).await?.is_some() {
+                    return Err(doubtful().within(doubt.element()));
+                }
+            }
+            unused.push(file);
+        }
+    }
+    unused.sort_by_key(|file| file.place.to_string());
+    if !options.dry_run {
+        for file in &unused {
+            home.remove(&file.place).await?;
+        }
+    }
+    let unused = unused.into_iter().map(|file| UnusedFile {
+        location: store.at(home.name_of(&file.place)),
+        bytes: file.bytes,
+    });
+    Ok(unused.collect())
+}
+
+/// Returns the role of a file, by its name.
+fn role(file: &Entry) -> FileRole {
+    file.place.names().last().map_or(FileRole::Shard, |name| FileRole::of(name))
+}
+
+/// Whether this crate wrote the file, as far as its name tells, and no writer has it open.
+fn is_candidate(file: &Entry) -> bool {
+    match role(file) {
+        _ if file.is_link => false,
+        FileRole::Shard => false,
+        FileRole::Stripes => is_own(file),
+        FileRole::Temporary => file.is_abandoned,
+    }
+}
+
+/// Whether the name of a stripe file is one that this crate generates.
+fn is_own(file: &Entry) -> bool {
+    let name = file.place.names().last().and_then(|name| name.to_str());
+    name.is_some_and(is_own_stripe_file)
+}
+
+/// Returns the files that may refer to others. The target of a link is read under any name.
+fn directories(mut files: Vec<Entry>) -> Vec<Entry> {
+    files.retain(|file| file.is_link || role(file) != FileRole::Stripes || !is_own(file));
+    files
+}
+
+/// Returns what differs for another file of the same name.
+fn state(file: &Entry) -> (Option<String>, SystemTime, u64) {
+    (file.version.clone(), file.changed, file.bytes)
+}
+
+/// The result of reading a file.
+#[derive(Debug)]
+enum Found {
+    /// A shard that refers to these files.
+    Shard(Vec<Place>),
+    /// A file that refers to no others.
+    Other,
+    /// A file that may be a damaged shard.
+    Doubt,
+}
+
+/// Reads directory files, several at a time if the store answers later.
+async fn read_all(
+    store: &Store,
+    files: &[Entry],
+    options: &VacuumOptions,
+    work: &mut Work,
+) -> Result<Vec<(Place, Found)>> {
+    let mut all = Vec::with_capacity(files.len());
+    #[cfg(feature = "object_store")]
+    if !store.is_near() {
+        let read = |file: &Entry| {
+            let (store, file) = (store.clone(), file.clone());
+            async move {
+                let found = used_by(&store, &file, options).await?;
+                Ok::<_, Error>((file.place, found))
+            }
+        };
+        let reads: Vec<_> = files.iter().map(read).collect();
+        let mut reads = stream::iter(reads).buffered(AT_ONCE);
+        while let Some(found) = reads.next().await {
+            all.push(found?);
+            work.add(1)?;
+        }
+        return Ok(all);
+    }
+    for file in files {
+        all.push((file.place.clone(), used_by(store, file, options).await?));
+        work.add(1)?;
+    }
+    Ok(all)
+}
+
+/// Reads the references of a file.
+async fn used_by(store: &Store, file: &Entry, options: &VacuumOptions) -> Result<Found> {
+    use ErrorKind::{Corrupt, NotAShard, NotFound};
+    let (home, place) = (store.home(), &file.place);
+    let opened = match home.open(place, Held::Open) {
+        Ok(opened) => Shard::of_opened(opened, options.shard_options()).await,
+        Err(error) => Err(error),
+    };
+    match opened {
+        Ok(shard) => {
+            let references = async { shard.references(&node_ids(&shard).await?).await };
+            let urls = references.await.within(|| place.element())?;
+            // A file that does not exist needs no protection.
+            let files = urls.iter().filter_map(|url| home.resolve(place.beside(url)));
+            Ok(Found::Shard(files.collect()))
+        }
+        Err(error) => match (role(file), error.kind()) {
+            // A writer may be writing the file, or may have renamed it.
+            (FileRole::Temporary, Corrupt | NotAShard | NotFound) => Ok(Found::Other),
+            // A data file of a stripe has no directory.
+            (FileRole::Stripes, Corrupt | NotAShard) => Ok(Found::Other),
+            _ if store.at(home.name_of(place)).is_of_another_kind(&error) => {
+                let len = |bytes: usize| (bytes as u64).min(file.bytes);
+                let head = bytes(store, place, 0, len(HEAD_BYTES)).await?;
+                let tail = len(TAIL_BYTES);
+                let tail = bytes(store, place, file.bytes - tail, tail).await?;
+                if is_other_format(&head, &tail) {
+                    Ok(Found::Other)
+                } else {
+                    Ok(Found::Doubt)
+                }
+            }
+            // A missing object is an error: it may have another name now, which was not listed.
+            _ => Err(error),
+        },
+    }
+}
+
+/// Whether a file begins with the header of a shard. False if it no longer exists.
+async fn begins_with_magic(store: &Store, file: &Entry) -> Result<bool> {
+    let len = (MAGIC.len() as u64).min(file.bytes);
+    match bytes(store, &file.place, 0, len).await {
+        Ok(head) => Ok(*head == MAGIC),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns `len` bytes of a file.
+async fn bytes(store: &Store, file: &Place, start: u64, len: u64) -> Result<Bytes> {
+    let range = ByteRange::with_len(start, len)?;
+    if len == 0 {
+        return Ok(Bytes::new());
+    }
+    match store.home().open(file, Held::Open)? {
+        Opened::Blocking(reader, _) => reader.read_at(range),
+        Opened::Async(reader, _) => {
+            let read = reader.read_ranges(vec![range]).await?;
+            Ok(read.into_iter().next().unwrap_or_default())
+        }
+    }
+}
+
+/// Which files a vacuum removes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VacuumOptions {
+    min_age: Duration,
+    dry_run: bool,
+    limits: Limits,
+    listener: Option<Listener>,
+}
+
+impl Default for VacuumOptions {
+    fn default() -> Self {
+        Self {
+            min_age: Duration::from_secs(24 * 60 * 60),
+            dry_run: false,
+            limits: Limits::default(),
+            listener: None,
+        }
+    }
+}
+
+settings! {
+    VacuumOptions {
+        /// Minimum age of the files to remove: a day by default. It must be longer than any writer takes from its first
+        /// stripe to the directory. A reader or editor that has a replaced directory open loses the files that only
+        /// that directory referred to. Temporary files stay for at least an hour.
+        min_age, with_min_age: Duration;
+        /// Whether files are only listed, and not removed: not by default.
+        dry_run, with_dry_run: bool;
+    }
+}
+
+limits!(VacuumOptions);
+
+impl VacuumOptions {
+    /// Calls `progress` after each directory file, or file of another format, that has been read. If it returns an
+    /// error, the vacuum stops before it removes anything.
+    #[must_use]
+    pub fn with_progress(
+        mut self,
+        progress: impl Fn(EditProgress) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.listener = Some(Listener::new(progress));
+        self
+    }
+
+    /// Returns the work of reading the directory files. Their number is not known yet.
+    fn directories(&self) -> Work {
+        Work::new(self.listener.clone(), 0)
+    }
+
+    /// Whether a file that was last changed at this time is old enough.
+    fn is_old(&self, changed: SystemTime) -> bool {
+        let age = SystemTime::now().duration_since(changed);
+        age.is_ok_and(|age| age >= self.min_age)
+    }
+}
