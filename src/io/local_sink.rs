@@ -332,7 +332,7 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 
 /// Makes a rename durable, if the folder can be opened and synced: it may not be readable, and not every file system
 /// supports this. Errors are ignored, because the file is complete and has its name at this point.
-fn sync_folder(folder: &Path) {
+pub(super) fn sync_folder(folder: &Path) {
     #[cfg(unix)]
     let _ = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
     #[cfg(not(unix))]

@@ -3,7 +3,6 @@
 //! The name of a file identifies its writer: `.arrow-shard.WRITER.tmp` is the first file of a writer, and
 //! `.arrow-shard.WRITER-ANY.tmp` another one, which may be closed already. Files are locked while they are open. Other
 //! machines may not see locks, so a writer updates the time of its first file whenever it closes another file.
-//! its writer has closed.
 
 use super::local_file::describe_folder;
 use super::names::{TEMPORARY_PREFIX as PREFIX, TEMPORARY_SUFFIX as SUFFIX, writer_of};
@@ -104,7 +103,12 @@ fn is_due(folder: &Path) -> bool {
     let now = Instant::now();
     let mut looked = LOOKED.lock().unwrap_or_else(PoisonError::into_inner);
     looked.retain(|_, then| now.duration_since(*then) < STALE);
-    looked.insert(absolute(folder), now).is_none()
+    let folder = absolute(folder);
+    let is_due = !looked.contains_key(&folder);
+    if is_due {
+        looked.insert(folder, now);
+    }
+    is_due
 }
 
 fn sweep(folder: &Path) {

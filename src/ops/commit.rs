@@ -10,7 +10,9 @@ use crate::Limits;
 use crate::column::encode_arrow_schema;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{DataEncoding, HEADER, ShardProperties, StripeFieldDescriptor};
-use crate::io::{FileCount, Kept, Place, Referred, RelativeUrl, random_stripe_file_name};
+use crate::io::{
+    FileCount, Kept, Place, Referred, RelativeUrl, SecondNames, random_stripe_file_name,
+};
 use crate::sorting::SortingColumn;
 use crate::write::{
     Output, StripeRecord, StripesMetadata, Wire, check_storable, own_properties, stored_schema,
@@ -28,9 +30,9 @@ pub struct EditSummary {
     bytes: u64,
     is_unchanged: bool,
     other_files: u64,
-    pub(super) linked: FileCount,
-    pub(super) cloned: FileCount,
-    pub(super) copied: FileCount,
+    linked: FileCount,
+    cloned: FileCount,
+    copied: FileCount,
 }
 
 impl EditSummary {
@@ -107,6 +109,16 @@ impl EditSummary {
     /// hard links.
     pub fn copied(&self) -> FileCount {
         self.copied
+    }
+
+    /// Adds the second names that a write has made.
+    pub(super) fn with_names(self, names: SecondNames) -> Self {
+        Self {
+            linked: names.linked,
+            cloned: names.cloned,
+            copied: names.copied,
+            ..self
+        }
     }
 
     /// Adds `more` written bytes to the summary.

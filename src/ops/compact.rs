@@ -9,7 +9,9 @@ use crate::Shard;
 use crate::column::{TypeMapping, has_packed_columns};
 use crate::error::{Error, Result, Within};
 use crate::format::{DELETED_RECORD, Field};
-use crate::io::{Held, Location, NotWritten, Place, RelativeUrl, Sinks, Store, random_stripe_file_name};
+use crate::io::{
+    Held, Location, NotWritten, Place, RelativeUrl, Sinks, Store, random_stripe_file_name,
+};
 use crate::limits::Limits;
 use crate::read::{ShardOptions, now};
 use crate::settings::{check_threads, settings};

@@ -80,10 +80,7 @@ pub(super) async fn refuse(sources: &[Source]) -> Result<()> {
 }
 
 /// Returns the shards that are contained in others, each with one shard that contains it.
-pub(super) async fn held(
-    sources: &[Source],
-    overlap: Overlap,
-) -> Result<HashMap<usize, usize>> {
+pub(super) async fn held(sources: &[Source], overlap: Overlap) -> Result<HashMap<usize, usize>> {
     let mut ids = Ids {
         count: 0,
         numbers: HashMap::new(),
@@ -213,7 +210,8 @@ impl Ids {
         let number = match self.numbers.get(&file.id) {
             Some(number) => Some(*number),
             None => {
-                let clone = alike.and_then(|alike| alike.iter().find(|it| store.home().is_clone(it, &place)));
+                let clone = alike
+                    .and_then(|alike| alike.iter().find(|it| store.home().is_clone(it, &place)));
                 clone.and_then(|clone| self.known.get(clone).copied())
             }
         };

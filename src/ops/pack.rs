@@ -1,13 +1,14 @@
 //! Combines a shard into one file: the buffers are copied as they are, and only the directory is written again.
 
 use super::commit::EditSummary;
+use super::editor::ShardEditor;
 use super::limited::limits;
 use super::progress::{EditProgress, Listener, Work};
-use super::source::node_ids;
+use super::source::{Source, node_ids};
 use crate::Shard;
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{DataEncoding, DataRef, StripeFieldDescriptor};
-use crate::io::{AsyncSink, ByteRange, Held, Location};
+use crate::io::{AsyncSink, ByteRange, Existing, Held, Location, Referred};
 use crate::limits::Limits;
 use crate::read::now;
 use crate::settings::settings;
@@ -56,7 +57,8 @@ impl PackOptions {
 /// out. The target may be in another store.
 ///
 /// The file appears when it is complete. The shard and its files stay, unless `target` is the shard itself and
-/// [`with_overwrite`](PackOptions::with_overwrite) is set. The operation holds a few megabytes in memory.
+/// [`with_overwrite`](PackOptions::with_overwrite) is set. An object that holds rows is never replaced by itself: other
+/// shards may refer to it. The operation holds a few megabytes in memory.
 ///
 /// ```no_run
 /// use arrow_shard::ops::{PackOptions, pack};
@@ -68,6 +70,7 @@ impl PackOptions {
 /// # Errors
 /// Returns the errors of [`Shard::open`]; [`AlreadyExists`](crate::ErrorKind::AlreadyExists),
 /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a reserved name, or if a store answers later,
+/// [`Conflict`](crate::ErrorKind::Conflict) if the shard is replaced by itself and was changed meanwhile,
 /// [`NotFound`](crate::ErrorKind::NotFound) if a file of the shard is missing,
 /// [`Unsupported`](crate::ErrorKind::Unsupported) for columns in Parquet files, or errors of the store. After an error,
 /// no new file exists.
@@ -94,11 +97,40 @@ pub async fn pack_async(
 ) -> Result<EditSummary> {
     let (location, target) = (shard.into(), target.into());
     let home = location.home();
-    let opened = home.open(&home.find(location.name())?, Held::Open)?;
+    let place = home.find(location.name())?;
+    let opened = home.open(&place, Held::Open)?;
     let shard = Shard::of_opened(opened, options.shard_options()).await?;
-    let sink = target.home().sink(target.name(), options.overwrite);
-    let mut sink = sink.await?;
-    match copy(&shard, options, &mut *sink).await {
+    // An edit of the shard itself must not be lost, and no other shard may refer to what is replaced.
+    let is_same = location.store().is_same(target.store());
+    let replaced = (options.overwrite && is_same)
+        .then(|| target.home().find(target.name()).ok())
+        .flatten()
+        .filter(|target| *target == place);
+    let version = replaced.as_ref().and_then(|_| shard.version());
+    if replaced.is_some() && !home.has_second_names() {
+        let source = Source::load(shard.clone(), location.store().clone(), place.clone());
+        ShardEditor::of_source(source.await?)
+            .await?
+            .check_replaceable()
+            .await?;
+    }
+    let existing = match &version {
+        Some(version) => Existing::ReplacedIf(version.clone()),
+        None if options.overwrite => Existing::Replaced,
+        None => Existing::Kept,
+    };
+    let mut sink = target.home().sink(target.name(), existing).await?;
+    let copied = async {
+        let done = copy(&shard, options, &mut *sink).await?;
+        if version.is_some() {
+            let found = home.look(&place).await?;
+            if found.and_then(|found| found.version) != version {
+                return Err(Referred { place, version }.conflict());
+            }
+        }
+        Ok(done)
+    };
+    match copied.await {
         Ok(done) => {
             sink.commit().await?;
             Ok(done)

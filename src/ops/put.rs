@@ -3,9 +3,7 @@
 use super::commit::{EditSummary, Files, Needed};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{FormatVersion, HEADER};
-use crate::io::{
-    ByteRange, Existing, Held, NewFiles, NotWritten, Opened, Place, SecondNames, Store,
-};
+use crate::io::{ByteRange, Existing, Held, NewFiles, NotWritten, Opened, Place, Store};
 use std::collections::HashSet;
 
 /// Writes the files of a shard with its directory file at `target`, the directory last.
@@ -23,18 +21,8 @@ pub(super) async fn put(
         kept: files.kept,
         as_they_are: files.as_they_are,
     };
-    let written = store.home().write(target, existing, new).await?;
-    let SecondNames {
-        linked,
-        cloned,
-        copied,
-    } = written;
-    Ok(EditSummary {
-        linked,
-        cloned,
-        copied,
-        ..files.summary
-    })
+    let names = store.home().write(target, existing, new).await?;
+    Ok(files.summary.with_names(names))
 }
 
 /// Checks that the directory at `target` can refer to its files. A store that answers later is not asked for files that
@@ -74,8 +62,8 @@ async fn check(store: &Store, place: &Place, needed: &Needed) -> Result<()> {
         };
         return checked().map(|_| ()).within(within);
     }
-    match store.home().size(place).await? {
-        Some(size) => needed.check_size(size).within(within),
+    match store.home().look(place).await? {
+        Some(found) => needed.check_size(found.bytes).within(within),
         None => {
             let missing = Error::new(ErrorKind::NotFound, "the file does not exist");
             Err(missing.within(within()))

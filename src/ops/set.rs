@@ -300,4 +300,3 @@ fn check_near(shards: &[Location], instead: &str) -> Result<()> {
 fn out_of_range(message: String) -> Error {
     Error::new(ErrorKind::RowOutOfRange, message)
 }
-

@@ -3,12 +3,15 @@
 mod other_format;
 
 use super::limited::limits;
+#[cfg(feature = "object_store")]
 use super::members::AT_ONCE;
 use super::progress::{EditProgress, Listener, Work};
 use super::source::node_ids;
 use crate::Shard;
-use crate::error::{Error, ErrorKind, Result, Within};
+use crate::error::{ErrorKind, Result, Within};
 use crate::format::MAGIC;
+#[cfg(feature = "object_store")]
+use crate::io::BoxFuture;
 use crate::io::{
     ByteRange, Entry, FileRole, Held, Location, Opened, Place, Store, is_own_stripe_file,
 };
@@ -79,7 +82,9 @@ pub async fn vacuum_async(
     let home = store.home();
     // Listed before the directories are read: a stripe file that appears later is in use.
     let listed = home.list(folder.name()).await?;
-    let is_candidate = |file: &&Entry| is_candidate(file) && options.is_old(file.changed);
+    // The age of temporary files is part of `is_abandoned`.
+    let is_old = |file: &Entry| role(file) == FileRole::Temporary || options.is_old(file.changed);
+    let is_candidate = |file: &&Entry| is_candidate(file) && is_old(file);
     let candidates: Vec<Entry> = listed.iter().filter(is_candidate).cloned().collect();
     let mut directories = directories(listed);
     let (mut used, mut read) = (HashSet::new(), HashSet::new());
@@ -113,7 +118,7 @@ pub async fn vacuum_async(
         } else if begins_with_magic(store, file).await? {
             // A file that no longer exists does not matter.
             for doubt in &doubts {
-                if home.size(doubt).await?.is_some() {
+                if home.look(doubt).await?.is_some() {
                     return Err(doubtful().within(doubt.element()));
                 }
             }
@@ -135,7 +140,10 @@ pub async fn vacuum_async(
 
 /// Returns the role of a file, by its name.
 fn role(file: &Entry) -> FileRole {
-    file.place.names().last().map_or(FileRole::Shard, |name| FileRole::of(name))
+    file.place
+        .names()
+        .last()
+        .map_or(FileRole::Shard, |name| FileRole::of(name))
 }
 
 /// Whether this crate wrote the file, as far as its name tells, and no writer has it open.
@@ -190,10 +198,11 @@ async fn read_all(
             let (store, file) = (store.clone(), file.clone());
             async move {
                 let found = used_by(&store, &file, options).await?;
-                Ok::<_, Error>((file.place, found))
+                Ok((file.place, found))
             }
         };
-        let reads: Vec<_> = files.iter().map(read).collect();
+        let reads: Vec<BoxFuture<'_, Result<(Place, Found)>>> =
+            files.iter().map(|file| Box::pin(read(file)) as _).collect();
         let mut reads = stream::iter(reads).buffered(AT_ONCE);
         while let Some(found) = reads.next().await {
             all.push(found?);
@@ -221,7 +230,9 @@ async fn used_by(store: &Store, file: &Entry, options: &VacuumOptions) -> Result
             let references = async { shard.references(&node_ids(&shard).await?).await };
             let urls = references.await.within(|| place.element())?;
             // A file that does not exist needs no protection.
-            let files = urls.iter().filter_map(|url| home.resolve(place.beside(url)));
+            let files = urls
+                .iter()
+                .filter_map(|url| home.resolve(place.beside(url)));
             Ok(Found::Shard(files.collect()))
         }
         Err(error) => match (role(file), error.kind()) {

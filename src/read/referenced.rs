@@ -219,7 +219,6 @@ impl Shard {
     /// Reads the descriptors of the fields with these schema ids in all stripes, with one round per kind of metadata.
     /// The shard keeps them as far as its cache allows. Returns the properties of each stripe, and the files that the
     /// shard refers to.
-    #[cfg(feature = "object_store")]
     pub(crate) async fn load_stripes(
         &self,
         ids: &[u32],

@@ -1,9 +1,10 @@
 //! The locations of a command's files: on this machine, or at a URL.
 
 #[cfg(feature = "cloud")]
-use crate::cloud::{Address, Object};
+use crate::cloud::Object;
+use arrow_shard::io::{self, Store};
 use arrow_shard::read::ShardOptions;
-use arrow_shard::{Result, Shard};
+use arrow_shard::{Error, ErrorKind, Result, Shard};
 use std::path::{Path, PathBuf};
 
 /// The location that a path of the command line names.
@@ -22,59 +23,71 @@ impl Location {
     /// # Errors
     /// Fails for a URL that names no object.
     pub(crate) fn of(path: &Path) -> Result<Self> {
-        Self::find(
-            path,
-            #[cfg(feature = "cloud")]
-            Object::at,
-        )
+        let location = stored(path)?;
+        if location.name().is_empty() && url(path).is_some() {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("{} names no object", path.display()),
+            ));
+        }
+        Ok(Self::from_stored(location, path))
     }
 
     /// Returns the location of a folder, which may also be the root of a store.
     pub(crate) fn of_folder(path: &Path) -> Result<Self> {
-        Self::find(
-            path,
-            #[cfg(feature = "cloud")]
-            Object::below,
-        )
+        Ok(Self::from_stored(stored(path)?, path))
     }
 
-    fn find(
-        path: &Path,
-        #[cfg(feature = "cloud")] at: fn(Address) -> Result<Object>,
-    ) -> Result<Self> {
-        match url(path) {
-            None => Ok(Self::Local(path.to_path_buf())),
-            #[cfg(feature = "cloud")]
-            Some(url) => {
-                let address = Address::parse(url)?;
-                match address.local()? {
-                    Some(local) => Ok(Self::Local(local)),
-                    None => at(address).map(Self::Object),
-                }
-            }
-            #[cfg(not(feature = "cloud"))]
-            Some(_) => Err(local_only()),
+    #[cfg_attr(
+        not(feature = "cloud"),
+        expect(unused_variables, reason = "only objects are shown by their URLs")
+    )]
+    fn from_stored(location: io::Location, path: &Path) -> Self {
+        #[cfg(feature = "cloud")]
+        if let Some(object) = Object::new(&location, path) {
+            return Self::Object(object);
         }
+        Self::Local(PathBuf::from(location.name()))
+    }
+}
+
+/// Returns the location of `path`, which may be a URL, in its store.
+pub(crate) fn stored(path: &Path) -> Result<io::Location> {
+    match url(path) {
+        None => Ok(Store::local().at(path)),
+        #[cfg(feature = "cloud")]
+        Some(url) => io::Location::from_url(url),
+        #[cfg(not(feature = "cloud"))]
+        Some(_) => Err(Error::new(
+            ErrorKind::InvalidArgument,
+            "this arrow-shard reads and writes local files only; install it with --features cloud for URLs",
+        )),
     }
 }
 
 /// Fails if a URL is invalid, before it appears in a message or its name is examined.
 pub(crate) fn check(path: &Path) -> Result<()> {
-    match url(path) {
-        None => Ok(()),
-        #[cfg(feature = "cloud")]
-        Some(url) => Address::parse(url).map(drop),
-        #[cfg(not(feature = "cloud"))]
-        Some(_) => Err(local_only()),
-    }
+    stored(path).map(drop)
 }
 
-#[cfg(not(feature = "cloud"))]
-fn local_only() -> arrow_shard::Error {
-    arrow_shard::Error::new(
-        arrow_shard::ErrorKind::InvalidArgument,
-        "this arrow-shard reads and writes local files only; install it with --features cloud for URLs",
-    )
+/// Waits for the answer of a store.
+pub(crate) fn wait<T>(answer: impl Future<Output = Result<T>>) -> Result<T> {
+    #[cfg(feature = "cloud")]
+    return crate::cloud::wait(answer);
+    // Local files answer at once, but a long operation yields now and then.
+    #[cfg(not(feature = "cloud"))]
+    {
+        use std::task::{Context, Poll, Waker};
+        let mut answer = std::pin::pin!(answer);
+        loop {
+            if let Poll::Ready(done) = answer
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+            {
+                return done;
+            }
+        }
+    }
 }
 
 /// Returns the text of a path that is a URL.

@@ -1,16 +1,18 @@
 //! Local files as a store.
 
 use super::{
-    BoxFuture, Entry, Existing, FileId, Files, Held, Home, Kept, NewFiles, NotWritten, NowSink,
-    Opened, SecondNames, Sinks,
+    BoxFuture, Entry, Existing, FileId, Files, Found, Held, Home, Kept, NewFiles, NotWritten,
+    NowSink, Opened, SecondNames, Sinks,
 };
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::local_file::{describe, describe_folder, existing_folder, version_of};
-use crate::io::names::{STRIPE_FILE_SUFFIX, is_temporary};
+use crate::io::local_sink::{folder_of, sync_folder};
+use crate::io::names::{STRIPE_FILE_SUFFIX, check_output_name, is_temporary};
 use crate::io::place::Place;
 use crate::io::temporary::is_abandoned_temporary;
 use crate::io::{
     AsyncSink, ByteRange, LocalFile, LocalFolder, LocalSink, PooledFile, ReadAt, Sink, SinkFactory,
+    commit_together,
 };
 use bytes::Bytes;
 use std::ffi::{OsStr, OsString};
@@ -44,12 +46,13 @@ impl LocalHome {
     ///
     /// # Errors
     /// Returns [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) for a name that may lead out of the folder.
-    fn path(&self, name: &OsStr) -> Result<PathBuf> {
+    fn path_to(&self, name: &OsStr) -> Result<PathBuf> {
         let Some(root) = &self.root else {
             return Ok(PathBuf::from(name));
         };
         let path = Path::new(name);
-        let is_below = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+        let is_below =
+            |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
         if path.components().all(is_below) {
             Ok(root.join(path))
         } else {
@@ -91,13 +94,13 @@ impl Home for LocalHome {
     }
 
     fn find(&self, name: &OsStr) -> Result<Place> {
-        let path = self.path(name)?;
+        let path = self.path_to(name)?;
         let resolved = path.canonicalize().map_err(Error::from);
         Ok(place_of(&resolved.within(|| describe(&path))?))
     }
 
     fn find_new(&self, name: &OsStr) -> Result<Place> {
-        let path = self.path(name)?;
+        let path = self.path_to(name)?;
         let name = path
             .file_name()
             .ok_or_else(|| Error::invalid("expected a path that ends in a file name"))?;
@@ -106,6 +109,10 @@ impl Home for LocalHome {
 
     fn describe_folder(&self, name: &OsStr) -> String {
         describe_folder(Path::new(name))
+    }
+
+    fn path(&self, name: &OsStr) -> Option<PathBuf> {
+        self.path_to(name).ok()
     }
 
     fn resolve(&self, place: Place) -> Option<Place> {
@@ -136,15 +143,10 @@ impl Home for LocalHome {
     fn sink<'a>(
         &'a self,
         name: &'a OsStr,
-        overwrite: bool,
+        existing: Existing,
     ) -> BoxFuture<'a, Result<Box<dyn AsyncSink>>> {
         let create = || {
-            let path = self.path(name)?;
-            let sink = if overwrite {
-                LocalSink::create_or_replace(path)?
-            } else {
-                LocalSink::create(path)?
-            };
+            let sink = sink(&self.path_to(name)?, existing)?;
             Ok(Box::new(NowSink(Some(sink))) as Box<dyn AsyncSink>)
         };
         Box::pin(std::future::ready(create()))
@@ -161,24 +163,27 @@ impl Home for LocalHome {
         Box::pin(std::future::ready(written.map_err(NotWritten::from)))
     }
 
-    fn size<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<Option<u64>>> {
-        let size = match path_of(file).metadata().map_err(Error::from) {
-            Ok(found) => Ok(Some(found.len())),
+    fn look<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<Option<Found>>> {
+        let found = match path_of(file).metadata().map_err(Error::from) {
+            Ok(found) => Ok(Some(Found {
+                bytes: found.len(),
+                version: version_of(&found),
+            })),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error.within(file.element())),
         };
-        Box::pin(std::future::ready(size))
+        Box::pin(std::future::ready(found))
     }
 
     fn names<'a>(&'a self, folder: &'a OsStr) -> BoxFuture<'a, Result<Vec<OsString>>> {
-        let path = self.path(folder);
+        let path = self.path_to(folder);
         let names = path.and_then(|path| names_in(&path).within(|| describe_folder(&path)));
         Box::pin(std::future::ready(names))
     }
 
     fn list<'a>(&'a self, folder: &'a OsStr) -> BoxFuture<'a, Result<Vec<Entry>>> {
         let list = || {
-            let path = self.path(folder)?;
+            let path = self.path_to(folder)?;
             let root = path.canonicalize().map_err(Error::from);
             entries_below(&root.within(|| describe_folder(&path))?)
         };
@@ -186,14 +191,22 @@ impl Home for LocalHome {
     }
 
     fn remove<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<()>> {
-        let removed = std::fs::remove_file(path_of(file)).map_err(Error::from);
-        Box::pin(std::future::ready(removed.within(|| file.element())))
+        let removed = match std::fs::remove_file(path_of(file)).map_err(Error::from) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            removed => removed.within(|| file.element()),
+        };
+        Box::pin(std::future::ready(removed))
     }
 
     fn file_id(&self, file: &Place) -> FileId {
         let found = path_of(file).metadata().ok();
         let version = found.as_ref().and_then(|found| {
-            let changed = found.modified().ok()?;
+            // Elsewhere, a copy has its own time. `is_clone` compares the ends of the files.
+            let changed = if cfg!(unix) {
+                found.modified().ok()?
+            } else {
+                SystemTime::UNIX_EPOCH
+            };
             Some((found.len(), changed))
         });
         #[cfg(unix)]
@@ -240,10 +253,26 @@ fn place_of(path: &Path) -> Place {
     Place::local(names.map(|name| name.as_os_str().to_owned()))
 }
 
+/// Returns the sink of a file with any name that is not reserved.
+fn sink(path: &Path, existing: Existing) -> Result<LocalSink> {
+    match existing {
+        Existing::Kept => LocalSink::create(path),
+        Existing::Replaced => LocalSink::create_or_replace(path),
+        Existing::ReplacedIf(version) => {
+            let target = path.canonicalize().map_err(Error::from);
+            let path = target.within(|| describe(path))?;
+            let name = path.file_name().unwrap_or_default();
+            check_output_name(&name.to_string_lossy()).within(|| describe(&path))?;
+            LocalSink::replace(&path, version)
+        }
+    }
+}
+
 /// Writes all files of a shard, the directory last. After an error, no new file remains.
 fn write(path: &Path, existing: Existing, files: &NewFiles) -> Result<SecondNames> {
     let mut sink = match existing {
         Existing::Kept => LocalSink::create(path)?,
+        Existing::Replaced => LocalSink::create_or_replace(path)?,
         Existing::ReplacedIf(version) => LocalSink::replace(path, version)?,
     };
     sink.write_all(&files.directory)?;
@@ -268,6 +297,8 @@ fn write(path: &Path, existing: Existing, files: &NewFiles) -> Result<SecondName
         }
         sink.commit()
     };
+    // A signal does not come between the files: either all of them exist, or none.
+    let _together = commit_together();
     if let Err(error) = finish() {
         for path in &written {
             // The first error is reported, and nothing refers to the file.
@@ -298,11 +329,13 @@ fn keep(kept: &Kept, path: &Path, may_clone: &mut bool, names: &mut SecondNames)
     *may_clone = *may_clone && file.clone_to(&other).is_ok();
     if *may_clone {
         names.cloned.add(size);
+        sync_folder(folder_of(&other));
         // If the path still names the same version, the clone has the expected bytes.
         return check(&LocalFile::open(path)?);
     }
     if cfg!(unix) && std::fs::hard_link(path, &other).is_ok() {
         names.linked.add(size);
+        sync_folder(folder_of(&other));
         return check(&LocalFile::open(&other)?);
     }
     names.copied.add(size);

@@ -1,8 +1,8 @@
 //! A folder in memory as a store.
 
 use super::{
-    BoxFuture, Entry, Existing, Files, Held, Home, Kept, NewFiles, NotWritten, NowSink, Opened,
-    SecondNames, Sinks,
+    BoxFuture, Entry, Existing, Files, Found, Held, Home, Kept, NewFiles, NotWritten, NowSink,
+    Opened, SecondNames, Sinks,
 };
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::names::check_output_name;
@@ -21,9 +21,7 @@ pub(super) struct MemoryHome(pub(super) MemoryFolder);
 
 impl MemoryHome {
     fn get(&self, file: &Place) -> Result<Bytes> {
-        self.0
-            .get(&file.to_string())
-            .ok_or_else(|| missing(file))
+        self.0.get(&file.to_string()).ok_or_else(|| missing(file))
     }
 }
 
@@ -46,7 +44,7 @@ fn write(
                 "the file exists; choose another name",
             ));
         }
-        (Existing::Kept, None) => {}
+        (Existing::Kept, None) | (Existing::Replaced, _) => {}
         (Existing::ReplacedIf(version), Some(found)) if version_of(found) == *version => {}
         (Existing::ReplacedIf(_), _) => {
             return Err(Error::new(
@@ -166,11 +164,11 @@ impl Home for MemoryHome {
     fn sink<'a>(
         &'a self,
         name: &'a OsStr,
-        overwrite: bool,
+        existing: Existing,
     ) -> BoxFuture<'a, Result<Box<dyn AsyncSink>>> {
         let sink = self.find_new(name).and_then(|place| {
             let name = place.to_string();
-            let sink = self.0.sink(&name, overwrite);
+            let sink = self.0.sink(&name, !matches!(existing, Existing::Kept));
             let sink = sink.within(|| place.element())?;
             Ok(Box::new(NowSink(Some(sink))) as Box<dyn AsyncSink>)
         });
@@ -190,9 +188,13 @@ impl Home for MemoryHome {
         Box::pin(ready(names.map_err(NotWritten::from)))
     }
 
-    fn size<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<Option<u64>>> {
+    fn look<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<Option<Found>>> {
         let content = self.0.get(&file.to_string());
-        Box::pin(ready(Ok(content.map(|content| content.len() as u64))))
+        let found = content.map(|content| Found {
+            bytes: content.len() as u64,
+            version: Some(version_of(&content)),
+        });
+        Box::pin(ready(Ok(found)))
     }
 
     fn names<'a>(&'a self, folder: &'a OsStr) -> BoxFuture<'a, Result<Vec<OsString>>> {

@@ -175,7 +175,20 @@ impl Location {
 
     /// Returns the location of a file or folder below this folder.
     pub fn join(&self, name: impl AsRef<OsStr>) -> Self {
-        self.store.at(self.store.home.join(&self.name, name.as_ref()))
+        self.store
+            .at(self.store.home.join(&self.name, name.as_ref()))
+    }
+
+    /// Returns the object store and the path in it, if this is an object.
+    #[cfg(feature = "object_store")]
+    pub fn object(&self) -> Option<(Arc<dyn object_store::ObjectStore>, object_store::path::Path)> {
+        self.store.home.object(&self.name)
+    }
+
+    /// Returns the path, if this is a local file.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn path(&self) -> Option<std::path::PathBuf> {
+        self.store.home.path(&self.name)
     }
 
     pub(crate) fn home(&self) -> &dyn Home {
@@ -227,6 +240,8 @@ pub(crate) enum Held {
 pub(crate) enum Existing {
     /// It stays, and is an error.
     Kept,
+    /// It is replaced.
+    Replaced,
     /// It is replaced if it still has this version.
     ReplacedIf(String),
 }
@@ -314,6 +329,13 @@ impl From<NotWritten> for Error {
     }
 }
 
+/// The present state of a file.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) bytes: u64,
+    pub(crate) version: Option<String>,
+}
+
 /// A file in a listing.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
@@ -383,11 +405,11 @@ pub(crate) trait Home: Send + Sync + Debug {
     /// Returns the sinks of data files in the folder of a directory file.
     fn sinks(&self, beside: &Place) -> Result<Sinks>;
 
-    /// Returns the sink of a single file.
+    /// Returns the sink of a single file. The name must not be reserved.
     fn sink<'a>(
         &'a self,
         name: &'a OsStr,
-        overwrite: bool,
+        existing: Existing,
     ) -> BoxFuture<'a, Result<Box<dyn AsyncSink>>>;
 
     /// Writes the files of a shard, the directory last. After an error, new files are removed, unless the directory may
@@ -399,8 +421,8 @@ pub(crate) trait Home: Send + Sync + Debug {
         files: NewFiles,
     ) -> BoxFuture<'a, Result<SecondNames, NotWritten>>;
 
-    /// Returns the size of a file, or `None` if there is no such file.
-    fn size<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<Option<u64>>>;
+    /// Returns the present state of a file, or `None` if there is no such file.
+    fn look<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<Option<Found>>>;
 
     /// Returns the names of the files in a folder, without subfolders.
     fn names<'a>(&'a self, folder: &'a OsStr) -> BoxFuture<'a, Result<Vec<OsString>>>;
@@ -408,7 +430,7 @@ pub(crate) trait Home: Send + Sync + Debug {
     /// Returns the files below a folder.
     fn list<'a>(&'a self, folder: &'a OsStr) -> BoxFuture<'a, Result<Vec<Entry>>>;
 
-    /// Removes a file.
+    /// Removes a file. Another process may have removed it already.
     fn remove<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<()>>;
 
     /// Returns the identity of a file. A place is its only name by default.
@@ -417,6 +439,21 @@ pub(crate) trait Home: Send + Sync + Debug {
             id: file.to_string(),
             version: None,
         }
+    }
+
+    /// Returns the object store and the path of an object in it.
+    #[cfg(feature = "object_store")]
+    fn object(
+        &self,
+        _name: &OsStr,
+    ) -> Option<(Arc<dyn object_store::ObjectStore>, object_store::path::Path)> {
+        None
+    }
+
+    /// Returns the path of a local file.
+    #[cfg(not(target_family = "wasm"))]
+    fn path(&self, _name: &OsStr) -> Option<std::path::PathBuf> {
+        None
     }
 
     /// Whether one of two files of the same size and time is a clone or copy of the other that an edit made. A copy that

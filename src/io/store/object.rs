@@ -1,7 +1,7 @@
 //! The objects of a store.
 
 use super::{
-    BoxFuture, Entry, Existing, Files, Held, Home, NewFiles, NotWritten, Opened, Referred,
+    BoxFuture, Entry, Existing, Files, Found, Held, Home, NewFiles, NotWritten, Opened, Referred,
     SecondNames, Sinks,
 };
 use crate::error::{Error, ErrorKind, Result, Within};
@@ -56,7 +56,8 @@ impl ObjectHome {
     /// Returns the path of a name.
     fn path(&self, name: &OsStr) -> Result<Path> {
         let name = name.to_str().ok_or_else(|| {
-            Error::invalid("the name of an object is not Unicode").within(name.display().to_string())
+            Error::invalid("the name of an object is not Unicode")
+                .within(name.display().to_string())
         })?;
         // A name that is a path already is not encoded again.
         let name = Path::parse(name).unwrap_or_else(|_| Path::from(name));
@@ -78,6 +79,7 @@ impl ObjectHome {
     async fn mode(&self, path: &Path, existing: Existing) -> Result<PutMode> {
         match (existing, self.head(path).await?) {
             (Existing::Kept, None) => Ok(PutMode::Create),
+            (Existing::Replaced, _) => Ok(PutMode::Overwrite),
             (Existing::Kept, Some(_)) => Err(already_exists()),
             (Existing::ReplacedIf(e_tag), Some(found)) if found.e_tag.as_ref() == Some(&e_tag) => {
                 // Some stores compare the e-tag, and some the version.
@@ -260,6 +262,10 @@ impl Home for ObjectHome {
         format!("`{}`", name.display())
     }
 
+    fn object(&self, name: &OsStr) -> Option<(Arc<dyn ObjectStore>, Path)> {
+        Some((self.store.clone(), self.path(name).ok()?))
+    }
+
     fn resolve(&self, place: Place) -> Option<Place> {
         Some(place)
     }
@@ -284,12 +290,12 @@ impl Home for ObjectHome {
     fn sink<'a>(
         &'a self,
         name: &'a OsStr,
-        overwrite: bool,
+        existing: Existing,
     ) -> BoxFuture<'a, Result<Box<dyn AsyncSink>>> {
         Box::pin(async move {
             let path = path_of(&self.find_new(name)?);
             let folder = ObjectFolder::of_object(self.store.clone(), &path);
-            let folder = folder.with_overwrite(overwrite);
+            let folder = folder.with_overwrite(!matches!(existing, Existing::Kept));
             Ok(Box::new(folder.create_object(&path).await?) as Box<dyn AsyncSink>)
         })
     }
@@ -310,10 +316,13 @@ impl Home for ObjectHome {
         })
     }
 
-    fn size<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<Option<u64>>> {
+    fn look<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<Option<Found>>> {
         Box::pin(async move {
             let found = self.head(&path_of(file)).await?;
-            Ok(found.map(|found| found.size))
+            Ok(found.map(|found| Found {
+                bytes: found.size,
+                version: found.e_tag,
+            }))
         })
     }
 
@@ -325,7 +334,10 @@ impl Home for ObjectHome {
                 let message = format!("the store failed to list `{path}`");
                 Error::new(ErrorKind::Io, message).caused_by(error)
             })?;
-            let names = listed.objects.iter().filter_map(|object| object.location.filename());
+            let names = listed
+                .objects
+                .iter()
+                .filter_map(|object| object.location.filename());
             Ok(names.map(OsString::from).collect())
         })
     }
@@ -348,8 +360,10 @@ impl Home for ObjectHome {
     fn remove<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
             let path = path_of(file);
-            let removed = self.store.delete(&path).await.map_err(failed);
-            removed.within(|| path.to_string())
+            match self.store.delete(&path).await {
+                Err(StoreError::NotFound { .. }) => Ok(()),
+                removed => removed.map_err(failed).within(|| path.to_string()),
+            }
         })
     }
 }

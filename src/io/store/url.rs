@@ -32,30 +32,6 @@ impl Location {
             None => object(&parsed, url),
         }
     }
-
-    /// Returns the location of a path of this machine, or of a URL: a text that begins with a scheme of at least two
-    /// characters and `://`.
-    ///
-    /// # Errors
-    /// Returns the errors of [`from_url`](Self::from_url).
-    pub fn from_path_or_url(text: &str) -> Result<Self> {
-        if is_url(text) {
-            Self::from_url(text)
-        } else {
-            Ok(Store::local().at(text))
-        }
-    }
-}
-
-/// Whether a text begins with a scheme of at least two characters: a single letter is a drive.
-fn is_url(text: &str) -> bool {
-    let Some((scheme, _)) = text.split_once("://") else {
-        return false;
-    };
-    scheme.len() > 1
-        && scheme
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
 }
 
 fn parse(text: &str) -> Result<Url> {
@@ -120,16 +96,6 @@ fn object(url: &Url, text: &str) -> Result<Location> {
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
-
-    #[test]
-    fn urls_have_a_scheme() {
-        for url in ["s3://bucket/t.shard", "file:///t.shard", "https://a/b"] {
-            assert!(is_url(url), "{url}");
-        }
-        for path in ["t.shard", "C://t.shard", "a b://t", "://t", "s3:/t", "-"] {
-            assert!(!is_url(path), "{path}");
-        }
-    }
 
     #[test]
     fn what_is_left_out_of_a_url_or_may_be_a_secret_is_refused_and_not_shown() {

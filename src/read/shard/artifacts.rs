@@ -3,10 +3,10 @@
 use super::names::FileNames;
 use super::options::ShardOptions;
 use super::store::{Reader, join_all};
-use crate::io::Files;
 use super::waiting::check_may_wait;
 use crate::buffer::Place;
 use crate::error::{Error, ErrorKind, Result, Within};
+use crate::io::Files;
 use crate::io::{ByteRange, ReadAt, Reference, RelativeUrl, read_all, read_all_async, resolve};
 use crate::limits::Limits;
 use bytes::Bytes;

@@ -1,16 +1,15 @@
 //! `arrow-shard compact`
 
-#[cfg(feature = "cloud")]
-use super::editing::elsewhere;
+use super::editing::beside;
 use super::report;
 use crate::failure::Failure;
 use crate::limits::LimitArgs;
-use crate::location::Location;
+use crate::location::{stored, wait};
 use crate::output::Destination;
 use crate::profile::ProfileName;
 use crate::progress::followed;
 use crate::text;
-use arrow_shard::ops::{CompactOptions, compact, compact_to, compaction};
+use arrow_shard::ops::{CompactOptions, compact_async, compact_to_async, plan_compaction_async};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -59,16 +58,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .with_profile(args.profile.into())
         .with_threads(args.threads)
         .with_limits(args.limits.limits());
-    let location = Location::of(&args.file)?;
+    let location = stored(&args.file)?;
     let mut out = Destination::standard();
     let place = args.file.display().to_string();
     let place = text::shown(&place);
     if args.dry_run {
-        let runs = match &location {
-            Location::Local(file) => compaction(file, &options)?,
-            #[cfg(feature = "cloud")]
-            Location::Object(object) => object.compaction(&options)?,
-        };
+        let runs = wait(plan_compaction_async(location, &options))?;
         if runs.is_empty() {
             writeln!(out, "{place}: no stripe needs to be rewritten")?;
         }
@@ -86,25 +81,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
         return Ok(out.flush()?);
     }
-    let output = args.output.as_deref().map(Location::of).transpose()?;
+    let output = args.output.as_deref();
+    let output = output.map(|path| beside(location.store(), path));
+    let output = output.transpose()?;
     let (bar, follow) = followed("rows");
     let options = options.with_progress(move |progress| {
         follow(progress);
         Ok(())
     });
-    let done = match (&location, output) {
-        (Location::Local(file), None) => compact(file, &options)?,
-        (Location::Local(file), Some(Location::Local(target))) => {
-            Some(compact_to(file, target, &options)?)
-        }
-        #[cfg(feature = "cloud")]
-        (Location::Object(object), None) => object.compact(None, &options)?,
-        #[cfg(feature = "cloud")]
-        (Location::Object(object), Some(Location::Object(target))) => {
-            object.compact(Some(&target), &options)?
-        }
-        #[cfg(feature = "cloud")]
-        (_, Some(_)) => return Err(elsewhere(args.output.as_deref().unwrap_or(&args.file))),
+    let done = match output {
+        None => wait(compact_async(location, &options))?,
+        Some(target) => Some(wait(compact_to_async(location, target.name(), &options))?),
     };
     bar.finish_and_clear();
     match done {

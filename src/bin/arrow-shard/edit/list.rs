@@ -2,16 +2,16 @@
 
 use crate::failure::Failure;
 use crate::listed::{Found, Listed};
-use crate::location::Location;
+use crate::location::{Location, open_one_of_many, stored, wait};
 use crate::output::Destination;
 use crate::progress::bar;
 use crate::text;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_cast::display::array_value_to_string;
-use arrow_shard::ops::{LeftOut, SHARD_FILE_SUFFIX, held_by_others, list_shards};
+use arrow_shard::ops::{LeftOut, SHARD_FILE_SUFFIX, held_by_others_async, list_shards};
 use arrow_shard::read::ShardOptions;
-use arrow_shard::{ErrorKind, Result, Shard};
+use arrow_shard::{ErrorKind, Result};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -76,11 +76,7 @@ pub(crate) fn run(args: &Args) -> std::result::Result<(), Failure> {
     // Only a shard of several files can contain another. Damaged shards have been reported above, and prevent the
     // check.
     if is_whole && lines.iter().any(|line| line.has_files) {
-        let held = match Location::of_folder(&args.folder)? {
-            Location::Local(folder) => held_by_others(folder),
-            #[cfg(feature = "cloud")]
-            Location::Object(folder) => folder.held_by_others(),
-        };
+        let held = wait(held_by_others_async(stored(&args.folder)?));
         match held {
             Ok(held) => mark_held(&mut lines, &held),
             Err(error) => {
@@ -156,7 +152,7 @@ fn local(folder: &Path) -> Result<Vec<Listed>> {
             name: name.into_owned(),
             // A file without accessible metadata cannot be opened either, so `found` has the error.
             bytes: std::fs::metadata(&path).map_or(0, |found| found.len()),
-            found: Shard::open_pooled(&path, ShardOptions::default()).and_then(|shard| {
+            found: open_one_of_many(&path, ShardOptions::default()).and_then(|shard| {
                 // References are relative to the folder of the file, not of a link to it.
                 let target = path.canonicalize();
                 let folder = target
@@ -170,7 +166,7 @@ fn local(folder: &Path) -> Result<Vec<Listed>> {
     let bar = bar(shards.len() as u64, "shards");
     let listed = shards
         .into_iter()
-        .map(list)
+        .map(|shard| list(PathBuf::from(shard.name())))
         .inspect(|_| bar.inc(1))
         .collect();
     bar.finish_and_clear();

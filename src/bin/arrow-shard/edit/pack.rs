@@ -1,14 +1,12 @@
 //! `arrow-shard pack`
 
-#[cfg(feature = "cloud")]
-use super::editing::elsewhere;
 use crate::failure::Failure;
 use crate::limits::LimitArgs;
-use crate::location::Location;
+use crate::location::{stored, wait};
 use crate::output::Destination;
 use crate::progress::followed;
 use crate::text;
-use arrow_shard::ops::{PackOptions, pack};
+use arrow_shard::ops::{PackOptions, pack_async};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -48,13 +46,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             follow(progress);
             Ok(())
         });
-    let done = match (Location::of(&args.input)?, Location::of(&args.output)?) {
-        (Location::Local(input), Location::Local(output)) => pack(input, output, &options)?,
-        #[cfg(feature = "cloud")]
-        (Location::Object(input), Location::Object(output)) => input.pack(&output, &options)?,
-        #[cfg(feature = "cloud")]
-        _ => return Err(elsewhere(&args.output)),
-    };
+    let (input, output) = (stored(&args.input)?, stored(&args.output)?);
+    let done = wait(pack_async(input, output, &options))?;
     bar.finish_and_clear();
     let mut out = Destination::standard();
     let place = args.output.display().to_string();

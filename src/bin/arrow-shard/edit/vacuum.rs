@@ -2,11 +2,11 @@
 
 use crate::failure::Failure;
 use crate::limits::LimitArgs;
-use crate::location::Location;
+use crate::location::{stored, wait};
 use crate::output::Destination;
 use crate::progress::followed;
 use crate::text;
-use arrow_shard::ops::{VacuumOptions, vacuum};
+use arrow_shard::ops::{VacuumOptions, vacuum_async};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -50,21 +50,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             follow(progress);
             Ok(())
         });
-    let files: Vec<(String, u64)> = match Location::of_folder(&args.folder)? {
-        Location::Local(folder) => {
-            let files = vacuum(folder, &options)?.into_iter();
-            let shown = files.map(|file| (file.path.display().to_string(), file.bytes));
-            shown.collect()
-        }
-        #[cfg(feature = "cloud")]
-        Location::Object(prefix) => prefix.vacuum(&options)?,
-    };
+    let files = wait(vacuum_async(stored(&args.folder)?, &options))?;
     bar.finish_and_clear();
     let mut out = Destination::standard();
     let mut bytes = 0;
-    for (path, size) in &files {
-        writeln!(out, "{}: {}", text::shown(path), text::bytes(*size))?;
-        bytes += size;
+    for file in &files {
+        let path = file.location.to_string();
+        writeln!(out, "{}: {}", text::shown(&path), text::bytes(file.bytes))?;
+        bytes += file.bytes;
     }
     let (count, bytes) = (text::count(files.len() as u64, "file"), text::bytes(bytes));
     if args.remove {
