@@ -17,7 +17,7 @@ use arrow_schema::{DataType, Field, Schema};
 use arrow_shard::encoding::bytes::{Input, Plan as BytesPlan, encode};
 use arrow_shard::encoding::{NumberKind, number};
 use arrow_shard::io::NoContainer;
-use arrow_shard::ops::{CompactOptions, ShardEditor, compaction, merge};
+use arrow_shard::ops::{CompactOptions, ShardEditor, merge, plan_compaction};
 use arrow_shard::read::{InspectOptions, Predicate, ShardOptions, VerifyReport, col};
 use arrow_shard::write::WriterOptions;
 use arrow_shard::{Error, ErrorKind, Limits, Result, Shard};
@@ -201,7 +201,7 @@ fn everything(name: &str, file: &[u8], deleted: u64) {
     let one = columns[0].as_str();
     edit("select", &|editor| editor.select_columns([one]).map(|()| 0)).unwrap();
     bounded(&step("plan compaction"), size, || {
-        compaction(&path, &CompactOptions::default())
+        plan_compaction(&path, &CompactOptions::default())
     })
     .unwrap();
     if let Some(twice) = rows.checked_mul(2) {

@@ -41,7 +41,7 @@ fn plain() -> WriterOptions {
 
 async fn distant(bytes: &Bytes, options: ShardOptions) -> Shard {
     let reader = Later::new(support::NAME, bytes.clone(), 3, &SharedLog::default());
-    Shard::open_async(reader, Arc::new(NoContainer), options)
+    Shard::from_async_reader(reader, Arc::new(NoContainer), options)
         .await
         .unwrap()
 }

@@ -26,7 +26,7 @@ use std::collections::HashSet;
 use std::time::{Duration, SystemTime};
 
 /// A file that no directory refers to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnusedFile {
     /// The file, which is removed unless this is a dry run.

@@ -277,7 +277,11 @@ impl ShardDecoder {
         let files = Arc::new(SuppliedFiles(mailbox.clone()));
         Self {
             mailbox,
-            opening: Some(Box::pin(Shard::open_async(Arc::new(root), files, options))),
+            opening: Some(Box::pin(Shard::from_async_reader(
+                Arc::new(root),
+                files,
+                options,
+            ))),
             shard: None,
         }
     }
@@ -285,7 +289,7 @@ impl ShardDecoder {
     /// Opens the shard, as far as the supplied bytes allow. Blocking methods of the shard fail if they need bytes.
     ///
     /// # Errors
-    /// Returns the same errors as [`Shard::open_async`].
+    /// Returns the same errors as [`Shard::from_async_reader`].
     pub fn open(&mut self) -> Result<Step<Shard>> {
         if let Some(shard) = &self.shard {
             return Ok(Step::Ready(shard.clone()));

@@ -17,11 +17,12 @@ use crate::format::{
     AnyValue, DirectoryTail, FRAME_OVERHEAD, FormatVersion, HEADER_LEN, Message, Schema,
     ShardDirectory, ShardProperties, ValueKind, Wire, find_property, open,
 };
-use crate::io::{
-    AsyncContainer, AsyncReadAt, ByteRange, Container, Files, InMemory, NoContainer, Opened, ReadAt,
-};
 #[cfg(not(target_family = "wasm"))]
-use crate::io::{LocalFile, LocalFolder, PooledFile};
+use crate::io::LocalFolder;
+use crate::io::{
+    AsyncContainer, AsyncReadAt, ByteRange, Container, Files, Held, InMemory, Location,
+    NoContainer, Opened, ReadAt,
+};
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 use crate::io::{MappedFile, MappedFolder};
 #[cfg(feature = "object_store")]
@@ -63,30 +64,30 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Opens the shard with the directory file `path`. The other files of the shard must be in the same folder.
+    /// Opens the shard with its directory file at a location: the path of a local file, or a file of a
+    /// [`Store`](crate::io::Store). The other files of the shard must be in the same folder.
     ///
     /// # Errors
     /// [`NotFound`](crate::ErrorKind::NotFound), [`NotAShard`](crate::ErrorKind::NotAShard) or
-    /// [`UnsupportedVersion`](crate::ErrorKind::UnsupportedVersion). Also fails if the file is damaged.
-    #[cfg(not(target_family = "wasm"))]
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, ShardOptions::default())
+    /// [`UnsupportedVersion`](crate::ErrorKind::UnsupportedVersion). Also fails if the file is damaged, and with
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the store answers later: use
+    /// [`open_async`](Self::open_async).
+    pub fn open(shard: impl Into<Location>) -> Result<Self> {
+        Self::open_with(shard, ShardOptions::default())
     }
 
-    /// Opens the shard with the directory file `path`, with options.
+    /// Opens the shard with its directory file at a location, with options.
     ///
     /// # Errors
     /// Returns the same errors as [`open`](Self::open).
-    #[cfg(not(target_family = "wasm"))]
-    pub fn open_with(path: impl AsRef<Path>, options: ShardOptions) -> Result<Self> {
-        let path = path.as_ref();
-        let (target, folder) = find(path)?;
-        let file = LocalFile::open(target)?.with_name(path.display().to_string());
-        Self::from_reader(Arc::new(file), Arc::new(folder), options)
+    pub fn open_with(shard: impl Into<Location>, options: ShardOptions) -> Result<Self> {
+        let shard = shard.into();
+        shard.store().check_near("Shard::open_async")?;
+        now(Self::of_opened(shard.open(Held::Open)?, options))
     }
 
     /// Opens a shard that is one of many: its file does not stay open, but is reopened for reads. Any number of shards
-    /// share a few file descriptors, see [`PooledFile`].
+    /// share a few file descriptors, see [`PooledFile`](crate::io::PooledFile).
     ///
     /// A shard from [`open`](Self::open) keeps reading the file that it opened, even if another file replaces it. Reads
     /// of a pooled shard then fail with [`Replaced`](crate::ErrorKind::Replaced).
@@ -94,11 +95,20 @@ impl Shard {
     /// # Errors
     /// Returns the same errors as [`open`](Self::open).
     #[cfg(not(target_family = "wasm"))]
-    pub fn open_pooled(path: impl AsRef<Path>, options: ShardOptions) -> Result<Self> {
-        let path = path.as_ref();
-        let (target, folder) = find(path)?;
-        let file = PooledFile::open(target)?.with_name(path.display().to_string());
-        Self::from_reader(Arc::new(file), Arc::new(folder), options)
+    pub fn open_pooled(shard: impl Into<Location>, options: ShardOptions) -> Result<Self> {
+        let shard = shard.into();
+        shard.store().check_near("Shard::open_async")?;
+        now(Self::of_opened(shard.open(Held::Pooled)?, options))
+    }
+
+    /// Opens the shard with its directory file at a location: [`open_with`](Self::open_with) for any store. See
+    /// [`from_async_reader`](Self::from_async_reader) for the methods that work with a shard in a store that answers
+    /// later.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`from_reader`](Self::from_reader).
+    pub async fn open_async(shard: impl Into<Location>, options: ShardOptions) -> Result<Self> {
+        Self::of_opened(shard.into().open(Held::Open)?, options).await
     }
 
     /// Opens a shard through memory maps of the directory file and of the files that it refers to. Buffers of the
@@ -154,7 +164,9 @@ impl Shard {
     pub(crate) async fn of_opened(opened: Opened, options: ShardOptions) -> Result<Self> {
         match opened {
             Opened::Blocking(reader, container) => Self::from_reader(reader, container, options),
-            Opened::Async(reader, container) => Self::open_async(reader, container, options).await,
+            Opened::Async(reader, container) => {
+                Self::from_async_reader(reader, container, options).await
+            }
         }
     }
 
@@ -190,7 +202,7 @@ impl Shard {
     ///
     /// # Errors
     /// Returns the same errors as [`from_reader`](Self::from_reader).
-    pub async fn open_async(
+    pub async fn from_async_reader(
         reader: Arc<dyn AsyncReadAt>,
         container: Arc<dyn AsyncContainer>,
         options: ShardOptions,
@@ -206,8 +218,9 @@ impl Shard {
         Self::open_at(names, reader, files, None, options).await
     }
 
-    /// Opens the shard with the directory file at `path` in an object store. The other files of the shard must be next
-    /// to it. See [`open_async`](Self::open_async) for the methods that work with such a shard.
+    /// Opens the shard with the directory file at `path` in an object store:
+    /// [`open_async`](Self::open_async) without a [`Store`](crate::io::Store). The other files of the shard must be next
+    /// to it. See [`from_async_reader`](Self::from_async_reader) for the methods that work with such a shard.
     ///
     /// Ranges less than 1 MiB apart share a request, and at most 16 requests for an object are in flight.
     ///
@@ -246,7 +259,7 @@ impl Shard {
     ) -> Result<Self> {
         let folder = ObjectFolder::of_object(store.clone(), path);
         let reader = ObjectReader::new(store, path.clone());
-        Self::open_async(Arc::new(reader), Arc::new(folder), options).await
+        Self::from_async_reader(Arc::new(reader), Arc::new(folder), options).await
     }
 
     fn build(

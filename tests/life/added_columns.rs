@@ -8,9 +8,9 @@ use arrow_array::{
     Array, ArrayRef, DictionaryArray, Int32Array, Int64Array, StringArray, StructArray,
 };
 use arrow_schema::{DataType, Field};
-use arrow_shard::io::{MemoryFolder, RelativeUrl, SinkFactory, WriteSink};
+use arrow_shard::io::Store;
 use arrow_shard::ops::{CompactOptions, ShardEditor, VacuumOptions, compact, merge, vacuum};
-use arrow_shard::read::{ShardOptions, col};
+use arrow_shard::read::col;
 use arrow_shard::write::{ColumnOptions, Layout, Profile, Wire, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
 use std::path::Path;
@@ -207,26 +207,21 @@ fn values_of_a_shard_of_one_wire_are_said_in_the_other() {
 
 #[test]
 fn shards_in_memory_get_columns_too() {
-    let folder = MemoryFolder::new();
-    let batch = crate::support::written(
+    let folder = crate::support::written(
         &arrow_schema::Schema::new(vec![Field::new("id", DataType::Int64, true)]).into(),
         &[],
         WriterOptions::default(),
     );
     // A shard without rows accepts a column without values.
-    let shard = crate::support::opened(&batch.unwrap()).unwrap();
-    let url = RelativeUrl::from_file_name("t").unwrap();
-    let mut editor = ShardEditor::of_shard(shard, &url).unwrap();
+    let folder = folder.unwrap();
+    let shard = Store::memory(folder.clone()).at(&folder.names()[0]);
+    let mut editor = ShardEditor::open(shard.clone()).unwrap();
     let field = Field::new("n", DataType::Int32, true);
     editor
         .add_column_values(field, [], &ColumnOptions::default())
         .unwrap();
-    let mut directory = Vec::new();
-    let mut factory: Box<dyn SinkFactory> = Box::new(folder.clone());
-    let done = editor.commit_into(&mut WriteSink::new(&mut directory), factory.as_mut());
-    assert_eq!(done.unwrap().rows(), 0);
-    let reader = Arc::new(bytes::Bytes::from(directory));
-    let shard = Shard::from_reader(reader, Arc::new(folder), ShardOptions::default()).unwrap();
+    assert_eq!(editor.commit().unwrap().rows(), 0);
+    let shard = Shard::open(shard).unwrap();
     let schema = shard.schema().unwrap();
     assert_eq!(schema.fields().len(), 2);
     assert_eq!(

@@ -2,6 +2,7 @@
 
 use crate::numbers::{ids, names, write};
 use arrow_array::RecordBatch;
+use arrow_shard::io::Store;
 use arrow_shard::ops::{CompactOptions, EditSummary, ShardEditor, compact, merge};
 use arrow_shard::write::{Layout, Profile, ShardWriter, WriterOptions};
 use std::path::Path;
@@ -167,11 +168,10 @@ fn an_edit_of_objects_refuses_files_that_are_missing_or_short() {
         let (a, b, file) = (Path::from("a"), Path::from("b"), Path::from(name.as_str()));
         let bytes = store.get(&file).await.unwrap().bytes().await.unwrap();
         let merge = async |target: &str| {
-            let mut editor = ShardEditor::open_object(store.clone(), &b).await?;
-            editor.append_object(store.clone(), &a).await?;
-            editor
-                .commit_object_to(store.clone(), &Path::from(target))
-                .await
+            let mut editor =
+                ShardEditor::open_async(Store::object(store.clone()).at(b.to_string())).await?;
+            editor.append_async(a.to_string()).await?;
+            editor.commit_to_async(target).await
         };
         assert_eq!(merge("m").await.unwrap().other_files(), 7);
         for len in [0, bytes.len() - 64] {

@@ -532,6 +532,7 @@ fn every_directory_gives_its_rows() {
         2000,
         |seed| {
             live(seed, &World::folder());
+            live(seed, &World::memory());
         },
     );
 }

@@ -7,7 +7,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_shard::ErrorKind;
-use arrow_shard::ops::{ShardEditor, ShardSet, list_shard_objects};
+use arrow_shard::io::{Location, Store};
+use arrow_shard::ops::{ShardEditor, ShardSet, list_shards_async};
 use arrow_shard::read::{NameValuePair, Predicate, col};
 use arrow_shard::write::WriterOptions;
 use futures::TryStreamExt;
@@ -59,6 +60,15 @@ async fn ids(table: &ShardSet, filter: Option<Predicate>) -> Vec<i64> {
     ids.collect()
 }
 
+/// Returns the locations of objects.
+fn all(store: &Arc<Rounds>, paths: impl IntoIterator<Item = Path>) -> Vec<Location> {
+    let store = Store::object(store.clone());
+    paths
+        .into_iter()
+        .map(|path| store.at(path.to_string()))
+        .collect()
+}
+
 fn names(reads: &[(Path, u64)]) -> BTreeSet<&str> {
     reads.iter().map(|(path, _)| path.as_ref()).collect()
 }
@@ -67,9 +77,7 @@ fn names(reads: &[(Path, u64)]) -> BTreeSet<&str> {
 fn a_thousand_shards_are_opened_in_as_many_rounds_as_their_number_at_once_says() {
     let store = store(1000, 10, 10);
     let paths = (0..1000).map(name);
-    let table = store
-        .run(ShardSet::open_objects(store.clone(), paths))
-        .unwrap();
+    let table = store.run(ShardSet::open_async(all(&store, paths))).unwrap();
     let asked = store.take();
     assert_eq!(table.num_rows(), 10_000);
     assert_eq!(asked.most_waiting, AT_ONCE);
@@ -111,7 +119,7 @@ fn a_thousand_shards_are_opened_in_as_many_rounds_as_their_number_at_once_says()
 fn shards_of_many_stripes_take_no_more_rounds_than_kinds_of_metadata() {
     // Their metadata are larger than the first request.
     let store = store(40, 3_000, 10);
-    let table = store.run(ShardSet::open_objects(store.clone(), (0..40).map(name)));
+    let table = store.run(ShardSet::open_async(all(&store, (0..40).map(name))));
     let table = table.unwrap();
     let asked = store.take();
     assert_eq!(
@@ -152,13 +160,16 @@ fn a_folder_is_opened_without_what_is_no_shard_of_it() {
         store.put(&stripe, shard(0..10, 10).into()).await.unwrap();
     });
     let folder = Path::from("table");
-    let table = ShardSet::open_object_folder(store.clone(), Some(&folder));
+    let table = ShardSet::open_folder_async(Store::object(store.clone()).at(folder.to_string()));
     let table = store.run(table).unwrap();
     assert_eq!(table.row_ranges(), [0..10, 10..20, 20..30]);
-    let listed = block_on(list_shard_objects(store.clone(), Some(&folder))).unwrap();
-    let listed: Vec<&str> = listed
+    let listed = block_on(list_shards_async(
+        Store::object(store.clone()).at(folder.to_string()),
+    ))
+    .unwrap();
+    let listed: Vec<String> = listed
         .iter()
-        .map(|o| o.location.filename().unwrap())
+        .map(|shard| shard.object().unwrap().1.filename().unwrap().to_owned())
         .collect();
     assert_eq!(
         listed[..3],
@@ -171,16 +182,20 @@ fn a_folder_is_opened_without_what_is_no_shard_of_it() {
     assert_eq!(listed[3..], ["notes.txt"]);
     // If a file that is not a shard is named, it is an error; a damaged shard always is.
     let notes = [name(0), Path::from("table/notes.txt")];
-    let error = store.run(ShardSet::open_objects(store.clone(), notes));
+    let error = store.run(ShardSet::open_async(all(&store, notes)));
     assert_eq!(error.unwrap_err().kind(), ErrorKind::NotAShard);
     let none = Path::from("nowhere");
-    let error = store.run(ShardSet::open_object_folder(store.clone(), Some(&none)));
+    let error = store.run(ShardSet::open_folder_async(
+        Store::object(store.clone()).at(none.to_string()),
+    ));
     assert_eq!(error.unwrap_err().kind(), ErrorKind::InvalidArgument);
     let mut damaged = shard(0..10, 10);
     let last = damaged.len() - 20;
     damaged[last] ^= 1;
     block_on(store.put(&name(1), damaged.into())).unwrap();
-    let error = store.run(ShardSet::open_object_folder(store.clone(), Some(&folder)));
+    let error = store.run(ShardSet::open_folder_async(
+        Store::object(store.clone()).at(folder.to_string()),
+    ));
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Checksum);
 }
 
@@ -196,7 +211,8 @@ fn more_than_a_hundred_shards_in_s3_are_one_table() {
             store.put(&name(i), bytes.into()).await.unwrap();
         }
         let folder = Path::from("table");
-        let table = ShardSet::open_object_folder(store.clone(), Some(&folder));
+        let table =
+            ShardSet::open_folder_async(Store::object(store.clone()).at(folder.to_string()));
         let table = table.await.unwrap();
         assert_eq!((table.num_rows(), table.shard().num_stripes()), (1200, 240));
         assert_eq!(ids(&table, None).await, (0..1200).collect::<Vec<_>>());
@@ -212,15 +228,15 @@ fn more_than_a_hundred_shards_in_s3_are_one_table() {
         );
         // The same for a directory that stays.
         let all = Path::from("table/all.amudai.shard");
-        let mut editor = ShardEditor::open_object(store.clone(), &name(0))
+        let mut editor =
+            ShardEditor::open_async(Store::object(store.clone()).at(name(0).to_string()))
+                .await
+                .unwrap();
+        editor.append_async(name(119).to_string()).await.unwrap();
+        editor.commit_to_async(all.to_string()).await.unwrap();
+        let table = ShardSet::open_async([Store::object(store.clone()).at(all.to_string())])
             .await
             .unwrap();
-        editor
-            .append_object(store.clone(), &name(119))
-            .await
-            .unwrap();
-        editor.commit_object_to(store.clone(), &all).await.unwrap();
-        let table = ShardSet::open_objects(store.clone(), [all]).await.unwrap();
         assert_eq!(table.num_rows(), 20);
     });
 }

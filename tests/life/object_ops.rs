@@ -6,9 +6,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field};
+use arrow_shard::io::Store;
 use arrow_shard::ops::{
-    CompactOptions, ShardEditor, ShardSet, VacuumOptions, compact_object, compact_object_to,
-    compaction_object, vacuum_objects,
+    CompactOptions, ShardEditor, ShardSet, VacuumOptions, compact_async, compact_to_async,
+    plan_compaction_async, vacuum_async,
 };
 use arrow_shard::read::{ShardOptions, col};
 use arrow_shard::write::{Layout, WriterOptions};
@@ -77,19 +78,25 @@ fn objects_are_merged_changed_and_replaced_where_they_are() {
         let one = put(&*store, "t 1 %/a", 0..25, Layout::SingleFile).await;
         let two = put(&*store, "t 1 %/b", 25..40, Layout::TwoLevel).await;
         let all = Path::from("t 1 %").join("all.amudai.shard");
-        let mut editor = ShardEditor::open_object(store.clone(), &one).await.unwrap();
-        editor.append_object(store.clone(), &two).await.unwrap();
-        let merged = editor.commit_object_to(store.clone(), &all).await.unwrap();
+        let mut editor = ShardEditor::open_async(Store::object(store.clone()).at(one.to_string()))
+            .await
+            .unwrap();
+        editor.append_async(two.to_string()).await.unwrap();
+        let merged = editor.commit_to_async(all.to_string()).await.unwrap();
         assert_eq!((merged.rows(), merged.stripes()), (40, 5));
         let before = open(&store, &all).await;
         assert_eq!(read(&before).await, (0..40).collect::<Vec<_>>());
 
-        let mut editor = ShardEditor::open_object(store.clone(), &all).await.unwrap();
-        let mut late = ShardEditor::open_object(store.clone(), &all).await.unwrap();
+        let mut editor = ShardEditor::open_async(Store::object(store.clone()).at(all.to_string()))
+            .await
+            .unwrap();
+        let mut late = ShardEditor::open_async(Store::object(store.clone()).at(all.to_string()))
+            .await
+            .unwrap();
         assert_eq!(editor.delete_async(&col("id").gt_eq(20)).await.unwrap(), 20);
         assert_eq!(editor.undelete_rows_async(&[39]).await.unwrap(), 1);
         late.delete_rows_async(&[0]).await.unwrap();
-        editor.commit_object(store.clone()).await.unwrap();
+        editor.commit_async().await.unwrap();
         let expected: Vec<i64> = (0..20).chain([39]).collect();
         let shard = open(&store, &all).await;
         assert_eq!((shard.num_rows(), shard.num_deleted_rows()), (21, 19));
@@ -100,12 +107,19 @@ fn objects_are_merged_changed_and_replaced_where_they_are() {
 
         // A merged shard and its parts have the same rows.
         let table = [two.clone(), all.clone()];
-        let error = ShardSet::open_objects(store.clone(), table).await;
+        let error = ShardSet::open_async(
+            table.map(|path| Store::object(store.clone()).at(path.to_string())),
+        )
+        .await;
         assert_eq!(error.unwrap_err().kind(), ErrorKind::InvalidArgument);
         let third = put(&*store, "t 1 %/c", 25..40, Layout::TwoLevel).await;
         let fourth = put(&*store, "t 1 %/d", 0..25, Layout::SingleFile).await;
         let table = [third, all.clone(), fourth];
-        let table = ShardSet::open_objects(store.clone(), table).await.unwrap();
+        let table = ShardSet::open_async(
+            table.map(|path| Store::object(store.clone()).at(path.to_string())),
+        )
+        .await
+        .unwrap();
         assert_eq!(table.row_ranges(), [0..15, 15..55, 55..80]);
         let rows: Vec<i64> = (25..40).chain(expected.clone()).chain(0..25).collect();
         assert_eq!(read(table.shard()).await, rows);
@@ -116,24 +130,24 @@ fn objects_are_merged_changed_and_replaced_where_they_are() {
         );
 
         let objects = names(&*store).await;
-        let error = late.commit_object(store.clone()).await.unwrap_err();
+        let error = late.commit_async().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
-        let editor = ShardEditor::open_object(store.clone(), &all).await.unwrap();
-        let error = editor
-            .commit_object_to(store.clone(), &two)
+        let editor = ShardEditor::open_async(Store::object(store.clone()).at(all.to_string()))
             .await
-            .unwrap_err();
+            .unwrap();
+        let error = editor.commit_to_async(two.to_string()).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ForbiddenUrl, "{error}");
-        let editor = ShardEditor::open_object(store.clone(), &two).await.unwrap();
-        let error = editor
-            .commit_object_to(store.clone(), &all)
+        let editor = ShardEditor::open_async(Store::object(store.clone()).at(two.to_string()))
             .await
-            .unwrap_err();
+            .unwrap();
+        let error = editor.commit_to_async(all.to_string()).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
         // Other shards may refer to the rows in this object.
-        let mut editor = ShardEditor::open_object(store.clone(), &one).await.unwrap();
+        let mut editor = ShardEditor::open_async(Store::object(store.clone()).at(one.to_string()))
+            .await
+            .unwrap();
         editor.delete_rows_async(&[0]).await.unwrap();
-        let error = editor.commit_object(store.clone()).await.unwrap_err();
+        let error = editor.commit_async().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         assert_eq!(names(&*store).await, objects);
         assert_eq!(read(&open(&store, &all).await).await, expected);
@@ -147,13 +161,15 @@ fn an_object_that_was_replaced_is_a_conflict_whichever_it_is() {
         let one = put(&*store, "t/a", 0..25, Layout::SingleFile).await;
         let two = put(&*store, "t/b", 25..40, Layout::SingleFile).await;
         let target = Path::from("t/all");
-        let mut editor = ShardEditor::open_object(store.clone(), &one).await.unwrap();
-        editor.append_object(store.clone(), &two).await.unwrap();
+        let mut editor = ShardEditor::open_async(Store::object(store.clone()).at(one.to_string()))
+            .await
+            .unwrap();
+        editor.append_async(two.to_string()).await.unwrap();
         editor.delete_rows_async(&[1]).await.unwrap();
         store.delete(&two).await.unwrap();
         put(&*store, "t/b", 70..90, Layout::SingleFile).await;
         let objects = names(&*store).await;
-        let error = editor.commit_object_to(store.clone(), &target).await;
+        let error = editor.commit_to_async(target.to_string()).await;
         let error = error.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
         assert!(error.to_string().contains("`t/b/"), "{error}");
@@ -168,16 +184,21 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
         let one = put(&*store, "t/a", 0..25, Layout::SingleFile).await;
         let two = put(&*store, "t/b", 25..45, Layout::TwoLevel).await;
         let all = Path::from("t/all.amudai.shard");
-        let mut editor = ShardEditor::open_object(store.clone(), &one).await.unwrap();
-        editor.append_object(store.clone(), &two).await.unwrap();
+        let mut editor = ShardEditor::open_async(Store::object(store.clone()).at(one.to_string()))
+            .await
+            .unwrap();
+        editor.append_async(two.to_string()).await.unwrap();
         editor.delete_async(&col("id").lt(3)).await.unwrap();
-        editor.commit_object_to(store.clone(), &all).await.unwrap();
+        editor.commit_to_async(all.to_string()).await.unwrap();
         let options = CompactOptions::default();
-        let runs = compaction_object(store.clone(), &all, &options).await;
+        let runs =
+            plan_compaction_async(Store::object(store.clone()).at(all.to_string()), &options).await;
         assert_eq!(runs.unwrap().len(), 1);
         let expected: Vec<i64> = (3..45).collect();
         let before = open(&store, &all).await;
-        let done = compact_object(store.clone(), &all, &options).await.unwrap();
+        let done = compact_async(Store::object(store.clone()).at(all.to_string()), &options)
+            .await
+            .unwrap();
         let done = done.unwrap();
         assert_eq!(
             (done.rows(), done.deleted_rows(), done.stripes()),
@@ -186,21 +207,38 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
         assert_eq!(read(&open(&store, &all).await).await, expected);
         // A reader with the old directory keeps working: the directory is in memory, and its files stay.
         assert_eq!(read(&before).await, expected);
-        let again = compact_object(store.clone(), &all, &options).await.unwrap();
+        let again = compact_async(Store::object(store.clone()).at(all.to_string()), &options)
+            .await
+            .unwrap();
         assert_eq!(again, None);
 
         // An object with rows stays, because other shards may refer to it, and no other object is left.
         let objects = names(&*store).await;
-        let error = compact_object(store.clone(), &one, &options).await;
+        let error = compact_async(Store::object(store.clone()).at(one.to_string()), &options).await;
         assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported);
-        let taken = compact_object_to(store.clone(), &one, &all, &options).await;
+        let taken = compact_to_async(
+            Store::object(store.clone()).at(one.to_string()),
+            all.to_string(),
+            &options,
+        )
+        .await;
         assert_eq!(taken.unwrap_err().kind(), ErrorKind::AlreadyExists);
         let elsewhere = Path::from("t/b/x");
-        let beside = compact_object_to(store.clone(), &one, &elsewhere, &options).await;
+        let beside = compact_to_async(
+            Store::object(store.clone()).at(one.to_string()),
+            elsewhere.to_string(),
+            &options,
+        )
+        .await;
         assert_eq!(beside.unwrap_err().kind(), ErrorKind::ForbiddenUrl);
         assert_eq!(names(&*store).await, objects);
         let other = Path::from("t/a").join("one");
-        let done = compact_object_to(store.clone(), &one, &other, &options).await;
+        let done = compact_to_async(
+            Store::object(store.clone()).at(one.to_string()),
+            other.to_string(),
+            &options,
+        )
+        .await;
         assert_eq!(done.unwrap().stripes(), 1);
         assert_eq!(
             read(&open(&store, &other).await).await,
@@ -210,12 +248,22 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
             read(&open(&store, &one).await).await,
             (0..25).collect::<Vec<_>>()
         );
-        let taken = compact_object_to(store.clone(), &one, &other, &options).await;
+        let taken = compact_to_async(
+            Store::object(store.clone()).at(one.to_string()),
+            other.to_string(),
+            &options,
+        )
+        .await;
         assert_eq!(taken.unwrap_err().kind(), ErrorKind::AlreadyExists);
 
         // With nothing to compact, the new directory refers to the stripes of the shard.
         let copy = Path::from("t/a/copy");
-        let done = compact_object_to(store.clone(), &other, &copy, &options).await;
+        let done = compact_to_async(
+            Store::object(store.clone()).at(other.to_string()),
+            copy.to_string(),
+            &options,
+        )
+        .await;
         assert_eq!(done.unwrap().stripes(), 1);
         assert_eq!(
             read(&open(&store, &copy).await).await,
@@ -226,14 +274,21 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
         // Only the file of deleted rows is no longer needed.
         let young = VacuumOptions::default();
         let prefix = Path::from("t");
-        let unused = vacuum_objects(store.clone(), Some(&prefix), &young).await;
+        let unused =
+            vacuum_async(Store::object(store.clone()).at(prefix.to_string()), &young).await;
         assert_eq!(unused.unwrap(), []);
         let options = young.with_min_age(Duration::ZERO);
         let dry = options.clone().with_dry_run(true);
-        let listed = vacuum_objects(store.clone(), None, &dry).await.unwrap();
+        let listed = vacuum_async(Store::object(store.clone()).root(), &dry)
+            .await
+            .unwrap();
         assert_eq!(listed.len(), 1, "{listed:?}");
         store.delete(&two).await.unwrap();
-        let removed = vacuum_objects(store.clone(), Some(&prefix), &options).await;
+        let removed = vacuum_async(
+            Store::object(store.clone()).at(prefix.to_string()),
+            &options,
+        )
+        .await;
         // This also removes the two stripes of the deleted shard.
         assert_eq!(removed.unwrap().len(), 3);
         assert_eq!(read(&open(&store, &all).await).await, expected);
@@ -250,7 +305,7 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
         let last = bytes.len() - 20;
         bytes[last] ^= 1;
         store.put(&all, bytes.into()).await.unwrap();
-        let error = vacuum_objects(store.clone(), None, &options).await;
+        let error = vacuum_async(Store::object(store.clone()).root(), &options).await;
         assert_eq!(error.unwrap_err().kind(), ErrorKind::Checksum);
     });
 }
@@ -260,10 +315,12 @@ async fn prepared(store: &Arc<dyn ObjectStore>) -> Path {
     let one = put(&**store, "t/a", 0..25, Layout::SingleFile).await;
     let two = put(&**store, "t/b", 25..40, Layout::TwoLevel).await;
     let all = Path::from("t/all");
-    let mut editor = ShardEditor::open_object(store.clone(), &one).await.unwrap();
-    editor.append_object(store.clone(), &two).await.unwrap();
+    let mut editor = ShardEditor::open_async(Store::object(store.clone()).at(one.to_string()))
+        .await
+        .unwrap();
+    editor.append_async(two.to_string()).await.unwrap();
     editor.delete_rows_async(&[7]).await.unwrap();
-    editor.commit_object_to(store.clone(), &all).await.unwrap();
+    editor.commit_to_async(all.to_string()).await.unwrap();
     all
 }
 
@@ -289,13 +346,18 @@ fn a_store_that_fails_at_any_call_leaves_the_shard_before_or_after() {
                 let change = async {
                     if compacts {
                         let options = CompactOptions::default();
-                        return compact_object(store.clone(), &path, &options)
-                            .await
-                            .map(drop);
+                        return compact_async(
+                            Store::object(store.clone()).at(path.to_string()),
+                            &options,
+                        )
+                        .await
+                        .map(drop);
                     }
-                    let mut editor = ShardEditor::open_object(store.clone(), &path).await?;
+                    let mut editor =
+                        ShardEditor::open_async(Store::object(store.clone()).at(path.to_string()))
+                            .await?;
                     editor.delete_async(&col("id").gt_eq(30)).await?;
-                    editor.commit_object(store.clone()).await.map(drop)
+                    editor.commit_async().await.map(drop)
                 };
                 let done = block_on(change);
                 let place = format!("{compacts} {fault} {call}: {done:?}");
@@ -329,14 +391,14 @@ fn an_object_that_holds_rows_stays_though_the_new_directory_needs_none() {
     block_on(async {
         let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         let path = put(&*store, "t/a", 0..25, Layout::SingleFile).await;
-        let mut editor = ShardEditor::open_object(store.clone(), &path)
+        let mut editor = ShardEditor::open_async(Store::object(store.clone()).at(path.to_string()))
             .await
             .unwrap();
         let one = Arc::new(Int64Array::from(vec![1])) as ArrayRef;
         let field = Field::new("one", DataType::Int64, false);
         editor.add_column(field, &one).unwrap();
         editor.drop_columns(["id"]).unwrap();
-        let error = editor.commit_object(store.clone()).await.unwrap_err();
+        let error = editor.commit_async().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         assert_eq!(read(&open(&store, &path).await).await.len(), 25);
     });

@@ -8,11 +8,11 @@ use arrow_array::{
     Array, ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
 };
 use arrow_schema::{DataType, Field, Schema};
-use arrow_shard::io::{MemoryFolder, RelativeUrl, SinkFactory, WriteSink};
+use arrow_shard::io::{MemoryFolder, SinkFactory, Store};
 use arrow_shard::ops::{
-    CompactOptions, ShardEditor, ShardSet, VacuumOptions, compact, compaction, merge, vacuum,
+    CompactOptions, ShardEditor, ShardSet, VacuumOptions, compact, merge, plan_compaction, vacuum,
 };
-use arrow_shard::read::{NameValuePair, ShardOptions, SortingColumn, col};
+use arrow_shard::read::{NameValuePair, SortingColumn, col};
 use arrow_shard::write::{ColumnOptions, Layout, ShardWriter, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
 use std::collections::HashMap;
@@ -334,7 +334,10 @@ fn compaction_leaves_large_stripes_and_vacuum_what_is_used() {
     editor.commit().unwrap();
     let options = CompactOptions::default().with_min_rows(50);
     // The third stripe has lost more than a fifth, and the last two are small.
-    assert_eq!(compaction(path("m"), &options).unwrap(), [2..3, 10..12]);
+    assert_eq!(
+        plan_compaction(path("m"), &options).unwrap(),
+        [2..3, 10..12]
+    );
     let before = Shard::open(path("m")).unwrap();
     let done = compact(path("m"), &options).unwrap().unwrap();
     assert_eq!(
@@ -449,32 +452,36 @@ fn shards_in_memory_live_as_files_do() {
         writer.write(&batch).unwrap();
         writer.finish().unwrap();
     };
-    let open = |name: &str| {
-        let directory = Arc::new(folder.get(name).unwrap());
-        let container = Arc::new(folder.clone());
-        Shard::from_reader(directory, container, ShardOptions::default()).unwrap()
-    };
+    let store = Store::memory(folder.clone());
+    let open = |name: &str| Shard::open(store.at(name)).unwrap();
     add("a", 0..10);
     add("b", 10..20);
-    let url = |name: &str| name.parse::<RelativeUrl>().unwrap();
-    let mut editor = ShardEditor::of_shard(open("a"), &url("a")).unwrap();
-    editor.append_shard(open("b"), &url("b")).unwrap();
+    let mut editor = ShardEditor::open(store.at("a")).unwrap();
+    let mut late = ShardEditor::open(store.at("a")).unwrap();
+    editor.append("b").unwrap();
     editor.delete(&col("id").lt(15)).unwrap();
-    let mut sink = SinkFactory::create(&mut folder.clone(), "c").unwrap();
-    let done = editor.commit_into(&mut *sink, &mut folder.clone()).unwrap();
+    let done = editor.commit_to("c").unwrap();
     assert_eq!((done.rows(), done.deleted_rows()), (5, 15));
     let rows = collect(open("c").scan().build().unwrap()).unwrap();
     assert_eq!(
         rows.column(0).as_primitive::<Int64Type>().values(),
         &[15, 16, 17, 18, 19]
     );
-    // A sink that fails leaves nothing behind.
-    let names = folder.names();
-    let mut editor = ShardEditor::of_shard(open("a"), &url("a")).unwrap();
+    let before = open("a");
+    let mut editor = ShardEditor::open(store.at("a")).unwrap();
     editor.delete_rows(&[1]).unwrap();
-    let mut none: &mut [u8] = &mut [];
-    let error = editor.commit_into(&mut WriteSink::new(&mut none), &mut folder.clone());
-    assert_eq!(error.unwrap_err().kind(), ErrorKind::Io);
+    editor.commit().unwrap();
+    assert_eq!((before.num_rows(), open("a").num_rows()), (10, 9));
+    assert_eq!(
+        collect(before.scan().build().unwrap()).unwrap().num_rows(),
+        10
+    );
+    // Nothing is lost of a change that came first, and nothing is left of the one that came too late.
+    let names = folder.names();
+    late.delete_rows(&[2]).unwrap();
+    assert_eq!(late.commit().unwrap_err().kind(), ErrorKind::Conflict);
+    let taken = ShardEditor::open(store.at("b")).unwrap().commit_to("c");
+    assert_eq!(taken.unwrap_err().kind(), ErrorKind::AlreadyExists);
     assert_eq!(folder.names(), names);
 }
 

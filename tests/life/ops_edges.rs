@@ -10,7 +10,7 @@ use arrow_array::{
     TimestampNanosecondArray, TimestampSecondArray,
 };
 use arrow_schema::{DataType, Field, TimeUnit};
-use arrow_shard::io::{Container, LocalFolder, ReadAt, RelativeUrl};
+use arrow_shard::io::{Container, Location, ReadAt, RelativeUrl};
 use arrow_shard::ops::{
     CompactOptions, ShardEditor, ShardSet, VacuumOptions, compact, list_shards, merge, vacuum,
 };
@@ -303,7 +303,10 @@ fn shards_are_listed_without_parts_of_others() {
     std::fs::write(path("notes.txt"), "of another kind").unwrap();
     std::fs::write(path(".arrow-shard.0123456789abcdef.tmp"), "Amudai").unwrap();
     let listed = list_shards(folder.path()).unwrap();
-    assert_eq!(listed, ["a", "b", "notes.txt"].map(path));
+    assert_eq!(
+        listed,
+        ["a", "b", "notes.txt"].map(|name| Location::from(path(name)))
+    );
     let table = ShardSet::open_folder(folder.path()).unwrap();
     assert_eq!(table.row_ranges(), [0..10, 10..30]);
     let error = list_shards(path("none")).unwrap_err();
@@ -328,7 +331,7 @@ fn stripes_that_are_written_anew_are_as_private_as_the_shard() {
 
 /// A folder that counts opened files.
 #[derive(Debug)]
-struct Counting(LocalFolder, Arc<AtomicUsize>);
+struct Counting(Arc<dyn Container>, Arc<AtomicUsize>);
 
 impl Container for Counting {
     fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
@@ -344,7 +347,9 @@ fn rows_of_several_shards_are_read_through_the_container_that_is_given() {
     numbers(&paths[0], 0..10);
     numbers(&paths[1], 10..30);
     let opened = Arc::new(AtomicUsize::new(0));
-    let through = |folder| Arc::new(Counting(folder, opened.clone())) as Arc<dyn Container>;
+    let through = |folder: Arc<dyn Container>| {
+        Arc::new(Counting(folder, opened.clone())) as Arc<dyn Container>
+    };
     let table = ShardSet::open_through(&paths, through).unwrap();
     let rows = collect(table.scan().with_projection(["id"]).build().unwrap()).unwrap();
     assert_eq!(rows.num_rows(), 30);

@@ -4,6 +4,7 @@ use crate::numbers::{ids, numbers, write};
 use crate::support::collect;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
+use arrow_shard::io::Store;
 use arrow_shard::ops::{LeftOut, ShardEditor, ShardSet, held_by_others, merge};
 use arrow_shard::write::{Layout, WriterOptions};
 use arrow_shard::{ErrorKind, Result};
@@ -212,7 +213,7 @@ fn shards_that_overlap_in_part_or_were_named_are_an_error() {
 #[cfg(feature = "object_store")]
 #[test]
 fn a_folder_of_objects_has_each_row_once() {
-    use arrow_shard::ops::objects_held_by_others;
+    use arrow_shard::ops::held_by_others_async;
     use futures::executor::block_on;
     use object_store::local::LocalFileSystem;
     use object_store::path::Path as Location;
@@ -225,24 +226,32 @@ fn a_folder_of_objects_has_each_row_once() {
     let store = Arc::new(LocalFileSystem::new_with_prefix(folder.path()).unwrap());
     block_on(async {
         let (a, b) = (Location::from("a"), Location::from("b"));
-        let mut editor = ShardEditor::open_object(store.clone(), &a).await.unwrap();
-        editor.append_object(store.clone(), &b).await.unwrap();
-        editor.check_distinct_objects().await.unwrap();
-        let merged = Location::from("m");
-        editor
-            .commit_object_to(store.clone(), &merged)
+        let mut editor = ShardEditor::open_async(Store::object(store.clone()).at(a.to_string()))
             .await
             .unwrap();
-        let set = ShardSet::open_object_folder(store.clone(), None)
+        editor.append_async(b.to_string()).await.unwrap();
+        editor.check_distinct_async().await.unwrap();
+        let merged = Location::from("m");
+        editor.commit_to_async(merged.to_string()).await.unwrap();
+        let set = ShardSet::open_folder_async(Store::object(store.clone()).root())
             .await
             .unwrap();
         assert_eq!(set.num_rows(), 20);
         assert_eq!(pairs(set.left_out()), [pair("a", "m"), pair("b", "m")]);
-        let held = objects_held_by_others(store.clone(), None).await.unwrap();
+        let held = held_by_others_async(Store::object(store.clone()).root())
+            .await
+            .unwrap();
         assert_eq!(held, set.left_out());
-        let named = ShardSet::open_objects(store.clone(), [a.clone(), merged.clone()]).await;
+        let named = ShardSet::open_async(
+            [a.clone(), merged.clone()]
+                .map(|path| Store::object(store.clone()).at(path.to_string())),
+        )
+        .await;
         assert_eq!(named.unwrap_err().kind(), ErrorKind::InvalidArgument);
-        let twice = ShardSet::open_objects(store.clone(), [a.clone(), a]).await;
+        let twice = ShardSet::open_async(
+            [a.clone(), a].map(|path| Store::object(store.clone()).at(path.to_string())),
+        )
+        .await;
         assert_eq!(twice.unwrap().num_rows(), 20);
     });
 }

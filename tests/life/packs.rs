@@ -5,6 +5,7 @@ use crate::support::collect;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, Int32Array, ListArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field};
+use arrow_shard::io::Store;
 use arrow_shard::ops::{
     CompactOptions, EditProgress, PackOptions, ShardEditor, VacuumOptions, compact, merge, pack,
     vacuum,
@@ -313,7 +314,7 @@ fn edits_without_effect_leave_the_file_as_it_is() {
 #[cfg(feature = "object_store")]
 mod objects {
     use super::*;
-    use arrow_shard::ops::pack_object;
+    use arrow_shard::ops::pack_async;
     use arrow_shard::read::ShardOptions;
     use futures::TryStreamExt;
     use futures::executor::block_on;
@@ -330,9 +331,13 @@ mod objects {
         let (from, to) = (Location::from("edited"), Location::from("below/packed"));
         block_on(async {
             let options = PackOptions::default();
-            pack_object(store.clone(), &from, &to, &options)
-                .await
-                .unwrap();
+            pack_async(
+                Store::object(store.clone()).at(from.to_string()),
+                Store::object(store.clone()).at(to.to_string()),
+                &options,
+            )
+            .await
+            .unwrap();
             let local = folder.path().join("local");
             pack(folder.path().join("edited"), &local, &options).unwrap();
             let object = store.get(&to).await.unwrap().bytes().await.unwrap();
@@ -342,12 +347,19 @@ mod objects {
                 shard.await.unwrap().referenced_files_async().await.unwrap(),
                 []
             );
-            let taken = pack_object(store.clone(), &from, &to, &options).await;
+            let taken = pack_async(
+                Store::object(store.clone()).at(from.to_string()),
+                Store::object(store.clone()).at(to.to_string()),
+                &options,
+            )
+            .await;
             assert_eq!(taken.unwrap_err().kind(), ErrorKind::AlreadyExists);
 
             // An unchanged shard is not written, so this also works in a store without conditional writes.
-            let editor = ShardEditor::open_object(store.clone(), &to).await.unwrap();
-            let done = editor.commit_object(store.clone()).await.unwrap();
+            let editor = ShardEditor::open_async(Store::object(store.clone()).at(to.to_string()))
+                .await
+                .unwrap();
+            let done = editor.commit_async().await.unwrap();
             assert!(done.is_unchanged());
             let after = store.get(&to).await.unwrap().bytes().await.unwrap();
             assert!(after == object);

@@ -176,7 +176,10 @@ fn temporary_files_of_killed_writers_are_removed() {
     let young = temporary("young");
     age(&young, hours / 4);
     let removed = vacuum(&path, &at_once()).unwrap();
-    let removed: Vec<PathBuf> = removed.into_iter().map(|file| file.path).collect();
+    let removed: Vec<PathBuf> = removed
+        .into_iter()
+        .map(|file| file.location.path().unwrap())
+        .collect();
     for file in &killed {
         assert!(removed.contains(file) && !file.exists(), "{removed:?}");
     }
@@ -264,7 +267,7 @@ mod forged {
 #[cfg(feature = "object_store")]
 mod objects {
     use super::*;
-    use arrow_shard::ops::vacuum_objects;
+    use arrow_shard::ops::vacuum_async;
     use arrow_shard::write::AsyncShardWriter;
     use futures::executor::block_on;
     use object_store::local::LocalFileSystem;
@@ -275,7 +278,12 @@ mod objects {
     fn a_vacuum_of_objects_is_as_careful() {
         let (_folder, path) = folder();
         let store = Arc::new(LocalFileSystem::new_with_prefix(&path).unwrap());
-        let run = || block_on(vacuum_objects(store.clone(), None, &at_once()));
+        let run = || {
+            block_on(vacuum_async(
+                arrow_shard::io::Store::object(store.clone()).root(),
+                &at_once(),
+            ))
+        };
         let file = path.join("t.shard");
         let sound = fs::read(&file).unwrap();
         let mut flipped = sound.clone();
@@ -479,10 +487,10 @@ fn every_shard_that_could_be_read_before_a_vacuum_can_be_read_after_it() {
                 removed += unused.len();
                 let is_unused = |path: &PathBuf| {
                     let mut unused = unused.iter();
-                    unused.any(|file: &UnusedFile| file.path == *path)
+                    unused.any(|file: &UnusedFile| file.location.path().as_ref() == Some(path))
                 };
                 expected.retain(|path| !is_unused(path));
-                let name = |file: &UnusedFile| file.path.to_string_lossy().into_owned();
+                let name = |file: &UnusedFile| file.location.to_string();
                 let mut names = unused.iter().map(name);
                 assert!(names.all(|name| name.ends_with(".amudai.stripe")));
             }

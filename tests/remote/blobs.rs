@@ -135,7 +135,7 @@ fn a_shard_within_a_blob_is_opened_in_its_place() {
     let read = block_on(async {
         let blob = shard.open_blob_async(0, "file").await.unwrap().unwrap();
         let files = Arc::new(NoContainer);
-        let within = Shard::open_async(Arc::new(blob), files, ShardOptions::default());
+        let within = Shard::from_async_reader(Arc::new(blob), files, ShardOptions::default());
         within
             .await
             .unwrap()

@@ -3,9 +3,10 @@
 use crate::support::{NAME, written};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_select::concat::concat_batches;
+use arrow_shard::io::Store;
 use arrow_shard::ops::{
-    CompactOptions, PackOptions, ShardEditor, ShardSet, VacuumOptions, compact_object,
-    held_shard_objects, pack_object, vacuum_objects,
+    CompactOptions, PackOptions, ShardEditor, ShardSet, VacuumOptions, compact_async,
+    held_shards_async, pack_async, vacuum_async,
 };
 use arrow_shard::read::{ShardOptions, col};
 use arrow_shard::write::{Layout, WriterOptions};
@@ -143,27 +144,33 @@ fn futures_of_edits_may_be_sent_to_other_threads() {
     fn sent<T: Send>(_future: T) {}
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
     let path = Path::from("t.amudai.shard");
-    sent(ShardEditor::open_object(store.clone(), &path));
+    sent(ShardEditor::open_async(
+        Store::object(store.clone()).at(path.to_string()),
+    ));
     sent(async {
-        let mut editor = ShardEditor::open_object(store.clone(), &path).await?;
-        editor.append_object(store.clone(), &path).await?;
+        let mut editor =
+            ShardEditor::open_async(Store::object(store.clone()).at(path.to_string())).await?;
+        editor.append_async(path.to_string()).await?;
         editor.delete_async(&col("id").gt(1)).await?;
-        editor.check_distinct_objects().await?;
-        editor.commit_object(store.clone()).await
+        editor.check_distinct_async().await?;
+        editor.commit_async().await
     });
     let compacting = CompactOptions::default();
-    sent(compact_object(store.clone(), &path, &compacting));
-    sent(pack_object(
-        store.clone(),
-        &path,
-        &path,
+    sent(compact_async(
+        Store::object(store.clone()).at(path.to_string()),
+        &compacting,
+    ));
+    sent(pack_async(
+        Store::object(store.clone()).at(path.to_string()),
+        Store::object(store.clone()).at(path.to_string()),
         &PackOptions::default(),
     ));
-    sent(vacuum_objects(
-        store.clone(),
-        None,
+    sent(vacuum_async(
+        Store::object(store.clone()).root(),
         &VacuumOptions::default(),
     ));
-    sent(ShardSet::open_object_folder(store.clone(), None));
-    sent(held_shard_objects([]));
+    sent(ShardSet::open_folder_async(
+        Store::object(store.clone()).root(),
+    ));
+    sent(held_shards_async::<arrow_shard::io::Location>([]));
 }

@@ -285,7 +285,7 @@ fn every_call_may_fail_and_then_that_is_the_error() {
             let files = Arc::new(arrow_shard::io::NoContainer);
             let options = ShardOptions::default().with_fetch_bytes(500_000);
             let read = block_on(async {
-                let shard = Shard::open_async(root, files, options).await?;
+                let shard = Shard::from_async_reader(root, files, options).await?;
                 let mut scan = shard.scan();
                 if let Some(filter) = &filter {
                     scan = scan.with_filter(filter.clone());

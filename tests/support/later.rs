@@ -133,5 +133,5 @@ pub(crate) async fn open_distant(
         polls,
         log: log.clone(),
     });
-    Shard::open_async(root, files, options).await
+    Shard::from_async_reader(root, files, options).await
 }

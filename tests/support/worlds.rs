@@ -1,10 +1,10 @@
 //! Places of shards for tests: local folders, or an object store.
 
 use arrow_array::RecordBatch;
-use arrow_shard::io::{Container, ReadAt, RelativeUrl};
+use arrow_shard::io::{Container, Location, MemoryFolder, ReadAt, RelativeUrl, Store};
 use arrow_shard::ops::{
-    CompactOptions, EditSummary, ShardEditor, VacuumOptions, compact, compact_object, compaction,
-    compaction_object, vacuum, vacuum_objects,
+    CompactOptions, EditSummary, ShardEditor, VacuumOptions, compact_async, plan_compaction_async,
+    vacuum_async,
 };
 use arrow_shard::read::{Predicate, ShardOptions};
 use arrow_shard::write::{AsyncShardWriter, Layout, ShardWriter, WriterOptions};
@@ -23,6 +23,7 @@ use tempfile::TempDir;
 /// Operations on shards in a place, by the paths of their directory files.
 pub(crate) enum World {
     Folder(TempDir),
+    Memory(MemoryFolder),
     Store {
         store: Arc<dyn ObjectStore>,
         /// Objects with rows in addition to a directory, which are never replaced.
@@ -59,6 +60,10 @@ impl World {
         Self::Folder(folder)
     }
 
+    pub(crate) fn memory() -> Self {
+        Self::Memory(MemoryFolder::new())
+    }
+
     pub(crate) fn store(store: Arc<dyn ObjectStore>) -> Self {
         Self::Store {
             store,
@@ -73,7 +78,7 @@ impl World {
     /// Returns whether another directory may replace this one.
     pub(crate) fn may_replace(&self, name: &str) -> bool {
         match self {
-            Self::Folder(_) => true,
+            Self::Folder(_) | Self::Memory(_) => true,
             Self::Store { with_rows, .. } => !with_rows.lock().unwrap().contains(name),
         }
     }
@@ -85,6 +90,15 @@ impl World {
                 let mut writer = ShardWriter::create_with(path, batch.schema(), options).unwrap();
                 writer.write(batch).unwrap();
                 writer.finish().unwrap();
+            }
+            Self::Memory(folder) => {
+                // Names with a `/` are paths in the folder.
+                let mut file = Vec::new();
+                let options = options.with_layout(Layout::SingleFile);
+                let mut writer = ShardWriter::try_new(&mut file, batch.schema(), options).unwrap();
+                writer.write(batch).unwrap();
+                writer.finish().unwrap();
+                folder.insert(name, file);
             }
             Self::Store { store, with_rows } => {
                 if options.layout() == Layout::SingleFile {
@@ -105,7 +119,7 @@ impl World {
     /// Opens the shard; in a store, in its current state, even if it is replaced later.
     pub(crate) fn open(&self, name: &str) -> Shard {
         match self {
-            Self::Folder(folder) => Shard::open(Self::path(folder, name)).unwrap(),
+            Self::Folder(_) | Self::Memory(_) => Shard::open(self.at(name)).unwrap(),
             Self::Store { store, .. } => {
                 let folder = match name.rsplit_once('/') {
                     Some((folder, _)) => format!("{folder}/"),
@@ -128,89 +142,54 @@ impl World {
         }
     }
 
-    pub(crate) fn editor(&self, name: &str) -> ShardEditor {
+    /// The location of a shard, and of the folder for an empty name.
+    fn at(&self, name: &str) -> Location {
         match self {
-            Self::Folder(folder) => ShardEditor::open(Self::path(folder, name)).unwrap(),
-            Self::Store { store, .. } => {
-                let path = Path::from(name);
-                wait(ShardEditor::open_object(store.clone(), &path)).unwrap()
-            }
+            Self::Folder(folder) => Store::folder(folder.path()).unwrap().at(name),
+            Self::Memory(folder) => Store::memory(folder.clone()).at(name),
+            Self::Store { store, .. } => Store::object(store.clone()).at(name),
         }
+    }
+
+    pub(crate) fn editor(&self, name: &str) -> ShardEditor {
+        wait(ShardEditor::open_async(self.at(name))).unwrap()
     }
 
     pub(crate) fn append(&self, editor: &mut ShardEditor, name: &str) {
-        match self {
-            Self::Folder(folder) => editor.append(Self::path(folder, name)).unwrap(),
-            Self::Store { store, .. } => {
-                let path = Path::from(name);
-                wait(editor.append_object(store.clone(), &path)).unwrap();
-            }
-        }
+        wait(editor.append_async(name)).unwrap();
     }
 
     pub(crate) fn delete(&self, editor: &mut ShardEditor, predicate: &Predicate) -> u64 {
-        match self {
-            Self::Folder(_) => editor.delete(predicate).unwrap(),
-            Self::Store { .. } => wait(editor.delete_async(predicate)).unwrap(),
-        }
+        wait(editor.delete_async(predicate)).unwrap()
     }
 
     pub(crate) fn delete_rows(&self, editor: &mut ShardEditor, rows: &[u64]) -> u64 {
-        match self {
-            Self::Folder(_) => editor.delete_rows(rows).unwrap(),
-            Self::Store { .. } => wait(editor.delete_rows_async(rows)).unwrap(),
-        }
+        wait(editor.delete_rows_async(rows)).unwrap()
     }
 
     pub(crate) fn undelete_rows(&self, editor: &mut ShardEditor, rows: &[u64]) -> u64 {
-        match self {
-            Self::Folder(_) => editor.undelete_rows(rows).unwrap(),
-            Self::Store { .. } => wait(editor.undelete_rows_async(rows)).unwrap(),
-        }
+        wait(editor.undelete_rows_async(rows)).unwrap()
     }
 
     /// Commits in place, or to another shard.
     pub(crate) fn commit(&self, editor: ShardEditor, target: Option<&str>) -> Result<EditSummary> {
-        match (self, target) {
-            (Self::Folder(_), None) => editor.commit(),
-            (Self::Folder(folder), Some(target)) => editor.commit_to(Self::path(folder, target)),
-            (Self::Store { store, .. }, None) => wait(editor.commit_object(store.clone())),
-            (Self::Store { store, .. }, Some(target)) => {
-                let target = Path::from(target);
-                wait(editor.commit_object_to(store.clone(), &target))
-            }
+        match target {
+            None => wait(editor.commit_async()),
+            Some(target) => wait(editor.commit_to_async(target)),
         }
     }
 
     pub(crate) fn compaction(&self, name: &str, options: &CompactOptions) -> Vec<Range<u64>> {
-        match self {
-            Self::Folder(folder) => compaction(Self::path(folder, name), options).unwrap(),
-            Self::Store { store, .. } => {
-                let path = Path::from(name);
-                wait(compaction_object(store.clone(), &path, options)).unwrap()
-            }
-        }
+        wait(plan_compaction_async(self.at(name), options)).unwrap()
     }
 
     pub(crate) fn compact(&self, name: &str, options: &CompactOptions) -> Option<EditSummary> {
-        match self {
-            Self::Folder(folder) => compact(Self::path(folder, name), options).unwrap(),
-            Self::Store { store, .. } => {
-                let path = Path::from(name);
-                wait(compact_object(store.clone(), &path, options)).unwrap()
-            }
-        }
+        wait(compact_async(self.at(name), options)).unwrap()
     }
 
     /// Removes unused files, and returns their number.
     pub(crate) fn vacuum(&self) -> usize {
         let now = VacuumOptions::default().with_min_age(Duration::ZERO);
-        match self {
-            Self::Folder(folder) => vacuum(folder.path(), &now).unwrap().len(),
-            Self::Store { store, .. } => {
-                let removed = vacuum_objects(store.clone(), None, &now);
-                wait(removed).unwrap().len()
-            }
-        }
+        wait(vacuum_async(self.at(""), &now)).unwrap().len()
     }
 }

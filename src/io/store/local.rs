@@ -121,12 +121,12 @@ impl Home for LocalHome {
 
     fn open(&self, file: &Place, held: Held) -> Result<Opened> {
         let path = path_of(file);
-        let folder = LocalFolder::of_file(&path)?;
-        let reader: Arc<dyn ReadAt> = match held {
-            Held::Open => Arc::new(LocalFile::open(path)?),
-            Held::Pooled => Arc::new(PooledFile::open(path)?),
-        };
-        Ok(Opened::Blocking(reader, Arc::new(folder)))
+        open(&path, path.display().to_string(), held)
+    }
+
+    fn open_by_name(&self, name: &OsStr, held: Held) -> Result<Opened> {
+        let path = path_of(&self.find(name)?);
+        open(&path, name.display().to_string(), held)
     }
 
     fn container(&self, folder: &[OsString]) -> Result<Files> {
@@ -251,6 +251,16 @@ fn path_of(place: &Place) -> PathBuf {
 fn place_of(path: &Path) -> Place {
     let names = path.components().filter(|c| *c != Component::RootDir);
     Place::local(names.map(|name| name.as_os_str().to_owned()))
+}
+
+/// Opens a file with a name for errors.
+fn open(path: &Path, name: String, held: Held) -> Result<Opened> {
+    let folder = LocalFolder::of_file(path)?;
+    let reader: Arc<dyn ReadAt> = match held {
+        Held::Open => Arc::new(LocalFile::open(path)?.with_name(name)),
+        Held::Pooled => Arc::new(PooledFile::open(path)?.with_name(name)),
+    };
+    Ok(Opened::Blocking(reader, Arc::new(folder)))
 }
 
 /// Returns the sink of a file with any name that is not reserved.

@@ -191,6 +191,11 @@ impl Location {
         self.store.home.path(&self.name)
     }
 
+    /// Opens the file, with this name in its errors.
+    pub(crate) fn open(&self, held: Held) -> Result<Opened> {
+        self.store.home.open_by_name(&self.name, held)
+    }
+
     pub(crate) fn home(&self) -> &dyn Home {
         &*self.store.home
     }
@@ -200,6 +205,15 @@ impl Location {
         super::place::is_of_another_kind(&self.name.to_string_lossy(), error)
     }
 }
+
+/// Locations are equal if they have the same name in the same store.
+impl PartialEq for Location {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.store.is_same(&other.store)
+    }
+}
+
+impl Eq for Location {}
 
 /// Shows the name.
 impl fmt::Display for Location {
@@ -398,6 +412,11 @@ pub(crate) trait Home: Send + Sync + Debug {
 
     /// Opens a file. If the store answers later, a missing file is an error of the first read.
     fn open(&self, file: &Place, held: Held) -> Result<Opened>;
+
+    /// Opens a file by its name, which errors show.
+    fn open_by_name(&self, name: &OsStr, held: Held) -> Result<Opened> {
+        self.open(&self.find(name)?, held)
+    }
 
     /// Returns the container of the files in a folder, given by the names on its path.
     fn container(&self, folder: &[OsString]) -> Result<Files>;

@@ -3,6 +3,7 @@
 use crate::common::{self, Format};
 use crate::{Place, stripes_of};
 use arrow::array::{Int64Array, RecordBatch};
+use arrow_shard::io::Store;
 use arrow_shard::ops::{ShardEditor, merge};
 use arrow_shard::write::{ShardWriter, WriterOptions};
 use datafusion::execution::object_store::ObjectStoreUrl;
@@ -86,15 +87,15 @@ async fn rows_of_a_merged_object_come_once() {
         let path = path(name);
         store.put(&path, bytes.into()).await.unwrap();
     }
-    let mut editor = ShardEditor::open_object(store.clone(), &path("1"))
+    let mut editor = ShardEditor::open_async(Store::object(store.clone()).at(path("1").to_string()))
         .await
         .unwrap();
     editor
-        .append_object(store.clone(), &path("2"))
+        .append_async(path("2").to_string())
         .await
         .unwrap();
     editor
-        .commit_object_to(store.clone(), &path("merged"))
+        .commit_to_async(path("merged").to_string())
         .await
         .unwrap();
     let url = ObjectStoreUrl::parse("memory://").unwrap();
