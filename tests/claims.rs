@@ -323,6 +323,19 @@ fn large_blocks_cost_what_is_asked_for() {
     let shard = Shard::from_bytes(file.clone().into()).unwrap();
     let report = bounded("verify long texts", file.len(), || shard.verify(|_| ()));
     assert_eq!(report.unwrap().problems, []);
+    // A filter tests one value of each block.
+    let name = shard.schema().unwrap().field(0).name().clone();
+    for (filter, rows) in [
+        (format!("\"{name}\" = 'zzz'"), 0),
+        (format!("\"{name}\" LIKE '%zzz%'"), 0),
+        (format!("\"{name}\" LIKE 'no such%'"), 1),
+    ] {
+        let filter = shard.parse_predicate(&filter).unwrap();
+        let read = bounded("filter long texts", file.len(), || {
+            collect(shard.scan().with_filter(filter).with_limit(1).build()?)
+        });
+        assert_eq!(read.unwrap().num_rows(), rows);
+    }
     // More values are an error that names the limit.
     let block = sevens(1, &single());
     let shard = Shard::from_bytes(blocks(false, 1, 1 << 26, &block).into()).unwrap();

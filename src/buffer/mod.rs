@@ -48,7 +48,7 @@ pub use pieces::{PiecePool, Pieces};
 #[cfg(feature = "experimental")]
 pub use range_index::IndexedBlock;
 pub use range_index::{RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader, RangeIndexInput};
-pub use runs::{Runs, is_single_value, read_runs};
+pub use runs::{Runs, equal_blocks, is_single_value, read_runs};
 pub use selection::Selection;
 pub use stored::{
     FieldBuffers, FieldLayout, Storage, StoredDictionary, StoredIndex, packed_member,

@@ -97,6 +97,38 @@ pub fn read_runs<W: Word>(
     Ok(Some(all))
 }
 
+/// Finds the blocks that hold elements of a buffer of byte strings. Returns the end of each, counted from the first
+/// element; `None` if a block does not hold equal values, if it is short, or if it has nulls.
+///
+/// # Errors
+/// Returns an error that names the block if the block is damaged.
+pub fn equal_blocks(
+    buffer: &StoredBuffer,
+    elements: Range<u64>,
+    cx: &ReadContext<'_>,
+) -> Result<Option<Vec<usize>>> {
+    let Body::Blocks(blocks) = &buffer.body else {
+        return Ok(None);
+    };
+    let map = blocks.loaded_map()?;
+    let elements = Selection::range(elements);
+    let mut ends = Vec::new();
+    let mut end = 0;
+    for part in block_parts(buffer, map, &elements, 1, cx.limits)? {
+        let place = || format!("block {}", part.block.ordinal);
+        let bytes = block_bytes(buffer, blocks, &part.block, cx).within(place)?;
+        let block = envelope::open(&bytes).within(place)?;
+        let code = EncodingCode::read(block.values).within(place)?;
+        if code != EncodingCode::SingleValue || !block.presence.is_empty() {
+            return Ok(None);
+        }
+        end += part.ranges.iter().map(Range::len).sum::<usize>();
+        ends.push(end);
+    }
+    let is_long = ends.len().saturating_mul(SHORTEST) <= end;
+    Ok(is_long.then_some(ends))
+}
+
 /// Returns whether the encoding of a block is SingleValue, so that decoding one value checks all of
 /// them. Checks the presence section.
 ///

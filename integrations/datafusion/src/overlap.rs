@@ -2,6 +2,7 @@
 
 use crate::error::external;
 use crate::metadata::{self, OpenShard};
+use arrow_shard::io::{Location, Store};
 use datafusion_common::stats::Precision;
 use datafusion_common::{DataFusionError, Result};
 use datafusion_datasource::PartitionedFile;
@@ -10,8 +11,10 @@ use datafusion_datasource::file_groups::FileGroup;
 use datafusion_datasource::file_scan_config::{FileScanConfig, FileScanConfigBuilder};
 use datafusion_session::Session;
 use futures::{StreamExt, TryStreamExt};
+use object_store::ObjectStore;
 use object_store::path::Path;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Removes files from a scan if another file holds all of their data: a merged shard refers to the data of its parts.
 /// Logs the name of each removed file.
@@ -45,7 +48,7 @@ pub(crate) async fn without_held(
     if !shards.iter().any(|(_, open)| open.has_other_files) {
         return Ok(conf);
     }
-    let held = held_among(&shards).await?;
+    let held = held_among(store, &shards).await?;
     if held.is_empty() {
         return Ok(conf);
     }
@@ -77,20 +80,19 @@ pub(crate) async fn without_held(
 }
 
 /// Returns pairs of ordinals: a shard, and another shard that holds all of its data.
-async fn held_among(shards: &[(Path, OpenShard)]) -> Result<Vec<(usize, usize)>> {
-    let local = shards.iter().map(|(_, open)| {
-        let path = open.path.clone()?;
-        Some((path, open.shard.clone()))
+async fn held_among(
+    store: &Arc<dyn ObjectStore>,
+    shards: &[(Path, OpenShard)],
+) -> Result<Vec<(usize, usize)>> {
+    let store = Store::object(Arc::clone(store));
+    let are_local = shards.iter().all(|(_, open)| open.path.is_some());
+    let shards = shards.iter().map(|(path, open)| {
+        let location = match &open.path {
+            Some(path) if are_local => Location::from(path),
+            _ => store.at(path.to_string()),
+        };
+        (location, open.shard.clone())
     });
-    let held = match local.collect::<Option<Vec<_>>>() {
-        Some(local) => arrow_shard::ops::held_shards(local).await,
-        None => {
-            let objects: Vec<_> = shards
-                .iter()
-                .map(|(path, open)| (path.clone(), open.shard.clone()))
-                .collect();
-            arrow_shard::ops::held_shard_objects(objects).await
-        }
-    };
+    let held = arrow_shard::ops::held_shards_async(shards).await;
     held.map_err(external)
 }

@@ -2,7 +2,9 @@
 
 use crate::waiting::hear;
 use arrow_shard::bytes::Bytes;
-use arrow_shard::io::{ByteRange, Container, LocalFile, LocalFolder, ReadAt, RelativeUrl};
+use arrow_shard::io::{
+    ByteRange, Container, LocalFile, LocalFolder, Location, ReadAt, RelativeUrl,
+};
 use arrow_shard::ops::ShardSet;
 use arrow_shard::{Error, Result, Shard, ShardOptions};
 use std::path::{Path, PathBuf};
@@ -48,7 +50,7 @@ impl ReadAt for Interruptible {
 
 /// A folder of [`Interruptible`] files.
 #[derive(Debug)]
-struct InterruptibleFolder(LocalFolder);
+struct InterruptibleFolder(Arc<dyn Container>);
 
 impl Container for InterruptibleFolder {
     fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
@@ -69,7 +71,7 @@ pub(crate) fn open(path: &Path, options: ShardOptions) -> Result<Shard> {
     let file = Interruptible {
         file: Arc::new(file),
     };
-    Shard::from_reader(Arc::new(file), interruptible(folder), options)
+    Shard::from_reader(Arc::new(file), interruptible(Arc::new(folder)), options)
 }
 
 /// Returns the absolute path of an existing file, without symbolic links.
@@ -81,10 +83,10 @@ pub(crate) fn existing(path: &Path) -> Result<PathBuf> {
 }
 
 /// Opens several shards of this machine as one table.
-pub(crate) fn open_many(paths: impl IntoIterator<Item = PathBuf>) -> Result<ShardSet> {
-    ShardSet::open_through(paths, interruptible)
+pub(crate) fn open_many(shards: Vec<Location>) -> Result<ShardSet> {
+    ShardSet::open_through(shards, interruptible)
 }
 
-fn interruptible(folder: LocalFolder) -> Arc<dyn Container> {
+fn interruptible(folder: Arc<dyn Container>) -> Arc<dyn Container> {
     Arc::new(InterruptibleFolder(folder))
 }

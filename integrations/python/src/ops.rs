@@ -2,16 +2,16 @@
 
 use crate::errors::{invalid, raised};
 use crate::filter::predicate;
-use crate::location::{Location, Object, shards_of};
+use crate::location::{Location, shards_of};
 use crate::options::profile;
 use crate::rows::{row_numbers, whole};
-use crate::runtime::{threads, wait, wait_for_store, wait_to_the_end};
+use crate::runtime::{threads, wait, wait_to_the_end};
 use crate::shown::without_views;
 use crate::waiting::{detached, hear};
 use arrow_shard::Result;
 use arrow_shard::ops::{
-    CompactOptions, EditSummary, PackOptions, ShardEditor, VacuumOptions, compact_object,
-    compact_object_to, compact_to, pack_object, vacuum_objects,
+    CompactOptions, EditSummary, PackOptions, ShardEditor, UnusedFile, VacuumOptions,
+    compact_async, compact_to_async, pack_async, vacuum_async,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -92,54 +92,35 @@ struct Editing {
 
 impl Editing {
     fn open(at: Location) -> Result<Self> {
-        let editor = match &at {
-            Location::Local(path) => ShardEditor::open(path)?,
-            Location::Object(object) => {
-                wait_for_store(ShardEditor::open_object(object.store.clone(), &object.path))?
-            }
-        };
+        let editor = wait(at.is_near(), ShardEditor::open_async(at.0.clone()))?;
         Ok(Self { editor, at })
     }
 
     fn append(&mut self, other: &Location) -> Result<()> {
-        match (&self.at, other) {
-            (Location::Local(_), Location::Local(path)) => self.editor.append(path),
-            (Location::Object(own), Location::Object(other)) if own.is_beside(other) => {
-                wait_for_store(self.editor.append_object(own.store.clone(), &other.path))
-            }
-            _ => Err(elsewhere()),
-        }
+        let name = self.at.beside(other)?.name();
+        wait(self.at.is_near(), self.editor.append_async(name))
     }
 
     /// Returns an error if two shards refer to the same data.
     fn check_distinct(&self) -> Result<()> {
-        match &self.at {
-            Location::Local(_) => self.editor.check_distinct(),
-            Location::Object(_) => wait_for_store(self.editor.check_distinct_objects()),
-        }
+        wait(self.at.is_near(), self.editor.check_distinct_async())
     }
 
     /// Writes the directory in place, or to a target. Ctrl-C does not interrupt it: the caller would not know whether
     /// the change had happened.
     fn commit(self, target: Option<&Location>, changed: Option<u64>) -> Result<Edited> {
-        let summary = match (self.at, target) {
-            (Location::Local(_), None) => self.editor.commit(),
-            (Location::Local(_), Some(Location::Local(path))) => self.editor.commit_to(path),
-            (Location::Object(own), None) => wait_to_the_end(self.editor.commit_object(own.store)),
-            (Location::Object(own), Some(Location::Object(target))) if own.is_beside(target) => {
-                wait_to_the_end(self.editor.commit_object_to(own.store, &target.path))
+        let summary = match target {
+            None => wait_to_the_end(self.editor.commit_async()),
+            Some(target) => {
+                let name = self.at.beside(target)?.name();
+                wait_to_the_end(self.editor.commit_to_async(name))
             }
-            _ => Err(elsewhere()),
         };
         Ok(Edited {
             summary: summary?,
             changed,
         })
     }
-}
-
-fn elsewhere() -> arrow_shard::Error {
-    invalid("expected shards of one store: a shard refers to no other")
 }
 
 /// Returns the location of an optional argument.
@@ -325,19 +306,12 @@ pub(crate) fn compact(
     }
     // Ctrl-C interrupts the rewriting of stripes, which are then removed, but not the commit.
     let options = options.with_progress(|_| hear());
-    let summary = detached(py, || match (&at, &to) {
-        (Location::Local(path), None) => arrow_shard::ops::compact(path, &options),
-        (Location::Local(path), Some(Location::Local(to))) => {
-            compact_to(path, to, &options).map(Some)
+    let summary = detached(py, || match &to {
+        None => wait_to_the_end(compact_async(at.0.clone(), &options)),
+        Some(to) => {
+            let name = at.beside(to)?.name();
+            wait_to_the_end(compact_to_async(at.0.clone(), name, &options)).map(Some)
         }
-        (Location::Object(own), None) => {
-            wait_to_the_end(compact_object(own.store.clone(), &own.path, &options))
-        }
-        (Location::Object(own), Some(Location::Object(to))) if own.is_beside(to) => {
-            let (store, from, to) = (own.store.clone(), &own.path, &to.path);
-            wait_to_the_end(compact_object_to(store, from, to, &options)).map(Some)
-        }
-        _ => Err(elsewhere()),
     })?;
     let edited = |summary| Edited {
         summary,
@@ -366,14 +340,8 @@ pub(crate) fn pack(
     let options = PackOptions::default()
         .with_overwrite(overwrite)
         .with_progress(|_| hear());
-    let summary = detached(py, || match (&at, &out) {
-        (Location::Local(path), Location::Local(out)) => {
-            arrow_shard::ops::pack(path, out, &options)
-        }
-        (Location::Object(own), Location::Object(out)) if own.is_beside(out) => wait_to_the_end(
-            pack_object(own.store.clone(), &own.path, &out.path, &options),
-        ),
-        _ => Err(elsewhere()),
+    let summary = detached(py, || {
+        wait_to_the_end(pack_async(at.0.clone(), out.0.clone(), &options))
     })?;
     Ok(Edited {
         summary,
@@ -406,19 +374,10 @@ pub(crate) fn vacuum(
         .with_min_age(age)
         .with_dry_run(dry_run)
         .with_progress(|_| hear());
-    detached(py, || match &at {
-        Location::Local(folder) => {
-            let unused = arrow_shard::ops::vacuum(folder, &options)?.into_iter();
-            let shown = |path: &std::path::Path| path.display().to_string();
-            Ok(unused.map(|file| (shown(&file.path), file.bytes)).collect())
-        }
-        Location::Object(Object { store, path, .. }) => {
-            let unused = wait_for_store(vacuum_objects(store.clone(), Some(path), &options))?;
-            let unused = unused.into_iter();
-            Ok(unused
-                .map(|object| (object.path.to_string(), object.bytes))
-                .collect())
-        }
+    detached(py, || {
+        let unused = wait(at.is_near(), vacuum_async(at.0.clone(), &options))?;
+        let shown = |file: UnusedFile| (file.location.to_string(), file.bytes);
+        Ok(unused.into_iter().map(shown).collect())
     })
 }
 
@@ -436,9 +395,6 @@ pub(crate) fn list_shards(
 ) -> PyResult<Vec<String>> {
     let at = Location::of(folder, store)?;
     let shards = detached(py, || shards_of(&at))?;
-    let shown = |location: &Location| match location {
-        Location::Local(path) => path.display().to_string(),
-        Location::Object(object) => object.path.to_string(),
-    };
+    let shown = |location: &Location| location.0.to_string();
     Ok(shards.iter().map(shown).collect())
 }

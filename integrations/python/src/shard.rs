@@ -3,7 +3,7 @@
 use crate::batch::{ArrowSchema, Batch, schema_of as schema_of_object};
 use crate::errors::{arrow_exception, invalid_argument};
 use crate::filter::predicate;
-use crate::location::{Location, Places, Source, table_of};
+use crate::location::{Location, Source, table_of};
 use crate::near;
 use crate::rows::{row_numbers, whole};
 use crate::runtime::{threads, wait, wait_for_store};
@@ -14,6 +14,7 @@ use crate::values::dict_of;
 use crate::verify::{Verification, verify};
 use crate::waiting::detached;
 use arrow_schema::SchemaRef;
+use arrow_shard::io;
 use arrow_shard::ops::{LeftOut, ShardSet};
 use arrow_shard::read::ScanBuilder;
 use arrow_shard::{Projection, Result, Shard};
@@ -143,9 +144,8 @@ pub(crate) fn open_many(
     let (file, left_out) = detached(py, || {
         let mut left_out = Vec::new();
         let set = match &source {
-            Source::Folder(Location::Object(folder)) => {
-                let path = Some(&folder.path);
-                wait_for_store(ShardSet::open_object_folder(folder.store.clone(), path))?
+            Source::Folder(folder) if !folder.is_near() => {
+                wait_for_store(ShardSet::open_folder_async(folder.0.clone()))?
             }
             Source::Folder(folder) => {
                 let (locations, others) = table_of(folder)?;
@@ -174,9 +174,12 @@ fn warn_of(py: Python<'_>, left_out: &[LeftOut]) -> PyResult<()> {
 
 /// Opens shards of one store, or of this machine, as one table.
 fn open_set(locations: Vec<Location>) -> Result<ShardSet> {
-    match Places::of(locations)? {
-        Places::Local(paths) => near::open_many(paths),
-        Places::Objects(store, paths) => wait_for_store(ShardSet::open_objects(store, paths)),
+    let is_near = locations.iter().all(Location::is_near);
+    let shards: Vec<io::Location> = locations.into_iter().map(|location| location.0).collect();
+    if is_near {
+        near::open_many(shards)
+    } else {
+        wait_for_store(ShardSet::open_async(shards))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::batch::Rows;
 use crate::errors::{exception, raised};
-use crate::location::{Location, Object};
+use crate::location::Location;
 use crate::options::writer_options;
 use crate::runtime::{wait_for_store, wait_to_the_end};
 use crate::waiting::{detached, hear};
@@ -10,10 +10,13 @@ use arrow_array::RecordBatch;
 use arrow_shard::io::LocalTarget;
 use arrow_shard::write::{AsyncShardWriter, ShardSummary, ShardWriter, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Result};
+use object_store::ObjectStore;
+use object_store::path::Path as ObjectPath;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The result of writing a shard.
 #[pyclass(module = "arrow_shard", frozen)]
@@ -69,9 +72,9 @@ pub(crate) fn write(
     let location = Location::of(path, store)?;
     let options = writer_options(py, options)?;
     let mut rows = Rows::of(data)?;
-    let summary = detached(py, || match &location {
-        Location::Local(path) => to_file(&mut rows, path, options),
-        Location::Object(object) => to_object(&mut rows, object, options),
+    let summary = detached(py, || match location.object() {
+        Some((store, path)) => to_object(&mut rows, store, &path, options),
+        None => to_file(&mut rows, Path::new(location.0.name()), options),
     });
     // Dropping the rows here, with the interpreter's lock, lets their Python source clean up.
     drop(rows);
@@ -102,9 +105,14 @@ fn to_file(rows: &mut Rows, path: &Path, options: WriterOptions) -> Result<Shard
     writer.finish()
 }
 
-fn to_object(rows: &mut Rows, object: &Object, options: WriterOptions) -> Result<ShardSummary> {
-    let (store, schema) = (object.store.clone(), rows.schema().clone());
-    let create = AsyncShardWriter::create_object(store, &object.path, schema, options);
+fn to_object(
+    rows: &mut Rows,
+    store: Arc<dyn ObjectStore>,
+    path: &ObjectPath,
+    options: WriterOptions,
+) -> Result<ShardSummary> {
+    let schema = rows.schema().clone();
+    let create = AsyncShardWriter::create_object(store, path, schema, options);
     let mut writer = wait_for_store(create)?;
     match send(rows, &mut writer) {
         // Making the shard visible is not interrupted: the caller would not know whether it exists.

@@ -46,6 +46,8 @@ use std::time::SystemTime;
 #[derive(Clone)]
 pub struct Store {
     home: Arc<dyn Home>,
+    /// The identity, if it is not that of the home.
+    id: Option<Arc<str>>,
 }
 
 impl Debug for Store {
@@ -96,6 +98,22 @@ impl Store {
     fn of(home: impl Home + 'static) -> Self {
         Self {
             home: Arc::new(home),
+            id: None,
+        }
+    }
+
+    /// Sets the identity of the store. Stores with the same identity are the same store, even if each has its own
+    /// client: the URL of a bucket is a good identity.
+    #[must_use]
+    pub fn with_id(mut self, id: &str) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    fn id(&self) -> String {
+        match &self.id {
+            Some(id) => id.to_string(),
+            None => self.home.id(),
         }
     }
 
@@ -120,7 +138,7 @@ impl Store {
 
     /// Returns whether both are the same store, so that a shard of one can refer to files of the other.
     pub fn is_same(&self, other: &Self) -> bool {
-        self.home.id() == other.home.id()
+        self.id() == other.id()
     }
 
     pub(crate) fn home(&self) -> &dyn Home {

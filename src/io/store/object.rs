@@ -27,8 +27,6 @@ const AT_ONCE: usize = 32;
 pub(super) struct ObjectHome {
     store: Arc<dyn ObjectStore>,
     prefix: Path,
-    /// The identity of the store.
-    id: String,
 }
 
 /// Shows the store by its `Display`, because the `Debug` of a store contains its whole configuration.
@@ -37,20 +35,13 @@ impl fmt::Debug for ObjectHome {
         f.debug_struct("ObjectHome")
             .field("store", &format_args!("{}", self.store))
             .field("prefix", &self.prefix)
-            .finish_non_exhaustive()
+            .finish()
     }
 }
 
 impl ObjectHome {
     pub(super) fn new(store: Arc<dyn ObjectStore>, prefix: Path) -> Self {
-        let id = format!("object store at {:p}", Arc::as_ptr(&store).cast::<()>());
-        Self { store, prefix, id }
-    }
-
-    /// Sets the identity: a store that is made anew for each URL is known by the URL of its root.
-    pub(super) fn with_id(mut self, id: String) -> Self {
-        self.id = id;
-        self
+        Self { store, prefix }
     }
 
     /// Returns the path of a name.
@@ -226,7 +217,7 @@ impl Home for ObjectHome {
     }
 
     fn id(&self) -> String {
-        self.id.clone()
+        format!("object store at {:p}", Arc::as_ptr(&self.store).cast::<()>())
     }
 
     fn join(&self, folder: &OsStr, name: &OsStr) -> OsString {

@@ -1,9 +1,7 @@
 //! Locations by their URLs.
 
-use super::object::ObjectHome;
 use super::{Location, Store};
 use crate::error::{Error, Result};
-use object_store::path::Path;
 use std::path::PathBuf;
 use url::Url;
 
@@ -88,8 +86,8 @@ fn object(url: &Url, text: &str) -> Result<Location> {
     let before = names.len().saturating_sub(path.parts().count());
     let root = [url.scheme(), "://", url.authority(), "/"].concat();
     let id = root + &names.get(..before).unwrap_or_default().join("/");
-    let home = ObjectHome::new(store.into(), Path::default()).with_id(id);
-    Ok(Store::of(home).at(path.to_string()))
+    let store = Store::object(store.into()).with_id(&id);
+    Ok(store.at(path.to_string()))
 }
 
 #[cfg(test)]

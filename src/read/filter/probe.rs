@@ -205,11 +205,20 @@ impl Probe {
     ) -> Result<()> {
         let rows = asked(conjunct, plan, chunk);
         let is_whole = rows.as_range().as_ref() == Some(chunk.rows());
-        if is_whole && let Some(matches) = self.test_runs(format, filter, plan, conjunct, &rows)? {
+        if is_whole
+            && let Some((matches, mean_bytes)) =
+                self.test_runs(format, filter, plan, conjunct, &rows)?
+        {
             chunk.keep_if(&matches)?;
             let is_kept = |(from, _): &(usize, usize)| conjunct.columns.contains(from);
-            // Read the values now, so that they are not fetched again for the columns of the scan.
-            if chunk.matches() > 0 && !plan.fields.are_resident() && self.same.iter().any(is_kept) {
+            // Read the values now, so that they are not fetched again for the columns of the scan. Long values in many
+            // rows are read later, a batch at a time.
+            let bytes = mean_bytes.saturating_mul(chunk.len());
+            if chunk.matches() > 0
+                && bytes <= MAX_KEPT_BYTES
+                && !plan.fields.are_resident()
+                && self.same.iter().any(is_kept)
+            {
                 let columns = self.read(format, filter, plan, conjunct, &rows)?;
                 self.keep_values(format, conjunct, &columns, chunk);
             }
@@ -260,7 +269,8 @@ impl Probe {
                 } else {
                     piece.keep_selected(&matches)?
                 }
-                if is_whole {
+                // The values of several pieces would not be kept when the pieces are joined.
+                if is_whole && len == chunk.len() && piece.matches() > 0 {
                     self.keep_values(format, conjunct, &columns, &mut piece);
                 }
             }
@@ -271,7 +281,8 @@ impl Probe {
         Ok(())
     }
 
-    /// Returns the rows for which a conjunct is true; `None` if values have to be tested one by one.
+    /// Returns the rows for which a conjunct is true, and the mean size of the tested values in bytes; `None` if values
+    /// have to be tested one by one.
     fn test_runs(
         &mut self,
         format: &RowFormat,
@@ -279,7 +290,7 @@ impl Probe {
         plan: &StripePlan,
         conjunct: &Conjunct,
         rows: &Selection,
-    ) -> Result<Option<BooleanBuffer>> {
+    ) -> Result<Option<(BooleanBuffer, usize)>> {
         let (&[ordinal], Some(range)) = (conjunct.columns.as_slice(), rows.as_range()) else {
             return Ok(None);
         };
@@ -298,7 +309,8 @@ impl Probe {
         let mut columns = vec![None; plan.columns.len()];
         columns[ordinal] = Some(runs.values.clone());
         let truths = evaluate(filter, plan, conjunct, rows, runs.values.len(), &columns)?;
-        Ok(Some(runs.matches(&truths)))
+        let mean_bytes = runs.values.get_array_memory_size() / runs.values.len().max(1);
+        Ok(Some((runs.matches(&truths), mean_bytes)))
     }
 
     /// Keeps the values of a conjunct's columns in all rows of a chunk for the scan, except for types that cannot be
@@ -363,6 +375,9 @@ impl Probe {
         })
     }
 }
+
+/// Size of values that a test keeps for the columns of the scan, at most, in bytes.
+const MAX_KEPT_BYTES: usize = 64 << 20;
 
 /// Evaluates a conjunct for `len` values of its columns, which are the values of `rows`.
 fn evaluate(

@@ -1,13 +1,15 @@
 //! Tests of rows that are stored as runs of equal values: each run is tested once.
 
 use super::predicate::Node;
+use crate::buffer::Selection;
 use crate::column::{Chunk, Values};
 use crate::error::Result;
 use crate::read::scan::constant::leaf_array;
 use crate::read::scan::plan::StripeReader;
 use crate::read::shard::column::Column;
-use arrow_array::{Array, ArrayRef, BooleanArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, new_null_array};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
+use arrow_select::concat::concat;
 use std::ops::Range;
 
 /// The values of a column at some rows.
@@ -32,7 +34,7 @@ impl RunValues {
         rows: &Range<u64>,
     ) -> Result<Option<Self>> {
         let Some((runs, nulls)) = reader.runs(column, rows)? else {
-            return Ok(None);
+            return Self::read_equal(reader, column, rows);
         };
         let count = runs.ends.len();
         let width = runs.values.len() / count.max(1);
@@ -56,6 +58,38 @@ impl RunValues {
         Ok(values.map(|values| Self {
             values,
             ends: runs.ends,
+            nulls,
+        }))
+    }
+
+    /// Reads one value of each block of equal byte strings.
+    fn read_equal(
+        reader: &mut StripeReader<'_>,
+        column: &Column,
+        rows: &Range<u64>,
+    ) -> Result<Option<Self>> {
+        let Some((ends, nulls)) = reader.equal_blocks(column, rows)? else {
+            return Ok(None);
+        };
+        let mut chosen = Selection::default();
+        let mut start = 0;
+        for &end in &ends {
+            let present = |row: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*row));
+            let row = rows.start + (start..end).find(present).unwrap_or(start) as u64;
+            chosen.push(row..row + 1);
+            start = end;
+        }
+        let mut read = reader.read(std::slice::from_ref(column), &chosen)?;
+        let Some(mut values) = read.pop() else {
+            return Ok(None);
+        };
+        if nulls.is_some() {
+            let null = new_null_array(values.data_type(), 1);
+            values = concat(&[&values, &null])?;
+        }
+        Ok(Some(Self {
+            values,
+            ends,
             nulls,
         }))
     }

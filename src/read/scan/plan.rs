@@ -290,6 +290,19 @@ impl StripeReader<'_> {
             .within(|| format!("stripe {}", self.fields.stripe))
     }
 
+    /// Finds the blocks of equal byte strings that hold some rows of a column, as
+    /// [`equal_blocks`](super::source::Source::equal_blocks) does.
+    pub(in crate::read) fn equal_blocks(
+        &mut self,
+        column: &Column,
+        rows: &Range<u64>,
+    ) -> Result<Option<(Vec<usize>, Option<NullBuffer>)>> {
+        let found = self.source().equal_blocks(&column.node, rows);
+        found
+            .within(|| format!("field `{}`", column.field.name()))
+            .within(|| format!("stripe {}", self.fields.stripe))
+    }
+
     /// Reads which rows of a node are present, given the structs around it and the node itself, outermost first.
     /// Returns an array without members that has only this presence.
     pub(in crate::read) fn presence<'a>(

@@ -23,6 +23,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::ObjectStoreExt;
 use std::future::ready;
+use std::path::Path;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use url::Url;
@@ -88,11 +89,8 @@ impl ShardTable {
 
 /// Returns an error for missing objects, because a listing would skip them.
 async fn check_there(locations: &[Location]) -> Result<()> {
-    let objects = locations.iter().filter_map(|location| match location {
-        Location::Local(_) => None,
-        Location::Object(object) => Some(object),
-    });
-    let heads = objects.map(|object| async { Ok(object.store.head(&object.path).await?) });
+    let objects = locations.iter().filter_map(Location::object);
+    let heads = objects.map(|(store, path)| async move { Ok(store.head(&path).await?) });
     let heads = stream::iter(heads).buffer_unordered(AT_ONCE);
     heads.try_for_each(|_| ready(Ok(()))).await
 }
@@ -104,20 +102,20 @@ fn external(error: impl std::error::Error + Send + Sync + 'static) -> DataFusion
 /// Returns the URL of a shard, and registers its store under a unique name.
 fn url_of(location: &Location, number: usize, context: &SessionContext) -> Result<ListingTableUrl> {
     let parsed = |text: &str| Url::parse(text).map_err(external);
-    let url = match location {
-        Location::Local(path) => {
-            let path = existing(path).map_err(external)?;
+    let url = match location.object() {
+        None => {
+            let path = existing(Path::new(location.0.name())).map_err(external)?;
             let url = Url::from_file_path(&path).map_err(|()| {
                 let message = format!("{} is no path of a URL", path.display());
                 external(invalid(message))
             });
             url?
         }
-        Location::Object(object) => {
+        Some((store, path)) => {
             let root = parsed(&format!("shard://store{number}/"))?;
-            context.register_object_store(&root, object.store.clone());
+            context.register_object_store(&root, store);
             let mut url = root;
-            url.set_path(object.path.as_ref());
+            url.set_path(path.as_ref());
             url
         }
     };

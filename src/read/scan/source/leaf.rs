@@ -3,8 +3,8 @@
 use super::super::constant::{constant_bool, constant_bytes};
 use super::{Source, number_kind, pad_nulls, required};
 use crate::buffer::{
-    Physical, Runs, Selection, Storage, Strings, offset_width, read_bits, read_fixed, read_runs,
-    read_strings, words,
+    Physical, Runs, Selection, Storage, Strings, equal_blocks, offset_width, read_bits, read_fixed,
+    read_runs, read_strings, words,
 };
 use crate::column::{
     ArraySlot, ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, Window,
@@ -196,6 +196,36 @@ impl Source<'_> {
         match runs.within(|| "DATA buffer".to_owned())? {
             // Blocks with embedded nulls are not read as runs.
             Some(runs) => Ok(Some((runs, field.leaf_nulls(buffers, None, &selection)?))),
+            None => Ok(None),
+        }
+    }
+
+    /// Finds the blocks of equal byte strings that hold some rows of a leaf. Returns the end of each, with the presence
+    /// of the rows; `None` if the values have to be decoded one by one.
+    pub(in crate::read) fn equal_blocks(
+        &mut self,
+        node: &DataType,
+        rows: &Range<u64>,
+    ) -> Result<Option<(Vec<usize>, Option<NullBuffer>)>> {
+        let layout = self.fields.layout(node.schema_id);
+        let may_be_equal = layout.is_some_and(|layout| match (&layout.storage, layout.physical) {
+            (Storage::Buffers(buffers), Physical::Bytes | Physical::Fixed(_)) => {
+                buffers.dictionary.is_none() && rows.end <= layout.positions
+            }
+            _ => false,
+        });
+        if !may_be_equal {
+            return Ok(None);
+        }
+        let selection = Selection::range(rows.clone());
+        let mut field = self.open(node, &selection)?;
+        let Storage::Buffers(buffers) = &field.layout.storage else {
+            return Ok(None);
+        };
+        let data = required(buffers.data.as_ref(), "DATA")?;
+        let ends = equal_blocks(data, rows.clone(), &field.cx);
+        match ends.within(|| "DATA buffer".to_owned())? {
+            Some(ends) => Ok(Some((ends, field.leaf_nulls(buffers, None, &selection)?))),
             None => Ok(None),
         }
     }
