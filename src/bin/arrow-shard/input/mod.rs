@@ -152,7 +152,7 @@ impl ReadArgs {
         inputs: &[PathBuf],
         output: Option<FileFormat>,
     ) -> Result<(), Failure> {
-        use FileFormat::{Csv, Ndjson, Shard};
+        use FileFormat::{Cole, Csv, Ndjson, Shard};
         let inputs = inputs.iter().map(|input| self.format(input));
         let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
         let is_read = |formats: &[FileFormat]| inputs.iter().any(|it| formats.contains(it));
@@ -182,8 +182,13 @@ impl ReadArgs {
             ),
             (
                 self.lossy.then_some("--lossy"),
-                self.time_unit.is_some() || output == Some(FileFormat::Cole),
+                self.time_unit.is_some() || output == Some(Cole),
                 "a --time-unit, and for COLE that is written",
+            ),
+            (
+                self.limits.given(),
+                is_read(&[Shard, Cole]),
+                "shards and COLE that are read",
             ),
         ];
         self.csv.check()?;
