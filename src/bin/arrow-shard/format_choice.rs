@@ -18,7 +18,12 @@ impl FileFormat {
                 )));
             }
             let content = match Location::of(path)? {
-                Location::Local(path) => Content::of_file(&path),
+                Location::Local(local) => {
+                    // A missing file is not a wrong usage.
+                    let exists = local.metadata();
+                    exists.map_err(|e| Failure::from(e).within(path.display()))?;
+                    Content::of_file(&local)
+                }
                 #[cfg(feature = "cloud")]
                 Location::Object(_) => None,
             };
