@@ -61,7 +61,7 @@ pub(crate) struct Args {
     /// How Arrow types become types of a shard [default: lossless, with --wire reference amudai]
     #[arg(long, value_enum)]
     mapping: Option<MappingName>,
-    /// Readers for which a shard is written: see the README [default: spec]
+    /// Readers for which a shard is written: see docs/guide/types.md [default: spec]
     #[arg(long, value_enum)]
     wire: Option<WireName>,
     /// Threads that decode columns of an input shard and encode columns of an output shard [default: 1]
