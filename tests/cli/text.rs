@@ -76,7 +76,7 @@ fn delimiters_headers_and_nulls_are_as_asked() {
         ["head", "t.arrow", "--delimiter", ";"],
         ["convert", "t.arrow", "x.shard", "--no-header"],
     ] {
-        assert!(folder.run(&arguments).error(2).contains("for CSV"));
+        assert!(folder.run(&arguments).error(2).contains("to CSV files"));
     }
     assert_eq!(folder.run(&["head", "t.csv", "--delimiter", "ab"]).code, 2);
 }
@@ -336,7 +336,7 @@ fn options_that_mean_nothing_are_refused() {
         .run(&["convert", "t.parquet", "u.shard", "--strict"])
         .error(2);
     assert!(
-        error.contains("--strict is for shards and COLE that are read"),
+        error.contains("--strict applies only to shard and COLE inputs"),
         "{error}"
     );
 }

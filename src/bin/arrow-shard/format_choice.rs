@@ -34,8 +34,8 @@ impl FileFormat {
                     Err(Failure::new(advice).within(path.display()))
                 }
                 None => Err(Failure::Usage(format!(
-                    "neither the name `{}` nor the content shows a format; name it with --from (CSV \
-                     has no mark that shows it)",
+                    "the format of `{}` is not known from its name or content; name it with --from (CSV \
+                     can be known only from the name)",
                     path.display()
                 ))),
             }
@@ -78,7 +78,8 @@ impl FileFormat {
         };
         if is_standard(path) && !format.is_sequential() {
             return Err(Failure::Usage(format!(
-                "standard input and output hold no {format}; use a file, or ipc-stream, csv or ndjson"
+                "standard input and output cannot have the format {format}; use a file, or ipc-stream, csv or \
+                 ndjson"
             )));
         }
         Ok(format)

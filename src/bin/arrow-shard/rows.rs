@@ -68,7 +68,7 @@ impl RowArgs {
         }
         let format = self.format.to_possible_value();
         Err(Failure::Usage(format!(
-            "{option} is for tables, and --format is {}",
+            "{option} applies only to tables, and --format is {}",
             format.as_ref().map_or("another", PossibleValue::get_name)
         )))
     }

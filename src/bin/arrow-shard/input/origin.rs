@@ -52,7 +52,7 @@ impl Origin {
     pub(super) fn file(self) -> Result<File, Failure> {
         match self {
             Self::Standard => Err(Failure::new(
-                "standard input is read from front to back only",
+                "standard input can only be read from front to back",
             )),
             Self::Path(path) => Ok(File::open(path)?),
             #[cfg(feature = "cloud")]
