@@ -38,7 +38,7 @@ Install it with `cargo install --path . --features cli` in a clone; with the fea
 | [`merge FILE... -o OUT`](#merge), [`append FILE OTHER...`](#append) | make one shard of several by reference |
 | [`delete FILE --where CONDITION`](#delete), [`undelete FILE`](#undelete) | mark rows as deleted, and bring them back |
 | [`select FILE`](#select) | keeps, drops and renames columns, by reference |
-| [`compact FILE`](#compact) | writes small and much deleted stripes again |
+| [`compact FILE`](#compact) | rewrites stripes that are small or have many deleted rows |
 | [`pack IN OUT`](#pack) | makes one file of a shard that consists of several |
 | [`vacuum FOLDER`](#vacuum) | lists or removes files that no shard needs |
 | [`ls FOLDER`](#ls) | lists the shards of a folder |
@@ -54,13 +54,13 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 
 ## Inputs
 
-* The format of a file is that of its name, or else of its content; `--from` and `--to` override both.
+* The name of a file decides its format, or else its content; `--from` and `--to` override both.
 * Compressed text is read through a pipe: `gzip -dc t.csv.gz | arrow-shard convert --from csv - t.amudai.shard`.
 * Types of CSV and JSON are inferred from all rows. A column gets the type that holds every value; one impossible date makes
   the whole column text. JSON may be an object per line, objects over several lines, or an array of objects.
 * Parquet has no seconds. Times in seconds and `Date64` are stored there in milliseconds, and read back as they were.
 * For files from people you do not know, `--strict` refuses shards that need more memory, columns, stripes or nesting than
-  ordinary tables do, and `--max-memory 512M` bounds the memory. All commands except `ls` have both.
+  ordinary tables do, and `--max-memory 512M` bounds the memory. All commands except `ls` have both, for shards and COLE.
 
 ## Outputs
 

@@ -179,7 +179,7 @@ impl Columns {
                         ErrorKind::SchemaMismatch,
                         format!(
                             "column `{}` is stored side by side with others in one shard, and apart in \
-                             another; write one of them anew as the other is",
+                             another; convert one of them to the form of the other",
                             field.name()
                         ),
                     ));
@@ -242,8 +242,8 @@ impl Columns {
             .filter_map(|(at, _)| path.get(..at));
         if self.is_packed(path) || heads.any(|head| self.is_packed(head)) {
             return Err(Error::unsupported(format!(
-                "`{path}` is stored side by side with other columns, which this changes as little as it \
-                 takes them apart; write the shard anew"
+                "`{path}` is stored side by side with other columns, which an edit can neither change nor \
+                 separate; convert the shard first"
             )));
         }
         let fields = self.fields();

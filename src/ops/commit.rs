@@ -219,7 +219,7 @@ impl Plan<'_> {
             return Err(Error::new(
                 ErrorKind::LimitExceeded,
                 format!(
-                    "{} stripes are more than the {most} that readers take; write some of them anew",
+                    "{} stripes are more than the {most} that readers accept; compact the shard first",
                     self.stripes.len()
                 ),
             ));
@@ -333,7 +333,7 @@ impl Plan<'_> {
                     ErrorKind::SchemaMismatch,
                     format!(
                         "column `{}` holds 32-bit integers in stripe {} of `{}` and 64-bit ones in \
-                         another shard; write that shard anew with the wider type",
+                         another shard; rewrite that shard with the wider type",
                         node.name(),
                         stripe.ordinal,
                         source.place

@@ -191,8 +191,8 @@ fn mismatch(path: &str, own: &DataType, other: &DataType) -> Error {
     Error::new(
         ErrorKind::SchemaMismatch,
         format!(
-            "column `{path}` is {} in one shard and {} in another; write one of them anew with the type \
-             of the other",
+            "column `{path}` is {} in one shard and {} in another; rewrite one of them with the type of \
+             the other",
             describe(own),
             describe(other)
         ),

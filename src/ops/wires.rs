@@ -25,7 +25,7 @@ pub(super) fn check(schema: &Schema, from: Wire, to: Wire) -> Result<()> {
         if has_lists {
             let place = || format!("column `{}`", node.name);
             return Err(Error::unsupported(format!(
-                "a FixedSizeList of {from:?} is stored in another way under {to:?}; write the shard anew"
+                "a FixedSizeList is stored differently under {from:?} and {to:?}; convert the shard to {to:?}"
             )))
             .within(place);
         }

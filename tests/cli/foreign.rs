@@ -54,7 +54,7 @@ fn text_in_place_of_a_stream_is_refused() {
     let error = folder
         .pipe(&["cat", "--from", "ipc-stream", "-"], b"a,b\n1,2\n")
         .error(1);
-    assert!(error.contains("no Arrow IPC stream"), "{error}");
+    assert!(error.contains("not an Arrow IPC stream"), "{error}");
 }
 
 #[test]

@@ -440,13 +440,26 @@ fn wrong_usage_ends_with_code_2() {
             .error(2)
             .contains("--to")
     );
+    std::fs::write(folder.path("t.xyz"), "a,b\n1,2\n").unwrap();
     assert!(folder.run(&["head", "t.xyz"]).error(2).contains("--from"));
-    assert!(
-        folder
-            .run(&["head", "none.shard"])
-            .error(1)
-            .contains("none.shard")
-    );
+}
+
+#[test]
+fn a_missing_file_is_named_whether_or_not_its_name_shows_a_format() {
+    let folder = Folder::new();
+    let names = [&NAMES[..], &["t.cole", "none", "t.xyz"]].concat();
+    for name in names {
+        for command in [
+            &["head", name][..],
+            &["schema", name],
+            &["convert", name, "out.shard"],
+        ] {
+            let error = folder.run(command).error(1);
+            let is_missing = error.contains("not found") || error.contains("No such file");
+            assert!(error.contains(name) && is_missing, "{command:?}: {error}");
+        }
+    }
+    assert!(folder.names().is_empty());
 }
 
 #[test]

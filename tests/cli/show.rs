@@ -269,6 +269,20 @@ fn tables_fit_a_width_and_rows_can_be_blocks() {
             .code,
         2
     );
+    for format in ["vertical", "csv", "json"] {
+        for option in [&["--width", "40"][..], &["--full"]] {
+            let command = ["head", "t.arrow", "--format", format];
+            let error = folder.run(&[&command, option].concat()).error(2);
+            assert!(
+                error.contains(option[0]) && error.contains(format),
+                "{error}"
+            );
+        }
+    }
+    for option in [&["--width", "40"][..], &["--full"]] {
+        let command = ["head", "t.arrow", "--format", "table"];
+        folder.run(&[&command, option].concat()).ok();
+    }
 }
 
 #[test]

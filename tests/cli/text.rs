@@ -76,7 +76,7 @@ fn delimiters_headers_and_nulls_are_as_asked() {
         ["head", "t.arrow", "--delimiter", ";"],
         ["convert", "t.arrow", "x.shard", "--no-header"],
     ] {
-        assert!(folder.run(&arguments).error(2).contains("for CSV"));
+        assert!(folder.run(&arguments).error(2).contains("to CSV files"));
     }
     assert_eq!(folder.run(&["head", "t.csv", "--delimiter", "ab"]).code, 2);
 }
@@ -306,22 +306,39 @@ fn text_is_read_from_pipes() {
 #[test]
 fn options_that_mean_nothing_are_refused() {
     let folder = Folder::with(&super::data::plain(3));
-    folder.run(&["convert", "t.arrow", "t.csv"]).ok();
-    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
-    for (option, value, meant) in [
-        ("--schema-rows", "1", "t.csv"),
-        ("--delimiter", ",", "t.csv"),
-        ("--time-unit", "us", "t.shard"),
-        ("--decimal", "38,10", "t.shard"),
+    for name in ["t.csv", "t.ndjson", "t.parquet", "t.arrows", "t.shard"] {
+        folder.run(&["convert", "t.arrow", name]).ok();
+    }
+    let cole = ["convert", "--lossy", "t.arrow", "t.cole"];
+    folder.run(&cole).ok();
+    let names = [&super::NAMES[..], &["t.cole"]].concat();
+    for (option, meant) in [
+        (&["--schema-rows", "1"][..], &["t.csv", "t.ndjson"][..]),
+        (&["--delimiter", ","], &["t.csv"]),
+        (&["--time-unit", "us"], &["t.shard"]),
+        (&["--decimal", "38,10"], &["t.shard"]),
+        (&["--max-memory", "64M"], &["t.shard", "t.cole"]),
+        (&["--strict"], &["t.shard", "t.cole"]),
     ] {
-        for file in ["t.csv", "t.arrow", "t.shard"] {
-            let done = folder.run(&["head", file, option, value]);
-            match file == meant {
-                true => drop(done.ok()),
-                false => assert!(done.error(2).contains(option), "{file} {option}"),
+        for &file in &names {
+            let done = folder.run(&[&["head", file], option].concat());
+            if meant.contains(&file) {
+                done.ok();
+            } else {
+                assert!(done.error(2).contains(option[0]), "{file} {option:?}");
             }
         }
     }
+    // One input for which the option means something is enough.
+    let both = ["cat", "t.arrow", "t.shard", "--strict"];
+    folder.run(&both).ok();
+    let error = folder
+        .run(&["convert", "t.parquet", "u.shard", "--strict"])
+        .error(2);
+    assert!(
+        error.contains("--strict applies only to shard and COLE inputs"),
+        "{error}"
+    );
 }
 
 #[test]

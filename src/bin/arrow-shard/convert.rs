@@ -61,7 +61,7 @@ pub(crate) struct Args {
     /// How Arrow types become types of a shard [default: lossless, with --wire reference amudai]
     #[arg(long, value_enum)]
     mapping: Option<MappingName>,
-    /// Readers for which a shard is written: see the README [default: spec]
+    /// Readers for which a shard is written: see docs/guide/types.md [default: spec]
     #[arg(long, value_enum)]
     wire: Option<WireName>,
     /// Threads that decode columns of an input shard and encode columns of an output shard [default: 1]
@@ -126,7 +126,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         && reading.format(&args.input)? != FileFormat::Shard
     {
         return Err(Failure::Usage(
-            "--threads is for shards that are read or written, and there is none here".to_owned(),
+            "--threads applies only to shards that are read or written, and there are none here"
+                .to_owned(),
         ));
     }
     let rows = RowWindow {
@@ -184,7 +185,7 @@ fn options(args: &Args, format: FileFormat) -> Result<WriterOptions, Failure> {
         && format != FileFormat::Shard
     {
         return Err(Failure::Usage(format!(
-            "{name} is for shards, and the output is {format}"
+            "{name} applies only to shards, and the output is {format}"
         )));
     }
     if let Some(threads) = args.threads {

@@ -18,7 +18,12 @@ impl FileFormat {
                 )));
             }
             let content = match Location::of(path)? {
-                Location::Local(path) => Content::of_file(&path),
+                Location::Local(local) => {
+                    // A missing file is not a wrong usage.
+                    let exists = local.metadata();
+                    exists.map_err(|e| Failure::from(e).within(path.display()))?;
+                    Content::of_file(&local)
+                }
                 #[cfg(feature = "cloud")]
                 Location::Object(_) => None,
             };
@@ -29,8 +34,8 @@ impl FileFormat {
                     Err(Failure::new(advice).within(path.display()))
                 }
                 None => Err(Failure::Usage(format!(
-                    "neither the name `{}` nor the content shows a format; name it with --from (CSV \
-                     has no mark that shows it)",
+                    "the format of `{}` is not known from its name or content; name it with --from (CSV \
+                     can be known only from the name)",
                     path.display()
                 ))),
             }
@@ -73,7 +78,8 @@ impl FileFormat {
         };
         if is_standard(path) && !format.is_sequential() {
             return Err(Failure::Usage(format!(
-                "standard input and output hold no {format}; use a file, or ipc-stream, csv or ndjson"
+                "standard input and output cannot have the format {format}; use a file, or ipc-stream, csv or \
+                 ndjson"
             )));
         }
         Ok(format)

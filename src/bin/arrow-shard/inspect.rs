@@ -22,10 +22,10 @@ Examples:
   arrow-shard inspect --quick --json flights.amudai.shard
   arrow-shard inspect --explain --profile high-compression --columns origin flights.amudai.shard
 
-Of a block, the tree names every encoding, nested ones included, with the number of values and \
-the bytes. CONTRADICTION marks statistics that cannot all be true, PROBLEM what could not be \
-read; the exit code is 1 then. Sizes are those of the field and everything below it; the ratio is \
-that of the size before encoding to the encoded one.";
+With --verbose, the tree of a block lists every encoding, including nested ones, with its number \
+of values and bytes. CONTRADICTION marks statistics that cannot all be true. PROBLEM marks a part \
+that could not be read; then the exit code is 1. Sizes include everything below a field; the ratio \
+compares the size before encoding with the encoded size.";
 
 /// Show the structure of a shard: sizes, encodings and ratios per stripe and field
 #[derive(Debug, clap::Args)]

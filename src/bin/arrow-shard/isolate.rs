@@ -78,11 +78,11 @@ impl Foreign {
     fn too_large(&self, bytes: usize) -> Failure {
         let why = match self.format {
             // Text declares no sizes, so its rows need the buffer.
-            FileFormat::Csv | FileFormat::Ndjson => "a row has too many values or too long ones",
-            _ => "the file may be damaged, or what is stored together is too large",
+            FileFormat::Csv | FileFormat::Ndjson => "a row has too many or too long values",
+            _ => "the file may be damaged, or a part of it is too large to be read at once",
         };
         Failure::new(format!(
-            "reading takes a buffer of {}, and the most is {}: {why}",
+            "reading needs a buffer of {}, more than the maximum of {}: {why}",
             text::bytes(bytes as u64),
             text::bytes(self.most as u64)
         ))

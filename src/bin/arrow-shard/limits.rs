@@ -38,6 +38,12 @@ impl LimitArgs {
             .with_max_absent_bytes(memory / 16)
     }
 
+    /// Returns the name of the first given option.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let memory = self.max_memory.map(|_| "--max-memory");
+        memory.or_else(|| self.strict.then_some("--strict"))
+    }
+
     /// Returns options for opening a shard.
     pub(crate) fn shard_options(&self) -> ShardOptions {
         ShardOptions::default().with_limits(self.limits())

@@ -75,8 +75,8 @@ impl Found {
     pub(crate) fn incomplete(&self) -> Option<String> {
         let first = self.missing.first()?;
         Some(format!(
-            "{} of the {} that it needs {} missing: `{}`{}; copy the files to the folder of the shard, or pack the \
-             shard where it is complete: `arrow-shard pack` makes one file of it",
+            "{} of the {} that it needs {} missing: `{}`{}; copy the files to the folder of the shard, or run \
+             `arrow-shard pack` where they exist, and copy the resulting file",
             self.missing.len(),
             text::count(self.files.len() as u64, "file"),
             if self.missing.len() == 1 { "is" } else { "are" },

@@ -28,6 +28,7 @@ mod schema;
 #[cfg(unix)]
 mod signals;
 mod table;
+mod temporary;
 mod text;
 mod verify;
 

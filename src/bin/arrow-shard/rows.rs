@@ -7,6 +7,7 @@ use crate::output::{Destination, Encoder, check_columns};
 use crate::table;
 use arrow_array::RecordBatch;
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -55,6 +56,23 @@ pub(crate) struct RowArgs {
 }
 
 impl RowArgs {
+    /// Fails if an option for tables is given, and the rows are printed in another format.
+    fn check(&self) -> Result<(), Failure> {
+        let option = match (self.width, self.full) {
+            (Some(_), _) => "--width",
+            (None, true) => "--full",
+            (None, false) => return Ok(()),
+        };
+        if self.format == RowFormat::Table {
+            return Ok(());
+        }
+        let format = self.format.to_possible_value();
+        Err(Failure::Usage(format!(
+            "{option} applies only to tables, and --format is {}",
+            format.as_ref().map_or("another", PossibleValue::get_name)
+        )))
+    }
+
     /// Returns the maximum width of a table, if there is one.
     fn width(&self) -> Option<usize> {
         let terminal = || terminal_size::terminal_size_of(std::io::stdout());
@@ -75,6 +93,7 @@ pub(crate) fn print(inputs: &[PathBuf], args: &RowArgs, limit: Option<u64>) -> R
         ..RowWindow::default()
     };
     let written = (args.format == RowFormat::Csv).then_some(FileFormat::Csv);
+    args.check()?;
     args.reading.check(inputs, written)?;
     let input = args.reading.open_all(inputs, &args.columns, rows)?;
     let format = match args.format {

@@ -17,9 +17,9 @@ Examples:
   arrow-shard verify flights.amudai.shard
   arrow-shard verify --quiet --threads 4 *.amudai.shard && echo sound
 
-Every checksum is compared, every block decoded, every column read and held against its \
-statistics, filters and range indexes. Each problem is a line that says where it is; the exit \
-code is 1 if there is any.";
+Compares every checksum, decodes every block, and checks every column against its statistics, \
+filters and range indexes. Each problem is a line with its location; the exit code is 1 if there \
+is any.";
 
 /// Check all parts of shards: checksums, blocks, columns
 #[derive(Debug, clap::Args)]

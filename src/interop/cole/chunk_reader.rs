@@ -222,7 +222,7 @@ impl PagePlace {
         let header = PageHeader::read(&mut cursor, source.absent)?;
         if header != self.header {
             return Err(Error::corrupt(
-                "the header of the page is not the one in the metadata of the file",
+                "the header of the page differs from the one in the metadata of the file",
             ));
         }
         Page::read(column_type, &header, &bytes.slice(cursor.position()..))

@@ -67,7 +67,7 @@ impl FileMetadata {
         let (stored, found) = (cursor.u32()?, metadata.num_rows());
         if u64::from(stored) != found {
             return Err(Error::corrupt(format!(
-                "the file has {stored} rows, and its row groups have {found}"
+                "the metadata declare {stored} rows, but the row groups have {found}"
             )));
         }
         cursor.finish()?;

@@ -276,8 +276,7 @@ impl GroupReader {
                 keep_first(rows, 1);
                 (fitting, bytes) = fit(chunk, rows, MAX_ROW_BYTES)?;
                 if fitting == 0 {
-                    let message =
-                        "a string has 2 GiB or more, which an array of Utf8 does not hold";
+                    let message = "a string has 2 GiB or more, which an array of Utf8 cannot hold";
                     return Err(Error::new(ErrorKind::OffsetOverflow, message));
                 }
             }

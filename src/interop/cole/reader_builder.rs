@@ -106,7 +106,7 @@ impl ReaderBuilder {
         }
         Err(Error::new(
             ErrorKind::Io,
-            "the reader gave other bytes than asked for",
+            "the reader returned other bytes than requested",
         ))
     }
 
@@ -243,7 +243,7 @@ impl ReaderBuilder {
             } else {
                 Err(Error::new(
                     ErrorKind::UnknownColumn,
-                    format!("there is no column {index}, the file has {all}"),
+                    format!("there is no column {index}; the file has {all}"),
                 ))
             }
         };
@@ -265,7 +265,7 @@ fn check_chunks(metadata: &FileMetadata, end: u64) -> Result<()> {
             let range = range.within(place)?;
             if !inside.contains(range) {
                 return Err(Error::corrupt(format!(
-                    "the column chunk has bytes {range}, expected some of {inside}"
+                    "the column chunk has bytes {range}, expected bytes within {inside}"
                 )))
                 .within(place);
             }

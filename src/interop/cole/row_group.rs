@@ -45,7 +45,7 @@ impl RowGroupMetadata {
         let num_columns = cursor.u32()? as usize;
         if num_columns != schema.len() {
             return Err(Error::corrupt(format!(
-                "there are {num_columns} column chunks, and the schema has {} columns",
+                "there are {num_columns} column chunks, but the schema has {} columns",
                 schema.len()
             )));
         }
@@ -83,12 +83,12 @@ impl ColumnChunkMetadata {
         }
         if values != u64::from(num_rows) {
             return Err(Error::corrupt(format!(
-                "the pages hold {values} values, and the row group has {num_rows} rows"
+                "the pages hold {values} values, but the row group has {num_rows} rows"
             )));
         }
         if bytes != total_size {
             return Err(Error::corrupt(format!(
-                "the pages have {bytes} bytes, and the column chunk {total_size}"
+                "the pages have {bytes} bytes, but the column chunk declares {total_size}"
             )));
         }
         Ok(Self {
@@ -120,7 +120,7 @@ pub(super) fn count(number: u64, things: &str) -> Result<[u8; 4]> {
         Error::new(
             ErrorKind::ValueOutOfRange,
             format!(
-                "{number} {things} are more than a COLE file can count ({})",
+                "{number} {things} are more than a COLE file can have ({})",
                 u32::MAX
             ),
         )

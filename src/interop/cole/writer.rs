@@ -120,7 +120,9 @@ impl<S: Sink> Writer<S> {
     /// Unless the sink fails, nothing has been written.
     pub fn try_new(mut sink: S, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
         if options.page_rows == 0 || options.row_group_rows == 0 {
-            return Err(Error::invalid("page_rows and row_group_rows are 1 or more"));
+            return Err(Error::invalid(
+                "page_rows and row_group_rows must be 1 or more",
+            ));
         }
         let columns = columns(&schema)?;
         let header = header();
@@ -205,7 +207,7 @@ impl<S: Sink> Writer<S> {
         if self.is_poisoned {
             return Err(Error::new(
                 ErrorKind::Poisoned,
-                "an earlier write failed, so that the file is lost",
+                "an earlier write failed, so the file cannot be completed",
             ));
         }
         write(self).inspect_err(|_| self.is_poisoned = true)
@@ -232,7 +234,10 @@ impl<S: Sink> Writer<S> {
         if rows > u32::MAX.into() {
             return Err(Error::new(
                 ErrorKind::ValueOutOfRange,
-                format!("a COLE file counts {} rows, and these are {rows}", u32::MAX),
+                format!(
+                    "{rows} rows are more than a COLE file can have ({})",
+                    u32::MAX
+                ),
             ));
         }
         for (field, column) in found.fields().iter().zip(batch.columns()) {
@@ -345,7 +350,7 @@ fn columns(schema: &Schema) -> Result<Vec<ColumnSchema>> {
         let name = field.name();
         let Some(column_type) = ColumnType::from_arrow(field.data_type()) else {
             return Err(Error::unsupported(format!(
-                "column `{name}` is {}; COLE has Int32, Int64 and Utf8",
+                "column `{name}` is {}; COLE supports only Int32, Int64 and Utf8",
                 field.data_type()
             )));
         };

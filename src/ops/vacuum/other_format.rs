@@ -6,7 +6,7 @@ use crate::format::MAGIC;
 /// Number of bytes at the start of a file that identify its format.
 pub(super) const HEAD_BYTES: usize = 4096;
 
-/// Number of bytes at the end of a file that show whether it ends as a shard does.
+/// Number of bytes at the end of a file that show whether it ends as a shard or a Lance file does.
 pub(super) const TAIL_BYTES: usize = crate::format::HEADER_LEN;
 
 /// First bytes of formats that are often stored with shards: tables, archives, images, programs.
@@ -19,6 +19,7 @@ const FORMATS: &[&[u8]] = &[
     b"ORC",
     b"Obj\x01",
     b"VTXF",
+    b"COLE",
     b"SQLite format 3\0",
     b"\x89HDF\r\n\x1a\n",
     b"CDF\x01",
@@ -54,6 +55,9 @@ const FORMATS: &[&[u8]] = &[
 /// Formats with a mark that is not at the start: its offset, and the mark.
 const FORMATS_WITHIN: &[(usize, &[u8])] = &[(8, b"DUCK"), (257, b"ustar"), (4, b"ftyp")];
 
+/// Last bytes of formats with a mark at the end only: data files and manifests of Lance.
+const FORMATS_AT_END: &[&[u8]] = &[b"LANC"];
+
 /// Whether the first and last bytes show that a file has another format. Any other file may be the rest of a damaged
 /// shard, even an empty one.
 pub(super) fn is_other_format(head: &[u8], tail: &[u8]) -> bool {
@@ -67,6 +71,7 @@ pub(super) fn is_other_format(head: &[u8], tail: &[u8]) -> bool {
     };
     FORMATS.iter().any(|mark| head.starts_with(mark))
         || FORMATS_WITHIN.iter().any(is_within)
+        || FORMATS_AT_END.iter().any(|mark| tail.ends_with(mark))
         || is_text(head)
 }
 
@@ -122,6 +127,17 @@ mod tests {
             assert!(!is_other_format(left, left), "{left:02x?}");
         }
         assert!(!is_other_format(b"text", b"amud\0\x01\0\0"));
+    }
+
+    #[test]
+    fn cole_is_known_by_its_first_bytes_and_lance_by_its_last() {
+        let (cole, lance) = (b"COLE\x01\0\0\0", b"\x02\0\x02\0LANC");
+        assert!(is_other_format(cole, b"\0\0\0\0\0\0\0\0"));
+        assert!(is_other_format(b"\x08\x07\x12", lance));
+        // Elsewhere, the same bytes may be values of a damaged shard.
+        assert!(!is_other_format(b"\0COLE", b"COLE\x01\0\0\0"));
+        assert!(!is_other_format(lance, b"LANC\x02\0\x02\0"));
+        assert!(!is_other_format(b"amud\0\x01\0\0", lance));
     }
 
     #[test]

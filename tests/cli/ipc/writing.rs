@@ -6,7 +6,8 @@ use super::made::{kinds, places, stream};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, Int8Array, ListArray, RecordBatch, StringArray, StructArray,
+    Array, ArrayRef, BinaryArray, DictionaryArray, Int8Array, ListArray, RecordBatch, StringArray,
+    StructArray,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_cast::cast;
@@ -111,6 +112,26 @@ fn more_entries_than_the_keys_of_a_file_can_number_fit_into_a_stream() {
         let found = StreamReader::try_new(written.as_slice(), None).unwrap();
         assert_eq!(found.map(Result::unwrap).collect::<Vec<_>>(), batches);
     }
+}
+
+#[test]
+fn an_error_of_waiting_batches_names_the_folder_for_temporary_files() {
+    // Batches with dictionaries wait for the end of the input: up to 64 MiB in memory, more in a file.
+    let keys: DictionaryArray<Int8Type> = std::iter::repeat_n("a", 70).collect();
+    let values = BinaryArray::from_iter_values(vec![vec![0u8; 1 << 20]; 70]);
+    let columns = [
+        ("key", Arc::new(keys) as ArrayRef),
+        ("value", Arc::new(values)),
+    ];
+    let folder = Folder::with(&RecordBatch::try_from_iter(columns).unwrap());
+    let missing = folder.path("missing").display().to_string();
+    let convert = ["convert", "t.arrow", "u.arrow"];
+    // Unix, Windows.
+    let variables = ["TMPDIR", "TMP"].map(|name| (name, missing.clone()));
+    let error = folder.run_with(&variables, &convert, &[]).error(1);
+    let place = format!("u.arrow: a temporary file in `{missing}`: ");
+    assert!(error.contains(&place), "{error}");
+    assert_eq!(folder.names(), ["t.arrow"]);
 }
 
 /// Number of dictionaries in an IPC file.

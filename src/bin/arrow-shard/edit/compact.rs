@@ -19,7 +19,8 @@ Examples:
   arrow-shard compact --max-deleted 0.05 flights.amudai.shard
   arrow-shard compact s3://logs/2024.amudai.shard --output s3://logs/2024b.amudai.shard
 
-Files that are not needed any more stay for whoever reads them, until `arrow-shard vacuum`.";
+Files that are no longer needed stay, because readers may have them open; `arrow-shard vacuum \
+--remove` removes them.";
 
 /// Rewrite stripes that are small or have many deleted rows
 #[derive(Debug, clap::Args)]
@@ -70,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         for run in runs {
             let last = run.end.saturating_sub(1);
             if run.start == last {
-                writeln!(out, "{place}: stripe {last} would be written anew")?;
+                writeln!(out, "{place}: stripe {last} would be rewritten")?;
             } else {
                 let first = run.start;
                 writeln!(

@@ -11,14 +11,15 @@ Examples:
   arrow-shard merge a.amudai.shard b.amudai.shard --output ab.amudai.shard --dry-run
 
 No row is copied: the new file refers to the buffers of the shards, which must be in its folder or \
-below. Columns are united by name; where a shard lacks one, its rows are null in it. Tables of a folder \
+below. Columns are united by name; if a shard lacks a column, its rows are null in it. Tables of a folder \
 leave out shards that a merged shard of the folder holds.
 
-A shard that is one file gets a second name beside it, X.amudai.stripe, which the new file refers to. \
+A shard that is one file gets a second name next to it, X.amudai.stripe, which the new file refers to. \
 That is a clone where the file system has them (Btrfs and XFS on Linux), else a hard link, else a copy; \
-the output says which. Deleting a shard that was merged then frees no space: `arrow-shard vacuum` does, \
-once no shard refers to the second name. Never overwrite a hard-linked shard in place, as `cp` does: \
-reading the merged shard would fail. Delete it first, or write another file and rename it.";
+the output says which. After a clone or a hard link, deleting an input frees no space: `arrow-shard \
+vacuum --remove` does, once no shard refers to the second name. Never overwrite a hard-linked shard in \
+place, as `cp` does: reading the merged shard would fail. Delete it first, or write another file and \
+rename it.";
 
 /// Merge several shards into one, by reference
 #[derive(Debug, clap::Args)]

@@ -71,7 +71,7 @@ fn note_parts(target: &Path, parts: &[PathBuf]) {
     if count > 0 {
         let place = target.display().to_string();
         eprintln!(
-            "note: {} is in the folder of {} whose data it holds: a table of the folder has these rows once, from {}",
+            "note: {} has the rows of {} in the same folder; a table of the folder reads them once, from {}",
             text::shown(&place),
             text::count(count as u64, "shard"),
             text::shown(&place),

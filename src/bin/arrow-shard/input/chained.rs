@@ -27,8 +27,8 @@ pub(super) fn chained(inputs: Vec<(String, Input)>) -> Result<Input, Failure> {
         let pairs = fields.iter().zip(others.iter().map(AsRef::as_ref));
         if let Some((field, other)) = pairs.clone().find(differs) {
             return Err(Failure::new(format!(
-                "{name}: there is the column `{}` of {}, where {first_name} has `{}` of {}; choose \
-                 columns that are the same with --columns, or print the files one by one",
+                "{name}: it has column `{}` of {}, where {first_name} has `{}` of {}; choose common \
+                 columns with --columns, or print the files one by one",
                 other.name(),
                 other.data_type(),
                 field.name(),
@@ -37,8 +37,8 @@ pub(super) fn chained(inputs: Vec<(String, Input)>) -> Result<Input, Failure> {
         }
         if fields.len() != others.len() {
             return Err(Failure::new(format!(
-                "{name}: it has {}, where {first_name} has {}; choose columns that are the same with \
-                 --columns, or print the files one by one",
+                "{name}: it has {}, where {first_name} has {}; choose common columns with --columns, or \
+                 print the files one by one",
                 text::count(others.len() as u64, "column"),
                 text::count(fields.len() as u64, "column")
             )));

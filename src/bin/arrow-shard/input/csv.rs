@@ -34,7 +34,7 @@ pub(crate) struct CsvArgs {
 fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         b"\\t" => Ok(b'\t'),
-        [b'"' | b'\n' | b'\r'] => Err("quotes and line ends have a meaning already".to_owned()),
+        [b'"' | b'\n' | b'\r'] => Err("expected neither a quote nor a line end".to_owned()),
         [byte] if byte.is_ascii() => Ok(*byte),
         _ => Err("expected one ASCII character, or \\t".to_owned()),
     }
@@ -42,7 +42,7 @@ fn delimiter(text: &str) -> Result<u8, String> {
 
 fn escape(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
-        [b'"' | b'\n' | b'\r'] => Err("quotes and line ends have a meaning already".to_owned()),
+        [b'"' | b'\n' | b'\r'] => Err("expected neither a quote nor a line end".to_owned()),
         [byte] if byte.is_ascii() => Ok(*byte),
         _ => Err("expected one ASCII character".to_owned()),
     }

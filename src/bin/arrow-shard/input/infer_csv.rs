@@ -85,7 +85,7 @@ pub(super) fn infer(
     let name = |i: usize| match headers.as_ref().and_then(|names| names.get(i)) {
         Some(name) => match std::str::from_utf8(name) {
             Ok(name) => Ok(name.to_owned()),
-            Err(_) => Err(Failure::new("line 1: the names of columns are no UTF-8")),
+            Err(_) => Err(Failure::new("line 1: the names of columns are not UTF-8")),
         },
         None => Ok(unnamed(i)),
     };
@@ -110,7 +110,7 @@ fn not_text(record: &ByteRecord, ordinal: usize, name: Option<&[u8]>) -> Failure
         None => unnamed(ordinal),
     };
     Failure::new(format!(
-        "line {line}, column `{column}`: expected UTF-8; convert the file to it first (iconv -t UTF-8)"
+        "line {line}, column `{column}`: the text is not UTF-8; convert the file first (iconv -t UTF-8)"
     ))
 }
 

@@ -80,7 +80,7 @@ impl Shape {
     fn meet(&mut self, json: &str, depth: usize) -> Result<(), String> {
         if depth > MAX_DEPTH {
             return Err(format!(
-                "there are more than {MAX_DEPTH} objects and lists within each other"
+                "objects and lists are nested more than {MAX_DEPTH} levels deep"
             ));
         }
         let depth = depth + 1;

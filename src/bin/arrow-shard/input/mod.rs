@@ -71,7 +71,7 @@ pub(crate) struct ReadArgs {
 fn rounded(failure: Failure) -> Failure {
     match failure {
         Failure::Error(why) if why.contains("would be rounded") => {
-            Failure::Error(format!("{why}; with --lossy it is"))
+            Failure::Error(format!("{why}; --lossy allows that"))
         }
         other => other,
     }
@@ -152,45 +152,46 @@ impl ReadArgs {
         inputs: &[PathBuf],
         output: Option<FileFormat>,
     ) -> Result<(), Failure> {
-        use FileFormat::{Csv, Ndjson, Shard};
+        use FileFormat::{Cole, Csv, Ndjson, Shard};
         let inputs = inputs.iter().map(|input| self.format(input));
         let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
         let is_read = |formats: &[FileFormat]| inputs.iter().any(|it| formats.contains(it));
         let has_csv = is_read(&[Csv]) || output == Some(Csv);
         let has_text = is_read(&[Csv, Ndjson]);
         let options = [
-            (self.csv.given(), has_csv, "CSV"),
-            (
-                self.csv.given_to_read(),
-                is_read(&[Csv]),
-                "CSV that is read",
-            ),
+            (self.csv.given(), has_csv, "CSV files"),
+            (self.csv.given_to_read(), is_read(&[Csv]), "CSV inputs"),
             (
                 self.schema_rows.map(|_| "--schema-rows"),
                 has_text,
-                "CSV and NDJSON that is read",
+                "CSV and NDJSON inputs",
             ),
             (
                 self.time_unit.map(|_| "--time-unit"),
                 is_read(&[Shard]),
-                "shards that are read",
+                "shard inputs",
             ),
             (
                 self.decimal.map(|_| "--decimal"),
                 is_read(&[Shard]),
-                "shards that are read",
+                "shard inputs",
             ),
             (
                 self.lossy.then_some("--lossy"),
-                self.time_unit.is_some() || output == Some(FileFormat::Cole),
-                "a --time-unit, and for COLE that is written",
+                self.time_unit.is_some() || output == Some(Cole),
+                "conversions to a --time-unit or to COLE",
+            ),
+            (
+                self.limits.given(),
+                is_read(&[Shard, Cole]),
+                "shard and COLE inputs",
             ),
         ];
         self.csv.check()?;
         for (option, means_something, what) in options {
             if let Some(option) = option.filter(|_| !means_something) {
                 return Err(Failure::Usage(format!(
-                    "{option} is for {what}, and there is none here"
+                    "{option} applies only to {what}, and there are none here"
                 )));
             }
         }
@@ -297,8 +298,8 @@ impl ReadArgs {
         match self.format(path)? {
             FileFormat::Shard => Ok(open_shard(path, self.shard_options())?),
             other => Err(Failure::Usage(format!(
-                "`{}` is {other}, and this works on shards only; convert it first: arrow-shard convert {0} \
-                 out.amudai.shard",
+                "`{}` is {other}, and this command reads only shards; convert it first: arrow-shard convert \
+                 {0} out.amudai.shard",
                 path.display()
             ))),
         }

@@ -148,7 +148,7 @@ impl<R> Objects<R> {
         match self.state {
             State::Plain => return Ok(byte),
             _ if byte.is_ascii_whitespace() => return Ok(byte),
-            State::End => return Err("expected nothing behind the array"),
+            State::End => return Err("expected nothing after the array"),
             State::Start if byte == b'[' => {
                 (self.state, self.depth) = (State::Array, 1);
                 return Ok(b' ');
@@ -256,7 +256,7 @@ mod tests {
             ("[}", "line 1: expected an object or `]`, found `}`"),
             (
                 "[{}] {}",
-                "line 1: expected nothing behind the array, found `{`",
+                "line 1: expected nothing after the array, found `{`",
             ),
         ] {
             let error = Objects::new(text.as_bytes()).read_to_string(&mut String::new());

@@ -3,8 +3,9 @@
 use crate::failure::Failure;
 use crate::file_format::is_standard;
 use crate::location::Location;
+use crate::temporary;
 use std::fs::File;
-use std::io::{Seek, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// An input that has not been read.
@@ -51,7 +52,7 @@ impl Origin {
     pub(super) fn file(self) -> Result<File, Failure> {
         match self {
             Self::Standard => Err(Failure::new(
-                "standard input is read from front to back only",
+                "standard input can only be read from front to back",
             )),
             Self::Path(path) => Ok(File::open(path)?),
             #[cfg(feature = "cloud")]
@@ -65,26 +66,21 @@ pub(super) struct Copy(File);
 
 impl Copy {
     pub(super) fn new() -> Result<Self, Failure> {
-        let file = tempfile::tempfile().map_err(|e| Failure::from(e).within(place()))?;
+        let file = tempfile::tempfile().map_err(Self::failed)?;
         Ok(Self(file))
     }
 
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        let written = self.0.write_all(bytes);
-        written.map_err(|e| Failure::from(e).within(place()))
+        self.0.write_all(bytes).map_err(Self::failed)
     }
 
     /// Returns the file, positioned at its start.
     pub(super) fn finish(mut self) -> Result<File, Failure> {
-        self.0.rewind()?;
+        self.0.rewind().map_err(Self::failed)?;
         Ok(self.0)
     }
-}
 
-fn place() -> String {
-    let folder = std::env::temp_dir();
-    format!(
-        "a copy in `{}`, the folder for temporary files",
-        folder.display()
-    )
+    fn failed(error: io::Error) -> Failure {
+        Failure::from(error).within(temporary::place())
+    }
 }

@@ -74,7 +74,7 @@ impl Parquet {
         match u64::try_from(said) {
             Ok(rows) if said == stored => Ok(rows),
             _ => Err(Failure::new(format!(
-                "the footer says {said} rows, but the row groups have {stored}"
+                "the footer declares {said} rows, but the row groups have {stored}"
             ))),
         }
     }
@@ -209,8 +209,8 @@ impl Parquet {
             });
             if nested {
                 return Err(Failure::new(format!(
-                    "column `{}` has intervals of months or many days below {}, which are read in \
-                     columns of their own only; choose other columns with --columns",
+                    "column `{}` is {} with intervals of months or many days, which are supported only if \
+                     they are not nested; choose other columns with --columns",
                     field.name(),
                     field.data_type()
                 )));

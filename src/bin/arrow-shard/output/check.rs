@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub(crate) fn check_columns(format: FileFormat, schema: &Schema) -> Result<(), Failure> {
     if schema.fields().is_empty() && matches!(format, FileFormat::Csv | FileFormat::Parquet) {
         return Err(Failure::new(format!(
-            "{format} holds no rows without columns"
+            "{format} cannot hold rows without columns"
         )));
     }
     if format == FileFormat::Ndjson

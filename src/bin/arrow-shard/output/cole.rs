@@ -36,7 +36,7 @@ fn advised(error: arrow_shard::Error) -> Failure {
     use arrow_shard::ErrorKind::{AmbiguousColumn, Unsupported};
     match error.kind() {
         AmbiguousColumn | Unsupported => Failure::new(format!(
-            "{error:#}; choose other columns with --columns, or convert what COLE cannot hold with --lossy"
+            "{error:#}; choose other columns with --columns, or convert the values with --lossy"
         )),
         _ => error.into(),
     }

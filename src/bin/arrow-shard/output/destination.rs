@@ -61,11 +61,11 @@ impl Place {
             ))),
             LocalTarget::Device(device) if is_null(&device) => Ok(Self::Null),
             LocalTarget::Device(_) => Err(Failure::new(format!(
-                "{shown} is no file but a device; name a file, or write to standard output with `-`"
+                "{shown} is a device, not a file; name a file, or write to standard output with `-`"
             ))),
             LocalTarget::Pipe(path) if format.is_sequential() => Ok(Self::Pipe(path)),
             LocalTarget::Pipe(_) => Err(Failure::Usage(format!(
-                "{shown} is a pipe, which takes no {format}; use a file, or ipc-stream, csv or ndjson"
+                "{shown} is a pipe, which cannot have the format {format}; use a file, or ipc-stream, csv or ndjson"
             ))),
         }
     }

@@ -200,8 +200,8 @@ impl Growing {
         }
         if self.known.len() as u64 > most_entries(&self.key) {
             return Err(Failure::new(
-                "the dictionaries of all stripes together have more entries than their keys can number; write a \
-                 stream (.arrows)",
+                "a file has one dictionary for all rows, and the type of the keys is too small for its entries; write \
+                 a stream (.arrows)",
             ));
         }
         if !new.is_empty() {

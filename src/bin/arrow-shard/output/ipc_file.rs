@@ -6,11 +6,12 @@
 
 use super::dictionaries::Dictionaries;
 use crate::failure::Failure;
+use crate::temporary;
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
-use arrow_schema::SchemaRef;
-use std::io::{BufReader, BufWriter, Seek, Write};
+use arrow_schema::{ArrowError, SchemaRef};
+use std::io::{BufReader, BufWriter, IntoInnerError, Seek, Write};
 use tempfile::{SpooledTempFile, spooled_tempfile};
 
 /// Maximum number of bytes of waiting batches in memory.
@@ -44,7 +45,7 @@ impl<W: Write> IpcFileEncoder<W> {
             out,
             schema: schema.clone(),
             dictionaries,
-            batches: StreamWriter::try_new(spool, schema)?,
+            batches: StreamWriter::try_new(spool, schema).map_err(spool_failed)?,
         })))
     }
 
@@ -54,7 +55,7 @@ impl<W: Write> IpcFileEncoder<W> {
             Self::Direct(writer) => Ok(writer.write(batch)?),
             Self::Waiting(waiting) => {
                 waiting.dictionaries.add(batch)?;
-                Ok(waiting.batches.write(batch)?)
+                waiting.batches.write(batch).map_err(spool_failed)
             }
         }
     }
@@ -70,15 +71,27 @@ impl<W: Write> IpcFileEncoder<W> {
 
 impl<W: Write> Waiting<W> {
     fn finish(mut self) -> Result<W, Failure> {
-        let spool = self.batches.into_inner()?;
-        let mut spool = spool
-            .into_inner()
-            .map_err(|e| Failure::from(e.into_error()))?;
-        spool.rewind()?;
+        let spool = self.batches.into_inner().map_err(spool_failed)?;
+        let spool = spool.into_inner().map_err(IntoInnerError::into_error);
+        let mut spool = spool.map_err(|e| spool_failed(e.into()))?;
+        spool.rewind().map_err(|e| spool_failed(e.into()))?;
         let mut writer = FileWriter::try_new(self.out, &self.schema)?;
-        for batch in StreamReader::try_new(BufReader::new(spool), None)? {
-            writer.write(&self.dictionaries.apply(&batch?)?)?;
+        let waiting = StreamReader::try_new(BufReader::new(spool), None);
+        for batch in waiting.map_err(spool_failed)? {
+            let batch = batch.map_err(spool_failed)?;
+            writer.write(&self.dictionaries.apply(&batch)?)?;
         }
         Ok(writer.into_inner()?)
+    }
+}
+
+/// Names the folder of the waiting batches in errors of I/O: otherwise the output would seem to be full.
+fn spool_failed(error: ArrowError) -> Failure {
+    let is_io = matches!(error, ArrowError::IoError(..));
+    let failure = Failure::from(error);
+    if is_io {
+        failure.within(temporary::place())
+    } else {
+        failure
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn read(bytes: &Bytes, num_values: u32) -> Result<Strings> {
     let (runs, codes) = rle::read_codes(&bytes[cursor.position()..], num_values)?;
     if let Some(code) = codes.iter().find(|&&code| code >= num_entries) {
         return Err(Error::corrupt(format!(
-            "a value is entry {code} of a dictionary of {num_entries}"
+            "a value refers to entry {code} of a dictionary of {num_entries}"
         )));
     }
     Ok(strings.with_values(runs, codes))

@@ -86,7 +86,7 @@ impl Page {
 
 #[cold]
 fn other_type() -> Error {
-    Error::corrupt("a page is not of the type of its column")
+    Error::corrupt("the type of a page is not the type of its column")
 }
 
 /// An integer type with its own kind of page.

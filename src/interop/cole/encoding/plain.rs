@@ -52,7 +52,7 @@ pub(super) fn read_strings(bytes: &Bytes, num_values: u32) -> Result<Strings> {
         let to = offsets.u32()?;
         if to < from {
             return Err(Error::corrupt(format!(
-                "offset {} is {to}, less than the one before it, {from}",
+                "offset {} is {to}, less than the previous one, {from}",
                 u64::from(value) + 1
             )));
         }

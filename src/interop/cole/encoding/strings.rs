@@ -36,7 +36,7 @@ impl Strings {
         let bytes = self.data.get(place.start as usize..place.end as usize);
         let bytes = bytes.ok_or_else(|| {
             Error::corrupt(format!(
-                "a string ends at byte {} of {}",
+                "a string ends at byte {}, and there are only {} bytes",
                 place.end,
                 self.data.len()
             ))

@@ -197,6 +197,6 @@ fn page(
 
 #[cold]
 fn too_large(bytes: u64) -> Error {
-    let message = format!("a page of {bytes} bytes is larger than a page of COLE can be, 4 GiB");
+    let message = format!("a page has {bytes} bytes, and COLE allows less than 4 GiB");
     Error::new(ErrorKind::ValueOutOfRange, message)
 }

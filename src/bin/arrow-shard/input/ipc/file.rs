@@ -38,8 +38,8 @@ pub(in crate::input) fn open_file(file: File) -> Result<Input, Failure> {
             && !dictionary.isDelta()
         {
             return Err(Failure::new(format!(
-                "{} has several dictionaries, and each would replace the one before; streams may have such \
-                 dictionaries, files may not",
+                "{} has a dictionary that replaces an earlier one, which is allowed in Arrow IPC streams, but \
+                 not in files",
                 column(&schema, dictionary.id())
             )));
         }
@@ -156,7 +156,8 @@ impl Blocks {
             let is_within = start.checked_add(len)? <= self.len;
             Some((start, usize::try_from(len).ok().filter(|_| is_within)?))
         };
-        let (start, len) = size().ok_or_else(|| damaged("its footer names bytes after its end"))?;
+        let (start, len) = size()
+            .ok_or_else(|| damaged("its footer refers to bytes beyond the end of the file"))?;
         self.file.seek(SeekFrom::Start(start))?;
         // Aligned, as arrays require.
         let mut bytes = MutableBuffer::from_len_zeroed(len);

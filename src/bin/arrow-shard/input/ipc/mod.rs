@@ -23,7 +23,7 @@ fn check_order(order: Endianness) -> io::Result<()> {
         ("little-endian", "big-endian")
     };
     Err(invalid(format!(
-        "the numbers are in the byte order of other computers ({order}), which is not read here; write them as {native}"
+        "the numbers have the byte order of other computers ({order}), which is not supported; write them as {native}"
     )))
 }
 

@@ -28,7 +28,7 @@ impl OldUnions {
         for field in self.schema.fields() {
             if has_null_union(field, &mut nodes) {
                 return Err(invalid(format!(
-                    "column `{}` is {} with nulls of its own, as writers before Arrow 1.0 made them, which are not read",
+                    "column `{}` is {} with nulls of its own, as before Arrow 1.0, which is not supported",
                     field.name(),
                     field.data_type()
                 )));

@@ -81,7 +81,7 @@ impl<R: Read> Messages<R> {
             return Err(match self.count {
                 0 => no_stream(),
                 count => invalid(format!(
-                    "message {count} is damaged: it claims to have {} without its body",
+                    "message {count} is damaged: its metadata would take {}",
                     text::bytes(length.into())
                 )),
             });
@@ -143,5 +143,5 @@ impl<R: Read> Read for Messages<R> {
 }
 
 fn no_stream() -> io::Error {
-    invalid("this is no Arrow IPC stream: it does not begin with a schema")
+    invalid("this is not an Arrow IPC stream: it does not begin with a schema")
 }
