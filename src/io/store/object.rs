@@ -217,7 +217,10 @@ impl Home for ObjectHome {
     }
 
     fn id(&self) -> String {
-        format!("object store at {:p}", Arc::as_ptr(&self.store).cast::<()>())
+        format!(
+            "object store at {:p}",
+            Arc::as_ptr(&self.store).cast::<()>()
+        )
     }
 
     fn join(&self, folder: &OsStr, name: &OsStr) -> OsString {
