@@ -41,6 +41,12 @@ impl DirectoryTail {
             let kind = if given == file_size && last_bytes.starts_with(&MAGIC) {
                 ErrorKind::Corrupt
             } else {
+                let end = last_bytes.get(last_bytes.len().saturating_sub(HEADER_LEN)..);
+                let end = end.unwrap_or_default();
+                let is_whole = given == file_size;
+                if is_whole && (is_text(end) || Foreign::of(last_bytes, end).is_some()) {
+                    return Err(Self::no_footer(last_bytes, end));
+                }
                 ErrorKind::NotAShard
             };
             return Err(Error::new(
@@ -176,6 +182,24 @@ mod tests {
         assert!(short.message().contains("27 bytes"), "{short}");
         let other = locate(&[b'x'; 27], 27).unwrap_err();
         assert_eq!(other.kind(), ErrorKind::NotAShard);
+    }
+
+    #[test]
+    fn a_short_text_is_told_from_a_short_file() {
+        let error = |bytes: &[u8]| {
+            let size = bytes.len() as u64;
+            DirectoryTail::locate(bytes, size, &Limits::default()).unwrap_err()
+        };
+        for (bytes, advice) in [
+            (&b"a,b\n1,2\n"[..], "arrow-shard convert"),
+            (b"PAR1", "Parquet"),
+            (b"\0\x01\xff", "smallest shard"),
+            (b"", "smallest shard"),
+        ] {
+            let error = error(bytes);
+            assert_eq!(error.kind(), ErrorKind::NotAShard);
+            assert!(error.to_string().contains(advice), "{error}");
+        }
     }
 
     #[test]

@@ -121,5 +121,7 @@ pub(super) fn no_shard() -> Error {
 
 /// Returns the error for a folder without shards.
 pub(super) fn no_shard_in(folder: &Location) -> Error {
-    no_shard().within(folder.home().describe_folder(folder.name()))
+    let error =
+        Error::invalid("the folder has no shard of its own; its subfolders are not searched");
+    error.within(folder.home().describe_folder(folder.name()))
 }

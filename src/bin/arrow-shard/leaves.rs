@@ -1,11 +1,14 @@
 //! Nested types, and conversions of their columns.
 
 use crate::failure::Failure;
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{
+    Array, ArrayRef, Decimal32Array, Decimal64Array, Decimal128Array, Decimal256Array, RecordBatch,
+    RecordBatchOptions,
+};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_data::ArrayData;
 use arrow_schema::{
-    DECIMAL256_MAX_PRECISION, DataType, Field, FieldRef, Fields, Schema, SchemaRef,
+    ArrowError, DECIMAL256_MAX_PRECISION, DataType, Field, FieldRef, Fields, Schema, SchemaRef,
 };
 use std::sync::Arc;
 
@@ -109,6 +112,37 @@ pub(crate) fn any_array(data: &ArrayData, test: &dyn Fn(&ArrayData) -> bool) -> 
     test(data) || data.child_data().iter().any(|child| any_array(child, test))
 }
 
+/// Fails if a decimal of a batch has more digits than its type: it would be shown cut off.
+pub(crate) fn check_decimals(batch: &RecordBatch) -> Result<(), Failure> {
+    for (column, field) in batch.columns().iter().zip(batch.schema_ref().fields()) {
+        let mut has_decimals = false;
+        change_leaves(&Schema::new(vec![field.clone()]), &mut |leaf| {
+            has_decimals |= decimal(leaf).is_some();
+            None
+        });
+        if has_decimals || matches!(field.data_type(), DataType::Dictionary(..)) {
+            let checked = check_digits(&column.to_data());
+            checked.map_err(|e| Failure::from(e).within(format!("column `{}`", field.name())))?;
+        }
+    }
+    Ok(())
+}
+
+fn check_digits(data: &ArrayData) -> Result<(), ArrowError> {
+    macro_rules! check {
+        ($array:ty, $precision:expr) => {
+            <$array>::from(data.clone()).validate_decimal_precision($precision)
+        };
+    }
+    match *data.data_type() {
+        DataType::Decimal32(precision, _) => check!(Decimal32Array, precision),
+        DataType::Decimal64(precision, _) => check!(Decimal64Array, precision),
+        DataType::Decimal128(precision, _) => check!(Decimal128Array, precision),
+        DataType::Decimal256(precision, _) => check!(Decimal256Array, precision),
+        _ => data.child_data().iter().try_for_each(check_digits),
+    }
+}
+
 /// Casts the column to the type of a field. If a value does not fit, returns an error that names the column.
 pub(crate) fn cast_column(column: &ArrayRef, field: &Field) -> Result<ArrayRef, Failure> {
     if column.data_type() == field.data_type() {
@@ -148,6 +182,22 @@ pub(crate) fn cast_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<Reco
 mod tests {
     use super::*;
     use arrow_schema::TimeUnit;
+
+    #[test]
+    fn decimals_with_more_digits_than_their_type_are_refused() {
+        let numbers = |number| {
+            let array = Decimal128Array::from(vec![None, Some(number)]);
+            Arc::new(array.with_precision_and_scale(3, 2).unwrap()) as ArrayRef
+        };
+        for (number, fits) in [(999, true), (-11_697, false)] {
+            let batch = RecordBatch::try_from_iter([("d", numbers(number))]).unwrap();
+            assert_eq!(check_decimals(&batch).is_ok(), fits);
+            let members = arrow_array::StructArray::from(batch);
+            let members = Arc::new(members) as ArrayRef;
+            let batch = RecordBatch::try_from_iter([("s", members)]).unwrap();
+            assert_eq!(check_decimals(&batch).is_ok(), fits, "in a struct");
+        }
+    }
 
     #[test]
     fn leaves_are_met_once_and_in_order() {

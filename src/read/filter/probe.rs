@@ -295,9 +295,9 @@ impl Probe {
             return Ok(None);
         };
         let column = plan.columns[ordinal].as_ref();
-        let Some(column) = column
-            .filter(|_| filter.bound.columns[ordinal].depth == 0 && tests_values(&conjunct.node))
-        else {
+        let Some(column) = column.filter(|_| {
+            filter.bound.columns[ordinal].depth == 0 && tests_values(&conjunct.node, &filter.bound)
+        }) else {
             return Ok(None);
         };
         let runs = self.with_reader(format, plan, rows, |reader| {

@@ -1,6 +1,6 @@
 //! Tests of rows that are stored as runs of equal values: each run is tested once.
 
-use super::predicate::Node;
+use super::predicate::{Bound, Node};
 use crate::buffer::Selection;
 use crate::column::{Chunk, Values};
 use crate::error::Result;
@@ -79,6 +79,8 @@ impl RunValues {
             chosen.push(row..row + 1);
             start = end;
         }
+        // One value is read of each block, and the others are not decoded.
+        reader.sequential = false;
         let mut read = reader.read(std::slice::from_ref(column), &chosen)?;
         let Some(mut values) = read.pop() else {
             return Ok(None);
@@ -117,13 +119,17 @@ impl RunValues {
     }
 }
 
-/// Whether a predicate consists only of tests of values, so that equal values have equal truths.
-pub(super) fn tests_values(node: &Node) -> bool {
+/// Whether a predicate consists only of tests of values, so that equal values have equal truths. Functions of the caller
+/// may have side effects, so they see every row.
+pub(super) fn tests_values(node: &Node, bound: &Bound) -> bool {
     match node {
         Node::Known(_) | Node::Leaf(_) => true,
-        Node::Function(_) => false,
-        Node::And(parts) | Node::Or(parts) => parts.iter().all(tests_values),
-        Node::Not(part) => tests_values(part),
+        Node::Function(f) => {
+            let function = bound.functions.get(*f);
+            function.is_some_and(|function| function.function.written.is_some())
+        }
+        Node::And(parts) | Node::Or(parts) => parts.iter().all(|part| tests_values(part, bound)),
+        Node::Not(part) => tests_values(part, bound),
     }
 }
 

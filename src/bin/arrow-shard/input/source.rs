@@ -3,6 +3,7 @@
 use super::RowWindow;
 use crate::failure::Failure;
 use crate::isolate::Foreign;
+use crate::leaves::check_decimals;
 use crate::progress::Total;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
@@ -37,7 +38,11 @@ impl Input {
         let mut batches = Some(self.batches);
         self.batches = Box::new(std::iter::from_fn(move || {
             let reader = batches.as_mut()?;
-            let next = file.isolate(|| reader.next().transpose());
+            let next = file.isolate(|| {
+                let next = reader.next().transpose()?;
+                next.iter().try_for_each(check_decimals)?;
+                Ok(next)
+            });
             if !matches!(next, Ok(Some(_))) {
                 batches = None;
             }
