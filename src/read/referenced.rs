@@ -364,6 +364,7 @@ impl Shard {
             columns: [column].into(),
             row_number: false,
             batch_size: BATCH_BITS,
+            most_matches: u64::MAX,
             rows: rows.clone(),
             shared: None,
             bytes_read: Arc::default(),

@@ -489,6 +489,9 @@ impl ScanBuilder {
             schema,
             row_number: self.row_number.is_some(),
             batch_size: self.batch_size as u64,
+            most_matches: self
+                .limit
+                .map_or(u64::MAX, |limit| limit.saturating_add(self.offset)),
             rows,
             shared: None,
             bytes_read: Arc::default(),

@@ -81,6 +81,18 @@ impl Candidates {
         self.matches
     }
 
+    /// Returns the number of first rows that have `matches` rows in question or matching, or of all rows.
+    pub(super) fn len_with(&self, matches: u64) -> usize {
+        let last = usize::try_from(matches)
+            .ok()
+            .and_then(|matches| matches.checked_sub(1));
+        if self.matches as u64 <= matches {
+            return self.len();
+        }
+        let found = last.and_then(|last| self.alive.set_indices().nth(last));
+        found.map_or(0, |row| row + 1)
+    }
+
     /// Whether reading all of the rows and dropping some is worth while.
     pub(super) fn is_dense(&self) -> bool {
         self.matches > 0 && self.matches.saturating_mul(READ_WHOLE) >= self.len()

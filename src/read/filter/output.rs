@@ -230,7 +230,8 @@ impl Output {
         counters: &Counters,
     ) -> Result<RecordBatch> {
         let (now, columns) = loop {
-            let (len, columns) = self.fitting(part.len(), |output, len| {
+            let most = part.len_with(format.most_matches).max(1);
+            let (len, columns) = self.fitting(most, |output, len| {
                 output.matching(format, &part.slice(0, len))
             })?;
             let now = part.slice(0, len);

@@ -217,7 +217,7 @@ impl FilteredReader {
 
     /// Returns the next batch of matching rows; `None` after the last.
     pub(in crate::read) async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        let batch_size = self.format.batch_size;
+        let batch_size = self.format.batch_size.min(self.format.most_matches).max(1);
         loop {
             let Some(stripe) = &mut self.stripe else {
                 if self.rows.is_empty() {

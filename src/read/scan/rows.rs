@@ -25,6 +25,8 @@ pub(in crate::read) struct RowFormat {
     pub(in crate::read) row_number: bool,
     /// Most rows of a batch.
     pub(in crate::read) batch_size: u64,
+    /// Most matching rows that the scan needs: its offset and its limit.
+    pub(in crate::read) most_matches: u64,
     /// The rows of the whole scan.
     pub(in crate::read) rows: Range<u64>,
     /// The bytes that readers of other rows fetch at the same time, if there are such readers.
