@@ -19,6 +19,7 @@ const NEAR_TAIL_BYTES: u64 = 8 << 10;
 const DISTANT_TAIL_BYTES: u64 = 64 << 10;
 
 /// Number of distant files that are asked for concurrently.
+#[cfg(feature = "object_store")]
 pub(super) const AT_ONCE: usize = 32;
 
 /// What the shards are opened for.
@@ -82,6 +83,22 @@ pub(super) async fn open_all(
     #[cfg(not(feature = "threads"))]
     let opened: Result<Vec<Option<Source>>> = shards.iter().map(open).collect();
     Ok(opened?.into_iter().flatten().collect())
+}
+
+/// Waits for all checks, several at a time.
+pub(super) async fn all_at_once(checks: Vec<impl Future<Output = Result<()>>>) -> Result<()> {
+    #[cfg(feature = "object_store")]
+    return stream::iter(checks)
+        .buffer_unordered(AT_ONCE)
+        .try_collect()
+        .await;
+    #[cfg(not(feature = "object_store"))]
+    {
+        for check in checks {
+            check.await?;
+        }
+        Ok(())
+    }
 }
 
 /// Lists the files of a folder that may be shards by their names, sorted. It skips files in subfolders, stripe files

@@ -1,9 +1,12 @@
 //! Writes the files of a changed shard to its store.
 
 use super::commit::{EditSummary, Files, Needed};
+use super::members::all_at_once;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{FormatVersion, HEADER};
-use crate::io::{ByteRange, Existing, Held, NewFiles, NotWritten, Opened, Place, Store};
+use crate::io::{
+    ByteRange, Container, Existing, Files as FileContainer, NewFiles, NotWritten, Place, Store,
+};
 use std::collections::HashSet;
 
 /// Writes the files of a shard with its directory file at `target`, the directory last.
@@ -33,40 +36,45 @@ async fn check_needed(
     files: &Files,
     is_replaced: bool,
 ) -> Result<()> {
-    let is_near = store.is_near();
+    let folder = match store.home().container(target.folder())? {
+        FileContainer::Blocking(folder) => Some(folder),
+        FileContainer::Async(_) => None,
+    };
     let compared: HashSet<&Place> = (files.as_they_are.iter())
         .filter(|file| file.version.is_some())
         .map(|file| &file.place)
         .collect();
+    let mut distant = Vec::new();
     for needed in &files.needed {
         let place = target.beside(&needed.url);
-        if is_near || (!compared.contains(&place) && (needed.is_new || !is_replaced)) {
-            let checked = check(store, &place, needed).await;
-            checked.map_err(|error| match error.kind() {
-                ErrorKind::Io => error,
-                _ => needed.unfit(&error),
-            })?;
+        match &folder {
+            Some(folder) => check(&**folder, needed).map_err(|error| needed.unfit(&error))?,
+            None if compared.contains(&place) || (is_replaced && !needed.is_new) => {}
+            None => distant.push(check_size(store, place, needed)),
         }
     }
-    Ok(())
+    all_at_once(distant).await
 }
 
-/// Checks that a file exists, is long enough, and, if that costs no request, begins with the header of the format.
-async fn check(store: &Store, place: &Place, needed: &Needed) -> Result<()> {
-    let within = || place.element();
-    if let Ok(Opened::Blocking(file, _)) = store.home().open(place, Held::Open) {
-        let checked = || {
-            needed.check_size(file.size()?)?;
-            let header = file.read_at(ByteRange::with_len(0, HEADER.len() as u64)?)?;
-            FormatVersion::parse(&header, "header")
-        };
-        return checked().map(|_| ()).within(within);
-    }
-    match store.home().look(place).await? {
-        Some(found) => needed.check_size(found.bytes).within(within),
-        None => {
-            let missing = Error::new(ErrorKind::NotFound, "the file does not exist");
-            Err(missing.within(within()))
-        }
-    }
+/// Checks that a file exists in the folder, is long enough, and begins with the header of the format.
+fn check(folder: &dyn Container, needed: &Needed) -> Result<()> {
+    let file = folder.open(&needed.url)?;
+    let checked = || {
+        needed.check_size(file.size()?)?;
+        let header = file.read_at(ByteRange::with_len(0, HEADER.len() as u64)?)?;
+        FormatVersion::parse(&header, "header")
+    };
+    checked()
+        .map(|_| ())
+        .within(|| format!("file `{}`", needed.url.path()))
+}
+
+/// Checks that a file of a store exists and is long enough.
+async fn check_size(store: &Store, place: Place, needed: &Needed) -> Result<()> {
+    let checked = match store.home().look(&place).await? {
+        Some(found) => needed.check_size(found.bytes),
+        None => Err(Error::new(ErrorKind::NotFound, "the object does not exist")),
+    };
+    let checked = checked.within(|| place.element());
+    checked.map_err(|error| needed.unfit(&error))
 }

@@ -326,6 +326,10 @@ pub(crate) struct NewFiles {
     /// Files that get a second name.
     pub(crate) kept: Vec<Kept>,
     /// Files that the directory refers to by their own names, and that must not have been replaced.
+    #[cfg_attr(
+        not(feature = "object_store"),
+        expect(dead_code, reason = "only objects keep their names")
+    )]
     pub(crate) as_they_are: Vec<Referred>,
 }
 
