@@ -180,7 +180,8 @@ impl FilePlan {
                 (base, false) => base,
             },
         };
-        // The manifest may come from an untrusted source, so its names must not lead outside of the folder.
+        // The manifest may come from an untrusted source, so the name of a file must not lead outside of its folder.
+        // The folder itself may be anywhere: the base paths of a shallow clone name other datasets by absolute paths.
         let relative = Path::new(&file.path);
         if !relative
             .components()
