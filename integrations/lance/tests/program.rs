@@ -35,6 +35,15 @@ fn error(output: &Output) -> String {
     error
 }
 
+/// Returns the message of a command that must fail as wrong usage.
+#[track_caller]
+fn usage(folder: &Path, args: &[&str]) -> String {
+    let output = run(folder, args);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
+    error
+}
+
 fn names(folder: &Path) -> Vec<String> {
     let names = std::fs::read_dir(folder)
         .unwrap()
@@ -136,14 +145,46 @@ fn failed_conversions_leave_nothing() {
         failed.contains("column `d`") && failed.contains("d.lance"),
         "{failed}"
     );
-    let failed = error(&run(folder.path(), &["convert", "d.shard", "e.shard"]));
-    assert!(failed.contains(".lance"), "{failed}");
     let failed = error(&run(
         folder.path(),
         &["convert", "s3://b/d.lance", "e.shard"],
     ));
     assert!(failed.contains("local"), "{failed}");
     assert_eq!(names(folder.path()), ["a.lance", "d.shard"]);
+}
+
+#[test]
+fn lance_is_converted_to_and_from_shards_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.lance");
+    write(&path, &[flat(10)], LanceVersion::V2_2).unwrap();
+    for name in [
+        "b.parquet",
+        "b.arrow",
+        "b.arrows",
+        "b.ipc",
+        "b.feather",
+        "b.CSV",
+        "b.tsv",
+        "b.ndjson",
+        "b.jsonl",
+        "b.json",
+        "b.cole",
+        "b.lance",
+        "-",
+    ] {
+        let refused = usage(folder.path(), &["convert", "a.lance", name]);
+        assert!(
+            refused.contains(&format!("`{name}`")) && refused.contains("shard"),
+            "{refused}"
+        );
+    }
+    let refused = usage(folder.path(), &["convert", "b.parquet", "c.lance"]);
+    assert!(refused.contains("Parquet"), "{refused}");
+    let refused = usage(folder.path(), &["convert", "d.shard", "e.shard"]);
+    assert!(refused.contains(".lance"), "{refused}");
+    assert_eq!(names(folder.path()), ["a.lance"]);
+    ok(run(folder.path(), &["convert", "a.lance", "b.any"]));
 }
 
 #[test]

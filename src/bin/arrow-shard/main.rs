@@ -16,6 +16,7 @@ mod input;
 mod inspect;
 mod isolate;
 mod lance;
+mod lance_names;
 mod leaves;
 mod limits;
 mod listed;

@@ -1,5 +1,7 @@
 //! `arrow-shard-lance convert`
 
+use crate::lance_names::check_conversion;
+use crate::usage::Usage;
 use arrow_shard::WriterOptions;
 use arrow_shard::write::{Layout, Profile};
 use arrow_shard_lance::{
@@ -78,6 +80,7 @@ enum LayoutName {
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> Result<(), Box<dyn Error>> {
+    check_conversion(&args.input, &args.output).map_err(Usage)?;
     let started = Instant::now();
     let threads = args.threads.map_or(1, NonZeroUsize::get);
     let mut shard = WriterOptions::default()

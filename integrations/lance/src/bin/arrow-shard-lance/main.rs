@@ -1,14 +1,21 @@
 //! The command line of arrow-shard-lance: convert between Lance and shards, and look at the schema of Lance.
 
 mod convert;
+#[path = "../../../../../src/bin/arrow-shard/file_format.rs"]
+#[expect(dead_code, reason = "`arrow-shard` uses all of it")]
+mod file_format;
+#[path = "../../../../../src/bin/arrow-shard/lance_names.rs"]
+mod lance_names;
 mod schema;
 #[cfg(unix)]
 mod signals;
 mod text;
+mod usage;
 
 use clap::{Parser, Subcommand};
 use std::error::Error;
 use std::process::ExitCode;
+use usage::Usage;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -65,5 +72,5 @@ fn report(error: &(dyn Error + 'static)) -> ExitCode {
     }
     let words: Vec<_> = line.split_whitespace().map(text::shown).collect();
     eprintln!("error: {}", words.join(" "));
-    ExitCode::FAILURE
+    ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
 }
