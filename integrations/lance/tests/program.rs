@@ -188,6 +188,31 @@ fn lance_is_converted_to_and_from_shards_only() {
 }
 
 #[test]
+fn options_without_effect_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.lance");
+    write(&path, &[flat(10)], LanceVersion::V2_2).unwrap();
+    ok(run(folder.path(), &["convert", "a.lance", "a.shard"]));
+    for (input, output, option, value) in [
+        ("a.shard", "b.lance", "--profile", "fast"),
+        ("a.shard", "b.lance", "--stripe-rows", "5"),
+        ("a.shard", "b.lance", "--layout", "two-level"),
+        ("a.shard", "b.lance", "--dataset-version", "1"),
+        ("a.lance", "b.shard", "--lance-version", "2.2"),
+        ("a.lance", "b.shard", "--dataset-version", "1"),
+    ] {
+        let refused = usage(folder.path(), &["convert", input, output, option, value]);
+        assert!(refused.contains(option), "{refused}");
+    }
+    let refused = usage(
+        folder.path(),
+        &["schema", "a.lance", "--dataset-version", "1"],
+    );
+    assert!(refused.contains("--dataset-version"), "{refused}");
+    assert_eq!(names(folder.path()), ["a.lance", "a.shard"]);
+}
+
+#[test]
 fn the_schema_is_printed() {
     let folder = tempfile::tempdir().unwrap();
     write(

@@ -1,6 +1,7 @@
 //! `arrow-shard-lance schema`
 
 use crate::text;
+use crate::usage::check_dataset;
 use arrow_array::RecordBatchReader;
 use arrow_schema::{DataType, Field, FieldRef};
 use arrow_shard_lance::{LanceReadOptions, LanceReader};
@@ -20,6 +21,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Box<dyn Error>> {
+    check_dataset(&args.input, args.dataset_version)?;
     let mut options = LanceReadOptions::default();
     if let Some(version) = args.dataset_version {
         options = options.with_version(version);
