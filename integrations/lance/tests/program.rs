@@ -212,6 +212,48 @@ fn options_without_effect_are_refused() {
     assert_eq!(names(folder.path()), ["a.lance", "a.shard"]);
 }
 
+/// Returns a command that runs the program in a shell, after `before`.
+#[cfg(unix)]
+fn below_shell(folder: &Path, before: &str, args: &[&str]) -> Command {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &format!("{before}\nexec \"$@\""), "sh"])
+        .arg(env!("CARGO_BIN_EXE_arrow-shard-lance"))
+        .args(args)
+        .current_dir(folder);
+    command
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_grow_is_named_and_does_not_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.lance");
+    write(&path, &[flat(100_000)], LanceVersion::V2_2).unwrap();
+    ok(run(folder.path(), &["convert", "a.lance", "a.shard"]));
+    for (input, output) in [("a.lance", "b.shard"), ("a.shard", "b.lance")] {
+        let args = ["convert", input, output];
+        let mut command = below_shell(folder.path(), "ulimit -f 8", &args);
+        let failed = error(&command.output().unwrap());
+        assert!(failed.contains(output), "{failed}");
+        assert_eq!(names(folder.path()), ["a.lance", "a.shard"]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_hangup_that_nohup_ignores_is_ignored() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.lance");
+    write(&path, &[flat(100_000)], LanceVersion::V2_2).unwrap();
+    // Hangups arrive all the time until the conversion ends.
+    let script = "trap '' HUP; (while kill -HUP $$; do :; done) >/dev/null 2>&1 &";
+    let args = ["convert", "a.lance", "b.shard"];
+    let mut command = below_shell(folder.path(), script, &args);
+    ok(command.output().unwrap());
+    assert_eq!(names(folder.path()), ["a.lance", "b.shard"]);
+}
+
 #[test]
 fn the_schema_is_printed() {
     let folder = tempfile::tempdir().unwrap();

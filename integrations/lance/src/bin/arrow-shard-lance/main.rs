@@ -8,6 +8,7 @@ mod file_format;
 mod lance_names;
 mod schema;
 #[cfg(unix)]
+#[path = "../../../../../src/bin/arrow-shard/signals.rs"]
 mod signals;
 mod text;
 mod usage;
