@@ -6,6 +6,7 @@ mod convert;
 mod file_format;
 #[path = "../../../../../src/bin/arrow-shard/lance_names.rs"]
 mod lance_names;
+mod panics;
 mod schema;
 #[cfg(unix)]
 #[path = "../../../../../src/bin/arrow-shard/signals.rs"]
@@ -44,8 +45,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    // The Lance crates panic on some damaged files. The library returns these panics as errors, which are printed below.
-    std::panic::set_hook(Box::new(|_| {}));
+    panics::silence_caught_panics();
     #[cfg(unix)]
     if let Err(error) = signals::clean_up() {
         return report(&error);
