@@ -26,6 +26,7 @@ mod profile;
 mod progress;
 mod rows;
 mod schema;
+mod shown;
 #[cfg(unix)]
 mod signals;
 mod table;

@@ -8,10 +8,11 @@ mod file_format;
 mod lance_names;
 mod panics;
 mod schema;
+#[path = "../../../../../src/bin/arrow-shard/shown.rs"]
+mod shown;
 #[cfg(unix)]
 #[path = "../../../../../src/bin/arrow-shard/signals.rs"]
 mod signals;
-mod text;
 mod usage;
 
 use clap::{Parser, Subcommand};
@@ -71,7 +72,7 @@ fn report(error: &(dyn Error + 'static)) -> ExitCode {
         }
         below = error.source();
     }
-    let words: Vec<_> = line.split_whitespace().map(text::shown).collect();
+    let words: Vec<_> = line.split_whitespace().map(shown::shown).collect();
     eprintln!("error: {}", words.join(" "));
     ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
 }
