@@ -36,6 +36,23 @@ fn the_program_for_lance_gets_the_whole_command() {
 }
 
 #[test]
+fn lance_is_converted_to_and_from_shards_only() {
+    let folder = Folder::new();
+    for (input, output) in [
+        ("a.lance", "b.parquet"),
+        ("a.lance", "b.ARROW"),
+        ("a.lance", "-"),
+        ("b.csv", "a.lance"),
+        ("-", "a.lance"),
+        ("a.lance", "b.lance"),
+    ] {
+        let error = folder.run(&["convert", input, output]).error(2);
+        assert!(error.contains("shard"), "{input} {output}: {error}");
+        assert!(folder.names().is_empty(), "{input} {output}");
+    }
+}
+
+#[test]
 fn a_missing_program_for_lance_is_explained() {
     let folder = Folder::new();
     let nowhere = [("PATH", folder.path("nowhere").display().to_string())];

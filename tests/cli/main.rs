@@ -7,6 +7,8 @@
 #[cfg(feature = "cloud")]
 mod cloud;
 mod cole;
+#[path = "../support/columns.rs"]
+mod columns;
 #[path = "../support/covered.rs"]
 mod covered;
 mod damaged;

@@ -135,6 +135,52 @@ fn missing_data_files_are_named() {
     assert!(error.contains(name), "{error}");
 }
 
+/// Changes the manifest of version 2 of `deleted.lance`: fragments get 127 rows instead of 12, and their numbers of deleted
+/// rows become unknown.
+fn exaggerate(dataset: &Path) {
+    let path = dataset.join("_versions/18446744073709551613.manifest");
+    let mut bytes = fs::read(&path).unwrap();
+    // A fragment ends with field 4 of its list, 4 deleted rows, and with its own field 4, 12 rows. The file has each
+    // fragment twice: in the transaction, and in the manifest.
+    for at in 0..bytes.len() - 4 {
+        if bytes[at..].starts_with(&[0x20, 4, 0x20, 12]) {
+            bytes[at..at + 4].copy_from_slice(&[0x20, 0, 0x20, 127]);
+        }
+    }
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn rows_are_compared_with_a_data_file_before_their_deletions_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.lance");
+    copy(&data("deleted.lance"), &path);
+    exaggerate(&path);
+    let error = LanceReader::open(&path).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    let message = error.to_string();
+    assert!(message.contains("12 rows, not 127"), "{message}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_list_of_deleted_rows_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.lance");
+    copy(&data("deleted.lance"), &path);
+    let list = files(&path.join("_deletions")).remove(0);
+    fs::remove_file(&list).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&list).status();
+    assert!(made.unwrap().success());
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || sender.send(read(&path).map_err(|e| e.to_string())));
+    // Opening a pipe waits for a writer, which never comes.
+    let read = receiver.recv_timeout(std::time::Duration::from_secs(20));
+    let error = read.unwrap().unwrap_err();
+    let name = list.file_name().unwrap().to_str().unwrap();
+    assert!(error.contains(name), "{error}");
+}
+
 #[test]
 fn damaged_datasets_end_as_errors_or_as_tables() {
     std::panic::set_hook(Box::new(|info| {

@@ -35,6 +35,15 @@ fn error(output: &Output) -> String {
     error
 }
 
+/// Returns the message of a command that must fail as wrong usage.
+#[track_caller]
+fn usage(folder: &Path, args: &[&str]) -> String {
+    let output = run(folder, args);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
+    error
+}
+
 fn names(folder: &Path) -> Vec<String> {
     let names = std::fs::read_dir(folder)
         .unwrap()
@@ -136,14 +145,113 @@ fn failed_conversions_leave_nothing() {
         failed.contains("column `d`") && failed.contains("d.lance"),
         "{failed}"
     );
-    let failed = error(&run(folder.path(), &["convert", "d.shard", "e.shard"]));
-    assert!(failed.contains(".lance"), "{failed}");
     let failed = error(&run(
         folder.path(),
         &["convert", "s3://b/d.lance", "e.shard"],
     ));
     assert!(failed.contains("local"), "{failed}");
     assert_eq!(names(folder.path()), ["a.lance", "d.shard"]);
+}
+
+#[test]
+fn lance_is_converted_to_and_from_shards_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.lance");
+    write(&path, &[flat(10)], LanceVersion::V2_2).unwrap();
+    for name in [
+        "b.parquet",
+        "b.arrow",
+        "b.arrows",
+        "b.ipc",
+        "b.feather",
+        "b.CSV",
+        "b.tsv",
+        "b.ndjson",
+        "b.jsonl",
+        "b.json",
+        "b.cole",
+        "b.lance",
+        "-",
+    ] {
+        let refused = usage(folder.path(), &["convert", "a.lance", name]);
+        assert!(
+            refused.contains(&format!("`{name}`")) && refused.contains("shard"),
+            "{refused}"
+        );
+    }
+    let refused = usage(folder.path(), &["convert", "b.parquet", "c.lance"]);
+    assert!(refused.contains("Parquet"), "{refused}");
+    let refused = usage(folder.path(), &["convert", "d.shard", "e.shard"]);
+    assert!(refused.contains(".lance"), "{refused}");
+    assert_eq!(names(folder.path()), ["a.lance"]);
+    ok(run(folder.path(), &["convert", "a.lance", "b.any"]));
+}
+
+#[test]
+fn options_without_effect_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.lance");
+    write(&path, &[flat(10)], LanceVersion::V2_2).unwrap();
+    ok(run(folder.path(), &["convert", "a.lance", "a.shard"]));
+    for (input, output, option, value) in [
+        ("a.shard", "b.lance", "--profile", "fast"),
+        ("a.shard", "b.lance", "--stripe-rows", "5"),
+        ("a.shard", "b.lance", "--layout", "two-level"),
+        ("a.shard", "b.lance", "--dataset-version", "1"),
+        ("a.lance", "b.shard", "--lance-version", "2.2"),
+        ("a.lance", "b.shard", "--dataset-version", "1"),
+    ] {
+        let refused = usage(folder.path(), &["convert", input, output, option, value]);
+        assert!(refused.contains(option), "{refused}");
+    }
+    let refused = usage(
+        folder.path(),
+        &["schema", "a.lance", "--dataset-version", "1"],
+    );
+    assert!(refused.contains("--dataset-version"), "{refused}");
+    assert_eq!(names(folder.path()), ["a.lance", "a.shard"]);
+}
+
+/// Returns a command that runs the program in a shell, after `before`.
+#[cfg(unix)]
+fn below_shell(folder: &Path, before: &str, args: &[&str]) -> Command {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &format!("{before}\nexec \"$@\""), "sh"])
+        .arg(env!("CARGO_BIN_EXE_arrow-shard-lance"))
+        .args(args)
+        .current_dir(folder);
+    command
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_grow_is_named_and_does_not_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.lance");
+    write(&path, &[flat(100_000)], LanceVersion::V2_2).unwrap();
+    ok(run(folder.path(), &["convert", "a.lance", "a.shard"]));
+    for (input, output) in [("a.lance", "b.shard"), ("a.shard", "b.lance")] {
+        let args = ["convert", input, output];
+        let mut command = below_shell(folder.path(), "ulimit -f 8", &args);
+        let failed = error(&command.output().unwrap());
+        assert!(failed.contains(output), "{failed}");
+        assert_eq!(names(folder.path()), ["a.lance", "a.shard"]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_hangup_that_nohup_ignores_is_ignored() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.lance");
+    write(&path, &[flat(100_000)], LanceVersion::V2_2).unwrap();
+    // Hangups arrive all the time until the conversion ends.
+    let script = "trap '' HUP; (while kill -HUP $$; do :; done) >/dev/null 2>&1 &";
+    let args = ["convert", "a.lance", "b.shard"];
+    let mut command = below_shell(folder.path(), script, &args);
+    ok(command.output().unwrap());
+    assert_eq!(names(folder.path()), ["a.lance", "b.shard"]);
 }
 
 #[test]

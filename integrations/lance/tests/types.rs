@@ -293,3 +293,21 @@ fn columns_that_lance_does_not_keep_are_refused_by_name() {
     let error = LanceWriter::create(folder.path().join("t.lance"), Arc::new(schema)).unwrap_err();
     assert!(error.to_string().contains("same name"), "{error}");
 }
+
+#[test]
+fn a_file_that_appears_meanwhile_is_not_blamed_on_a_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.lance");
+    let column: ArrayRef = Arc::new(Int32Array::from(vec![1, 2, 3]));
+    let batch = table_of(Field::new("c", DataType::Int32, true), column);
+    let mut writer = LanceWriter::create(&path, batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    std::fs::write(&path, "another file").unwrap();
+    let error = writer.finish().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
+    let message = format!("{error:#}");
+    assert!(
+        message.contains("t.lance") && !message.contains("column"),
+        "{message}"
+    );
+}

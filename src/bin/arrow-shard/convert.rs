@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::input::{ColumnArgs, ReadArgs, RowWindow};
 use crate::lance;
+use crate::lance_names::{check_conversion, is_lance};
 use crate::output::{Output, Place, lossy_batch, lossy_schema};
 use crate::profile::ProfileName;
 use crate::progress::Progress;
@@ -107,7 +108,8 @@ enum WireName {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    if lance::is_lance(&args.input) || lance::is_lance(&args.output) {
+    if is_lance(&args.input) || is_lance(&args.output) {
+        check_conversion(&args.input, &args.output).map_err(Failure::Usage)?;
         return lance::convert();
     }
     if args.lance_version.is_some() || args.dataset_version.is_some() {

@@ -3,7 +3,7 @@
 use crate::content::{self, Content};
 use crate::failure::Failure;
 use crate::file_format::{FileFormat, is_standard};
-use crate::lance;
+use crate::lance_names::is_lance;
 use crate::location::{self, Location};
 use std::path::Path;
 
@@ -11,7 +11,7 @@ impl FileFormat {
     /// Returns the format of an input: the requested one, or the one that its name or content shows.
     pub(crate) fn of_input(path: &Path, asked: Option<Self>) -> Result<Self, Failure> {
         Self::known(path, asked, "--from", || {
-            if lance::is_lance(path) {
+            if is_lance(path) {
                 return Err(Failure::Usage(format!(
                     "`{0}` is Lance; convert it first: arrow-shard convert {0} out.amudai.shard",
                     path.display()

@@ -4,16 +4,9 @@ use crate::failure::Failure;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
-use std::path::Path;
 use std::process::Command;
 
 const PROGRAM: &str = "arrow-shard-lance";
-
-/// Whether a path names a Lance file or the folder of a Lance dataset.
-pub(crate) fn is_lance(path: &Path) -> bool {
-    let extension = path.extension();
-    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("lance"))
-}
 
 /// Runs the command line of this process with the program for Lance, which is next to this program or on PATH.
 pub(crate) fn convert() -> Result<(), Failure> {

@@ -16,6 +16,7 @@ mod input;
 mod inspect;
 mod isolate;
 mod lance;
+mod lance_names;
 mod leaves;
 mod limits;
 mod listed;
@@ -25,6 +26,7 @@ mod profile;
 mod progress;
 mod rows;
 mod schema;
+mod shown;
 #[cfg(unix)]
 mod signals;
 mod table;

@@ -1,4 +1,4 @@
-//! Deletes temporary files when a signal ends the process.
+//! Deletes temporary files when a signal ends the process. The program `arrow-shard-lance` compiles this file, too.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;

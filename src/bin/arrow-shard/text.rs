@@ -7,8 +7,9 @@ use arrow_cast::display::{
 };
 use arrow_schema::{ArrowError, DataType, Field};
 use arrow_shard::read::{AnyValue, NameValuePair, ValueKind};
-use std::borrow::Cow;
 use std::fmt::Write;
+
+pub(crate) use crate::shown::shown;
 
 /// Formats a number of bytes with a binary unit.
 pub(crate) fn bytes(n: u64) -> String {
@@ -32,28 +33,6 @@ pub(crate) fn bytes(n: u64) -> String {
 pub(crate) fn ratio(raw: Option<u64>, encoded: u64) -> Option<f64> {
     let raw = raw.filter(|_| encoded > 0)?;
     Some(raw as f64 / encoded as f64)
-}
-
-/// Returns text that cannot control a terminal: control characters and characters that change the writing direction are
-/// escaped as in Rust.
-pub(crate) fn shown(text: &str) -> Cow<'_, str> {
-    if !text.contains(acts) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if acts(c) {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-    }
-    Cow::Owned(out)
-}
-
-fn acts(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200E}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Formats texts in tables by [`shown`].
@@ -213,12 +192,6 @@ mod tests {
         assert_eq!(bytes(1023), "1023 B");
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(bytes(u64::MAX), "16.0 EiB");
-    }
-
-    #[test]
-    fn what_a_terminal_obeys_is_escaped() {
-        assert_eq!(shown("ä \"b\""), "ä \"b\"");
-        assert_eq!(shown("a\u{1b}[2J\nb\u{202e}"), "a\\u{1b}[2J\\nb\\u{202e}");
     }
 
     #[test]

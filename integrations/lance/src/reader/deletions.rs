@@ -1,13 +1,16 @@
 //! Reads lists of deleted rows.
 
-use super::local_reader::store_path;
+use super::local_reader::LocalReader;
 use crate::failure::{file_name, from_lance};
 use arrow_ipc::{Block, root_as_footer, root_as_message};
 use arrow_shard::{Error, ErrorKind, Result};
 use lance_core::utils::deletion::DeletionVector;
 use lance_io::object_store::ObjectStore;
 use lance_table::format::{DeletionFile, DeletionFileType};
-use lance_table::io::deletion::{read_deletion_file, relative_deletion_file_path};
+use lance_table::io::deletion::{
+    deletion_file_path, read_deletion_file, relative_deletion_file_path,
+};
+use object_store::path::Path as StorePath;
 use std::path::PathBuf;
 
 /// Bytes of the number of a row in a list.
@@ -42,13 +45,18 @@ impl Deletions {
             .folder
             .join(relative_deletion_file_path(self.fragment, &self.file));
         let read = async {
-            let bytes = std::fs::read(&path)?;
+            let bytes = LocalReader::open(&path)?.all()?;
             if matches!(self.file.file_type, DeletionFileType::Array) {
                 check(&bytes, self.rows)?;
             }
-            let (folder, store) = (store_path(&self.folder)?, ObjectStore::local());
-            let read = read_deletion_file(self.fragment, &self.file, &folder, &store);
-            read.await.map_err(|e| from_lance(&e, ErrorKind::Corrupt))
+            // The Lance crates parse the bytes that were checked, and do not open the file again.
+            let (root, store) = (StorePath::default(), ObjectStore::memory());
+            let place = deletion_file_path(&root, self.fragment, &self.file);
+            let parsed = async {
+                store.put(&place, &bytes).await?;
+                read_deletion_file(self.fragment, &self.file, &root, &store).await
+            };
+            parsed.await.map_err(|e| from_lance(&e, ErrorKind::Corrupt))
         };
         read.await.map_err(|e: Error| e.within(file_name(&path)))
     }
@@ -57,12 +65,10 @@ impl Deletions {
 /// Checks that the buffers of an Arrow IPC file of numbers of rows are no larger than the rows of the fragment need. The
 /// reader of Arrow IPC allocates what a compressed buffer announces.
 fn check(bytes: &[u8], rows: u64) -> Result<()> {
+    let numbers = rows.saturating_mul(NUMBER_BYTES);
+    let most = numbers.saturating_add(PADDING_BYTES);
     sizes(bytes)
-        .filter(|sizes| {
-            sizes
-                .iter()
-                .all(|&size| size <= rows * NUMBER_BYTES + PADDING_BYTES)
-        })
+        .filter(|sizes| sizes.iter().all(|&size| size <= most))
         .map(drop)
         .ok_or_else(|| Error::new(ErrorKind::Corrupt, "the list of deleted rows is damaged"))
 }
@@ -110,4 +116,21 @@ fn parts<'a>(bytes: &'a [u8], block: &Block) -> Option<(&'a [u8], &'a [u8])> {
         4
     };
     Some((message.get(prefix..)?, body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn every_number_of_rows_of_a_manifest_has_a_bound() {
+        let list = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/data/deleted.lance/_deletions/0-1-16655265050831090260.arrow");
+        let bytes = std::fs::read(list).unwrap();
+        for rows in [12, u64::MAX / NUMBER_BYTES, u64::MAX] {
+            check(&bytes, rows).unwrap();
+        }
+        check(&bytes[..bytes.len() - 1], u64::MAX).unwrap_err();
+    }
 }

@@ -1,6 +1,6 @@
 //! Reads the batches of all fragments, one after the other.
 
-use super::data_file::{self, Rows};
+use super::data_file::Rows;
 use super::plan::{FragmentPlan, Plan};
 use crate::failure::file_name;
 use crate::ffi::column_name;
@@ -87,18 +87,8 @@ impl Fragments {
 impl Current {
     async fn open(plan: FragmentPlan, batch_rows: u32) -> Result<Self> {
         let mut parts = Vec::with_capacity(plan.files.len());
-        for file in plan.files {
-            let opened = match file.opened {
-                Some(opened) => opened,
-                None => data_file::open(&file.path).await?,
-            };
-            if opened.num_rows() != plan.rows {
-                let error = Error::new(
-                    ErrorKind::Corrupt,
-                    format!("the file has {} rows, not {}", opened.num_rows(), plan.rows),
-                );
-                return Err(error.within(file_name(&file.path)));
-            }
+        for mut file in plan.files {
+            let opened = file.open(plan.rows).await?;
             let columns = file.columns.schema.clone();
             // The Lance crates have no rows without columns, and none in an empty file.
             if columns.fields.is_empty() || plan.rows == 0 {

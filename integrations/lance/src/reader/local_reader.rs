@@ -63,6 +63,13 @@ impl LocalReader {
         Ok(footer)
     }
 
+    /// Returns all bytes of the file.
+    pub(super) fn all(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; self.size];
+        read_exact_at(&self.file, &mut bytes, 0)?;
+        Ok(bytes)
+    }
+
     fn failed(
         name: &StorePath,
         error: impl Into<Box<dyn std::error::Error + Send + Sync>>,

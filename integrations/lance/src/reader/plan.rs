@@ -95,12 +95,17 @@ impl Plan {
         let mut fragments = VecDeque::with_capacity(manifest.fragments.len());
         let mut rows = 0u64;
         for fragment in manifest.fragments.iter() {
-            let plan = FragmentPlan::of(folder, manifest, fragment).await?;
-            let deleted = match (&plan.deletions, &fragment.deletion_file) {
-                (Some(deletions), Some(file)) => match file.num_deleted_rows {
-                    Some(deleted) => deleted as u64,
-                    None => deletions.read().await?.len() as u64,
-                },
+            let mut plan = FragmentPlan::of(folder, manifest, fragment).await?;
+            let announced = fragment.deletion_file.as_ref();
+            let deleted = match (announced.map(|it| it.num_deleted_rows), &plan.deletions) {
+                (Some(Some(deleted)), _) => deleted as u64,
+                (Some(None), Some(deletions)) => {
+                    // The number of rows bounds the memory for the list, so it must not come from the manifest alone.
+                    if let Some(first) = plan.files.first_mut() {
+                        first.open(plan.rows).await?;
+                    }
+                    deletions.read().await?.len() as u64
+                }
                 _ => 0,
             };
             let kept = plan.rows.checked_sub(deleted);
@@ -146,9 +151,7 @@ impl FragmentPlan {
             // Manifests of early versions lack the number of rows.
             (None, Some(first)) => {
                 let file = data_file::open(&first.path).await?;
-                let rows = file.num_rows();
-                first.opened = Some(file);
-                rows
+                first.opened.insert(file).num_rows()
             }
             (None, None) => return Err(unsupported("neither files nor a number of rows")),
         };
@@ -171,6 +174,26 @@ impl FragmentPlan {
 }
 
 impl FilePlan {
+    /// Opens the file, unless it is open already, and keeps it open.
+    ///
+    /// # Errors
+    /// [`Corrupt`](ErrorKind::Corrupt) if it does not have `rows` rows.
+    pub(super) async fn open(&mut self, rows: u64) -> Result<FileReader> {
+        let file = match &self.opened {
+            Some(opened) => opened.clone(),
+            None => data_file::open(&self.path).await?,
+        };
+        if file.num_rows() != rows {
+            let error = Error::new(
+                ErrorKind::Corrupt,
+                format!("the file has {} rows, not {rows}", file.num_rows()),
+            );
+            return Err(error.within(file_name(&self.path)));
+        }
+        self.opened = Some(file.clone());
+        Ok(file)
+    }
+
     /// Returns the columns of the dataset that a data file holds; `None` if all of its columns were dropped.
     fn of(folder: &Path, manifest: &Manifest, file: &DataFile) -> Result<Option<Self>> {
         let folder = match file.base_id {
@@ -180,7 +203,8 @@ impl FilePlan {
                 (base, false) => base,
             },
         };
-        // The manifest may come from an untrusted source, so its names must not lead outside of the folder.
+        // The manifest may come from an untrusted source, so the name of a file must not lead outside of its folder.
+        // The folder itself may be anywhere: the base paths of a shallow clone name other datasets by absolute paths.
         let relative = Path::new(&file.path);
         if !relative
             .components()

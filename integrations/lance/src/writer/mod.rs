@@ -209,13 +209,12 @@ impl LanceWriter {
 
     /// Finds the column that made a write fail: writes each column of the batch alone, to nowhere.
     fn blame(&self, batch: &RecordBatch, error: Error) -> Error {
-        if error.kind() == ErrorKind::Io {
-            return error;
-        }
         let error = match error.kind() {
+            ErrorKind::Unsupported => error,
             // A panic of the encoder says nothing about a file.
             ErrorKind::Corrupt => Error::new(ErrorKind::Unsupported, error.to_string()),
-            _ => error,
+            // Other errors are about the output: another file has its name, or the folder is gone.
+            _ => return error,
         };
         let named = |name: &str, error: Error| {
             let why = format!("Lance {} does not hold the values", self.version);

@@ -1,5 +1,7 @@
 //! `arrow-shard-lance convert`
 
+use crate::lance_names::{check_conversion, is_lance};
+use crate::usage::{Usage, check_dataset};
 use arrow_shard::WriterOptions;
 use arrow_shard::write::{Layout, Profile};
 use arrow_shard_lance::{
@@ -27,9 +29,9 @@ pub(crate) struct Args {
     input: PathBuf,
     /// Shard or Lance file (.lance) to write
     output: PathBuf,
-    /// Version of the Lance format to write: 2.0, 2.1 or 2.2
-    #[arg(long, value_name = "VERSION", default_value_t)]
-    lance_version: LanceVersion,
+    /// Version of the Lance format to write: 2.0, 2.1 or 2.2 [default: 2.2]
+    #[arg(long, value_name = "VERSION")]
+    lance_version: Option<LanceVersion>,
     /// Version of the dataset to read [default: the latest]
     #[arg(long, value_name = "NUMBER")]
     dataset_version: Option<u64>,
@@ -78,6 +80,8 @@ enum LayoutName {
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> Result<(), Box<dyn Error>> {
+    check_conversion(&args.input, &args.output).map_err(Usage)?;
+    check_options(&args)?;
     let started = Instant::now();
     let threads = args.threads.map_or(1, NonZeroUsize::get);
     let mut shard = WriterOptions::default()
@@ -102,7 +106,7 @@ pub(crate) fn run(args: Args) -> Result<(), Box<dyn Error>> {
         });
     }
     let lance = LanceWriteOptions::default()
-        .with_version(args.lance_version)
+        .with_version(args.lance_version.unwrap_or_default())
         .with_overwrite(args.force);
     let mut read = LanceReadOptions::default();
     if let Some(version) = args.dataset_version {
@@ -123,4 +127,27 @@ pub(crate) fn run(args: Args) -> Result<(), Box<dyn Error>> {
         );
     }
     Ok(())
+}
+
+/// Refuses options that would have no effect.
+fn check_options(args: &Args) -> Result<(), Usage> {
+    let shard_only = [
+        ("--profile", args.profile.is_some()),
+        ("--stripe-rows", args.stripe_rows.is_some()),
+        ("--layout", args.layout.is_some()),
+    ];
+    if let Some((name, _)) = shard_only.iter().find(|(_, given)| *given)
+        && is_lance(&args.output)
+    {
+        return Err(Usage(format!(
+            "{name} is for shards, and the output is Lance"
+        )));
+    }
+    if args.lance_version.is_some() && !is_lance(&args.output) {
+        return Err(Usage(
+            "--lance-version is for Lance files that are written, and the output is a shard"
+                .to_owned(),
+        ));
+    }
+    check_dataset(&args.input, args.dataset_version)
 }

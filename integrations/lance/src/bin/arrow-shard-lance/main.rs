@@ -1,14 +1,24 @@
 //! The command line of arrow-shard-lance: convert between Lance and shards, and look at the schema of Lance.
 
 mod convert;
+#[path = "../../../../../src/bin/arrow-shard/file_format.rs"]
+#[expect(dead_code, reason = "`arrow-shard` uses all of it")]
+mod file_format;
+#[path = "../../../../../src/bin/arrow-shard/lance_names.rs"]
+mod lance_names;
+mod panics;
 mod schema;
+#[path = "../../../../../src/bin/arrow-shard/shown.rs"]
+mod shown;
 #[cfg(unix)]
+#[path = "../../../../../src/bin/arrow-shard/signals.rs"]
 mod signals;
-mod text;
+mod usage;
 
 use clap::{Parser, Subcommand};
 use std::error::Error;
 use std::process::ExitCode;
+use usage::Usage;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,8 +46,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    // The Lance crates panic on some damaged files. The library returns these panics as errors, which are printed below.
-    std::panic::set_hook(Box::new(|_| {}));
+    panics::silence_caught_panics();
     #[cfg(unix)]
     if let Err(error) = signals::clean_up() {
         return report(&error);
@@ -63,7 +72,7 @@ fn report(error: &(dyn Error + 'static)) -> ExitCode {
         }
         below = error.source();
     }
-    let words: Vec<_> = line.split_whitespace().map(text::shown).collect();
+    let words: Vec<_> = line.split_whitespace().map(shown::shown).collect();
     eprintln!("error: {}", words.join(" "));
-    ExitCode::FAILURE
+    ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
 }

@@ -1,6 +1,7 @@
 //! `arrow-shard-lance schema`
 
-use crate::text;
+use crate::shown::shown;
+use crate::usage::check_dataset;
 use arrow_array::RecordBatchReader;
 use arrow_schema::{DataType, Field, FieldRef};
 use arrow_shard_lance::{LanceReadOptions, LanceReader};
@@ -20,6 +21,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Box<dyn Error>> {
+    check_dataset(&args.input, args.dataset_version)?;
     let mut options = LanceReadOptions::default();
     if let Some(version) = args.dataset_version {
         options = options.with_version(version);
@@ -50,7 +52,7 @@ fn print(reader: &LanceReader, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "metadata:")?;
     }
     for (key, value) in entries {
-        writeln!(out, "  {}={}", text::shown(key), text::shown(value))?;
+        writeln!(out, "  {}={}", shown(key), shown(value))?;
     }
     Ok(())
 }
@@ -67,9 +69,9 @@ fn print_field(out: &mut impl Write, field: &Field, depth: usize) -> io::Result<
         out,
         "{:indent$}{}: {}{nullable}{}",
         "",
-        text::shown(field.name()),
-        text::shown(&ty),
-        text::shown(&extension)
+        shown(field.name()),
+        shown(&ty),
+        shown(&extension)
     )?;
     children
         .into_iter()

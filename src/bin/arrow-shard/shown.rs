@@ -1,9 +1,9 @@
-//! Text for terminals.
+//! Text that is safe to print. The program `arrow-shard-lance` compiles this file, too.
 
 use std::borrow::Cow;
 
-/// Returns a text that is safe for a terminal: control characters, and characters that change the writing direction,
-/// are escaped as in Rust.
+/// Returns text that cannot control a terminal: control characters and characters that change the writing direction are
+/// escaped as in Rust.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     if !text.contains(acts) {
         return Cow::Borrowed(text);
@@ -22,4 +22,15 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
 fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200E}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_is_escaped() {
+        assert_eq!(shown("ä \"b\""), "ä \"b\"");
+        assert_eq!(shown("a\u{1b}[2J\nb\u{202e}"), "a\\u{1b}[2J\\nb\\u{202e}");
+    }
 }
