@@ -19,7 +19,7 @@ pub(super) fn convert<S: Copy, T: ArrowNativeType>(
             return Ok(T::default());
         }
         value(from).ok_or_else(|| {
-            let message = format!("row {row}: {}", complaint(from));
+            let message = format!("value {row} of these: {}", complaint(from));
             Error::new(ErrorKind::ValueOutOfRange, message)
         })
     });

@@ -48,7 +48,7 @@ fn check<T: DecimalType + ArrowPrimitiveType>(
         Some((row, value)) => Err(Error::new(
             ErrorKind::ValueOutOfRange,
             format!(
-                "row {row}: the unscaled value {value:?} has more digits than {} declares",
+                "value {row} of these: the unscaled value {value:?} has more digits than {} declares",
                 array.data_type()
             ),
         )),
@@ -123,7 +123,7 @@ fn narrow<const FROM: usize, T: ArrowNativeType>(
             return Err(Error::new(
                 ErrorKind::ValueOutOfRange,
                 format!(
-                    "row {row}: the decimal does not fit in {} bytes",
+                    "value {row} of these: the decimal does not fit in {} bytes",
                     size_of::<T>()
                 ),
             ));
