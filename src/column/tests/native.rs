@@ -203,36 +203,45 @@ fn a_value_that_would_change_is_refused_with_its_column_and_row() {
     for (array, row) in [
         (
             Arc::new(TimestampNanosecondArray::from(vec![100, 199])) as ArrayRef,
-            "row 1",
+            "value 1 of these",
         ),
-        (Arc::new(TimestampNanosecondArray::from(vec![-1])), "row 0"),
+        (
+            Arc::new(TimestampNanosecondArray::from(vec![-1])),
+            "value 0 of these",
+        ),
         (
             Arc::new(Date32Array::from(vec![0, day_before_year_1])),
-            "row 1",
+            "value 1 of these",
         ),
         (
             Arc::new(TimestampSecondArray::from(vec![
                 i64::from(day_before_year_1) * 86_400,
             ])),
-            "row 0",
+            "value 0 of these",
         ),
-        (Arc::new(Date64Array::from(vec![i64::MIN])), "row 0"),
+        (
+            Arc::new(Date64Array::from(vec![i64::MIN])),
+            "value 0 of these",
+        ),
         (
             Arc::new(TimestampMillisecondArray::from(vec![i64::MAX])),
-            "row 0",
+            "value 0 of these",
         ),
         (
             Arc::new(TimestampMicrosecondArray::from(vec![i64::MIN])),
-            "row 0",
+            "value 0 of these",
         ),
         (
             Arc::new(DurationNanosecondArray::from(vec![0, 0, 50])),
-            "row 2",
+            "value 2 of these",
         ),
-        (Arc::new(DurationSecondArray::from(vec![i64::MAX])), "row 0"),
+        (
+            Arc::new(DurationSecondArray::from(vec![i64::MAX])),
+            "value 0 of these",
+        ),
         (
             Arc::new(DurationMicrosecondArray::from(vec![i64::MIN])),
-            "row 0",
+            "value 0 of these",
         ),
     ] {
         let e = refused(stored(&array), row);
@@ -246,14 +255,14 @@ fn a_value_that_would_change_is_refused_with_its_column_and_row() {
     let member = Field::new("t", ArrowType::Timestamp(Nanosecond, None), true);
     let times: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![0, 1]));
     let array = StructArray::new(Fields::from(vec![member]), vec![times], None);
-    let e = refused(stored(&array), "row 1");
+    let e = refused(stored(&array), "value 1 of these");
     assert_eq!(e.element(), "field `c`, member `t`");
     // In a dictionary, only entries that rows use must fit.
     let values = Arc::new(DurationNanosecondArray::from(vec![100, 1]));
     let unused = DictionaryArray::new(Int8Array::from(vec![0, 0]), values.clone());
     stored(&unused).unwrap();
     let used = DictionaryArray::new(Int8Array::from(vec![0, 1]), values);
-    refused(stored(&used), "row 1");
+    refused(stored(&used), "value 1 of these");
 }
 
 #[cfg(feature = "decimal")]
@@ -297,13 +306,13 @@ mod decimals {
         assert_eq!(read.as_ref(), good.as_ref());
         for bad in [digits(35), ten_to(75).wrapping_add(i256::ONE)] {
             let bad = column(76, 5, vec![None, Some(i256::ONE), Some(bad)]);
-            let e = refused(stored(&bad), "row 2");
+            let e = refused(stored(&bad), "value 2 of these");
             assert!(e.message().contains("34 digits"), "{e}");
         }
         let array = Decimal32Array::from(vec![1, 100])
             .with_precision_and_scale(2, 0)
             .unwrap();
-        let e = refused(stored(&array), "row 1");
+        let e = refused(stored(&array), "value 1 of these");
         assert!(e.message().contains("more digits"), "{e}");
     }
 
@@ -330,7 +339,7 @@ mod decimals {
                 assert_eq!(found.as_ref(), expected.as_ref(), "{wanted}");
             }
             for wanted in [Decimal32(5, 2), Decimal128(38, 1), Decimal64(3, -1)] {
-                refused(read(&wanted), "row 0");
+                refused(read(&wanted), "value 0 of these");
             }
             let e = read(&Decimal128(38, 39)).unwrap_err();
             assert_eq!(e.kind(), ErrorKind::InvalidArgument, "{e}");
@@ -355,7 +364,7 @@ mod decimals {
             &ArrowType::Decimal128(38, 0),
             Style::default(),
         );
-        assert!(refused(e, "row 1").message().contains("NaN"));
+        assert!(refused(e, "value 1 of these").message().contains("NaN"));
         let read = read_as(&field, &array, array.data_type(), Style::default()).unwrap();
         assert_eq!(read.as_ref(), array.as_ref());
     }
@@ -423,7 +432,7 @@ fn time_spans_become_durations_of_any_unit() {
         &ArrowType::Duration(Nanosecond),
         Style::default(),
     );
-    assert!(refused(e, "row 1").message().contains("coarser"));
+    assert!(refused(e, "value 1 of these").message().contains("coarser"));
     let e = read_as(&field, &long, &ArrowType::Float64, Style::default());
     assert_eq!(e.unwrap_err().kind(), ErrorKind::SchemaMismatch);
 }
