@@ -202,7 +202,7 @@ mod tests {
         let data = Buffer::from_vec(vec![1i64, i64::from(i32::MIN), 1 << 31]);
         let e = resize(&data, 8, 4, None).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::ValueOutOfRange);
-        assert!(e.message().contains("row 2"), "{e}");
+        assert!(e.message().contains("value 2 of these"), "{e}");
         let nulls = NullBuffer::from(vec![true, true, false]);
         assert!(resize(&data, 8, 4, Some(&nulls)).is_ok());
     }

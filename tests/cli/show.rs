@@ -378,7 +378,9 @@ fn native_times_and_decimals_are_read_in_the_types_that_are_asked_for() {
         let ticks = ["cat", &times, "--columns", "ts_s,ts_ns100", "--time-unit"];
         let error = folder.run(&[&ticks[..], &[unit]].concat()).error(1);
         assert!(
-            error.contains("`ts_ns100`") && error.contains("row 0") && error.contains("--lossy"),
+            error.contains("`ts_ns100`")
+                && error.contains("value 0 of these")
+                && error.contains("--lossy"),
             "{error}"
         );
         folder.run(&[&ticks[..], &[unit, "--lossy"]].concat()).ok();

@@ -434,7 +434,10 @@ fn a_decimal_that_arrow_cannot_hold_is_an_error_of_the_scan_and_no_damage() {
     let error = crate::support::inner(&error);
     assert_eq!(error.kind(), ErrorKind::ValueOutOfRange);
     let text = error.to_string();
-    assert!(text.contains("E-61") && text.contains("row 0"), "{text}");
+    assert!(
+        text.contains("E-61") && text.contains("value 0 of these"),
+        "{text}"
+    );
     let report = shard.verify(|_| ()).unwrap();
     assert!(report.problems.is_empty(), "{report:?}");
 }

@@ -414,7 +414,7 @@ fn strict_casts_do_not_round_native_times() {
         let first_is_exact = coarse != ArrowType::Date32 || Arc::ptr_eq(array, &days);
         let e = read(&coarse, true).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::ValueOutOfRange);
-        let row = format!("row {}: ", u8::from(first_is_exact));
+        let row = format!("value {} of these: ", u8::from(first_is_exact));
         assert!(e.message().starts_with(&row), "{coarse}: {e}");
         assert!(e.message().contains("would be rounded"), "{e}");
     }

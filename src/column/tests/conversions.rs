@@ -251,7 +251,7 @@ fn a_decimal_beyond_its_precision_is_refused_with_its_row() {
         let e = error_of(shred(&field, &bad, &node, &mut |_, _| Ok(())));
         assert_eq!(e.kind(), ErrorKind::ValueOutOfRange);
         assert_eq!(e.element(), "field `price`");
-        assert!(e.message().contains("row 2"), "{e}");
+        assert!(e.message().contains("value 2 of these"), "{e}");
     }
     // Only used entries count.
     let keys = Int8Array::from(vec![Some(0), Some(0), None]);
@@ -261,7 +261,7 @@ fn a_decimal_beyond_its_precision_is_refused_with_its_row() {
     let keys = Int8Array::from(vec![0, 2]);
     let dictionary = DictionaryArray::try_new(keys, Arc::new(bad)).unwrap();
     let e = error_of(shred(&field, &dictionary, &node, &mut |_, _| Ok(())));
-    assert!(e.message().contains("row 1"), "{e}");
+    assert!(e.message().contains("value 1 of these"), "{e}");
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn date_times_become_times_that_round_down() {
     let e = error_of(assemble(&natural, &node, &rows, &mut source));
     assert_eq!(e.kind(), ErrorKind::ValueOutOfRange);
     assert!(
-        e.message().contains("row 3") && e.message().contains("coarser"),
+        e.message().contains("value 3 of these") && e.message().contains("coarser"),
         "{e}"
     );
     let micros = Field::new("t", Timestamp(TimeUnit::Microsecond, None), true);
