@@ -313,7 +313,7 @@ fn options_that_mean_nothing_are_refused() {
     folder.run(&cole).ok();
     let names = [&super::NAMES[..], &["t.cole"]].concat();
     for (option, meant) in [
-        (&["--schema-rows", "1"][..], &["t.csv", "t.ndjson"][..]),
+        (&["--schema-rows", "9"][..], &["t.csv", "t.ndjson"][..]),
         (&["--delimiter", ","], &["t.csv"]),
         (&["--time-unit", "us"], &["t.shard"]),
         (&["--decimal", "38,10"], &["t.shard"]),
@@ -419,7 +419,7 @@ fn an_escape_before_a_quote_is_read_where_the_option_names_it() {
     for (arguments, want) in [
         (
             &["convert", "t.csv", "y.csv", "--escape", "\""][..],
-            "quotes",
+            "neither a quote",
         ),
         (
             &["convert", "t.csv", "y.csv", "--escape", ","],

@@ -1,10 +1,10 @@
 //! Nested types, and conversions of their columns.
 
 use crate::failure::Failure;
-use arrow_array::{
-    Array, ArrayRef, Decimal32Array, Decimal64Array, Decimal128Array, Decimal256Array, RecordBatch,
-    RecordBatchOptions,
+use arrow_array::types::{
+    Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType,
 };
+use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch, RecordBatchOptions};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_data::ArrayData;
 use arrow_schema::{
@@ -129,17 +129,25 @@ pub(crate) fn check_decimals(batch: &RecordBatch) -> Result<(), Failure> {
 }
 
 fn check_digits(data: &ArrayData) -> Result<(), ArrowError> {
-    macro_rules! check {
-        ($array:ty, $precision:expr) => {
-            <$array>::from(data.clone()).validate_decimal_precision($precision)
-        };
-    }
     match *data.data_type() {
-        DataType::Decimal32(precision, _) => check!(Decimal32Array, precision),
-        DataType::Decimal64(precision, _) => check!(Decimal64Array, precision),
-        DataType::Decimal128(precision, _) => check!(Decimal128Array, precision),
-        DataType::Decimal256(precision, _) => check!(Decimal256Array, precision),
+        DataType::Decimal32(..) => check::<Decimal32Type>(data),
+        DataType::Decimal64(..) => check::<Decimal64Type>(data),
+        DataType::Decimal128(..) => check::<Decimal128Type>(data),
+        DataType::Decimal256(..) => check::<Decimal256Type>(data),
         _ => data.child_data().iter().try_for_each(check_digits),
+    }
+}
+
+fn check<T: DecimalType>(data: &ArrayData) -> Result<(), ArrowError> {
+    let array = PrimitiveArray::<T>::from(data.clone());
+    let precision = array.precision();
+    let fits = |value: T::Native| T::is_valid_decimal_precision(value, precision);
+    match array.iter().flatten().find(|value| !fits(*value)) {
+        None => Ok(()),
+        Some(value) => Err(ArrowError::InvalidArgumentError(format!(
+            "the unscaled value {value:?} has more digits than {}",
+            array.data_type()
+        ))),
     }
 }
 
@@ -181,6 +189,7 @@ pub(crate) fn cast_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<Reco
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::Decimal128Array;
     use arrow_schema::TimeUnit;
 
     #[test]

@@ -33,7 +33,6 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut editing = Editing::open(&args.file, args.limits.shard_options())?;
     editing.append_all(&args.others)?;
-    editing.check_distinct()?;
     args.target.commit(editing, &args.file)?;
     if !args.target.dry_run {
         super::note_parts(

@@ -278,7 +278,7 @@ fn pages_that_contradict_themselves_are_refused() {
             &text,
             Encoding::Plain,
             &[0, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, b'a', b'b'],
-            "ends at byte 3 of 2",
+            "ends at byte 3, and there are only 2",
         ),
         (
             &text,
