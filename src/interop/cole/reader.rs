@@ -110,10 +110,9 @@ impl Reader {
         };
         let end = first_row + u64::from(group.num_rows);
         self.next_group = (ordinal + 1, end);
-        let selected = RowSelection::from(first_row..end);
         let selected = match &self.wanted.selection {
-            Some(selection) => selection.intersection(&selected),
-            None => selected,
+            Some(selection) => selection.within(&(first_row..end)),
+            None => RowSelection::from(first_row..end),
         };
         // Lossless: row numbers within a row group have 32 bits.
         let local = |row: u64| u32::try_from(row - first_row).unwrap_or(u32::MAX);
