@@ -249,7 +249,7 @@ impl GroupReader {
         )?)
     }
 
-    /// Drops rows at the end until the columns fit a batch. Returns the size of each column in bytes.
+    /// Drops rows at the end until the columns fit a batch. Returns the size of each column's values in bytes.
     fn fit(
         &mut self,
         source: &PageSource,
@@ -283,14 +283,17 @@ impl GroupReader {
             *size = bytes;
         }
         let rows = count(rows);
+        let mut offset_bytes = 0_u64;
         for (column, size) in columns.iter().zip(&mut sizes) {
-            *size = match source.column_type(*column) {
-                ColumnType::Int32 => 4 * rows,
-                ColumnType::Int64 => 8 * rows,
-                ColumnType::String => *size,
-            };
+            match source.column_type(*column) {
+                ColumnType::Int32 => *size = 4 * rows,
+                ColumnType::Int64 => *size = 8 * rows,
+                // An array of Utf8 has an offset of 4 bytes per row, and one more.
+                ColumnType::String => offset_bytes += 4 * (rows + 1),
+            }
         }
-        source.limits.check_batch_bytes(sizes.iter().sum(), 1)?;
+        let bytes = offset_bytes + sizes.iter().sum::<u64>();
+        source.limits.check_batch_bytes(bytes, 1)?;
         Ok(sizes)
     }
 
