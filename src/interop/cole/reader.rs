@@ -1,6 +1,6 @@
 //! Reading of the rows of a file as batches.
 
-use super::chunk_reader::{ChunkReader, PageSource};
+use super::chunk_reader::{ChunkReader, PageSource, in_file};
 use super::column_schema::ColumnType;
 use super::page_header::PageHeader;
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
@@ -422,10 +422,7 @@ impl Iterator for Reader {
     fn next(&mut self) -> Option<Self::Item> {
         let batch = self.next_batch().map_err(|error| {
             self.limit = 0;
-            match self.source.reader.name() {
-                Some(name) => error.within(format!("file `{name}`")),
-                None => error,
-            }
+            in_file(self.source.reader.as_ref(), error)
         });
         Some(batch.transpose()?.map_err(Into::into))
     }
