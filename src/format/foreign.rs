@@ -12,10 +12,11 @@ pub(crate) enum Foreign {
 }
 
 /// Magic numbers at the start of files.
-const HEADS: [(&[u8], Foreign); 14] = [
+const HEADS: [(&[u8], Foreign); 15] = [
     (b"PAR1", PARQUET),
     (b"PARE", PARQUET),
     (b"ARROW1\0\0", ARROW),
+    (b"COLE", Foreign::Data("a COLE file")),
     (b"FEA1", Foreign::Other("a Feather file of version 1")),
     (b"\xFF\xFF\xFF\xFF", Foreign::Data("an Arrow IPC stream")),
     (b"ORC", Foreign::Other("an ORC file")),
@@ -72,6 +73,11 @@ mod tests {
             (b"", b"\0\0ARROW1", Some("an Arrow IPC file;")),
             (b"\x1F\x8B\x08", b"", Some("compressed with gzip")),
             (b"\x28\xB5\x2F\xFD", b"\0PAR1", Some("compressed with zstd")),
+            (
+                b"COLE\x01\0\0\0",
+                b"",
+                Some("a COLE file; convert it first"),
+            ),
             (b"ORC", b"", Some("an ORC file")),
             (b"a,b\n", b"1,2\n", None),
             (b"", b"", None),

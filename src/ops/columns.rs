@@ -248,7 +248,7 @@ impl Columns {
         }
         let fields = self.fields();
         let names = fields.iter().map(|field| field.name().as_str());
-        Err(unknown_column(path, names))
+        Err(unknown_column(path, "the shard", names))
     }
 
     /// Keeps the columns with these names, in this order.
@@ -466,7 +466,7 @@ fn member(data_type: &ArrowType, name: &str, path: &str) -> Result<usize> {
         )),
         (None, _) => {
             let names = fields.iter().map(|field| field.name().as_str());
-            Err(unknown_column(path, names))
+            Err(unknown_column(path, "the shard", names))
         }
     }
 }

@@ -25,6 +25,7 @@ mod stripe;
 mod threads;
 
 pub(crate) use row_filter::{ColumnRange, RowFilter};
+pub(crate) use scan::row_selection::check_rows;
 pub(crate) use shard::projection::unknown_column;
 pub(crate) use shard::waiting::now;
 

@@ -147,6 +147,18 @@ impl Shard {
         )
     }
 
+    /// Opens a shard in memory that has the schema of a file of another format, for predicates on that file. Messages
+    /// of errors name the file.
+    pub(crate) fn of_file_schema(bytes: Bytes) -> Result<Self> {
+        let names = FileNames::of_file_schema();
+        Self::build(
+            names,
+            Arc::new(bytes),
+            Arc::new(NoContainer),
+            ShardOptions::default(),
+        )
+    }
+
     /// Opens the shard with a directory file behind `reader`, and the other files in `container`.
     ///
     /// # Errors

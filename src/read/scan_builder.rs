@@ -6,7 +6,7 @@ use super::filter::predicate::Predicate;
 use super::filter::{Conditions, DynamicPredicate, Filter};
 use super::reader::{Batches, ShardReader};
 use super::scan::plan::stripe_of;
-use super::scan::row_selection::RowSelection;
+use super::scan::row_selection::{RowSelection, check_rows};
 use super::scan::rows::RowFormat;
 use super::scan::take::take;
 use super::scan::windows::split;
@@ -22,7 +22,7 @@ use super::stream::ShardStream;
 #[cfg(feature = "threads")]
 use super::threads::ThreadedReader;
 use crate::buffer::Selection;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::settings::check_threads;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -160,10 +160,7 @@ impl ScanBuilder {
     /// ```
     #[must_use]
     pub fn with_filter(mut self, predicate: Predicate) -> Self {
-        self.filter = Some(match self.filter.take() {
-            Some(first) => first.and(predicate),
-            None => predicate,
-        });
+        self.filter = Some(predicate.narrowing(self.filter.take()));
         self
     }
 
@@ -179,11 +176,8 @@ impl ScanBuilder {
     /// Reads only these rows, by number; a second selection narrows the first.
     #[must_use]
     pub fn with_row_selection(mut self, rows: impl Into<RowSelection>) -> Self {
-        let rows = rows.into();
-        self.selection = Some(match self.selection.take() {
-            Some(first) => first.intersection(&rows),
-            None => rows,
-        });
+        let rows: RowSelection = rows.into();
+        self.selection = Some(rows.narrowing(self.selection.take()));
         self
     }
 
@@ -267,7 +261,7 @@ impl ScanBuilder {
     /// one thread. Batches may begin at other rows if the scan skips rows, or if offsets or keys of an Arrow type would
     /// overflow. Without the feature `threads`, the calling thread does all the work.
     ///
-    /// A scan with 0 threads fails with [`InvalidArgument`](ErrorKind::InvalidArgument) when it is built.
+    /// A scan with 0 threads fails with [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when it is built.
     ///
     /// While a thread of the pool waits for a batch, it may work on other tasks of the pool. It must not hold a lock
     /// that such a task may need.
@@ -281,9 +275,9 @@ impl ScanBuilder {
     /// in the order of the rows. The scans meet at borders of blocks.
     ///
     /// # Errors
-    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange), or [`InvalidArgument`](ErrorKind::InvalidArgument) for an offset or
-    /// a limit together with a filter or deleted rows, because the matching rows are not known yet. Also fails if the
-    /// list of stripes is damaged.
+    /// [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange), or
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for an offset or a limit together with a filter or
+    /// deleted rows, because the matching rows are not known yet. Also fails if the list of stripes is damaged.
     pub fn split(&self, parts: usize) -> Result<Vec<Self>> {
         if self.is_filtered() && (self.offset > 0 || self.limit.is_some()) {
             return Err(Error::invalid(
@@ -310,12 +304,12 @@ impl ScanBuilder {
     /// metadata of the first stripe, and the threads start to read rows.
     ///
     /// # Errors
-    /// * [`UnknownColumn`](ErrorKind::UnknownColumn), [`AmbiguousColumn`](ErrorKind::AmbiguousColumn) or
-    ///   [`RowOutOfRange`](ErrorKind::RowOutOfRange).
-    /// * [`SchemaMismatch`](ErrorKind::SchemaMismatch) for a schema with types that no value could become, or a filter
-    ///   that compares incomparable types.
-    /// * [`InvalidArgument`](ErrorKind::InvalidArgument) for row numbers with the name of a column, for 0 threads or 0
-    ///   rows per batch, or for a shard behind an asynchronous reader.
+    /// * [`UnknownColumn`](crate::ErrorKind::UnknownColumn), [`AmbiguousColumn`](crate::ErrorKind::AmbiguousColumn) or
+    ///   [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange).
+    /// * [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) for a schema with types that no value could become, or a
+    ///   filter that compares incomparable types.
+    /// * [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for row numbers with the name of a column, for 0
+    ///   threads or 0 rows per batch, or for a shard behind an asynchronous reader.
     /// * An error of the file if the schema or, with several threads, the list of stripes is damaged.
     pub fn build(self) -> Result<ShardReader> {
         let planned = async {
@@ -423,10 +417,11 @@ impl ScanBuilder {
     /// ```
     ///
     /// # Errors
-    /// Returns the same errors as [`build`](Self::build), [`RowOutOfRange`](ErrorKind::RowOutOfRange) for a row that
-    /// does not exist or is deleted, [`LimitExceeded`](ErrorKind::LimitExceeded) for more bytes than
-    /// [`Limits::max_batch_bytes`](crate::Limits::max_batch_bytes), or [`InvalidArgument`](ErrorKind::InvalidArgument)
-    /// for a scan that selects rows in other ways. Also fails if the data are damaged.
+    /// Returns the same errors as [`build`](Self::build), [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange) for a row
+    /// that does not exist or is deleted, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more bytes than
+    /// [`Limits::max_batch_bytes`](crate::Limits::max_batch_bytes), or
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a scan that selects rows in other ways. Also fails if
+    /// the data are damaged.
     pub fn take(self, rows: &[u64]) -> Result<RecordBatch> {
         let taken = async {
             self.metadata.artifacts.check_may_wait()?;
@@ -504,18 +499,9 @@ impl ScanBuilder {
     fn wanted(&self) -> Result<Wanted> {
         let total = self.metadata.directory.total_record_count;
         let rows = self.rows.clone().unwrap_or(0..total);
-        let selected = self.selection.as_ref().and_then(|s| s.ranges().last());
-        let outside = (rows.start > rows.end || rows.end > total)
-            .then_some(&rows)
-            .or_else(|| selected.filter(|last| last.end > total));
-        if let Some(outside) = outside {
-            return Err(Error::new(
-                ErrorKind::RowOutOfRange,
-                format!(
-                    "rows {}..{} of a shard of {total} rows",
-                    outside.start, outside.end
-                ),
-            ));
+        let last = self.selection.as_ref().and_then(|s| s.ranges().last());
+        for range in std::iter::once(&rows).chain(last) {
+            check_rows(range, total, "shard")?;
         }
         let selection = self.selection.clone();
         let selection = selection.map(|selection| selection.into_inner().within(&rows));

@@ -49,7 +49,7 @@ impl BytesEncoder {
     /// Appends values of any size.
     ///
     /// # Errors
-    /// Returns [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for a value above 4 GiB.
+    /// Returns [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange) for a value above 4 GiB.
     pub(super) fn push(
         &mut self,
         values: &ByteValues,

@@ -12,8 +12,8 @@ use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use arrow_shard::interop::cole::{ReaderBuilder, Writer, WriterOptions};
 use arrow_shard::io::ReadAt;
-use arrow_shard::read::{Predicate, RowSelection, col};
-use arrow_shard::{ErrorKind, Limits};
+use arrow_shard::read::{Predicate, RowSelection, col, col_at};
+use arrow_shard::{ErrorKind, Limits, Shard};
 use bytes::Bytes;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -122,6 +122,111 @@ fn columns_come_in_the_order_that_is_asked_for() {
     assert!(error.message().contains("did you mean `name`?"), "{error}");
     let error = open(&file).with_projection([3_usize]).build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnknownColumn);
+}
+
+#[test]
+fn a_column_that_is_named_repeatedly_comes_once_where_it_is_first_named() {
+    let table = table(20);
+    let file = write(std::slice::from_ref(&table), small_pages());
+    let by_name = open(&file).with_projection(["name", "id", "name", "id"]);
+    let by_index = open(&file).with_projection([2_usize, 2, 0, 2]);
+    for builder in [by_name, by_index] {
+        let reader = builder.with_batch_size(5).build().unwrap();
+        let projected = Arc::new(table.schema().project(&[2, 0]).unwrap());
+        assert_eq!(reader.schema(), projected);
+        let batches = reader.collect::<Result<Vec<_>, _>>().unwrap();
+        assert_eq!(
+            concat_batches(&projected, &batches).unwrap(),
+            table.project(&[2, 0]).unwrap()
+        );
+    }
+}
+
+#[test]
+fn errors_of_a_builder_name_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.cole");
+    std::fs::write(&path, write(&[table(30)], small_pages())).unwrap();
+    let open = || ReaderBuilder::open(&path).unwrap();
+    for (builder, kind, message) in [
+        (
+            open().with_batch_size(0),
+            ErrorKind::InvalidArgument,
+            "batch_size is 0",
+        ),
+        (
+            open().with_projection("nme"),
+            ErrorKind::UnknownColumn,
+            "there is no field `nme` in the file; did you mean `name`?",
+        ),
+        (
+            open().with_projection([3_usize]),
+            ErrorKind::UnknownColumn,
+            "there is no column 3; the file has 3",
+        ),
+        (
+            open().with_filter(col("nme").eq(1)),
+            ErrorKind::UnknownColumn,
+            "there is no field `nme` in the file; did you mean `name`?",
+        ),
+        (
+            open().with_filter(col_at([3]).eq(1)),
+            ErrorKind::UnknownColumn,
+            "there is no column 3; the file has 3",
+        ),
+        (
+            open().with_row_selection(20..31),
+            ErrorKind::RowOutOfRange,
+            "rows 20..31 of a file of 30 rows",
+        ),
+    ] {
+        let error = builder.build().unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.message().starts_with(message), "{error}");
+        let place = format!("file `{}`", path.display());
+        assert!(error.element().starts_with(&place), "{error}");
+    }
+    let error = open().parse_predicate("nme = 1").unwrap_err();
+    assert!(error.message().contains("in the file"), "{error}");
+}
+
+#[test]
+fn rows_beyond_the_file_cannot_be_selected() {
+    let file = write(&[table(30)], small_pages());
+    for selection in [RowSelection::from(5..31), RowSelection::from([7, 30])] {
+        let error = open(&file).with_row_selection(selection).build();
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::RowOutOfRange);
+    }
+    // The first selection narrows the second one to rows of the file.
+    let narrowed = open(&file)
+        .with_row_selection(20..30)
+        .with_row_selection(25..u64::MAX);
+    assert_eq!(rows(narrowed).unwrap(), table(30).slice(25, 5));
+}
+
+#[test]
+fn a_second_filter_narrows_the_first() {
+    let table = table(30);
+    let file = write(std::slice::from_ref(&table), small_pages());
+    let found = open(&file)
+        .with_filter(col("id").gt_eq(12))
+        .with_filter(col("id").lt(60));
+    assert_eq!(rows(found).unwrap(), table.slice(4, 16));
+}
+
+#[test]
+fn a_cole_file_is_not_a_shard() {
+    for count in [0, 3, 5000] {
+        let file = write(&[table(count)], WriterOptions::default());
+        let error = Shard::from_bytes(file).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotAShard);
+        assert!(
+            error
+                .message()
+                .contains("this is a COLE file; convert it first"),
+            "{error}"
+        );
+    }
 }
 
 #[test]
@@ -337,14 +442,21 @@ fn large_strings_make_small_batches() {
     )));
     let batch = RecordBatch::try_from_iter([("s", array)]).unwrap();
     let file = write(std::slice::from_ref(&batch), WriterOptions::default());
-    let found = open(&file)
+    // A row group ends once it has 128 MiB, within a batch as well.
+    let builder = open(&file);
+    let groups = builder.metadata().row_groups.iter();
+    assert_eq!(
+        groups.map(|group| group.num_rows).collect::<Vec<_>>(),
+        [13, 7]
+    );
+    let found = builder
         .build()
         .unwrap()
         .collect::<Result<Vec<_>, _>>()
         .unwrap();
     assert_eq!(
         found.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(),
-        [6, 6, 6, 2]
+        [6, 6, 1, 6, 1]
     );
     let found = open(&file)
         .with_filter(col("s").starts_with("x"))
@@ -358,6 +470,23 @@ fn large_strings_make_small_batches() {
     let reader = ReaderBuilder::try_new_with(Arc::new(file), limits).unwrap();
     let error = rows(reader.with_batch_size(2)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+}
+
+#[test]
+fn offsets_of_strings_count_towards_the_limit_of_a_batch() {
+    let array: ArrayRef = Arc::new(StringArray::from(vec![""; 1000]));
+    let batch = RecordBatch::try_from_iter([("a", array.clone()), ("b", array)]).unwrap();
+    let file = write(std::slice::from_ref(&batch), WriterOptions::default());
+    let read = |bytes| {
+        let limits = Limits::default().with_max_batch_bytes(bytes);
+        rows(ReaderBuilder::try_new_with(Arc::new(file.clone()), limits)?)
+    };
+    let bytes = 2 * 4 * 1001;
+    assert_eq!(read(bytes).unwrap(), batch);
+    assert_eq!(
+        read(bytes - 1).unwrap_err().kind(),
+        ErrorKind::LimitExceeded
+    );
 }
 
 proptest! {

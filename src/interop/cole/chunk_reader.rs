@@ -36,6 +36,14 @@ impl PageSource {
     }
 }
 
+/// Adds the file, if it has a name, to the places of an error.
+pub(super) fn in_file(reader: &dyn ReadAt, error: Error) -> Error {
+    match reader.name() {
+        Some(name) => error.within(format!("file `{name}`")),
+        None => error,
+    }
+}
+
 /// Reads the pages of a column chunk. A page is read when one of its rows is requested, and dropped when only later
 /// rows are requested.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Reading of the rows of a file as batches.
 
-use super::chunk_reader::{ChunkReader, PageSource};
+use super::chunk_reader::{ChunkReader, PageSource, in_file};
 use super::column_schema::ColumnType;
 use super::page_header::PageHeader;
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
@@ -110,10 +110,9 @@ impl Reader {
         };
         let end = first_row + u64::from(group.num_rows);
         self.next_group = (ordinal + 1, end);
-        let selected = RowSelection::from(first_row..end);
         let selected = match &self.wanted.selection {
-            Some(selection) => selection.intersection(&selected),
-            None => selected,
+            Some(selection) => selection.within(&(first_row..end)),
+            None => RowSelection::from(first_row..end),
         };
         // Lossless: row numbers within a row group have 32 bits.
         let local = |row: u64| u32::try_from(row - first_row).unwrap_or(u32::MAX);
@@ -250,7 +249,7 @@ impl GroupReader {
         )?)
     }
 
-    /// Drops rows at the end until the columns fit a batch. Returns the size of each column in bytes.
+    /// Drops rows at the end until the columns fit a batch. Returns the size of each column's values in bytes.
     fn fit(
         &mut self,
         source: &PageSource,
@@ -284,14 +283,17 @@ impl GroupReader {
             *size = bytes;
         }
         let rows = count(rows);
+        let mut offset_bytes = 0_u64;
         for (column, size) in columns.iter().zip(&mut sizes) {
-            *size = match source.column_type(*column) {
-                ColumnType::Int32 => 4 * rows,
-                ColumnType::Int64 => 8 * rows,
-                ColumnType::String => *size,
-            };
+            match source.column_type(*column) {
+                ColumnType::Int32 => *size = 4 * rows,
+                ColumnType::Int64 => *size = 8 * rows,
+                // An array of Utf8 has an offset of 4 bytes per row, and one more.
+                ColumnType::String => offset_bytes += 4 * (rows + 1),
+            }
         }
-        source.limits.check_batch_bytes(sizes.iter().sum(), 1)?;
+        let bytes = offset_bytes + sizes.iter().sum::<u64>();
+        source.limits.check_batch_bytes(bytes, 1)?;
         Ok(sizes)
     }
 
@@ -420,10 +422,7 @@ impl Iterator for Reader {
     fn next(&mut self) -> Option<Self::Item> {
         let batch = self.next_batch().map_err(|error| {
             self.limit = 0;
-            match self.source.reader.name() {
-                Some(name) => error.within(format!("file `{name}`")),
-                None => error,
-            }
+            in_file(self.source.reader.as_ref(), error)
         });
         Some(batch.transpose()?.map_err(Into::into))
     }

@@ -1,6 +1,6 @@
 //! Opening of files, and selection of their columns and rows.
 
-use super::chunk_reader::PageSource;
+use super::chunk_reader::{PageSource, in_file};
 use super::footer::{FOOTER_LEN, read_footer};
 use super::header::{HEADER_LEN, check_header};
 use super::metadata::FileMetadata;
@@ -9,9 +9,12 @@ use super::reader::{Reader, Wanted};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::{ByteRange, ReadAt, read_all, read_one};
 use crate::limits::Limits;
-use crate::read::{Predicate, Projection, RowFilter, RowSelection, Shard, unknown_column};
+use crate::read::{
+    Predicate, Projection, RowFilter, RowSelection, Shard, check_rows, unknown_column,
+};
 use crate::write::{Profile, ShardWriter, WriterOptions};
 use arrow_schema::{Fields, Schema, SchemaRef};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Default number of rows per batch.
@@ -61,11 +64,7 @@ impl ReaderBuilder {
     /// # Errors
     /// Returns the errors of [`try_new`](Self::try_new).
     pub fn try_new_with(reader: Arc<dyn ReadAt>, limits: Limits) -> Result<Self> {
-        let name = reader.name();
-        Self::load(reader, limits).map_err(|error| match name {
-            Some(name) => error.within(format!("file `{name}`")),
-            None => error,
-        })
+        Self::load(reader.clone(), limits).map_err(|error| in_file(reader.as_ref(), error))
     }
 
     fn load(reader: Arc<dyn ReadAt>, limits: Limits) -> Result<Self> {
@@ -136,10 +135,7 @@ impl ReaderBuilder {
     /// projected. Pages are skipped if their statistics rule out a match.
     #[must_use]
     pub fn with_filter(mut self, predicate: Predicate) -> Self {
-        self.filter = Some(match self.filter.take() {
-            Some(first) => first.and(predicate),
-            None => predicate,
-        });
+        self.filter = Some(predicate.narrowing(self.filter.take()));
         self
     }
 
@@ -147,11 +143,8 @@ impl ReaderBuilder {
     /// not read.
     #[must_use]
     pub fn with_row_selection(mut self, rows: impl Into<RowSelection>) -> Self {
-        let rows = rows.into();
-        self.selection = Some(match self.selection.take() {
-            Some(first) => first.intersection(&rows),
-            None => rows,
-        });
+        let rows: RowSelection = rows.into();
+        self.selection = Some(rows.narrowing(self.selection.take()));
         self
     }
 
@@ -189,11 +182,20 @@ impl ReaderBuilder {
     ///
     /// # Errors
     /// Returns [`UnknownColumn`](ErrorKind::UnknownColumn), [`AmbiguousColumn`](ErrorKind::AmbiguousColumn),
-    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) for a filter that does not fit the columns, or
+    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) for a filter that does not fit the columns,
+    /// [`RowOutOfRange`](ErrorKind::RowOutOfRange) for a selection of rows that the file does not have, or
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) for a batch size of 0.
     pub fn build(self) -> Result<Reader> {
+        let file = self.reader.clone();
+        self.start().map_err(|error| in_file(file.as_ref(), error))
+    }
+
+    fn start(self) -> Result<Reader> {
         if self.batch_size == 0 {
             return Err(Error::invalid("batch_size is 0, expected 1 or more"));
+        }
+        if let Some(last) = self.selection.as_ref().and_then(|s| s.ranges().last()) {
+            check_rows(last, self.num_rows(), "file")?;
         }
         let columns = self.columns()?;
         let filter = match &self.filter {
@@ -217,7 +219,7 @@ impl ReaderBuilder {
         Ok(Reader::new(source, wanted, self.offset, limit))
     }
 
-    /// Returns the ordinals of the requested columns.
+    /// Returns the ordinals of the requested columns, in the order in which they are first named.
     fn columns(&self) -> Result<Vec<usize>> {
         let names = || {
             self.schema
@@ -231,9 +233,11 @@ impl ReaderBuilder {
                 (Some((ordinal, _)), None) => Ok(ordinal),
                 (Some(_), Some(_)) => Err(Error::new(
                     ErrorKind::AmbiguousColumn,
-                    format!("several columns are named `{name}`; name one by its index"),
+                    format!(
+                        "several columns of the file are named `{name}`; name one by its index"
+                    ),
                 )),
-                (None, _) => Err(unknown_column(name, names())),
+                (None, _) => Err(unknown_column(name, "the file", names())),
             }
         };
         let all = names().count();
@@ -247,11 +251,14 @@ impl ReaderBuilder {
                 ))
             }
         };
-        match &self.projection {
-            Projection::All => Ok((0..all).collect()),
-            Projection::Paths(names) => names.iter().map(of_name).collect(),
-            Projection::Indices(indices) => indices.iter().map(of_index).collect(),
-        }
+        let mut columns: Vec<usize> = match &self.projection {
+            Projection::All => (0..all).collect(),
+            Projection::Paths(names) => names.iter().map(of_name).collect::<Result<_>>()?,
+            Projection::Indices(indices) => indices.iter().map(of_index).collect::<Result<_>>()?,
+        };
+        let mut known = HashSet::new();
+        columns.retain(|column| known.insert(*column));
+        Ok(columns)
     }
 }
 
@@ -274,10 +281,10 @@ fn check_chunks(metadata: &FileMetadata, end: u64) -> Result<()> {
     Ok(())
 }
 
-/// Returns a shard with a schema and no rows, to check predicates against.
+/// Returns a shard with the schema of a file and no rows, to check predicates against.
 fn empty_shard(schema: &SchemaRef) -> Result<Shard> {
     let options = WriterOptions::default().with_profile(Profile::Plain);
     let mut file = Vec::new();
     ShardWriter::try_new(&mut file, schema.clone(), options)?.finish()?;
-    Shard::from_bytes(file.into())
+    Shard::of_file_schema(file.into())
 }

@@ -11,6 +11,7 @@ use super::row_group::{ColumnChunkMetadata, RowGroupMetadata};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::Sink;
 use crate::settings::settings;
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
 use std::collections::HashSet;
@@ -160,7 +161,8 @@ impl<S: Sink> Writer<S> {
             let mut start = 0;
             while start < batch.num_rows() {
                 let room = writer.options.row_group_rows - writer.group_rows;
-                let rows = (batch.num_rows() - start).min(room as usize);
+                let most = room.min(writer.options.page_rows) as usize;
+                let rows = piece(batch, start, most);
                 writer.append(&batch.slice(start, rows))?;
                 start += rows;
             }
@@ -256,7 +258,7 @@ impl<S: Sink> Writer<S> {
         Ok(())
     }
 
-    /// Appends rows that fit into the row group.
+    /// Appends rows that fit into the row group. Ends the row group if it is full.
     fn append(&mut self, batch: &RecordBatch) -> Result<()> {
         let most = self.options.page_rows as usize;
         for ((column, writer), field) in batch
@@ -343,6 +345,22 @@ impl ColumnWriter {
     }
 }
 
+/// Returns the number of rows, from `start` on, to append at a time: up to `most`, and up to the row with which the
+/// strings of a column reach [`PAGE_BYTES`]. Short pieces let a row group end soon after [`ROW_GROUP_BYTES`].
+fn piece(batch: &RecordBatch, start: usize, most: usize) -> usize {
+    let most = most.min(batch.num_rows() - start);
+    let fit = |column: &ArrayRef| {
+        let offsets = column.as_string_opt::<i32>()?.value_offsets();
+        let (first, ends) = offsets.get(start..start + most)?.split_first()?;
+        let is_small =
+            |end: &i32| usize::try_from(end - first).is_ok_and(|bytes| bytes < PAGE_BYTES);
+        // The row after these reaches the limit, or is the last one.
+        Some(ends.partition_point(is_small) + 1)
+    };
+    let fitting = batch.columns().iter().filter_map(fit);
+    fitting.min().unwrap_or(most)
+}
+
 /// Returns the schemas of the columns.
 fn columns(schema: &Schema) -> Result<Vec<ColumnSchema>> {
     let mut names = HashSet::new();
@@ -367,4 +385,29 @@ fn columns(schema: &Schema) -> Result<Vec<ColumnSchema>> {
         })
     });
     columns.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::{Int32Array, StringArray};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_piece_ends_after_the_most_rows_or_a_page_of_strings() {
+        let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values(0..100));
+        let batch = RecordBatch::try_from_iter([("n", numbers.clone())]).unwrap();
+        assert_eq!(piece(&batch, 0, 30), 30);
+        assert_eq!(piece(&batch, 90, 30), 10);
+        let half = "x".repeat(PAGE_BYTES / 2);
+        let strings = (0..100).map(|i| if i < 10 { half.as_str() } else { "" });
+        let strings: ArrayRef = Arc::new(StringArray::from_iter_values(strings));
+        let batch = RecordBatch::try_from_iter([("n", numbers), ("s", strings)]).unwrap();
+        assert_eq!(piece(&batch, 0, 30), 2);
+        assert_eq!(piece(&batch, 0, 1), 1);
+        assert_eq!(piece(&batch, 9, 30), 30);
+        assert_eq!(piece(&batch, 99, 30), 1);
+        // A slice has offsets that do not begin with 0.
+        assert_eq!(piece(&batch.slice(5, 95), 1, 30), 2);
+    }
 }

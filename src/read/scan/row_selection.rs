@@ -53,6 +53,21 @@ impl RowSelection {
         Self(self.0.intersection(&other.0))
     }
 
+    /// Returns the rows that lie in a range. This takes a binary search and the time for the result.
+    #[must_use]
+    pub(crate) fn within(&self, rows: &Range<u64>) -> Self {
+        Self(self.0.within(rows))
+    }
+
+    /// Returns the rows that are also in the selection so far, if there is one.
+    #[must_use]
+    pub(crate) fn narrowing(self, selection: Option<Self>) -> Self {
+        match selection {
+            Some(selection) => selection.intersection(&self),
+            None => self,
+        }
+    }
+
     /// Returns a bitmap of the first `rows` rows, with a set bit for each selected row.
     ///
     /// # Errors
@@ -77,6 +92,21 @@ impl RowSelection {
     pub(in crate::read) fn into_inner(self) -> Selection {
         self.0
     }
+}
+
+/// Fails with [`RowOutOfRange`](ErrorKind::RowOutOfRange) unless the rows are a range of the `total` rows of a shard or
+/// file; `of` is the noun for it.
+pub(crate) fn check_rows(rows: &Range<u64>, total: u64, of: &str) -> Result<()> {
+    if rows.start > rows.end || rows.end > total {
+        return Err(Error::new(
+            ErrorKind::RowOutOfRange,
+            format!(
+                "rows {}..{} of a {of} of {total} rows",
+                rows.start, rows.end
+            ),
+        ));
+    }
+    Ok(())
 }
 
 impl From<Selection> for RowSelection {
@@ -189,6 +219,8 @@ mod tests {
             assert_eq!(x.to_bitmap(6).unwrap(), bits(a));
             assert_eq!(x.union(&y), bits(a | b).into(), "{a:b} {b:b}");
             assert_eq!(x.intersection(&y), bits(a & b).into(), "{a:b} {b:b}");
+            assert_eq!(x.clone().narrowing(Some(y.clone())), x.intersection(&y));
+            assert_eq!(x.clone().narrowing(None), x);
             let numbers = (0..6).rev().filter(|i| a & 1 << i != 0);
             assert_eq!(numbers.clone().collect::<RowSelection>(), x);
             let numbers: Vec<u64> = numbers.collect();
@@ -198,6 +230,32 @@ mod tests {
         }
         let array = BooleanArray::from(vec![Some(true), None, Some(false), Some(true)]);
         assert_eq!(RowSelection::from(&array).ranges(), [0..1, 3..4]);
+    }
+
+    #[test]
+    fn a_part_is_the_intersection_with_its_range() {
+        for a in 0u32..64 {
+            let x = RowSelection::from(BooleanBuffer::collect_bool(6, |i| a & 1 << i != 0));
+            for rows in (0..8).flat_map(|start| (start..8).map(move |end| start..end)) {
+                let part = x.intersection(&rows.clone().into());
+                assert_eq!(x.within(&rows), part, "{a:b} {rows:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_beyond_the_last_one_are_out_of_range() {
+        for rows in [0..0, 3..9, 9..9] {
+            check_rows(&rows, 9, "file").unwrap();
+        }
+        for (start, end, message) in [
+            (3, 10, "rows 3..10 of a file of 9 rows"),
+            (5, 4, "rows 5..4 of a file of 9 rows"),
+        ] {
+            let error = check_rows(&(start..end), 9, "file").unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::RowOutOfRange);
+            assert_eq!(error.message(), message);
+        }
     }
 
     #[test]

@@ -169,6 +169,11 @@ impl Artifacts {
         self.names.name()
     }
 
+    /// Returns the owner of the columns in messages: "the shard" or "the file".
+    pub(in crate::read) fn owner(&self) -> &'static str {
+        self.names.owner()
+    }
+
     /// Returns the directory file as a place in errors.
     pub(in crate::read) fn place(&self) -> String {
         self.names.place_of(None)

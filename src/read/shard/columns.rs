@@ -38,6 +38,8 @@ struct Columns<'a> {
     /// Ordinals and roles of internal fields, which are numbered after the columns. The field that marks deleted
     /// records is not included.
     internal: Vec<(usize, String)>,
+    /// The owner of the columns in messages: "the shard" or "the file".
+    owner: &'static str,
 }
 
 impl<'a> Columns<'a> {
@@ -82,6 +84,7 @@ impl<'a> Columns<'a> {
             places,
             packed,
             internal,
+            owner: metadata.artifacts.owner(),
         }))
     }
 
@@ -123,7 +126,7 @@ impl<'a> Columns<'a> {
         let place = place.ok_or_else(|| {
             Error::new(
                 ErrorKind::UnknownColumn,
-                format!("there is no column {i}; the shard has {}", self.len()),
+                format!("there is no column {i}; {} has {}", self.owner, self.len()),
             )
         })?;
         let mut node = match self.packed_column(place) {
@@ -277,7 +280,7 @@ impl<'a> Columns<'a> {
             let names = (0..self.len())
                 .map(|i| self.name(i))
                 .collect::<Result<Vec<_>>>()?;
-            Err(unknown_column(path, names.into_iter()))
+            Err(unknown_column(path, self.owner, names.into_iter()))
         };
         paths.iter().map(resolve).collect()
     }
@@ -368,7 +371,7 @@ impl Metadata {
                 if let Some(i) = indices.iter().find(|&&i| i >= len) {
                     return Err(Error::new(
                         ErrorKind::UnknownColumn,
-                        format!("there is no column {i}; the shard has {len}"),
+                        format!("there is no column {i}; {} has {len}", columns.owner),
                     ));
                 }
                 indices.iter().for_each(|&i| add(i, &[]));

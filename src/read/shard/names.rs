@@ -13,6 +13,8 @@ pub(in crate::read) struct FileNames {
     folder: String,
     /// The noun for a file of the store.
     noun: &'static str,
+    /// The owner of the columns in messages: "the shard" or "the file".
+    owner: &'static str,
 }
 
 /// The noun for files behind a blocking reader.
@@ -54,6 +56,16 @@ impl FileNames {
             place,
             folder,
             noun,
+            owner: "the shard",
+        }
+    }
+
+    /// Creates the names of a shard in memory that has the schema of a file of another format.
+    pub(in crate::read) fn of_file_schema() -> Self {
+        Self {
+            place: FILE.to_owned(),
+            owner: "the file",
+            ..Self::new(None, None, FILE)
         }
     }
 
@@ -68,6 +80,11 @@ impl FileNames {
             place,
             ..Self::new(None, Some(folder), noun)
         }
+    }
+
+    /// Returns the owner of the columns in messages: "the shard" or "the file".
+    pub(in crate::read) fn owner(&self) -> &'static str {
+        self.owner
     }
 
     /// Returns the name of the directory file.

@@ -198,18 +198,19 @@ fn prune_item(
 
 fn unknown<'a>(parts: &Parts, place: &str, known: impl Iterator<Item = &'a str>) -> Error {
     let name = parts.names().next().unwrap_or_default();
-    unknown_name(name, place, known)
-}
-
-/// Returns the error for an unknown column name, with the nearest known names.
-pub(crate) fn unknown_column<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {
-    unknown_name(name, "the shard", known)
+    unknown_column(name, place, known)
 }
 
 /// Most names that an error lists.
 const LISTED: usize = 5;
 
-fn unknown_name<'a>(name: &str, place: &str, known: impl Iterator<Item = &'a str>) -> Error {
+/// Returns the error for a name that `place` does not have, with the nearest known names. `place` is "the shard", for
+/// example.
+pub(crate) fn unknown_column<'a>(
+    name: &str,
+    place: &str,
+    known: impl Iterator<Item = &'a str>,
+) -> Error {
     let mut known: Vec<(usize, &str)> = known
         .map(|candidate| (edit_distance(name, candidate), candidate))
         .collect();
@@ -328,7 +329,7 @@ mod tests {
         assert!(message.ends_with("it has `y`, `x`"), "{error}");
         assert_eq!(edit_distance("kitten", "sitting"), 3);
         let advises = |name: &str| {
-            let error = unknown_column(name, ["delay", "id"].into_iter());
+            let error = unknown_column(name, "the shard", ["delay", "id"].into_iter());
             error.message().contains("did you mean")
         };
         assert!(advises("dealy") && advises("Delay") && advises("idd"));

@@ -1,7 +1,7 @@
 //! COLE files.
 
 use super::RowWindow;
-use super::columns::{ColumnArgs, indices};
+use super::columns::{ColumnArgs, indices, repeated};
 use super::matching::predicate;
 use super::origin::Origin;
 use super::source::{Input, batches};
@@ -45,9 +45,15 @@ pub(super) fn open(
         total = Total::Unknown;
     }
     let reader = builder.build()?;
-    Ok(Input {
-        schema: reader.schema(),
+    let schema = reader.schema();
+    let repeated = repeated(&schema, &names);
+    let input = Input {
+        schema,
         batches: batches(reader),
         total,
-    })
+    };
+    match repeated {
+        Some(indices) => input.project(indices),
+        None => Ok(input),
+    }
 }

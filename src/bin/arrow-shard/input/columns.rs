@@ -64,9 +64,9 @@ pub(super) fn indices(schema: &Schema, names: &[String]) -> Result<Vec<usize>, F
     names.iter().map(index).collect()
 }
 
-/// Returns the indices of the columns of a shard in the order and number in which they are named, or `None` if no
-/// column is named repeatedly. `schema` has each column once. Members of a struct that are named one by one are parts
-/// of one column.
+/// Returns the indices of the columns of a shard or a COLE file in the order and number in which they are named, or
+/// `None` if no column is named repeatedly. `schema` has each column once. Members of a struct that are named one by
+/// one are parts of one column.
 pub(super) fn repeated(schema: &Schema, names: &[String]) -> Option<Vec<usize>> {
     let (mut indices, mut parts) = (Vec::new(), Vec::new());
     for name in names {

@@ -39,7 +39,15 @@ pub(super) fn write_integers<T: Integer>(values: &[T], out: &mut Vec<u8>) {
 /// Reads a page of `num_values` strings, which must take all of the bytes.
 pub(super) fn read_strings(bytes: &Bytes, num_values: u32) -> Result<Strings> {
     let mut cursor = Cursor::new(bytes);
-    let mut offsets = Cursor::new(cursor.take(4 * (to_len(num_values) + 1))?);
+    let expected = 4 * (u64::from(num_values) + 1);
+    // On targets with addresses of 32 bits, the product may exceed them.
+    let len = usize::try_from(expected).map_err(|_| {
+        Error::corrupt(format!(
+            "expected {expected} bytes at byte 0, found {}",
+            bytes.len()
+        ))
+    })?;
+    let mut offsets = Cursor::new(cursor.take(len)?);
     let data = bytes.slice(cursor.position()..);
     let mut from = offsets.u32()?;
     if from != 0 {

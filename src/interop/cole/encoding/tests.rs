@@ -373,6 +373,19 @@ fn a_few_bytes_that_stand_for_billions_of_values_take_no_memory() {
     }
 }
 
+#[test]
+fn offsets_beyond_32_bits_are_counted_in_the_error() {
+    let mut header = encode(&strings(&["a"])).header;
+    (header.encoding, header.num_values) = (Encoding::Plain, u32::MAX);
+    let data = Bytes::from_static(&[0; 40]);
+    let error = Page::read(ColumnType::String, &header, &data).unwrap_err();
+    assert_eq!(error.kind(), crate::ErrorKind::Corrupt);
+    assert_eq!(
+        error.message(),
+        "expected 17179869184 bytes at byte 0, found 40"
+    );
+}
+
 proptest! {
     #[test]
     fn integers_come_back(

@@ -290,6 +290,15 @@ impl Predicate {
         self.joined(other, parts, Expr::And)
     }
 
+    /// Matches rows that match this predicate and the filter so far, if there is one.
+    #[must_use]
+    pub(crate) fn narrowing(self, filter: Option<Self>) -> Self {
+        match filter {
+            Some(filter) => filter.and(self),
+            None => self,
+        }
+    }
+
     /// Matches rows that match either predicate.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
