@@ -34,6 +34,7 @@ pub use block_map::{BlockMap, BlockRange};
 pub use carried::CarriedChecksums;
 #[cfg(feature = "experimental")]
 pub use checksums::{CHECKSUMS_PROPERTY, ChecksumEntry, ChecksumTable, CoveredPart, VerifiedSet};
+pub(crate) use carried::wrong_file;
 pub use checksums::{CHUNK_BYTES, Chunks};
 #[cfg(feature = "experimental")]
 pub use encoding_codes::{ENCODING_CODES_PROPERTY, EncodingCodes};
