@@ -292,6 +292,29 @@ fn a_damaged_blob_ends_with_an_error() {
     }
 }
 
+#[cfg(feature = "experimental")]
+#[test]
+fn an_error_of_a_description_names_its_field_once() {
+    let bytes = written_bytes(&[table()], with_blobs(WriterOptions::default()));
+    let bytes = crate::descriptors::with_descriptors(&bytes, |_, field, _| {
+        for property in &mut field.field.custom_properties {
+            if property.name == "arrow_shard.blobs" {
+                property.value = Some(Vec::<u8>::new().into());
+            }
+        }
+    });
+    let shard = Shard::from_bytes(bytes.into()).unwrap();
+    for name in ["binary", "view"] {
+        let scan = shard.scan().with_projection([name]);
+        let scan = scan.with_blobs_as(BlobForm::Descriptions).build().unwrap();
+        let error = collect(scan).unwrap_err();
+        let error = inner(&error);
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        let field = format!("field `{name}`");
+        assert_eq!(error.element().matches(&field).count(), 1, "{error}");
+    }
+}
+
 #[test]
 fn a_blob_of_another_shard_is_refused_as_by_a_scan() {
     let [own, other] = [1, 2].map(|seed| {
