@@ -190,11 +190,15 @@ fn every_damaged_field_is_named_with_its_block() {
 
 #[test]
 fn a_damaged_checksum_of_a_dictionary_is_damage_and_not_another_file() {
-    let mut file = written(&batch(300), WriterOptions::default());
+    let pick = |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) % 500;
+    let texts: StringArray = (0..150_000)
+        .map(|i| Some(format!("entry {} of some", pick(i))))
+        .collect();
+    let texts = RecordBatch::try_from_iter([("key", Arc::new(texts) as ArrayRef)]).unwrap();
+    let mut file = written(&texts, WriterOptions::default());
     let shard = Shard::from_bytes(file.clone().into()).unwrap();
     let info = shard.inspect(&InspectOptions::default()).unwrap();
-    let key = info.stripes[0].fields.iter().find(|f| f.path == "key");
-    let mut buffers = key.unwrap().buffers.iter();
+    let mut buffers = info.stripes[0].fields.iter().flat_map(|f| &f.buffers);
     let dictionary = buffers
         .find(|buffer| buffer.kind == BufferKind::ValueDictionary)
         .unwrap();
