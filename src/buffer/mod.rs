@@ -6,6 +6,7 @@ mod block_map;
 mod block_part;
 mod carried;
 mod checksums;
+mod copy_check;
 mod encoding_codes;
 mod map_copies;
 mod needed;
@@ -36,6 +37,7 @@ pub use carried::CarriedChecksums;
 pub use checksums::{CHECKSUMS_PROPERTY, ChecksumEntry, ChecksumTable, CoveredPart, VerifiedSet};
 pub(crate) use carried::wrong_file;
 pub use checksums::{CHUNK_BYTES, Chunks};
+pub use copy_check::CopyCheck;
 #[cfg(feature = "experimental")]
 pub use encoding_codes::{ENCODING_CODES_PROPERTY, EncodingCodes};
 #[cfg(feature = "experimental")]
