@@ -53,8 +53,9 @@ impl PackOptions {
 
 /// Writes a shard as one file, `target`, with its directory and all buffers that it refers to in other files. Afterwards
 /// `target` can be moved, copied or sent on its own. The buffers are copied as they are, not encoded again, so rows,
-/// deleted rows, statistics and filters stay the same. Checksums of the buffers are compared, so damaged or swapped files
-/// are not copied. Data of dropped columns and other unreferenced bytes are left out. The target may be in another store.
+/// deleted rows, statistics and filters stay the same. Checksums of the buffers are compared, so damaged or swapped
+/// files are not copied. Data of dropped columns and other unreferenced bytes are left out. The target may be in
+/// another store.
 ///
 /// The file appears when it is complete. The shard and its files stay, unless `target` is the shard itself and
 /// [`with_overwrite`](PackOptions::with_overwrite) is set. An object that holds rows is never replaced by itself: other

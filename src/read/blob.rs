@@ -375,8 +375,9 @@ impl AsyncBlob {
     /// Returns the next bytes, at most `most`, and none only at the end.
     ///
     /// # Errors
-    /// Returns the errors of the store, or [`Checksum`](ErrorKind::Checksum) if a value that was read in order is
-    /// damaged.
+    /// Returns the errors of the store, [`Checksum`](ErrorKind::Checksum) if a value that was read in order is damaged,
+    /// or [`WrongFile`](ErrorKind::WrongFile) if it is of another file. After an error, the
+    /// same bytes can be read again.
     pub async fn read(&mut self, most: u64) -> Result<Bytes> {
         self.0.next(most).await
     }

@@ -192,7 +192,7 @@ fn every_damaged_field_is_named_with_its_block() {
 fn a_damaged_checksum_of_a_dictionary_is_damage_and_not_another_file() {
     let pick = |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) % 500;
     let texts: StringArray = (0..150_000)
-        .map(|i| Some(format!("entry {} of some", pick(i))))
+        .map(|i| Some(format!("https://example.org/{0}/{0}", pick(i))))
         .collect();
     let texts = RecordBatch::try_from_iter([("key", Arc::new(texts) as ArrayRef)]).unwrap();
     let mut file = written(&texts, WriterOptions::default());
