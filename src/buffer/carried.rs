@@ -32,6 +32,11 @@ impl CarriedChecksums {
         self.0.len()
     }
 
+    /// Returns the checksum that a part must carry.
+    pub fn get(&self, ordinal: usize) -> Option<u32> {
+        self.0.get(ordinal).copied()
+    }
+
     /// Returns the memory that the checksums take, in bytes.
     pub fn memory_size(&self) -> u64 {
         size_of_val(&*self.0) as u64
@@ -67,8 +72,9 @@ impl CarriedChecksums {
     }
 }
 
+/// Returns the error for bytes that are whole, but carry another checksum than the expected one.
 #[cold]
-fn wrong_file(expected: Option<u32>, found: Option<u32>) -> Error {
+pub(crate) fn wrong_file(expected: Option<u32>, found: Option<u32>) -> Error {
     let text = |sum: Option<u32>| sum.map_or("none".to_owned(), |sum| format!("{sum:08x}"));
     Error::new(
         ErrorKind::WrongFile,

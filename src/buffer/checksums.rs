@@ -262,6 +262,13 @@ impl Chunks {
         start..end.min(self.len)
     }
 
+    /// Returns the end of a chunk and its checksum.
+    pub(super) fn chunk(&self, ordinal: usize) -> Option<(u64, u32)> {
+        let checksum = *self.checksums.get(ordinal)?;
+        let end = (ordinal as u64 + 1).saturating_mul(self.chunk_bytes);
+        Some((end.min(self.len), checksum))
+    }
+
     fn ordinals(&self, range: &Range<u64>) -> Range<u64> {
         range.start / self.chunk_bytes..range.end.div_ceil(self.chunk_bytes)
     }

@@ -6,6 +6,7 @@ mod block_map;
 mod block_part;
 mod carried;
 mod checksums;
+mod copy_check;
 mod encoding_codes;
 mod map_copies;
 mod needed;
@@ -34,7 +35,9 @@ pub use block_map::{BlockMap, BlockRange};
 pub use carried::CarriedChecksums;
 #[cfg(feature = "experimental")]
 pub use checksums::{CHECKSUMS_PROPERTY, ChecksumEntry, ChecksumTable, CoveredPart, VerifiedSet};
+pub(crate) use carried::wrong_file;
 pub use checksums::{CHUNK_BYTES, Chunks};
+pub use copy_check::CopyCheck;
 #[cfg(feature = "experimental")]
 pub use encoding_codes::{ENCODING_CODES_PROPERTY, EncodingCodes};
 #[cfg(feature = "experimental")]

@@ -154,6 +154,11 @@ impl Blocks {
         }
     }
 
+    /// Returns the checksum that a block must carry, if it is known.
+    pub fn expected_checksum(&self, ordinal: usize) -> Option<u32> {
+        self.known.carried.get()?.get(ordinal)
+    }
+
     /// Compares the checksum that a block carries with the one that it must carry, if that is known.
     ///
     /// # Errors

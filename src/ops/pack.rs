@@ -10,7 +10,7 @@ use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{DataEncoding, DataRef, StripeFieldDescriptor};
 use crate::io::{AsyncSink, ByteRange, Existing, Held, Location, Referred};
 use crate::limits::Limits;
-use crate::read::now;
+use crate::read::{CopyChecks, now};
 use crate::settings::settings;
 use crate::write::{BUFFER_ALIGNMENT, Output, StripeRecord, StripesMetadata};
 use std::collections::HashMap;
@@ -53,12 +53,13 @@ impl PackOptions {
 
 /// Writes a shard as one file, `target`, with its directory and all buffers that it refers to in other files. Afterwards
 /// `target` can be moved, copied or sent on its own. The buffers are copied as they are, not encoded again, so rows,
-/// deleted rows, statistics and filters stay the same. Data of dropped columns and other unreferenced bytes are left
-/// out. The target may be in another store.
+/// deleted rows, statistics and filters stay the same. Checksums of the buffers are compared, so damaged or swapped
+/// files are not copied. Data of dropped columns and other unreferenced bytes are left out. The target may be in
+/// another store.
 ///
 /// The file appears when it is complete. The shard and its files stay, unless `target` is the shard itself and
 /// [`with_overwrite`](PackOptions::with_overwrite) is set. An object that holds rows is never replaced by itself: other
-/// shards may refer to it. The operation holds a few megabytes in memory.
+/// shards may refer to it. The operation holds a few megabytes in memory, and one dictionary.
 ///
 /// ```no_run
 /// use arrow_shard::ops::{PackOptions, pack};
@@ -72,6 +73,8 @@ impl PackOptions {
 /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a reserved name, or if a store answers later,
 /// [`Conflict`](crate::ErrorKind::Conflict) if the shard is replaced by itself and was changed meanwhile,
 /// [`NotFound`](crate::ErrorKind::NotFound) if a file of the shard is missing,
+/// [`Checksum`](crate::ErrorKind::Checksum), [`Corrupt`](crate::ErrorKind::Corrupt) or
+/// [`WrongFile`](crate::ErrorKind::WrongFile) if copied bytes are damaged or of another shard's file,
 /// [`Unsupported`](crate::ErrorKind::Unsupported) for columns in Parquet files, or errors of the store. After an error,
 /// no new file exists.
 pub fn pack(
@@ -150,6 +153,12 @@ async fn copy(
     target: &mut dyn AsyncSink,
 ) -> Result<EditSummary> {
     let schema = shard.stored_schema().await?;
+    let mut names = HashMap::new();
+    for field in &schema.fields {
+        field.data_type.walk(&mut |node| {
+            names.insert(node.schema_id, node.name.clone());
+        });
+    }
     let ids = node_ids(shard).await?;
     let directories = shard.stripe_directories().await?;
     let nodes = ids.iter().max().map_or(0, |last| *last as usize + 1);
@@ -162,6 +171,8 @@ async fn copy(
         pieces: Vec::new(),
         known: HashMap::new(),
         unread: HashMap::new(),
+        names,
+        checks: CopyChecks::default(),
     };
     copying.metadata(|out| out.begin()).await?;
     let fields = shard.shard_descriptors(&ids, nodes).await?;
@@ -206,6 +217,10 @@ struct Copying<'a> {
     known: HashMap<(u32, ByteRange), ByteRange>,
     /// Number of bytes of each artifact that may still be copied.
     unread: HashMap<u32, u64>,
+    /// The names of the schema nodes, by schema id.
+    names: HashMap<u32, String>,
+    /// The checks of the buffers of the stripe.
+    checks: CopyChecks,
 }
 
 impl Copying<'_> {
@@ -229,6 +244,14 @@ impl Copying<'_> {
         let described = self.shard.descriptors(ordinal, ids, &mut lead).await?;
         let mut fields: Vec<Option<StripeFieldDescriptor>> = vec![None; nodes];
         let start = self.position;
+        self.checks = CopyChecks::default();
+        for (id, descriptor) in ids.iter().zip(&described) {
+            if let Some(descriptor) = descriptor {
+                let name = self.names.get(id).map_or("", String::as_str);
+                let added = self.checks.add(self.shard, name, descriptor);
+                added.within(|| format!("field `{name}`"))?;
+            }
+        }
         for (&id, mut descriptor) in ids.iter().zip(described) {
             if let Some(descriptor) = &mut descriptor {
                 let placed = self.place_field(descriptor).await;
@@ -238,6 +261,9 @@ impl Copying<'_> {
                 *field = descriptor;
             }
         }
+        let buffers = self.pieces.iter();
+        let buffers: Vec<_> = buffers.map(|&(file, range, _)| (file, range)).collect();
+        self.checks.load_maps(self.shard, &buffers).await?;
         self.copy_pieces(start).await?;
         // A reader may map the last buffer as words.
         self.metadata(|out| out.align()).await?;
@@ -318,7 +344,7 @@ impl Copying<'_> {
                 batch
                     .pieces
                     .push((artifact, range.slice(from, from + len)?));
-                batch.starts.push(start + from);
+                batch.targets.push((range, start + from));
                 batch.bytes += len;
                 from += len;
                 if batch.bytes == COPIED {
@@ -342,7 +368,9 @@ impl Copying<'_> {
     async fn copy_batch(&mut self, batch: &mut Batch, mut position: u64) -> Result<u64> {
         let batch = std::mem::take(batch);
         let read = self.shard.read_artifacts(&batch.pieces).await?;
-        for (bytes, start) in read.into_iter().zip(batch.starts) {
+        let pieces = batch.pieces.iter().zip(batch.targets);
+        for (bytes, ((artifact, _), (buffer, start))) in read.into_iter().zip(pieces) {
+            self.checks.take(self.shard, (*artifact, buffer), &bytes)?;
             self.fill(position, start).await?;
             position = start + bytes.len() as u64;
             self.target.write_all(bytes).await?;
@@ -352,10 +380,11 @@ impl Copying<'_> {
     }
 }
 
-/// Bytes that are read together, with their positions in the target.
+/// Bytes that are read together.
 #[derive(Default)]
 struct Batch {
     pieces: Vec<(u32, ByteRange)>,
-    starts: Vec<u64>,
+    /// For each piece: the range of its buffer, and the position in the target.
+    targets: Vec<(ByteRange, u64)>,
     bytes: u64,
 }

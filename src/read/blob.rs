@@ -6,7 +6,7 @@ use super::shard::column::Column;
 use super::shard::metadata::{Metadata, ready};
 use super::shard::projection::Projection;
 use super::shard::waiting::{now, now_or};
-use crate::buffer::{Body, Place, Storage, blob_header};
+use crate::buffer::{Body, Place, Storage, blob_header, wrong_file};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::RunningChecksum;
 use crate::io::{AsyncReadAt, BoxFuture, ByteRange, ReadAt};
@@ -126,6 +126,7 @@ impl Shard {
                 value: range.slice(value.start, value.end)?,
                 block_end: range.slice(0, block.bytes.end)?.end(),
                 has_checksum: blocks.checksums,
+                expected: blocks.expected_checksum(block.ordinal),
             }))
         };
         find().within(at).within(|| inner.artifacts.place())
@@ -149,6 +150,8 @@ struct Stored {
     value: ByteRange,
     block_end: u64,
     has_checksum: bool,
+    /// The checksum that the block must carry, if it is known.
+    expected: Option<u32>,
 }
 
 impl Source {
@@ -186,23 +189,26 @@ impl Stored {
         self.has_checksum && self.metadata.artifacts.options().verify_checksums()
     }
 
-    /// Compares the checksum of a block. `computed` covers its header and the whole value; `behind` is the rest of the
-    /// block: padding and the stored checksum.
+    /// Compares the checksum of a block with its bytes, and with the checksum that the descriptor repeats. `computed`
+    /// covers its header and the whole value; `behind` is the rest of the block: padding and the stored checksum.
     fn check(&self, mut computed: RunningChecksum, behind: &[u8]) -> Result<()> {
         let Some((padding, stored)) = behind.split_last_chunk::<4>() else {
             return Err(Error::corrupt("the block is too short for a checksum"));
         };
         computed.update(padding);
         let (stored, computed) = (u32::from_le_bytes(*stored), computed.value());
-        if stored == computed {
+        let error = if stored != computed {
+            Error::new(
+                ErrorKind::Checksum,
+                format!("expected {stored:08x}, computed {computed:08x}: the value was damaged"),
+            )
+        } else if self.expected.is_some_and(|expected| expected != stored) {
+            wrong_file(self.expected, Some(stored))
+        } else {
             return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::Checksum,
-            format!("expected {stored:08x}, computed {computed:08x}: the value was damaged"),
-        )
-        .within(self.name.clone())
-        .within(self.metadata.artifacts.place_of(self.artifact)))
+        };
+        let place = self.metadata.artifacts.place_of(self.artifact);
+        Err(error.within(self.name.clone()).within(place))
     }
 }
 
@@ -238,13 +244,14 @@ impl Cursor {
         let range = ByteRange::with_len(self.position, len)?;
         let bytes = match &self.source {
             Source::Stored(stored) if stored.is_checked() => {
-                let mut running = match self.running.take() {
+                // A copy, because the next read starts from the same checksum if this one fails or is cancelled.
+                let mut running = match &self.running {
                     _ if self.position == 0 => {
                         let mut running = RunningChecksum::default();
                         running.update(&blob_header(stored.value.len()));
                         Some(running)
                     }
-                    Some((running, at)) if at == self.position => Some(running),
+                    Some((running, at)) if *at == self.position => Some(running.clone()),
                     _ => None,
                 };
                 let is_last = len == self.left();
@@ -257,11 +264,10 @@ impl Cursor {
                 if let Some(running) = &mut running {
                     running.update(&bytes);
                 }
-                match running {
-                    Some(running) if is_last => stored.check(running, &behind)?,
-                    Some(running) => self.running = Some((running, range.end())),
-                    None => {}
+                if is_last && let Some(running) = &running {
+                    stored.check(running.clone(), &behind)?;
                 }
+                self.running = running.map(|running| (running, range.end()));
                 bytes
             }
             source => source.read(range).await?,
@@ -369,8 +375,9 @@ impl AsyncBlob {
     /// Returns the next bytes, at most `most`, and none only at the end.
     ///
     /// # Errors
-    /// Returns the errors of the store, or [`Checksum`](ErrorKind::Checksum) if a value that was read in order is
-    /// damaged.
+    /// Returns the errors of the store, [`Checksum`](ErrorKind::Checksum) if a value that was read in order is damaged,
+    /// or [`WrongFile`](ErrorKind::WrongFile) if it is of another file. After an error, the
+    /// same bytes can be read again.
     pub async fn read(&mut self, most: u64) -> Result<Bytes> {
         self.0.next(most).await
     }

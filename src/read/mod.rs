@@ -6,6 +6,7 @@
 
 mod batches;
 mod blob;
+mod copied;
 mod cut;
 mod decoder;
 mod filter;
@@ -24,6 +25,7 @@ mod stripe;
 #[cfg(feature = "threads")]
 mod threads;
 
+pub(crate) use copied::CopyChecks;
 pub(crate) use row_filter::{ColumnRange, RowFilter};
 pub(crate) use scan::row_selection::check_rows;
 pub(crate) use shard::projection::unknown_column;

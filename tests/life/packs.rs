@@ -3,18 +3,18 @@
 use crate::numbers::{ids, names, read, write};
 use crate::support::collect;
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, Int32Array, ListArray, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field};
 use arrow_shard::io::Store;
 use arrow_shard::ops::{
     CompactOptions, EditProgress, PackOptions, ShardEditor, VacuumOptions, compact, merge, pack,
     vacuum,
 };
-use arrow_shard::read::{NameValuePair, SortingColumn, col};
+use arrow_shard::read::{BufferKind, InspectOptions, NameValuePair, SortingColumn, col};
 use arrow_shard::write::{ColumnOptions, Layout, Profile, Wire, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Shard};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -235,6 +235,77 @@ fn what_is_refused_leaves_no_file() {
     let scan = Shard::open(path("two")).unwrap().scan().build().unwrap();
     let error = collect(scan).unwrap_err().to_string();
     assert!(error.contains("arrow-shard pack"), "{error}");
+}
+
+/// Writes a shard with a stripe file, and returns the paths of both files.
+fn two_level(folder: &Path, seed: i64, profile: Profile) -> [PathBuf; 2] {
+    let numbers = (0..5000).map(|i| (i * i * 7919 + seed) % 10_007);
+    let columns = vec![
+        (
+            "number",
+            Arc::new(Int64Array::from_iter_values(numbers)) as ArrayRef,
+        ),
+        ("text", texts(seed..5000 + seed)),
+    ];
+    let options = WriterOptions::default()
+        .with_profile(profile)
+        .with_layout(Layout::TwoLevel);
+    let path = folder.join("t");
+    write(&path, columns, options);
+    let files = Shard::open(&path).unwrap().referenced_files().unwrap();
+    assert_eq!(files.len(), 1);
+    let stripe = folder.join(files[0].path());
+    [path, stripe]
+}
+
+#[test]
+fn damaged_and_swapped_files_are_not_packed() {
+    for profile in [Profile::Plain, Profile::Fast, Profile::Balanced] {
+        let folders = [0, 1].map(|_| tempfile::tempdir().unwrap());
+        let [path, stripe] = two_level(folders[0].path(), 0, profile);
+        let [_, other] = two_level(folders[1].path(), 1, profile);
+        let (sound, other) = (fs::read(&stripe).unwrap(), fs::read(other).unwrap());
+        let shard = Shard::open(&path).unwrap();
+        let info = shard.inspect(&InspectOptions::default()).unwrap();
+        let mut fields = info.stripes[0].fields.iter();
+        let number = fields.find(|field| field.path == "number").unwrap();
+        let mut buffers = number.buffers.iter();
+        let data = buffers.find(|b| b.kind == BufferKind::Data).unwrap();
+        let mut flipped = sound.clone();
+        flipped[usize::try_from(data.range.start()).unwrap() + 17] ^= 1;
+        drop(shard);
+        let packed = folders[0].path().join("packed");
+        let options = PackOptions::default();
+        let name = stripe.file_name().unwrap().to_str().unwrap();
+        let refused = |bytes: &[u8]| {
+            fs::write(&stripe, bytes).unwrap();
+            let error = pack(&path, &packed, &options).unwrap_err();
+            assert!(!packed.exists());
+            let text = error.to_string();
+            assert!(text.contains(name), "{profile:?}: {text}");
+            error
+        };
+        let error = refused(&flipped);
+        let text = error.to_string();
+        assert_eq!(error.kind(), ErrorKind::Checksum, "{profile:?}: {text}");
+        assert!(text.contains("stripe 0, field `number`"), "{text}");
+        assert!(
+            text.contains("block 0") || profile == Profile::Plain,
+            "{text}"
+        );
+        let kinds = [
+            ErrorKind::WrongFile,
+            ErrorKind::Checksum,
+            ErrorKind::Corrupt,
+        ];
+        for bytes in [vec![0; sound.len()], other] {
+            let error = refused(&bytes);
+            assert!(kinds.contains(&error.kind()), "{profile:?}: {error}");
+        }
+        fs::write(&stripe, &sound).unwrap();
+        pack(&path, &packed, &options).unwrap();
+        assert_eq!(told(&packed), told(&path));
+    }
 }
 
 #[test]

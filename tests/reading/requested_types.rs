@@ -1,19 +1,21 @@
 //! Scans and takes in other types than the stored ones: errors on building, errors on reading, and no errors for values
 //! that are not requested.
 
+use crate::support::written_bytes;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Int64Type, UInt64Type};
 use arrow_array::{
     ArrayRef, BinaryArray, Decimal128Array, Float64Array, Int64Array, RecordBatch, Scalar,
-    StringArray, StructArray,
+    StringArray, StructArray, TimestampMicrosecondArray,
 };
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use arrow_shard::format::{open, seal};
 use arrow_shard::io::NoContainer;
 use arrow_shard::read::{
-    InspectOptions, Literal, Predicate, Projection, ScanBuilder, ShardOptions, col,
+    INGESTION_TIMESTAMP, InspectOptions, Literal, Predicate, Projection, ScanBuilder, ShardOptions,
+    col,
 };
-use arrow_shard::write::{Profile, ShardWriter, TypeMapping, WriterOptions};
+use arrow_shard::write::{InternalValues, Profile, ShardWriter, TypeMapping, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Limits, Result, Shard};
 use std::sync::Arc;
 
@@ -210,6 +212,28 @@ fn strict_casts_refuse_what_others_change() {
     assert!(rows == 1 && found.is_err(), "{found:?}");
     // The scans do not share cached values of different types.
     assert!(matches!(run(scan()), (3, Ok(()))));
+}
+
+#[test]
+fn a_filter_of_a_column_leaves_its_casts_strict() {
+    // Times in 2026; all but the first have fractions of a millisecond.
+    let times = (0..100).map(|i| 1_790_000_000_000_000 + i * i * 60_000_001);
+    let times = Arc::new(TimestampMicrosecondArray::from_iter_values(times)) as ArrayRef;
+    let options =
+        WriterOptions::default().with_ingestion_timestamp(InternalValues::Column("at".to_owned()));
+    let ids = Arc::new(Int64Array::from_iter_values(0..100)) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("at", times), ("id", ids)]).unwrap();
+    let bytes = written_bytes(std::slice::from_ref(&batch), options);
+    let millis = ShardOptions::default().with_default_time_unit(TimeUnit::Millisecond);
+    let shard = Shard::from_reader(Arc::new(bytes), Arc::new(NoContainer), millis).unwrap();
+    let scan = || shard.scan().with_projection([INGESTION_TIMESTAMP]);
+    let filtered = scan().with_filter(col(INGESTION_TIMESTAMP).gt("2026-09-24"));
+    for scan in [scan(), filtered] {
+        let (rows, rounded) = run(scan.clone());
+        assert!(rows > 10 && rounded.is_ok(), "{rows} rows, {rounded:?}");
+        let e = run(scan.with_strict_casts(true)).1.unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::ValueOutOfRange, "{e}");
+    }
 }
 
 #[test]

@@ -8,8 +8,8 @@ use arrow_shard::io::{MemoryFolder, NoContainer};
 use arrow_shard::read::{BlobForm, ShardOptions};
 use arrow_shard::write::{ColumnOptions, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
-use futures::TryStreamExt;
 use futures::executor::block_on;
+use futures::{FutureExt, TryStreamExt};
 use rand::rngs::StdRng;
 use rand::{RngCore, SeedableRng};
 use std::io::SeekFrom;
@@ -120,6 +120,44 @@ fn a_damaged_blob_ends_with_an_error() {
         blob.read(60_000).await.unwrap_err()
     });
     assert_eq!(error.kind(), ErrorKind::Checksum, "{error}");
+}
+
+#[test]
+fn a_blob_is_checked_after_a_failed_or_cancelled_read_too() {
+    let (_, folder) = images(3, 100_000);
+    let sound = folder.get(NAME).unwrap();
+    for is_damaged in [false, true] {
+        let mut bytes = sound.to_vec();
+        bytes[50_000] ^= u8::from(is_damaged);
+        folder.insert(NAME, bytes);
+        // The image is not among the bytes that opening reads.
+        let options = ShardOptions::default().with_tail_bytes(8192);
+        let (shard, log) = distant(&folder, 2, options);
+        let last = block_on(async {
+            let mut blob = shard.open_blob_async(0, "image").await.unwrap().unwrap();
+            blob.read(40_000).await.unwrap();
+            {
+                let mut log = log.lock().unwrap();
+                log.fails_at = Some(log.calls);
+            }
+            let error = blob.read(40_000).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+            // The answer takes more than one poll.
+            assert!(blob.read(40_000).now_or_never().is_none());
+            assert_eq!(blob.read(40_000).await.unwrap().len(), 40_000);
+            assert!(blob.read(40_000).now_or_never().is_none());
+            let first = blob.read(40_000).await;
+            let again = blob.read(40_000).await;
+            [first, again]
+        });
+        let found = last.map(|read| read.map(|bytes| bytes.len()).map_err(|e| e.kind()));
+        let expected = if is_damaged {
+            [Err(ErrorKind::Checksum), Err(ErrorKind::Checksum)]
+        } else {
+            [Ok(20_000), Ok(0)]
+        };
+        assert_eq!(found, expected);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Blobs: large values with separate blocks. Readers can read parts of a blob, and scans can return descriptions.
 
 use crate::logged::{Logged, bytes_of};
-use crate::support::{collect, opened, written, written_bytes};
+use crate::support::{NAME, collect, inner, opened, written, written_bytes};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{
@@ -9,7 +9,7 @@ use arrow_array::{
     RecordBatch, StringViewArray,
 };
 use arrow_schema::{DataType, Field, Schema};
-use arrow_shard::io::{ByteRange, NoContainer, ReadAt};
+use arrow_shard::io::{ByteRange, MemoryFolder, NoContainer, ReadAt};
 use arrow_shard::ops::ShardEditor;
 use arrow_shard::read::{BlobForm, FieldInfo, InspectOptions, ShardOptions, col};
 use arrow_shard::write::{ColumnOptions, Layout, PresenceLayout, Profile, Wire, WriterOptions};
@@ -284,7 +284,70 @@ fn a_damaged_blob_ends_with_an_error() {
         let mut piece = vec![0; 1000];
         let read: std::io::Result<usize> = (0..10).map(|_| blob.read(&mut piece)).sum();
         assert!(read.is_err());
+        // The error comes again, and the last bytes never.
+        for _ in 0..3 {
+            let error = Error::from(blob.read_to_end(&mut Vec::new()).unwrap_err());
+            assert_eq!(error.kind(), ErrorKind::Checksum, "{error}");
+        }
     }
+}
+
+#[cfg(feature = "experimental")]
+#[test]
+fn an_error_of_a_description_names_its_field_once() {
+    let bytes = written_bytes(&[table()], with_blobs(WriterOptions::default()));
+    let bytes = crate::descriptors::with_descriptors(&bytes, |_, field, _| {
+        for property in &mut field.field.custom_properties {
+            if property.name == "arrow_shard.blobs" {
+                property.value = Some(Vec::<u8>::new().into());
+            }
+        }
+    });
+    let shard = Shard::from_bytes(bytes.into()).unwrap();
+    for name in ["binary", "view"] {
+        let scan = shard.scan().with_projection([name]);
+        let scan = scan.with_blobs_as(BlobForm::Descriptions).build().unwrap();
+        let error = collect(scan).unwrap_err();
+        let error = inner(&error);
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        let field = format!("field `{name}`");
+        assert_eq!(error.element().matches(&field).count(), 1, "{error}");
+    }
+}
+
+#[test]
+fn a_blob_of_another_shard_is_refused_as_by_a_scan() {
+    let [own, other] = [1, 2].map(|seed| {
+        let image = |i| vec![u8::try_from(i * seed).unwrap(); 5000 + i];
+        let images: BinaryArray = (0..9).map(|i| Some(image(i))).collect();
+        let batch = RecordBatch::try_from_iter([("image", Arc::new(images) as ArrayRef)]).unwrap();
+        let column = ColumnOptions::default().with_blobs(LEAST);
+        let options = WriterOptions::default()
+            .with_layout(Layout::TwoLevel)
+            .with_column("image", column);
+        written(&batch.schema(), &[batch], options).unwrap()
+    });
+    let stripes = |folder: &MemoryFolder| {
+        let mut names = folder.names();
+        names.retain(|name| name != NAME);
+        names
+    };
+    let swapped = stripes(&own);
+    assert_eq!(swapped.len(), 1, "{swapped:?}");
+    let stripe = other.get(&stripes(&other)[0]).unwrap();
+    assert_eq!(own.get(&swapped[0]).unwrap().len(), stripe.len());
+    own.insert(&swapped[0], stripe);
+    let shard = opened(&own).unwrap();
+    let scanned = collect(shard.scan().build().unwrap()).unwrap_err();
+    assert_eq!(inner(&scanned).kind(), ErrorKind::WrongFile, "{scanned}");
+    let mut blob = shard.open_blob(7, "image").unwrap().unwrap();
+    let error = Error::from(blob.read_to_end(&mut Vec::new()).unwrap_err());
+    assert_eq!(error.kind(), ErrorKind::WrongFile, "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains("row 7") && text.contains(&swapped[0]),
+        "{text}"
+    );
 }
 
 #[test]

@@ -31,7 +31,8 @@ impl Casts {
         Self { is_strict, natives }
     }
 
-    pub(super) fn is_strict(&self) -> bool {
+    /// Returns whether a value that does not survive a cast there and back is an error.
+    pub(crate) fn is_strict(&self) -> bool {
         self.is_strict
     }
 

@@ -50,10 +50,10 @@ impl Probe {
                     DataType::Boolean | DataType::Binary | DataType::LargeBinary
                 );
             for (j, column) in format.columns.iter().enumerate() {
-                if is_plain
-                    && column.node.schema_id == read.node.schema_id
-                    && column.field.data_type() == data_type
-                {
+                // The filter's values may be rounded, which the scan may have to refuse.
+                let are_equal = column.casts.is_strict() == read.casts.is_strict()
+                    && column.field.data_type() == data_type;
+                if is_plain && are_equal && column.node.schema_id == read.node.schema_id {
                     same.push((i, j));
                 }
             }

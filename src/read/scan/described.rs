@@ -3,7 +3,7 @@
 use super::plan::StripeReader;
 use crate::buffer::{Body, Selection, Storage};
 use crate::column::assemble_as;
-use crate::error::{Error, Result, to_usize};
+use crate::error::{Error, Result, Within, to_usize};
 use crate::format::DataType;
 use crate::read::shard::blob_form::description_fields;
 use crate::read::shard::column::Column;
@@ -31,7 +31,9 @@ impl StripeReader<'_> {
 
     /// Returns the positions and sizes of the column's values.
     pub(super) fn read_described(&mut self, column: &Column, rows: &Selection) -> Result<ArrayRef> {
-        let Found { blobs, others } = self.find_blobs(&column.node, rows)?;
+        let found = self.find_blobs(&column.node, rows);
+        let Found { blobs, others } =
+            found.within(|| format!("field `{}`", column.field.name()))?;
         let field = Field::new(column.field.name(), ArrowType::LargeBinary, true);
         let Column { node, casts, .. } = column;
         let values = assemble_as(&field, node, casts, &others, &mut self.source())?;

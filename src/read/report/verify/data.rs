@@ -220,11 +220,12 @@ impl Verifier<'_> {
         check_dictionary(place.range, self.shard.inner.artifacts.limits())?;
         self.report.data_bytes += place.range.len();
         let bytes = self.shard.bytes_at(place).await?;
+        // As when reading: only a dictionary that is whole can be of another file.
         ValueDictionary::verify_sorted_ids(&bytes)?;
+        let dictionary = ValueDictionary::parse(&bytes)?;
         if let Some(expected) = &buffers.dictionary_checksums {
             expected.check_all(&ValueDictionary::carried_checksums(&bytes)?)?;
         }
-        let dictionary = ValueDictionary::parse(&bytes)?;
         if let Some(filter) = filter {
             check_filter(filter, &dictionary)?;
         }

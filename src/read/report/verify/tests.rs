@@ -189,6 +189,34 @@ fn every_damaged_field_is_named_with_its_block() {
 }
 
 #[test]
+fn a_damaged_checksum_of_a_dictionary_is_damage_and_not_another_file() {
+    let pick = |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) % 500;
+    let texts: StringArray = (0..150_000)
+        .map(|i| Some(format!("https://example.org/{0}/{0}", pick(i))))
+        .collect();
+    let texts = RecordBatch::try_from_iter([("key", Arc::new(texts) as ArrayRef)]).unwrap();
+    let mut file = written(&texts, WriterOptions::default());
+    let shard = Shard::from_bytes(file.clone().into()).unwrap();
+    let info = shard.inspect(&InspectOptions::default()).unwrap();
+    let mut buffers = info.stripes[0].fields.iter().flat_map(|f| &f.buffers);
+    let dictionary = buffers
+        .find(|buffer| buffer.kind == BufferKind::ValueDictionary)
+        .unwrap();
+    // The size of the values section, which follows the header.
+    let start = usize::try_from(dictionary.range.start()).unwrap();
+    let size = u64::from_le_bytes(file[start + 18..start + 26].try_into().unwrap());
+    let end = start + 48 + usize::try_from(size).unwrap();
+    file[end - 1] ^= 1;
+    let shard = Shard::from_bytes(file.clone().into()).unwrap();
+    let error = shard.take(&[0], ["key"]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Checksum, "{error}");
+    let problems = verify(file).unwrap().problems;
+    let found = problems.iter().map(|p| (p.kind, p.buffer));
+    let expected = (ErrorKind::Checksum, Some(BufferKind::ValueDictionary));
+    assert_eq!(found.collect::<Vec<_>>(), [expected], "{problems:?}");
+}
+
+#[test]
 fn files_of_stripes_are_checked_and_missing_ones_reported() {
     let batch = batch(300);
     let folder = MemoryFolder::new();
