@@ -33,9 +33,9 @@ pub use blobs::{BlobTable, blob_header};
 pub use block_map::{BlockMap, BlockRange};
 #[cfg(feature = "experimental")]
 pub use carried::CarriedChecksums;
+pub(crate) use carried::wrong_file;
 #[cfg(feature = "experimental")]
 pub use checksums::{CHECKSUMS_PROPERTY, ChecksumEntry, ChecksumTable, CoveredPart, VerifiedSet};
-pub(crate) use carried::wrong_file;
 pub use checksums::{CHUNK_BYTES, Chunks};
 pub use copy_check::CopyCheck;
 #[cfg(feature = "experimental")]

@@ -75,7 +75,7 @@ fn what_is_no_shard_is_told_from_what_was_cut() {
     assert_says(
         &open("name,value\n1,2\n"),
         ErrorKind::NotAShard,
-        &["15 bytes"],
+        &["arrow-shard convert"],
     );
     let text = "name,value\n1,2\n".repeat(100);
     assert_says(

@@ -318,7 +318,7 @@ fn an_error_of_a_description_names_its_field_once() {
 #[test]
 fn a_blob_of_another_shard_is_refused_as_by_a_scan() {
     let [own, other] = [1, 2].map(|seed| {
-        let image = |i| vec![u8::try_from(i * seed).unwrap(); 5000 + i];
+        let image = |i: usize| vec![u8::try_from(i).unwrap() * seed; 5000 + i];
         let images: BinaryArray = (0..9).map(|i| Some(image(i))).collect();
         let batch = RecordBatch::try_from_iter([("image", Arc::new(images) as ArrayRef)]).unwrap();
         let column = ColumnOptions::default().with_blobs(LEAST);
