@@ -17,14 +17,12 @@ use crate::format::{
     AnyValue, DirectoryTail, FRAME_OVERHEAD, FormatVersion, HEADER_LEN, Message, Schema,
     ShardDirectory, ShardProperties, ValueKind, Wire, find_property, open,
 };
-#[cfg(not(target_family = "wasm"))]
-use crate::io::LocalFolder;
 use crate::io::{
     AsyncContainer, AsyncReadAt, ByteRange, Container, Files, Held, InMemory, Location,
     NoContainer, Opened, ReadAt,
 };
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
-use crate::io::{MappedFile, MappedFolder};
+use crate::io::{LocalFolder, MappedFile, MappedFolder};
 #[cfg(feature = "object_store")]
 use crate::io::{ObjectFolder, ObjectReader};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
@@ -33,7 +31,7 @@ use arrow_schema::SchemaRef;
 use bytes::Bytes;
 #[cfg(feature = "object_store")]
 use object_store::ObjectStore;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -499,7 +497,7 @@ impl Shard {
 
 /// Returns the directory file that a path leads to, and the folder where its references start: the folder of the file
 /// itself, not of a symbolic link to it.
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 fn find(path: &Path) -> Result<(PathBuf, LocalFolder)> {
     let target = path.canonicalize().map_err(Error::from);
     let target = target.within(|| format!("file `{}`", path.display()))?;
