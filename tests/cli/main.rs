@@ -337,7 +337,7 @@ fn a_mapping_is_chosen_and_shown_and_gives_the_data_back() {
     let arguments = ["convert", "--mapping", "amudai", "t.arrow", "t.shard"];
     let error = folder.run(&arguments).error(1);
     assert!(
-        error.contains("`time`") && error.contains("row 2"),
+        error.contains("`time`") && error.contains("value 2 of these"),
         "{error}"
     );
     assert_eq!(folder.names(), ["t.arrow"]);
