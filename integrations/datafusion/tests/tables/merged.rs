@@ -87,13 +87,11 @@ async fn rows_of_a_merged_object_come_once() {
         let path = path(name);
         store.put(&path, bytes.into()).await.unwrap();
     }
-    let mut editor = ShardEditor::open_async(Store::object(store.clone()).at(path("1").to_string()))
-        .await
-        .unwrap();
-    editor
-        .append_async(path("2").to_string())
-        .await
-        .unwrap();
+    let mut editor =
+        ShardEditor::open_async(Store::object(store.clone()).at(path("1").to_string()))
+            .await
+            .unwrap();
+    editor.append_async(path("2").to_string()).await.unwrap();
     editor
         .commit_to_async(path("merged").to_string())
         .await
