@@ -2,7 +2,11 @@
 
 use super::RelativeUrl;
 use super::names::{STRIPE_FILE_SUFFIX, is_temporary};
+#[cfg(feature = "object_store")]
+use super::url::decode;
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "object_store")]
+use object_store::path::PathPart;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 
@@ -15,7 +19,7 @@ pub(crate) fn is_of_another_kind(name: &str, error: &Error) -> bool {
     error.kind() == ErrorKind::NotAShard && !name.ends_with(SHARD_FILE_SUFFIX)
 }
 
-/// The path of a file, as the names from the root of its store.
+/// The path of a file, as the names from the root of its store. Names of objects are the parts of their paths.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     kind: Kind,
@@ -29,6 +33,30 @@ enum Kind {
     Local,
     #[cfg(feature = "object_store")]
     Objects,
+}
+
+impl Kind {
+    /// Returns the name of a file that a reference names. Objects have the names that the store's client encodes.
+    fn name_of(self, referred: &str) -> OsString {
+        match self {
+            Self::Memory | Self::Local => referred.into(),
+            #[cfg(feature = "object_store")]
+            Self::Objects => PathPart::from(referred).as_ref().into(),
+        }
+    }
+
+    /// Returns the name by which a reference leads to a file; `None` if no reference does.
+    fn referred(self, name: &OsStr) -> Option<String> {
+        let name = name.to_str()?;
+        match self {
+            Self::Memory | Self::Local => Some(name.to_owned()),
+            #[cfg(feature = "object_store")]
+            Self::Objects => {
+                let referred = decode(name).ok()?;
+                (self.name_of(&referred) == name).then_some(referred)
+            }
+        }
+    }
 }
 
 impl Place {
@@ -77,7 +105,7 @@ impl Place {
 
     /// Returns the place of `url`, relative to the folder of this file.
     pub(crate) fn beside(&self, url: &RelativeUrl) -> Self {
-        let below = url.segments().map(OsString::from);
+        let below = url.segments().map(|name| self.kind.name_of(name));
         Self::of(self.kind, self.folder().iter().cloned().chain(below))
     }
 
@@ -86,13 +114,15 @@ impl Place {
         match self.names.strip_prefix(directory.folder()) {
             Some(names) => {
                 let names = names.iter().map(|name| {
-                    name.to_str().ok_or_else(|| {
+                    self.kind.referred(name).ok_or_else(|| {
                         Error::unsupported(format!(
-                            "no shard can refer to `{self}`, whose name is not Unicode"
+                            "no shard can refer to `{self}`, whose name is not Unicode, or has characters that \
+                             references encode in another way"
                         ))
                     })
                 });
-                RelativeUrl::from_names(names.collect::<Result<Vec<_>>>()?)
+                let names = names.collect::<Result<Vec<String>>>()?;
+                RelativeUrl::from_names(names.iter().map(String::as_str))
             }
             None => Err(Error::new(
                 ErrorKind::ForbiddenUrl,

@@ -92,7 +92,8 @@ pub async fn compact_async(
     options: &CompactOptions,
 ) -> Result<Option<EditSummary>> {
     let mut editor = ShardEditor::open_with_async(shard, options.shard_options()).await?;
-    match rewrite(&mut editor, options, None).await? {
+    let is_replaced = true;
+    match rewrite(&mut editor, options, is_replaced).await? {
         Some(rewritten) => rewritten.commit(editor, None).await.map(Some),
         None => Ok(None),
     }
@@ -123,11 +124,12 @@ pub async fn compact_to_async(
     target: impl AsRef<OsStr>,
     options: &CompactOptions,
 ) -> Result<EditSummary> {
-    let target = target.as_ref();
     let mut editor = ShardEditor::open_with_async(shard, options.shard_options()).await?;
-    match rewrite(&mut editor, options, Some(target)).await? {
+    let target = editor.store().home().find_new(target.as_ref())?;
+    let is_replaced = false;
+    match rewrite(&mut editor, options, is_replaced).await? {
         Some(rewritten) => rewritten.commit(editor, Some(target)).await,
-        None => editor.commit_to_async(target).await,
+        None => Ok(editor.put(Some(target)).await?),
     }
 }
 
@@ -260,7 +262,7 @@ struct Rewritten {
 
 impl Rewritten {
     /// Writes the directory. If that failed for certain, removes the stripes.
-    async fn commit(self, editor: ShardEditor, target: Option<&OsStr>) -> Result<EditSummary> {
+    async fn commit(self, editor: ShardEditor, target: Option<Place>) -> Result<EditSummary> {
         match editor.put(target).await {
             Ok(done) => Ok(done.with_bytes(self.bytes)),
             Err(NotWritten {
@@ -296,14 +298,14 @@ impl Written {
 async fn rewrite(
     editor: &mut ShardEditor,
     options: &CompactOptions,
-    target: Option<&OsStr>,
+    is_replaced: bool,
 ) -> Result<Option<Rewritten>> {
     let runs = options.runs(editor.stripes())?;
     if runs.is_empty() {
         return Ok(None);
     }
     let store = editor.store().clone();
-    if target.is_none() && !store.home().has_second_names() {
+    if is_replaced && !store.home().has_second_names() {
         editor.check_replaceable().await?;
     }
     let mut rows = options.rows_of(editor.stripes(), &runs);

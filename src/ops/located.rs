@@ -8,7 +8,7 @@ use super::put::put;
 use super::source::Source;
 use crate::Shard;
 use crate::error::{Error, Result};
-use crate::io::{Existing, Held, Location, NotWritten};
+use crate::io::{Existing, Held, Location, NotWritten, Place};
 use crate::read::{ShardOptions, now};
 use std::ffi::OsStr;
 
@@ -160,11 +160,12 @@ impl ShardEditor {
     /// # Errors
     /// Returns the errors of [`commit_to`](Self::commit_to).
     pub async fn commit_to_async(self, name: impl AsRef<OsStr>) -> Result<EditSummary> {
-        Ok(self.put(Some(name.as_ref())).await?)
+        let place = self.store().home().find_new(name.as_ref())?;
+        Ok(self.put(Some(place)).await?)
     }
 
     /// Writes the directory to `target`, or in place.
-    pub(super) async fn put(self, target: Option<&OsStr>) -> Result<EditSummary, NotWritten> {
+    pub(super) async fn put(self, target: Option<Place>) -> Result<EditSummary, NotWritten> {
         let store = self.store().clone();
         let naming = if store.home().has_second_names() {
             Naming::Kept
@@ -172,7 +173,7 @@ impl ShardEditor {
             Naming::AsItIs
         };
         let (place, existing) = match target {
-            Some(target) => (store.home().find_new(target)?, Existing::Kept),
+            Some(place) => (place, Existing::Kept),
             None if !self.has_changes() => return Ok(self.unchanged().await?),
             None => {
                 let version = self.version().ok_or_else(|| {
@@ -207,7 +208,8 @@ impl ShardEditor {
 ///
 /// # Errors
 /// Returns the errors of [`ShardEditor::append`], [`ShardEditor::check_distinct`] and [`ShardEditor::commit_to`], and
-/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there are no shards, or if the store answers later.
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there are no shards, if not all of them and the target are
+/// in one store, or if that answers later.
 pub fn merge<L: Into<Location>>(
     shards: impl IntoIterator<Item = L>,
     target: impl Into<Location>,
@@ -239,5 +241,7 @@ pub async fn merge_async<L: Into<Location>>(
         editor.append_source(source).await?;
     }
     editor.check_distinct_async().await?;
-    editor.commit_to_async(target.name()).await
+    // The target may be named from another folder than the first shard.
+    let place = target.home().find_new(target.name())?;
+    Ok(editor.put(Some(place)).await?)
 }

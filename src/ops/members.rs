@@ -18,6 +18,9 @@ const NEAR_TAIL_BYTES: u64 = 8 << 10;
 /// open; longer metadata take one or two more requests.
 const DISTANT_TAIL_BYTES: u64 = 64 << 10;
 
+/// Number of near files that are opened before an error ends the opening.
+const NEAR_AT_ONCE: usize = 256;
+
 /// Number of distant files that are asked for concurrently.
 #[cfg(feature = "object_store")]
 pub(super) const AT_ONCE: usize = 32;
@@ -78,11 +81,18 @@ pub(super) async fn open_all(
         let opened = now(opening.open(shard, ShardOptions::default()));
         keep(shard, opened)
     };
-    #[cfg(feature = "threads")]
-    let opened: Result<Vec<Option<Source>>> = shards.par_iter().map(open).collect();
-    #[cfg(not(feature = "threads"))]
-    let opened: Result<Vec<Option<Source>>> = shards.iter().map(open).collect();
-    Ok(opened?.into_iter().flatten().collect())
+    let mut sources = Vec::with_capacity(shards.len());
+    for some in shards.chunks(NEAR_AT_ONCE) {
+        #[cfg(feature = "threads")]
+        let opened: Vec<Result<Option<Source>>> = some.par_iter().map(open).collect();
+        #[cfg(not(feature = "threads"))]
+        let opened: Vec<Result<Option<Source>>> = some.iter().map(open).collect();
+        // The first error is that of the first shard, whichever thread was faster.
+        for source in opened {
+            sources.extend(source?);
+        }
+    }
+    Ok(sources)
 }
 
 /// Waits for all checks, several at a time.

@@ -17,12 +17,12 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// Returns the path of the shard that is left out.
+    /// Returns the name of the shard that is left out, in the store of the table.
     pub fn shard(&self) -> &str {
         &self.shard
     }
 
-    /// Returns the path of the shard that holds its rows.
+    /// Returns the name of the shard that holds its rows.
     pub fn held_by(&self) -> &str {
         &self.held_by
     }
@@ -60,7 +60,11 @@ pub(super) async fn settle(
     if held.is_empty() {
         return Ok((sources, Vec::new()));
     }
-    let name = |i: usize| sources.get(i).map(|source| source.place.to_string());
+    let name = |i: usize| {
+        let source = sources.get(i)?;
+        let name = source.store.home().name_of(&source.place);
+        Some(name.to_string_lossy().into_owned())
+    };
     let left_out = held.iter().filter_map(|(&shard, &by)| {
         Some(LeftOut {
             shard: name(shard)?,

@@ -59,7 +59,7 @@ impl PackOptions {
 ///
 /// The file appears when it is complete. The shard and its files stay, unless `target` is the shard itself and
 /// [`with_overwrite`](PackOptions::with_overwrite) is set. An object that holds rows is never replaced by itself: other
-/// shards may refer to it. The operation holds a few megabytes in memory, and one dictionary.
+/// shards may refer to it. A change of the shard is noticed until shortly before an object is completed. The operation holds a few megabytes in memory, and one dictionary.
 ///
 /// ```no_run
 /// use arrow_shard::ops::{PackOptions, pack};
@@ -111,6 +111,11 @@ pub async fn pack_async(
         .filter(|target| *target == place);
     let version = replaced.as_ref().and_then(|_| shard.version());
     if replaced.is_some() && !home.has_second_names() {
+        if version.is_none() {
+            return Err(Error::unsupported(
+                "the store does not tell one file from another of the same name",
+            ));
+        }
         let source = Source::load(shard.clone(), location.store().clone(), place.clone());
         ShardEditor::of_source(source.await?)
             .await?

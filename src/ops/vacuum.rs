@@ -111,20 +111,19 @@ pub async fn vacuum_async(
         directories = self::directories(home.list(folder.name()).await?);
     }
     doubts.sort_by_key(Place::to_string);
-    let mut unused = Vec::new();
-    for file in candidates.iter().filter(|file| !used.contains(&file.place)) {
-        if role(file) == FileRole::Temporary {
-            unused.push(file);
-        } else if begins_with_magic(store, file).await? {
-            // A file that no longer exists does not matter.
-            for doubt in &doubts {
-                if home.look(doubt).await?.is_some() {
-                    return Err(doubtful().within(doubt.element()));
-                }
+    let candidates = candidates.iter().filter(|file| !used.contains(&file.place));
+    let (temporary, stripes): (Vec<&Entry>, Vec<&Entry>) =
+        candidates.partition(|file| role(file) == FileRole::Temporary);
+    let stripes = with_magic(store, stripes).await?;
+    if !stripes.is_empty() {
+        // A file that no longer exists does not matter.
+        for doubt in &doubts {
+            if home.look(doubt).await?.is_some() {
+                return Err(doubtful().within(doubt.element()));
             }
-            unused.push(file);
         }
     }
+    let mut unused = [temporary, stripes].concat();
     unused.sort_by_key(|file| file.place.to_string());
     if !options.dry_run {
         for file in &unused {
@@ -257,6 +256,32 @@ async fn used_by(store: &Store, file: &Entry, options: &VacuumOptions) -> Result
     }
 }
 
+/// Returns the files that begin with the header of a shard, several at a time if the store answers later.
+async fn with_magic<'a>(store: &Store, files: Vec<&'a Entry>) -> Result<Vec<&'a Entry>> {
+    let mut found = Vec::with_capacity(files.len());
+    #[cfg(feature = "object_store")]
+    if !store.is_near() {
+        let look = |file: &'a Entry| {
+            let store = store.clone();
+            let looked: BoxFuture<'a, Result<Option<&'a Entry>>> =
+                Box::pin(async move { Ok(begins_with_magic(&store, file).await?.then_some(file)) });
+            looked
+        };
+        let looks: Vec<_> = files.into_iter().map(look).collect();
+        let mut looks = stream::iter(looks).buffered(AT_ONCE);
+        while let Some(looked) = looks.next().await {
+            found.extend(looked?);
+        }
+        return Ok(found);
+    }
+    for file in files {
+        if begins_with_magic(store, file).await? {
+            found.push(file);
+        }
+    }
+    Ok(found)
+}
+
 /// Whether a file begins with the header of a shard. False if it no longer exists.
 async fn begins_with_magic(store: &Store, file: &Entry) -> Result<bool> {
     let len = (MAGIC.len() as u64).min(file.bytes);
@@ -304,7 +329,7 @@ impl Default for VacuumOptions {
 
 settings! {
     VacuumOptions {
-        /// Minimum age of the files to remove: a day by default. It must be longer than any writer takes from its first
+        /// Minimum age of the stripe files to remove: a day by default. It must be longer than any writer takes from its first
         /// stripe to the directory. A reader or editor that has a replaced directory open loses the files that only
         /// that directory referred to. Temporary files stay for at least an hour.
         min_age, with_min_age: Duration;

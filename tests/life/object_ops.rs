@@ -8,8 +8,8 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field};
 use arrow_shard::io::Store;
 use arrow_shard::ops::{
-    CompactOptions, ShardEditor, ShardSet, VacuumOptions, compact_async, compact_to_async,
-    plan_compaction_async, vacuum_async,
+    CompactOptions, PackOptions, ShardEditor, ShardSet, VacuumOptions, compact_async,
+    compact_to_async, list_shards_async, pack_async, plan_compaction_async, vacuum_async,
 };
 use arrow_shard::read::{ShardOptions, col};
 use arrow_shard::write::{Layout, WriterOptions};
@@ -401,5 +401,49 @@ fn an_object_that_holds_rows_stays_though_the_new_directory_needs_none() {
         let error = editor.commit_async().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         assert_eq!(read(&open(&store, &path).await).await.len(), 25);
+    });
+}
+
+#[test]
+fn objects_keep_their_names_whatever_the_characters() {
+    block_on(async {
+        let memory: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let one = put(&*memory, "t", 0..25, Layout::SingleFile).await;
+        let bytes = memory.get(&one).await.unwrap().bytes().await.unwrap();
+        memory.delete(&one).await.unwrap();
+        let path = |name: &str| Path::parse(format!("t/{name}")).unwrap();
+        for (name, content) in [
+            ("a~1.amudai.shard", bytes.clone()),
+            ("x[1] y.amudai.shard", bytes),
+            ("notes%20of.csv~", "id\n1\n".into()),
+        ] {
+            memory.put(&path(name), content.into()).await.unwrap();
+        }
+        let store = Store::object_below(memory.clone(), Path::from("t"));
+        for name in ["a~1.amudai.shard", "x[1] y.amudai.shard"] {
+            let shard = Shard::open_async(store.at(name), ShardOptions::default());
+            assert_eq!(shard.await.unwrap().num_rows(), 25, "{name}");
+        }
+        let listed = list_shards_async(store.root()).await.unwrap();
+        assert_eq!(listed.len(), 3);
+        assert_eq!(listed[0], store.at("a~1.amudai.shard"));
+        let none = vacuum_async(store.root(), &VacuumOptions::default()).await;
+        assert_eq!(none.unwrap(), []);
+        let packed = store.at("out[1]%20.amudai.shard");
+        let options = PackOptions::default();
+        pack_async(&listed[0], &packed, &options).await.unwrap();
+        memory.head(&path("out[1]%20.amudai.shard")).await.unwrap();
+        let again = pack_async(&listed[0], &packed, &options).await;
+        assert_eq!(again.unwrap_err().kind(), ErrorKind::AlreadyExists);
+
+        // References encode such names in another way, so no shard can refer to these objects.
+        let editor = ShardEditor::open_async(&listed[0]).await.unwrap();
+        let error = editor.commit_to_async("m.amudai.shard").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        // The whole store is no object.
+        for target in ["", "/"] {
+            let error = pack_async(&listed[0], store.at(target), &options).await;
+            assert_eq!(error.unwrap_err().kind(), ErrorKind::InvalidArgument);
+        }
     });
 }

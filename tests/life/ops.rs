@@ -8,7 +8,7 @@ use arrow_array::{
     Array, ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
 };
 use arrow_schema::{DataType, Field, Schema};
-use arrow_shard::io::{MemoryFolder, SinkFactory, Store};
+use arrow_shard::io::{Location, MemoryFolder, SinkFactory, Store};
 use arrow_shard::ops::{
     CompactOptions, ShardEditor, ShardSet, VacuumOptions, compact, merge, plan_compaction, vacuum,
 };
@@ -519,4 +519,29 @@ fn added_columns_have_one_value_and_filters_know_it() {
     let rows = collect(scan(col("note").is_null().and(col("id").lt(2)))).unwrap();
     assert_eq!((rows.num_rows(), rows.column(2).null_count()), (2, 2));
     assert!(shard.verify(|_| ()).unwrap().is_sound());
+}
+
+#[test]
+fn locations_of_several_folders_are_files_of_one_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::create_dir(path("days")).unwrap();
+    numbers(&path("days/1"), 0..10);
+    numbers(&path("days/2"), 10..20);
+    let days = Store::folder(path("days")).unwrap();
+    // The name of the target is one of its own folder.
+    merge([days.at("1"), days.at("2")], path("week")).unwrap();
+    assert_eq!(read(&path("week")), (0..20).collect::<Vec<_>>());
+    merge([path("days/2")], days.at("second")).unwrap();
+    assert_eq!(read(&path("days/second")), (10..20).collect::<Vec<_>>());
+    assert_eq!(
+        days.at("1"),
+        Location::from(path("days").canonicalize().unwrap().join("1"))
+    );
+    assert_ne!(days.at("1"), Location::from("1"));
+    let error = Shard::open(days.at("../week")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ForbiddenUrl, "{error}");
+    let memory = Store::memory(MemoryFolder::new());
+    let error = merge([days.at("1")], memory.at("m")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
 }

@@ -110,10 +110,10 @@ impl Editing {
     /// the change had happened.
     fn commit(self, target: Option<&Location>, changed: Option<u64>) -> Result<Edited> {
         let summary = match target {
-            None => wait_to_the_end(self.editor.commit_async()),
+            None => wait_to_the_end(self.at.is_near(), self.editor.commit_async()),
             Some(target) => {
                 let name = self.at.beside(target)?.name();
-                wait_to_the_end(self.editor.commit_to_async(name))
+                wait_to_the_end(self.at.is_near(), self.editor.commit_to_async(name))
             }
         };
         Ok(Edited {
@@ -307,10 +307,10 @@ pub(crate) fn compact(
     // Ctrl-C interrupts the rewriting of stripes, which are then removed, but not the commit.
     let options = options.with_progress(|_| hear());
     let summary = detached(py, || match &to {
-        None => wait_to_the_end(compact_async(at.0.clone(), &options)),
+        None => wait_to_the_end(at.is_near(), compact_async(at.0.clone(), &options)),
         Some(to) => {
             let name = at.beside(to)?.name();
-            wait_to_the_end(compact_to_async(at.0.clone(), name, &options)).map(Some)
+            wait_to_the_end(at.is_near(), compact_to_async(at.0.clone(), name, &options)).map(Some)
         }
     })?;
     let edited = |summary| Edited {
@@ -341,7 +341,8 @@ pub(crate) fn pack(
         .with_overwrite(overwrite)
         .with_progress(|_| hear());
     let summary = detached(py, || {
-        wait_to_the_end(pack_async(at.0.clone(), out.0.clone(), &options))
+        let out = at.beside(&out)?.clone();
+        wait_to_the_end(at.is_near(), pack_async(at.0.clone(), out, &options))
     })?;
     Ok(Edited {
         summary,

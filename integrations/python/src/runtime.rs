@@ -86,7 +86,21 @@ pub(crate) fn threads(asked: Option<usize>) -> usize {
     }
 }
 
-/// Waits for the answer of a store, and ignores signals.
-pub(crate) fn wait_to_the_end<T>(answer: impl Future<Output = Result<T>>) -> Result<T> {
-    runtime()?.block_on(answer)
+/// Waits for an answer to the end, and ignores signals. Local files answer at once, and need no runtime.
+pub(crate) fn wait_to_the_end<T>(
+    is_near: bool,
+    answer: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    if !is_near {
+        return runtime()?.block_on(answer);
+    }
+    let mut answer = pin!(answer);
+    loop {
+        if let Poll::Ready(answer) = answer
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
+            return answer;
+        }
+    }
 }

@@ -116,10 +116,10 @@ fn to_object(
     let mut writer = wait_for_store(create)?;
     match send(rows, &mut writer) {
         // Making the shard visible is not interrupted: the caller would not know whether it exists.
-        Ok(()) => wait_to_the_end(writer.finish()),
+        Ok(()) => wait_to_the_end(false, writer.finish()),
         Err(error) => {
             // Uploaded parts are removed, even after Ctrl-C. The caller gets the first error.
-            drop(wait_to_the_end(writer.abort()));
+            drop(wait_to_the_end(false, writer.abort()));
             Err(error)
         }
     }

@@ -6,6 +6,8 @@ use arrow_shard::io::{self, Store};
 use arrow_shard::read::ShardOptions;
 use arrow_shard::{Error, ErrorKind, Result, Shard};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
 /// The location that a path of the command line names.
 #[derive(Debug)]
@@ -70,22 +72,22 @@ pub(crate) fn check(path: &Path) -> Result<()> {
     stored(path).map(drop)
 }
 
-/// Waits for the answer of a store.
-pub(crate) fn wait<T>(answer: impl Future<Output = Result<T>>) -> Result<T> {
+/// Waits for an answer about a file of this location.
+pub(crate) fn wait<T>(at: &io::Location, answer: impl Future<Output = Result<T>>) -> Result<T> {
     #[cfg(feature = "cloud")]
-    return crate::cloud::wait(answer);
-    // Local files answer at once, but a long operation yields now and then.
+    if !at.store().is_near() {
+        return crate::cloud::wait(answer);
+    }
     #[cfg(not(feature = "cloud"))]
-    {
-        use std::task::{Context, Poll, Waker};
-        let mut answer = std::pin::pin!(answer);
-        loop {
-            if let Poll::Ready(done) = answer
-                .as_mut()
-                .poll(&mut Context::from_waker(Waker::noop()))
-            {
-                return done;
-            }
+    let _ = at;
+    // Local files answer at once, but a long operation yields now and then.
+    let mut answer = pin!(answer);
+    loop {
+        if let Poll::Ready(done) = answer
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
+            return done;
         }
     }
 }

@@ -95,7 +95,16 @@ impl Home for LocalHome {
 
     fn find(&self, name: &OsStr) -> Result<Place> {
         let path = self.path_to(name)?;
-        let resolved = path.canonicalize().map_err(Error::from);
+        let resolved = path.canonicalize().map_err(|error| {
+            let is_url = name.to_str().is_some_and(|name| name.contains("://"));
+            match Error::from(error) {
+                error if error.kind() == ErrorKind::NotFound && is_url => Error::new(
+                    ErrorKind::NotFound,
+                    "there is no such path; for a URL, use `Location::from_url`",
+                ),
+                error => error,
+            }
+        });
         Ok(place_of(&resolved.within(|| describe(&path))?))
     }
 
@@ -113,6 +122,11 @@ impl Home for LocalHome {
 
     fn path(&self, name: &OsStr) -> Option<PathBuf> {
         self.path_to(name).ok()
+    }
+
+    fn full_name(&self, name: &OsStr) -> OsString {
+        let path = self.path_to(name);
+        path.map_or_else(|_| name.to_owned(), PathBuf::into_os_string)
     }
 
     fn resolve(&self, place: Place) -> Option<Place> {

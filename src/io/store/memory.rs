@@ -99,7 +99,7 @@ impl Home for MemoryHome {
 
     fn join(&self, folder: &OsStr, name: &OsStr) -> OsString {
         let mut joined = folder.to_owned();
-        if !joined.is_empty() {
+        if !joined.is_empty() && !joined.as_encoded_bytes().ends_with(b"/") {
             joined.push("/");
         }
         joined.push(name);
@@ -122,13 +122,19 @@ impl Home for MemoryHome {
 
     fn find_new(&self, name: &OsStr) -> Result<Place> {
         let place = place_of(name);
-        let last = place.names().last().map(|name| name.to_string_lossy());
-        check_output_name(&last.unwrap_or_default()).within(|| place.element())?;
+        let Some(last) = place.names().last() else {
+            return Err(Error::invalid("the location names no file"));
+        };
+        check_output_name(&last.to_string_lossy()).within(|| place.element())?;
         Ok(place)
     }
 
     fn describe_folder(&self, name: &OsStr) -> String {
         format!("folder `{}`", name.display())
+    }
+
+    fn full_name(&self, name: &OsStr) -> OsString {
+        place_of(name).to_string().into()
     }
 
     fn resolve(&self, place: Place) -> Option<Place> {

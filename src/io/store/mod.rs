@@ -90,7 +90,8 @@ impl Store {
         Self::of(object::ObjectHome::new(store, prefix))
     }
 
-    /// Returns the files of a folder in memory. Names may contain `/`.
+    /// Returns the files of a folder in memory. Names may contain `/`. Memory keeps no times, so a vacuum takes every
+    /// file for old: do not run one while a shard is written.
     pub fn memory(folder: MemoryFolder) -> Self {
         Self::of(memory::MemoryHome(folder))
     }
@@ -131,7 +132,8 @@ impl Store {
     }
 
     /// Returns whether every answer comes at once, as from local files and memory. The blocking functions of
-    /// [`ops`](crate::ops) need that; the functions whose names end in `_async` work with any store.
+    /// [`ops`](crate::ops) need that; the functions whose names end in `_async` work with any store. With such a store,
+    /// they do all of their work in one poll: call them where a task may block.
     pub fn is_near(&self) -> bool {
         self.home.is_near()
     }
@@ -158,18 +160,17 @@ impl Store {
         )))
     }
 
-    /// Fails if the other store is not this one.
+    /// Fails if the other location is not in this store.
     ///
     /// # Errors
-    /// Returns [`ForbiddenUrl`](ErrorKind::ForbiddenUrl).
+    /// Returns [`InvalidArgument`](ErrorKind::InvalidArgument).
     pub(crate) fn check_same(&self, other: &Location) -> Result<()> {
         if self.is_same(&other.store) {
             return Ok(());
         }
-        Err(Error::new(
-            ErrorKind::ForbiddenUrl,
-            format!("`{other}` is in another store than the shard, and a shard refers to no other"),
-        ))
+        Err(Error::invalid(format!(
+            "expected shards of one store: `{other}` is in another, and a shard refers to no other"
+        )))
     }
 }
 
@@ -224,10 +225,11 @@ impl Location {
     }
 }
 
-/// Locations are equal if they have the same name in the same store.
+/// Locations are equal if they are the same path in the same store.
 impl PartialEq for Location {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && self.store.is_same(&other.store)
+        let name = |location: &Self| location.home().full_name(&location.name);
+        self.store.is_same(&other.store) && name(self) == name(other)
     }
 }
 
@@ -237,6 +239,12 @@ impl Eq for Location {}
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name.to_string_lossy())
+    }
+}
+
+impl From<&Location> for Location {
+    fn from(location: &Location) -> Self {
+        location.clone()
     }
 }
 
@@ -418,6 +426,9 @@ pub(crate) trait Home: Send + Sync + Debug {
 
     /// Returns the name of a place.
     fn name_of(&self, place: &Place) -> OsString;
+
+    /// Returns a name with the folder of the store before it.
+    fn full_name(&self, name: &OsStr) -> OsString;
 
     /// Returns the place of an existing file.
     fn find(&self, name: &OsStr) -> Result<Place>;

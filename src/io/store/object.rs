@@ -7,7 +7,6 @@ use super::{
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::names::check_output_name;
 use crate::io::place::Place;
-use crate::io::url::decode;
 use crate::io::{AsyncSink, ObjectFolder, ObjectReader};
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -50,9 +49,20 @@ impl ObjectHome {
             Error::invalid("the name of an object is not Unicode")
                 .within(name.display().to_string())
         })?;
-        // A name that is a path already is not encoded again.
-        let name = Path::parse(name).unwrap_or_else(|_| Path::from(name));
+        let name = Path::parse(name).map_err(|error| {
+            let invalid = Error::invalid("the name is no path of an object store");
+            invalid.caused_by(error).within(format!("`{name}`"))
+        })?;
         Ok(Path::from_iter(self.prefix.parts().chain(name.parts())))
+    }
+
+    /// Returns the path of an object, which is not the prefix itself.
+    fn file(&self, name: &OsStr) -> Result<Path> {
+        let path = self.path(name)?;
+        if path.filename().is_none() || path == self.prefix {
+            return Err(Error::invalid("the location names no object"));
+        }
+        Ok(path)
     }
 
     async fn head(&self, path: &Path) -> Result<Option<object_store::ObjectMeta>> {
@@ -185,12 +195,9 @@ fn beside(path: &Path, name: String) -> Path {
     Path::from_iter(parts).join(name)
 }
 
-/// Returns the place of an object, with names decoded as in references to it.
+/// Returns the place of an object.
 fn place_of(path: &Path) -> Place {
-    Place::object(path.parts().map(|part| {
-        let name = part.as_ref();
-        OsString::from(decode(name).unwrap_or_else(|_| name.to_owned()))
-    }))
+    Place::object(path.parts().map(|part| OsString::from(part.as_ref())))
 }
 
 fn path_of(place: &Place) -> Path {
@@ -200,7 +207,9 @@ fn path_of(place: &Place) -> Path {
 /// Returns the path of the folder with these names.
 fn folder_of(names: &[OsString]) -> Path {
     let names: Vec<_> = names.iter().map(|name| name.to_string_lossy()).collect();
-    Path::from_iter(names.iter().map(|name| &**name))
+    // They are parts of a path. Encoded again, they would name another object.
+    let path = Path::parse(names.join("/"));
+    path.unwrap_or_else(|_| Path::from_iter(names.iter().map(|name| &**name)))
 }
 
 fn failed(error: StoreError) -> Error {
@@ -225,7 +234,7 @@ impl Home for ObjectHome {
 
     fn join(&self, folder: &OsStr, name: &OsStr) -> OsString {
         let mut joined = folder.to_owned();
-        if !joined.is_empty() {
+        if !joined.is_empty() && !joined.as_encoded_bytes().ends_with(b"/") {
             joined.push("/");
         }
         joined.push(name);
@@ -243,11 +252,11 @@ impl Home for ObjectHome {
     }
 
     fn find(&self, name: &OsStr) -> Result<Place> {
-        Ok(place_of(&self.path(name)?))
+        Ok(place_of(&self.file(name)?))
     }
 
     fn find_new(&self, name: &OsStr) -> Result<Place> {
-        let path = self.path(name)?;
+        let path = self.file(name)?;
         check_output_name(path.filename().unwrap_or_default()).within(|| path.to_string())?;
         Ok(place_of(&path))
     }
@@ -258,6 +267,11 @@ impl Home for ObjectHome {
 
     fn object(&self, name: &OsStr) -> Option<(Arc<dyn ObjectStore>, Path)> {
         Some((self.store.clone(), self.path(name).ok()?))
+    }
+
+    fn full_name(&self, name: &OsStr) -> OsString {
+        let path = self.path(name).map(|path| OsString::from(path.to_string()));
+        path.unwrap_or_else(|_| name.to_owned())
     }
 
     fn resolve(&self, place: Place) -> Option<Place> {

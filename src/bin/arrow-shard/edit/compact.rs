@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let place = args.file.display().to_string();
     let place = text::shown(&place);
     if args.dry_run {
-        let runs = wait(plan_compaction_async(location, &options))?;
+        let runs = wait(&location, plan_compaction_async(&location, &options))?;
         if runs.is_empty() {
             writeln!(out, "{place}: no stripe needs to be rewritten")?;
         }
@@ -91,8 +91,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Ok(())
     });
     let done = match output {
-        None => wait(compact_async(location, &options))?,
-        Some(target) => Some(wait(compact_to_async(location, target.name(), &options))?),
+        None => wait(&location, compact_async(&location, &options))?,
+        Some(target) => Some({
+            let done = compact_to_async(&location, target.name(), &options);
+            wait(&location, done)?
+        }),
     };
     bar.finish_and_clear();
     match done {

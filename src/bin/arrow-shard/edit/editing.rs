@@ -9,27 +9,26 @@ use arrow_shard::ops::{EditSummary, ShardEditor};
 use arrow_shard::read::{Predicate, ShardOptions};
 use std::path::{Path, PathBuf};
 
-/// An editor, and the store of its shard.
+/// An editor, and the location of its shard.
 pub(super) struct Editing {
     editor: ShardEditor,
-    store: Store,
+    shard: Location,
 }
 
 impl Editing {
     /// Opens the shard at `path`, which may be a URL. Appended shards are opened with the same options.
     pub(super) fn open(path: &Path, options: ShardOptions) -> Result<Self, Failure> {
-        let location = stored(path)?;
-        let store = location.store().clone();
-        let editor = wait(ShardEditor::open_with_async(location, options))?;
-        Ok(Self { editor, store })
+        let shard = stored(path)?;
+        let editor = wait(&shard, ShardEditor::open_with_async(&shard, options))?;
+        Ok(Self { editor, shard })
     }
 
     /// Appends the stripes of other shards.
     pub(super) fn append_all(&mut self, paths: &[PathBuf]) -> Result<(), Failure> {
         let bar = bar(paths.len() as u64, "shards");
         for path in paths {
-            let other = beside(&self.store, path)?;
-            wait(self.editor.append_async(other.name()))?;
+            let other = beside(self.shard.store(), path)?;
+            wait(&self.shard, self.editor.append_async(other.name()))?;
             bar.inc(1);
         }
         bar.finish_and_clear();
@@ -38,25 +37,28 @@ impl Editing {
 
     /// Fails if two shards refer to the same data.
     pub(super) fn check_distinct(&self) -> Result<()> {
-        wait(self.editor.check_distinct_async())
+        wait(&self.shard, self.editor.check_distinct_async())
     }
 
     /// Deletes the rows that match.
     pub(super) fn delete(&mut self, predicate: &Predicate) -> Result<u64> {
         let (bar, progress) = followed("rows");
-        let deleted = wait(self.editor.delete_with_async(predicate, progress));
+        let deleted = wait(
+            &self.shard,
+            self.editor.delete_with_async(predicate, progress),
+        );
         bar.finish_and_clear();
         deleted
     }
 
     /// Deletes rows by number.
     pub(super) fn delete_rows(&mut self, rows: &[u64]) -> Result<u64> {
-        wait(self.editor.delete_rows_async(rows))
+        wait(&self.shard, self.editor.delete_rows_async(rows))
     }
 
     /// Restores deleted rows by number.
     pub(super) fn undelete_rows(&mut self, rows: &[u64]) -> Result<u64> {
-        wait(self.editor.undelete_rows_async(rows))
+        wait(&self.shard, self.editor.undelete_rows_async(rows))
     }
 
     /// Returns the editor, for changes that need no reads.
@@ -67,10 +69,13 @@ impl Editing {
     /// Commits the changes, to `output` or in place.
     pub(super) fn commit(self, output: Option<&Path>) -> Result<EditSummary, Failure> {
         let Some(output) = output else {
-            return Ok(wait(self.editor.commit_async())?);
+            return Ok(wait(&self.shard, self.editor.commit_async())?);
         };
-        let output = beside(&self.store, output)?;
-        Ok(wait(self.editor.commit_to_async(output.name()))?)
+        let output = beside(self.shard.store(), output)?;
+        Ok(wait(
+            &self.shard,
+            self.editor.commit_to_async(output.name()),
+        )?)
     }
 }
 

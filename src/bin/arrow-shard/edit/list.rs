@@ -76,7 +76,8 @@ pub(crate) fn run(args: &Args) -> std::result::Result<(), Failure> {
     // Only a shard of several files can contain another. Damaged shards have been reported above, and prevent the
     // check.
     if is_whole && lines.iter().any(|line| line.has_files) {
-        let held = wait(held_by_others_async(stored(&args.folder)?));
+        let folder = stored(&args.folder)?;
+        let held = wait(&folder, held_by_others_async(&folder));
         match held {
             Ok(held) => mark_held(&mut lines, &held),
             Err(error) => {

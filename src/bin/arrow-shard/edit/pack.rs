@@ -47,7 +47,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             Ok(())
         });
     let (input, output) = (stored(&args.input)?, stored(&args.output)?);
-    let done = wait(pack_async(input, output, &options))?;
+    // One of the two may be a local file.
+    let distant = if input.store().is_near() {
+        &output
+    } else {
+        &input
+    };
+    let done = wait(distant, pack_async(&input, &output, &options))?;
     bar.finish_and_clear();
     let mut out = Destination::standard();
     let place = args.output.display().to_string();

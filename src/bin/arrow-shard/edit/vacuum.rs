@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Remove the files; otherwise they are only listed
     #[arg(long)]
     remove: bool,
-    /// Minimum number of hours since the last change of a file
+    /// Minimum number of hours since the last change of a stripe file
     #[arg(long, value_name = "HOURS", default_value_t = 24)]
     min_age: u64,
     #[command(flatten)]
@@ -50,7 +50,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             follow(progress);
             Ok(())
         });
-    let files = wait(vacuum_async(stored(&args.folder)?, &options))?;
+    let folder = stored(&args.folder)?;
+    let files = wait(&folder, vacuum_async(&folder, &options))?;
     bar.finish_and_clear();
     let mut out = Destination::standard();
     let mut bytes = 0;
