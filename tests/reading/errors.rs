@@ -448,7 +448,7 @@ fn a_decimal_beyond_its_precision_names_column_and_row() {
         assert_says(
             &error,
             ErrorKind::ValueOutOfRange,
-            &["`price`", "row 2", "12345", "Decimal128(3, 1)"],
+            &["`price`", "value 2 of these", "12345", "Decimal128(3, 1)"],
         );
     }
 }
