@@ -17,11 +17,14 @@ pub(super) async fn put(
     files: Files,
 ) -> Result<EditSummary, NotWritten> {
     let is_replaced = matches!(existing, Existing::ReplacedIf(_));
-    // Before the other files are asked for, which may be many.
-    if matches!(existing, Existing::Kept) && store.home().look(target).await?.is_some() {
+    // Before the other objects are asked for, which may be many.
+    if !store.is_near()
+        && matches!(existing, Existing::Kept)
+        && store.home().look(target).await?.is_some()
+    {
         let exists = Error::new(
             ErrorKind::AlreadyExists,
-            "the file exists; choose another name",
+            "the object exists; choose another name",
         );
         return Err(exists.within(target.element()).into());
     }

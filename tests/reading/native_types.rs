@@ -233,7 +233,10 @@ fn a_value_that_would_change_is_an_error_naming_column_and_row_and_no_file() {
         let error = error.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ValueOutOfRange);
         let text = error.to_string();
-        assert!(text.contains("`at`") && text.contains("row 1"), "{text}");
+        assert!(
+            text.contains("`at`") && text.contains("value 1 of these"),
+            "{text}"
+        );
     }
     let lossless = options(Wire::Spec).with_mapping(TypeMapping::Lossless);
     let bytes = written_bytes(std::slice::from_ref(&batch), lossless);
