@@ -273,7 +273,7 @@ def test_paths_are_texts_path_objects_and_file_urls(cities: str) -> None:
         sh.open(5)
     with pytest.raises(ValueError, match="no kind of URL"):
         sh.open("nfs://host/t.amudai.shard")
-    with pytest.raises(ValueError, match="without user"):
+    with pytest.raises(ValueError, match="without a user"):
         sh.open("https://user:secret@host/t.amudai.shard")
 
 
