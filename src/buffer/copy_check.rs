@@ -233,7 +233,7 @@ impl CopyCheck {
         }
     }
 
-    /// Compares the checksum that a block carries with that of its bytes, and with the one in the descriptor.
+    /// Compares the stored checksum of a block with its bytes, and with the checksum in the descriptor.
     fn compare_block(&self, ordinal: usize, computed: u32, stored: &[u8]) -> Result<()> {
         let Subject::Stream(Body::Blocks(blocks)) = &self.subject else {
             return Ok(());

@@ -111,7 +111,7 @@ impl MemoryFolder {
         })
     }
 
-    /// Calls `change` with all files, while nobody else changes them.
+    /// Calls `change` with all files, under the lock of the folder.
     pub(super) fn change<T>(
         &self,
         change: impl FnOnce(&mut BTreeMap<String, Bytes>) -> Result<T>,

@@ -25,7 +25,7 @@ const NEAR_AT_ONCE: usize = 256;
 #[cfg(feature = "object_store")]
 pub(super) const AT_ONCE: usize = 32;
 
-/// What the shards are opened for.
+/// The purpose of opening shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Opening {
     /// An edit, which reads the metadata that it needs.

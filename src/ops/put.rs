@@ -39,8 +39,8 @@ pub(super) async fn put(
     Ok(files.summary.with_names(names))
 }
 
-/// Checks that the directory at `target` can refer to its files. A store that answers later is not asked for files that
-/// the replaced directory refers to, and not for those whose version the write compares.
+/// Checks that the directory at `target` can refer to its files. In a store that answers later, this skips the files of
+/// the replaced directory, and files that the write checks by their version.
 async fn check_needed(
     store: &Store,
     target: &Place,

@@ -130,8 +130,8 @@ impl ShardSet {
 
     /// Opens shards as a table: [`open`](Self::open) for any store.
     ///
-    /// Of a store that answers later, the metadata of 32 shards are fetched at a time, in one or a few requests per
-    /// shard, for any number of stripes. Values, dictionaries and range indexes are read when a scan needs them. Use
+    /// If the store answers later, the metadata of 32 shards are fetched at a time, in one or a few requests per shard,
+    /// for any number of stripes. Values, dictionaries and range indexes are read when a scan needs them. Use
     /// the asynchronous methods of the table, such as `ScanBuilder::build_stream`.
     ///
     /// # Errors

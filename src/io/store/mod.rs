@@ -46,7 +46,7 @@ use std::time::SystemTime;
 #[derive(Clone)]
 pub struct Store {
     home: Arc<dyn Home>,
-    /// The identity, if it is not that of the home.
+    /// The identity that the caller has set.
     id: Option<Arc<str>>,
 }
 
@@ -255,7 +255,7 @@ impl<P: AsRef<std::path::Path>> From<P> for Location {
     }
 }
 
-/// A file that was opened, with the container of the files beside it.
+/// An open file, and the container of the other files in its folder.
 #[derive(Debug)]
 pub(crate) enum Opened {
     Blocking(Arc<dyn ReadAt>, Arc<dyn Container>),
