@@ -1,16 +1,22 @@
 //! Verification reports every shard that a scan refuses.
 
 use super::super::Problem;
+use super::super::data::native_buffers;
 use super::{message, verify, written};
 use crate::column::{TypeMapping, encode_arrow_schema};
 use crate::error::ErrorKind;
 use crate::format::{
-    DataRef, HEADER, Message, ShardDirectory, ShardProperties, UrlList, Wire, seal,
+    BufferKind, DataRef, HEADER, Message, ShardDirectory, ShardProperties, UrlList, Wire, checksum,
+    seal,
 };
 use crate::io::{ByteRange, MemoryFolder};
 use crate::read::{Shard, ShardOptions};
-use crate::write::{ARROW_SCHEMA_PROPERTY, Layout, ShardWriter, WriterOptions};
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use crate::write::{
+    ARROW_SCHEMA_PROPERTY, ColumnOptions, Layout, Profile, ShardWriter, WriterOptions,
+};
+#[cfg(feature = "decimal")]
+use arrow_array::Decimal128Array;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Schema};
 use std::sync::Arc;
 
@@ -79,6 +85,61 @@ fn nulls_of_a_column_without_nulls_are_a_problem() {
     );
     let none = Arc::new(Int64Array::new_null(300));
     assert_refused(said_to_be(none, without()), ErrorKind::SchemaMismatch);
+}
+
+#[test]
+fn bytes_of_packed_members_that_are_not_utf8_are_a_problem() {
+    let texts: StringArray = (0..40).map(|i| Some(format!("name {i}"))).collect();
+    let numbers = Int64Array::from_iter_values(0..40);
+    let members: [(&str, ArrayRef); 2] =
+        [("text", Arc::new(texts)), ("number", Arc::new(numbers))];
+    let members = members.map(|(name, array)| {
+        let field = Field::new(name, array.data_type().clone(), true);
+        (Arc::new(field), array)
+    });
+    let members = StructArray::from(members.to_vec());
+    let batch =
+        RecordBatch::try_from_iter_with_nullable([("c", Arc::new(members) as ArrayRef, true)]);
+    let packed = ColumnOptions::default().with_packed_group(true);
+    let options = WriterOptions::default()
+        .with_profile(Profile::Plain)
+        .with_column("c", packed);
+    let mut file = written(&batch.unwrap(), options);
+    assert!(verify(file.clone()).unwrap().is_sound());
+
+    let shard = Shard::from_bytes(file.clone().into()).unwrap();
+    let id = shard.shard_schema().unwrap().fields[0].data_type.schema_id;
+    let descriptor = shard.stripe_field_descriptor(0, id).unwrap().unwrap();
+    let buffer = native_buffers(&descriptor)
+        .find(|buffer| buffer.kind == BufferKind::Data)
+        .unwrap();
+    let range = |reference: &Option<DataRef>| {
+        let range = reference.as_ref().unwrap().range;
+        range.to_usize().unwrap()
+    };
+    // The only block, and its checksum at the end, lie before the block map.
+    let block = range(&buffer.buffer).start..range(&buffer.block_map).start - 4;
+    assert_eq!(
+        checksum(&file[block.clone()]).to_le_bytes(),
+        file[block.end..block.end + 4]
+    );
+    let text = file[block.clone()].windows(7).position(|w| w == b"name 17");
+    file[block.start + text.unwrap() + 2] = 0xFF;
+    let mended = checksum(&file[block.clone()]).to_le_bytes();
+    file[block.end..block.end + 4].copy_from_slice(&mended);
+    assert_refused(file, ErrorKind::Corrupt);
+}
+
+#[cfg(feature = "decimal")]
+#[test]
+fn decimals_beyond_their_type_are_a_problem() {
+    let decimals = Decimal128Array::from(vec![Some(12_345), None, Some(123_456_789)]);
+    let decimals = decimals.with_precision_and_scale(20, 4).unwrap();
+    let narrow = Field::new("c", DataType::Decimal128(8, 4), true);
+    assert_refused(
+        said_to_be(Arc::new(decimals), narrow),
+        ErrorKind::SchemaMismatch,
+    );
 }
 
 #[test]
