@@ -1,4 +1,4 @@
-//! Memory of conversions from other formats: in proportion to the file, for any shape of rows.
+//! Memory of conversions: in proportion to the file, for any shape of rows.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
@@ -79,6 +79,9 @@ fn peaks_are_in_proportion_to_the_file() {
             program = peak;
         }
     }
+    // The Parquet writer takes some 20 KB for each of 20,000 columns, and five times as much with dictionaries.
+    let arguments = ["convert", "--force", "--quiet", "wide.csv", "out.parquet"];
+    run(&folder, &arguments, "wide.csv to Parquet", 700 * MIB);
     large_values(&folder);
 }
 

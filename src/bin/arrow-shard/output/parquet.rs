@@ -5,11 +5,15 @@ use crate::leaves::{cast_batch, change_leaves};
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
-use parquet::arrow::{ArrowWriter, add_encoded_arrow_schema_to_metadata};
+use parquet::arrow::{ArrowSchemaConverter, ArrowWriter, add_encoded_arrow_schema_to_metadata};
 use parquet::basic::Compression;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use std::io::Write;
+
+/// Most columns of a file with dictionaries. The writer keeps a hash table of some 80 KB for each of them, whatever the
+/// number of rows: 20,000 columns would take 1.6 GB.
+const DICTIONARY_COLUMNS: usize = 1_000;
 
 /// Returns the type that replaces a leaf in the file: Parquet has no seconds, so readers that ignore the Arrow schema
 /// would see bare integers.
@@ -42,8 +46,10 @@ impl<W: Write + Send> ParquetEncoder<W> {
             .map(|(key, value)| KeyValue::new(key.clone(), value.clone()))
             .collect();
         pairs.sort_by(|a, b| a.key.cmp(&b.key));
+        let leaves = ArrowSchemaConverter::new().convert(&stored)?.num_columns();
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(Default::default()))
+            .set_dictionary_enabled(leaves <= DICTIONARY_COLUMNS)
             .set_key_value_metadata(Some(pairs))
             .build();
         add_encoded_arrow_schema_to_metadata(schema, &mut properties);
