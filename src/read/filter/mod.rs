@@ -18,6 +18,7 @@ mod range_index;
 mod reader;
 mod runs;
 mod statistics;
+mod stripe_plan;
 
 pub use dynamic::DynamicPredicate;
 pub use metrics::{ScanMetrics, Skipped};

@@ -3,9 +3,10 @@
 use super::candidates::Candidates;
 use super::metrics::count;
 use super::output::defeats_filter;
-use super::plan::{Conjunct, Filter, Outcome, StripePlan};
+use super::plan::Filter;
 use super::predicate::{Rows, member};
 use super::runs::{RunValues, tests_values};
+use super::stripe_plan::{Conjunct, Matching, StripePlan};
 use crate::buffer::{Physical, Selection, Storage};
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::read::scan::fit::Fit;
@@ -33,8 +34,8 @@ pub(super) struct Probe {
 
 impl Probe {
     pub(super) fn new(filter: &Filter, plan: &StripePlan, format: &RowFormat) -> Self {
-        let conjuncts = match &plan.outcome {
-            Outcome::Some(conjuncts) => conjuncts.len(),
+        let conjuncts = match &plan.matching {
+            Matching::Some(conjuncts) => conjuncts.len(),
             _ => 0,
         };
         let mut same = Vec::new();
@@ -111,7 +112,7 @@ impl Probe {
         chunks: &mut [Candidates],
         are_awaited: bool,
     ) -> Result<()> {
-        let Outcome::Some(conjuncts) = &plan.outcome else {
+        let Matching::Some(conjuncts) = &plan.matching else {
             return Ok(());
         };
         if !are_awaited {

@@ -3,8 +3,9 @@
 use super::candidates::Candidates;
 use super::metrics::{Counters, Level, count, discount};
 use super::output::{Output, Pending, defeats_filter};
-use super::plan::{Filter, Outcome, StripePlan};
+use super::plan::Filter;
 use super::probe::Probe;
+use super::stripe_plan::{Matching, StripePlan};
 use crate::buffer::Selection;
 use crate::error::{Error, Result};
 use crate::read::scan::plan::{fetched_rows, open_fields, stripe_of};
@@ -197,7 +198,7 @@ impl FilteredReader {
                 self.give_way().await;
                 continue;
             };
-            let is_known = matches!(stripe.plan.outcome, Outcome::All) && stripe.wanted.is_none();
+            let is_known = matches!(stripe.plan.matching, Matching::All) && stripe.wanted.is_none();
             let is_begun = !stripe.parts.is_empty() || !stripe.pending.is_empty();
             if !is_known || is_begun || stripe.rows.is_empty() {
                 return Ok(None);
@@ -287,7 +288,7 @@ impl FilteredReader {
         // These rows will be counted again.
         let counters = &self.filter.counters;
         discount(&counters.rows, left);
-        if matches!(stripe.plan.outcome, Outcome::All) {
+        if matches!(stripe.plan.matching, Matching::All) {
             discount(&counters.rows_known_to_match, left);
         }
         if let Some(indexed) = &stripe.plan.rows {
@@ -330,13 +331,13 @@ impl FilteredReader {
         let counters = &self.filter.counters;
         let looked_at = end - row;
         count(&counters.rows, looked_at);
-        match plan.outcome {
-            Outcome::None(level) => {
+        match plan.matching {
+            Matching::None(level) => {
                 count(&counters.skipped_by(level).rows, looked_at);
                 return Ok(());
             }
-            Outcome::All => count(&counters.rows_known_to_match, looked_at),
-            Outcome::Some(_) => {}
+            Matching::All => count(&counters.rows_known_to_match, looked_at),
+            Matching::Some(_) => {}
         }
         let first = rows.start;
         let mut wanted = self.selection.as_ref().map(|wanted| {
