@@ -6,8 +6,8 @@ use super::predicate::{FilterColumn, Node, Rows, member};
 use super::stripe_plan::{Entries, Matching};
 use crate::buffer::{Physical, Selection, Storage};
 use crate::error::Result;
-use crate::read::scan::plan::StripeReader;
 use crate::read::scan::source::{ReadState, StripeFields};
+use crate::read::scan::stripe_reader::StripeReader;
 use crate::read::shard::fetch::Bench;
 use crate::read::shard::metadata::Metadata;
 

@@ -11,11 +11,11 @@ use crate::buffer::{Body, Selection, Storage};
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::read::scan::fit::{Fit, fewer_may_fit};
 use crate::read::scan::join::defeats_kernels;
-use crate::read::scan::plan::{
-    StripeReader, fetched_rows, is_blockwise, open_fields, scanned_rows,
-};
+use crate::read::scan::opening::open_fields;
 use crate::read::scan::rows::RowFormat;
+use crate::read::scan::sizing::{fetched_rows, scanned_rows};
 use crate::read::scan::source::{ReadState, StripeFields};
+use crate::read::scan::stripe_reader::{StripeReader, is_blockwise};
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::{Bench, Fetched, Span, drive};
 use crate::read::shard::metadata::WINDOW;

@@ -12,7 +12,7 @@ use crate::buffer::{RangeIndex, Selection, Storage};
 use crate::column::{DictionaryEntries, has_dictionary};
 use crate::error::{ErrorKind, Result, Within};
 use crate::format::{FieldDescriptor, StripeDirectory};
-use crate::read::scan::plan::open_fields;
+use crate::read::scan::opening::open_fields;
 use crate::read::scan::source::StripeFields;
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::Bench;

@@ -1,15 +1,18 @@
 //! Rows of a shard in order, as RecordBatches.
 
 use super::fit::Fit;
-use super::plan::{StripeReader, open_fields, record_batch, scanned_rows, stripe_of};
+use super::opening::{open_fields, stripe_of};
+use super::sizing::scanned_rows;
 use super::source::{ReadState, StripeFields};
+use super::stripe_reader::StripeReader;
 use crate::buffer::Selection;
-use crate::error::{Error, Result, Within, to_usize};
+use crate::column::declared_nulls;
+use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::{Bench, Fetched, Span, drive};
 use crate::read::shard::metadata::{Metadata, WINDOW, ready};
 use crate::read::shard::shared::Shared;
-use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::SchemaRef;
 use std::ops::Range;
 use std::sync::Arc;
@@ -63,6 +66,33 @@ impl RowFormat {
         }
         record_batch(&self.schema, columns, count).within(|| self.metadata.artifacts.place())
     }
+}
+
+/// Creates a batch of columns; a batch without columns has `rows` rows.
+pub(super) fn record_batch(
+    schema: &SchemaRef,
+    columns: Vec<ArrayRef>,
+    rows: usize,
+) -> Result<RecordBatch> {
+    for (field, column) in schema.fields().iter().zip(&columns) {
+        let nulls = declared_nulls(column);
+        if !field.is_nullable() && nulls > 0 {
+            return Err(Error::new(
+                ErrorKind::SchemaMismatch,
+                format!(
+                    "column `{}` is declared without nulls, but has {nulls}; ask for a nullable type",
+                    field.name(),
+                ),
+            ));
+        }
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema.clone(), columns, &options).map_err(|e| {
+        Error::new(
+            ErrorKind::SchemaMismatch,
+            format!("the columns do not fit the schema: {e}"),
+        )
+    })
 }
 
 /// Reads a range of rows, batch by batch, on the calling thread.

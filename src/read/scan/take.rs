@@ -1,10 +1,11 @@
 //! Random access: reads rows by number.
 
 use super::join::pick;
-use super::plan::{StripeReader, ask_for_rows, open_fields, record_batch, stripe_of};
+use super::opening::{ask_for_rows, open_fields, stripe_of};
 use super::repeat::repeated_bytes;
-use super::rows::RowFormat;
+use super::rows::{RowFormat, record_batch};
 use super::source::{ReadState, StripeFields};
+use super::stripe_reader::StripeReader;
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::StripeDirectory;

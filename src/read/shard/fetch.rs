@@ -1,7 +1,10 @@
-//! The bytes that a plan needs, and the bytes that have been fetched for it.
+//! The bytes that a step of reading needs, and the bytes that have been fetched for it.
 //!
-//! Plans do no I/O. A step of a plan looks up bytes in a [`Bench`]. If bytes are missing, the bench notes them, a
-//! driver fetches them, and the step is tried again. Parsed elements are kept, so trying again costs almost nothing.
+//! A step does no I/O. It looks up bytes in a [`Bench`]. If bytes are missing, the bench notes them, the driver fetches
+//! them, and the step is tried again. Parsed elements are kept, so trying again costs almost nothing.
+//!
+//! The steps of a scan need bytes in rounds: stripe list; field list; field descriptors; block maps and dictionaries;
+//! then data, one window of rows after the other, with one more round for every level of lists.
 
 use super::artifacts::Artifacts;
 use super::requests::{MAX_REQUEST, SPARSE_GAP, coalesce, cut, sparse_gap};
@@ -271,7 +274,7 @@ impl Fetched {
     }
 }
 
-/// The bytes available to a step of a plan; notes the bytes that are missing.
+/// The bytes available to a step; notes the bytes that are missing.
 pub(in crate::read) struct Bench<'a> {
     artifacts: &'a Artifacts,
     fetched: &'a Fetched,
@@ -399,7 +402,7 @@ impl ByteSource for Bench<'_> {
     }
 }
 
-/// Repeats a step of a plan, and fetches the bytes that it lacks, until it is done.
+/// Repeats a step, and fetches the bytes that it lacks, until it is done.
 ///
 /// # Errors
 /// Returns the errors of the step and of reading.
