@@ -7,6 +7,7 @@
 
 mod alike;
 mod candidates;
+mod conjunct_test;
 mod dynamic;
 mod metrics;
 mod output;

@@ -1,8 +1,8 @@
 //! Reads the matching rows, batch by batch.
 
-use super::candidates::Candidates;
-use super::metrics::{Counters, Level, count, discount};
-use super::output::{Output, Pending, defeats_filter};
+use super::candidates::{Candidates, defeats_filter};
+use super::metrics::{Level, count, discount};
+use super::output::{Output, Pending};
 use super::plan::Filter;
 use super::probe::Probe;
 use super::stripe_plan::{Matching, StripePlan};
@@ -30,7 +30,7 @@ const MOST_ALONG: usize = 256;
 /// Reads the selected and matching rows of a range, on the calling thread.
 #[derive(Debug)]
 pub(in crate::read) struct FilteredReader {
-    format: RowFormat,
+    format: Arc<RowFormat>,
     filter: Arc<Filter>,
     /// The selected rows, by number in the shard; `None` if all are.
     selection: Option<Arc<Selection>>,
@@ -77,46 +77,29 @@ impl OpenStripe {
     }
 
     /// Fetches the bytes for the pending rows, and for the rows of a part.
-    async fn fetch(&mut self, part: Option<&Candidates>, format: &RowFormat) -> Result<()> {
-        let Self {
-            output,
-            pending,
-            parts,
-            probe,
-            ..
-        } = self;
-        let tested = probe.fetched();
-        output.fetch(format, pending, part, parts, tested).await
+    async fn fetch(&mut self, part: Option<&Candidates>) -> Result<()> {
+        let tested = self.probe.fetched();
+        let fetched = self.output.fetch(&self.pending, part, &self.parts, tested);
+        fetched.await
     }
 
     /// Returns a batch of pending rows.
-    async fn flush(&mut self, format: &RowFormat, counters: &Counters) -> Result<RecordBatch> {
+    async fn flush(&mut self) -> Result<RecordBatch> {
         self.output.join(&mut self.pending);
-        self.fetch(None, format).await?;
-        self.output.flush(format, &mut self.pending, counters)
+        self.fetch(None).await?;
+        self.output.flush(&mut self.pending)
     }
 
     /// Reads a part with few matching rows.
-    async fn read_part(
-        &mut self,
-        part: &Candidates,
-        format: &RowFormat,
-        counters: &Counters,
-    ) -> Result<()> {
-        self.fetch(Some(part), format).await?;
-        let pending = &mut self.pending;
-        self.output.read_part(format, part, pending, counters)
+    async fn read_part(&mut self, part: &Candidates) -> Result<()> {
+        self.fetch(Some(part)).await?;
+        self.output.read_part(part, &mut self.pending)
     }
 
     /// Returns a batch of the matching rows of a part.
-    async fn emit(
-        &mut self,
-        mut part: Candidates,
-        format: &RowFormat,
-        counters: &Counters,
-    ) -> Result<RecordBatch> {
-        self.fetch(Some(&part), format).await?;
-        let batch = self.output.emit(format, &mut part, counters)?;
+    async fn emit(&mut self, mut part: Candidates) -> Result<RecordBatch> {
+        self.fetch(Some(&part)).await?;
+        let batch = self.output.emit(&mut part)?;
         if part.matches() > 0 {
             self.parts.push_front(part);
         }
@@ -135,7 +118,7 @@ impl FilteredReader {
         Self {
             joins: !columns.any(|column| defeats_filter(column.field.data_type())),
             fetched: format.fetched(Span::NotOthers),
-            format,
+            format: Arc::new(format),
             filter,
             selection,
             rows,
@@ -177,7 +160,7 @@ impl FilteredReader {
                 continue;
             };
             if let Some(part) = stripe.parts.front().cloned() {
-                return stripe.fetch(Some(&part), &self.format).await;
+                return stripe.fetch(Some(&part)).await;
             }
             if stripe.rows.is_empty() {
                 return Ok(());
@@ -228,14 +211,13 @@ impl FilteredReader {
                 self.open_stripe().await?;
                 continue;
             };
-            let counters = &self.filter.counters;
             match stripe.parts.pop_front() {
                 Some(part) if part.is_dense() => {
                     if !stripe.pending.is_empty() {
                         stripe.parts.push_front(part);
-                        return stripe.flush(&self.format, counters).await.map(Some);
+                        return stripe.flush().await.map(Some);
                     }
-                    return stripe.emit(part, &self.format, counters).await.map(Some);
+                    return stripe.emit(part).await.map(Some);
                 }
                 Some(part) => {
                     let reads_now = self.joins && stripe.pending.reads_now(&part);
@@ -243,10 +225,10 @@ impl FilteredReader {
                     let is_alike = stripe.pending.is_alike(&part, &stripe.tested);
                     if !stripe.pending.fits(&part, reads_now, most) || !is_alike {
                         stripe.parts.push_front(part);
-                        return stripe.flush(&self.format, counters).await.map(Some);
+                        return stripe.flush().await.map(Some);
                     }
                     if reads_now {
-                        stripe.read_part(&part, &self.format, counters).await?;
+                        stripe.read_part(&part).await?;
                     } else {
                         stripe.pending.push(&part)?;
                     }
@@ -257,7 +239,7 @@ impl FilteredReader {
                         if self.filter.is_stale() {
                             if !stripe.pending.is_empty() {
                                 stripe.next_look = stripe.rows.start;
-                                return stripe.flush(&self.format, counters).await.map(Some);
+                                return stripe.flush().await.map(Some);
                             }
                             self.close_stripe();
                             continue;
@@ -266,13 +248,13 @@ impl FilteredReader {
                     let artifacts = &self.format.metadata.artifacts;
                     let has_much = stripe.probe.fetched().bytes() > artifacts.fetch_bytes();
                     if has_much && stripe.is_awaited() {
-                        return stripe.flush(&self.format, counters).await.map(Some);
+                        return stripe.flush().await.map(Some);
                     }
                     self.test_rows().await?;
                     self.give_way().await;
                 }
                 None if !stripe.pending.is_empty() => {
-                    return stripe.flush(&self.format, counters).await.map(Some);
+                    return stripe.flush().await.map(Some);
                 }
                 None => self.stripe = None,
             }
@@ -360,15 +342,17 @@ impl FilteredReader {
         if wanted.as_ref().is_some_and(Selection::is_empty) {
             return Ok(());
         }
-        let mut output = Output::new(&self.format, plan.fields.stripe, &rows, fields);
-        let mut probe = Probe::new(&self.filter, &plan, &self.format);
+        let format = &self.format;
+        let stripe = plan.fields.stripe;
+        let mut output = Output::new(format.clone(), counters.clone(), stripe, &rows, fields);
+        let mut probe = Probe::new(format.clone(), filter.clone(), plan.clone());
         // Keep the metadata, so that requests for values do not fetch it again with the gaps between them.
         output.adopt(&self.fetched)?;
         probe.adopt(&self.fetched)?;
         self.fetched.clear();
         // If no column is tested, only the columns of the scan are fetched.
         let window = if plan.fields.is_empty() {
-            output.window_rows(&self.format).await?
+            output.window_rows().await?
         } else {
             fetched_rows(&plan.fields, rows.end - first, &inner.artifacts)
         };
@@ -423,10 +407,7 @@ impl FilteredReader {
             from = to;
         }
         let are_awaited = stripe.is_awaited();
-        let (probe, plan) = (&mut stripe.probe, &stripe.plan);
-        probe
-            .test(&self.format, &self.filter, plan, &mut chunks, are_awaited)
-            .await?;
+        stripe.probe.test(&mut chunks, are_awaited).await?;
         // If few rows match, larger chunks cost less.
         let matches: u64 = chunks.iter().map(|chunk| chunk.matches() as u64).sum();
         let is_sparse = matches.saturating_mul(32) < end - start;
