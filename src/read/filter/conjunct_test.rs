@@ -12,7 +12,7 @@ use crate::read::scan::fit::Fit;
 use crate::read::scan::rows::RowFormat;
 use crate::read::scan::source::ReadState;
 use crate::read::scan::stripe_reader::{StripeReader, is_blockwise};
-use crate::read::shard::fetch::{Bench, Fetched, drive};
+use crate::read::shard::fetch::{Bench, FetchPolicy, Fetched, drive};
 use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 
@@ -46,7 +46,8 @@ impl ConjunctTest<'_> {
         }
         let inner = &self.format.metadata;
         let state = &mut *self.state;
-        drive(&inner.artifacts, self.fetched, |bench| {
+        let policy = FetchPolicy::default();
+        drive(&inner.artifacts, self.fetched, policy, |bench| {
             let mut reader = StripeReader {
                 metadata: inner,
                 bench,

@@ -16,7 +16,7 @@ use crate::read::scan::rows::RowFormat;
 use crate::read::scan::sizing::{fetched_rows, scanned_rows};
 use crate::read::scan::source::{ReadState, StripeFields};
 use crate::read::scan::stripe_reader::StripeReader;
-use crate::read::shard::fetch::{Bench, Fetched, Span, drive};
+use crate::read::shard::fetch::{Bench, FetchPolicy, Fetched, drive};
 use crate::read::shard::metadata::WINDOW;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use columns::ColumnsReader;
@@ -55,13 +55,14 @@ pub(super) struct Output {
 
 impl Output {
     /// Creates the output for stripe number `stripe`, which has these rows. `fields` are the fields of the columns, if
-    /// they are open already.
+    /// they are open already. `fetched` are the bytes that were fetched with the metadata.
     pub(super) fn new(
         format: Arc<RowFormat>,
         counters: Arc<Counters>,
         stripe: u64,
         rows: &Range<u64>,
         fields: Option<StripeFields>,
+        fetched: Fetched,
     ) -> Self {
         let (first, total) = (rows.start, rows.end - rows.start);
         Self {
@@ -70,17 +71,12 @@ impl Output {
             total,
             fields,
             state: ReadState::default(),
-            fetched: format.fetched(Span::Any),
+            fetched,
             format,
             counters,
             window: 0..0,
             fit: Fit::default(),
         }
-    }
-
-    /// Also keeps the bytes in `fetched`, so that they are not fetched again.
-    pub(super) fn adopt(&mut self, fetched: &Fetched) -> Result<()> {
-        self.fetched.adopt(fetched)
     }
 
     /// Returns the most scattered rows that a batch may have.
@@ -127,7 +123,8 @@ impl Output {
             let format = &self.format;
             let inner = &format.metadata;
             let (stripe, total) = (self.stripe, self.total);
-            let opened = drive(&inner.artifacts, &mut self.fetched, |bench| {
+            let policy = FetchPolicy::default();
+            let opened = drive(&inner.artifacts, &mut self.fetched, policy, |bench| {
                 open_fields(inner, bench, stripe, total, &format.columns)
             });
             self.fields = Some(opened.await?);
@@ -200,7 +197,8 @@ impl Output {
         self.fetched.retire();
         self.fetched.adopt(tested)?;
         let state = &mut self.state;
-        drive(&inner.artifacts, &mut self.fetched, |bench| {
+        let policy = FetchPolicy::default();
+        drive(&inner.artifacts, &mut self.fetched, policy, |bench| {
             let mut reader = StripeReader {
                 metadata: inner,
                 bench,

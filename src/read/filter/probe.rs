@@ -9,7 +9,7 @@ use crate::error::{Result, Within};
 use crate::read::scan::rows::RowFormat;
 use crate::read::scan::source::ReadState;
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::{Fetched, Span};
+use crate::read::shard::fetch::Fetched;
 use crate::read::shard::metadata::WINDOW;
 use arrow_schema::DataType;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl Probe {
             limits.max_batch_bytes() >= WINDOW * 32 && plan.columns.iter().flatten().all(is_narrow);
         Self {
             state: ReadState::default(),
-            fetched: format.fetched(Span::Any),
+            fetched: format.fetched(),
             passed: vec![(0, 0); conjuncts],
             same,
             may_grow,

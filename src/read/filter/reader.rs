@@ -12,7 +12,7 @@ use crate::read::scan::opening::{open_fields, stripe_of};
 use crate::read::scan::rows::RowFormat;
 use crate::read::scan::sizing::fetched_rows;
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::{Fetched, Span, drive};
+use crate::read::shard::fetch::{FetchPolicy, Span, drive};
 use crate::read::shard::metadata::{WINDOW, ready};
 use crate::read::shard::waiting::give_way;
 use arrow_array::RecordBatch;
@@ -39,7 +39,6 @@ pub(in crate::read) struct FilteredReader {
     /// Whether a batch may be joined from several pieces.
     joins: bool,
     stripe: Option<OpenStripe>,
-    fetched: Fetched,
 }
 
 /// The stripe that is being read.
@@ -117,7 +116,6 @@ impl FilteredReader {
         let mut columns = format.columns.iter();
         Self {
             joins: !columns.any(|column| defeats_filter(column.field.data_type())),
-            fetched: format.fetched(Span::NotOthers),
             format: Arc::new(format),
             filter,
             selection,
@@ -287,11 +285,12 @@ impl FilteredReader {
         }
         let (inner, filter) = (&self.format.metadata, &self.filter);
         let row = self.rows.start;
-        self.fetched.clear();
+        let mut fetched = self.format.fetched();
+        let policy = FetchPolicy::new(Span::NotOthers);
         let columns = &self.format.columns;
         let mut along = !inner.artifacts.are_near() && count_nodes(columns) <= MOST_ALONG;
         let mut fields = None;
-        let (plan, rows) = drive(&inner.artifacts, &mut self.fetched, |bench| {
+        let (plan, rows) = drive(&inner.artifacts, &mut fetched, policy, |bench| {
             let stripes = ready!(inner.stripes(bench));
             let (ordinal, directory) = stripe_of(stripes, row)
                 .ok_or_else(|| Error::corrupt(format!("no stripe holds row {row}")))?;
@@ -344,12 +343,11 @@ impl FilteredReader {
         }
         let format = &self.format;
         let stripe = plan.fields.stripe;
-        let mut output = Output::new(format.clone(), counters.clone(), stripe, &rows, fields);
         let mut probe = Probe::new(format.clone(), filter.clone(), plan.clone());
         // Keep the metadata, so that requests for values do not fetch it again with the gaps between them.
-        output.adopt(&self.fetched)?;
-        probe.adopt(&self.fetched)?;
-        self.fetched.clear();
+        probe.adopt(&fetched)?;
+        let counters = counters.clone();
+        let mut output = Output::new(format.clone(), counters, stripe, &rows, fields, fetched);
         // If no column is tested, only the columns of the scan are fetched.
         let window = if plan.fields.is_empty() {
             output.window_rows().await?

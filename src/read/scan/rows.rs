@@ -9,7 +9,7 @@ use crate::buffer::Selection;
 use crate::column::declared_nulls;
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::{Bench, Fetched, Span, drive};
+use crate::read::shard::fetch::{Bench, FetchPolicy, Fetched, Span, drive};
 use crate::read::shard::metadata::{Metadata, WINDOW, ready};
 use crate::read::shard::shared::Shared;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
@@ -42,8 +42,8 @@ pub(in crate::read) struct RowFormat {
 
 impl RowFormat {
     /// Creates the storage for the bytes that a reader of the scan fetches.
-    pub(in crate::read) fn fetched(&self, span: Span) -> Fetched {
-        let fetched = Fetched::new(span).share(self.shared.as_ref());
+    pub(in crate::read) fn fetched(&self) -> Fetched {
+        let fetched = Fetched::default().share(self.shared.as_ref());
         fetched.count(&self.bytes_read)
     }
 
@@ -104,6 +104,7 @@ pub(in crate::read) struct RowReader {
     stripe: Option<OpenStripe>,
     state: ReadState,
     fetched: Fetched,
+    policy: FetchPolicy,
 }
 
 /// The stripe that is being read.
@@ -129,11 +130,12 @@ impl RowReader {
             Span::NotOthers
         };
         Self {
-            fetched: format.fetched(span),
+            fetched: format.fetched(),
             format,
             rows,
             stripe: None,
             state: ReadState::default(),
+            policy: FetchPolicy::new(span),
         }
     }
 
@@ -192,11 +194,12 @@ impl RowReader {
                 ..self.format.rows.end.min(stripe.rows.end);
             let is_part = window.end - window.start < scanned.end - scanned.start;
             let is_whole = window == (0..stripe.rows.end - stripe.rows.start);
+            let mut policy = self.policy;
             if is_whole && !inner.artifacts.are_near() {
                 // The whole stripe is read, so texts need not wait for the offsets that locate them.
-                self.fetched.fetch_along(inner.artifacts.fetch_bytes());
+                policy = policy.with_along(inner.artifacts.fetch_bytes());
             }
-            let fetched = drive(&inner.artifacts, &mut self.fetched, |bench| {
+            drive(&inner.artifacts, &mut self.fetched, policy, |bench| {
                 if is_part || is_whole {
                     stripe.fields.places().for_each(|p| bench.note_later(p));
                 }
@@ -211,9 +214,7 @@ impl RowReader {
                     .fetch(&self.format.columns, &selection)?
                     .then_some(()))
             })
-            .await;
-            self.fetched.fetch_along(0);
-            fetched?;
+            .await?;
             self.fetched.drop_unused();
             stripe.window = window;
         }
@@ -272,15 +273,15 @@ impl RowReader {
         self.fetched.clear();
         self.state.clear();
         let (inner, columns) = (&self.format.metadata, &self.format.columns);
+        let mut policy = self.policy;
         if !inner.artifacts.are_near() {
             let stripes = inner.run(|bench| Ok(inner.stripes(bench)?.map(|_| ())));
             stripes.await?;
             if self.reads_whole_stripe() {
-                let bytes = inner.artifacts.fetch_bytes();
-                self.fetched.fetch_along(bytes);
+                policy = policy.with_along(inner.artifacts.fetch_bytes());
             }
         }
-        let opened = drive(&inner.artifacts, &mut self.fetched, |bench| {
+        let (fields, rows) = drive(&inner.artifacts, &mut self.fetched, policy, |bench| {
             let stripes = ready!(inner.stripes(bench));
             let (ordinal, directory) = stripe_of(stripes, row)
                 .ok_or_else(|| Error::corrupt(format!("no stripe holds row {row}")))?;
@@ -289,9 +290,7 @@ impl RowReader {
             let first = directory.record_offset;
             Ok(Some((fields, first..first + count)))
         })
-        .await;
-        self.fetched.fetch_along(0);
-        let (fields, rows) = opened?;
+        .await?;
         let window_rows = scanned_rows(&fields, rows.end - rows.start, &inner.artifacts);
         self.stripe = Some(OpenStripe {
             fields,
