@@ -1,7 +1,7 @@
 //! Large values, read in parts.
 
 use super::open_shard::Shard;
-use super::scan::plan::stripe_of;
+use super::scan::opening::stripe_of;
 use super::shard::column::Column;
 use super::shard::metadata::{Metadata, ready};
 use super::shard::projection::Projection;

@@ -5,7 +5,7 @@ use super::cut::Cut;
 use super::filter::predicate::Predicate;
 use super::filter::{Conditions, DynamicPredicate, Filter};
 use super::reader::{Batches, ShardReader};
-use super::scan::plan::stripe_of;
+use super::scan::opening::stripe_of;
 use super::scan::row_selection::{RowSelection, check_rows};
 use super::scan::rows::RowFormat;
 use super::scan::take::take;

@@ -1,7 +1,8 @@
 //! Rows of a shard in order, decoded by several threads.
 
 use super::batches::{BatchReader, RowPlan};
-use super::scan::plan::{open_fields, stripe_of, window_rows};
+use super::scan::opening::{open_fields, stripe_of};
+use super::scan::sizing::window_rows;
 use super::scan::windows::Windows;
 use super::shard::metadata::{WINDOW, ready};
 use super::shard::waiting::now;

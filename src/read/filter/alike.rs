@@ -1,17 +1,19 @@
 //! Conjuncts on columns with equal values in all rows of a stripe: the test of the first row decides for all.
 
-use super::plan::{Entries, Filter};
+use super::metrics::Level;
+use super::plan::Filter;
 use super::predicate::{FilterColumn, Node, Rows, member};
+use super::stripe_plan::{Entries, Matching};
 use crate::buffer::{Physical, Selection, Storage};
 use crate::error::Result;
-use crate::read::scan::plan::StripeReader;
 use crate::read::scan::source::{ReadState, StripeFields};
+use crate::read::scan::stripe_reader::StripeReader;
 use crate::read::shard::fetch::Bench;
 use crate::read::shard::metadata::Metadata;
 
 impl Filter {
-    /// Returns the conjuncts that have still to be tested row by row. The error is true if all rows match, and false if
-    /// none matches.
+    /// Tests the conjuncts on columns with equal values, and returns the other conjuncts, or the result if these tests
+    /// decide.
     pub(super) fn without_alike(
         &self,
         metadata: &Metadata,
@@ -19,7 +21,7 @@ impl Filter {
         fields: &StripeFields,
         entries: &Entries,
         conjuncts: Vec<Node>,
-    ) -> std::result::Result<Vec<Node>, bool> {
+    ) -> Matching<Node> {
         let mut rest = Vec::with_capacity(conjuncts.len());
         for node in conjuncts {
             let columns = self.columns_of([&node]);
@@ -41,12 +43,12 @@ impl Filter {
             };
             match self.of_first_row(&node, &columns, &mut reader, entries) {
                 Ok(Some(true)) => {}
-                Ok(Some(false) | None) => return Err(false),
+                Ok(Some(false) | None) => return Matching::None(Level::Statistics),
                 // The error matters only if a row is in question; the test of that row will return it.
                 Err(_) => rest.push(node),
             }
         }
-        if rest.is_empty() { Err(true) } else { Ok(rest) }
+        Matching::of(rest)
     }
 
     /// Whether a conjunct calls only functions of this crate. Functions of the caller may have side effects, and must

@@ -7,6 +7,7 @@
 
 mod alike;
 mod candidates;
+mod conjunct_test;
 mod dynamic;
 mod metrics;
 mod output;
@@ -18,6 +19,7 @@ mod range_index;
 mod reader;
 mod runs;
 mod statistics;
+mod stripe_plan;
 
 pub use dynamic::DynamicPredicate;
 pub use metrics::{ScanMetrics, Skipped};

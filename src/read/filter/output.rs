@@ -1,5 +1,6 @@
-//! Reads the columns of a scan in the matching rows.
+//! Returns the matching rows of a stripe in batches.
 
+mod columns;
 mod pending;
 
 pub(super) use pending::Pending;
@@ -7,47 +8,27 @@ pub(super) use pending::Pending;
 use super::Counters;
 use super::candidates::Candidates;
 use super::metrics::count;
-use crate::buffer::{Body, Selection, Storage};
-use crate::error::{Error, ErrorKind, Result, Within, to_usize};
+use crate::buffer::Selection;
+use crate::error::{Error, Result, to_usize};
 use crate::read::scan::fit::{Fit, fewer_may_fit};
-use crate::read::scan::join::defeats_kernels;
-use crate::read::scan::plan::{
-    StripeReader, fetched_rows, is_blockwise, open_fields, scanned_rows,
-};
+use crate::read::scan::opening::open_fields;
 use crate::read::scan::rows::RowFormat;
+use crate::read::scan::sizing::{fetched_rows, scanned_rows};
 use crate::read::scan::source::{ReadState, StripeFields};
-use crate::read::shard::column::Column;
-use crate::read::shard::fetch::{Bench, Fetched, Span, drive};
+use crate::read::scan::stripe_reader::StripeReader;
+use crate::read::shard::fetch::{Bench, FetchPolicy, Fetched, drive};
 use crate::read::shard::metadata::WINDOW;
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{DataType, FieldRef};
-use std::cell::OnceCell;
+use columns::ColumnsReader;
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// If at least one row of a part in this many matches, read all of its rows, and keep the matching ones until they make
 /// a batch. If fewer match, read single rows once they make a batch.
 const SCATTERED: usize = 35;
 /// Factor by which the share of matching rows must cross that threshold before the way of reading parts changes.
 const LATITUDE: usize = 4;
-
-/// Whether Arrow's filter kernel cannot be used for a type: it renames the fields of run arrays, and has the same
-/// faults as the other kernels, see [`defeats_kernels`].
-pub(super) fn defeats_filter(data_type: &DataType) -> bool {
-    let field = |field: &FieldRef| defeats_filter(field.data_type());
-    match data_type {
-        DataType::RunEndEncoded(..) => true,
-        DataType::Struct(fields) => fields.iter().any(field),
-        DataType::List(item)
-        | DataType::LargeList(item)
-        | DataType::ListView(item)
-        | DataType::LargeListView(item)
-        | DataType::FixedSizeList(item, _)
-        | DataType::Map(item, _) => field(item) || defeats_kernels(data_type),
-        DataType::Dictionary(_, values) => defeats_filter(values),
-        _ => defeats_kernels(data_type),
-    }
-}
 
 /// Returns the rows that may have to be read for the matching rows of a part.
 fn read_rows(part: &Candidates) -> Selection {
@@ -57,6 +38,8 @@ fn read_rows(part: &Candidates) -> Selection {
 /// Reads the columns of the scan.
 #[derive(Debug)]
 pub(super) struct Output {
+    format: Arc<RowFormat>,
+    counters: Arc<Counters>,
     stripe: u64,
     /// Number of the stripe's first row.
     first: u64,
@@ -72,12 +55,14 @@ pub(super) struct Output {
 
 impl Output {
     /// Creates the output for stripe number `stripe`, which has these rows. `fields` are the fields of the columns, if
-    /// they are open already.
+    /// they are open already. `fetched` are the bytes that were fetched with the metadata.
     pub(super) fn new(
-        format: &RowFormat,
+        format: Arc<RowFormat>,
+        counters: Arc<Counters>,
         stripe: u64,
         rows: &Range<u64>,
         fields: Option<StripeFields>,
+        fetched: Fetched,
     ) -> Self {
         let (first, total) = (rows.start, rows.end - rows.start);
         Self {
@@ -86,15 +71,12 @@ impl Output {
             total,
             fields,
             state: ReadState::default(),
-            fetched: format.fetched(Span::Any),
+            fetched,
+            format,
+            counters,
             window: 0..0,
             fit: Fit::default(),
         }
-    }
-
-    /// Also keeps the bytes in `fetched`, so that they are not fetched again.
-    pub(super) fn adopt(&mut self, fetched: &Fetched) -> Result<()> {
-        self.fetched.adopt(fetched)
     }
 
     /// Returns the most scattered rows that a batch may have.
@@ -114,20 +96,35 @@ impl Output {
     fn fitting<T>(
         &mut self,
         len: usize,
-        mut read: impl FnMut(&mut Self, usize) -> Result<T>,
+        mut read: impl FnMut(&mut ColumnsReader<'_>, usize) -> Result<T>,
     ) -> Result<(usize, T)> {
-        let mut fit = std::mem::take(&mut self.fit);
-        let read = fit.read(len, |len| read(self, len));
-        self.fit = fit;
-        read
+        let (mut reader, fit) = self.reader()?;
+        fit.read(len, |len| read(&mut reader, len))
+    }
+
+    /// Returns a reader of fetched rows, and the number of rows that fit.
+    fn reader(&mut self) -> Result<(ColumnsReader<'_>, &mut Fit)> {
+        let Some(fields) = &self.fields else {
+            return Err(Error::corrupt("the stripe is not open"));
+        };
+        let reader = ColumnsReader {
+            format: &self.format,
+            first: self.first,
+            fields,
+            state: &mut self.state,
+            bench: Bench::new(&self.format.metadata.artifacts, &self.fetched),
+        };
+        Ok((reader, &mut self.fit))
     }
 
     /// Opens the fields of the columns, unless they are open.
-    async fn open(&mut self, format: &RowFormat) -> Result<()> {
+    async fn open(&mut self) -> Result<()> {
         if self.fields.is_none() {
+            let format = &self.format;
             let inner = &format.metadata;
             let (stripe, total) = (self.stripe, self.total);
-            let opened = drive(&inner.artifacts, &mut self.fetched, |bench| {
+            let policy = FetchPolicy::default();
+            let opened = drive(&inner.artifacts, &mut self.fetched, policy, |bench| {
                 open_fields(inner, bench, stripe, total, &format.columns)
             });
             self.fields = Some(opened.await?);
@@ -136,9 +133,9 @@ impl Output {
     }
 
     /// Returns the number of rows to fetch at a time; `None` if all bytes are in memory.
-    pub(super) async fn window_rows(&mut self, format: &RowFormat) -> Result<Option<u64>> {
-        self.open(format).await?;
-        let artifacts = &format.metadata.artifacts;
+    pub(super) async fn window_rows(&mut self) -> Result<Option<u64>> {
+        self.open().await?;
+        let artifacts = &self.format.metadata.artifacts;
         let fields = self.fields.as_ref();
         Ok(fields.and_then(|fields| fetched_rows(fields, self.total, artifacts)))
     }
@@ -147,14 +144,14 @@ impl Output {
     /// the same fetch. Does not fetch again the bytes that were fetched for tests.
     pub(super) async fn fetch(
         &mut self,
-        format: &RowFormat,
         pending: &Pending,
         part: Option<&Candidates>,
         parts: &VecDeque<Candidates>,
         tested: &Fetched,
     ) -> Result<()> {
+        self.open().await?;
+        let format = &self.format;
         let inner = &format.metadata;
-        self.open(format).await?;
         let Some(fields) = &self.fields else {
             return Ok(());
         };
@@ -200,7 +197,8 @@ impl Output {
         self.fetched.retire();
         self.fetched.adopt(tested)?;
         let state = &mut self.state;
-        drive(&inner.artifacts, &mut self.fetched, |bench| {
+        let policy = FetchPolicy::default();
+        drive(&inner.artifacts, &mut self.fetched, policy, |bench| {
             let mut reader = StripeReader {
                 metadata: inner,
                 bench,
@@ -223,101 +221,31 @@ impl Output {
     }
 
     /// Returns a batch of the matching rows of a part. Rows that do not fit stay in the part.
-    pub(super) fn emit(
-        &mut self,
-        format: &RowFormat,
-        part: &mut Candidates,
-        counters: &Counters,
-    ) -> Result<RecordBatch> {
+    pub(super) fn emit(&mut self, part: &mut Candidates) -> Result<RecordBatch> {
         let (now, columns) = loop {
-            let most = part.len_with(format.most_matches).max(1);
-            let (len, columns) = self.fitting(most, |output, len| {
-                output.matching(format, &part.slice(0, len))
-            })?;
+            let most = part.len_with(self.format.most_matches).max(1);
+            let (len, columns) =
+                self.fitting(most, |reader, len| reader.matching(&part.slice(0, len)))?;
             let now = part.slice(0, len);
             *part = part.slice(len, part.len() - len);
-            count(&counters.rows_read, len as u64);
+            count(&self.counters.rows_read, len as u64);
             if now.matches() > 0 || part.matches() == 0 {
                 break (now, columns);
             }
         };
-        count(&counters.rows_matched, now.matches() as u64);
-        format.batch(columns, now.matches(), self.first, || now.selection(0))
-    }
-
-    /// Reads the columns in the matching rows of a part.
-    fn matching(&mut self, format: &RowFormat, part: &Candidates) -> Result<Vec<ArrayRef>> {
-        match self.filtered(format, part) {
-            // The error may be about a value of another row, which the caller did not request in this type. Columns
-            // that tests have read are kept, because their bytes may be gone.
-            Err(e) if e.kind() == ErrorKind::ValueOutOfRange => {
-                let kept = part.filtered(part.all_values())?;
-                self.read(format, &part.selection(0), &kept)
-            }
-            columns => columns,
-        }
-    }
-
-    /// Reads the columns in all rows of a part, and filters the matching rows.
-    fn filtered(&mut self, format: &RowFormat, part: &Candidates) -> Result<Vec<ArrayRef>> {
-        let rows = Selection::range(part.rows().clone());
-        if part.matches() == part.len() {
-            return self.read(format, &rows, part.all_values());
-        }
-        let filter = part.filter(format.columns.len());
-        let matching = OnceCell::new();
-        let has_runs = part.has_long_runs();
-        let mut columns = Vec::with_capacity(format.columns.len());
-        for (i, column) in format.columns.iter().enumerate() {
-            let is_read = part.values(i).is_some();
-            let is_cut = has_runs && !is_read && self.is_of_blocks(column);
-            // Each column is filtered while it is in the processor's cache, and freed before the next is read.
-            columns.push(if is_cut || defeats_filter(column.field.data_type()) {
-                let matching = matching.get_or_init(|| part.selection(0));
-                self.read_column(format, i, matching, &[])?
-            } else {
-                filter.filter(&self.read_column(format, i, &rows, part.all_values())?)?
-            });
-        }
-        Ok(columns)
-    }
-
-    /// Whether a column is a leaf that copies its values, or their codes, out of decoded blocks, where they take fewer
-    /// bytes than in arrays. Views do not: their values stay in the blocks.
-    fn is_of_blocks(&self, column: &Column) -> bool {
-        let layout = self
-            .fields
-            .as_ref()
-            .and_then(|fields| fields.layout(column.node.schema_id));
-        layout.is_some_and(|layout| match &layout.storage {
-            Storage::Buffers(buffers) => {
-                let data = buffers.data.as_ref();
-                let is_view = matches!(
-                    column.field.data_type(),
-                    DataType::Utf8View | DataType::BinaryView
-                );
-                column.node.children.is_empty()
-                    && !buffers.has_separate_offsets()
-                    && (buffers.dictionary.is_some() || !is_view)
-                    && data.is_some_and(|data| matches!(data.body, Body::Blocks(_)))
-            }
-            Storage::Null | Storage::Constant(_) => true,
-        })
+        count(&self.counters.rows_matched, now.matches() as u64);
+        self.format
+            .batch(columns, now.matches(), self.first, || now.selection(0))
     }
 
     /// Reads a part with few matching rows now, and keeps these rows until they make a batch.
-    pub(super) fn read_part(
-        &mut self,
-        format: &RowFormat,
-        part: &Candidates,
-        pending: &mut Pending,
-        counters: &Counters,
-    ) -> Result<()> {
-        match self.matching(format, part) {
+    pub(super) fn read_part(&mut self, part: &Candidates, pending: &mut Pending) -> Result<()> {
+        let (mut reader, _) = self.reader()?;
+        match reader.matching(part) {
             // Rows that do not fit are read one by one later.
             Err(e) if fewer_may_fit(&e) => pending.push(part),
             columns => {
-                count(&counters.rows_read, part.len() as u64);
+                count(&self.counters.rows_read, part.len() as u64);
                 pending.push_read(part, columns?);
                 Ok(())
             }
@@ -325,75 +253,27 @@ impl Output {
     }
 
     /// Returns a batch of pending rows. Rows that do not fit stay pending.
-    pub(super) fn flush(
-        &mut self,
-        format: &RowFormat,
-        pending: &mut Pending,
-        counters: &Counters,
-    ) -> Result<RecordBatch> {
+    pub(super) fn flush(&mut self, pending: &mut Pending) -> Result<RecordBatch> {
         let (values, total) = (pending.joined(), to_usize(pending.len())?);
         if pending.is_complete() {
             let columns = values.into_iter().flatten().collect();
+            let format = &self.format;
             let batch = format.batch(columns, total, self.first, || pending.rows());
-            count(&counters.rows_matched, pending.len());
+            count(&self.counters.rows_matched, pending.len());
             pending.clear();
             return batch;
         }
         let rows = pending.rows();
-        let (len, (now, columns)) = self.fitting(total, |output, len| {
+        let (len, (now, columns)) = self.fitting(total, |reader, len| {
             let now = rows.slice(0..len as u64);
             let slice = |values: &Option<ArrayRef>| values.as_ref().map(|v| v.slice(0, len));
             let values: Vec<_> = values.iter().map(slice).collect();
-            let columns = output.read(format, &now, &values)?;
+            let columns = reader.read(&now, &values)?;
             Ok((now, columns))
         })?;
-        count(&counters.rows_read, len as u64);
-        count(&counters.rows_matched, len as u64);
+        count(&self.counters.rows_read, len as u64);
+        count(&self.counters.rows_matched, len as u64);
         pending.skip(&rows, len as u64)?;
-        format.batch(columns, len, self.first, || now)
-    }
-
-    /// Reads the columns in some rows of the stripe, except for columns with known values.
-    fn read(
-        &mut self,
-        format: &RowFormat,
-        rows: &Selection,
-        values: &[Option<ArrayRef>],
-    ) -> Result<Vec<ArrayRef>> {
-        let columns = 0..format.columns.len();
-        columns
-            .map(|i| self.read_column(format, i, rows, values))
-            .collect()
-    }
-
-    /// Reads a column in some rows of the stripe, unless its values are known.
-    fn read_column(
-        &mut self,
-        format: &RowFormat,
-        i: usize,
-        rows: &Selection,
-        values: &[Option<ArrayRef>],
-    ) -> Result<ArrayRef> {
-        if let Some(Some(values)) = values.get(i) {
-            return Ok(values.clone());
-        }
-        let artifacts = &format.metadata.artifacts;
-        let Some(fields) = &self.fields else {
-            return Err(Error::corrupt("the stripe is not open"));
-        };
-        let bench = Bench::new(artifacts, &self.fetched);
-        let start = rows.ranges().first().map_or(0, |range| range.start);
-        let mut reader = StripeReader {
-            metadata: &format.metadata,
-            bench: &bench,
-            fields,
-            state: &mut self.state,
-            sequential: is_blockwise(rows),
-        };
-        let place = || format!("rows {}..{}", self.first + start, self.first + rows.end());
-        let read = reader.read(std::slice::from_ref(&format.columns[i]), rows);
-        let mut read = read.within(place).within(|| artifacts.place())?;
-        read.pop()
-            .ok_or_else(|| Error::corrupt("a column was not read"))
+        self.format.batch(columns, len, self.first, || now)
     }
 }

@@ -1,4 +1,4 @@
-//! The tests that remain for the rows of a stripe.
+//! The predicate of a scan, and the plans of the stripes that it is tested in.
 
 use super::Counters;
 use super::dynamic::{Conditions, DynamicPredicate};
@@ -7,19 +7,19 @@ use super::predicate::{Bound, FilterColumn, Leaf, Node, Test, Truth};
 use super::prune::{Facts, simplify, truth};
 use super::range_index::{IndexedStripe, indexed_columns};
 use super::statistics::{absent, facts};
+use super::stripe_plan::{Conjunct, Entries, Matching, StripePlan};
 use crate::buffer::{RangeIndex, Selection, Storage};
 use crate::column::{DictionaryEntries, has_dictionary};
 use crate::error::{ErrorKind, Result, Within};
 use crate::format::{FieldDescriptor, StripeDirectory};
-use crate::read::scan::plan::open_fields;
+use crate::read::scan::opening::open_fields;
 use crate::read::scan::source::StripeFields;
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::Bench;
-use crate::read::shard::metadata::{Metadata, StripeField, ready};
-use arrow_array::BooleanArray;
+use crate::read::shard::metadata::{Metadata, ready};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// The predicate of a scan, and its results that stripes and readers share.
@@ -55,74 +55,8 @@ struct Plans {
     last: Option<Arc<StripePlan>>,
 }
 
-/// The tests that remain for the rows of a stripe.
-#[derive(Debug)]
-pub(super) struct StripePlan {
-    pub(super) outcome: Outcome,
-    /// The rows that may match, by number in the stripe; `None` if all may.
-    pub(super) rows: Option<Selection>,
-    /// The fields of the columns that are still tested.
-    pub(super) fields: StripeFields,
-    /// By ordinal of the column: the columns that are still tested, in the types that the tests read.
-    pub(super) columns: Vec<Option<Column>>,
-    pub(super) entries: Entries,
-}
-
-/// By ordinal of the leaf: the result of its test for every dictionary entry of its column.
-pub(super) type Entries = Vec<Option<Arc<BooleanArray>>>;
-
-impl StripePlan {
-    /// Whether no row remains to be tested or read.
-    pub(super) fn matches_none(&self) -> bool {
-        let no_rows = self.rows.as_ref().is_some_and(Selection::is_empty);
-        no_rows || matches!(self.outcome, Outcome::None(_))
-    }
-
-    /// Returns the ordinals of the columns with nodes that are still tested.
-    pub(super) fn tested(&self, columns: &[Column]) -> Vec<usize> {
-        let mut tested = HashSet::new();
-        for column in self.columns.iter().flatten() {
-            column.node.walk(&mut |node| {
-                tested.insert(node.schema_id);
-            });
-        }
-        let is_tested = |column: &Column| {
-            let mut is_tested = false;
-            column
-                .node
-                .walk(&mut |node| is_tested |= tested.contains(&node.schema_id));
-            is_tested
-        };
-        let ordinals = 0..columns.len();
-        ordinals.filter(|&i| is_tested(&columns[i])).collect()
-    }
-}
-
-/// The matching rows of a stripe, as far as metadata determine them.
-#[derive(Debug)]
-pub(super) enum Outcome {
-    /// No row matches.
-    None(Level),
-    /// All rows match.
-    All,
-    /// The rows match for which all of these are true.
-    Some(Vec<Conjunct>),
-}
-
 /// The descriptors of the nodes of a column, in a stripe or over the shard; `None` for a node that is missing there.
 type Descriptors<'a> = Vec<Option<&'a FieldDescriptor>>;
-
-/// A part of a conjunction.
-#[derive(Debug)]
-pub(super) struct Conjunct {
-    pub(super) node: Node,
-    /// Ordinals of the columns that it uses.
-    pub(super) columns: Vec<usize>,
-    /// Cost of a test per row: the stored bytes of these columns, plus a constant.
-    pub(super) cost: f64,
-    /// Whether it calls functions, which see only the rows in question.
-    pub(super) calls: bool,
-}
 
 impl Filter {
     pub(in crate::read) fn new(bound: Bound) -> Self {
@@ -200,8 +134,8 @@ impl Filter {
         let mut plans = plans();
         let known = plans.stripes.get(&ordinal).map(Weak::upgrade);
         if known.is_none() {
-            let skipped = match made.outcome {
-                Outcome::None(level) => Some(level),
+            let skipped = match made.matching {
+                Matching::None(level) => Some(level),
                 _ => None,
             };
             self.counters.count_stripe(ordinal, skipped);
@@ -221,18 +155,18 @@ impl Filter {
         stripe: &StripeDirectory,
     ) -> Result<Option<StripePlan>> {
         let bound = &self.bound;
-        let done = |outcome| StripePlan {
-            outcome,
+        let decided = |matching: Matching<Node>| StripePlan {
+            matching: matching.map(|_| Vec::new()),
             rows: None,
             fields: StripeFields::new(ordinal, Vec::new(), bench),
             columns: Vec::new(),
             entries: Vec::new(),
         };
         if bound.conjuncts.is_empty() {
-            return Ok(Some(done(Outcome::All)));
+            return Ok(Some(decided(Matching::All)));
         }
         if ready!(self.none_matches(metadata, bench)) {
-            return Ok(Some(done(Outcome::None(Level::Statistics))));
+            return Ok(Some(decided(Matching::None(Level::Statistics))));
         }
         let rows = stripe.total_record_count;
         let read = |column: &FilterColumn| {
@@ -244,31 +178,16 @@ impl Filter {
             }
             Ok(found.into_iter().collect::<Option<Vec<_>>>())
         };
-        let fields = ready!(self.of_columns(read));
-        let fields = fields.iter().map(|nodes| nodes.iter());
-        let descriptors: Vec<Descriptors<'_>> = fields
-            .map(|nodes| {
-                nodes
-                    .map(|node: &Arc<StripeField>| node.descriptor())
-                    .collect()
-            })
+        let described = ready!(self.of_columns(read));
+        let descriptors: Vec<Descriptors<'_>> = described
+            .iter()
+            .map(|nodes| nodes.iter().map(|node| node.descriptor()).collect())
             .collect();
         let facts = self.facts(&descriptors, rows, false);
-        let mut truths = self.truths(&facts, &[])?;
-        let mut conjuncts = match self.remaining(&truths) {
-            Ok(conjuncts) => conjuncts,
-            Err(true) => return Ok(Some(done(Outcome::All))),
-            Err(false) => return Ok(Some(done(Outcome::None(Level::Statistics)))),
+        let (mut truths, matching) = self.by_statistics(&facts, &descriptors)?;
+        let Matching::Some(conjuncts) = matching else {
+            return Ok(Some(decided(matching)));
         };
-        let absent = self.absent(&descriptors);
-        if absent.iter().any(Option::is_some) {
-            truths = self.truths(&facts, &absent)?;
-            conjuncts = match self.remaining(&truths) {
-                Ok(conjuncts) => conjuncts,
-                Err(true) => return Ok(Some(done(Outcome::All))),
-                Err(false) => return Ok(Some(done(Outcome::None(Level::MembershipFilters)))),
-            };
-        }
         let indexes = ready!(self.range_indexes(metadata, bench, ordinal, &conjuncts));
         let indexed = IndexedStripe::try_new(bound, rows, &facts, &truths, &indexes)?;
         let selected = match indexed {
@@ -276,7 +195,7 @@ impl Filter {
             None => None,
         };
         if selected.as_ref().is_some_and(Selection::is_empty) {
-            return Ok(Some(done(Outcome::None(Level::RangeIndexes))));
+            return Ok(Some(decided(Matching::None(Level::RangeIndexes))));
         }
         let wanted = self.columns_of(&conjuncts);
         let columns: Vec<Column> = wanted
@@ -293,20 +212,21 @@ impl Filter {
                 truths[i] = found;
             }
         }
-        let conjuncts = match self.remaining(&truths) {
-            Ok(conjuncts) => conjuncts,
-            Err(true) => return Ok(Some(done(Outcome::All))),
-            Err(false) => return Ok(Some(done(Outcome::None(Level::Dictionaries)))),
+        let matching = match self.matching(&truths, Level::Dictionaries) {
+            Matching::Some(conjuncts) => {
+                self.without_alike(metadata, bench, &fields, &entries, conjuncts)
+            }
+            other => other,
         };
-        let conjuncts = match self.without_alike(metadata, bench, &fields, &entries, conjuncts) {
-            Ok(conjuncts) => conjuncts,
-            Err(true) if selected.is_none() => return Ok(Some(done(Outcome::All))),
-            Err(true) => Vec::new(),
-            Err(false) => return Ok(Some(done(Outcome::None(Level::Statistics)))),
+        let conjuncts = match matching {
+            Matching::Some(conjuncts) => conjuncts,
+            // All of the rows that range indexes leave match.
+            Matching::All if selected.is_some() => Vec::new(),
+            _ => return Ok(Some(decided(matching))),
         };
-        let wanted = self.columns_of(&conjuncts);
+        let tested = self.columns_of(&conjuncts);
         let columns = (0..bound.columns.len()).map(|c| {
-            wanted.contains(&c).then(|| {
+            tested.contains(&c).then(|| {
                 let column = &bound.columns[c];
                 if are_coded[c] {
                     column.with_value_type(&DataType::Dictionary(
@@ -321,7 +241,7 @@ impl Filter {
         Ok(Some(StripePlan {
             columns: columns.collect(),
             rows: selected,
-            outcome: Outcome::Some(self.grouped(conjuncts, &fields, rows)),
+            matching: Matching::Some(self.grouped(conjuncts, &fields, rows)),
             fields,
             entries,
         }))
@@ -350,9 +270,8 @@ impl Filter {
             .map(|nodes| nodes.iter().map(Option::as_ref).collect())
             .collect();
         let facts = self.facts(&descriptors, directory.total_record_count, true);
-        let none = self
-            .remaining(&self.truths(&facts, &[])?)
-            .is_err_and(|all| !all);
+        let matching = self.matching(&self.truths(&facts, &[])?, Level::Statistics);
+        let none = matches!(matching, Matching::None(_));
         Ok(Some(*self.none_matches.get_or_init(|| none)))
     }
 
@@ -423,21 +342,41 @@ impl Filter {
         Ok(complete.then_some(indexes))
     }
 
-    /// Returns the conjuncts that remain, given the truth of the leaves. The error is true if all rows match, and false
-    /// if none matches.
-    fn remaining(&self, truths: &[Truth]) -> std::result::Result<Vec<Node>, bool> {
+    /// Returns the truth of the leaves by statistics, and by Bloom filters unless statistics decide; and the rows that
+    /// match according to them.
+    fn by_statistics(
+        &self,
+        facts: &[Facts],
+        descriptors: &[Descriptors<'_>],
+    ) -> Result<(Vec<Truth>, Matching<Node>)> {
+        let truths = self.truths(facts, &[])?;
+        let matching = self.matching(&truths, Level::Statistics);
+        if !matches!(matching, Matching::Some(_)) {
+            return Ok((truths, matching));
+        }
+        let absent = self.absent(descriptors);
+        if absent.iter().all(Option::is_none) {
+            return Ok((truths, matching));
+        }
+        let truths = self.truths(facts, &absent)?;
+        let matching = self.matching(&truths, Level::MembershipFilters);
+        Ok((truths, matching))
+    }
+
+    /// Returns the rows that match, given the truth of the leaves by metadata of a level.
+    fn matching(&self, truths: &[Truth], level: Level) -> Matching<Node> {
         let leaf = |i: usize| truths.get(i).copied().unwrap_or(Truth::ANY);
         let mut rest = Vec::new();
         for node in &self.bound.conjuncts {
             let truth = truth(node, &leaf);
             if truth.is_none() {
-                return Err(false);
+                return Matching::None(level);
             }
             if !truth.is_all() {
                 rest.push(simplify(node, &leaf));
             }
         }
-        if rest.is_empty() { Err(true) } else { Ok(rest) }
+        Matching::of(rest)
     }
 
     /// Returns the ordinals of the columns that predicates use, ascending.

@@ -1,16 +1,18 @@
 //! Reads the matching rows, batch by batch.
 
-use super::candidates::Candidates;
-use super::metrics::{Counters, Level, count, discount};
-use super::output::{Output, Pending, defeats_filter};
-use super::plan::{Filter, Outcome, StripePlan};
+use super::candidates::{Candidates, defeats_filter};
+use super::metrics::{Level, count, discount};
+use super::output::{Output, Pending};
+use super::plan::Filter;
 use super::probe::Probe;
+use super::stripe_plan::{Matching, StripePlan};
 use crate::buffer::Selection;
 use crate::error::{Error, Result};
-use crate::read::scan::plan::{fetched_rows, open_fields, stripe_of};
+use crate::read::scan::opening::{open_fields, stripe_of};
 use crate::read::scan::rows::RowFormat;
+use crate::read::scan::sizing::fetched_rows;
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::{Fetched, Span, drive};
+use crate::read::shard::fetch::{FetchPolicy, Span, drive};
 use crate::read::shard::metadata::{WINDOW, ready};
 use crate::read::shard::waiting::give_way;
 use arrow_array::RecordBatch;
@@ -28,7 +30,7 @@ const MOST_ALONG: usize = 256;
 /// Reads the selected and matching rows of a range, on the calling thread.
 #[derive(Debug)]
 pub(in crate::read) struct FilteredReader {
-    format: RowFormat,
+    format: Arc<RowFormat>,
     filter: Arc<Filter>,
     /// The selected rows, by number in the shard; `None` if all are.
     selection: Option<Arc<Selection>>,
@@ -37,7 +39,6 @@ pub(in crate::read) struct FilteredReader {
     /// Whether a batch may be joined from several pieces.
     joins: bool,
     stripe: Option<OpenStripe>,
-    fetched: Fetched,
 }
 
 /// The stripe that is being read.
@@ -75,46 +76,29 @@ impl OpenStripe {
     }
 
     /// Fetches the bytes for the pending rows, and for the rows of a part.
-    async fn fetch(&mut self, part: Option<&Candidates>, format: &RowFormat) -> Result<()> {
-        let Self {
-            output,
-            pending,
-            parts,
-            probe,
-            ..
-        } = self;
-        let tested = probe.fetched();
-        output.fetch(format, pending, part, parts, tested).await
+    async fn fetch(&mut self, part: Option<&Candidates>) -> Result<()> {
+        let tested = self.probe.fetched();
+        let fetched = self.output.fetch(&self.pending, part, &self.parts, tested);
+        fetched.await
     }
 
     /// Returns a batch of pending rows.
-    async fn flush(&mut self, format: &RowFormat, counters: &Counters) -> Result<RecordBatch> {
+    async fn flush(&mut self) -> Result<RecordBatch> {
         self.output.join(&mut self.pending);
-        self.fetch(None, format).await?;
-        self.output.flush(format, &mut self.pending, counters)
+        self.fetch(None).await?;
+        self.output.flush(&mut self.pending)
     }
 
     /// Reads a part with few matching rows.
-    async fn read_part(
-        &mut self,
-        part: &Candidates,
-        format: &RowFormat,
-        counters: &Counters,
-    ) -> Result<()> {
-        self.fetch(Some(part), format).await?;
-        let pending = &mut self.pending;
-        self.output.read_part(format, part, pending, counters)
+    async fn read_part(&mut self, part: &Candidates) -> Result<()> {
+        self.fetch(Some(part)).await?;
+        self.output.read_part(part, &mut self.pending)
     }
 
     /// Returns a batch of the matching rows of a part.
-    async fn emit(
-        &mut self,
-        mut part: Candidates,
-        format: &RowFormat,
-        counters: &Counters,
-    ) -> Result<RecordBatch> {
-        self.fetch(Some(&part), format).await?;
-        let batch = self.output.emit(format, &mut part, counters)?;
+    async fn emit(&mut self, mut part: Candidates) -> Result<RecordBatch> {
+        self.fetch(Some(&part)).await?;
+        let batch = self.output.emit(&mut part)?;
         if part.matches() > 0 {
             self.parts.push_front(part);
         }
@@ -132,8 +116,7 @@ impl FilteredReader {
         let mut columns = format.columns.iter();
         Self {
             joins: !columns.any(|column| defeats_filter(column.field.data_type())),
-            fetched: format.fetched(Span::NotOthers),
-            format,
+            format: Arc::new(format),
             filter,
             selection,
             rows,
@@ -175,7 +158,7 @@ impl FilteredReader {
                 continue;
             };
             if let Some(part) = stripe.parts.front().cloned() {
-                return stripe.fetch(Some(&part), &self.format).await;
+                return stripe.fetch(Some(&part)).await;
             }
             if stripe.rows.is_empty() {
                 return Ok(());
@@ -197,7 +180,7 @@ impl FilteredReader {
                 self.give_way().await;
                 continue;
             };
-            let is_known = matches!(stripe.plan.outcome, Outcome::All) && stripe.wanted.is_none();
+            let is_known = matches!(stripe.plan.matching, Matching::All) && stripe.wanted.is_none();
             let is_begun = !stripe.parts.is_empty() || !stripe.pending.is_empty();
             if !is_known || is_begun || stripe.rows.is_empty() {
                 return Ok(None);
@@ -226,14 +209,13 @@ impl FilteredReader {
                 self.open_stripe().await?;
                 continue;
             };
-            let counters = &self.filter.counters;
             match stripe.parts.pop_front() {
                 Some(part) if part.is_dense() => {
                     if !stripe.pending.is_empty() {
                         stripe.parts.push_front(part);
-                        return stripe.flush(&self.format, counters).await.map(Some);
+                        return stripe.flush().await.map(Some);
                     }
-                    return stripe.emit(part, &self.format, counters).await.map(Some);
+                    return stripe.emit(part).await.map(Some);
                 }
                 Some(part) => {
                     let reads_now = self.joins && stripe.pending.reads_now(&part);
@@ -241,10 +223,10 @@ impl FilteredReader {
                     let is_alike = stripe.pending.is_alike(&part, &stripe.tested);
                     if !stripe.pending.fits(&part, reads_now, most) || !is_alike {
                         stripe.parts.push_front(part);
-                        return stripe.flush(&self.format, counters).await.map(Some);
+                        return stripe.flush().await.map(Some);
                     }
                     if reads_now {
-                        stripe.read_part(&part, &self.format, counters).await?;
+                        stripe.read_part(&part).await?;
                     } else {
                         stripe.pending.push(&part)?;
                     }
@@ -255,7 +237,7 @@ impl FilteredReader {
                         if self.filter.is_stale() {
                             if !stripe.pending.is_empty() {
                                 stripe.next_look = stripe.rows.start;
-                                return stripe.flush(&self.format, counters).await.map(Some);
+                                return stripe.flush().await.map(Some);
                             }
                             self.close_stripe();
                             continue;
@@ -264,13 +246,13 @@ impl FilteredReader {
                     let artifacts = &self.format.metadata.artifacts;
                     let has_much = stripe.probe.fetched().bytes() > artifacts.fetch_bytes();
                     if has_much && stripe.is_awaited() {
-                        return stripe.flush(&self.format, counters).await.map(Some);
+                        return stripe.flush().await.map(Some);
                     }
                     self.test_rows().await?;
                     self.give_way().await;
                 }
                 None if !stripe.pending.is_empty() => {
-                    return stripe.flush(&self.format, counters).await.map(Some);
+                    return stripe.flush().await.map(Some);
                 }
                 None => self.stripe = None,
             }
@@ -287,7 +269,7 @@ impl FilteredReader {
         // These rows will be counted again.
         let counters = &self.filter.counters;
         discount(&counters.rows, left);
-        if matches!(stripe.plan.outcome, Outcome::All) {
+        if matches!(stripe.plan.matching, Matching::All) {
             discount(&counters.rows_known_to_match, left);
         }
         if let Some(indexed) = &stripe.plan.rows {
@@ -303,11 +285,12 @@ impl FilteredReader {
         }
         let (inner, filter) = (&self.format.metadata, &self.filter);
         let row = self.rows.start;
-        self.fetched.clear();
+        let mut fetched = self.format.fetched();
+        let policy = FetchPolicy::new(Span::NotOthers);
         let columns = &self.format.columns;
         let mut along = !inner.artifacts.are_near() && count_nodes(columns) <= MOST_ALONG;
         let mut fields = None;
-        let (plan, rows) = drive(&inner.artifacts, &mut self.fetched, |bench| {
+        let (plan, rows) = drive(&inner.artifacts, &mut fetched, policy, |bench| {
             let stripes = ready!(inner.stripes(bench));
             let (ordinal, directory) = stripe_of(stripes, row)
                 .ok_or_else(|| Error::corrupt(format!("no stripe holds row {row}")))?;
@@ -330,13 +313,13 @@ impl FilteredReader {
         let counters = &self.filter.counters;
         let looked_at = end - row;
         count(&counters.rows, looked_at);
-        match plan.outcome {
-            Outcome::None(level) => {
+        match plan.matching {
+            Matching::None(level) => {
                 count(&counters.skipped_by(level).rows, looked_at);
                 return Ok(());
             }
-            Outcome::All => count(&counters.rows_known_to_match, looked_at),
-            Outcome::Some(_) => {}
+            Matching::All => count(&counters.rows_known_to_match, looked_at),
+            Matching::Some(_) => {}
         }
         let first = rows.start;
         let mut wanted = self.selection.as_ref().map(|wanted| {
@@ -358,15 +341,16 @@ impl FilteredReader {
         if wanted.as_ref().is_some_and(Selection::is_empty) {
             return Ok(());
         }
-        let mut output = Output::new(&self.format, plan.fields.stripe, &rows, fields);
-        let mut probe = Probe::new(&self.filter, &plan, &self.format);
+        let format = &self.format;
+        let stripe = plan.fields.stripe;
+        let mut probe = Probe::new(format.clone(), filter.clone(), plan.clone());
         // Keep the metadata, so that requests for values do not fetch it again with the gaps between them.
-        output.adopt(&self.fetched)?;
-        probe.adopt(&self.fetched)?;
-        self.fetched.clear();
+        probe.adopt(&fetched)?;
+        let counters = counters.clone();
+        let mut output = Output::new(format.clone(), counters, stripe, &rows, fields, fetched);
         // If no column is tested, only the columns of the scan are fetched.
         let window = if plan.fields.is_empty() {
-            output.window_rows(&self.format).await?
+            output.window_rows().await?
         } else {
             fetched_rows(&plan.fields, rows.end - first, &inner.artifacts)
         };
@@ -421,10 +405,7 @@ impl FilteredReader {
             from = to;
         }
         let are_awaited = stripe.is_awaited();
-        let (probe, plan) = (&mut stripe.probe, &stripe.plan);
-        probe
-            .test(&self.format, &self.filter, plan, &mut chunks, are_awaited)
-            .await?;
+        stripe.probe.test(&mut chunks, are_awaited).await?;
         // If few rows match, larger chunks cost less.
         let matches: u64 = chunks.iter().map(|chunk| chunk.matches() as u64).sum();
         let is_sparse = matches.saturating_mul(32) < end - start;

@@ -5,7 +5,7 @@ use crate::buffer::Selection;
 use crate::column::{Chunk, Values};
 use crate::error::Result;
 use crate::read::scan::constant::leaf_array;
-use crate::read::scan::plan::StripeReader;
+use crate::read::scan::stripe_reader::StripeReader;
 use crate::read::shard::column::Column;
 use arrow_array::{Array, ArrayRef, BooleanArray, new_null_array};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};

@@ -1,6 +1,6 @@
 //! Positions and sizes of a column's values instead of the values.
 
-use super::plan::StripeReader;
+use super::stripe_reader::StripeReader;
 use crate::buffer::{Body, Selection, Storage};
 use crate::column::assemble_as;
 use crate::error::{Error, Result, Within, to_usize};

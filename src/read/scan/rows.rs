@@ -1,15 +1,18 @@
 //! Rows of a shard in order, as RecordBatches.
 
 use super::fit::Fit;
-use super::plan::{StripeReader, open_fields, record_batch, scanned_rows, stripe_of};
+use super::opening::{open_fields, stripe_of};
+use super::sizing::scanned_rows;
 use super::source::{ReadState, StripeFields};
+use super::stripe_reader::StripeReader;
 use crate::buffer::Selection;
-use crate::error::{Error, Result, Within, to_usize};
+use crate::column::declared_nulls;
+use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::{Bench, Fetched, Span, drive};
+use crate::read::shard::fetch::{Bench, FetchPolicy, Fetched, Span, drive};
 use crate::read::shard::metadata::{Metadata, WINDOW, ready};
 use crate::read::shard::shared::Shared;
-use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::SchemaRef;
 use std::ops::Range;
 use std::sync::Arc;
@@ -39,8 +42,8 @@ pub(in crate::read) struct RowFormat {
 
 impl RowFormat {
     /// Creates the storage for the bytes that a reader of the scan fetches.
-    pub(in crate::read) fn fetched(&self, span: Span) -> Fetched {
-        let fetched = Fetched::new(span).share(self.shared.as_ref());
+    pub(in crate::read) fn fetched(&self) -> Fetched {
+        let fetched = Fetched::default().share(self.shared.as_ref());
         fetched.count(&self.bytes_read)
     }
 
@@ -65,6 +68,33 @@ impl RowFormat {
     }
 }
 
+/// Creates a batch of columns; a batch without columns has `rows` rows.
+pub(super) fn record_batch(
+    schema: &SchemaRef,
+    columns: Vec<ArrayRef>,
+    rows: usize,
+) -> Result<RecordBatch> {
+    for (field, column) in schema.fields().iter().zip(&columns) {
+        let nulls = declared_nulls(column);
+        if !field.is_nullable() && nulls > 0 {
+            return Err(Error::new(
+                ErrorKind::SchemaMismatch,
+                format!(
+                    "column `{}` is declared without nulls, but has {nulls}; ask for a nullable type",
+                    field.name(),
+                ),
+            ));
+        }
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema.clone(), columns, &options).map_err(|e| {
+        Error::new(
+            ErrorKind::SchemaMismatch,
+            format!("the columns do not fit the schema: {e}"),
+        )
+    })
+}
+
 /// Reads a range of rows, batch by batch, on the calling thread.
 #[derive(Debug)]
 pub(in crate::read) struct RowReader {
@@ -74,6 +104,7 @@ pub(in crate::read) struct RowReader {
     stripe: Option<OpenStripe>,
     state: ReadState,
     fetched: Fetched,
+    policy: FetchPolicy,
 }
 
 /// The stripe that is being read.
@@ -99,11 +130,12 @@ impl RowReader {
             Span::NotOthers
         };
         Self {
-            fetched: format.fetched(span),
+            fetched: format.fetched(),
             format,
             rows,
             stripe: None,
             state: ReadState::default(),
+            policy: FetchPolicy::new(span),
         }
     }
 
@@ -162,11 +194,12 @@ impl RowReader {
                 ..self.format.rows.end.min(stripe.rows.end);
             let is_part = window.end - window.start < scanned.end - scanned.start;
             let is_whole = window == (0..stripe.rows.end - stripe.rows.start);
+            let mut policy = self.policy;
             if is_whole && !inner.artifacts.are_near() {
                 // The whole stripe is read, so texts need not wait for the offsets that locate them.
-                self.fetched.fetch_along(inner.artifacts.fetch_bytes());
+                policy = policy.with_along(inner.artifacts.fetch_bytes());
             }
-            let fetched = drive(&inner.artifacts, &mut self.fetched, |bench| {
+            drive(&inner.artifacts, &mut self.fetched, policy, |bench| {
                 if is_part || is_whole {
                     stripe.fields.places().for_each(|p| bench.note_later(p));
                 }
@@ -181,9 +214,7 @@ impl RowReader {
                     .fetch(&self.format.columns, &selection)?
                     .then_some(()))
             })
-            .await;
-            self.fetched.fetch_along(0);
-            fetched?;
+            .await?;
             self.fetched.drop_unused();
             stripe.window = window;
         }
@@ -242,15 +273,15 @@ impl RowReader {
         self.fetched.clear();
         self.state.clear();
         let (inner, columns) = (&self.format.metadata, &self.format.columns);
+        let mut policy = self.policy;
         if !inner.artifacts.are_near() {
             let stripes = inner.run(|bench| Ok(inner.stripes(bench)?.map(|_| ())));
             stripes.await?;
             if self.reads_whole_stripe() {
-                let bytes = inner.artifacts.fetch_bytes();
-                self.fetched.fetch_along(bytes);
+                policy = policy.with_along(inner.artifacts.fetch_bytes());
             }
         }
-        let opened = drive(&inner.artifacts, &mut self.fetched, |bench| {
+        let (fields, rows) = drive(&inner.artifacts, &mut self.fetched, policy, |bench| {
             let stripes = ready!(inner.stripes(bench));
             let (ordinal, directory) = stripe_of(stripes, row)
                 .ok_or_else(|| Error::corrupt(format!("no stripe holds row {row}")))?;
@@ -259,9 +290,7 @@ impl RowReader {
             let first = directory.record_offset;
             Ok(Some((fields, first..first + count)))
         })
-        .await;
-        self.fetched.fetch_along(0);
-        let (fields, rows) = opened?;
+        .await?;
         let window_rows = scanned_rows(&fields, rows.end - rows.start, &inner.artifacts);
         self.stripe = Some(OpenStripe {
             fields,

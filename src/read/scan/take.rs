@@ -1,15 +1,16 @@
 //! Random access: reads rows by number.
 
 use super::join::pick;
-use super::plan::{StripeReader, ask_for_rows, open_fields, record_batch, stripe_of};
+use super::opening::{ask_for_rows, open_fields, stripe_of};
 use super::repeat::repeated_bytes;
-use super::rows::RowFormat;
+use super::rows::{RowFormat, record_batch};
 use super::source::{ReadState, StripeFields};
+use super::stripe_reader::StripeReader;
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::StripeDirectory;
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::{Bench, Fetched, drive};
+use crate::read::shard::fetch::{Bench, FetchPolicy, Fetched, drive};
 use crate::read::shard::metadata::{Metadata, ready};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array, new_empty_array};
@@ -115,10 +116,11 @@ async fn read_stripes(
     });
     let mut parts = Vec::new();
     for some in stripes.await?.chunks(MOST_STRIPES) {
-        let mut fetched = Fetched::for_sparse_rows();
+        let mut fetched = Fetched::default();
+        let policy = FetchPolicy::for_sparse_rows();
         let mut opened: Vec<Option<StripeFields>> = some.iter().map(|_| None).collect();
         let mut states: Vec<ReadState> = some.iter().map(|_| ReadState::default()).collect();
-        let arrays = drive(&inner.artifacts, &mut fetched, |bench| {
+        let arrays = drive(&inner.artifacts, &mut fetched, policy, |bench| {
             // Request all stripes before returning, so that one round fetches them all.
             for (stripe, fields) in some.iter().zip(&mut opened) {
                 if fields.is_none() {

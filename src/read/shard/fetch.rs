@@ -1,7 +1,10 @@
-//! The bytes that a plan needs, and the bytes that have been fetched for it.
+//! The bytes that a step of reading needs, and the bytes that have been fetched for it.
 //!
-//! Plans do no I/O. A step of a plan looks up bytes in a [`Bench`]. If bytes are missing, the bench notes them, a
-//! driver fetches them, and the step is tried again. Parsed elements are kept, so trying again costs almost nothing.
+//! A step does no I/O. It looks up bytes in a [`Bench`]. If bytes are missing, the bench notes them, the driver fetches
+//! them, and the step is tried again. Parsed elements are kept, so trying again costs almost nothing.
+//!
+//! The steps of a scan need bytes in rounds: stripe list; field list; field descriptors; block maps and dictionaries;
+//! then data, one window of rows after the other, with one more round for every level of lists.
 
 use super::artifacts::Artifacts;
 use super::requests::{MAX_REQUEST, SPARSE_GAP, coalesce, cut, sparse_gap};
@@ -29,10 +32,9 @@ pub(in crate::read) enum Span {
     Few,
 }
 
-/// Bytes of artifacts, by artifact and position.
-#[derive(Debug, Default)]
-pub(in crate::read) struct Fetched {
-    pieces: BTreeMap<(u32, u64), Piece>,
+/// The bytes that are fetched besides the missing ones.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::read) struct FetchPolicy {
     span: Span,
     /// Most bytes to fetch along with others, in the same round, because they will be needed.
     along: u64,
@@ -40,22 +42,9 @@ pub(in crate::read) struct Fetched {
     along_each: u64,
     /// Whether requests span as few unwanted bytes as a small number of requests allows.
     is_sparse: bool,
-    /// The bytes that readers of other rows fetch.
-    shared: Option<Arc<Shared>>,
-    /// Claims on kept bytes, which other readers then need not fetch.
-    claims: Vec<Claim>,
-    /// Counter of the bytes that are read.
-    bytes_read: Option<Arc<AtomicU64>>,
 }
 
-#[derive(Debug)]
-struct Piece {
-    bytes: Bytes,
-    /// Whether the piece has been used since [`Fetched::retire`].
-    is_used: AtomicBool,
-}
-
-impl Fetched {
+impl FetchPolicy {
     pub(in crate::read) fn new(span: Span) -> Self {
         Self {
             span,
@@ -73,6 +62,35 @@ impl Fetched {
         }
     }
 
+    /// Fetches bytes that steps announce for later along with those that they need now, up to this many bytes.
+    pub(in crate::read) fn with_along(self, bytes: u64) -> Self {
+        Self {
+            along: bytes,
+            ..self
+        }
+    }
+}
+
+/// Bytes of artifacts, by artifact and position.
+#[derive(Debug, Default)]
+pub(in crate::read) struct Fetched {
+    pieces: BTreeMap<(u32, u64), Piece>,
+    /// The bytes that readers of other rows fetch.
+    shared: Option<Arc<Shared>>,
+    /// Claims on kept bytes, which other readers then need not fetch.
+    claims: Vec<Claim>,
+    /// Counter of the bytes that are read.
+    bytes_read: Option<Arc<AtomicU64>>,
+}
+
+#[derive(Debug)]
+struct Piece {
+    bytes: Bytes,
+    /// Whether the piece has been used since [`Fetched::retire`].
+    is_used: AtomicBool,
+}
+
+impl Fetched {
     /// Does not fetch bytes that readers of other rows fetch at the same time.
     pub(in crate::read) fn share(mut self, shared: Option<&Arc<Shared>>) -> Self {
         self.shared = shared.cloned();
@@ -83,11 +101,6 @@ impl Fetched {
     pub(in crate::read) fn count(mut self, bytes_read: &Arc<AtomicU64>) -> Self {
         self.bytes_read = Some(bytes_read.clone());
         self
-    }
-
-    /// Fetches bytes that steps announce for later along with those that they need now, up to this many bytes.
-    pub(in crate::read) fn fetch_along(&mut self, bytes: u64) {
-        self.along = bytes;
     }
 
     /// Adds the bytes of a place.
@@ -228,12 +241,18 @@ impl Fetched {
     }
 
     /// Returns the requests that bring all of these places into pieces and read no byte twice.
-    fn requests(&self, missing: &[Place], gap: u64, later: &[Place]) -> Result<Vec<Place>> {
+    fn requests(
+        &self,
+        missing: &[Place],
+        gap: u64,
+        later: &[Place],
+        policy: FetchPolicy,
+    ) -> Result<Vec<Place>> {
         let mut lacking = Vec::new();
         for place in missing {
             lacking.extend(self.lacking(*place)?);
         }
-        let gap = if self.is_sparse {
+        let gap = if policy.is_sparse {
             sparse_gap(&lacking, gap)?
         } else {
             gap
@@ -271,10 +290,11 @@ impl Fetched {
     }
 }
 
-/// The bytes available to a step of a plan; notes the bytes that are missing.
+/// The bytes available to a step; notes the bytes that are missing.
 pub(in crate::read) struct Bench<'a> {
     artifacts: &'a Artifacts,
     fetched: &'a Fetched,
+    policy: FetchPolicy,
     missing: RefCell<Vec<Place>>,
     /// Places of bytes that are read later.
     later: RefCell<Vec<Place>>,
@@ -287,6 +307,7 @@ impl<'a> Bench<'a> {
         Self {
             artifacts,
             fetched,
+            policy: FetchPolicy::default(),
             missing: RefCell::default(),
             later: RefCell::default(),
             along: RefCell::default(),
@@ -295,7 +316,7 @@ impl<'a> Bench<'a> {
 
     /// Notes bytes that are read later and must not be fetched twice.
     pub(in crate::read) fn note_later(&self, place: Place) {
-        let is_small = place.range.len() <= self.fetched.along_each && !self.artifacts.are_near();
+        let is_small = place.range.len() <= self.policy.along_each && !self.artifacts.are_near();
         // The members of a packed group note the same place one after the other.
         let push = |places: &RefCell<Vec<Place>>| {
             let mut places = places.borrow_mut();
@@ -303,10 +324,10 @@ impl<'a> Bench<'a> {
                 places.push(place);
             }
         };
-        if self.fetched.along > 0 || is_small {
+        if self.policy.along > 0 || is_small {
             push(&self.along);
         }
-        if self.fetched.span != Span::Any {
+        if self.policy.span != Span::Any {
             push(&self.later);
         }
     }
@@ -362,10 +383,10 @@ impl<'a> Bench<'a> {
     fn into_missing(self) -> (Vec<Place>, Vec<Place>, Vec<Place>) {
         let along = self.along.into_inner();
         let bytes = along.iter().map(|place| place.range.len());
-        let most = if self.fetched.is_sparse {
+        let most = if self.policy.is_sparse {
             self.artifacts.fetch_bytes()
         } else {
-            self.fetched.along
+            self.policy.along
         };
         if !along.is_empty() && bytes.fold(0, u64::saturating_add) <= most {
             return (self.missing.into_inner(), along, Vec::new());
@@ -373,7 +394,7 @@ impl<'a> Bench<'a> {
         let mut later = self.later.into_inner();
         let bytes = later.iter().map(|place| place.range.len());
         let bytes = bytes.fold(0, u64::saturating_add);
-        if self.fetched.span == Span::Few && bytes <= self.artifacts.fetch_bytes() {
+        if self.policy.span == Span::Few && bytes <= self.artifacts.fetch_bytes() {
             later.clear();
         }
         later.sort_unstable_by_key(|p| (p.artifact, p.range));
@@ -399,18 +420,19 @@ impl ByteSource for Bench<'_> {
     }
 }
 
-/// Repeats a step of a plan, and fetches the bytes that it lacks, until it is done.
+/// Repeats a step, and fetches the bytes that it lacks, until it is done.
 ///
 /// # Errors
 /// Returns the errors of the step and of reading.
 pub(in crate::read) async fn drive<T>(
     artifacts: &Artifacts,
     fetched: &mut Fetched,
+    policy: FetchPolicy,
     mut step: impl FnMut(&Bench<'_>) -> Result<Option<T>>,
 ) -> Result<T> {
     let mut asked: Vec<Place> = Vec::new();
     loop {
-        let (missing, requests) = match attempt(artifacts, fetched, &mut step, &asked)? {
+        let (missing, requests) = match attempt(artifacts, fetched, policy, &mut step, &asked)? {
             Attempt::Done(done) => return Ok(done),
             Attempt::Lacks { missing, requests } => (missing, requests),
         };
@@ -435,10 +457,14 @@ enum Attempt<T> {
 fn attempt<T>(
     artifacts: &Artifacts,
     fetched: &mut Fetched,
+    policy: FetchPolicy,
     step: &mut impl FnMut(&Bench<'_>) -> Result<Option<T>>,
     asked: &[Place],
 ) -> Result<Attempt<T>> {
-    let bench = Bench::new(artifacts, fetched);
+    let bench = Bench {
+        policy,
+        ..Bench::new(artifacts, fetched)
+    };
     let done = step(&bench).within(|| artifacts.place())?;
     if let Some(done) = done {
         return Ok(Attempt::Done(done));
@@ -456,7 +482,7 @@ fn attempt<T>(
         // The end of the file was read when the shard was opened.
         let (place, tail) = artifacts.tail()?;
         fetched.insert(place, tail);
-        fetched.requests(&places, gap, &later)?
+        fetched.requests(&places, gap, &later, policy)?
     };
     Ok(Attempt::Lacks { missing, requests })
 }

@@ -3,7 +3,7 @@
 use super::artifacts::Artifacts;
 use super::cache::Cache;
 use super::column::ProjectedColumns;
-use super::fetch::{Bench, Fetched, drive};
+use super::fetch::{Bench, FetchPolicy, Fetched, drive};
 #[cfg(any(test, feature = "experimental", feature = "threads"))]
 use super::waiting::now;
 use crate::buffer::{
@@ -130,7 +130,8 @@ impl Metadata {
         &self,
         step: impl FnMut(&Bench<'_>) -> Result<Option<T>>,
     ) -> Result<T> {
-        drive(&self.artifacts, &mut Fetched::default(), step).await
+        let mut fetched = Fetched::default();
+        drive(&self.artifacts, &mut fetched, FetchPolicy::default(), step).await
     }
 
     pub(in crate::read) fn new(

@@ -1,6 +1,7 @@
 //! Values kept between reads, and rows that the fields do not have.
 
-use super::super::plan::{StripeReader, open_fields};
+use super::super::opening::open_fields;
+use super::super::stripe_reader::StripeReader;
 use super::{ReadState, Source, StripeFields};
 use crate::buffer::Selection;
 use crate::column::{ByteLayout, ByteValues, NodeSource};

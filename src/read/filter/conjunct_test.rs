@@ -1,0 +1,252 @@
+//! The test of rows for one conjunct of a predicate.
+
+use super::candidates::{Candidates, defeats_filter};
+use super::metrics::count;
+use super::plan::Filter;
+use super::predicate::{Rows, member};
+use super::runs::{RunValues, tests_values};
+use super::stripe_plan::{Conjunct, StripePlan};
+use crate::buffer::Selection;
+use crate::error::{Error, ErrorKind, Result, Within, to_usize};
+use crate::read::scan::fit::Fit;
+use crate::read::scan::rows::RowFormat;
+use crate::read::scan::source::ReadState;
+use crate::read::scan::stripe_reader::{StripeReader, is_blockwise};
+use crate::read::shard::fetch::{Bench, FetchPolicy, Fetched, drive};
+use arrow_array::{Array, ArrayRef, BooleanArray};
+use arrow_buffer::BooleanBuffer;
+
+/// Size of values that a test keeps for the columns of the scan, at most, in bytes.
+const MAX_KEPT_BYTES: usize = 64 << 20;
+
+/// Tests rows of a stripe for one conjunct.
+pub(super) struct ConjunctTest<'a> {
+    pub(super) format: &'a RowFormat,
+    pub(super) filter: &'a Filter,
+    pub(super) plan: &'a StripePlan,
+    pub(super) conjunct: &'a Conjunct,
+    /// Ordinals of the predicate's columns that are also columns of the scan, with their ordinals there.
+    pub(super) same: &'a [(usize, usize)],
+    pub(super) state: &'a mut ReadState,
+    pub(super) fetched: &'a mut Fetched,
+}
+
+impl ConjunctTest<'_> {
+    /// Fetches the bytes for the rows of the chunks to read.
+    pub(super) async fn fetch(&mut self, chunks: &[Candidates]) -> Result<()> {
+        let (plan, conjunct) = (self.plan, self.conjunct);
+        if plan.fields.are_resident() {
+            return Ok(());
+        }
+        let mut rows = Selection::default();
+        for chunk in chunks.iter().filter(|chunk| chunk.matches() > 0) {
+            for range in self.asked(chunk).ranges() {
+                rows.push(range.clone());
+            }
+        }
+        let inner = &self.format.metadata;
+        let state = &mut *self.state;
+        let policy = FetchPolicy::default();
+        drive(&inner.artifacts, self.fetched, policy, |bench| {
+            let mut reader = StripeReader {
+                metadata: inner,
+                bench,
+                fields: &plan.fields,
+                state,
+                sequential: true,
+            };
+            let mut complete = true;
+            for &column in &conjunct.columns {
+                if let Some(column) = &plan.columns[column] {
+                    complete &= reader.fetch(std::slice::from_ref(column), &rows)?;
+                }
+            }
+            Ok(complete.then_some(()))
+        })
+        .await
+    }
+
+    /// Rules out the rows of a chunk for which the conjunct is not true.
+    pub(super) fn narrow(&mut self, chunk: &mut Candidates) -> Result<()> {
+        let conjunct = self.conjunct;
+        let rows = self.asked(chunk);
+        let is_whole = rows.as_range().as_ref() == Some(chunk.rows());
+        if is_whole && let Some((matches, mean_bytes)) = self.test_runs(&rows)? {
+            chunk.keep_if(&matches)?;
+            let is_kept = |(from, _): &(usize, usize)| conjunct.columns.contains(from);
+            // Read the values now, so that they are not fetched again for the columns of the scan. Long values in many
+            // rows are read later, a batch at a time.
+            let bytes = mean_bytes.saturating_mul(chunk.len());
+            if chunk.matches() > 0
+                && bytes <= MAX_KEPT_BYTES
+                && !self.plan.fields.are_resident()
+                && self.same.iter().any(is_kept)
+            {
+                let columns = self.read(&rows)?;
+                self.keep_values(&columns, chunk);
+            }
+            return Ok(());
+        }
+        // Only these rows have been fetched.
+        let dense = if is_whole { usize::MAX } else { 0 };
+        let (mut fit, mut pieces) = (Fit::default(), Vec::new());
+        let mut from = 0;
+        while from < chunk.len() {
+            let (len, (mut piece, read)) = fit.read(chunk.len() - from, |len| {
+                let piece = chunk.slice(from, len);
+                if piece.matches() == 0 {
+                    return Ok((piece, None));
+                }
+                let mut rows = piece.selection(dense);
+                let columns = match self.read(&rows) {
+                    // The error may be about a value of another row, which the caller did not request in this type.
+                    Err(e) if e.kind() == ErrorKind::ValueOutOfRange && is_whole => {
+                        rows = piece.selection(0);
+                        self.read(&rows)?
+                    }
+                    columns => columns?,
+                };
+                Ok((piece, Some((rows, columns))))
+            })?;
+            if let Some((rows, columns)) = read {
+                let is_whole = rows.len() == piece.len() as u64;
+                // Functions must see only the rows in question.
+                let filtered = if is_whole && conjunct.calls && piece.matches() < piece.len() {
+                    Some(piece.filtered(&columns)?)
+                } else {
+                    None
+                };
+                let values = match filtered {
+                    Some(_) => piece.matches(),
+                    None => to_usize(rows.len())?,
+                };
+                let asked = filtered.as_ref().unwrap_or(&columns);
+                let truths = self.evaluate(&rows, values, asked)?;
+                let (values, known) = truths.into_parts();
+                let matches: BooleanBuffer = match known {
+                    Some(known) => &values & known.inner(),
+                    None => values,
+                };
+                if is_whole && filtered.is_none() {
+                    piece.keep_if(&matches)?
+                } else {
+                    piece.keep_selected(&matches)?
+                }
+                // The values of several pieces would not be kept when the pieces are joined.
+                if is_whole && len == chunk.len() && piece.matches() > 0 {
+                    self.keep_values(&columns, &mut piece);
+                }
+            }
+            pieces.push(piece);
+            from += len;
+        }
+        chunk.join(pieces);
+        Ok(())
+    }
+
+    /// Returns the rows for which the conjunct is true, and the mean size of the tested values in bytes; `None` if values
+    /// have to be tested one by one.
+    fn test_runs(&mut self, rows: &Selection) -> Result<Option<(BooleanBuffer, usize)>> {
+        let (conjunct, plan, bound) = (self.conjunct, self.plan, &self.filter.bound);
+        let (&[ordinal], Some(range)) = (conjunct.columns.as_slice(), rows.as_range()) else {
+            return Ok(None);
+        };
+        let column = plan.columns[ordinal].as_ref();
+        let Some(column) = column
+            .filter(|_| bound.columns[ordinal].depth == 0 && tests_values(&conjunct.node, bound))
+        else {
+            return Ok(None);
+        };
+        let runs = self.with_reader(rows, |reader| RunValues::read(reader, column, &range))?;
+        let Some(runs) = runs else {
+            return Ok(None);
+        };
+        let mut columns = vec![None; plan.columns.len()];
+        columns[ordinal] = Some(runs.values.clone());
+        let truths = self.evaluate(rows, runs.values.len(), &columns)?;
+        let mean_bytes = runs.values.get_array_memory_size() / runs.values.len().max(1);
+        Ok(Some((runs.matches(&truths), mean_bytes)))
+    }
+
+    /// Keeps the values of the conjunct's columns in all rows of a chunk for the scan, except for types that cannot be
+    /// filtered.
+    fn keep_values(&self, columns: &[Option<ArrayRef>], chunk: &mut Candidates) {
+        for &(from, to) in self.same {
+            if let (true, Some(array)) = (self.conjunct.columns.contains(&from), &columns[from])
+                && !defeats_filter(array.data_type())
+            {
+                chunk.keep_values(to, self.format.columns.len(), array);
+            }
+        }
+    }
+
+    fn with_reader<T>(
+        &mut self,
+        rows: &Selection,
+        read: impl FnOnce(&mut StripeReader<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let inner = &self.format.metadata;
+        let bench = Bench::new(&inner.artifacts, self.fetched);
+        read(&mut StripeReader {
+            metadata: inner,
+            bench: &bench,
+            fields: &self.plan.fields,
+            state: self.state,
+            sequential: is_blockwise(rows),
+        })
+    }
+
+    /// Reads the columns of the conjunct, by ordinal, in some rows.
+    fn read(&mut self, rows: &Selection) -> Result<Vec<Option<ArrayRef>>> {
+        let (conjunct, plan, bound) = (self.conjunct, self.plan, &self.filter.bound);
+        self.with_reader(rows, |reader| {
+            let mut columns = vec![None; plan.columns.len()];
+            for &ordinal in &conjunct.columns {
+                let column = plan.columns[ordinal].as_ref();
+                let column = column.ok_or_else(|| Error::corrupt("a column is not open"))?;
+                let tested = &bound.columns[ordinal];
+                columns[ordinal] = Some(if tested.is_presence() {
+                    reader.presence(tested.nodes(), rows)?
+                } else {
+                    let read = reader.read(std::slice::from_ref(column), rows)?;
+                    member(&read[0], tested.depth)?
+                });
+            }
+            Ok(columns)
+        })
+    }
+
+    /// Evaluates the conjunct for `len` values of its columns, which are the values of `rows`.
+    fn evaluate(
+        &self,
+        rows: &Selection,
+        len: usize,
+        columns: &[Option<ArrayRef>],
+    ) -> Result<BooleanArray> {
+        count(&self.filter.counters.values_tested, len as u64);
+        let entries = &self.plan.entries;
+        let values = Rows {
+            len,
+            columns,
+            entries,
+        };
+        let first = rows.ranges().first().map_or(0, |range| range.start);
+        let truths = self.filter.bound.evaluate(&self.conjunct.node, &values);
+        truths.within(|| format!("rows of stripe {} from {first} on", self.plan.fields.stripe))
+    }
+
+    /// Returns the rows of a chunk to read. These are only the rows in question if a function must not see others and
+    /// they could not be filtered out after reading.
+    fn asked(&self, chunk: &Candidates) -> Selection {
+        let mut columns = self.conjunct.columns.iter();
+        let defeats = |&column: &usize| {
+            let column = self.plan.columns.get(column).and_then(Option::as_ref);
+            column.is_none_or(|column| defeats_filter(column.field.data_type()))
+        };
+        if self.conjunct.calls && columns.any(defeats) {
+            chunk.selection(0)
+        } else {
+            chunk.tested()
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Opens a stripe for reading: finds it, and loads the metadata of its fields.
+
+use super::source::{ReadState, StripeFields, may_end_early};
+use super::stripe_reader::StripeReader;
+use crate::buffer::{Selection, Storage};
+use crate::error::{Error, Result, Within};
+use crate::format::{BasicType, DataType, StripeDirectory, Wire};
+use crate::read::shard::column::Column;
+use crate::read::shard::fetch::Bench;
+use crate::read::shard::metadata::Metadata;
+
+/// Returns the stripe that contains a row, and its ordinal.
+pub(in crate::read) fn stripe_of(
+    stripes: &[StripeDirectory],
+    row: u64,
+) -> Option<(u64, &StripeDirectory)> {
+    let after = stripes.partition_point(|stripe| stripe.record_offset <= row);
+    // Empty stripes have the same offset as the next stripe with rows, which is the last of them.
+    let ordinal = after.checked_sub(1)?;
+    let stripe = stripes.get(ordinal)?;
+    (row - stripe.record_offset < stripe.total_record_count).then_some((ordinal as u64, stripe))
+}
+
+/// Opens the fields of the columns in a stripe: descriptors, block maps, dictionaries.
+pub(in crate::read) fn open_fields(
+    metadata: &Metadata,
+    bench: &Bench<'_>,
+    stripe: u64,
+    rows: u64,
+    columns: &[Column],
+) -> Result<Option<StripeFields>> {
+    let mut opened = Vec::new();
+    let mut complete = true;
+    for column in columns {
+        let mut error = Ok(());
+        column.node.walk(&mut |node| {
+            if error.is_err() {
+                return;
+            }
+            match metadata.open_field(bench, (stripe, node.schema_id), node) {
+                Ok(Some(field)) => opened.push((node.schema_id, field)),
+                Ok(None) => complete = false,
+                Err(e) => {
+                    let name = if node.name.is_empty() {
+                        &column.node.name
+                    } else {
+                        &node.name
+                    };
+                    error = Err(e.within(format!("stripe {stripe}, field `{name}`")));
+                }
+            }
+        });
+        error?;
+    }
+    if !complete {
+        return Ok(None);
+    }
+    let fields = StripeFields::new(stripe, opened, bench);
+    for column in columns {
+        check_positions(metadata.wire, &fields, &column.node, Some(rows))
+            .within(|| format!("stripe {stripe}, field `{}`", column.node.name))?;
+    }
+    Ok(Some(fields))
+}
+
+/// Checks the number of positions of a field, which follows from its parent's, except for list items.
+fn check_positions(
+    wire: Wire,
+    fields: &StripeFields,
+    node: &DataType,
+    expected: Option<u64>,
+) -> Result<()> {
+    let Some(layout) = fields.layout(node.schema_id) else {
+        return Ok(());
+    };
+    let absent = layout.is_absent();
+    if let Some(expected) = expected
+        && layout.positions != expected
+        && !absent
+        && !(may_end_early(wire) && layout.positions < expected)
+    {
+        return Err(Error::corrupt(format!(
+            "{} positions, expected {expected}",
+            layout.positions
+        ))
+        .within(format!("schema node {}", node.schema_id)));
+    }
+    let below = match (node.basic_type, &layout.storage) {
+        (_, Storage::Null) if absent => None,
+        (BasicType::Struct, _) => Some(layout.positions),
+        (BasicType::FixedSizeList, _) => Some(layout.positions.saturating_mul(node.fixed_size)),
+        (BasicType::Union, Storage::Buffers(buffers)) if buffers.offsets.is_none() => {
+            Some(layout.positions)
+        }
+        _ => None,
+    };
+    for child in &node.children {
+        check_positions(wire, fields, child, below)?;
+    }
+    Ok(())
+}
+
+/// Returns the size of the columns' values in a stripe in bytes; needs only descriptors.
+#[cfg(feature = "async")]
+pub(in crate::read) fn described_bytes(
+    metadata: &Metadata,
+    bench: &Bench<'_>,
+    stripe: u64,
+    columns: &[Column],
+) -> Result<Option<u64>> {
+    let (mut bytes, mut complete) = (0u64, true);
+    for column in columns {
+        let mut error = Ok(());
+        column.node.walk(&mut |node| match metadata.described_bytes(
+            bench,
+            (stripe, node.schema_id),
+            node,
+        ) {
+            Ok(Some(of_field)) => bytes = bytes.saturating_add(of_field),
+            Ok(None) => complete = false,
+            Err(e) => error = Err(e),
+        });
+        error.within(|| format!("stripe {stripe}, field `{}`", column.node.name))?;
+    }
+    Ok(complete.then_some(bytes))
+}
+
+/// Notes the bytes of rows that have to be fetched, as far as their places are known before the dictionaries of the
+/// columns have been loaded.
+pub(in crate::read) fn ask_for_rows(
+    metadata: &Metadata,
+    bench: &Bench<'_>,
+    stripe: u64,
+    columns: &[Column],
+    rows: &Selection,
+) {
+    for column in columns {
+        let (mut opened, mut complete) = (Vec::new(), true);
+        column.node.walk(&mut |node| {
+            match metadata.open_codes(bench, (stripe, node.schema_id), node) {
+                Ok(Some(field)) => opened.push((node.schema_id, field)),
+                // The reader of the rows reports the error.
+                Ok(None) | Err(_) => complete = false,
+            }
+        });
+        if complete {
+            let mut reader = StripeReader {
+                metadata,
+                bench,
+                fields: &StripeFields::new(stripe, opened, bench),
+                state: &mut ReadState::default(),
+                sequential: false,
+            };
+            drop(reader.fetch(std::slice::from_ref(column), rows));
+        }
+    }
+}

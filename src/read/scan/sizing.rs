@@ -1,0 +1,55 @@
+//! How many rows to fetch at a time, from the stored size of their values.
+
+use super::source::StripeFields;
+use crate::read::shard::artifacts::Artifacts;
+use crate::read::shard::metadata::WINDOW;
+
+/// Returns the size of the fields' values in bytes.
+fn stored_bytes(fields: &StripeFields) -> u64 {
+    let bytes = fields.places().map(|place| place.range.len());
+    bytes.fold(0, u64::saturating_add)
+}
+
+/// Returns the number of rows with about `fetch_bytes` bytes: a multiple of the window, at which blocks end.
+pub(in crate::read) fn window_rows(fields: &StripeFields, rows: u64, fetch_bytes: u64) -> u64 {
+    rows_of_bytes(stored_bytes(fields), rows, fetch_bytes)
+}
+
+/// Returns the number of rows with about `fetch_bytes` bytes, if `rows` rows have `bytes` bytes: a multiple of the
+/// window.
+pub(in crate::read) fn rows_of_bytes(bytes: u64, rows: u64, fetch_bytes: u64) -> u64 {
+    let windows = rows.div_ceil(WINDOW).max(1);
+    let per_window = (bytes / windows).max(1);
+    let fetched = (fetch_bytes / per_window).clamp(1, windows);
+    fetched.saturating_mul(WINDOW)
+}
+
+/// Most bytes to read at a time from a near file.
+const NEAR_BYTES: u64 = 1 << 20;
+
+/// Returns the number of rows to fetch at a time when rows are read in order. For near files it is as small as blocks
+/// allow. Then bytes are decoded while the processor's caches still hold them, and wide rows, with windows of far more
+/// than `fetch_bytes`, need no more memory than that. For other files it is the result of [`window_rows`].
+pub(in crate::read) fn scanned_rows(
+    fields: &StripeFields,
+    rows: u64,
+    artifacts: &Artifacts,
+) -> u64 {
+    let fetch_bytes = artifacts.fetch_bytes();
+    if !artifacts.are_near() {
+        return window_rows(fields, rows, fetch_bytes);
+    }
+    let unit = fields.block_rows(rows).min(WINDOW).next_power_of_two();
+    let units = rows.div_ceil(unit).max(1);
+    let per_unit = (stored_bytes(fields) / units).max(1);
+    unit * (NEAR_BYTES.min(fetch_bytes) / per_unit).clamp(1, units)
+}
+
+/// Returns the number of rows to fetch at a time, see [`window_rows`]; `None` if all bytes are in memory.
+pub(in crate::read) fn fetched_rows(
+    fields: &StripeFields,
+    rows: u64,
+    artifacts: &Artifacts,
+) -> Option<u64> {
+    (!fields.are_resident()).then(|| window_rows(fields, rows, artifacts.fetch_bytes()))
+}

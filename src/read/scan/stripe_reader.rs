@@ -1,0 +1,203 @@
+//! The executor of a step on the rows of one stripe: notes the bytes that the rows lack, and reads the rows.
+
+use super::source::{ReadState, Source, StripeFields, stored_rows};
+use crate::buffer::{FieldLayout, Place, Runs, Selection, Storage};
+use crate::column::{NodeSource, assemble_as};
+use crate::error::{Error, Result, Within, to_usize};
+use crate::format::{BasicType, DataType};
+use crate::read::shard::column::Column;
+use crate::read::shard::fetch::Bench;
+use crate::read::shard::metadata::Metadata;
+use arrow_array::{ArrayRef, StructArray};
+use arrow_buffer::NullBuffer;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Reads rows of one stripe.
+pub(in crate::read) struct StripeReader<'a> {
+    pub(in crate::read) metadata: &'a Metadata,
+    pub(in crate::read) bench: &'a Bench<'a>,
+    pub(in crate::read) fields: &'a StripeFields,
+    pub(in crate::read) state: &'a mut ReadState,
+    pub(in crate::read) sequential: bool,
+}
+
+impl StripeReader<'_> {
+    /// Whether all bytes of the selected rows are available. If not, notes the places that are known to be missing.
+    pub(in crate::read) fn fetch(&mut self, columns: &[Column], rows: &Selection) -> Result<bool> {
+        if self.fields.are_resident() {
+            return Ok(true);
+        }
+        let mut complete = true;
+        for column in columns {
+            let fetched = if column.described {
+                self.fetch_described(&column.node, rows)
+            } else {
+                self.fetch_node(&column.node, rows)
+            };
+            complete &= fetched.within(|| {
+                format!(
+                    "stripe {}, field `{}`",
+                    self.fields.stripe, column.node.name
+                )
+            })?;
+        }
+        Ok(complete)
+    }
+
+    pub(super) fn fetch_node(&mut self, node: &DataType, rows: &Selection) -> Result<bool> {
+        let Some(layout) = self.fields.layout(node.schema_id).cloned() else {
+            return Err(Error::corrupt(format!(
+                "schema node {} is not open",
+                node.schema_id
+            )));
+        };
+        let rows = &*stored_rows(rows, &layout, self.metadata.wire);
+        layout.check_rows(rows)?;
+        if !self.fetch_own(node, &layout, rows)? {
+            return Ok(false);
+        }
+        let mut complete = true;
+        match node.basic_type {
+            BasicType::Struct => {
+                for child in &node.children {
+                    complete &= self.fetch_node(child, rows)?;
+                }
+            }
+            BasicType::FixedSizeList => {
+                for child in &node.children {
+                    complete &= self.fetch_node(child, &rows.scale(node.fixed_size))?;
+                }
+            }
+            BasicType::List | BasicType::Map if !node.children.is_empty() => {
+                let below = self.source().items_ahead(node, rows)?;
+                for child in &node.children {
+                    complete &= self.fetch_node(child, &below)?;
+                }
+            }
+            BasicType::Union => {
+                let below = self.source().unions(node, rows)?.children;
+                for (child, rows) in node.children.iter().zip(&below) {
+                    complete &= self.fetch_node(child, rows)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(complete)
+    }
+
+    /// Fetches the bytes of a field itself, but not of its children.
+    fn fetch_own(
+        &mut self,
+        node: &DataType,
+        layout: &FieldLayout,
+        rows: &Selection,
+    ) -> Result<bool> {
+        let mut places = Vec::new();
+        let goes_on = layout.places_of(rows, !node.children.is_empty(), &mut places)?;
+        if !self.at_hand(&places)? {
+            return Ok(false);
+        }
+        if goes_on {
+            let (bytes, mut places) = (self.source().items_ahead(node, rows)?, Vec::new());
+            if let Storage::Buffers(buffers) = &layout.storage
+                && let Some(data) = &buffers.data
+            {
+                data.places_of(&bytes, 1, &mut places)?;
+            }
+            return self.at_hand(&places);
+        }
+        Ok(true)
+    }
+
+    fn at_hand(&self, places: &[Place]) -> Result<bool> {
+        let mut complete = true;
+        for &place in places {
+            complete &= self.bench.get(place)?.is_some();
+        }
+        Ok(complete)
+    }
+
+    pub(super) fn source(&mut self) -> Source<'_> {
+        Source {
+            metadata: self.metadata,
+            bench: self.bench,
+            fields: self.fields,
+            state: self.state,
+            sequential: self.sequential,
+        }
+    }
+
+    /// Reads the columns in the selected rows.
+    pub(in crate::read) fn read(
+        &mut self,
+        columns: &[Column],
+        rows: &Selection,
+    ) -> Result<Vec<ArrayRef>> {
+        columns
+            .iter()
+            .map(|column| {
+                let Column {
+                    field, node, casts, ..
+                } = column;
+                if column.described {
+                    self.read_described(column, rows)
+                } else {
+                    assemble_as(field, node, casts, rows, &mut self.source())
+                }
+                .within(|| format!("stripe {}", self.fields.stripe))
+            })
+            .collect()
+    }
+
+    /// Reads the values of a column of numbers as runs, see [`Source::runs`].
+    pub(in crate::read) fn runs(
+        &mut self,
+        column: &Column,
+        rows: &Range<u64>,
+    ) -> Result<Option<(Runs, Option<NullBuffer>)>> {
+        let runs = self.source().runs(&column.node, rows);
+        runs.within(|| format!("field `{}`", column.field.name()))
+            .within(|| format!("stripe {}", self.fields.stripe))
+    }
+
+    /// Finds the blocks of equal byte strings that hold some rows of a column, as
+    /// [`equal_blocks`](super::source::Source::equal_blocks) does.
+    pub(in crate::read) fn equal_blocks(
+        &mut self,
+        column: &Column,
+        rows: &Range<u64>,
+    ) -> Result<Option<(Vec<usize>, Option<NullBuffer>)>> {
+        let found = self.source().equal_blocks(&column.node, rows);
+        found
+            .within(|| format!("field `{}`", column.field.name()))
+            .within(|| format!("stripe {}", self.fields.stripe))
+    }
+
+    /// Reads which rows of a node are present, given the structs around it and the node itself, outermost first.
+    /// Returns an array without members that has only this presence.
+    pub(in crate::read) fn presence<'a>(
+        &mut self,
+        nodes: impl Iterator<Item = &'a DataType>,
+        rows: &Selection,
+    ) -> Result<ArrayRef> {
+        let stripe = self.fields.stripe;
+        let mut nulls = None;
+        for node in nodes {
+            let own = self.source().presence(node, rows);
+            let own = own.within(|| format!("stripe {stripe}, field `{}`", node.name))?;
+            nulls = NullBuffer::union(nulls.as_ref(), own.as_ref());
+        }
+        let len = to_usize(rows.len())?;
+        Ok(Arc::new(StructArray::new_empty_fields(len, nulls)))
+    }
+}
+
+/// If at least one value in this many is wanted, decode and keep whole blocks.
+const BLOCKWISE: u64 = 32;
+
+/// Whether enough of the rows between the first and the last are wanted to decode whole blocks.
+pub(in crate::read) fn is_blockwise(rows: &Selection) -> bool {
+    let span = rows.end() - rows.ranges().first().map_or(0, |range| range.start);
+    rows.len().saturating_mul(BLOCKWISE) >= span
+}
