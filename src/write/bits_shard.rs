@@ -54,7 +54,7 @@ pub(crate) fn bits_shard<P: Iterator<Item = BitPiece>>(
             trues: ones,
             falses: rows - ones,
         };
-        let values = counts.finish(rows, buffer);
+        let values = counts.finish(rows, vec![buffer]);
         let field = FieldEncoder::of_encoded(plan.clone(), rows, values).finish()?;
         let stripe = EncodedStripe {
             rows,

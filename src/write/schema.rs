@@ -169,6 +169,16 @@ pub(super) fn field_plans(
     Ok(plans.into_iter().map(Arc::new).collect())
 }
 
+/// Returns the plans of a shard with this column alone.
+#[cfg(test)]
+pub(in crate::write) fn plans_of_column(column: Field) -> Vec<Arc<FieldPlan>> {
+    let schema = Arc::new(arrow_schema::Schema::new(vec![column]));
+    let options = WriterOptions::default();
+    let columns = ShardColumns::try_new(&schema, &options).unwrap();
+    let stored = shard_schema(&columns, &options).unwrap();
+    field_plans(&columns, &stored, &options).unwrap()
+}
+
 /// Refuses blobs in a column of other types than binary or text.
 fn check_blobs(field: &Field, settings: &Settings) -> Result<()> {
     use ArrowType::{Binary, BinaryView, LargeBinary, LargeUtf8, Utf8, Utf8View};

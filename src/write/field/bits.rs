@@ -1,6 +1,7 @@
 //! Bits for blocks or a raw buffer: Boolean values and presence.
 
-use super::plain_numbers::{NumberBlocks, PlainNumbers};
+use super::number_blocks::NumberBlocks;
+use super::numbers::plain_numbers;
 use crate::buffer::FinishedBuffer;
 use crate::encoding::NumberKind;
 use crate::error::Result;
@@ -14,16 +15,16 @@ pub(super) fn finish_bits(
     bits: &BooleanBuffer,
     settings: Settings,
     buffer: BufferKind,
-) -> Result<FinishedBuffer> {
+) -> Result<Vec<FinishedBuffer>> {
     let mut bytes = bits.sliced().as_slice()[..bits.len().div_ceil(8)].to_vec();
     let spare = bytes.len() * 8 - bits.len();
     if let Some(last) = bytes.last_mut() {
         *last &= 0xff >> spare;
     }
     let settings = of_bits(settings);
-    let mut encoder = PlainNumbers::<u8>::new(NumberKind::Unsigned, settings, &Arc::default());
+    let mut encoder = plain_numbers::<u8>(NumberKind::Unsigned, settings, &Arc::default());
     encoder.push(&bytes, None)?;
-    encoder.finish(buffer)
+    Ok(encoder.finish(buffer)?.buffers)
 }
 
 /// Returns the settings for a buffer of bits: its blocks count bytes, and must end at every window of positions.

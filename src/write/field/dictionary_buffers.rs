@@ -2,7 +2,7 @@
 
 use super::codes::{Codes, Entries, EntryType, NULL};
 use super::interner::Interner;
-use super::plain_numbers::PlainNumbers;
+use super::numbers::plain_numbers;
 use crate::buffer::{DictionaryInput, FinishedBuffer};
 use crate::encoding::NumberKind;
 use crate::error::{Error, Result};
@@ -47,7 +47,7 @@ impl Codes {
             embedded_presence: false,
             ..settings
         };
-        let mut encoder = PlainNumbers::new(NumberKind::Unsigned, settings, &Arc::default());
+        let mut encoder = plain_numbers::<u32>(NumberKind::Unsigned, settings, &Arc::default());
         if null_entry {
             for code in codes.iter_mut().filter(|code| **code == NULL) {
                 *code = count;
@@ -58,10 +58,8 @@ impl Codes {
             NullBuffer::new(bits)
         });
         encoder.push(&codes, present.as_ref())?;
-        let buffers = vec![
-            encoder.finish(BufferKind::Data)?,
-            FinishedBuffer::dictionary(dictionary),
-        ];
+        let mut buffers = encoder.finish(BufferKind::Data)?.buffers;
+        buffers.push(FinishedBuffer::dictionary(dictionary));
         let entries = Entries {
             entries,
             frequencies,

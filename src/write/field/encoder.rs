@@ -189,11 +189,8 @@ impl FieldEncoder {
             buffers = std::mem::take(&mut finished.buffers);
             if let Some(mut presence) = self.presence.filter(|_| !nulls_embedded) {
                 let bits = presence.finish();
-                buffers.push(finish_bits(
-                    &bits,
-                    self.plan.settings,
-                    BufferKind::Presence,
-                )?);
+                let settings = self.plan.settings;
+                buffers.extend(finish_bits(&bits, settings, BufferKind::Presence)?);
             }
             if let Some(index) = finished.index(&self.plan)? {
                 buffers.push(index);

@@ -2,6 +2,7 @@
 
 use super::codes::Entries;
 use crate::buffer::FinishedBuffer;
+use crate::encoding::Word;
 use crate::stats::{ByteStats, DecimalStats, DistinctStats};
 
 /// The buffers of the values of a leaf.
@@ -23,6 +24,19 @@ impl FinishedLeaf {
             entries: None,
             distinct: None,
             distinct_count: None,
+        }
+    }
+
+    /// Returns numbers without a dictionary, and counts the distinct ones if they have few bits.
+    pub(super) fn of_numbers<W: Word>(
+        buffer: FinishedBuffer,
+        mut distinct: Option<DistinctStats>,
+    ) -> Self {
+        let small = distinct.as_mut();
+        let distinct_count = small.and_then(DistinctStats::complete_small::<W>);
+        Self {
+            distinct_count,
+            ..Self::plain(vec![buffer]).with_distinct(distinct)
         }
     }
 

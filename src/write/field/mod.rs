@@ -2,7 +2,7 @@
 
 pub(in crate::write) mod bits;
 mod byte_run;
-mod bytes_encoder;
+mod byte_strings;
 pub(in crate::write) mod codes;
 mod dictionary_buffers;
 mod dictionary_encoder;
@@ -10,11 +10,11 @@ pub(in crate::write) mod encoder;
 mod finished_leaf;
 mod finished_values;
 mod interner;
+mod leaf_encoder;
 mod nulls;
-mod number;
-mod plain_numbers;
+mod number_blocks;
+mod numbers;
 pub(in crate::write) mod plan;
 mod raw;
-mod strings;
 mod trial;
 pub(in crate::write) mod values;

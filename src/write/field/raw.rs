@@ -2,14 +2,17 @@
 
 use super::byte_run::{MAX_VALUE_BYTES, check_length, note_run};
 use super::finished_leaf::{FinishedBytes, FinishedLeaf};
+use super::leaf_encoder::{BytesEncoder, NumberEncoder};
 use super::nulls::extend_filled;
 use super::plan::FieldPlan;
 use crate::buffer::{FinishedBuffer, PiecePool, Pieces};
 use crate::column::{ByteValues, append_views};
-use crate::encoding::Word;
+use crate::encoding::{Word, bytes, number};
 use crate::error::Result;
 use crate::format::BufferKind;
 use crate::stats::{ByteRun, ByteStats, DecimalStats, DistinctStats};
+use crate::write::choose::Weighed;
+use crate::write::choose::candidate::Candidate;
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer};
 use std::sync::Arc;
 
@@ -23,22 +26,23 @@ pub(super) struct RawNumbers<W> {
     filled: Vec<W>,
     /// Whether a value that is not null has been appended.
     seen: bool,
-    pub(super) distinct: Option<DistinctStats>,
+    distinct: Option<DistinctStats>,
 }
 
 impl<W: Word> RawNumbers<W> {
-    pub(super) fn new(pool: Arc<PiecePool>) -> Self {
+    pub(super) fn new(pool: Arc<PiecePool>, distinct: Option<DistinctStats>) -> Self {
         Self {
             pieces: Pieces::new(pool),
             last: None,
             filled: Vec::new(),
             seen: false,
-            distinct: None,
+            distinct,
         }
     }
+}
 
-    /// Appends values. A null position repeats the value before it.
-    pub(super) fn push(&mut self, values: &[W], nulls: Option<&NullBuffer>) {
+impl<W: Word> NumberEncoder<W> for RawNumbers<W> {
+    fn push(&mut self, values: &[W], nulls: Option<&NullBuffer>) -> Result<()> {
         let mut first = Some(0);
         let mut stored = values;
         if let Some(nulls) = nulls {
@@ -59,26 +63,22 @@ impl<W: Word> RawNumbers<W> {
         }
         self.seen |= first.is_some() && !values.is_empty();
         self.last = stored.last().copied().or(self.last);
+        Ok(())
     }
 
-    /// Returns the memory size in bytes.
-    pub(super) fn memory_size(&self) -> usize {
+    fn into_candidates(self: Box<Self>) -> Result<Vec<Candidate>> {
+        let plain = Weighed::plain(number::Plan::Plain, W::BYTES as f64);
+        Ok(vec![plain.into()])
+    }
+
+    fn memory_size(&self) -> usize {
         let distinct = self.distinct.as_ref().map_or(0, DistinctStats::memory_size);
         self.pieces.memory_size() + self.filled.capacity() * W::BYTES + distinct
     }
 
-    pub(super) fn finish(self, buffer: BufferKind) -> FinishedBuffer {
-        FinishedBuffer::raw(buffer, self.pieces)
-    }
-
-    pub(super) fn finish_values(mut self) -> FinishedLeaf {
-        let mut distinct = self.distinct.take();
-        let small = distinct.as_mut();
-        let distinct_count = small.and_then(DistinctStats::complete_small::<W>);
-        FinishedLeaf {
-            distinct_count,
-            ..FinishedLeaf::plain(vec![self.finish(BufferKind::Data)]).with_distinct(distinct)
-        }
+    fn finish(self: Box<Self>, buffer: BufferKind) -> Result<FinishedLeaf> {
+        let buffer = FinishedBuffer::raw(buffer, self.pieces);
+        Ok(FinishedLeaf::of_numbers::<W>(buffer, self.distinct))
     }
 }
 
@@ -180,63 +180,6 @@ impl RawBytes {
         }
     }
 
-    /// Appends values of one size. Null positions are filled with zeros.
-    pub(super) fn push_fixed(&mut self, data: &[u8], len: usize, nulls: Option<&NullBuffer>) {
-        let width = self.fixed.unwrap_or(0);
-        let nulls = nulls.map(NullBuffer::inner);
-        let data = &data[..len * width];
-        match nulls {
-            None => self.values.extend(data),
-            Some(nulls) => {
-                let mut done = 0;
-                for (start, end) in nulls.set_slices() {
-                    self.values.extend_zeros((start - done) * width);
-                    self.values.extend(&data[start * width..end * width]);
-                    done = end;
-                }
-                self.values.extend_zeros((len - done) * width);
-            }
-        }
-        if let Some(decimals) = &mut self.decimals {
-            decimals.update(len, nulls, |i| &data[i * width..(i + 1) * width]);
-        }
-        let end = |i: usize| i * width;
-        let run = ByteRun { bytes: data, end };
-        note_run(&mut self.stats, &mut self.distinct, len, nulls, &run);
-    }
-
-    /// Appends values of any size.
-    ///
-    /// # Errors
-    /// Returns [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange) for a value above 4 GiB.
-    pub(super) fn push(
-        &mut self,
-        values: &ByteValues,
-        len: usize,
-        nulls: Option<&NullBuffer>,
-    ) -> Result<()> {
-        let nulls = nulls.map(NullBuffer::inner);
-        match values {
-            ByteValues::Offsets32(offsets, data) => {
-                self.push_run(len, nulls, data, |i| offsets[i].as_usize())
-            }
-            ByteValues::Offsets64(offsets, data) => {
-                self.push_run(len, nulls, data, |i| offsets[i].as_usize())
-            }
-            ByteValues::Views(views, buffers) => {
-                let (mut bytes, mut ends) = std::mem::take(&mut self.gathered);
-                bytes.clear();
-                ends.clear();
-                ends.push(0);
-                let views = &views[..len];
-                append_views(views, buffers, nulls, usize::MAX, &mut bytes, &mut ends);
-                let pushed = self.push_run(len, nulls, &bytes, |i| ends[i].as_usize());
-                self.gathered = (bytes, ends);
-                pushed
-            }
-        }
-    }
-
     /// Appends values that are contiguous in `data`.
     fn push_run(
         &mut self,
@@ -277,37 +220,85 @@ impl RawBytes {
         self.offsets
             .extend(stop - start, |i| (end(start + i + 1) - first) as u64);
     }
+}
 
-    /// Returns the average bytes per value.
-    pub(super) fn average_length(&self) -> f64 {
-        let count = self.offsets.len() - 1;
-        let average = self.values.len() as f64 / count.max(1) as f64;
-        self.fixed.map_or(average, |width| width as f64)
+impl BytesEncoder for RawBytes {
+    fn push_fixed(&mut self, data: &[u8], len: usize, nulls: Option<&NullBuffer>) -> Result<()> {
+        let width = self.fixed.unwrap_or(0);
+        let nulls = nulls.map(NullBuffer::inner);
+        let data = &data[..len * width];
+        match nulls {
+            None => self.values.extend(data),
+            Some(nulls) => {
+                let mut done = 0;
+                for (start, end) in nulls.set_slices() {
+                    self.values.extend_zeros((start - done) * width);
+                    self.values.extend(&data[start * width..end * width]);
+                    done = end;
+                }
+                self.values.extend_zeros((len - done) * width);
+            }
+        }
+        if let Some(decimals) = &mut self.decimals {
+            decimals.update(len, nulls, |i| &data[i * width..(i + 1) * width]);
+        }
+        let end = |i: usize| i * width;
+        let run = ByteRun { bytes: data, end };
+        note_run(&mut self.stats, &mut self.distinct, len, nulls, &run);
+        Ok(())
     }
 
-    /// Returns the size of all values so far in bytes, including null positions of fixed-size types.
-    pub(super) fn total_bytes(&self) -> u64 {
+    fn push(&mut self, values: &ByteValues, len: usize, nulls: Option<&NullBuffer>) -> Result<()> {
+        let nulls = nulls.map(NullBuffer::inner);
+        match values {
+            ByteValues::Offsets32(offsets, data) => {
+                self.push_run(len, nulls, data, |i| offsets[i].as_usize())
+            }
+            ByteValues::Offsets64(offsets, data) => {
+                self.push_run(len, nulls, data, |i| offsets[i].as_usize())
+            }
+            ByteValues::Views(views, buffers) => {
+                let (mut bytes, mut ends) = std::mem::take(&mut self.gathered);
+                bytes.clear();
+                ends.clear();
+                ends.push(0);
+                let views = &views[..len];
+                append_views(views, buffers, nulls, usize::MAX, &mut bytes, &mut ends);
+                let pushed = self.push_run(len, nulls, &bytes, |i| ends[i].as_usize());
+                self.gathered = (bytes, ends);
+                pushed
+            }
+        }
+    }
+
+    fn total_bytes(&self) -> u64 {
         self.values.len() as u64
     }
 
-    /// Returns the memory size in bytes.
-    pub(super) fn memory_size(&self) -> usize {
+    fn into_candidates(self: Box<Self>) -> Result<Vec<Candidate>> {
+        let average = match self.fixed {
+            Some(width) => width as f64,
+            None => self.values.len() as f64 / (self.offsets.len() - 1).max(1) as f64,
+        };
+        Ok(vec![Weighed::plain(bytes::Plan::Plain, average).into()])
+    }
+
+    fn memory_size(&self) -> usize {
         let distinct = self.distinct.as_ref().map_or(0, DistinctStats::memory_size);
         let gathered = self.gathered.0.capacity() + self.gathered.1.capacity() * 8;
         self.values.memory_size() + self.offsets.memory_size() + gathered + distinct
     }
 
-    /// Returns the finished buffers: DATA, and OFFSETS unless the values have a fixed size.
-    pub(super) fn finish(self) -> FinishedBytes {
+    fn finish(self: Box<Self>) -> Result<FinishedBytes> {
         let mut buffers = vec![FinishedBuffer::raw(BufferKind::Data, self.values)];
         if self.fixed.is_none() {
             buffers.push(self.offsets.finish());
         }
-        FinishedBytes {
+        Ok(FinishedBytes {
             leaf: FinishedLeaf::plain(buffers).with_distinct(self.distinct),
             stats: self.stats,
             decimals: self.decimals,
-        }
+        })
     }
 }
 
@@ -336,13 +327,14 @@ mod tests {
             assert_eq!(offsets.len(), 41_001);
             let is_wide = wide || 41_000 * each > u64::from(i32::MAX.unsigned_abs());
             let found = bytes(&offsets.finish());
-            let expected: Vec<u8> = match is_wide {
-                true => (0..=41_000)
+            let expected: Vec<u8> = if is_wide {
+                (0..=41_000)
                     .flat_map(|i: u64| (i * each).to_le_bytes())
-                    .collect(),
-                false => (0..=41_000u32)
+                    .collect()
+            } else {
+                (0..=41_000u32)
                     .flat_map(|i| (i * u32::truncate(each)).to_le_bytes())
-                    .collect(),
+                    .collect()
             };
             assert!(found == expected, "{wide} {each}");
         }
@@ -350,15 +342,20 @@ mod tests {
 
     #[test]
     fn nulls_take_the_value_before_them_and_the_first_ones_the_first_value() {
-        let mut numbers = RawNumbers::<u16>::new(Arc::default());
+        let mut numbers = Box::new(RawNumbers::<u16>::new(Arc::default(), None));
         let valid = |bits: &[bool]| NullBuffer::from(bits.to_vec());
-        numbers.push(&[9, 1, 9, 2], Some(&valid(&[false, true, false, true])));
-        numbers.push(&[9, 9], Some(&valid(&[false, false])));
-        numbers.push(&[9, 3], Some(&valid(&[false, true])));
-        numbers.push(&[4], None);
+        numbers
+            .push(&[9, 1, 9, 2], Some(&valid(&[false, true, false, true])))
+            .unwrap();
+        numbers
+            .push(&[9, 9], Some(&valid(&[false, false])))
+            .unwrap();
+        numbers.push(&[9, 3], Some(&valid(&[false, true]))).unwrap();
+        numbers.push(&[4], None).unwrap();
         let expected = [1u16, 1, 1, 2, 2, 2, 2, 3, 4]
             .map(u16::to_le_bytes)
             .concat();
-        assert_eq!(bytes(&numbers.finish(BufferKind::Data)), expected);
+        let finished = numbers.finish(BufferKind::Data).unwrap();
+        assert_eq!(bytes(&finished.buffers[0]), expected);
     }
 }

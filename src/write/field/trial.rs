@@ -4,12 +4,14 @@
 use super::codes::{Codes, EntryType, NULL};
 use super::finished_leaf::FinishedLeaf;
 use super::interner::Interner;
-use super::plain_numbers::NumberWindow;
+use super::number_blocks::NumberWindow;
 use crate::encoding::{NumberKind, Word};
 use crate::error::Result;
+use crate::write::choose::candidate::Candidate;
 use crate::write::choose::settings::{Settings, WINDOW};
-use crate::write::choose::{self, Weighed};
+use crate::write::choose::{self, Choice, Weighed};
 use arrow_buffer::ArrowNativeType;
+use std::fmt::Display;
 
 /// Values between checks whether a window can still pay.
 const STRIDE: usize = 1024;
@@ -63,9 +65,92 @@ impl Seen {
     }
 }
 
+/// The trial of a value dictionary, window by window. It is off for fields that get none, and once it is given up.
+#[derive(Debug)]
+pub(super) struct DictionaryTrial(Option<TrialWindows>);
+
+/// The answer to the offer of a window.
+pub(super) enum Offer<P> {
+    /// The dictionary has taken the window.
+    Taken,
+    /// The window is to be encoded with this plan, after the earlier windows if the dictionary has just been given up.
+    Declined(Choice<P>, Option<Codes>),
+}
+
+impl DictionaryTrial {
+    /// Begins a trial with entries of this type, or none.
+    pub(super) fn new(entry: Option<EntryType>) -> Self {
+        Self(entry.map(TrialWindows::new))
+    }
+
+    /// Offers a window to the dictionary. `add` adds it, compared to a cost per value without the dictionary, and
+    /// returns whether the dictionary still pays. `choose` returns the best encoding without it.
+    ///
+    /// # Errors
+    /// Returns the errors of `add` and `choose`.
+    pub(super) fn offer<P>(
+        &mut self,
+        settings: &Settings,
+        add: impl Fn(&mut TrialWindows, f64) -> Result<bool>,
+        choose: impl FnOnce() -> Result<Choice<P>>,
+    ) -> Result<Offer<P>> {
+        if let Some(windows) = &mut self.0
+            && let Some(per_value) = windows.known_alternative(settings)
+            && add(windows, per_value)?
+        {
+            return Ok(Offer::Taken);
+        }
+        let choice = choose()?;
+        if let Some(windows) = &mut self.0 {
+            windows.weighed = Some((choice.cost, 0));
+            if add(windows, choice.cost)? {
+                return Ok(Offer::Taken);
+            }
+        }
+        let earlier = self.0.take().map(|windows| windows.codes);
+        Ok(Offer::Declined(choice, earlier))
+    }
+
+    /// Returns the candidate encodings of a window: the given ones, and a dictionary of this window alone if it may
+    /// have one. `add` adds the window to the dictionary.
+    ///
+    /// # Errors
+    /// Returns the errors of `add`.
+    pub(super) fn candidates<P: Display>(
+        &self,
+        weighed: Vec<Weighed<P>>,
+        settings: &Settings,
+        add: impl FnOnce(&mut TrialWindows, f64) -> Result<bool>,
+    ) -> Result<Vec<Candidate>> {
+        let mut candidates: Vec<Candidate> = weighed.into_iter().map(Candidate::from).collect();
+        if let Some(windows) = &self.0 {
+            let mut windows = TrialWindows::new(windows.entry);
+            if add(&mut windows, f64::INFINITY)? {
+                candidates.push(windows.weighed(settings).into());
+            }
+        }
+        Ok(candidates)
+    }
+
+    /// Returns the memory size in bytes.
+    pub(super) fn memory_size(&self) -> usize {
+        let codes = self.0.as_ref().map(|windows| &windows.codes);
+        codes.map_or(0, Codes::memory_size)
+    }
+
+    /// Returns the encoded codes and their dictionary, or `None` if no window is kept for a dictionary.
+    pub(super) fn finish(self, settings: Settings) -> Result<Option<FinishedLeaf>> {
+        let Some(windows) = self.0.filter(|windows| !windows.codes.codes().is_empty()) else {
+            return Ok(None);
+        };
+        let (buffers, entries) = windows.codes.finish(windows.entry, settings)?;
+        Ok(Some(FinishedLeaf::with_entries(buffers, entries)))
+    }
+}
+
 /// The codes of the windows so far, as long as the dictionary pays.
 #[derive(Debug)]
-pub(super) struct Trial {
+pub(super) struct TrialWindows {
     codes: Codes,
     entry: EntryType,
     /// Estimated cost of the windows so far without a dictionary.
@@ -76,8 +161,8 @@ pub(super) struct Trial {
     weighed: Option<(f64, u32)>,
 }
 
-impl Trial {
-    pub(super) fn new(entry: EntryType) -> Self {
+impl TrialWindows {
+    fn new(entry: EntryType) -> Self {
         Self {
             codes: Codes::default(),
             entry,
@@ -89,17 +174,12 @@ impl Trial {
 
     /// Returns the last estimate of the cost per value without a dictionary, if the dictionary pays and the estimate is
     /// recent. Codes are still encoded window by window, so changing values lose little.
-    pub(super) fn known_alternative(&mut self, settings: &Settings) -> Option<f64> {
+    fn known_alternative(&mut self, settings: &Settings) -> Option<f64> {
         let cost = self.cost(self.codes.codes().len(), settings) + self.of_codes;
         let (per_value, since) = self.weighed.as_mut()?;
         let is_known = *since < UNWEIGHED && cost < self.alternative;
         *since += 1;
         is_known.then_some(*per_value)
-    }
-
-    /// Sets the estimated cost per value of the next window without a dictionary.
-    pub(super) fn note_alternative(&mut self, per_value: f64) {
-        self.weighed = Some((per_value, 0));
     }
 
     /// Adds a window of numbers, see [`add`](Self::add). A number is estimated to cost `per_value` without a
@@ -244,7 +324,7 @@ impl Trial {
     }
 
     /// Returns the estimates for the windows so far.
-    pub(super) fn weighed(&self, settings: &Settings) -> Weighed<String> {
+    fn weighed(&self, settings: &Settings) -> Weighed<String> {
         let n = self.codes.codes().len();
         let cost = self.cost(n, settings) + self.of_codes;
         let nanoseconds = self.gather_cost();
@@ -266,60 +346,28 @@ impl Trial {
         }
     }
 
-    /// Returns the type of the entries.
-    pub(super) fn entry(&self) -> EntryType {
-        self.entry
-    }
-
     fn share(&self) -> f64 {
         self.entry.kind.map_or(1.0, |_| MOST_OF_NUMBERS)
-    }
-
-    /// Returns whether no window has been added.
-    pub(super) fn is_empty(&self) -> bool {
-        self.codes.codes().is_empty()
-    }
-
-    /// Returns the codes of the added windows.
-    pub(super) fn into_codes(self) -> Codes {
-        self.codes
-    }
-
-    /// Returns the memory size in bytes.
-    pub(super) fn memory_size(&self) -> usize {
-        self.codes.memory_size()
-    }
-
-    /// Encodes the codes and the dictionary.
-    pub(super) fn finish(self, settings: Settings) -> Result<FinishedLeaf> {
-        let (buffers, entries) = self.codes.finish(self.entry, settings)?;
-        Ok(FinishedLeaf::with_entries(buffers, entries))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::write::options::WriterOptions;
-    use crate::write::schema::{field_plans, shard_schema};
-    use crate::write::shard_columns::ShardColumns;
-    use arrow_schema::{DataType, Field, Schema};
+    use crate::write::schema::plans_of_column;
+    use arrow_schema::{DataType, Field};
     use std::sync::Arc;
 
     #[test]
     fn a_dictionary_that_readers_would_not_take_is_given_up() {
-        let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Utf8, true)]));
-        let options = WriterOptions::default();
-        let columns = ShardColumns::try_new(&schema, &options).unwrap();
-        let stored = shard_schema(&columns, &options).unwrap();
-        let mut plans = field_plans(&columns, &stored, &options).unwrap();
+        let mut plans = plans_of_column(Field::new("a", DataType::Utf8, true));
         let plan = Arc::make_mut(&mut plans[0]);
         // An offset and a sorted id take 12 bytes.
         plan.most_dictionary_bytes = 3 * (1 + 12);
-        let mut trial = Trial::new(plan.tried_entry().unwrap());
+        let mut windows = TrialWindows::new(plan.tried_entry().unwrap());
         let mut add = |texts: &[&str]| {
             let value = |i: usize| Some(texts[i % texts.len()].as_bytes());
-            let added = trial.add_bytes(3000, value, f64::INFINITY, &plan.settings);
+            let added = windows.add_bytes(3000, value, f64::INFINITY, &plan.settings);
             added.unwrap()
         };
         assert!(add(&["a", "b"]));

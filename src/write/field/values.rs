@@ -1,13 +1,13 @@
 //! Encoding of the values of one stripe field, of any type.
 
 use super::bits::finish_bits;
-use super::bytes_encoder::BytesEncoder;
+use super::byte_strings::BlockBytes;
 use super::dictionary_encoder::DictionaryEncoder;
 use super::finished_values::{FinishedValues, finish_bytes, finish_dictionary, of_numbers};
-use super::number::NumberEncoder;
+use super::leaf_encoder::{BytesEncoder, NumberEncoder};
+use super::numbers::{field_numbers, plain_numbers};
 use super::plan::FieldPlan;
-use super::raw::RawOffsets;
-use super::strings::offsets_encoder;
+use super::raw::{RawBytes, RawOffsets};
 use crate::buffer::{FinishedBuffer, Physical, words};
 use crate::column::Values;
 use crate::encoding::{NumberKind, Word};
@@ -15,8 +15,10 @@ use crate::error::{Error, Result};
 use crate::format::{AnyValue, BufferKind, TypeStats};
 use crate::stats::{Lengths, NumberStats};
 use crate::write::choose::candidate::Candidate;
+use crate::write::choose::settings::Settings;
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
 use std::fmt::Debug;
+
 /// Encodes the values of one stripe field.
 #[derive(Debug)]
 pub(super) enum ValueEncoder {
@@ -25,12 +27,16 @@ pub(super) enum ValueEncoder {
     Presence,
     Bits(BooleanBufferBuilder, BitCounts),
     /// Bits of a packed group's member, one byte each.
-    PackedBits(NumberEncoder<u8>, BitCounts),
+    PackedBits(Box<dyn NumberEncoder<u8>>, BitCounts),
     Numbers(Box<dyn NumberEncoding>),
-    Bytes(BytesEncoder),
+    Bytes(Box<dyn BytesEncoder>),
     Dictionary(DictionaryEncoder),
     Lists(ListEncoder, Lengths),
-    Union(NumberEncoder<u8>, Option<NumberEncoder<u64>>, Vec<u64>),
+    Union(
+        Box<dyn NumberEncoder<u8>>,
+        Option<Box<dyn NumberEncoder<u64>>>,
+        Vec<u64>,
+    ),
     /// Values that are already encoded.
     Encoded(Box<FinishedValues>),
 }
@@ -58,23 +64,20 @@ pub(super) trait NumberEncoding: Debug + Send {
 
 #[derive(Debug)]
 struct NumberField<W> {
-    encoder: NumberEncoder<W>,
+    encoder: Box<dyn NumberEncoder<W>>,
     stats: NumberStats<W>,
 }
 
 #[derive(Debug)]
 pub(super) enum ListEncoder {
     Raw(RawOffsets),
-    Blocks(Box<NumberEncoder<u64>>, u64),
+    Blocks(Box<dyn NumberEncoder<u64>>, u64),
 }
 
 impl<W: Word> NumberField<W> {
     fn new(plan: &FieldPlan) -> Self {
-        let encoder = NumberEncoder::new(plan.domain.kind(), plan.settings, &plan.pool);
         Self {
-            encoder: encoder
-                .with_trial(plan.tried_entry())
-                .with_distinct(plan.distinct()),
+            encoder: field_numbers(plan),
             stats: NumberStats::new(plan.domain, plan.settings.statistics),
         }
     }
@@ -96,7 +99,7 @@ impl<W: Word> NumberEncoding for NumberField<W> {
     }
 
     fn finish(self: Box<Self>, plan: &FieldPlan, present: u64) -> Result<FinishedValues> {
-        let values = of_numbers(&self.stats, plan, self.encoder.finish_values()?);
+        let values = of_numbers(&self.stats, plan, self.encoder.finish(BufferKind::Data)?);
         Ok(FinishedValues {
             raw_data_size: Some(present * W::BYTES as u64),
             index: self.stats.into_index(),
@@ -128,15 +131,19 @@ impl BitCounts {
         values
     }
 
-    /// Returns the finished values of a buffer of bits; `present` of them are not null.
-    pub(in crate::write) fn finish(self, present: u64, buffer: FinishedBuffer) -> FinishedValues {
+    /// Returns the finished values of the buffers of bits; `present` of them are not null.
+    pub(in crate::write) fn finish(
+        self,
+        present: u64,
+        buffers: Vec<FinishedBuffer>,
+    ) -> FinishedValues {
         let constant = match (self.trues, self.falses) {
             (_, 0) => Some(AnyValue::from(true)),
             (0, _) => Some(AnyValue::from(false)),
             _ => None,
         };
         FinishedValues {
-            buffers: vec![buffer],
+            buffers,
             constant,
             type_stats: Some(TypeStats::Boolean {
                 true_count: self.trues,
@@ -150,8 +157,8 @@ impl BitCounts {
 }
 
 fn push_union(
-    kinds: &mut NumberEncoder<u8>,
-    slots: &mut Option<NumberEncoder<u64>>,
+    kinds: &mut dyn NumberEncoder<u8>,
+    slots: &mut Option<Box<dyn NumberEncoder<u64>>>,
     next: &mut Vec<u64>,
     ordinals: &[u8],
     offsets: Option<&[u64]>,
@@ -220,7 +227,7 @@ impl ValueEncoder {
         Ok(match plan.physical {
             Physical::Presence => Self::Presence,
             Physical::Bits if plan.settings.is_member => Self::PackedBits(
-                NumberEncoder::new(NumberKind::Unsigned, plan.settings, &plan.pool),
+                plain_numbers(NumberKind::Unsigned, plan.settings, &plan.pool),
                 BitCounts::default(),
             ),
             Physical::Bits => Self::Bits(BooleanBufferBuilder::new(0), BitCounts::default()),
@@ -228,7 +235,12 @@ impl ValueEncoder {
             Physical::Number(2) => Self::Numbers(Box::new(NumberField::<u16>::new(plan))),
             Physical::Number(4) => Self::Numbers(Box::new(NumberField::<u32>::new(plan))),
             Physical::Number(_) => Self::Numbers(Box::new(NumberField::<u64>::new(plan))),
-            Physical::Fixed(_) | Physical::Bytes => Self::Bytes(BytesEncoder::new(plan)),
+            Physical::Fixed(_) | Physical::Bytes
+                if plan.settings.is_raw() && !plan.settings.delimited =>
+            {
+                Self::Bytes(Box::new(RawBytes::new(plan)))
+            }
+            Physical::Fixed(_) | Physical::Bytes => Self::Bytes(Box::new(BlockBytes::new(plan))),
             Physical::Lists if plan.settings.is_raw() => {
                 let offsets = RawOffsets::new(plan.wide_offsets, plan.pool.clone());
                 Self::Lists(ListEncoder::Raw(offsets), Lengths::default())
@@ -236,11 +248,10 @@ impl ValueEncoder {
             Physical::Lists => {
                 let mut encoder = offsets_encoder(plan);
                 encoder.push(&[0], None)?;
-                let encoder = ListEncoder::Blocks(Box::new(encoder), 0);
-                Self::Lists(encoder, Lengths::default())
+                Self::Lists(ListEncoder::Blocks(encoder, 0), Lengths::default())
             }
             Physical::Union => Self::Union(
-                NumberEncoder::new(NumberKind::Unsigned, plan.settings, &plan.pool),
+                plain_numbers(NumberKind::Unsigned, plan.settings, &plan.pool),
                 is_dense.then(|| offsets_encoder(plan)),
                 Vec::new(),
             ),
@@ -275,7 +286,7 @@ impl ValueEncoder {
                 f.push(offsets)
             }
             (Self::Union(kinds, slots, next), Values::Union { ordinals, offsets }) => {
-                push_union(kinds, slots, next, ordinals, offsets.as_deref())
+                push_union(kinds.as_mut(), slots, next, ordinals, offsets.as_deref())
             }
             _ => Err(Error::invalid("a chunk does not fit the field")),
         }
@@ -304,7 +315,7 @@ impl ValueEncoder {
             Self::Lists(ListEncoder::Raw(offsets), _) => offsets.memory_size(),
             Self::Lists(ListEncoder::Blocks(f, _), _) => f.memory_size(),
             Self::Union(kinds, slots, _) => {
-                kinds.memory_size() + slots.as_ref().map_or(0, NumberEncoder::memory_size)
+                kinds.memory_size() + slots.as_ref().map_or(0, |slots| slots.memory_size())
             }
         }
     }
@@ -316,11 +327,11 @@ impl ValueEncoder {
             Self::Empty | Self::Presence => FinishedValues::default(),
             Self::Encoded(values) => *values,
             Self::Bits(mut bits, counts) => {
-                let buffer = finish_bits(&bits.finish(), plan.settings, BufferKind::Data)?;
-                counts.finish(present, buffer)
+                let buffers = finish_bits(&bits.finish(), plan.settings, BufferKind::Data)?;
+                counts.finish(present, buffers)
             }
             Self::PackedBits(bytes, counts) => {
-                counts.finish(present, bytes.finish(BufferKind::Data)?)
+                counts.finish(present, bytes.finish(BufferKind::Data)?.buffers)
             }
             Self::Numbers(field) => field.finish(plan, present)?,
             Self::Bytes(field) => {
@@ -334,20 +345,18 @@ impl ValueEncoder {
                 }
             }
             Self::Dictionary(field) => finish_dictionary(field, plan)?,
-            Self::Lists(ListEncoder::Raw(offsets), lengths) => FinishedValues {
-                buffers: vec![offsets.finish()],
-                type_stats: Some(TypeStats::List(lengths.finish())),
-                ..FinishedValues::default()
-            },
-            Self::Lists(ListEncoder::Blocks(encoder, _), lengths) => FinishedValues {
-                buffers: vec![encoder.finish(BufferKind::Offsets)?],
+            Self::Lists(offsets, lengths) => FinishedValues {
+                buffers: match offsets {
+                    ListEncoder::Raw(offsets) => vec![offsets.finish()],
+                    ListEncoder::Blocks(encoder, _) => encoder.finish(BufferKind::Offsets)?.buffers,
+                },
                 type_stats: Some(TypeStats::List(lengths.finish())),
                 ..FinishedValues::default()
             },
             Self::Union(kinds, slots, _) => {
-                let mut buffers = vec![kinds.finish(BufferKind::Data)?];
+                let mut buffers = kinds.finish(BufferKind::Data)?.buffers;
                 if let Some(slots) = slots {
-                    buffers.push(slots.finish(BufferKind::Offsets)?);
+                    buffers.extend(slots.finish(BufferKind::Offsets)?.buffers);
                 }
                 FinishedValues {
                     buffers,
@@ -356,4 +365,13 @@ impl ValueEncoder {
             }
         })
     }
+}
+
+/// Returns an encoder for the offsets of lists: one more than there are lists.
+fn offsets_encoder(plan: &FieldPlan) -> Box<dyn NumberEncoder<u64>> {
+    let settings = Settings {
+        embedded_presence: false,
+        ..plan.settings
+    };
+    plain_numbers(NumberKind::Unsigned, settings, &plan.pool)
 }

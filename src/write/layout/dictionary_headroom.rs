@@ -123,22 +123,16 @@ impl DictionaryHeadroom {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::write::options::WriterOptions;
-    use crate::write::schema::{field_plans, shard_schema};
-    use crate::write::shard_columns::ShardColumns;
+    use crate::write::schema::plans_of_column;
     use arrow_buffer::Buffer;
-    use arrow_schema::{DataType, Field, Schema};
+    use arrow_schema::{DataType, Field};
 
     /// Returns the headroom of a column of numbers with 8-bit keys.
     fn headroom(is_ordered: bool) -> DictionaryHeadroom {
         let kind = DataType::Dictionary(DataType::Int8.into(), DataType::Int32.into());
         #[expect(deprecated, reason = "nothing else keeps the order")]
         let column = Field::new_dict("a", kind, true, 0, is_ordered);
-        let schema = Arc::new(Schema::new(vec![column]));
-        let options = WriterOptions::default();
-        let columns = ShardColumns::try_new(&schema, &options).unwrap();
-        let stored = shard_schema(&columns, &options).unwrap();
-        DictionaryHeadroom::new(&field_plans(&columns, &stored, &options).unwrap()[0])
+        DictionaryHeadroom::new(&plans_of_column(column)[0])
     }
 
     fn numbers(count: usize) -> Arc<Chunk<Values>> {

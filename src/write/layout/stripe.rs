@@ -362,11 +362,9 @@ pub(in crate::write) fn write_stripe(
 mod tests {
     use super::*;
     use crate::column::ByteValues;
-    use crate::write::options::WriterOptions;
-    use crate::write::schema::{field_plans, shard_schema};
-    use crate::write::shard_columns::ShardColumns;
+    use crate::write::schema::plans_of_column;
     use arrow_buffer::{Buffer, OffsetBuffer};
-    use arrow_schema::{DataType, Field, Schema};
+    use arrow_schema::{DataType, Field};
     use std::ops::Range;
 
     /// A dictionary of texts.
@@ -399,11 +397,7 @@ mod tests {
     fn dictionaries_that_readers_would_not_take_go_into_several_stripes() {
         let key = DataType::Int32.into();
         let column = Field::new("a", DataType::Dictionary(key, DataType::Utf8.into()), true);
-        let schema = Arc::new(Schema::new(vec![column]));
-        let options = WriterOptions::default();
-        let columns = ShardColumns::try_new(&schema, &options).unwrap();
-        let stored = shard_schema(&columns, &options).unwrap();
-        let mut plans = field_plans(&columns, &stored, &options).unwrap();
+        let mut plans = plans_of_column(column);
         // An offset and a sorted id take 12 bytes.
         Arc::make_mut(&mut plans[0]).most_dictionary_bytes = 3 * (20 + 12);
         let workers = Workers::try_new(1).unwrap();

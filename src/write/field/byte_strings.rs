@@ -1,19 +1,18 @@
 //! Spec: Chapter 6, "Primitive Variable-Sized Encoding": strings and binary values on their way into
 //! blocks.
 
-mod shared;
-mod staged;
+mod compressor_dictionaries;
+mod window;
 
 use super::byte_run::{check_length, note_run};
 use super::codes::{Codes, Entries, NULL};
 use super::finished_leaf::{FinishedBytes, FinishedLeaf};
+use super::leaf_encoder::BytesEncoder;
 use super::nulls::StagedPresence;
-use super::number::NumberEncoder;
 use super::plan::FieldPlan;
-use super::trial::Trial;
+use super::trial::{DictionaryTrial, Offer, TrialWindows};
 use crate::buffer::{BlockStreamWriter, Physical};
 use crate::column::{ByteValues, append_views};
-use crate::encoding::NumberKind;
 use crate::encoding::{bytes, presence};
 use crate::error::{Error, Result};
 use crate::format::BufferKind;
@@ -23,8 +22,8 @@ use crate::write::choose::candidate::Candidate;
 use crate::write::choose::settings::{Settings, WINDOW};
 use crate::write::choose::{self, Choice, Weighed};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
-use shared::Shared;
-use staged::Staged;
+use compressor_dictionaries::CompressorDictionaries;
+use window::StagedBytes;
 
 /// Bytes of staged values after which they are encoded, even if the window is not full.
 const WINDOW_BYTES: usize = 4 << 20;
@@ -33,24 +32,18 @@ const WINDOW_BYTES: usize = 4 << 20;
 #[derive(Debug)]
 pub(super) struct BlockBytes {
     settings: Settings,
-    /// Size of each value of a fixed-size type.
-    fixed: Option<usize>,
-    values: Vec<u8>,
-    /// Ends of the staged values, preceded by 0; unused for fixed sizes.
-    offsets: Vec<u64>,
-    staged: usize,
+    staged: StagedBytes,
     /// Positions of the window that are already encoded.
     in_window: usize,
     presence: StagedPresence,
     /// Nulls among the staged positions, for encodings with a code for null.
     nulls: StagedPresence,
-    /// The earlier windows, as long as a value dictionary pays.
-    trial: Option<Trial>,
+    trial: DictionaryTrial,
     blocks: BlockStreamWriter,
     /// FSST symbols learned from earlier windows.
     learned: bytes::Learned,
     /// Compressor dictionaries of the blocks, if they are enabled.
-    shared: Option<Shared>,
+    compressors: Option<CompressorDictionaries>,
     stats: ByteStats,
     decimals: Option<DecimalStats>,
     distinct: Option<DistinctStats>,
@@ -61,80 +54,22 @@ impl BlockBytes {
     pub(super) fn new(plan: &FieldPlan) -> Self {
         Self {
             settings: plan.settings,
-            fixed: plan.physical.width(),
-            values: Vec::new(),
-            offsets: vec![0],
-            staged: 0,
+            staged: StagedBytes::new(plan.physical.width()),
             in_window: 0,
             presence: StagedPresence::default(),
             nulls: StagedPresence::default(),
-            trial: plan.tried_entry().map(Trial::new),
+            trial: DictionaryTrial::new(plan.tried_entry()),
             blocks: BlockStreamWriter::new(plan.pool.clone())
                 .with_checksums(!plan.settings.is_member)
                 .with_blobs(plan.settings.blobs.is_some()),
             learned: bytes::Learned::default(),
-            shared: (plan.settings.compressor_dictionaries && plan.physical == Physical::Bytes)
-                .then(Shared::default),
+            compressors: (plan.settings.compressor_dictionaries
+                && plan.physical == Physical::Bytes)
+                .then(CompressorDictionaries::default),
             stats: plan.byte_stats(),
             decimals: plan.decimal_stats(),
             distinct: plan.distinct(),
             total_bytes: 0,
-        }
-    }
-
-    /// Appends values of one size.
-    pub(super) fn push_fixed(
-        &mut self,
-        data: &[u8],
-        len: usize,
-        nulls: Option<&NullBuffer>,
-    ) -> Result<()> {
-        let width = self.fixed.unwrap_or(0);
-        let mut at = 0;
-        while at < len {
-            let room = self.room(len - at);
-            let nulls = self.stage_nulls(at, room, nulls);
-            let part = &data[at * width..(at + room) * width];
-            match &nulls {
-                None => self.values.extend_from_slice(part),
-                Some(nulls) => {
-                    let base = self.values.len();
-                    self.values.resize(base + part.len(), 0);
-                    for (start, end) in nulls.set_slices() {
-                        let bytes = start * width..end * width;
-                        self.values[base + bytes.start..base + bytes.end]
-                            .copy_from_slice(&part[bytes]);
-                    }
-                }
-            }
-            if let Some(decimals) = &mut self.decimals {
-                let value = |i: usize| &part[i * width..(i + 1) * width];
-                decimals.update(room, nulls.as_ref(), value);
-            }
-            self.advance(room)?;
-            at += room;
-        }
-        Ok(())
-    }
-
-    /// Appends values of any size.
-    ///
-    /// # Errors
-    /// Returns [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange) for a value above 4 GiB.
-    pub(super) fn push(
-        &mut self,
-        values: &ByteValues,
-        len: usize,
-        nulls: Option<&NullBuffer>,
-    ) -> Result<()> {
-        match values {
-            ByteValues::Offsets32(offsets, data) => {
-                self.push_ranges(len, nulls, data, |i| offsets[i].as_usize())
-            }
-            ByteValues::Offsets64(offsets, data) => {
-                self.push_ranges(len, nulls, data, |i| offsets[i].as_usize())
-            }
-            ByteValues::Views(views, buffers) => self.push_views(&views[..len], buffers, nulls),
         }
     }
 
@@ -182,23 +117,26 @@ impl BlockBytes {
         offset: &impl Fn(usize) -> usize,
     ) -> Result<()> {
         let first = offset(start);
-        let base = self.values.len();
+        let base = self.staged.values.len();
         let mut last = first;
         let mut longest = 0;
-        self.offsets.extend((start + 1..=start + len).map(|i| {
-            let end = offset(i);
-            longest = longest.max(end - last);
-            last = end;
-            (base + end - first) as u64
-        }));
+        self.staged
+            .offsets
+            .extend((start + 1..=start + len).map(|i| {
+                let end = offset(i);
+                longest = longest.max(end - last);
+                last = end;
+                (base + end - first) as u64
+            }));
         check_length(longest)?;
-        self.values.extend_from_slice(&data[first..last]);
+        self.staged.values.extend_from_slice(&data[first..last]);
         Ok(())
     }
 
     fn stage_empty(&mut self, len: usize) {
-        self.offsets
-            .extend(std::iter::repeat_n(self.values.len() as u64, len));
+        self.staged
+            .offsets
+            .extend(std::iter::repeat_n(self.staged.values.len() as u64, len));
     }
 
     /// Appends values of an array with views.
@@ -217,8 +155,8 @@ impl BlockBytes {
                 buffers,
                 valid.as_ref(),
                 WINDOW_BYTES,
-                &mut self.values,
-                &mut self.offsets,
+                &mut self.staged.values,
+                &mut self.staged.offsets,
             );
             self.stage_nulls(at, taken, nulls);
             self.advance(taken)?;
@@ -236,15 +174,15 @@ impl BlockBytes {
         let mut at = 0;
         while at < len {
             let room = self.room(len - at);
-            let start = self.values.len();
+            let start = self.staged.values.len();
             let mut taken = 0;
-            while taken < room && (taken == 0 || self.values.len() - start < WINDOW_BYTES) {
+            while taken < room && (taken == 0 || self.staged.values.len() - start < WINDOW_BYTES) {
                 if nulls.is_none_or(|n| n.is_valid(at + taken)) {
                     let bytes = value(at + taken);
                     check_length(bytes.len())?;
-                    self.values.extend_from_slice(bytes);
+                    self.staged.values.extend_from_slice(bytes);
                 }
-                self.offsets.push(self.values.len() as u64);
+                self.staged.offsets.push(self.staged.values.len() as u64);
                 taken += 1;
             }
             self.stage_nulls(at, taken, nulls);
@@ -256,7 +194,7 @@ impl BlockBytes {
 
     /// Returns how many of `len` more values the window takes.
     fn room(&self, len: usize) -> usize {
-        let at = self.in_window + self.staged;
+        let at = self.in_window + self.staged.len;
         let most = if self.settings.is_member {
             self.settings.block_values - at % self.settings.block_values
         } else {
@@ -267,7 +205,7 @@ impl BlockBytes {
 
     /// Returns whether a block may end here. The blocks of a packed group's members must end together.
     fn is_at_border(&self) -> bool {
-        let at = self.in_window + self.staged;
+        let at = self.in_window + self.staged.len;
         !self.settings.is_member || at.is_multiple_of(self.settings.block_values)
     }
 
@@ -290,16 +228,16 @@ impl BlockBytes {
         nulls: Option<&NullBuffer>,
     ) -> Option<BooleanBuffer> {
         let nulls = nulls.map(|n| n.inner().slice(at, len));
-        self.nulls.append(self.staged, len, nulls.as_ref());
+        self.nulls.append(self.staged.len, len, nulls.as_ref());
         if self.settings.embedded_presence {
-            self.presence.append(self.staged, len, nulls.as_ref());
+            self.presence.append(self.staged.len, len, nulls.as_ref());
         }
         nulls
     }
 
     /// Adds the staged values to the statistics.
     fn note_values(&mut self, nulls: Option<&BooleanBuffer>) {
-        match self.fixed {
+        match self.staged.fixed {
             Some(width) => self.note_run(nulls, |_, i| i * width),
             None => self.note_run(nulls, |offsets, i| offsets[i].as_usize()),
         }
@@ -307,91 +245,83 @@ impl BlockBytes {
 
     fn note_run(&mut self, nulls: Option<&BooleanBuffer>, end: impl Fn(&[u64], usize) -> usize) {
         let run = ByteRun {
-            bytes: &self.values,
-            end: |i: usize| end(&self.offsets, i),
+            bytes: &self.staged.values,
+            end: |i: usize| end(&self.staged.offsets, i),
         };
         note_run(
             &mut self.stats,
             &mut self.distinct,
-            self.staged,
+            self.staged.len,
             nulls,
             &run,
         );
     }
 
     fn advance(&mut self, len: usize) -> Result<()> {
-        self.staged += len;
-        let full = self.in_window + self.staged == WINDOW;
-        if full || (self.values.len() >= WINDOW_BYTES && self.is_at_border()) {
+        self.staged.len += len;
+        let full = self.in_window + self.staged.len == WINDOW;
+        if full || (self.staged.values.len() >= WINDOW_BYTES && self.is_at_border()) {
             self.flush()?;
         }
         Ok(())
     }
 
     fn flush(&mut self) -> Result<()> {
-        if self.staged == 0 {
+        if self.staged.len == 0 {
             return Ok(());
         }
         let presence = self.presence.take();
         let nulls = self.nulls.take().map(NullBuffer::new);
-        let staged = Staged {
-            values: &self.values,
-            offsets: &self.offsets,
-            fixed: self.fixed,
-            nulls: nulls.as_ref(),
-            fixed_single_value: self.settings.capabilities.fixed_size_single_values,
+        let window = self.staged.window(nulls.as_ref(), &self.settings);
+        let add =
+            |dictionary: &mut TrialWindows, per_value: f64| window.add_to(dictionary, per_value);
+        let choose = || {
+            let choice = match window.sample() {
+                Some(sample) => {
+                    choose::byte_strings(&sample.input(), &self.learned, &self.settings)?
+                }
+                None => Choice {
+                    plan: bytes::Plan::Plain,
+                    cost: 0.0,
+                },
+            };
+            if let Some(symbols) = choice.plan.symbols() {
+                self.learned = symbols.clone();
+            }
+            match &mut self.compressors {
+                Some(compressors) => compressors.choose(window, choice),
+                None => Ok(choice),
+            }
         };
-        if let Some(trial) = &mut self.trial
-            && let Some(per_value) = trial.known_alternative(&self.settings)
-            && staged.try_dictionary(trial, self.staged, per_value, &self.settings)?
-        {
-            self.clear_window();
-            return Ok(());
-        }
-        let mut choice = match staged.sample(self.staged, &self.settings) {
-            Some(sample) => choose::byte_strings(&sample.input(), &self.learned, &self.settings)?,
-            None => Choice {
-                plan: bytes::Plan::Plain,
-                cost: 0.0,
-            },
-        };
-        if let Some(symbols) = choice.plan.symbols() {
-            self.learned = symbols.clone();
-        }
-        if let Some(shared) = &mut self.shared {
-            choice = shared.choose(&staged, self.staged, choice, &self.settings)?;
-        }
-        if let Some(trial) = &mut self.trial {
-            trial.note_alternative(choice.cost);
-            if staged.try_dictionary(trial, self.staged, choice.cost, &self.settings)? {
+        let choice = match self.trial.offer(&self.settings, add, choose)? {
+            Offer::Taken => {
                 self.clear_window();
                 return Ok(());
             }
-            self.give_up()?;
-        }
+            Offer::Declined(choice, earlier) => {
+                if let Some(codes) = earlier {
+                    self.encode_codes(&codes)?;
+                }
+                choice
+            }
+        };
         self.note_values(nulls.as_ref().map(NullBuffer::inner));
         self.encode(&choice.plan, presence.as_ref(), nulls.as_ref())
     }
 
-    /// Encodes the windows kept for a dictionary without one.
-    fn give_up(&mut self) -> Result<()> {
-        let Some(trial) = self.trial.take() else {
-            return Ok(());
-        };
-        let codes = trial.into_codes();
-        let values = std::mem::take(&mut self.values);
-        let offsets = std::mem::replace(&mut self.offsets, vec![0]);
-        let staged = std::mem::replace(&mut self.staged, 0);
+    /// Encodes windows without the dictionary that they were kept for.
+    fn encode_codes(&mut self, codes: &Codes) -> Result<()> {
+        let earlier = StagedBytes::new(self.staged.fixed);
+        let staged = std::mem::replace(&mut self.staged, earlier);
         (self.in_window, self.total_bytes) = (0, 0);
         // Statistics of decimals already include these values.
         let decimals = self.decimals.take();
         for start in (0..codes.codes().len()).step_by(WINDOW) {
             let end = codes.codes().len().min(start + WINDOW);
-            self.push_codes(&codes, start, end)?;
+            self.push_codes(codes, start, end)?;
         }
         self.flush()?;
-        self.decimals = decimals;
-        (self.values, self.offsets, self.staged) = (values, offsets, staged);
+        (self.staged, self.decimals) = (staged, decimals);
         Ok(())
     }
 
@@ -403,7 +333,7 @@ impl BlockBytes {
             NULL => &[][..],
             code => codes.entries().entry(code),
         };
-        let Some(width) = self.fixed else {
+        let Some(width) = self.staged.fixed else {
             return self.push_values(window.len(), nulls.as_ref(), value);
         };
         let mut data = vec![0; window.len() * width];
@@ -422,27 +352,21 @@ impl BlockBytes {
         presence: Option<&BooleanBuffer>,
         nulls: Option<&NullBuffer>,
     ) -> Result<()> {
-        let staged = Staged {
-            values: &self.values,
-            offsets: &self.offsets,
-            fixed: self.fixed,
-            nulls,
-            fixed_single_value: self.settings.capabilities.fixed_size_single_values,
-        };
-        if let Some(shared) = &mut self.shared {
-            shared.note(plan);
+        let window = self.staged.window(nulls, &self.settings);
+        if let Some(compressors) = &mut self.compressors {
+            compressors.note(plan);
         }
         let mut start = 0;
-        while start < self.staged {
-            let len = staged.block_len(start, self.staged, &self.settings);
-            self.check_block((staged.end(start + len) - staged.end(start)) as u64)?;
+        while start < window.len {
+            let len = window.block_len(start);
+            self.check_block((window.end(start + len) - window.end(start)) as u64)?;
             let section = match presence {
                 Some(bits) => presence::encode(&bits.slice(start, len), false)?,
                 None => Vec::new(),
             };
-            let block = staged.slice(start, len);
-            if staged.is_blob(start, &self.settings) {
-                let value = staged.value(start).unwrap_or_default();
+            let block = window.slice(start, len);
+            if window.is_blob(start) {
+                let value = window.value(start).unwrap_or_default();
                 self.blocks.push_blob(value.len(), |out| {
                     bytes::encode(&block.input(), &bytes::Plan::Plain, out)
                 })?;
@@ -459,61 +383,92 @@ impl BlockBytes {
 
     /// Drops the staged values, which have been stored.
     fn clear_window(&mut self) {
-        self.total_bytes += self.values.len() as u64;
-        self.in_window = (self.in_window + self.staged) % WINDOW;
-        self.staged = 0;
-        self.values.clear();
-        self.offsets.truncate(1);
+        self.total_bytes += self.staged.values.len() as u64;
+        self.in_window = (self.in_window + self.staged.len) % WINDOW;
+        self.staged.clear();
+    }
+}
+
+impl BytesEncoder for BlockBytes {
+    fn push_fixed(&mut self, data: &[u8], len: usize, nulls: Option<&NullBuffer>) -> Result<()> {
+        let width = self.staged.fixed.unwrap_or(0);
+        let mut at = 0;
+        while at < len {
+            let room = self.room(len - at);
+            let nulls = self.stage_nulls(at, room, nulls);
+            let part = &data[at * width..(at + room) * width];
+            match &nulls {
+                None => self.staged.values.extend_from_slice(part),
+                Some(nulls) => {
+                    let base = self.staged.values.len();
+                    self.staged.values.resize(base + part.len(), 0);
+                    for (start, end) in nulls.set_slices() {
+                        let bytes = start * width..end * width;
+                        self.staged.values[base + bytes.start..base + bytes.end]
+                            .copy_from_slice(&part[bytes]);
+                    }
+                }
+            }
+            if let Some(decimals) = &mut self.decimals {
+                let value = |i: usize| &part[i * width..(i + 1) * width];
+                decimals.update(room, nulls.as_ref(), value);
+            }
+            self.advance(room)?;
+            at += room;
+        }
+        Ok(())
     }
 
-    /// Returns the bytes of all values so far, including null positions of fixed-size types.
-    pub(super) fn total_bytes(&self) -> u64 {
-        self.total_bytes + self.values.len() as u64
+    fn push(&mut self, values: &ByteValues, len: usize, nulls: Option<&NullBuffer>) -> Result<()> {
+        match values {
+            ByteValues::Offsets32(offsets, data) => {
+                self.push_ranges(len, nulls, data, |i| offsets[i].as_usize())
+            }
+            ByteValues::Offsets64(offsets, data) => {
+                self.push_ranges(len, nulls, data, |i| offsets[i].as_usize())
+            }
+            ByteValues::Views(views, buffers) => self.push_views(&views[..len], buffers, nulls),
+        }
     }
 
-    /// Returns the candidate encodings of the staged values.
-    pub(super) fn into_candidates(mut self) -> Result<Vec<Candidate>> {
+    fn total_bytes(&self) -> u64 {
+        self.total_bytes + self.staged.values.len() as u64
+    }
+
+    fn into_candidates(mut self: Box<Self>) -> Result<Vec<Candidate>> {
         let nulls = self.nulls.take().map(NullBuffer::new);
-        let staged = Staged {
-            values: &self.values,
-            offsets: &self.offsets,
-            fixed: self.fixed,
-            nulls: nulls.as_ref(),
-            fixed_single_value: self.settings.capabilities.fixed_size_single_values,
-        };
-        let Some(sample) = staged.sample(self.staged, &self.settings) else {
+        let window = self.staged.window(nulls.as_ref(), &self.settings);
+        let Some(sample) = window.sample() else {
             return Ok(vec![Weighed::plain(bytes::Plan::Plain, 0.0).into()]);
         };
         let weighed = choose::weigh_bytes(&sample.input(), &self.learned, &self.settings)?;
-        let mut candidates: Vec<Candidate> = weighed.into_iter().map(Candidate::from).collect();
-        if let Some(trial) = &self.trial {
-            let mut trial = Trial::new(trial.entry());
-            if staged.try_dictionary(&mut trial, self.staged, f64::INFINITY, &self.settings)? {
-                candidates.push(trial.weighed(&self.settings).into());
-            }
-        }
-        Ok(candidates)
+        self.trial
+            .candidates(weighed, &self.settings, |dictionary, per_value| {
+                window.add_to(dictionary, per_value)
+            })
     }
 
-    /// Returns the bytes held in memory.
-    pub(super) fn memory_size(&self) -> usize {
-        let trial = self.trial.as_ref().map_or(0, Trial::memory_size);
+    fn memory_size(&self) -> usize {
         let distinct = self.distinct.as_ref().map_or(0, DistinctStats::memory_size);
-        let staged = self.values.capacity() + self.offsets.capacity() * 8;
-        let shared = self.shared.as_ref().map_or(0, Shared::memory_size);
-        staged + self.blocks.size() + trial + distinct + shared
+        let compressors = self.compressors.as_ref();
+        let compressors = compressors.map_or(0, CompressorDictionaries::memory_size);
+        self.staged.memory_size()
+            + self.blocks.size()
+            + self.trial.memory_size()
+            + distinct
+            + compressors
     }
 
-    pub(super) fn finish(mut self) -> Result<FinishedBytes> {
+    fn finish(mut self: Box<Self>) -> Result<FinishedBytes> {
         self.flush()?;
-        let leaf = match self.trial.take().filter(|trial| !trial.is_empty()) {
-            Some(trial) => trial.finish(self.settings)?,
+        let leaf = match self.trial.finish(self.settings)? {
+            Some(leaf) => leaf,
             None => {
                 let embedded = self.settings.embedded_presence;
                 let data = self.blocks.finish(BufferKind::Data)?;
                 let mut buffers = vec![data.with_embedded(embedded, !self.settings.delimited)];
-                if let Some(shared) = self.shared {
-                    buffers.extend(shared.finish()?);
+                if let Some(compressors) = self.compressors {
+                    buffers.extend(compressors.finish()?);
                 }
                 FinishedLeaf::plain(buffers)
             }
@@ -527,13 +482,4 @@ impl BlockBytes {
             decimals: self.decimals,
         })
     }
-}
-
-/// Returns an encoder for the offsets of lists: one more than there are lists.
-pub(super) fn offsets_encoder(plan: &FieldPlan) -> NumberEncoder<u64> {
-    let settings = Settings {
-        embedded_presence: false,
-        ..plan.settings
-    };
-    NumberEncoder::new(NumberKind::Unsigned, settings, &plan.pool)
 }

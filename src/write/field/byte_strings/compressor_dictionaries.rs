@@ -1,7 +1,7 @@
 //! Compressor dictionaries of a stripe field, which its blocks share: trained dictionaries of Zstandard, and symbols of
 //! FSST.
 
-use super::staged::{BlockInput, Staged};
+use super::window::{BlockInput, ByteWindow};
 use crate::buffer::{FinishedBuffer, MAX_OPAQUE_DICTIONARIES, OpaqueDictionary};
 use crate::encoding::{DictionaryKind, Trained, bytes, number};
 use crate::error::Result;
@@ -30,7 +30,7 @@ const LESSON_VALUES: usize = 8192;
 
 /// The compressor dictionaries of a stripe field.
 #[derive(Debug, Default)]
-pub(super) struct Shared {
+pub(super) struct CompressorDictionaries {
     /// The dictionaries that blocks refer to, by id.
     stored: Vec<(u32, OpaqueDictionary)>,
     last_id: u32,
@@ -39,20 +39,19 @@ pub(super) struct Shared {
     symbols: bytes::Learned,
 }
 
-impl Shared {
+impl CompressorDictionaries {
     /// Returns the cheapest of `choice`, made without compressor dictionaries, and the plans with them.
     pub(super) fn choose(
         &mut self,
-        staged: &Staged<'_>,
-        len: usize,
+        window: ByteWindow<'_>,
         choice: Choice<bytes::Plan>,
-        settings: &Settings,
     ) -> Result<Choice<bytes::Plan>> {
-        let window = Window::new(staged, len, settings);
-        if window.blocks.len() < LEAST_BLOCKS {
+        let settings = window.settings;
+        let blocks = WindowBlocks::new(window);
+        if blocks.places.len() < LEAST_BLOCKS {
             return Ok(choice);
         }
-        let tried: Vec<BlockInput<'_>> = window.tried().collect();
+        let tried: Vec<BlockInput<'_>> = blocks.tried().collect();
         let tried: Vec<bytes::Input<'_>> = tried.iter().map(BlockInput::input).collect();
         let cost = |plan: &bytes::Plan| choose::tried_bytes(plan, &tried, settings);
         let mut best = Choice {
@@ -66,7 +65,7 @@ impl Shared {
             }
         };
         if settings.profile == Profile::Balanced {
-            let plan = self.learn(staged, len, settings)?;
+            let plan = self.learn(window)?;
             let cost = cost(&plan)?;
             offer(plan, cost);
         }
@@ -85,7 +84,7 @@ impl Shared {
         let level = choose::levels(settings.profile).0;
         if let Some(id) = self.next_id()
             && let Some((dictionary, of_blocks, total)) =
-                window.best_dictionary(id, level, |dictionary| cost(&zstd(dictionary)))?
+                blocks.best_dictionary(id, level, |dictionary| cost(&zstd(dictionary)))?
         {
             offer(zstd(&dictionary), total);
             self.last_id = id;
@@ -101,17 +100,16 @@ impl Shared {
     }
 
     /// Returns a plan for FSST with symbols that suit the window: symbols of earlier windows, or new ones.
-    fn learn(
-        &mut self,
-        staged: &Staged<'_>,
-        len: usize,
-        settings: &Settings,
-    ) -> Result<bytes::Plan> {
-        let lesson = Settings {
+    fn learn(&mut self, window: ByteWindow<'_>) -> Result<bytes::Plan> {
+        let settings = Settings {
             block_values: LESSON_VALUES,
-            ..*settings
+            ..*window.settings
         };
-        let lesson = staged.slice(0, staged.block_len(0, len, &lesson));
+        let recut = ByteWindow {
+            settings: &settings,
+            ..window
+        };
+        let lesson = recut.slice(0, recut.block_len(0));
         let plan = bytes::Plan::fsst_values(number::Plan::Ffor).with_symbols(&self.symbols);
         let plan = plan.learned_from(&lesson.input())?;
         let known = plan.symbols().and_then(bytes::Learned::dictionary);
@@ -161,34 +159,34 @@ impl Shared {
     }
 }
 
-/// The blocks that staged values will be cut into.
-struct Window<'a> {
-    staged: &'a Staged<'a>,
+/// The blocks that the values of a window will be cut into.
+struct WindowBlocks<'a> {
+    window: ByteWindow<'a>,
     /// Ordinal of the first value of each block, and the number of its values.
-    blocks: Vec<(usize, usize)>,
+    places: Vec<(usize, usize)>,
 }
 
-impl<'a> Window<'a> {
-    fn new(staged: &'a Staged<'a>, len: usize, settings: &Settings) -> Self {
-        let (mut blocks, mut start) = (Vec::new(), 0);
-        while start < len {
-            let values = staged.block_len(start, len, settings);
-            blocks.push((start, values));
+impl<'a> WindowBlocks<'a> {
+    fn new(window: ByteWindow<'a>) -> Self {
+        let (mut places, mut start) = (Vec::new(), 0);
+        while start < window.len {
+            let values = window.block_len(start);
+            places.push((start, values));
             start += values;
         }
-        Self { staged, blocks }
+        Self { window, places }
     }
 
     /// Returns whether plans are tried on a block.
     fn is_tried(&self, block: usize) -> bool {
-        let step = self.blocks.len() / TRIED_BLOCKS;
+        let step = self.places.len() / TRIED_BLOCKS;
         block % step == step / 2
     }
 
     fn tried(&self) -> impl Iterator<Item = BlockInput<'a>> {
-        let blocks = self.blocks.iter().enumerate();
-        let tried = blocks.filter(|(i, _)| self.is_tried(*i));
-        tried.map(|(_, &(start, len))| self.staged.slice(start, len))
+        let places = self.places.iter().enumerate();
+        let tried = places.filter(|(i, _)| self.is_tried(*i));
+        tried.map(|(_, &(start, len))| self.window.slice(start, len))
     }
 
     /// Returns the dictionary with the lowest cost per value, the cost of the blocks alone, and the cost including a
@@ -200,7 +198,7 @@ impl<'a> Window<'a> {
         cost: impl Fn(&Trained) -> Result<f64>,
     ) -> Result<Option<(Trained, f64, f64)>> {
         let samples = self.samples();
-        let values = self.blocks.iter().map(|(_, len)| *len).sum::<usize>();
+        let values = self.places.iter().map(|(_, len)| *len).sum::<usize>();
         let mut best: Option<(Trained, f64, f64)> = None;
         for most in DICTIONARY_BYTES {
             let Some(dictionary) = samples.train(most, id, level) else {
@@ -218,9 +216,9 @@ impl<'a> Window<'a> {
     /// Returns samples of the blocks that plans are not tried on.
     fn samples(&self) -> Samples {
         let mut samples = Samples::default();
-        let blocks = self.blocks.iter().enumerate();
-        let teaching: Vec<_> = blocks.filter(|(i, _)| !self.is_tried(*i)).collect();
-        let ends = |start: usize| self.staged.offsets[start].as_usize();
+        let places = self.places.iter().enumerate();
+        let teaching: Vec<_> = places.filter(|(i, _)| !self.is_tried(*i)).collect();
+        let ends = |start: usize| self.window.offsets[start].as_usize();
         let bytes: usize = teaching
             .iter()
             .map(|&(_, &(start, len))| ends(start + len) - ends(start))
@@ -234,7 +232,7 @@ impl<'a> Window<'a> {
                 let end = ends(value + 1);
                 if end - first >= SAMPLE_BYTES || (value + 1 == start + len && end > first) {
                     if ordinal % step == 0 {
-                        let bytes = &self.staged.values[first..end];
+                        let bytes = &self.window.values[first..end];
                         samples.bytes.extend_from_slice(bytes);
                         samples.sizes.push(end - first);
                     }

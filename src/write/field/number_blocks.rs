@@ -1,8 +1,6 @@
-//! Spec: Chapter 6, "Primitive Fixed-Size Types Encoding": numbers without a value dictionary on their
-//! way into blocks or a raw buffer.
+//! Spec: Chapter 6, "Primitive Fixed-Size Types Encoding": blocks of numbers, one window after the other.
 
 use super::nulls::{StagedPresence, extend_filled};
-use super::raw::RawNumbers;
 use crate::buffer::{BlockStreamWriter, FinishedBuffer, PiecePool};
 use crate::encoding::{NumberKind, Word, number, presence};
 use crate::error::Result;
@@ -11,49 +9,6 @@ use crate::write::choose::settings::{Settings, WINDOW};
 use crate::write::choose::{self, Choice, Weighed};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use std::sync::Arc;
-
-/// Encodes numbers that never get a dictionary, such as codes and bits.
-#[derive(Debug)]
-pub(super) enum PlainNumbers<W> {
-    /// Stored as they are.
-    Raw(Box<RawNumbers<W>>),
-    /// Stored in encoded blocks.
-    Blocks(Box<NumberBlocks<W>>),
-}
-
-impl<W: Word> PlainNumbers<W> {
-    pub(super) fn new(kind: NumberKind, settings: Settings, pool: &Arc<PiecePool>) -> Self {
-        if settings.is_raw() {
-            Self::Raw(Box::new(RawNumbers::new(pool.clone())))
-        } else {
-            Self::Blocks(Box::new(NumberBlocks::new(kind, settings, pool.clone())))
-        }
-    }
-
-    /// Appends values. A null position repeats the value before it.
-    pub(super) fn push(&mut self, values: &[W], nulls: Option<&NullBuffer>) -> Result<()> {
-        match self {
-            Self::Raw(encoder) => {
-                encoder.push(values, nulls);
-                Ok(())
-            }
-            Self::Blocks(encoder) => encoder.push(values, nulls),
-        }
-    }
-
-    /// Returns the finished buffer.
-    pub(super) fn finish(self, buffer: BufferKind) -> Result<FinishedBuffer> {
-        match self {
-            Self::Raw(encoder) => Ok(encoder.finish(buffer)),
-            Self::Blocks(mut encoder) => {
-                if !encoder.is_empty() {
-                    encoder.flush()?;
-                }
-                encoder.finish(buffer)
-            }
-        }
-    }
-}
 
 /// The numbers of a window.
 #[derive(Debug, Clone, Copy)]
@@ -179,23 +134,6 @@ impl<W: Word> NumberBlocks<W> {
     /// Returns the candidate encodings of the staged values.
     pub(super) fn weigh(&self) -> Vec<Weighed<number::Plan>> {
         choose::weigh_numbers(&self.staged, self.kind, &self.settings)
-    }
-
-    fn push(&mut self, values: &[W], nulls: Option<&NullBuffer>) -> Result<()> {
-        let mut at = 0;
-        while at < values.len() {
-            at += self.stage(values, nulls, at);
-            if self.is_full() {
-                self.flush()?;
-            }
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        let present = self.take_presence();
-        let choice = self.choose();
-        self.encode_staged(&choice.plan, present.as_ref())
     }
 
     /// Encodes the staged values and clears the window.

@@ -4,33 +4,84 @@ use crate::encoding::bytes;
 use crate::error::Result;
 use crate::write::choose;
 use crate::write::choose::settings::Settings;
-use crate::write::field::trial::Trial;
+use crate::write::field::trial::TrialWindows;
 use arrow_buffer::{ArrowNativeType, NullBuffer};
 
 /// Most bytes of values per block, unless a single value is longer.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Staged values, to be cut into blocks.
-pub(super) struct Staged<'a> {
+/// Byte values that are not encoded yet.
+#[derive(Debug)]
+pub(super) struct StagedBytes {
+    /// Size of each value of a fixed-size type.
+    pub(super) fixed: Option<usize>,
+    pub(super) values: Vec<u8>,
+    /// Ends of the values, preceded by 0; unused for fixed sizes.
+    pub(super) offsets: Vec<u64>,
+    pub(super) len: usize,
+}
+
+impl StagedBytes {
+    pub(super) fn new(fixed: Option<usize>) -> Self {
+        Self {
+            fixed,
+            values: Vec::new(),
+            offsets: vec![0],
+            len: 0,
+        }
+    }
+
+    /// Returns the values as a window; `nulls` are null.
+    pub(super) fn window<'a>(
+        &'a self,
+        nulls: Option<&'a NullBuffer>,
+        settings: &'a Settings,
+    ) -> ByteWindow<'a> {
+        ByteWindow {
+            values: &self.values,
+            offsets: &self.offsets,
+            fixed: self.fixed,
+            len: self.len,
+            nulls,
+            settings,
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+        self.values.clear();
+        self.offsets.truncate(1);
+    }
+
+    /// Returns the memory size in bytes.
+    pub(super) fn memory_size(&self) -> usize {
+        self.values.capacity() + self.offsets.capacity() * 8
+    }
+}
+
+/// The byte values of a window, to be cut into blocks.
+#[derive(Clone, Copy)]
+pub(super) struct ByteWindow<'a> {
     pub(super) values: &'a [u8],
     pub(super) offsets: &'a [u64],
     pub(super) fixed: Option<usize>,
+    pub(super) len: usize,
     pub(super) nulls: Option<&'a NullBuffer>,
-    /// Whether the wire supports SingleValue for values of a fixed size.
-    pub(super) fixed_single_value: bool,
+    pub(super) settings: &'a Settings,
 }
 
 /// The values of one block.
 pub(super) struct BlockInput<'a> {
-    pub(super) values: &'a [u8],
-    pub(super) offsets: &'a [u64],
-    pub(super) fixed: Option<usize>,
+    values: &'a [u8],
+    offsets: &'a [u64],
+    fixed: Option<usize>,
     len: usize,
     nulls: Option<NullBuffer>,
+    /// Whether the wire supports SingleValue for values of a fixed size.
     fixed_single_value: bool,
 }
 
-impl<'a> Staged<'a> {
+impl<'a> ByteWindow<'a> {
     pub(super) fn end(&self, i: usize) -> usize {
         match self.fixed {
             Some(width) => i * width,
@@ -40,15 +91,15 @@ impl<'a> Staged<'a> {
 
     /// Returns the number of values of the block that begins at `start`: at least one, and as many as the limits on
     /// values and bytes allow. A member of a packed group ignores the limit on bytes, to stay aligned with the others.
-    pub(super) fn block_len(&self, start: usize, staged: usize, settings: &Settings) -> usize {
-        let mut most = settings.block_values.min(staged - start);
-        if settings.blobs.is_some() {
-            let blob = (start..start + most).position(|i| self.is_blob(i, settings));
+    pub(super) fn block_len(&self, start: usize) -> usize {
+        let mut most = self.settings.block_values.min(self.len - start);
+        if self.settings.blobs.is_some() {
+            let blob = (start..start + most).position(|i| self.is_blob(i));
             // A blob has a block of its own, so the block before it ends at the blob.
             most = blob.map_or(most, |before| before.max(1));
         }
         let limit = self.end(start) + BLOCK_BYTES;
-        if settings.is_member || self.end(start + most) <= limit {
+        if self.settings.is_member || self.end(start + most) <= limit {
             return most;
         }
         let ends = 1..=most;
@@ -58,16 +109,19 @@ impl<'a> Staged<'a> {
     }
 
     /// Returns whether a value is a blob.
-    pub(super) fn is_blob(&self, i: usize, settings: &Settings) -> bool {
-        let least = settings.blobs;
+    pub(super) fn is_blob(&self, i: usize) -> bool {
+        let least = self.settings.blobs;
         least.is_some_and(|least| self.end(i + 1) - self.end(i) >= least)
     }
 
     /// Returns the values to choose encodings by, or `None` if all are blobs, which are stored as they are.
-    pub(super) fn sample(&self, staged: usize, settings: &Settings) -> Option<BlockInput<'a>> {
-        let first = (0..staged).find(|&i| !self.is_blob(i, settings))?;
-        let most = staged.min(first + choose::TRIED_VALUES);
-        Some(self.slice(first, self.block_len(first, most, settings)))
+    pub(super) fn sample(&self) -> Option<BlockInput<'a>> {
+        let first = (0..self.len).find(|&i| !self.is_blob(i))?;
+        let tried = Self {
+            len: self.len.min(first + choose::TRIED_VALUES),
+            ..*self
+        };
+        Some(self.slice(first, tried.block_len(first)))
     }
 
     /// Returns a value, or `None` for a null.
@@ -78,16 +132,10 @@ impl<'a> Staged<'a> {
         }
     }
 
-    /// Adds the first `len` values to a dictionary. Returns whether the dictionary still pays, compared to a cost of
-    /// `per_value` without one.
-    pub(super) fn try_dictionary(
-        &self,
-        trial: &mut Trial,
-        len: usize,
-        per_value: f64,
-        settings: &Settings,
-    ) -> Result<bool> {
-        trial.add_bytes(len, |i| self.value(i), per_value, settings)
+    /// Adds the values to a dictionary. Returns whether the dictionary still pays, compared to a cost of `per_value`
+    /// without one.
+    pub(super) fn add_to(&self, dictionary: &mut TrialWindows, per_value: f64) -> Result<bool> {
+        dictionary.add_bytes(self.len, |i| self.value(i), per_value, self.settings)
     }
 
     pub(super) fn slice(&self, start: usize, len: usize) -> BlockInput<'a> {
@@ -104,7 +152,7 @@ impl<'a> Staged<'a> {
                 .nulls
                 .map(|n| n.slice(start, len))
                 .filter(|n| n.null_count() > 0),
-            fixed_single_value: self.fixed_single_value,
+            fixed_single_value: self.settings.capabilities.fixed_size_single_values,
         }
     }
 }
