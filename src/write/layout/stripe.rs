@@ -444,11 +444,7 @@ mod tests {
     fn a_chunk_that_cannot_be_encoded_is_of_a_column() {
         let member = Field::new("b", DataType::Int32, true);
         let column = Field::new("a", DataType::Struct(vec![member].into()), true);
-        let schema = Arc::new(Schema::new(vec![column]));
-        let options = WriterOptions::default();
-        let columns = ShardColumns::try_new(&schema, &options).unwrap();
-        let stored = shard_schema(&columns, &options).unwrap();
-        let plans = field_plans(&columns, &stored, &options).unwrap();
+        let plans = plans_of_column(column);
         let workers = Workers::try_new(1).unwrap();
         let mut stripe = StripeBuilder::new(&plans);
         let wrong = Chunk {

@@ -47,6 +47,7 @@ impl StagedBytes {
         }
     }
 
+    /// Drops the values, and keeps their memory for the next ones.
     pub(super) fn clear(&mut self) {
         self.len = 0;
         self.values.clear();
