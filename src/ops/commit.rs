@@ -15,7 +15,7 @@ use crate::io::{
 };
 use crate::sorting::SortingColumn;
 use crate::write::{
-    Output, StripeRecord, StripesMetadata, Wire, check_storable, own_properties, stored_schema,
+    Output, StripeRecord, StripesMetadata, Wire, check_storable, shard_properties, stored_schema,
 };
 use arrow_schema::Schema;
 use bytes::Bytes;
@@ -251,7 +251,7 @@ impl Plan<'_> {
         }
         let arrow_schema = encode_arrow_schema(&self.schema)?;
         let mut properties = self.properties;
-        properties.custom_properties = own_properties(
+        properties.custom_properties = shard_properties(
             &arrow_schema,
             &self.sorting_columns,
             &properties.custom_properties,

@@ -1,8 +1,8 @@
 //! The asynchronous writer of shards.
 
+use super::choose::settings::WINDOW;
+use super::layout::outbox::{Event, Outbox};
 use super::options::{Layout, WriterOptions};
-use super::outbox::{Event, Outbox};
-use super::settings::WINDOW;
 use super::shard::ShardWriter;
 use super::summary::ShardSummary;
 use crate::error::{Error, ErrorKind, Result, Within};

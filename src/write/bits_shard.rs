@@ -1,15 +1,15 @@
 //! Writes a shard of one column of bits. The bits come in pieces, so that long runs of equal bits cost almost nothing.
 
-use super::bits::{BitPiece, finish_pieces};
-use super::directory::StripesMetadata;
-use super::field::FieldEncoder;
+use super::field::bits::{BitPiece, finish_pieces};
+use super::field::encoder::FieldEncoder;
+use super::field::values::BitCounts;
+use super::layout::directory::StripesMetadata;
+use super::layout::output::Output;
+use super::layout::stripe::{EncodedStripe, write_stripe};
 use super::options::WriterOptions;
-use super::output::Output;
-use super::own_properties::own_properties;
 use super::schema::{field_plans, shard_schema, stored_schema};
-use super::stored_columns::StoredColumns;
-use super::stripe::{EncodedStripe, write_stripe};
-use super::values::BitCounts;
+use super::shard_columns::ShardColumns;
+use super::shard_properties::shard_properties;
 use crate::column::encode_arrow_schema;
 use crate::error::{Error, Result};
 use crate::format::{BufferKind, ShardProperties, Wire};
@@ -35,7 +35,7 @@ pub(crate) fn bits_shard<P: Iterator<Item = BitPiece>>(
     let schema = Arc::new(Schema::new(vec![field]));
     let options = WriterOptions::default().with_wire(wire);
     let capabilities = wire.capabilities();
-    let columns = StoredColumns::try_new(&schema, &options)?;
+    let columns = ShardColumns::try_new(&schema, &options)?;
     let stored = shard_schema(&columns, &options)?;
     let plans = field_plans(&columns, &stored, &options)?;
     let [plan] = plans.as_slice() else {
@@ -54,7 +54,7 @@ pub(crate) fn bits_shard<P: Iterator<Item = BitPiece>>(
             trues: ones,
             falses: rows - ones,
         };
-        let values = counts.finish(rows, buffer);
+        let values = counts.finish(rows, vec![buffer]);
         let field = FieldEncoder::of_encoded(plan.clone(), rows, values).finish()?;
         let stripe = EncodedStripe {
             rows,
@@ -64,7 +64,7 @@ pub(crate) fn bits_shard<P: Iterator<Item = BitPiece>>(
         metadata.push(record)?;
     }
     let properties = ShardProperties {
-        custom_properties: own_properties(&encode_arrow_schema(&schema)?, &[], &[]),
+        custom_properties: shard_properties(&encode_arrow_schema(&schema)?, &[], &[]),
         ..ShardProperties::default()
     };
     let stored = stored_schema(stored, &capabilities);

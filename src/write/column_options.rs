@@ -1,6 +1,6 @@
 //! Options of one column.
 
-use super::profile::Profile;
+use super::choose::profile::Profile;
 use crate::format::NameValuePair;
 
 /// Where to store the presence (null or not) of a leaf column's values, if the wire leaves the choice.

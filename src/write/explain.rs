@@ -1,6 +1,6 @@
 //! Shows the encodings that the writer considers.
 
-use super::candidate::FieldCandidates;
+use super::choose::candidate::FieldCandidates;
 use super::options::{Layout, WriterOptions};
 use super::shard::ShardWriter;
 use crate::error::Result;

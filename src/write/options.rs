@@ -1,9 +1,9 @@
 //! Options of writers.
 
+use super::choose::profile::Profile;
+use super::choose::settings::{FilterChoice, Settings};
 use super::column_options::{ColumnOptions, PresenceLayout};
 use super::internal_values::InternalValues;
-use super::profile::Profile;
-use super::settings::{FilterChoice, Settings};
 use crate::column::TypeMapping;
 use crate::error::{Error, Result, Within};
 use crate::format::{Field as StoredField, Message, NameValuePair, StripeProperties, Wire};

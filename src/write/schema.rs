@@ -1,9 +1,9 @@
 //! The shard's schema, derived from the schema of the batches, and the plans of its fields.
 
+use super::choose::settings::Settings;
+use super::field::plan::FieldPlan;
 use super::options::WriterOptions;
-use super::plan::FieldPlan;
-use super::settings::Settings;
-use super::stored_columns::StoredColumns;
+use super::shard_columns::ShardColumns;
 use crate::buffer::Physical;
 use crate::column::{SchemaOptions, max_entries, packed_columns_label, to_shard};
 use crate::error::{Error, ErrorKind, Result, Within};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// Returns [`Unsupported`](ErrorKind::Unsupported), which names the field, for types that the wire cannot store.
-pub(super) fn shard_schema(columns: &StoredColumns, options: &WriterOptions) -> Result<Schema> {
+pub(super) fn shard_schema(columns: &ShardColumns, options: &WriterOptions) -> Result<Schema> {
     let capabilities = options.wire().capabilities();
     let mut all = Schema::default();
     for column in &columns.columns {
@@ -141,7 +141,7 @@ fn drop_properties(node: &mut DataType) {
 }
 
 pub(super) fn field_plans(
-    columns: &StoredColumns,
+    columns: &ShardColumns,
     shard_schema: &Schema,
     options: &WriterOptions,
 ) -> Result<Vec<Arc<FieldPlan>>> {
@@ -167,6 +167,16 @@ pub(super) fn field_plans(
         plan.pool = Arc::clone(&pool);
     }
     Ok(plans.into_iter().map(Arc::new).collect())
+}
+
+/// Returns the plans of a shard with this column alone.
+#[cfg(test)]
+pub(in crate::write) fn plans_of_column(column: Field) -> Vec<Arc<FieldPlan>> {
+    let schema = Arc::new(arrow_schema::Schema::new(vec![column]));
+    let options = WriterOptions::default();
+    let columns = ShardColumns::try_new(&schema, &options).unwrap();
+    let stored = shard_schema(&columns, &options).unwrap();
+    field_plans(&columns, &stored, &options).unwrap()
 }
 
 /// Refuses blobs in a column of other types than binary or text.

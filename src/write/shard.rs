@@ -1,24 +1,25 @@
 //! The synchronous writer of shards.
 
-use super::batch::{batch_bytes, check_batch};
-use super::candidate::FieldCandidates;
-use super::directory::{StripeRecord, StripesMetadata};
-use super::growth::growth;
+use super::batch::growth::growth;
+use super::batch::order::check_order;
+use super::batch::size::batch_bytes;
+use super::batch::types::check_batch;
+use super::choose::candidate::FieldCandidates;
+use super::choose::settings::WINDOW;
+use super::field::plan::FieldPlan;
 use super::internal_values::now;
+use super::layout::directory::{StripeRecord, StripesMetadata};
+use super::layout::output::Output;
+use super::layout::stripe::{EncodedStripe, FullStripe, NodeChunk, StripeBuilder, write_stripe};
+use super::layout::stripe_files::StripeFiles;
+use super::layout::workers::Workers;
 use super::options::{Layout, WriterOptions};
-use super::order::check_order;
-use super::output::Output;
-use super::own_properties::own_properties;
-use super::plan::FieldPlan;
 use super::schema::{
     check_column_names, check_sorting_columns, field_plans, path_below, shard_schema, stored_schema,
 };
-use super::settings::WINDOW;
-use super::stored_columns::StoredColumns;
-use super::stripe::{EncodedStripe, FullStripe, NodeChunk, StripeBuilder, write_stripe};
-use super::stripe_files::StripeFiles;
+use super::shard_columns::ShardColumns;
+use super::shard_properties::shard_properties;
 use super::summary::ShardSummary;
-use super::workers::Workers;
 use crate::column::{encode_arrow_schema, shred};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{DataType, NameValuePair, Schema, ShardProperties};
@@ -51,7 +52,7 @@ use std::sync::Arc;
 /// ```
 pub struct ShardWriter<S: Sink> {
     schema: SchemaRef,
-    columns: StoredColumns,
+    columns: ShardColumns,
     shard_schema: Schema,
     arrow_schema: Vec<u8>,
     plans: Vec<Arc<FieldPlan>>,
@@ -126,7 +127,7 @@ impl<S: Sink> ShardWriter<S> {
     ) -> Result<Self> {
         options.validate()?;
         check_column_names(&options, &schema)?;
-        let columns = StoredColumns::try_new(&schema, &options)?;
+        let columns = ShardColumns::try_new(&schema, &options)?;
         check_sorting_columns(&options, &columns.visible)?;
         let shard_schema = shard_schema(&columns, &options)?;
         let plans = field_plans(&columns, &shard_schema, &options)?;
@@ -460,7 +461,7 @@ impl<S: Sink> ShardWriter<S> {
             creation_min: Some(creation_time),
             creation_max: Some(creation_time),
             standard_properties: Vec::new(),
-            custom_properties: own_properties(
+            custom_properties: shard_properties(
                 &self.arrow_schema,
                 self.options.sorting_columns(),
                 self.options.properties(),

@@ -14,7 +14,7 @@ fn settings(profile: Profile) -> Settings {
         blobs: None,
         dictionaries: true,
         statistics: true,
-        filter: crate::write::settings::FilterChoice::Automatic,
+        filter: super::settings::FilterChoice::Automatic,
         filter_fpp: 0.01,
         wide_integers: false,
         capabilities: crate::format::Wire::Spec.capabilities(),

@@ -1,0 +1,20 @@
+//! From the chunks of one stripe field to its encoded buffers and its descriptor.
+
+pub(in crate::write) mod bits;
+mod byte_run;
+mod byte_strings;
+pub(in crate::write) mod codes;
+mod dictionary_buffers;
+mod dictionary_encoder;
+pub(in crate::write) mod encoder;
+mod finished_leaf;
+mod finished_values;
+mod interner;
+mod leaf_encoder;
+mod nulls;
+mod number_blocks;
+mod numbers;
+pub(in crate::write) mod plan;
+mod raw;
+mod trial;
+pub(in crate::write) mod values;

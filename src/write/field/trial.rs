@@ -1,0 +1,377 @@
+//! Decides whether a stripe field gets a value dictionary: tries it window by window, and gives up once it no longer
+//! saves anything.
+
+use super::codes::{Codes, EntryType, NULL};
+use super::finished_leaf::FinishedLeaf;
+use super::interner::Interner;
+use super::number_blocks::NumberWindow;
+use crate::encoding::{NumberKind, Word};
+use crate::error::Result;
+use crate::write::choose::candidate::Candidate;
+use crate::write::choose::settings::{Settings, WINDOW};
+use crate::write::choose::{self, Choice, Weighed};
+use arrow_buffer::ArrowNativeType;
+use std::fmt::Display;
+
+/// Values between checks whether a window can still pay.
+const STRIDE: usize = 1024;
+/// Slots of the cache of recent numbers, which avoids lookups in the table of entries.
+const SEEN: usize = 1024;
+/// Slots of the cache of recent byte strings, which avoids lookups in the table of entries.
+const SEEN_BYTES: usize = 256;
+/// Most windows in a row, while the dictionary pays, that reuse the last estimate of the alternative.
+const UNWEIGHED: u32 = 7;
+/// An odd number with random-looking bits: the highest bits of its product with a key are a hash.
+const SCATTER: u64 = 0x9E37_79B9_7F4A_7C15;
+/// A dictionary of numbers may cost at most this share of the alternative: gathering numbers is expensive compared to
+/// unpacking.
+const MOST_OF_NUMBERS: f64 = 0.8;
+/// The cost that a dictionary may have in a full first window, relative to the alternative.
+const FIRST_WINDOW: f64 = 1.2;
+/// A dictionary of numbers is tried only if the first window has at least this many numbers.
+const FEWEST_NUMBERS: usize = 4096;
+/// Bytes of a dictionary besides its entries: header, padding, entry in the descriptor.
+const OVERHEAD: f64 = 256.0;
+
+/// A recent byte string: its first and last 8 bytes (all bytes of a short one), its length and its code.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    ends: (u64, u64),
+    len: usize,
+    code: u32,
+}
+
+impl Seen {
+    const NONE: Self = Self {
+        ends: (0, 0),
+        len: 0,
+        code: NULL,
+    };
+
+    /// Returns the first and the last 8 bytes, which overlap in a short value.
+    #[inline]
+    fn ends(value: &[u8]) -> (u64, u64) {
+        if let (Some(first), Some(last)) = (value.first_chunk(), value.last_chunk()) {
+            return (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+        }
+        if let (Some(first), Some(last)) = (value.first_chunk(), value.last_chunk()) {
+            return (
+                u32::from_le_bytes(*first).into(),
+                u32::from_le_bytes(*last).into(),
+            );
+        }
+        let byte = |i: usize| u64::from(value.get(i).copied().unwrap_or(0));
+        (byte(0) | byte(1) << 8 | byte(2) << 16, 0)
+    }
+}
+
+/// The trial of a value dictionary, window by window. It is off for fields that get none, and once it is given up.
+#[derive(Debug)]
+pub(super) struct DictionaryTrial(Option<TrialWindows>);
+
+/// The answer to the offer of a window.
+pub(super) enum Offer<P> {
+    /// The dictionary has taken the window.
+    Taken,
+    /// The window is to be encoded with this plan, after the earlier windows if the dictionary has just been given up.
+    Declined(Choice<P>, Option<Codes>),
+}
+
+impl DictionaryTrial {
+    /// Begins a trial with entries of this type, or none.
+    pub(super) fn new(entry: Option<EntryType>) -> Self {
+        Self(entry.map(TrialWindows::new))
+    }
+
+    /// Offers a window to the dictionary. `add` adds it, compared to a cost per value without the dictionary, and
+    /// returns whether the dictionary still pays. `choose` returns the best encoding without it.
+    ///
+    /// # Errors
+    /// Returns the errors of `add` and `choose`.
+    pub(super) fn offer<P>(
+        &mut self,
+        settings: &Settings,
+        add: impl Fn(&mut TrialWindows, f64) -> Result<bool>,
+        choose: impl FnOnce() -> Result<Choice<P>>,
+    ) -> Result<Offer<P>> {
+        if let Some(windows) = &mut self.0
+            && let Some(per_value) = windows.known_alternative(settings)
+            && add(windows, per_value)?
+        {
+            return Ok(Offer::Taken);
+        }
+        let choice = choose()?;
+        if let Some(windows) = &mut self.0 {
+            windows.weighed = Some((choice.cost, 0));
+            if add(windows, choice.cost)? {
+                return Ok(Offer::Taken);
+            }
+        }
+        let earlier = self.0.take().map(|windows| windows.codes);
+        Ok(Offer::Declined(choice, earlier))
+    }
+
+    /// Returns the candidate encodings of a window: the given ones, and a dictionary of this window alone if it may
+    /// have one. `add` adds the window to the dictionary.
+    ///
+    /// # Errors
+    /// Returns the errors of `add`.
+    pub(super) fn candidates<P: Display>(
+        &self,
+        weighed: Vec<Weighed<P>>,
+        settings: &Settings,
+        add: impl FnOnce(&mut TrialWindows, f64) -> Result<bool>,
+    ) -> Result<Vec<Candidate>> {
+        let mut candidates: Vec<Candidate> = weighed.into_iter().map(Candidate::from).collect();
+        if let Some(windows) = &self.0 {
+            let mut windows = TrialWindows::new(windows.entry);
+            if add(&mut windows, f64::INFINITY)? {
+                candidates.push(windows.weighed(settings).into());
+            }
+        }
+        Ok(candidates)
+    }
+
+    /// Returns the memory size in bytes.
+    pub(super) fn memory_size(&self) -> usize {
+        let codes = self.0.as_ref().map(|windows| &windows.codes);
+        codes.map_or(0, Codes::memory_size)
+    }
+
+    /// Returns the encoded codes and their dictionary, or `None` if no window is kept for a dictionary.
+    pub(super) fn finish(self, settings: Settings) -> Result<Option<FinishedLeaf>> {
+        let Some(windows) = self.0.filter(|windows| !windows.codes.codes().is_empty()) else {
+            return Ok(None);
+        };
+        let (buffers, entries) = windows.codes.finish(windows.entry, settings)?;
+        Ok(Some(FinishedLeaf::with_entries(buffers, entries)))
+    }
+}
+
+/// The codes of the windows so far, as long as the dictionary pays.
+#[derive(Debug)]
+pub(super) struct TrialWindows {
+    codes: Codes,
+    entry: EntryType,
+    /// Estimated cost of the windows so far without a dictionary.
+    alternative: f64,
+    /// Cost of the codes of the windows so far.
+    of_codes: f64,
+    /// Cost per value without a dictionary at the last estimate, and the number of windows since.
+    weighed: Option<(f64, u32)>,
+}
+
+impl TrialWindows {
+    fn new(entry: EntryType) -> Self {
+        Self {
+            codes: Codes::default(),
+            entry,
+            alternative: 0.0,
+            of_codes: 0.0,
+            weighed: None,
+        }
+    }
+
+    /// Returns the last estimate of the cost per value without a dictionary, if the dictionary pays and the estimate is
+    /// recent. Codes are still encoded window by window, so changing values lose little.
+    fn known_alternative(&mut self, settings: &Settings) -> Option<f64> {
+        let cost = self.cost(self.codes.codes().len(), settings) + self.of_codes;
+        let (per_value, since) = self.weighed.as_mut()?;
+        let is_known = *since < UNWEIGHED && cost < self.alternative;
+        *since += 1;
+        is_known.then_some(*per_value)
+    }
+
+    /// Adds a window of numbers, see [`add`](Self::add). A number is estimated to cost `per_value` without a
+    /// dictionary.
+    pub(super) fn add_numbers<W: Word>(
+        &mut self,
+        window: NumberWindow<'_, W>,
+        per_value: f64,
+        settings: &Settings,
+    ) -> Result<bool> {
+        // Most numbers occurred shortly before.
+        let mut seen = [(W::ZERO, NULL); SEEN];
+        let code = |entries: &mut Interner, i: usize| {
+            let is_missing = window.present.is_some_and(|present| !present.value(i));
+            if i < window.leading || is_missing {
+                return Ok(NULL);
+            }
+            let value = window.values[i];
+            let hash = value.to_u64().wrapping_mul(SCATTER) >> (64 - SEEN.ilog2());
+            let (number, code) = &mut seen[hash.as_usize()];
+            if *number != value || *code == NULL {
+                (*number, *code) = (value, entries.intern(value.to_le().as_ref())?);
+            }
+            Ok(*code)
+        };
+        let len = window.values.len();
+        self.add(len, code, per_value * len as f64, settings)
+    }
+
+    /// Adds a window of `len` byte strings, `None` for nulls, see [`add`](Self::add). A string is estimated to cost
+    /// `per_value` without a dictionary.
+    pub(super) fn add_bytes<'a>(
+        &mut self,
+        len: usize,
+        value: impl Fn(usize) -> Option<&'a [u8]>,
+        per_value: f64,
+        settings: &Settings,
+    ) -> Result<bool> {
+        let mut seen = [Seen::NONE; SEEN_BYTES];
+        let code = |entries: &mut Interner, i: usize| {
+            let Some(value) = value(i) else {
+                return Ok(NULL);
+            };
+            let (ends, len) = (Seen::ends(value), value.len());
+            let key = ends.0.rotate_left(32) ^ ends.1 ^ len as u64;
+            let hash = key.wrapping_mul(SCATTER) >> (64 - SEEN_BYTES.ilog2());
+            let last = &mut seen[hash.as_usize()];
+            let alike = last.ends == ends && last.len == len && last.code != NULL;
+            if !(alike && (len <= 16 || entries.entry(last.code) == value)) {
+                let code = entries.intern(value)?;
+                *last = Seen { ends, len, code };
+            }
+            Ok(last.code)
+        };
+        self.add(len, code, per_value * len as f64, settings)
+    }
+
+    /// Adds a window of `len` values with an estimated cost of `alternative` without a dictionary. `code` returns the
+    /// code of a value, [`NULL`] at null positions. Returns whether the dictionary still pays; if not, the window is
+    /// not added, and the caller stores the values without a dictionary.
+    ///
+    /// # Errors
+    /// Returns the errors of `code`.
+    fn add(
+        &mut self,
+        len: usize,
+        mut code: impl FnMut(&mut Interner, usize) -> Result<u32>,
+        alternative: f64,
+        settings: &Settings,
+    ) -> Result<bool> {
+        let before = self.codes.codes().len();
+        let entries_before = self.codes.entries().len();
+        let is_number = self.entry.kind.is_some();
+        if is_number && before == 0 && len < FEWEST_NUMBERS {
+            return Ok(false);
+        }
+        // Later windows will share the entries of the first, so it may cost more.
+        let sharing = if before == 0 && len == WINDOW {
+            FIRST_WINDOW
+        } else {
+            1.0
+        };
+        let budget = (self.alternative + alternative) * self.share() * sharing;
+        for start in (0..len).step_by(STRIDE) {
+            for i in start..len.min(start + STRIDE) {
+                let code = code(self.codes.entries_mut(), i)?;
+                self.codes.push(code);
+            }
+            // If nearly every number so far is new, most later ones will be new too.
+            let taken = start + STRIDE;
+            let hopeless = is_number
+                && taken == FEWEST_NUMBERS
+                && self.codes.entries().len() - entries_before > FEWEST_NUMBERS * 7 / 8;
+            let too_large = self.codes.used(self.entry).bytes > self.entry.most_bytes;
+            let cost = self.cost(before + len, settings) + self.of_codes;
+            if hopeless || too_large || cost > budget {
+                self.codes.truncate(before);
+                return Ok(false);
+            }
+        }
+        let of_codes = self.of_codes + self.cost_of_codes(before, settings);
+        if self.cost(before + len, settings) + of_codes > budget {
+            self.codes.truncate(before);
+            return Ok(false);
+        }
+        self.alternative += alternative;
+        self.of_codes = of_codes;
+        Ok(true)
+    }
+
+    /// Returns the cost of the entries so far and of looking up the codes of `positions` values, in the unit of
+    /// [`choose`].
+    fn cost(&self, positions: usize, settings: &Settings) -> f64 {
+        let entries = self.codes.entries();
+        let average = entries.byte_len() as f64 / entries.len().max(1) as f64;
+        let gather = self.gather_cost();
+        let size = self.codes.used(self.entry).bytes;
+        let place = self.entry.kind.map_or(choose::PLACING, |_| 0.0);
+        if gather > choose::most_nanoseconds(settings.profile, average, place) {
+            return f64::INFINITY;
+        }
+        let time = choose::price_of_a_nanosecond(settings.profile) * gather;
+        OVERHEAD + size as f64 + time * positions as f64
+    }
+
+    /// Returns the cost of the codes from position `start` on.
+    fn cost_of_codes(&self, start: usize, settings: &Settings) -> f64 {
+        let codes = &self.codes.codes()[start..];
+        if choose::tries(settings.profile) {
+            let mut last = 0;
+            let fill = |&code: &u32| {
+                last = if code == NULL { last } else { code };
+                last
+            };
+            let filled: Vec<u32> = codes.iter().map(fill).collect();
+            let choice = choose::numbers(&filled, NumberKind::Unsigned, settings);
+            return choice.cost * codes.len() as f64;
+        }
+        let entries = self.codes.entries().len();
+        let bits = usize::BITS - entries.saturating_sub(1).leading_zeros();
+        codes.len() as f64 * f64::from(bits) / 8.0
+    }
+
+    /// Returns the estimates for the windows so far.
+    fn weighed(&self, settings: &Settings) -> Weighed<String> {
+        let n = self.codes.codes().len();
+        let cost = self.cost(n, settings) + self.of_codes;
+        let nanoseconds = self.gather_cost();
+        let per_value = cost / n.max(1) as f64;
+        Weighed {
+            plan: format!("value dictionary of {}", self.codes.entries().len()),
+            bytes: per_value - nanoseconds * choose::price_of_a_nanosecond(settings.profile),
+            nanoseconds,
+            cost: per_value / self.share(),
+        }
+    }
+
+    /// Returns the nanoseconds to look up a code.
+    fn gather_cost(&self) -> f64 {
+        let entries = self.codes.entries();
+        match self.entry.kind {
+            Some(_) => 0.4,
+            None => 1.5 + 0.03 * entries.byte_len() as f64 / entries.len().max(1) as f64,
+        }
+    }
+
+    fn share(&self) -> f64 {
+        self.entry.kind.map_or(1.0, |_| MOST_OF_NUMBERS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::write::schema::plans_of_column;
+    use arrow_schema::{DataType, Field};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_dictionary_that_readers_would_not_take_is_given_up() {
+        let mut plans = plans_of_column(Field::new("a", DataType::Utf8, true));
+        let plan = Arc::make_mut(&mut plans[0]);
+        // An offset and a sorted id take 12 bytes.
+        plan.most_dictionary_bytes = 3 * (1 + 12);
+        let mut windows = TrialWindows::new(plan.tried_entry().unwrap());
+        let mut add = |texts: &[&str]| {
+            let value = |i: usize| Some(texts[i % texts.len()].as_bytes());
+            let added = windows.add_bytes(3000, value, f64::INFINITY, &plan.settings);
+            added.unwrap()
+        };
+        assert!(add(&["a", "b"]));
+        assert!(add(&["c", "b"]));
+        assert!(!add(&["a", "d"]));
+    }
+}
