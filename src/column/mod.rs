@@ -90,25 +90,6 @@ pub(crate) fn has_dictionary(basic_type: BasicType) -> bool {
     )
 }
 
-/// Returns the largest value of an Arrow integer type, such as the type of keys or of run ends.
-pub(crate) fn largest_integer(arrow: &ArrowType) -> u64 {
-    match arrow {
-        ArrowType::Int8 => i8::MAX as u64,
-        ArrowType::UInt8 => u8::MAX.into(),
-        ArrowType::Int16 => i16::MAX as u64,
-        ArrowType::UInt16 => u16::MAX.into(),
-        ArrowType::Int32 => i32::MAX as u64,
-        ArrowType::UInt32 => u32::MAX.into(),
-        ArrowType::Int64 => i64::MAX as u64,
-        _ => u64::MAX,
-    }
-}
-
-/// Returns the number of dictionary entries that keys of a type can address.
-pub(crate) fn max_entries(key: &ArrowType) -> usize {
-    usize::try_from(largest_integer(key)).map_or(usize::MAX, |key| key.saturating_add(1))
-}
-
 /// Returns the bytes per stored value of a node of fixed width.
 fn fixed_width(node: &DataType) -> Option<usize> {
     Physical::of(node).ok()?.width()

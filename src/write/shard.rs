@@ -1,6 +1,6 @@
 //! The synchronous writer of shards.
 
-use super::batch::{batch_bytes, check_batch};
+use super::batch::check_batch;
 use super::candidate::FieldCandidates;
 use super::directory::{StripeRecord, StripesMetadata};
 use super::growth::growth;
@@ -19,6 +19,7 @@ use super::stripe::{EncodedStripe, FullStripe, NodeChunk, StripeBuilder, write_s
 use super::stripe_files::StripeFiles;
 use super::summary::ShardSummary;
 use super::workers::Workers;
+use crate::arrow::batch_bytes;
 use crate::column::{encode_arrow_schema, shred};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{DataType, NameValuePair, Schema, ShardProperties};

@@ -44,15 +44,20 @@ const ROOMS: &[Room] = &[
         &["io::ByteRange"],
     ),
     room("stats", &["kernels", "format"], &[]),
-    room("column", &["kernels", "buffer", "format"], &[]),
+    room("arrow", &[], &[]),
+    room("column", &["arrow", "kernels", "buffer", "format"], &[]),
     room(
         "write",
-        &["column", "stats", "buffer", "encoding", "format", "io"],
+        &[
+            "arrow", "column", "stats", "buffer", "encoding", "format", "io",
+        ],
         &[],
     ),
     room(
         "read",
-        &["column", "stats", "buffer", "encoding", "format", "io"],
+        &[
+            "arrow", "column", "stats", "buffer", "encoding", "format", "io",
+        ],
         &[],
     ),
     room("ops", &["read", "write", "column", "format", "io"], &[]),

@@ -3,6 +3,7 @@
 use super::super::{Chunk, Values, has_dictionary, mismatch};
 use super::slots::Slots;
 use super::{Shredder, leaf};
+use crate::arrow::is_wrapped;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{BasicType, DataType};
 use arrow_array::cast::AsArray;
@@ -57,11 +58,7 @@ fn coded(
     values: &dyn Array,
     node: &DataType,
 ) -> Option<Chunk<Values>> {
-    let wrapped = matches!(
-        values.data_type(),
-        ArrowType::Dictionary(..) | ArrowType::RunEndEncoded(..)
-    );
-    if wrapped || !has_dictionary(node.basic_type) {
+    if is_wrapped(values.data_type()) || !has_dictionary(node.basic_type) {
         return None;
     }
     let codes: Option<Vec<u32>> = keys.iter().map(|k| u32::try_from(*k).ok()).collect();

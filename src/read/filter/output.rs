@@ -7,10 +7,10 @@ pub(super) use pending::Pending;
 use super::Counters;
 use super::candidates::Candidates;
 use super::metrics::count;
+use crate::arrow::defeats_filter;
 use crate::buffer::{Body, Selection, Storage};
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::read::scan::fit::{Fit, fewer_may_fit};
-use crate::read::scan::join::defeats_kernels;
 use crate::read::scan::plan::{
     StripeReader, fetched_rows, is_blockwise, open_fields, scanned_rows,
 };
@@ -20,7 +20,7 @@ use crate::read::shard::column::Column;
 use crate::read::shard::fetch::{Bench, Fetched, Span, drive};
 use crate::read::shard::metadata::WINDOW;
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{DataType, FieldRef};
+use arrow_schema::DataType;
 use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -30,24 +30,6 @@ use std::ops::Range;
 const SCATTERED: usize = 35;
 /// Factor by which the share of matching rows must cross that threshold before the way of reading parts changes.
 const LATITUDE: usize = 4;
-
-/// Whether Arrow's filter kernel cannot be used for a type: it renames the fields of run arrays, and has the same
-/// faults as the other kernels, see [`defeats_kernels`].
-pub(super) fn defeats_filter(data_type: &DataType) -> bool {
-    let field = |field: &FieldRef| defeats_filter(field.data_type());
-    match data_type {
-        DataType::RunEndEncoded(..) => true,
-        DataType::Struct(fields) => fields.iter().any(field),
-        DataType::List(item)
-        | DataType::LargeList(item)
-        | DataType::ListView(item)
-        | DataType::LargeListView(item)
-        | DataType::FixedSizeList(item, _)
-        | DataType::Map(item, _) => field(item) || defeats_kernels(data_type),
-        DataType::Dictionary(_, values) => defeats_filter(values),
-        _ => defeats_kernels(data_type),
-    }
-}
 
 /// Returns the rows that may have to be read for the matching rows of a part.
 fn read_rows(part: &Candidates) -> Selection {

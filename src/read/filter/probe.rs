@@ -2,10 +2,10 @@
 
 use super::candidates::Candidates;
 use super::metrics::count;
-use super::output::defeats_filter;
 use super::plan::{Conjunct, Filter, Outcome, StripePlan};
 use super::predicate::{Rows, member};
 use super::runs::{RunValues, tests_values};
+use crate::arrow::defeats_filter;
 use crate::buffer::{Physical, Selection, Storage};
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::read::scan::fit::Fit;

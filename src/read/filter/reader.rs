@@ -2,9 +2,10 @@
 
 use super::candidates::Candidates;
 use super::metrics::{Counters, Level, count, discount};
-use super::output::{Output, Pending, defeats_filter};
+use super::output::{Output, Pending};
 use super::plan::{Filter, Outcome, StripePlan};
 use super::probe::Probe;
+use crate::arrow::defeats_filter;
 use crate::buffer::Selection;
 use crate::error::{Error, Result};
 use crate::read::scan::plan::{fetched_rows, open_fields, stripe_of};

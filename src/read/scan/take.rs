@@ -1,10 +1,9 @@
 //! Random access: reads rows by number.
 
-use super::join::pick;
 use super::plan::{StripeReader, ask_for_rows, open_fields, record_batch, stripe_of};
-use super::repeat::repeated_bytes;
 use super::rows::RowFormat;
 use super::source::{ReadState, StripeFields};
+use crate::arrow::{pick, repeated_bytes};
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::StripeDirectory;
