@@ -16,9 +16,8 @@ mod ticks;
 pub(crate) use arrow_schema_hint::{ArrowSchemaHint, encode as encode_arrow_schema};
 pub use assemble::{Casts, assemble, assemble_as, check_cast};
 pub use chunk::{
-    ArraySlot, ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, DecodedLists,
-    DecodedUnions, DictionaryEntries, EntryArray, ListOffsets, NodeSource, OffsetWidth, Values,
-    Window,
+    ArraySlot, ByteLayout, ByteValues, Chunk, DecodedDictionary, DecodedLists, DecodedUnions,
+    DictionaryEntries, EntryArray, ListOffsets, NodeSource, OffsetWidth, Values, Window,
 };
 pub(crate) use integer_set::IntegerSet;
 pub(crate) use range::{codes_within, integer_key, integers_within};
