@@ -26,7 +26,7 @@ pub(crate) fn defeats_filter(data_type: &DataType) -> bool {
     })
 }
 
-/// Returns whether the `take` kernel cannot be used for a type: in addition to the faults of the other kernels, it lists
+/// Returns whether the `take` kernel cannot be used for a type. It has the faults of the other kernels. It also lists
 /// the items of fixed-size lists, and a list may have any number of items without bytes.
 pub(super) fn defeats_take(data_type: &DataType) -> bool {
     has_row_of(data_type, |row| matches!(row, DataType::FixedSizeList(..)))

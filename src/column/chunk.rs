@@ -372,8 +372,8 @@ pub trait NodeSource {
     /// Returns the values of numbers, DateTime, Guid and fixed-size binaries: `len * width` bytes.
     fn fixed(&mut self, node: &DataType, width: usize, rows: &Selection) -> Result<Chunk<Buffer>>;
 
-    /// Returns the window around some rows of a `String` or `Binary` node, if it has one. The caller then makes one array
-    /// of the whole window, and keeps it there.
+    /// Returns the window around some rows of a `String` or `Binary` node, if it has one. The caller then makes one
+    /// array of the whole window, and keeps it there.
     ///
     /// # Errors
     /// Returns the errors of a node that cannot be read.

@@ -272,8 +272,8 @@ impl Source<'_> {
         })
     }
 
-    /// Returns the window around some rows, for raw values in memory that are read in order. Creating its array checks the
-    /// offsets and that the text is UTF-8, so that later batches and scans need not check them.
+    /// Returns the window around some rows, for raw values in memory that are read in order. Creating its array checks
+    /// the offsets and that the text is UTF-8, so that later batches and scans need not check them.
     pub(super) fn string_window(
         &mut self,
         node: &DataType,
