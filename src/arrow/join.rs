@@ -4,11 +4,11 @@
 //! are counted before the kernels are called.
 
 use super::kernels::{defeats_kernels, defeats_repeated_take, defeats_take};
+use super::size::span;
 use super::types::{largest_integer, max_entries};
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::{AnyDictionaryArray, Array, ArrayRef, UInt64Array, make_array, new_empty_array};
-use arrow_buffer::ArrowNativeType;
 use arrow_cast::cast;
 use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
@@ -135,10 +135,10 @@ fn fit(pieces: &[ArrayRef]) -> Result<Option<Vec<ArrayRef>>> {
     };
     let items = |count| check(total(count), "items exceed offsets", &DataType::Int32);
     match data_type {
-        DataType::Utf8 => items(|piece| span(piece.as_string::<i32>().value_offsets()))?,
-        DataType::Binary => items(|piece| span(piece.as_binary::<i32>().value_offsets()))?,
-        DataType::List(_) => items(|piece| span(piece.as_list::<i32>().value_offsets()))?,
-        DataType::Map(..) => items(|piece| span(piece.as_map().value_offsets()))?,
+        DataType::Utf8 => items(|piece| span(piece.as_string::<i32>().value_offsets()).len())?,
+        DataType::Binary => items(|piece| span(piece.as_binary::<i32>().value_offsets()).len())?,
+        DataType::List(_) => items(|piece| span(piece.as_list::<i32>().value_offsets()).len())?,
+        DataType::Map(..) => items(|piece| span(piece.as_map().value_offsets()).len())?,
         DataType::ListView(_) => items(|piece| piece.as_list_view::<i32>().values().len())?,
         DataType::Union(_, UnionMode::Dense) => {
             items(|piece| {
@@ -189,13 +189,6 @@ fn fit(pieces: &[ArrayRef]) -> Result<Option<Vec<ArrayRef>>> {
 
 fn children(array: &dyn Array) -> Vec<ArrayData> {
     array.to_data().child_data().to_vec()
-}
-
-fn span<O: ArrowNativeType>(offsets: &[O]) -> usize {
-    match (offsets.first(), offsets.last()) {
-        (Some(first), Some(last)) => last.as_usize() - first.as_usize(),
-        _ => 0,
-    }
 }
 
 /// Checks that the dictionaries of all pieces fit in one array, like [`fit`]. If there are too many entries, the pieces

@@ -5,6 +5,7 @@ use arrow_array::{
     Array, ArrayRef, GenericListViewArray, OffsetSizeTrait, RecordBatch, downcast_run_array,
 };
 use arrow_schema::{DataType, UnionMode};
+use std::ops::Range;
 
 /// Most views to look at to estimate the length of values.
 const LOOKED_AT: usize = 1024;
@@ -73,10 +74,9 @@ pub(crate) fn inner_arrays(array: &dyn Array) -> Vec<(ArrayRef, Uses)> {
     }
 }
 
-/// Returns the items between the first and last offset.
 fn items<O: OffsetSizeTrait>(offsets: &[O], values: &dyn Array) -> (ArrayRef, Uses) {
-    let (first, last) = ends_of(offsets);
-    (values.slice(first, last - first), Uses::Once)
+    let range = span(offsets);
+    (values.slice(range.start, range.len()), Uses::Once)
 }
 
 fn viewed_items<O: OffsetSizeTrait>(lists: &GenericListViewArray<O>) -> (ArrayRef, Uses) {
@@ -120,14 +120,14 @@ fn bytes_of(array: &dyn Array) -> u64 {
 
 /// Returns the size of contiguous values and of their offsets in bytes.
 fn text_bytes<O: OffsetSizeTrait>(offsets: &[O]) -> u64 {
-    let (first, last) = ends_of(offsets);
-    (size_of_val(offsets) + last - first) as u64
+    (size_of_val(offsets) + span(offsets).len()) as u64
 }
 
-fn ends_of<O: OffsetSizeTrait>(offsets: &[O]) -> (usize, usize) {
+/// Returns the range between the first and last offset.
+pub(super) fn span<O: OffsetSizeTrait>(offsets: &[O]) -> Range<usize> {
     match (offsets.first(), offsets.last()) {
-        (Some(first), Some(last)) => (first.as_usize(), last.as_usize()),
-        _ => (0, 0),
+        (Some(first), Some(last)) => first.as_usize()..last.as_usize(),
+        _ => 0..0,
     }
 }
 
