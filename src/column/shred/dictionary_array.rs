@@ -10,7 +10,6 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::ArrowDictionaryKeyType;
 use arrow_array::{Array, DictionaryArray, downcast_dictionary_array};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, BooleanBufferBuilder, NullBuffer};
-use arrow_schema::DataType as ArrowType;
 use std::sync::Arc;
 
 impl Shredder<'_> {
