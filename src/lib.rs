@@ -175,6 +175,7 @@ compile_error!(
     "arrow-shard writes Arrow's little-endian buffers as they are: big-endian hosts are not supported"
 );
 
+mod arrow;
 // The modules below are not part of the stable API. The feature makes them public for tools, benches and tests.
 #[cfg(not(feature = "experimental"))]
 mod buffer;

@@ -3,6 +3,7 @@
 //! Reads the Arrow schema of a shard, a schema message of Arrow's IPC format, field by field. Slot numbers are from
 //! `Schema.fbs` and `Message.fbs` of Apache Arrow.
 
+use crate::arrow::type_fields;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::flat::{Budget, Ledger, References, Table};
 use crate::limits::Limits;
@@ -176,22 +177,8 @@ pub(crate) fn encode(schema: &Schema) -> Result<Vec<u8>> {
 fn check_depth(data_type: &DataType, depth: u32) -> Result<()> {
     let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
     match data_type {
-        DataType::List(f)
-        | DataType::LargeList(f)
-        | DataType::ListView(f)
-        | DataType::LargeListView(f)
-        | DataType::FixedSizeList(f, _)
-        | DataType::Map(f, _) => check_depth(f.data_type(), depth),
-        DataType::RunEndEncoded(_, f) => check_depth(f.data_type(), depth),
         DataType::Dictionary(_, value) => check_depth(value, depth),
-        DataType::Struct(fields) => fields
-            .iter()
-            .try_for_each(|f| check_depth(f.data_type(), depth)),
-        DataType::Union(fields, _) => {
-            let mut fields = fields.iter();
-            fields.try_for_each(|(_, f)| check_depth(f.data_type(), depth))
-        }
-        _ => Ok(()),
+        _ => type_fields(data_type).try_for_each(|field| check_depth(field.data_type(), depth)),
     }
 }
 

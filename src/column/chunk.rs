@@ -10,7 +10,8 @@ use arrow_buffer::{
 };
 use arrow_data::ByteView;
 use arrow_schema::DataType as ArrowType;
-use std::sync::{Arc, Mutex};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The values of one schema node, converted from one Arrow array or to one.
 #[derive(Debug, Clone)]
@@ -100,30 +101,6 @@ impl Chunk<Values> {
     }
 }
 
-impl Chunk<ByteValues> {
-    /// Returns a slice of the values, or `None` if it is out of bounds.
-    pub(super) fn slice(&self, start: usize, len: usize) -> Option<Self> {
-        let end = start.checked_add(len)?;
-        let present = self.nulls.as_ref().map_or(end, NullBuffer::len);
-        if end > self.values.len().min(present) {
-            return None;
-        }
-        let values = match &self.values {
-            ByteValues::Offsets32(offsets, values) => {
-                ByteValues::Offsets32(offsets.slice(start, len), values.clone())
-            }
-            ByteValues::Offsets64(offsets, values) => {
-                ByteValues::Offsets64(offsets.slice(start, len), values.clone())
-            }
-            ByteValues::Views(views, buffers) => {
-                ByteValues::Views(views.slice(start, len), buffers.clone())
-            }
-        };
-        let nulls = self.nulls.as_ref().map(|nulls| nulls.slice(start, len));
-        Some(Self { len, nulls, values })
-    }
-}
-
 fn is_same(a: &Buffer, b: &Buffer) -> bool {
     a.as_ptr() == b.as_ptr() && a.len() == b.len()
 }
@@ -176,15 +153,6 @@ impl ByteValues {
             Self::Offsets32(offsets, _) => spanned(offsets),
             Self::Offsets64(offsets, _) => spanned(offsets),
             Self::Views(views, _) => usize::try_from(viewed(views)).unwrap_or(usize::MAX),
-        }
-    }
-
-    /// Returns the number of values.
-    fn len(&self) -> usize {
-        match self {
-            Self::Offsets32(offsets, _) => offsets.len() - 1,
-            Self::Offsets64(offsets, _) => offsets.len() - 1,
-            Self::Views(views, _) => views.len(),
         }
     }
 
@@ -256,25 +224,38 @@ pub enum ListOffsets {
 /// A cache of arrays by Arrow type. Each is made once and used by many batches.
 pub type ArraySlot = Mutex<Vec<(ArrowType, ArrayRef)>>;
 
-/// Decoded variable-size values.
-#[derive(Debug)]
-pub struct DecodedBytes {
-    /// The values; not yet checked to be UTF-8.
-    pub chunk: Chunk<ByteValues>,
-    /// Set if `chunk` holds more positions than requested. The caller then makes one array of the whole chunk, keeps it
-    /// in the slot, and returns its `len` elements from `start` on.
-    pub window: Option<Window>,
-}
-
-/// The requested part of a kept array.
+/// Consecutive positions of a node that have a cache of arrays.
 #[derive(Debug)]
 pub struct Window {
-    /// The cache of the array.
+    /// The positions.
+    pub positions: Range<u64>,
+    /// The arrays of all these positions.
     pub slot: Arc<ArraySlot>,
-    /// First requested element.
-    pub start: usize,
-    /// Number of requested elements.
-    pub len: usize,
+}
+
+impl Window {
+    /// Returns the array of a type, if it was kept.
+    pub(super) fn get(&self, wanted: &ArrowType) -> Option<ArrayRef> {
+        let kept = self.lock();
+        let mut kept = kept.iter();
+        let (_, array) = kept.find(|(data_type, _)| data_type == wanted)?;
+        Some(array.clone())
+    }
+
+    /// Keeps an array for later batches, unless another thread was faster.
+    pub(super) fn keep(&self, array: &ArrayRef) {
+        let mut kept = self.lock();
+        if kept
+            .iter()
+            .all(|(data_type, _)| data_type != array.data_type())
+        {
+            kept.push((array.data_type().clone(), array.clone()));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(ArrowType, ArrayRef)>> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Dictionary-encoded values of a leaf, as stored.
@@ -391,21 +372,22 @@ pub trait NodeSource {
     /// Returns the values of numbers, DateTime, Guid and fixed-size binaries: `len * width` bytes.
     fn fixed(&mut self, node: &DataType, width: usize, rows: &Selection) -> Result<Chunk<Buffer>>;
 
-    /// Returns the rows of an array of the type that was kept for a [`Window`], if there is one.
+    /// Returns the window around some rows of a `String` or `Binary` node, if it has one. The caller then makes one
+    /// array of the whole window, and keeps it there.
     ///
     /// # Errors
     /// Returns the errors of a node that cannot be read.
-    fn kept(
+    fn window(
         &mut self,
         node: &DataType,
-        wanted: &ArrowType,
+        layout: ByteLayout,
         rows: &Selection,
-    ) -> Result<Option<ArrayRef>> {
-        let _ = (node, wanted, rows);
+    ) -> Result<Option<Window>> {
+        let _ = (node, layout, rows);
         Ok(None)
     }
 
-    /// Returns the values of a `String` or `Binary` node.
+    /// Returns the values of a `String` or `Binary` node; not yet checked to be UTF-8.
     ///
     /// # Errors
     /// Returns [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if 32-bit offsets do not suffice.
@@ -414,7 +396,7 @@ pub trait NodeSource {
         node: &DataType,
         layout: ByteLayout,
         rows: &Selection,
-    ) -> Result<DecodedBytes>;
+    ) -> Result<Chunk<ByteValues>>;
 
     /// Returns codes and entries of a leaf, if the stripe stores it with a value dictionary.
     fn dictionary(

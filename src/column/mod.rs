@@ -16,9 +16,8 @@ mod ticks;
 pub(crate) use arrow_schema_hint::{ArrowSchemaHint, encode as encode_arrow_schema};
 pub use assemble::{Casts, assemble, assemble_as, check_cast};
 pub use chunk::{
-    ArraySlot, ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, DecodedLists,
-    DecodedUnions, DictionaryEntries, EntryArray, ListOffsets, NodeSource, OffsetWidth, Values,
-    Window,
+    ArraySlot, ByteLayout, ByteValues, Chunk, DecodedDictionary, DecodedLists, DecodedUnions,
+    DictionaryEntries, EntryArray, ListOffsets, NodeSource, OffsetWidth, Values, Window,
 };
 pub(crate) use integer_set::IntegerSet;
 pub(crate) use range::{codes_within, integer_key, integers_within};
@@ -88,25 +87,6 @@ pub(crate) fn has_dictionary(basic_type: BasicType) -> bool {
             | Guid
             | DateTime
     )
-}
-
-/// Returns the largest value of an Arrow integer type, such as the type of keys or of run ends.
-pub(crate) fn largest_integer(arrow: &ArrowType) -> u64 {
-    match arrow {
-        ArrowType::Int8 => i8::MAX as u64,
-        ArrowType::UInt8 => u8::MAX.into(),
-        ArrowType::Int16 => i16::MAX as u64,
-        ArrowType::UInt16 => u16::MAX.into(),
-        ArrowType::Int32 => i32::MAX as u64,
-        ArrowType::UInt32 => u32::MAX.into(),
-        ArrowType::Int64 => i64::MAX as u64,
-        _ => u64::MAX,
-    }
-}
-
-/// Returns the number of dictionary entries that keys of a type can address.
-pub(crate) fn max_entries(key: &ArrowType) -> usize {
-    usize::try_from(largest_integer(key)).map_or(usize::MAX, |key| key.saturating_add(1))
 }
 
 /// Returns the bytes per stored value of a node of fixed width.

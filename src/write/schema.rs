@@ -4,8 +4,9 @@ use super::choose::settings::Settings;
 use super::field::plan::FieldPlan;
 use super::options::WriterOptions;
 use super::shard_columns::ShardColumns;
+use crate::arrow::{child_fields, max_entries};
 use crate::buffer::Physical;
-use crate::column::{SchemaOptions, max_entries, packed_columns_label, to_shard};
+use crate::column::{SchemaOptions, packed_columns_label, to_shard};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{BasicType, Capabilities, DataType, Field as StoredField, Schema};
 use crate::sorting::place_of;
@@ -308,23 +309,6 @@ pub(super) fn path_below(above: &str, name: &str) -> String {
     match above {
         "" => name.to_owned(),
         above => format!("{above}.{name}"),
-    }
-}
-
-/// Returns the fields of a nested type, in the order of the children of its node.
-fn child_fields(data_type: &ArrowType) -> Box<dyn Iterator<Item = &Field> + '_> {
-    match data_type {
-        ArrowType::List(item)
-        | ArrowType::LargeList(item)
-        | ArrowType::ListView(item)
-        | ArrowType::LargeListView(item)
-        | ArrowType::FixedSizeList(item, _) => Box::new(std::iter::once(item.as_ref())),
-        ArrowType::Struct(fields) => Box::new(fields.iter().map(AsRef::as_ref)),
-        ArrowType::Map(entries, _) => child_fields(entries.data_type()),
-        ArrowType::Union(fields, _) => Box::new(fields.iter().map(|(_, field)| field.as_ref())),
-        ArrowType::RunEndEncoded(_, values) => child_fields(values.data_type()),
-        ArrowType::Dictionary(_, values) => child_fields(values),
-        _ => Box::new(std::iter::empty()),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::batch::growth::growth;
 use super::batch::order::check_order;
-use super::batch::size::batch_bytes;
 use super::batch::types::check_batch;
 use super::choose::candidate::FieldCandidates;
 use super::choose::settings::WINDOW;
@@ -20,6 +19,7 @@ use super::schema::{
 use super::shard_columns::ShardColumns;
 use super::shard_properties::shard_properties;
 use super::summary::ShardSummary;
+use crate::arrow::batch_bytes;
 use crate::column::{encode_arrow_schema, shred};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{DataType, NameValuePair, Schema, ShardProperties};

@@ -44,8 +44,9 @@ const ROOMS: &[Room] = &[
         &["io::ByteRange"],
     ),
     room("stats", &["kernels", "format"], &[]),
-    room("column", &["kernels", "buffer", "format"], &[]),
-    room("write/batch", &["column"], &[]),
+    room("arrow", &[], &[]),
+    room("column", &["arrow", "kernels", "buffer", "format"], &[]),
+    room("write/batch", &["arrow", "column"], &[]),
     room("write/choose", &["encoding", "format"], &[]),
     room(
         "write/field",
@@ -57,10 +58,12 @@ const ROOMS: &[Room] = &[
         &["column", "stats", "buffer", "format", "io"],
         &[],
     ),
-    room("write", &["column", "buffer", "format", "io"], &[]),
+    room("write", &["arrow", "column", "buffer", "format", "io"], &[]),
     room(
         "read",
-        &["column", "stats", "buffer", "encoding", "format", "io"],
+        &[
+            "arrow", "column", "stats", "buffer", "encoding", "format", "io",
+        ],
         &[],
     ),
     room("ops", &["read", "write", "column", "format", "io"], &[]),

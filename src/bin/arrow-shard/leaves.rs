@@ -107,6 +107,23 @@ fn data_type(whole: &DataType, change: &mut dyn FnMut(&DataType) -> Option<DataT
     }
 }
 
+/// Returns the fields of a type, in the order of the children of its arrays. Dictionaries have none.
+pub(crate) fn children(data_type: &DataType) -> Vec<&FieldRef> {
+    use DataType as T;
+    match data_type {
+        T::List(item)
+        | T::LargeList(item)
+        | T::ListView(item)
+        | T::LargeListView(item)
+        | T::FixedSizeList(item, _)
+        | T::Map(item, _) => vec![item],
+        T::RunEndEncoded(ends, values) => vec![ends, values],
+        T::Struct(members) => members.iter().collect(),
+        T::Union(variants, _) => variants.iter().map(|(_, variant)| variant).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Whether `data` or any of its descendants passes the test.
 pub(crate) fn any_array(data: &ArrayData, test: &dyn Fn(&ArrayData) -> bool) -> bool {
     test(data) || data.child_data().iter().any(|child| any_array(child, test))

@@ -1,6 +1,6 @@
 //! Spec: Chapter 6, "Primitive Variable-Sized Encoding".
 
-use super::super::{ByteLayout, ByteValues, Chunk, DecodedBytes, Window, mismatch};
+use super::super::{ByteLayout, ByteValues, Chunk, Window, mismatch};
 use super::offsets::{byte_len, check_offsets32};
 use super::{Assembler, Casts, cast, check_chunk, check_len, invalid};
 use crate::buffer::Selection;
@@ -11,7 +11,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryViewArray, GenericBinaryArray, OffsetSizeTrait};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType as ArrowType;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 impl Assembler<'_> {
     /// Returns the strings or binary values of a leaf, cast to the requested type.
@@ -45,19 +45,53 @@ impl Assembler<'_> {
                 Err(e) => return Err(e),
             }
         }
-        if let Some(kept) = self.source.kept(node, wanted, rows)? {
-            return Ok(kept);
+        if let Some(window) = self.source.window(node, layout, rows)?
+            && let Some(array) = self.windowed(&window, wanted, node, layout, rows)?
+        {
+            return Ok(array);
         }
-        let DecodedBytes { chunk, window } = self.source.bytes(node, layout, rows)?;
-        match window {
+        let chunk = self.source.bytes(node, layout, rows)?;
+        check_chunk(&chunk, rows)?;
+        bytes(chunk, wanted, node, self.casts)
+    }
+
+    /// Returns the rows of the array of a window, which is made for the first of them. `None` if a binary value of the
+    /// window is not text: it may be outside of the rows.
+    fn windowed(
+        &mut self,
+        window: &Window,
+        wanted: &ArrowType,
+        node: &DataType,
+        layout: ByteLayout,
+        rows: &Selection,
+    ) -> Result<Option<ArrayRef>> {
+        let Some(range) = rows.as_range() else {
+            return Ok(None);
+        };
+        let whole = match window.get(wanted) {
+            Some(whole) => whole,
             None => {
-                check_chunk(&chunk, rows)?;
-                bytes(chunk, wanted, node, self.casts)
+                let positions = Selection::range(window.positions.clone());
+                let chunk = self.source.bytes(node, layout, &positions)?;
+                check_chunk(&chunk, &positions)?;
+                match bytes(chunk, wanted, node, self.casts) {
+                    Err(e) if e.kind() == ErrorKind::ValueOutOfRange => return Ok(None),
+                    made => {
+                        let whole = made?;
+                        window.keep(&whole);
+                        whole
+                    }
+                }
             }
-            Some(window) => {
-                check_len(to_usize(rows.len())?, window.len)?;
-                windowed(chunk, &window, wanted, node, self.casts)
-            }
+        };
+        let start = to_usize(range.start.wrapping_sub(window.positions.start))?;
+        let len = to_usize(rows.len())?;
+        match start.checked_add(len) {
+            Some(end) if end <= whole.len() => Ok(Some(whole.slice(start, len))),
+            _ => Err(Error::corrupt(format!(
+                "expected {len} values from {start} on, found {}",
+                whole.len()
+            ))),
         }
     }
 }
@@ -67,38 +101,6 @@ fn views(array: &ArrayRef) -> ArrayRef {
     match array.as_string_opt() {
         Some(text) => Arc::new(views_of(text)),
         None => Arc::new(views_of(array.as_binary())),
-    }
-}
-
-/// Returns the requested part of an array, and keeps the whole array for later batches.
-fn windowed(
-    chunk: Chunk<ByteValues>,
-    window: &Window,
-    wanted: &ArrowType,
-    node: &DataType,
-    casts: &Casts,
-) -> Result<ArrayRef> {
-    let whole = match bytes(chunk.clone(), wanted, node, casts) {
-        Ok(whole) => whole,
-        // The value that is not UTF-8 may be outside the requested part, so try that part alone.
-        Err(e) if e.kind() == ErrorKind::ValueOutOfRange => {
-            let part = chunk.slice(window.start, window.len).ok_or(e)?;
-            return bytes(part, wanted, node, casts);
-        }
-        Err(e) => return Err(e),
-    };
-    let mut kept = window.slot.lock().unwrap_or_else(PoisonError::into_inner);
-    if kept.iter().all(|(data_type, _)| data_type != wanted) {
-        kept.push((wanted.clone(), whole.clone()));
-    }
-    match window.start.checked_add(window.len) {
-        Some(end) if end <= whole.len() => Ok(whole.slice(window.start, window.len)),
-        _ => Err(Error::corrupt(format!(
-            "expected {} values from {} on, found {}",
-            window.len,
-            window.start,
-            whole.len()
-        ))),
     }
 }
 

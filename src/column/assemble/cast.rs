@@ -3,6 +3,7 @@
 use super::super::mismatch;
 use super::super::schema::NativeType;
 use super::offsets::{byte_len, check_offsets32};
+use crate::arrow::{child_fields, value_type};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{BasicType, DataType};
 use arrow_array::{Array, ArrayRef};
@@ -86,33 +87,12 @@ impl Casts {
 
 /// Collects the Arrow types of native leaves; `own` is the type of the node.
 fn find_natives(own: &ArrowType, node: &DataType, natives: &mut Vec<(u32, ArrowType)>) {
-    let children = node.children.iter();
-    match own {
-        ArrowType::Dictionary(_, values) => find_natives(values, node, natives),
-        ArrowType::RunEndEncoded(_, values) => find_natives(values.data_type(), node, natives),
-        ArrowType::List(item)
-        | ArrowType::LargeList(item)
-        | ArrowType::ListView(item)
-        | ArrowType::LargeListView(item)
-        | ArrowType::FixedSizeList(item, _) => {
-            children.for_each(|child| find_natives(item.data_type(), child, natives));
-        }
-        // The children of a map node are the children of its entries.
-        ArrowType::Map(entries, _) if entries.data_type().is_nested() => {
-            find_natives(entries.data_type(), node, natives);
-        }
-        ArrowType::Struct(members) => {
-            for (member, child) in members.iter().zip(children) {
-                find_natives(member.data_type(), child, natives);
-            }
-        }
-        ArrowType::Union(variants, _) => {
-            for ((_, variant), child) in variants.iter().zip(children) {
-                find_natives(variant.data_type(), child, natives);
-            }
-        }
-        leaf if NativeType::of(node).is_some() => natives.push((node.schema_id, leaf.clone())),
-        _ => {}
+    let own = value_type(own);
+    for (field, child) in child_fields(own).zip(&node.children) {
+        find_natives(field.data_type(), child, natives);
+    }
+    if !own.is_nested() && NativeType::of(node).is_some() {
+        natives.push((node.schema_id, own.clone()));
     }
 }
 

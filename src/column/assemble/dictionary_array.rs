@@ -2,10 +2,11 @@
 
 use super::super::{
     ByteValues, Chunk, DecodedDictionary, DictionaryEntries, EntryArray, Values, fixed_width,
-    has_dictionary, largest_integer, mismatch,
+    has_dictionary, mismatch,
 };
 use super::offsets::overflow;
 use super::{Assembler, Casts, bytes, check_len, check_nulls, fixed, invalid, subset};
+use crate::arrow::{is_wrapped, largest_integer};
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::format::DataType;
@@ -41,11 +42,7 @@ impl Assembler<'_> {
         node: &DataType,
         rows: &Selection,
     ) -> Result<ArrayRef> {
-        let wrapped = matches!(
-            value,
-            ArrowType::Dictionary(..) | ArrowType::RunEndEncoded(..)
-        );
-        if !wrapped
+        if !is_wrapped(value)
             && has_dictionary(node.basic_type)
             && let Some(stored) = self.source.dictionary(node, rows)?
         {

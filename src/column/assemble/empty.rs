@@ -3,8 +3,8 @@
 use super::{Casts, assemble_as};
 use crate::buffer::Selection;
 use crate::column::{
-    ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, DecodedLists, DecodedUnions,
-    ListOffsets, NodeSource, OffsetWidth,
+    ByteLayout, ByteValues, Chunk, DecodedDictionary, DecodedLists, DecodedUnions, ListOffsets,
+    NodeSource, OffsetWidth,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::DataType;
@@ -51,12 +51,12 @@ impl NodeSource for NoRows {
         Ok(none(Buffer::from_vec(Vec::<u8>::new())))
     }
 
-    fn bytes(&mut self, _: &DataType, _: ByteLayout, _: &Selection) -> Result<DecodedBytes> {
+    fn bytes(&mut self, _: &DataType, _: ByteLayout, _: &Selection) -> Result<Chunk<ByteValues>> {
         let values = Buffer::from_vec(Vec::<u8>::new());
-        Ok(DecodedBytes {
-            chunk: none(ByteValues::Offsets64(OffsetBuffer::new_empty(), values)),
-            window: None,
-        })
+        Ok(none(ByteValues::Offsets64(
+            OffsetBuffer::new_empty(),
+            values,
+        )))
     }
 
     fn dictionary(&mut self, _: &DataType, _: &Selection) -> Result<Option<DecodedDictionary>> {

@@ -70,20 +70,3 @@ fn plain_type(arrow: &ArrowType) -> Result<ArrowType> {
         leaf => leaf.clone(),
     })
 }
-
-/// Returns whether the type has a union at any depth.
-pub(super) fn has_union(arrow: &ArrowType) -> bool {
-    match arrow {
-        ArrowType::Union(..) => true,
-        ArrowType::Dictionary(_, value) => has_union(value),
-        ArrowType::Struct(members) => members.iter().any(|m| has_union(m.data_type())),
-        ArrowType::RunEndEncoded(_, f)
-        | ArrowType::List(f)
-        | ArrowType::LargeList(f)
-        | ArrowType::ListView(f)
-        | ArrowType::LargeListView(f)
-        | ArrowType::FixedSizeList(f, _)
-        | ArrowType::Map(f, _) => has_union(f.data_type()),
-        _ => false,
-    }
-}

@@ -1,8 +1,8 @@
 //! Spec: docs/format.md, "Arrow types": run-end encoded arrays are stored as their values.
 
 use super::super::mismatch;
-use super::equality::has_union;
 use super::{Assembler, invalid, subset};
+use crate::arrow::contains;
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::DataType;
@@ -31,7 +31,9 @@ impl Assembler<'_> {
         if values.is_empty() {
             return Ok(new_empty_array(wanted));
         }
-        let runs = if has_union(values.data_type()) {
+        let runs = if contains(values.data_type(), &|inner| {
+            matches!(inner, ArrowType::Union(..))
+        }) {
             // Arrow's comparison treats the nulls of all variants as equal.
             let equality = self.comparable(&values, node, rows)?;
             let mut starts = vec![0];

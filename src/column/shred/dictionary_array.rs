@@ -3,13 +3,13 @@
 use super::super::{Chunk, Values, has_dictionary, mismatch};
 use super::slots::Slots;
 use super::{Shredder, leaf};
+use crate::arrow::is_wrapped;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{BasicType, DataType};
 use arrow_array::cast::AsArray;
 use arrow_array::types::ArrowDictionaryKeyType;
 use arrow_array::{Array, DictionaryArray, downcast_dictionary_array};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, BooleanBufferBuilder, NullBuffer};
-use arrow_schema::DataType as ArrowType;
 use std::sync::Arc;
 
 impl Shredder<'_> {
@@ -57,11 +57,7 @@ fn coded(
     values: &dyn Array,
     node: &DataType,
 ) -> Option<Chunk<Values>> {
-    let wrapped = matches!(
-        values.data_type(),
-        ArrowType::Dictionary(..) | ArrowType::RunEndEncoded(..)
-    );
-    if wrapped || !has_dictionary(node.basic_type) {
+    if is_wrapped(values.data_type()) || !has_dictionary(node.basic_type) {
         return None;
     }
     let codes: Option<Vec<u32>> = keys.iter().map(|k| u32::try_from(*k).ok()).collect();

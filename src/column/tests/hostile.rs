@@ -5,8 +5,8 @@ use super::source::{MemorySource, Style};
 use super::{node_of, push, random_selection, styles, to_arrow};
 use crate::buffer::Selection;
 use crate::column::{
-    ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, DecodedLists, DecodedUnions,
-    ListOffsets, NodeSource, OffsetWidth, assemble,
+    ByteLayout, ByteValues, Chunk, DecodedDictionary, DecodedLists, DecodedUnions, ListOffsets,
+    NodeSource, OffsetWidth, Window, assemble,
 };
 use crate::error::Result;
 use crate::format::DataType;
@@ -14,6 +14,7 @@ use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer
 use proptest::prelude::*;
 use rand::rngs::StdRng;
 use rand::{Rng, RngCore, SeedableRng};
+use std::sync::Arc;
 
 /// Passes on a source's values, some of them changed.
 struct Liar {
@@ -89,13 +90,31 @@ impl NodeSource for Liar {
         })
     }
 
+    fn window(
+        &mut self,
+        node: &DataType,
+        layout: ByteLayout,
+        rows: &Selection,
+    ) -> Result<Option<Window>> {
+        let Some(Window { positions, .. }) = self.source.window(node, layout, rows)? else {
+            return Ok(None);
+        };
+        let end = positions.end.min(self.len(positions.end as usize) as u64);
+        let start = end.min(self.len(positions.start as usize) as u64);
+        Ok(Some(Window {
+            positions: start..end,
+            // Lies do not outlast a read.
+            slot: Arc::default(),
+        }))
+    }
+
     fn bytes(
         &mut self,
         node: &DataType,
         layout: ByteLayout,
         rows: &Selection,
-    ) -> Result<DecodedBytes> {
-        let DecodedBytes { chunk, window } = self.source.bytes(node, layout, rows)?;
+    ) -> Result<Chunk<ByteValues>> {
+        let chunk = self.source.bytes(node, layout, rows)?;
         let values = match chunk.values {
             ByteValues::Offsets32(o, v) => ByteValues::Offsets32(o, self.buffer(v)),
             ByteValues::Offsets64(o, v) => ByteValues::Offsets64(o, self.buffer(v)),
@@ -107,17 +126,11 @@ impl NodeSource for Liar {
                 ByteValues::Views(ScalarBuffer::new(views, 0, len), b)
             }
         };
-        let window = window.map(|mut w| {
-            w.start = self.len(w.start);
-            w.len = self.len(w.len);
-            w
-        });
-        let chunk = Chunk {
+        Ok(Chunk {
             len: self.len(chunk.len),
             nulls: self.nulls(chunk.nulls),
             values,
-        };
-        Ok(DecodedBytes { chunk, window })
+        })
     }
 
     fn dictionary(

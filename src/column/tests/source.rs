@@ -2,7 +2,7 @@
 
 use crate::buffer::Selection;
 use crate::column::{
-    ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, DecodedLists, DecodedUnions,
+    ArraySlot, ByteLayout, ByteValues, Chunk, DecodedDictionary, DecodedLists, DecodedUnions,
     DictionaryEntries, ListOffsets, NodeSource, OffsetWidth, Values, Window, has_dictionary,
 };
 use crate::error::{Error, ErrorKind, Result};
@@ -48,7 +48,7 @@ pub(super) struct MemorySource {
     nodes: HashMap<u32, Node>,
     style: Style,
     dictionaries: HashMap<u32, Dictionary>,
-    windows: HashMap<(u32, u8), std::sync::Arc<crate::column::ArraySlot>>,
+    windows: HashMap<(u32, u8), Arc<ArraySlot>>,
 }
 
 impl MemorySource {
@@ -317,31 +317,32 @@ impl NodeSource for MemorySource {
         })
     }
 
+    fn window(
+        &mut self,
+        node: &DataType,
+        layout: ByteLayout,
+        rows: &Selection,
+    ) -> Result<Option<Window>> {
+        if !self.style.windows || rows.as_range().is_none() {
+            return Ok(None);
+        }
+        let positions = 0..self.node(node).valid.len() as u64;
+        let slot = self.windows.entry((node.schema_id, layout as u8));
+        let slot = slot.or_default().clone();
+        Ok(Some(Window { positions, slot }))
+    }
+
     fn bytes(
         &mut self,
         node: &DataType,
         layout: ByteLayout,
         rows: &Selection,
-    ) -> Result<DecodedBytes> {
-        let slot = self
-            .windows
-            .entry((node.schema_id, layout as u8))
-            .or_default();
-        let slot = slot.clone();
+    ) -> Result<Chunk<ByteValues>> {
         let stored = self.node(node);
-        let all = Selection::range(0..stored.valid.len() as u64);
-        let (window, given) = match rows.as_range() {
-            Some(range) if self.style.windows => {
-                let (start, len) = (range.start as usize, rows.len() as usize);
-                (Some(Window { slot, start, len }), &all)
-            }
-            _ => (None, rows),
-        };
-        let values: Vec<&[u8]> = positions(given)
+        let values: Vec<&[u8]> = positions(rows)
             .map(|i| stored.bytes[i].as_slice())
             .collect();
-        let chunk = in_layout(&values, stored.nulls(given), layout);
-        Ok(DecodedBytes { chunk, window })
+        Ok(in_layout(&values, stored.nulls(rows), layout))
     }
 
     fn dictionary(

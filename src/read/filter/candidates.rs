@@ -3,10 +3,8 @@
 use crate::buffer::Selection;
 use crate::column::{bit_runs, deposit};
 use crate::error::{Error, Result, to_usize};
-use crate::read::scan::join::defeats_kernels;
 use arrow_array::{ArrayRef, BooleanArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
-use arrow_schema::{DataType, FieldRef};
 use arrow_select::filter::{FilterBuilder, FilterPredicate};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -226,24 +224,6 @@ impl Candidates {
         let starts = (0..self.len()).step_by(most);
         let cut = starts.map(|from| self.slice(from, most.min(self.len() - from)));
         parts.extend(cut.filter(|part| part.matches > 0));
-    }
-}
-
-/// Whether Arrow's filter kernel cannot be used for a type: it renames the fields of run arrays, and has the same
-/// faults as the other kernels, see [`defeats_kernels`].
-pub(super) fn defeats_filter(data_type: &DataType) -> bool {
-    let field = |field: &FieldRef| defeats_filter(field.data_type());
-    match data_type {
-        DataType::RunEndEncoded(..) => true,
-        DataType::Struct(fields) => fields.iter().any(field),
-        DataType::List(item)
-        | DataType::LargeList(item)
-        | DataType::ListView(item)
-        | DataType::LargeListView(item)
-        | DataType::FixedSizeList(item, _)
-        | DataType::Map(item, _) => field(item) || defeats_kernels(data_type),
-        DataType::Dictionary(_, values) => defeats_filter(values),
-        _ => defeats_kernels(data_type),
     }
 }
 

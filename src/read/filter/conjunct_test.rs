@@ -1,11 +1,12 @@
 //! The test of rows for one conjunct of a predicate.
 
-use super::candidates::{Candidates, defeats_filter};
+use super::candidates::Candidates;
 use super::metrics::count;
 use super::plan::Filter;
 use super::predicate::{Rows, member};
 use super::runs::{RunValues, tests_values};
 use super::stripe_plan::{Conjunct, StripePlan};
+use crate::arrow::defeats_filter;
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::read::scan::fit::Fit;

@@ -1,11 +1,12 @@
 //! Reads the matching rows, batch by batch.
 
-use super::candidates::{Candidates, defeats_filter};
+use super::candidates::Candidates;
 use super::metrics::{Level, count, discount};
 use super::output::{Output, Pending};
 use super::plan::Filter;
 use super::probe::Probe;
 use super::stripe_plan::{Matching, StripePlan};
+use crate::arrow::defeats_filter;
 use crate::buffer::Selection;
 use crate::error::{Error, Result};
 use crate::read::scan::opening::{open_fields, stripe_of};

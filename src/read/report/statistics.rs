@@ -1,5 +1,6 @@
 //! Statistics of columns from metadata, as a `RecordBatch` for query planners.
 
+use crate::arrow::value_type;
 use crate::buffer::{FieldLayout, Physical, Selection, Storage};
 use crate::column::{Casts, assemble};
 use crate::error::{Error, ErrorKind, Result, Within};
@@ -167,14 +168,7 @@ fn add_targets(column: &Column, prefix: Option<&str>, around: Vec<u32>, targets:
         None => column.field.name().clone(),
         Some(prefix) => format!("{prefix}.{}", column.field.name()),
     };
-    let mut value_type = column.field.data_type();
-    loop {
-        value_type = match value_type {
-            ArrowType::Dictionary(_, values) => values,
-            ArrowType::RunEndEncoded(_, values) => values.data_type(),
-            _ => break,
-        };
-    }
+    let value_type = value_type(column.field.data_type());
     targets.push(Target {
         path: path.clone(),
         value_type: value_type.clone(),

@@ -2,8 +2,8 @@
 
 use crate::buffer::Selection;
 use crate::column::{
-    ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, DecodedLists, DecodedUnions,
-    NodeSource, OffsetWidth, Values, assemble,
+    ByteLayout, ByteValues, Chunk, DecodedDictionary, DecodedLists, DecodedUnions, NodeSource,
+    OffsetWidth, Values, assemble,
 };
 use crate::error::{Error, Result};
 use crate::format::{AnyValue, BasicType, DataType, ValueKind};
@@ -284,12 +284,14 @@ impl NodeSource for GivenValues {
         }
     }
 
-    fn bytes(&mut self, node: &DataType, _: ByteLayout, _: &Selection) -> Result<DecodedBytes> {
+    fn bytes(
+        &mut self,
+        node: &DataType,
+        _: ByteLayout,
+        _: &Selection,
+    ) -> Result<Chunk<ByteValues>> {
         match &self.0.values {
-            Values::Bytes(values) => Ok(DecodedBytes {
-                chunk: self.chunk(values.clone()),
-                window: None,
-            }),
+            Values::Bytes(values) => Ok(self.chunk(values.clone())),
             _ => Err(misfit(node)),
         }
     }

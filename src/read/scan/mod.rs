@@ -3,9 +3,7 @@
 pub(in crate::read) mod constant;
 mod described;
 pub(in crate::read) mod fit;
-pub(in crate::read) mod join;
 pub(in crate::read) mod opening;
-pub(in crate::read) mod repeat;
 pub(in crate::read) mod row_selection;
 pub(in crate::read) mod rows;
 pub(in crate::read) mod sizing;

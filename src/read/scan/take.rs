@@ -1,11 +1,10 @@
 //! Random access: reads rows by number.
 
-use super::join::pick;
 use super::opening::{ask_for_rows, open_fields, stripe_of};
-use super::repeat::repeated_bytes;
 use super::rows::{RowFormat, record_batch};
 use super::source::{ReadState, StripeFields};
 use super::stripe_reader::StripeReader;
+use crate::arrow::{pick, repeated_bytes};
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::StripeDirectory;

@@ -2,5 +2,4 @@
 
 pub(in crate::write) mod growth;
 pub(in crate::write) mod order;
-pub(in crate::write) mod size;
 pub(in crate::write) mod types;

@@ -2,7 +2,7 @@
 
 use crate::column::declared_nulls;
 use crate::error::{Error, ErrorKind, Result};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, SchemaRef};
 
 /// Refuses a batch if its columns do not match the schema.
@@ -88,7 +88,7 @@ fn fits(expected: &DataType, given: &DataType) -> bool {
 mod tests {
     use super::*;
     use arrow_array::builder::{Int32Builder, ListBuilder};
-    use arrow_array::{ArrayRef, Int32Array, LargeStringArray, StructArray, UnionArray};
+    use arrow_array::{Array, ArrayRef, Int32Array, LargeStringArray, StructArray, UnionArray};
     use arrow_schema::{Fields, Schema, UnionFields, UnionMode};
     use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::isolate::caught;
-use crate::leaves::too_long_for_text;
+use crate::leaves::{children, too_long_for_text};
 use arrow_array::{RecordBatch, new_null_array};
 use arrow_schema::{DECIMAL256_MAX_PRECISION, DataType, Field, Fields, Schema};
 use std::collections::HashSet;
@@ -64,22 +64,16 @@ fn repeated(fields: &Fields) -> Option<&str> {
 
 /// Returns a name that several members of a struct have, at any depth.
 fn repeated_member(ty: &DataType) -> Option<&str> {
-    use DataType as T;
-    match ty {
-        T::Struct(members) => repeated(members).or_else(|| {
-            let mut members = members.iter();
-            members.find_map(|member| repeated_member(member.data_type()))
-        }),
-        T::List(item)
-        | T::LargeList(item)
-        | T::ListView(item)
-        | T::LargeListView(item)
-        | T::FixedSizeList(item, _)
-        | T::Map(item, _)
-        | T::RunEndEncoded(_, item) => repeated_member(item.data_type()),
-        T::Dictionary(_, entry) => repeated_member(entry),
+    let own = match ty {
+        DataType::Struct(members) => repeated(members),
+        DataType::Dictionary(_, entry) => repeated_member(entry),
+        DataType::Union(..) => return None,
         _ => None,
-    }
+    };
+    own.or_else(|| {
+        let mut children = children(ty).into_iter();
+        children.find_map(|child| repeated_member(child.data_type()))
+    })
 }
 
 fn try_column(format: FileFormat, field: &Field) -> Result<(), Failure> {

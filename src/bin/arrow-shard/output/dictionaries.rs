@@ -2,6 +2,7 @@
 //! own.
 
 use crate::failure::Failure;
+use crate::leaves::children;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array, make_array, new_empty_array};
 use arrow_cast::{CastOptions, cast_with_options};
@@ -76,38 +77,18 @@ impl Dictionaries {
 
 /// Adds the dictionaries of a type. A dictionary within the entries of another one is part of these entries.
 fn add(data_type: &DataType, all: &mut Vec<Growing>) -> Result<(), Failure> {
-    use DataType as T;
-    match data_type {
-        T::Dictionary(key, value) => all.push(Growing {
+    if let DataType::Dictionary(key, value) = data_type {
+        all.push(Growing {
             key: key.as_ref().clone(),
             values: new_empty_array(value),
             rows: RowConverter::new(vec![SortField::new(value.as_ref().clone())])?,
             known: HashMap::new(),
             last: None,
-        }),
-        T::List(item)
-        | T::LargeList(item)
-        | T::ListView(item)
-        | T::LargeListView(item)
-        | T::FixedSizeList(item, _)
-        | T::Map(item, _) => add(item.data_type(), all)?,
-        T::RunEndEncoded(ends, values) => {
-            add(ends.data_type(), all)?;
-            add(values.data_type(), all)?;
-        }
-        T::Struct(members) => {
-            for member in members {
-                add(member.data_type(), all)?;
-            }
-        }
-        T::Union(variants, _) => {
-            for (_, variant) in variants.iter() {
-                add(variant.data_type(), all)?;
-            }
-        }
-        _ => {}
+        });
     }
-    Ok(())
+    children(data_type)
+        .into_iter()
+        .try_for_each(|child| add(child.data_type(), all))
 }
 
 /// Adds the entries of an array to the next dictionaries.

@@ -1,8 +1,9 @@
 //! Reads the columns of a scan in some rows of a stripe.
 
+use crate::arrow::defeats_filter;
 use crate::buffer::{Body, Selection, Storage};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::read::filter::candidates::{Candidates, defeats_filter};
+use crate::read::filter::candidates::Candidates;
 use crate::read::scan::rows::RowFormat;
 use crate::read::scan::source::{ReadState, StripeFields};
 use crate::read::scan::stripe_reader::{StripeReader, is_blockwise};

@@ -1,10 +1,10 @@
 //! Scattered matching rows that wait until they make a batch.
 
 use super::{LATITUDE, SCATTERED};
+use crate::arrow::join;
 use crate::buffer::Selection;
 use crate::error::{Result, to_usize};
 use crate::read::filter::candidates::{Candidates, push_matches};
-use crate::read::scan::join::join;
 use arrow_array::ArrayRef;
 use arrow_buffer::BooleanBuffer;
 use std::ops::Range;

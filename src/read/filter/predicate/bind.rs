@@ -5,6 +5,7 @@ use super::place::{LiteralPlace, place};
 use super::truth::Truth;
 use super::value::text;
 use super::{ColumnPath, Comparison, Expr, Function, Literal, MAX_DEPTH, Predicate};
+use crate::arrow::value_type;
 use crate::column::{Casts, IntegerSet};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{BasicType, DataType as Stored};
@@ -70,8 +71,8 @@ impl FilterColumn {
                 is_tested: true,
                 column: Column::new(field, node, Casts::default()),
             };
-            if let Ok(value_type) = member_type(&member.column.field, member.depth) {
-                member.value_type = plain(value_type).clone();
+            if let Ok(own) = member_type(&member.column.field, member.depth) {
+                member.value_type = value_type(own).clone();
             }
             member.column = member.with_value_type(&member.value_type);
             (member, ordinals)
@@ -371,22 +372,22 @@ impl Binder<'_> {
         }
         let (column, depth) = ready!(self.find(path));
         let (key, path) = (path.clone(), path.name());
-        let value_type = member_type(&column.field, depth).map_err(|why| {
+        let own = member_type(&column.field, depth).map_err(|why| {
             Error::new(
                 ErrorKind::SchemaMismatch,
                 format!("`{path}` has no single value per row: {why}"),
             )
         })?;
-        if depth > 0 && matches!(plain(value_type), DataType::Union(..)) {
+        if depth > 0 && matches!(value_type(own), DataType::Union(..)) {
             return Err(Error::new(
                 ErrorKind::SchemaMismatch,
                 format!("`{path}` is a union, which cannot be null where the struct around it is"),
             ));
         }
         let value_type = if is_tested {
-            plain(value_type).clone()
+            value_type(own).clone()
         } else {
-            value_type.clone()
+            own.clone()
         };
         let mut column = FilterColumn {
             path: key,
@@ -420,15 +421,6 @@ fn member_type(field: &Field, depth: usize) -> std::result::Result<&DataType, St
             "it leads through a list, map or union in `{}` of type {data_type}",
             field.name()
         )),
-    }
-}
-
-/// Returns the type of the values of dictionaries and runs.
-fn plain(data_type: &DataType) -> &DataType {
-    match data_type {
-        DataType::Dictionary(_, values) => plain(values),
-        DataType::RunEndEncoded(_, values) => plain(values.data_type()),
-        data_type => data_type,
     }
 }
 

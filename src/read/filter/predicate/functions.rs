@@ -2,6 +2,7 @@
 
 use super::literal::quoted;
 use super::{CheckColumns, ColumnPath, Comparison, Predicate, col};
+use crate::arrow::value_type;
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray};
@@ -234,15 +235,6 @@ pub(super) fn columns_compared(left: String, comparison: Comparison, right: Stri
         let common = common_type(types[0], types[1]).unwrap_or_else(|| types[0].clone());
         compare(&plain(left, &common)?, &plain(right, &common)?)
     })
-}
-
-/// Returns the type of the values: for dictionaries and runs, the type inside of them.
-fn value_type(data_type: &DataType) -> &DataType {
-    match data_type {
-        DataType::Dictionary(_, value) => value_type(value),
-        DataType::RunEndEncoded(_, values) => value_type(values.data_type()),
-        plain => plain,
-    }
 }
 
 fn plain(column: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {

@@ -4,6 +4,7 @@ use super::literal::{Literal, Written, lit};
 use super::number::number;
 use super::place::{LiteralPlace, place};
 use super::time_word::TimeWord;
+use crate::arrow::value_type;
 use crate::error::{Error, Result};
 use arrow_array::ArrayRef;
 use arrow_cast::{CastOptions, cast_with_options};
@@ -54,7 +55,8 @@ impl Literal {
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the text is not a value of the type, or if the type
     /// cannot hold it exactly; floats are rounded to the nearest.
     pub fn parse(text: &str, data_type: &DataType) -> Result<Self> {
-        parse_as(text, data_type).map(Self::array_of).map_err(|e| {
+        let parsed = parse_as(text, value_type(data_type));
+        parsed.map(Self::array_of).map_err(|e| {
             let message = format!("expected a value of type {data_type}, found `{text}`");
             Error::invalid(message).caused_by(e)
         })
@@ -65,8 +67,6 @@ impl Literal {
 fn parse_as(text: &str, data_type: &DataType) -> Result<ArrayRef> {
     let written = || Literal::from(text);
     let literal = match data_type {
-        DataType::Dictionary(_, values) => return parse_as(text, values),
-        DataType::RunEndEncoded(_, values) => return parse_as(text, values.data_type()),
         DataType::Boolean if text.eq_ignore_ascii_case("TRUE") => lit(true),
         DataType::Boolean if text.eq_ignore_ascii_case("FALSE") => lit(false),
         integer if integer.is_integer() => number(text)?,

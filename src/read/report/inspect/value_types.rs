@@ -1,5 +1,6 @@
 //! Constants and bounds of fields as values of their Arrow types.
 
+use crate::arrow::{child_fields, value_type};
 use crate::error::Result;
 use crate::format::{AnyValue, DataType, FieldDescriptor};
 use crate::read::open_shard::Shard;
@@ -9,7 +10,7 @@ use crate::read::shard::columns::InternalFields;
 use crate::read::shard::metadata::ready;
 use crate::read::shard::projection::Projection;
 use arrow_array::ArrayRef;
-use arrow_schema::{DataType as ArrowType, FieldRef};
+use arrow_schema::DataType as ArrowType;
 use std::collections::HashMap;
 
 /// The Arrow types of the fields without children, and their nodes, by schema id.
@@ -44,24 +45,8 @@ impl ValueTypes {
     }
 
     fn add(&mut self, data_type: &ArrowType, node: &DataType) {
-        use ArrowType as T;
-        let children: Vec<&FieldRef> = match data_type {
-            T::Dictionary(_, values) => return self.add(values, node),
-            T::RunEndEncoded(_, values) => return self.add(values.data_type(), node),
-            T::List(item)
-            | T::LargeList(item)
-            | T::ListView(item)
-            | T::LargeListView(item)
-            | T::FixedSizeList(item, _) => vec![item],
-            T::Struct(members) => members.iter().collect(),
-            T::Map(entries, _) => match entries.data_type() {
-                T::Struct(members) => members.iter().collect(),
-                _ => Vec::new(),
-            },
-            T::Union(variants, _) => variants.iter().map(|(_, variant)| variant).collect(),
-            _ => Vec::new(),
-        };
-        for (child, node) in children.iter().zip(&node.children) {
+        let data_type = value_type(data_type);
+        for (child, node) in child_fields(data_type).zip(&node.children) {
             self.add(child.data_type(), node);
         }
         if has_bounds(node) {

@@ -6,18 +6,14 @@ use crate::buffer::{
     Physical, Runs, Selection, Storage, Strings, equal_blocks, offset_width, read_bits, read_fixed,
     read_runs, read_strings, words,
 };
-use crate::column::{
-    ArraySlot, ByteLayout, ByteValues, Chunk, DecodedBytes, DecodedDictionary, Window,
-};
+use crate::column::{ArraySlot, ByteLayout, ByteValues, Chunk, DecodedDictionary, Window};
 use crate::encoding::NumberKind;
 use crate::encoding::bytes::{BytesLayout, Decoded};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::DataType;
 use crate::read::shard::metadata::WINDOW;
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, MutableBuffer, NullBuffer};
-use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Approximate size of an array that consists of bytes of the file.
 const ARRAY_BYTES: u64 = 512;
@@ -235,32 +231,27 @@ impl Source<'_> {
         node: &DataType,
         layout: ByteLayout,
         rows: &Selection,
-    ) -> Result<DecodedBytes> {
+    ) -> Result<Chunk<ByteValues>> {
         let (rows, missing) = self.stored(node, rows);
         if missing > 0 {
             return Err(Error::unsupported(
                 "strings of fixed-size lists whose trailing nulls are not stored",
             ));
         }
-        let window = self.string_window(node, layout, &rows)?;
-        let wanted = match &window {
-            Some((positions, _)) => Cow::Owned(Selection::range(positions.clone())),
-            None => Cow::Borrowed(&*rows),
-        };
-        let mut field = self.open(node, &wanted)?;
-        let len = to_usize(wanted.len())?;
+        let mut field = self.open(node, &rows)?;
+        let len = to_usize(rows.len())?;
         let layout = bytes_layout(layout);
         let (values, nulls) = match &field.layout.storage {
             Storage::Buffers(buffers) => {
                 let positions = field.layout.positions;
                 let (cx, cache) = (&mut field.cx, &mut field.state.strings);
-                let read = read_strings(buffers, positions, layout, &wanted, cx, cache)?;
-                let nulls = field.leaf_nulls(buffers, read.nulls, &wanted)?;
+                let read = read_strings(buffers, positions, layout, &rows, cx, cache)?;
+                let nulls = field.leaf_nulls(buffers, read.nulls, &rows)?;
                 (read.values, nulls)
             }
             Storage::Null => {
-                field.cx.check_batch_bytes(wanted.len(), 16)?;
-                let nulls = field.all_null(&wanted)?;
+                field.cx.check_batch_bytes(rows.len(), 16)?;
+                let nulls = field.all_null(&rows)?;
                 (
                     Strings::repeated(&[], len, layout, &mut field.cx)?,
                     Some(nulls),
@@ -270,36 +261,25 @@ impl Source<'_> {
                 let value = constant_bytes(value, node)?;
                 field
                     .cx
-                    .check_batch_bytes(wanted.len(), value.len().saturating_add(16))?;
+                    .check_batch_bytes(rows.len(), value.len().saturating_add(16))?;
                 (Strings::repeated(&value, len, layout, &mut field.cx)?, None)
             }
         };
-        let window = match window {
-            Some((positions, slot)) => Some(Window {
-                slot,
-                start: to_usize(rows.ranges()[0].start - positions.start)?,
-                len: to_usize(rows.len())?,
-            }),
-            None => None,
-        };
-        Ok(DecodedBytes {
-            chunk: Chunk {
-                len,
-                nulls,
-                values: byte_values(values)?,
-            },
-            window,
+        Ok(Chunk {
+            len,
+            nulls,
+            values: byte_values(values)?,
         })
     }
 
-    /// Returns the window of positions with a kept array, for raw values in memory that are read in order. Creating the
-    /// array validates the text, and the kept array avoids doing so again.
+    /// Returns the window around some rows, for raw values in memory that are read in order. Creating its array checks
+    /// the offsets and that the text is UTF-8, so that later batches and scans need not check them.
     pub(super) fn string_window(
         &mut self,
         node: &DataType,
         layout: ByteLayout,
         rows: &Selection,
-    ) -> Result<Option<(Range<u64>, Arc<ArraySlot>)>> {
+    ) -> Result<Option<Window>> {
         let (Some(range), true) = (rows.as_range(), self.sequential) else {
             return Ok(None);
         };
@@ -333,7 +313,8 @@ impl Source<'_> {
             Some(slot) => slot,
             None => slots.insert((key, window), ArraySlot::default(), ARRAY_BYTES),
         };
-        Ok(Some((window * WINDOW..end, slot)))
+        let positions = window * WINDOW..end;
+        Ok(Some(Window { positions, slot }))
     }
 
     pub(super) fn read_dictionary(

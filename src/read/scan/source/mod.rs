@@ -12,19 +12,17 @@ use crate::buffer::{
     read_numbers,
 };
 use crate::column::{
-    ByteLayout, Chunk, DecodedBytes, DecodedDictionary, DecodedLists, DecodedUnions,
-    DictionaryEntries, NodeSource, OffsetWidth,
+    ByteLayout, ByteValues, Chunk, DecodedDictionary, DecodedLists, DecodedUnions,
+    DictionaryEntries, NodeSource, OffsetWidth, Window,
 };
 use crate::encoding::{Dictionaries, NumberKind, Scratch};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{BasicType, DataType, Wire};
 use crate::read::shard::fetch::Bench;
 use crate::read::shard::metadata::{Metadata, OpenField};
-use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
-use arrow_schema::DataType as ArrowType;
 use std::borrow::Cow;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// The opened fields of a stripe that a plan reads: all that is needed to read them except for their bytes.
 #[derive(Debug)]
@@ -358,25 +356,13 @@ impl NodeSource for Source<'_> {
         read.map_err(|e| self.placed(e, node))
     }
 
-    fn kept(
+    fn window(
         &mut self,
         node: &DataType,
-        wanted: &ArrowType,
+        layout: ByteLayout,
         rows: &Selection,
-    ) -> Result<Option<ArrayRef>> {
-        let window = match ByteLayout::of(wanted) {
-            Some(layout) => self.string_window(node, layout, rows)?,
-            None => None,
-        };
-        let Some((positions, slot)) = window else {
-            return Ok(None);
-        };
-        let kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((_, whole)) = kept.iter().find(|(data_type, _)| data_type == wanted) else {
-            return Ok(None);
-        };
-        let start = to_usize(rows.ranges()[0].start - positions.start)?;
-        Ok(Some(whole.slice(start, to_usize(rows.len())?)))
+    ) -> Result<Option<Window>> {
+        self.string_window(node, layout, rows)
     }
 
     fn bytes(
@@ -384,7 +370,7 @@ impl NodeSource for Source<'_> {
         node: &DataType,
         layout: ByteLayout,
         rows: &Selection,
-    ) -> Result<DecodedBytes> {
+    ) -> Result<Chunk<ByteValues>> {
         let read = self.read_bytes(node, layout, rows);
         read.map_err(|e| self.placed(e, node))
     }

@@ -71,7 +71,7 @@ fn a_block_that_is_kept_serves_every_layout() {
     for (layout, rows) in reads {
         let range = Selection::range(rows.clone());
         let read = source.bytes(&columns[0].node, layout, &range).unwrap();
-        let values = read.chunk.values;
+        let values = read.values;
         let found = match values {
             ByteValues::Offsets32(..) => Offsets32,
             ByteValues::Offsets64(..) => Offsets64,

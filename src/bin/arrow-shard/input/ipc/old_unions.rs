@@ -1,6 +1,7 @@
 //! Unions before version 1.0 of the format (metadata version V4), which have their own nulls.
 
 use super::invalid;
+use crate::leaves::children;
 use arrow_ipc::{FieldNode, Message, MetadataVersion};
 use arrow_schema::{DataType, Field, SchemaRef};
 use std::io;
@@ -40,34 +41,13 @@ impl OldUnions {
 
 /// Whether a union in the field has nulls. Takes the nodes of the field from `nodes`.
 fn has_null_union<'a>(field: &Field, nodes: &mut impl Iterator<Item = &'a FieldNode>) -> bool {
-    use DataType as T;
     let Some(node) = nodes.next() else {
         return false;
     };
-    match field.data_type() {
-        T::Union(variants, _) => {
-            let mut found = node.null_count() > 0;
-            for (_, variant) in variants.iter() {
-                found |= has_null_union(variant, nodes);
-            }
-            found
-        }
-        T::Struct(members) => {
-            let mut found = false;
-            for member in members {
-                found |= has_null_union(member, nodes);
-            }
-            found
-        }
-        T::RunEndEncoded(ends, values) => {
-            has_null_union(ends, nodes) | has_null_union(values, nodes)
-        }
-        T::List(item)
-        | T::LargeList(item)
-        | T::ListView(item)
-        | T::LargeListView(item)
-        | T::FixedSizeList(item, _)
-        | T::Map(item, _) => has_null_union(item, nodes),
-        _ => false,
+    let is_union = matches!(field.data_type(), DataType::Union(..));
+    let mut found = is_union && node.null_count() > 0;
+    for child in children(field.data_type()) {
+        found |= has_null_union(child, nodes);
     }
+    found
 }

@@ -3,16 +3,17 @@
 //! The kernels of `arrow-select` panic if offsets, keys or run ends are too narrow for all values together, so these
 //! are counted before the kernels are called.
 
-use crate::column::{largest_integer, max_entries};
+use super::kernels::{defeats_kernels, defeats_repeated_take, defeats_take};
+use super::size::span;
+use super::types::{largest_integer, max_entries};
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::{AnyDictionaryArray, Array, ArrayRef, UInt64Array, make_array, new_empty_array};
-use arrow_buffer::ArrowNativeType;
 use arrow_cast::cast;
 use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
 use arrow_row::{RowConverter, SortField};
-use arrow_schema::{ArrowError, DataType, FieldRef, UnionMode};
+use arrow_schema::{ArrowError, DataType, UnionMode};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
 use std::collections::HashMap;
@@ -22,7 +23,7 @@ use std::ops::Range;
 ///
 /// # Errors
 /// [`OffsetOverflow`](ErrorKind::OffsetOverflow) if their values do not fit one array.
-pub(in crate::read) fn join(pieces: &[ArrayRef]) -> Result<ArrayRef> {
+pub(crate) fn join(pieces: &[ArrayRef]) -> Result<ArrayRef> {
     if let [piece] = pieces {
         return Ok(piece.clone());
     }
@@ -41,7 +42,7 @@ pub(in crate::read) fn join(pieces: &[ArrayRef]) -> Result<ArrayRef> {
 ///
 /// # Errors
 /// [`OffsetOverflow`](ErrorKind::OffsetOverflow) if the values do not fit one array.
-pub(in crate::read) fn pick(pieces: &[ArrayRef], rows: &[usize]) -> Result<ArrayRef> {
+pub(crate) fn pick(pieces: &[ArrayRef], rows: &[usize]) -> Result<ArrayRef> {
     let total: usize = pieces.iter().map(|piece| piece.len()).sum();
     if rows.len() == total && rows.iter().copied().eq(0..total) {
         return join(pieces);
@@ -53,7 +54,7 @@ pub(in crate::read) fn pick(pieces: &[ArrayRef], rows: &[usize]) -> Result<Array
         return Ok(new_empty_array(data_type));
     }
     check_run_ends(data_type, rows.len())?;
-    if is_copied(data_type) || has_offsets(data_type) && repeats(rows, total) {
+    if defeats_take(data_type) || defeats_repeated_take(data_type) && repeats(rows, total) {
         let fitted = fit(pieces)?;
         let pieces = fitted.as_deref().unwrap_or(pieces);
         let ends = pieces.iter().scan(0, |end, piece| {
@@ -70,48 +71,6 @@ pub(in crate::read) fn pick(pieces: &[ArrayRef], rows: &[usize]) -> Result<Array
     }
     let rows = UInt64Array::from_iter_values(rows.iter().map(|&row| row as u64));
     take(&join(pieces)?, &rows, None).map_err(overflow)
-}
-
-/// Whether the kernels of `arrow-select` cannot handle a type: they lose the number of values of 0 bytes and of lists
-/// of 0 items. They also refuse lists of non-nullable unions if variants that are not selected have nulls.
-pub(in crate::read) fn defeats_kernels(data_type: &DataType) -> bool {
-    let field = |field: &FieldRef| defeats_kernels(field.data_type());
-    match data_type {
-        DataType::FixedSizeBinary(0) | DataType::FixedSizeList(_, 0) | DataType::Union(_, _) => {
-            true
-        }
-        DataType::List(item)
-        | DataType::LargeList(item)
-        | DataType::ListView(item)
-        | DataType::LargeListView(item)
-        | DataType::FixedSizeList(item, _)
-        | DataType::Map(item, _)
-        | DataType::RunEndEncoded(_, item) => field(item),
-        DataType::Struct(fields) => fields.iter().any(field),
-        DataType::Dictionary(_, values) => defeats_kernels(values),
-        _ => false,
-    }
-}
-
-/// Whether rows have to be copied one by one: the `take` kernel lists the items of fixed-size lists, and a list may
-/// have any number of items without bytes.
-fn is_copied(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::FixedSizeList(..) => true,
-        DataType::Struct(fields) => fields.iter().any(|field| is_copied(field.data_type())),
-        DataType::RunEndEncoded(_, values) => is_copied(values.data_type()),
-        _ => defeats_kernels(data_type),
-    }
-}
-
-/// Whether repeated rows may exceed the offsets of lists, an overflow that the `take` kernel does not report.
-fn has_offsets(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::List(_) | DataType::LargeList(_) | DataType::Map(..) => true,
-        DataType::Struct(fields) => fields.iter().any(|field| has_offsets(field.data_type())),
-        DataType::RunEndEncoded(_, values) => has_offsets(values.data_type()),
-        _ => false,
-    }
 }
 
 fn repeats(rows: &[usize], total: usize) -> bool {
@@ -176,10 +135,10 @@ fn fit(pieces: &[ArrayRef]) -> Result<Option<Vec<ArrayRef>>> {
     };
     let items = |count| check(total(count), "items exceed offsets", &DataType::Int32);
     match data_type {
-        DataType::Utf8 => items(|piece| span(piece.as_string::<i32>().value_offsets()))?,
-        DataType::Binary => items(|piece| span(piece.as_binary::<i32>().value_offsets()))?,
-        DataType::List(_) => items(|piece| span(piece.as_list::<i32>().value_offsets()))?,
-        DataType::Map(..) => items(|piece| span(piece.as_map().value_offsets()))?,
+        DataType::Utf8 => items(|piece| span(piece.as_string::<i32>().value_offsets()).len())?,
+        DataType::Binary => items(|piece| span(piece.as_binary::<i32>().value_offsets()).len())?,
+        DataType::List(_) => items(|piece| span(piece.as_list::<i32>().value_offsets()).len())?,
+        DataType::Map(..) => items(|piece| span(piece.as_map().value_offsets()).len())?,
         DataType::ListView(_) => items(|piece| piece.as_list_view::<i32>().values().len())?,
         DataType::Union(_, UnionMode::Dense) => {
             items(|piece| {
@@ -230,13 +189,6 @@ fn fit(pieces: &[ArrayRef]) -> Result<Option<Vec<ArrayRef>>> {
 
 fn children(array: &dyn Array) -> Vec<ArrayData> {
     array.to_data().child_data().to_vec()
-}
-
-fn span<O: ArrowNativeType>(offsets: &[O]) -> usize {
-    match (offsets.first(), offsets.last()) {
-        (Some(first), Some(last)) => last.as_usize() - first.as_usize(),
-        _ => 0,
-    }
 }
 
 /// Checks that the dictionaries of all pieces fit in one array, like [`fit`]. If there are too many entries, the pieces
@@ -354,7 +306,7 @@ mod tests {
         RunArray, StringArray, StructArray,
     };
     use arrow_buffer::OffsetBuffer;
-    use arrow_schema::Field;
+    use arrow_schema::{Field, FieldRef};
     use std::sync::Arc;
 
     /// Items without bytes; two arrays have more items than 32-bit offsets can count.
