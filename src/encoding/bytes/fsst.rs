@@ -8,14 +8,12 @@
 //! the block are compressed as one string. The writer writes the padding even if values of a fixed size
 //! have no offsets, because the reference slices it. Readers accept blocks without it.
 
-use super::super::fields::{Fields, pad, set_size, split_at, split_padded};
+use super::super::fields::{Fields, pad, split_at, split_padded, write_sized};
 use super::input::Clean;
 use super::number;
 use super::spans::{OffsetsPart, estimate_offsets, write_offsets};
 use super::stats::Stats;
-use super::{
-    BytesBuilder, Codec, Context, EncodingCode, EncodingTree, Estimate, NullsOut, Request,
-};
+use super::{BytesBuilder, Children, Codec, Context, EncodingCode, Estimate, NullsOut, Request};
 use crate::error::{Error, Result};
 use crate::kernels::{FsstEncoder, MAX_SYMBOL, Symbols, quarters};
 use fsst::Compressor;
@@ -84,10 +82,7 @@ impl Codec for Fsst {
         })
     }
 
-    fn children(
-        request: Request<'_>,
-        cx: &mut Context<'_>,
-    ) -> Result<Vec<(&'static str, EncodingTree)>> {
+    fn children(request: Request<'_>, cx: &mut Context<'_>) -> Result<Children> {
         parse(request.values)?.offsets.children(request.n, cx)
     }
 }
@@ -220,18 +215,16 @@ pub(super) fn encode(
     offsets: Option<&number::Plan>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let start = out.len();
     let offsets = offsets.filter(|_| input.fixed.is_none());
-    out.extend_from_slice(&EncodingCode::Fsst.to_u16().to_le_bytes());
+    let start = EncodingCode::Fsst.begin(out);
     out.push(symbol_count(encoder)?);
     out.extend_from_slice(&[0; 4]);
     out.extend([u8::from(offsets.is_some()), input.offset_width()]);
     pad(out, start);
     write_symbols(encoder, out);
-    let codes = out.len();
-    encoder.compress(&input.values, &quarters(input.values.len()), out)?;
-    let size = out.len() - codes;
-    set_size(out, start + 3, size)?;
+    write_sized(out, start + 3, |out| {
+        encoder.compress(&input.values, &quarters(input.values.len()), out)
+    })?;
     pad(out, start);
     write_offsets(input, offsets, out)
 }

@@ -10,10 +10,11 @@
 use super::super::fields::{Fields, pad, size32, split_at, write_word, write_words};
 use super::exceptions::Exceptions;
 use super::packed::{Packed, packed_bytes, width_byte, write_chunks};
-use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word, single_value};
+use super::{
+    Codec, Context, EncodingCode, Estimate, NumberKind, Request, Stats, Word, single_value,
+};
 use crate::error::{Error, Result};
 use crate::kernels::Slots;
-use std::ops::Range;
 
 pub(super) struct PatchedFfor;
 
@@ -24,7 +25,8 @@ struct Parts<'a, W> {
     exceptions: Exceptions<'a>,
 }
 
-fn parse<W: Word>(values: &[u8], n: usize) -> Result<Parts<'_, W>> {
+fn parse<W: Word>(request: Request<'_>) -> Result<Parts<'_, W>> {
+    let Request { values, n, .. } = request;
     let (mut fields, payload) = Fields::split(values, 6 + W::BYTES)?;
     let width = fields.u8()?;
     let reserved = fields.u8()?;
@@ -59,39 +61,37 @@ fn parse<W: Word>(values: &[u8], n: usize) -> Result<Parts<'_, W>> {
     })
 }
 
+impl<'a, W: Word> Parts<'a, W> {
+    /// Returns the packed differences, or `None` if all of them are 0.
+    fn packed(&self, n: usize) -> Result<Option<Packed<'a, W>>> {
+        match self.width {
+            0 => Ok(None),
+            width => Packed::try_new(self.chunks, width, self.reference, n).map(Some),
+        }
+    }
+}
+
 impl Codec for PatchedFfor {
     fn decode<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
+        request: Request<'_>,
         cx: &mut Context<'_>,
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
-        let n = dst.len();
-        let parts = parse(values, n)?;
-        match parts.width {
-            0 => dst.fill(parts.reference),
-            width => Packed::try_new(parts.chunks, width, parts.reference, n)?.decode(dst)?,
+        let parts = parse(request)?;
+        match parts.packed(request.n)? {
+            None => dst.fill(parts.reference),
+            Some(packed) => packed.decode(dst)?,
         }
-        let all = 0..n;
-        parts
-            .exceptions
-            .patch(n, std::slice::from_ref(&all), cx, dst.values())
+        parts.exceptions.patch(request, cx, dst.values())
     }
 
-    fn select<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        ranges: &[Range<usize>],
-        cx: &mut Context<'_>,
-        dst: &mut [W],
-    ) -> Result<()> {
-        let parts = parse(values, n)?;
-        match parts.width {
-            0 => dst.fill(parts.reference),
-            width => Packed::try_new(parts.chunks, width, parts.reference, n)?.select(ranges, dst),
+    fn select<W: Word>(request: Request<'_>, cx: &mut Context<'_>, dst: &mut [W]) -> Result<()> {
+        let parts = parse(request)?;
+        match parts.packed(request.n)? {
+            None => dst.fill(parts.reference),
+            Some(packed) => packed.select(request.ranges, dst),
         }
-        parts.exceptions.patch(n, ranges, cx, dst)
+        parts.exceptions.patch(request, cx, dst)
     }
 }
 
@@ -176,8 +176,7 @@ pub(super) fn encode<W: Word>(values: &[W], kind: NumberKind, out: &mut Vec<u8>)
         }
         inside.push(if fits { v } else { reference });
     }
-    let start = out.len();
-    out.extend_from_slice(&EncodingCode::PatchedFfor.to_u16().to_le_bytes());
+    let start = EncodingCode::PatchedFfor.begin(out);
     out.extend([width_byte(width), 0]);
     out.extend_from_slice(&size32(positions.len())?.to_le_bytes());
     write_word(reference, out);

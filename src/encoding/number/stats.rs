@@ -81,8 +81,6 @@ pub struct Stats<W> {
     pub max: W,
     /// Number of maximal runs of equal values.
     pub runs: usize,
-    /// Number of values with all bits 0.
-    pub zeros: usize,
     /// Smallest difference of neighbours, modulo 2^bits and in the order of `kind`.
     pub min_delta: W,
     /// Largest difference of neighbours.
@@ -135,7 +133,6 @@ impl<W: Word> Stats<W> {
             min,
             max,
             runs: count_runs(values),
-            zeros: values.iter().filter(|v| **v == W::ZERO).count(),
             min_delta,
             max_delta,
             alike: Alike::ALL,
@@ -221,7 +218,6 @@ impl<W: Word> Stats<W> {
         if stats.runs > 1 {
             stats.runs = scaled(stats.runs, scale).max(2);
         }
-        stats.zeros = scaled(stats.zeros, scale);
         stats.sample = sample;
         stats.stretches = stretches;
         stats
