@@ -61,10 +61,7 @@ impl<T: Copy> BlockRanges<T> {
         range: Option<(T, T)>,
         wider: impl Fn((T, T), (T, T)) -> (T, T),
     ) {
-        self.open = match (self.open, range) {
-            (Some(a), Some(b)) => Some(wider(a, b)),
-            (a, b) => a.or(b),
-        };
+        self.open = self.open.into_iter().chain(range).reduce(wider);
         self.len += len;
         self.open_invalid += invalid;
         if self.len == INDEX_BLOCK {

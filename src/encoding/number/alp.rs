@@ -102,6 +102,7 @@ impl Scale {
             Self::F32 {
                 up, inverse_factor, ..
             } => {
+                /// 1.5 * 2^23, for `f32` what [`NEAR_INTEGERS`] is for `f64`.
                 const ROUND: f32 = 12_582_912.0;
                 let scaled = (f32::from_bits(low32(word)) * up) * inverse_factor;
                 let integer = ((scaled + ROUND) - ROUND) as i32;

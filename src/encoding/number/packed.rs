@@ -202,7 +202,7 @@ impl<I: Iterator<Item = usize>> Ahead<I> {
     }
 }
 
-/// Returns the size of the chunks of `n` values, in bytes.
+/// Returns the size of the chunks of `n` values, in bytes. It is 0 for a width of 0.
 pub(super) fn packed_bytes(n: usize, width: u32) -> usize {
     n.div_ceil(CHUNK) * chunk_bytes(width)
 }

@@ -37,16 +37,13 @@ fn parse<W: Word>(request: Request<'_>) -> Result<Parts<'_, W>> {
             "expected a byte of 0 and at most {n} exceptions, found {reserved} and {count}"
         )));
     }
-    let size = match u32::from(width) {
-        width if width > W::BITS => {
-            let most = W::BITS;
-            return Err(Error::corrupt(format!(
-                "expected a bit width of at most {most}, found {width}"
-            )));
-        }
-        0 => 0,
-        width => packed_bytes(n, width),
-    };
+    if u32::from(width) > W::BITS {
+        return Err(Error::corrupt(format!(
+            "expected a bit width of at most {}, found {width}",
+            W::BITS
+        )));
+    }
+    let size = packed_bytes(n, width.into());
     let (chunks, rest) = split_at(payload, size, "packed values")?;
     let (positions, values) = split_at(rest, count.saturating_mul(4), "positions")?;
     Ok(Parts {
@@ -115,20 +112,17 @@ fn choose<W: Word>(values: &[W], kind: NumberKind, n: usize) -> Frame<W> {
         .map(|v| v.order_key(kind))
         .collect();
     keys.sort_unstable();
-    let per_exception = 4 + W::BYTES;
-    let size_of = |width| {
-        if width == 0 {
-            0
-        } else {
-            packed_bytes(n, width)
-        }
-    };
     let all = match (keys.first(), keys.last()) {
         (Some(least), Some(greatest)) => greatest.minus(*least).bit_length(),
         _ => 0,
     };
     let least = keys.first().copied().unwrap_or(W::ZERO);
-    let mut best = (size_of(all), least, all, 0);
+    let mut best = Frame {
+        reference: W::from_order_key(least, kind),
+        width: all,
+        exceptions: 0,
+    };
+    let mut best_size = packed_bytes(n, all);
     for width in (0..all).rev() {
         // The longest stretch of sorted keys that fits the width.
         let (mut low, mut most, mut from) = (0, 0, W::ZERO);
@@ -145,20 +139,22 @@ fn choose<W: Word>(values: &[W], kind: NumberKind, n: usize) -> Frame<W> {
             }
         }
         let outside = (keys.len() - most) * n / keys.len().max(1);
-        let apart = outside.saturating_mul(per_exception);
+        let apart = outside.saturating_mul(4 + W::BYTES);
         // A narrower frame has at least as many exceptions.
-        if apart >= best.0 {
+        if apart >= best_size {
             break;
         }
-        if size_of(width) + apart < best.0 {
-            best = (size_of(width) + apart, from, width, outside);
+        let size = packed_bytes(n, width) + apart;
+        if size < best_size {
+            best_size = size;
+            best = Frame {
+                reference: W::from_order_key(from, kind),
+                width,
+                exceptions: outside,
+            };
         }
     }
-    Frame {
-        reference: W::from_order_key(best.1, kind),
-        width: best.2,
-        exceptions: best.3,
-    }
+    best
 }
 
 /// Appends encoded values. There must be at least one.
@@ -198,10 +194,7 @@ pub(super) fn estimate<W: Word>(stats: &Stats<W>) -> Option<Estimate> {
         // FFOR does just as well.
         return single_value::estimate(stats);
     }
-    let packed = match frame.width {
-        0 => 0,
-        width => packed_bytes(stats.n, width),
-    };
+    let packed = packed_bytes(stats.n, frame.width);
     let share = super::ratio(frame.exceptions, stats.n);
     Some(Estimate {
         bytes: (8 + W::BYTES).next_multiple_of(8) + packed + frame.exceptions * (4 + W::BYTES),
