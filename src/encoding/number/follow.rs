@@ -10,6 +10,12 @@ use super::{
 use crate::error::Result;
 use crate::kernels::{count_runs, key_range};
 
+/// Fewest repeated pairs of neighbours, of 256, for which copying pays off.
+const MIN_PAIRS: usize = 16;
+
+/// Nanoseconds per byte that a general-purpose encoding copies.
+const COST_PER_BYTE: f32 = 0.15;
+
 impl Plan {
     /// Estimates the results of encoding values with these statistics. Returns `None` if the plan cannot pay off,
     /// if it is not legal for the type, or if the writer does not choose it.
@@ -41,15 +47,13 @@ impl Plan {
             | Self::Sparse { .. } => None,
         }
     }
-}
 
-impl Plan {
     /// Returns lower bounds for the bytes and nanoseconds per value, for plans that take long to estimate.
     pub fn floor<W: Word>(&self, stats: &Stats<W>) -> (f64, f64) {
         let width = W::BYTES as f64;
         match self {
             // LZ4 saves space only by copying earlier bytes.
-            Self::Lz4 if stats.alike().pairs < FEWEST_PAIRS => (width, 0.0),
+            Self::Lz4 if stats.alike().pairs < MIN_PAIRS => (width, 0.0),
             Self::Lz4 => (
                 0.0,
                 f64::from(Method::Lz4.available().cost_per_byte()) * width,
@@ -62,15 +66,7 @@ impl Plan {
             _ => (0.0, 0.0),
         }
     }
-}
 
-/// Fewest repeated pairs of neighbours, of 256, for which copying pays off.
-const FEWEST_PAIRS: usize = 16;
-
-/// Nanoseconds per byte that a general-purpose encoding copies.
-const COST_PER_BYTE: f32 = 0.15;
-
-impl Plan {
     /// Encodes these values and returns the actual size, where [`estimate`](Self::estimate) guesses. Returns
     /// `None` if the values do not allow the plan, or if the writer does not choose it. `out` is overwritten.
     pub fn trial<W: Word>(

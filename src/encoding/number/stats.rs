@@ -6,11 +6,11 @@ use arrow_buffer::ArrowNativeType;
 use hashbrown::HashMap;
 
 /// Most values of a sample, in stretches spread over all values.
-const SAMPLE: usize = 2048;
+const MAX_SAMPLE: usize = 2048;
 /// Number of values per stretch.
 const STRETCH: usize = 128;
 /// Number of values that are sampled in any case.
-const FEWEST: usize = 512;
+const MIN_SAMPLE: usize = 512;
 /// Number of values that are compared with each other.
 const COMPARED: usize = 256;
 
@@ -97,7 +97,7 @@ impl<W: Word> Stats<W> {
     pub fn collect(values: &[W], kind: NumberKind) -> Self {
         let (mut sample, mut stretches) = (Vec::new(), Vec::new());
         // Collecting statistics of few values must not take longer than encoding them.
-        let most = (values.len() / 2).clamp(FEWEST, SAMPLE);
+        let most = (values.len() / 2).clamp(MIN_SAMPLE, MAX_SAMPLE);
         if values.len() <= most {
             sample.extend_from_slice(values);
             stretches.push(values.len());
