@@ -160,6 +160,13 @@ impl EncodingCode {
         }
     }
 
+    /// Appends the code, with which a region begins. Returns the start of the region.
+    pub(crate) fn begin(self, out: &mut Vec<u8>) -> usize {
+        let start = out.len();
+        out.extend_from_slice(&self.to_u16().to_le_bytes());
+        start
+    }
+
     /// Returns whether this build can decode the encoding.
     pub fn is_supported(self) -> bool {
         let is_left_out = self == Self::Zstd && cfg!(not(feature = "zstd"));

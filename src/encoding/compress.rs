@@ -2,6 +2,7 @@
 //!
 //! LZ4: the uncompressed size as u32, then one raw LZ4 block. Zstandard: frames, without a size.
 
+use super::code::EncodingCode;
 use super::context::Context;
 #[cfg(feature = "zstd")]
 use super::dictionaries::ZstdDictionary;
@@ -20,6 +21,23 @@ pub(super) enum Method {
 }
 
 impl Method {
+    /// Returns the method of a compressed region, from its code.
+    pub(super) fn of_region(values: &[u8]) -> Result<Self> {
+        match EncodingCode::read(values)? {
+            EncodingCode::Zstd => Ok(Self::Zstd { level: 0 }),
+            EncodingCode::Lz4 => Ok(Self::Lz4),
+            other => Err(other.unsupported()),
+        }
+    }
+
+    /// Returns the code of regions that are compressed with this method.
+    pub(super) fn code(self) -> EncodingCode {
+        match self {
+            Self::Zstd { .. } => EncodingCode::Zstd,
+            Self::Lz4 => EncodingCode::Lz4,
+        }
+    }
+
     /// Returns the method if this build supports it, else LZ4.
     pub(super) fn available(self) -> Self {
         if cfg!(feature = "zstd") {

@@ -37,10 +37,10 @@ impl std::fmt::Debug for Scratch {
 }
 
 /// Vectors kept per word type: the most that one decoder holds at once, times the usual depth.
-const KEPT: usize = 8;
+const MAX_KEPT: usize = 8;
 /// Largest vector or buffer that is kept, in bytes: several times the size for a usual block. The memory for an
 /// exceptionally large block is freed after it.
-const MOST_KEPT_BYTES: usize = 4 << 20;
+const MAX_KEPT_BYTES: usize = 4 << 20;
 
 impl<'a> Context<'a> {
     /// Creates a context with these limits, for blocks without shared dictionaries.
@@ -85,7 +85,7 @@ impl<'a> Context<'a> {
         let result = f(self, words.get_mut(..n).unwrap_or_default());
         self.scratch.lent = before;
         let pool = W::pool(&mut self.scratch.words);
-        if pool.len() < KEPT && words.capacity() * W::BYTES <= MOST_KEPT_BYTES {
+        if pool.len() < MAX_KEPT && words.capacity() * W::BYTES <= MAX_KEPT_BYTES {
             pool.push(words);
         }
         result
@@ -99,7 +99,7 @@ impl<'a> Context<'a> {
         let mut buffer = std::mem::take(&mut self.scratch.bytes);
         buffer.clear();
         let result = f(self, &mut buffer);
-        if buffer.capacity() <= MOST_KEPT_BYTES {
+        if buffer.capacity() <= MAX_KEPT_BYTES {
             self.scratch.bytes = buffer;
         }
         result

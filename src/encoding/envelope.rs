@@ -6,7 +6,7 @@
 //! The padding before the checksum makes the size of the block a multiple of 8. In streams with checksums,
 //! the checksum covers everything before it.
 
-use super::fields::size32;
+use super::fields::{size32, write_sized};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::checksum;
 
@@ -103,12 +103,7 @@ pub fn write(
     out.extend_from_slice(&[0; 4]);
     out.extend_from_slice(presence);
     out.resize(start + HEADER + presence.len().next_multiple_of(8), 0);
-    let values_start = out.len();
-    values(out)?;
-    let values_size = size32(out.len() - values_start)?;
-    if let Some(place) = out.get_mut(start + 4..start + 8) {
-        place.copy_from_slice(&values_size.to_le_bytes());
-    }
+    write_sized(out, start + 4, values)?;
     let tail = if checksum { CHECKSUM } else { 0 };
     let size = (out.len() - start + tail).next_multiple_of(8);
     out.resize(start + size - tail, 0);

@@ -122,14 +122,20 @@ pub(super) fn pad(out: &mut Vec<u8>, start: usize) {
     out.resize(start + len.next_multiple_of(8), 0);
 }
 
-/// Writes a size or count into 4 bytes reserved at `at`.
-pub(super) fn set_size(out: &mut [u8], at: usize, size: usize) -> Result<()> {
-    let bytes = size32(size)?.to_le_bytes();
+/// Appends the bytes that `write` writes, and stores their number in the 4 bytes reserved at `at`.
+pub(super) fn write_sized<T>(
+    out: &mut Vec<u8>,
+    at: usize,
+    write: impl FnOnce(&mut Vec<u8>) -> Result<T>,
+) -> Result<T> {
+    let start = out.len();
+    let result = write(out)?;
+    let size = size32(out.len() - start)?.to_le_bytes();
     match out.get_mut(at..at + 4) {
-        Some(place) => place.copy_from_slice(&bytes),
+        Some(place) => place.copy_from_slice(&size),
         None => return Err(Error::invalid("no place was reserved for a size")),
     }
-    Ok(())
+    Ok(result)
 }
 
 /// Converts a size or count to the 32 bits of its field.

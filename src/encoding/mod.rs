@@ -49,6 +49,9 @@ pub struct EncodingTree {
     pub children: Vec<(&'static str, EncodingTree)>,
 }
 
+/// Nested regions and the names of their contents.
+type Children = Vec<(&'static str, EncodingTree)>;
+
 impl std::fmt::Display for EncodingTree {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {} x {} B", self.code, self.values, self.bytes)?;

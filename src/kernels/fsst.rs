@@ -106,7 +106,7 @@ impl Symbols {
         // SAFETY: `start` lies within the allocation, which has room for `total + SLACK` bytes after it.
         let mut dst = unsafe { Cursor::new(out.as_mut_ptr().add(start), total) };
         let mut rest = src;
-        while let Some((step, behind)) = rest.split_first_chunk::<STEP>() {
+        while let Some((step, after)) = rest.split_first_chunk::<STEP>() {
             if MORE && dst.remaining() <= 0 {
                 break;
             }
@@ -122,7 +122,7 @@ impl Symbols {
                     dst.push_four(self, codes);
                     dst.push_four(self, codes >> 32);
                 }
-                rest = behind;
+                rest = after;
                 continue;
             }
             let symbols = others.trailing_zeros() as usize / 8;
@@ -130,12 +130,12 @@ impl Symbols {
                 // SAFETY: as above. A byte of room remains, as these are fewer than `STEP` symbols.
                 unsafe { dst.push(self, code) };
             }
-            let (byte, behind) = escaped(&rest[symbols..])?;
+            let (byte, after) = escaped(&rest[symbols..])?;
             // SAFETY: as above.
             unsafe { dst.push_byte(byte) };
-            rest = behind;
+            rest = after;
         }
-        while let Some((&code, behind)) = rest.split_first() {
+        while let Some((&code, after)) = rest.split_first() {
             if MORE && dst.remaining() <= 0 {
                 break;
             }
@@ -145,12 +145,12 @@ impl Symbols {
             if code < self.count {
                 // SAFETY: at most `total` bytes precede the cursor.
                 unsafe { dst.push(self, code) };
-                rest = behind;
+                rest = after;
             } else {
-                let (byte, behind) = escaped(rest)?;
+                let (byte, after) = escaped(rest)?;
                 // SAFETY: as above.
                 unsafe { dst.push_byte(byte) };
-                rest = behind;
+                rest = after;
             }
         }
         if !MORE && dst.remaining() < 0 {
@@ -176,7 +176,7 @@ fn too_long(total: usize) -> Error {
 /// Returns the byte after the escape that `rest` starts with, and the remaining bytes.
 fn escaped(rest: &[u8]) -> Result<(u8, &[u8])> {
     match rest {
-        [ESCAPE, byte, behind @ ..] => Ok((*byte, behind)),
+        [ESCAPE, byte, after @ ..] => Ok((*byte, after)),
         [ESCAPE] => Err(Error::corrupt("FSST data ends after an escape")),
         [code, ..] => Err(Error::corrupt(format!("FSST code {code} has no symbol"))),
         [] => Err(Error::corrupt("FSST data ends before a code")),

@@ -81,11 +81,11 @@ impl<W: Word> Slots<'_, W> {
             let Some(words) = words.get(range.clone()) else {
                 return false;
             };
-            let Some((places, behind)) = rest.split_at_mut_checked(words.len()) else {
+            let Some((places, after)) = rest.split_at_mut_checked(words.len()) else {
                 return false;
             };
             copy_words(places, words);
-            rest = behind;
+            rest = after;
         }
         let is_whole = rest.is_empty();
         self.is_filled |= is_whole;

@@ -1,5 +1,6 @@
 //! Makes string arrays. Checks for UTF-8 only the bytes that the arrays refer to.
 
+use super::bytes::INLINE;
 use crate::error::{Error, Result};
 use arrow_array::{GenericStringArray, OffsetSizeTrait, StringViewArray};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
@@ -80,7 +81,7 @@ pub(crate) fn utf8_view_array(
     let long_bytes: u64 = views
         .iter()
         .map(|&v| u64::from(ByteView::from(v).length))
-        .filter(|&l| l > 12)
+        .filter(|&l| l > INLINE as u64)
         .sum();
     let held_bytes: u64 = buffers.iter().map(|b| b.len() as u64).sum();
     // If views refer to much of the buffers, each buffer is checked as a whole, which is faster.
@@ -99,8 +100,9 @@ pub(crate) fn utf8_view_array(
 fn check_view(bits: u128, buffers: &[Buffer], whole: &[bool]) -> Result<()> {
     let view = ByteView::from(bits);
     let len = view.length as usize;
-    if len <= 12 {
-        if len < 12 && bits >> (32 + 8 * len) != 0 {
+    if len <= INLINE {
+        // A shift by all bits overflows.
+        if len < INLINE && bits >> (32 + 8 * len) != 0 {
             return Err(Error::corrupt("the padding of a short view is not zero"));
         }
         let bytes = bits.to_le_bytes();

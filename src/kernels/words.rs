@@ -384,11 +384,11 @@ mod tests {
     }
 
     /// Long enough for many vectors.
-    const MOST: usize = 1500 / STEP;
+    const MAX_LEN: usize = 1500 / STEP;
 
     /// Generates vectors of up to that length.
     fn many<T: Arbitrary + 'static>() -> impl Strategy<Value = Vec<T>> {
-        prop::collection::vec(any::<T>(), 0..MOST)
+        prop::collection::vec(any::<T>(), 0..MAX_LEN)
     }
 
     proptest! {
@@ -398,7 +398,7 @@ mod tests {
             words in many::<u16>(),
             singles in many::<u32>(),
             doubles in many::<u64>(),
-            decimals in prop::collection::vec(-1_000_000i64..1_000_000, 0..MOST),
+            decimals in prop::collection::vec(-1_000_000i64..1_000_000, 0..MAX_LEN),
             low: u64,
             span: u64,
         ) {

@@ -7,7 +7,7 @@ use crate::format;
 const INDEX_BLOCK: usize = format::INDEX_BLOCK as usize;
 
 /// Fewest positions for a range index. Reading fewer values takes no longer than reading an index.
-const FEWEST_INDEXED: usize = 4096;
+const MIN_INDEXED: usize = 4096;
 
 /// The content of a range index, one entry per block of [`INDEX_BLOCK`] positions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,10 +61,7 @@ impl<T: Copy> BlockRanges<T> {
         range: Option<(T, T)>,
         wider: impl Fn((T, T), (T, T)) -> (T, T),
     ) {
-        self.open = match (self.open, range) {
-            (Some(a), Some(b)) => Some(wider(a, b)),
-            (a, b) => a.or(b),
-        };
+        self.open = self.open.into_iter().chain(range).reduce(wider);
         self.len += len;
         self.open_invalid += invalid;
         if self.len == INDEX_BLOCK {
@@ -86,7 +83,7 @@ impl<T: Copy> BlockRanges<T> {
         self.len = 0;
     }
 
-    /// Returns the index of values of `width` bytes, if it is useful: there are at least [`FEWEST_INDEXED`] positions,
+    /// Returns the index of values of `width` bytes, if it is useful: there are at least [`MIN_INDEXED`] positions,
     /// and the ranges of at least half of the blocks with values are at most half as wide as the total range. `number`
     /// converts a bound to a number, `store` appends its bytes.
     pub(super) fn finish(
@@ -96,7 +93,7 @@ impl<T: Copy> BlockRanges<T> {
         store: impl Fn(T, &mut Vec<u8>),
     ) -> Option<IndexedRanges> {
         let positions = self.ranges.len() * INDEX_BLOCK + self.len;
-        if positions < FEWEST_INDEXED {
+        if positions < MIN_INDEXED {
             return None;
         }
         if self.len > 0 {

@@ -139,10 +139,7 @@ impl<W: Word> NumberStats<W> {
             let (mut range, mut present) = (None, 0);
             for (start, end) in nulls.inner().slice(at, len).set_slices() {
                 let (found, nan) = self.range_of(&values[at + start..at + end]);
-                range = match (range, found) {
-                    (Some(a), Some(b)) => Some(wider(a, b)),
-                    (a, b) => a.or(b),
-                };
+                range = range.into_iter().chain(found).reduce(wider);
                 present += end - start - nan;
             }
             self.blocks.add(len, len - present, range, wider);
@@ -174,10 +171,7 @@ impl<W: Word> NumberStats<W> {
     }
 
     fn widen(&mut self, range: Option<(W, W)>) {
-        self.range = match (self.range, range) {
-            (Some(a), Some(b)) => Some(wider(a, b)),
-            (a, b) => a.or(b),
-        };
+        self.range = self.range.into_iter().chain(range).reduce(wider);
     }
 
     /// Returns the keys of the least and the greatest number, and the number of NaNs.
@@ -189,11 +183,8 @@ impl<W: Word> NumberStats<W> {
 
     /// Returns the range, if there was a value other than null and NaN.
     pub(crate) fn range(&self) -> Option<RangeStats> {
-        let all = self.blocks.total(wider);
-        let (min, max) = match (self.range, all) {
-            (Some(a), Some(b)) => wider(a, b),
-            (a, b) => a.or(b)?,
-        };
+        let of_blocks = self.blocks.total(wider);
+        let (min, max) = self.range.into_iter().chain(of_blocks).reduce(wider)?;
         let bound = |key| {
             if self.domain.is_float() {
                 // Adding +0.0 turns -0.0 into 0.0 and leaves every other number as it is.

@@ -193,10 +193,7 @@ impl DecimalStats {
     }
 
     fn widen(&mut self, range: Option<(Number, Number)>) {
-        self.range = match (self.range, range) {
-            (Some(a), Some(b)) => Some(wider(a, b)),
-            (a, b) => a.or(b),
-        };
+        self.range = self.range.into_iter().chain(range).reduce(wider);
     }
 
     /// Counts a value by its sign. Returns the number unless it is NaN.

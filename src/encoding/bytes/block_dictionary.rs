@@ -6,25 +6,26 @@
 //! ```
 //! Code 0 is null and code k is distinct value k - 1. Values of fixed size have no lengths.
 
-use super::super::fields::{Fields, pad, set_size, size32, split_at, split_padded, write_words};
+use super::super::fields::{Fields, pad, size32, split_at, split_padded, write_sized};
 use super::input::Clean;
 use super::stats::Stats;
 use super::{
-    BytesBuilder, Codec, Context, EncodingCode, EncodingTree, Estimate, NullsOut, Request, number,
+    BytesBuilder, Children, Codec, Context, EncodingCode, Estimate, NullsOut, Request, number,
 };
 use crate::encoding::NumberKind;
+use crate::encoding::number::Part;
 use crate::error::{Error, Result};
 use crate::kernels::codes_below;
 use hashbrown::HashMap;
-use std::ops::Range;
 
 pub(super) struct BlockDictionary;
 
 struct Parts<'a> {
-    codes: &'a [u8],
-    lengths: &'a [u8],
-    lengths_nested: bool,
+    codes: Part<'a>,
+    lengths: Part<'a>,
+    /// Number of distinct values.
     unique: usize,
+    /// The bytes of the distinct values.
     entries: &'a [u8],
 }
 
@@ -33,8 +34,8 @@ fn parse(request: Request<'_>) -> Result<Parts<'_>> {
     let (codes_size, lengths_size) = (fields.size()?, fields.size()?);
     let unique = fields.size()?;
     let lengths_nested = fields.flag()?;
-    if unique > request.n.saturating_add(number::UNUSED_ENTRIES) {
-        let n = request.n;
+    let n = request.n;
+    if unique > n.saturating_add(number::UNUSED_ENTRIES) {
         return Err(Error::corrupt(format!(
             "{unique} distinct values in a block of {n}"
         )));
@@ -45,9 +46,8 @@ fn parse(request: Request<'_>) -> Result<Parts<'_>> {
         return Err(Error::corrupt("distinct values of fixed size have lengths"));
     }
     Ok(Parts {
-        codes,
-        lengths,
-        lengths_nested,
+        codes: Part::region(codes, NumberKind::Unsigned, n),
+        lengths: Part::new(lengths, lengths_nested, NumberKind::Unsigned, unique),
         unique,
         entries,
     })
@@ -72,9 +72,7 @@ impl Parts<'_> {
                 }
                 (None, Some((first, ends))) => {
                     *first = 0;
-                    cx.with_words(self.unique, |cx, lengths: &mut [u32]| {
-                        let (nested, unsigned) = (self.lengths_nested, NumberKind::Unsigned);
-                        number::decode_part(self.lengths, nested, unsigned, cx, lengths)?;
+                    self.lengths.with_values(cx, |_, lengths: &[u32]| {
                         for (offset, length) in ends.iter_mut().zip(lengths) {
                             end += u64::from(*length);
                             *offset = end;
@@ -97,14 +95,12 @@ impl Parts<'_> {
     /// Runs `f` with the codes of the ranges, after checking them.
     fn with_codes<T>(
         &self,
-        n: usize,
-        ranges: &[Range<usize>],
+        request: Request<'_>,
         cx: &mut Context<'_>,
         f: impl FnOnce(&mut Context<'_>, &[u32]) -> Result<T>,
     ) -> Result<T> {
-        let count = ranges.iter().map(Range::len).sum();
-        cx.with_words(count, |cx, codes: &mut [u32]| {
-            number::decode_selected(self.codes, NumberKind::Unsigned, n, ranges, cx, codes)?;
+        cx.with_words(request.count, |cx, codes: &mut [u32]| {
+            self.codes.select(request.ranges, cx, codes)?;
             if !codes_below(codes, self.unique + 1) {
                 return Err(Error::corrupt(format!(
                     "a code exceeds the {} distinct values of the block",
@@ -124,7 +120,7 @@ impl Codec for BlockDictionary {
         nulls: &mut NullsOut<'_>,
     ) -> Result<()> {
         let parts = parse(request)?;
-        parts.with_codes(request.n, request.ranges, cx, |cx, codes| {
+        parts.with_codes(request, cx, |cx, codes| {
             parts.with_offsets(request.fixed, cx, |cx, offsets| {
                 for (i, _) in codes.iter().enumerate().filter(|(_, code)| **code == 0) {
                     nulls.clear(i);
@@ -150,9 +146,7 @@ impl Codec for BlockDictionary {
     #[cfg(any(test, feature = "experimental"))]
     fn view(request: Request<'_>, cx: &mut Context<'_>) -> Result<super::View> {
         let parts = parse(request)?;
-        let whole = 0..request.n;
-        let whole = std::slice::from_ref(&whole);
-        let codes = parts.with_codes(request.n, whole, cx, |_, codes| Ok(codes.to_vec()))?;
+        let codes = parts.with_codes(request, cx, |_, codes| Ok(codes.to_vec()))?;
         let offsets = parts.with_offsets(request.fixed, cx, |_, offsets| Ok(offsets.to_vec()))?;
         Ok(super::View::Codes {
             codes,
@@ -163,24 +157,10 @@ impl Codec for BlockDictionary {
         })
     }
 
-    fn children(
-        request: Request<'_>,
-        cx: &mut Context<'_>,
-    ) -> Result<Vec<(&'static str, EncodingTree)>> {
+    fn children(request: Request<'_>, cx: &mut Context<'_>) -> Result<Children> {
         let parts = parse(request)?;
-        let unsigned = NumberKind::Unsigned;
-        let mut children = vec![(
-            "codes",
-            number::tree::<u32>(parts.codes, unsigned, request.n, cx)?,
-        )];
-        children.extend(number::part_tree::<u32>(
-            "lengths",
-            parts.lengths,
-            parts.lengths_nested,
-            unsigned,
-            parts.unique,
-            cx,
-        )?);
+        let mut children = parts.codes.children::<u32>("codes", cx)?;
+        children.extend(parts.lengths.children::<u32>("lengths", cx)?);
         Ok(children)
     }
 }
@@ -230,33 +210,25 @@ pub(super) fn encode(
     lengths_plan: Option<&number::Plan>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let start = out.len();
     let (codes, entries) = distinct(input)?;
     let variable = input.fixed.is_none();
     let lengths_plan = lengths_plan.filter(|_| variable && !entries.is_empty());
-    out.extend_from_slice(&EncodingCode::BlockDictionary.to_u16().to_le_bytes());
+    let start = EncodingCode::BlockDictionary.begin(out);
     out.extend_from_slice(&[0; 8]);
     out.extend_from_slice(&size32(entries.len())?.to_le_bytes());
     out.push(u8::from(lengths_plan.is_some()));
     pad(out, start);
-    let at = out.len();
-    number::encode(&codes, NumberKind::Unsigned, codes_plan, out)?;
-    let size = out.len() - at;
-    set_size(out, start + 2, size)?;
+    write_sized(out, start + 2, |out| {
+        number::encode(&codes, NumberKind::Unsigned, codes_plan, out)
+    })?;
     pad(out, start);
-    let at = out.len();
     if variable {
-        let lengths: Vec<u32> = entries
-            .iter()
-            .map(|e| size32(e.len()))
-            .collect::<Result<_>>()?;
-        match lengths_plan {
-            Some(plan) => number::encode(&lengths, NumberKind::Unsigned, plan, out)?,
-            None => write_words(&lengths, out),
-        }
+        let lengths = entries.iter().map(|entry| size32(entry.len()));
+        let lengths = lengths.collect::<Result<Vec<u32>>>()?;
+        write_sized(out, start + 6, |out| {
+            number::encode_part(&lengths, NumberKind::Unsigned, lengths_plan, out)
+        })?;
     }
-    let size = out.len() - at;
-    set_size(out, start + 6, size)?;
     for entry in entries {
         out.extend_from_slice(entry);
     }

@@ -63,6 +63,11 @@ pub(super) enum Data {
 /// Longest value that a view holds inline, in bytes.
 const INLINE: u64 = 12;
 
+/// Returns whether a view refers to a buffer, instead of holding its value.
+fn is_long(view: &u128) -> bool {
+    view & u128::from(u32::MAX) > u128::from(INLINE)
+}
+
 impl BytesBuilder {
     /// Creates an empty builder with room for `capacity` values.
     pub fn new(layout: BytesLayout, capacity: usize) -> Self {
@@ -422,9 +427,9 @@ impl Views {
     /// Appends ranges of views together with the buffers that they refer to.
     pub(super) fn append(&mut self, views: &[u128], ranges: &[Range<usize>], buffers: &[Buffer]) {
         let shift = (self.buffers.len() as u128) << 64;
-        // Only views of more than 12 bytes refer to a buffer.
-        let is_long = |view: u128| view & u128::from(u32::MAX) > u128::from(INLINE);
-        let moved = |&view: &u128| if is_long(view) { view + shift } else { view };
+        let moved = |view: &u128| {
+            if is_long(view) { view + shift } else { *view }
+        };
         for range in ranges {
             let views = views.get(range.clone()).unwrap_or_default();
             match shift {
@@ -498,10 +503,7 @@ impl Views {
             make_views(offsets, range.clone(), &data, buffer, &mut self.views);
         }
         let added = self.views.get(start..).unwrap_or_default();
-        if added
-            .iter()
-            .any(|view| view & u128::from(u32::MAX) > u128::from(INLINE))
-        {
+        if added.iter().any(is_long) {
             self.push_buffer(data);
         }
         Ok(())
@@ -518,10 +520,7 @@ impl Views {
             buffer,
             &mut views,
         );
-        if views
-            .iter()
-            .any(|view| view & u128::from(u32::MAX) > u128::from(INLINE))
-        {
+        if views.iter().any(is_long) {
             self.push_buffer(Buffer::from(data));
         }
         Ok(views)

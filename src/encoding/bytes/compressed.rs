@@ -8,19 +8,17 @@
 //! reference slices it. Readers accept blocks without it.
 
 use super::super::compress::{Method, compress, compress_trained, decompress_append};
-use super::super::fields::{Fields, pad, set_size, split_padded};
+use super::super::fields::{Fields, pad, split_padded, write_sized};
 use super::input::Clean;
 use super::number;
 use super::spans::{OffsetsPart, estimate_offsets, write_offsets};
 use super::stats::Stats;
-use super::{
-    BytesBuilder, Codec, Context, EncodingCode, EncodingTree, Estimate, NullsOut, Request,
-};
+use super::{BytesBuilder, Children, Codec, Context, EncodingCode, Estimate, NullsOut, Request};
 use crate::encoding::Trained;
 use crate::error::Result;
 
-pub(super) struct Zstd;
-pub(super) struct Lz4;
+/// The codec of both methods.
+pub(super) struct Compressed;
 
 fn parse(values: &[u8]) -> Result<(&[u8], OffsetsPart<'_>)> {
     let (mut fields, payload) = Fields::split(values, 6)?;
@@ -38,61 +36,25 @@ fn parse(values: &[u8]) -> Result<(&[u8], OffsetsPart<'_>)> {
     ))
 }
 
-fn select(
-    method: Method,
-    request: Request<'_>,
-    cx: &mut Context<'_>,
-    out: &mut BytesBuilder,
-) -> Result<()> {
-    let (compressed, offsets) = parse(request.values)?;
-    offsets.with_spans(request, cx, |cx, spans, total| {
-        out.push_decoded(spans, total, request.n, request.ranges, cx, |cx, buffer| {
-            decompress_append(method, compressed, total, cx, buffer)
+impl Codec for Compressed {
+    fn select(
+        request: Request<'_>,
+        cx: &mut Context<'_>,
+        out: &mut BytesBuilder,
+        _nulls: &mut NullsOut<'_>,
+    ) -> Result<()> {
+        let method = Method::of_region(request.values)?;
+        let (compressed, offsets) = parse(request.values)?;
+        offsets.with_spans(request, cx, |cx, spans, total| {
+            out.push_decoded(spans, total, request.n, request.ranges, cx, |cx, buffer| {
+                decompress_append(method, compressed, total, cx, buffer)
+            })
         })
-    })
-}
-
-fn children(
-    request: Request<'_>,
-    cx: &mut Context<'_>,
-) -> Result<Vec<(&'static str, EncodingTree)>> {
-    let (_, offsets) = parse(request.values)?;
-    offsets.children(request.n, cx)
-}
-
-impl Codec for Zstd {
-    fn select(
-        request: Request<'_>,
-        cx: &mut Context<'_>,
-        out: &mut BytesBuilder,
-        _nulls: &mut NullsOut<'_>,
-    ) -> Result<()> {
-        select(Method::Zstd { level: 0 }, request, cx, out)
     }
 
-    fn children(
-        request: Request<'_>,
-        cx: &mut Context<'_>,
-    ) -> Result<Vec<(&'static str, EncodingTree)>> {
-        children(request, cx)
-    }
-}
-
-impl Codec for Lz4 {
-    fn select(
-        request: Request<'_>,
-        cx: &mut Context<'_>,
-        out: &mut BytesBuilder,
-        _nulls: &mut NullsOut<'_>,
-    ) -> Result<()> {
-        select(Method::Lz4, request, cx, out)
-    }
-
-    fn children(
-        request: Request<'_>,
-        cx: &mut Context<'_>,
-    ) -> Result<Vec<(&'static str, EncodingTree)>> {
-        children(request, cx)
+    fn children(request: Request<'_>, cx: &mut Context<'_>) -> Result<Children> {
+        let (_, offsets) = parse(request.values)?;
+        offsets.children(request.n, cx)
     }
 }
 
@@ -103,11 +65,7 @@ pub(super) fn encode(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let method = method.available();
-    let code = match method {
-        Method::Zstd { .. } => EncodingCode::Zstd,
-        Method::Lz4 => EncodingCode::Lz4,
-    };
-    encode_with(input, code, offsets, out, |values, out| {
+    encode_with(input, method.code(), offsets, out, |values, out| {
         compress(method, values, out)
     })
 }
@@ -131,15 +89,11 @@ fn encode_with(
     out: &mut Vec<u8>,
     compress: impl FnOnce(&[u8], &mut Vec<u8>) -> Result<()>,
 ) -> Result<()> {
-    let start = out.len();
     let offsets = offsets.filter(|_| input.fixed.is_none());
-    out.extend_from_slice(&code.to_u16().to_le_bytes());
+    let start = code.begin(out);
     out.extend_from_slice(&[0; 4]);
     out.extend([input.offset_width(), u8::from(offsets.is_some())]);
-    let at = out.len();
-    compress(&input.values, out)?;
-    let size = out.len() - at;
-    set_size(out, start + 2, size)?;
+    write_sized(out, start + 2, |out| compress(&input.values, out))?;
     pad(out, start);
     write_offsets(input, offsets, out)
 }

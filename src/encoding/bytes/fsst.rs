@@ -8,14 +8,12 @@
 //! the block are compressed as one string. The writer writes the padding even if values of a fixed size
 //! have no offsets, because the reference slices it. Readers accept blocks without it.
 
-use super::super::fields::{Fields, pad, set_size, split_at, split_padded};
+use super::super::fields::{Fields, pad, split_at, split_padded, write_sized};
 use super::input::Clean;
 use super::number;
 use super::spans::{OffsetsPart, estimate_offsets, write_offsets};
 use super::stats::Stats;
-use super::{
-    BytesBuilder, Codec, Context, EncodingCode, EncodingTree, Estimate, NullsOut, Request,
-};
+use super::{BytesBuilder, Children, Codec, Context, EncodingCode, Estimate, NullsOut, Request};
 use crate::error::{Error, Result};
 use crate::kernels::{FsstEncoder, MAX_SYMBOL, Symbols, quarters};
 use fsst::Compressor;
@@ -84,10 +82,7 @@ impl Codec for Fsst {
         })
     }
 
-    fn children(
-        request: Request<'_>,
-        cx: &mut Context<'_>,
-    ) -> Result<Vec<(&'static str, EncodingTree)>> {
+    fn children(request: Request<'_>, cx: &mut Context<'_>) -> Result<Children> {
         parse(request.values)?.offsets.children(request.n, cx)
     }
 }
@@ -122,7 +117,12 @@ fn codes_per_byte(encoder: &FsstEncoder, values: &[u8]) -> f32 {
 /// Symbols that several blocks share. All of them compare as equal, so that plans that only differ in their symbols
 /// are equal, too.
 #[derive(Clone, Default)]
-pub struct Learned(Option<Arc<Lesson>>, Option<u32>);
+pub struct Learned {
+    /// The symbols, `None` if every block learns its own.
+    lesson: Option<Arc<Lesson>>,
+    /// Id of the compressor dictionary that holds the symbols.
+    dictionary: Option<u32>,
+}
 
 struct Lesson {
     encoder: FsstEncoder,
@@ -134,24 +134,30 @@ impl Learned {
     fn from_values(values: &[u8]) -> Self {
         let encoder = learn(values);
         let codes = codes_per_byte(&encoder, values);
-        Self(Some(Arc::new(Lesson { encoder, codes })), None)
+        Self {
+            lesson: Some(Arc::new(Lesson { encoder, codes })),
+            dictionary: None,
+        }
     }
 
     /// Returns the id of the compressor dictionary that holds the symbols. If `None`, every block holds them.
     pub fn dictionary(&self) -> Option<u32> {
-        self.1
+        self.dictionary
     }
 
     /// Returns the same symbols as the content of the compressor dictionary with this id.
     #[must_use]
     pub fn in_dictionary(&self, id: u32) -> Self {
-        Self(self.0.clone(), Some(id))
+        Self {
+            lesson: self.lesson.clone(),
+            dictionary: Some(id),
+        }
     }
 
     /// Returns the bytes of the dictionary: the symbols and their lengths.
     pub fn payload(&self) -> bytes::Bytes {
         let mut out = Vec::new();
-        if let Some(lesson) = &self.0 {
+        if let Some(lesson) = &self.lesson {
             write_symbols(&lesson.encoder, &mut out);
         }
         out.into()
@@ -162,7 +168,7 @@ impl Learned {
     pub(super) fn suited_to(&self, values: &[u8]) -> Self {
         let suits =
             |lesson: &&Arc<Lesson>| codes_per_byte(&lesson.encoder, values) <= lesson.codes * WORSE;
-        match self.0.as_ref().filter(suits) {
+        match self.lesson.as_ref().filter(suits) {
             Some(_) => self.clone(),
             None => Self::from_values(values),
         }
@@ -170,7 +176,7 @@ impl Learned {
 
     /// Runs `f` with the symbols, which are learned from these values if there are none.
     pub(super) fn with<T>(&self, values: &[u8], f: impl FnOnce(&FsstEncoder) -> T) -> T {
-        match &self.0 {
+        match &self.lesson {
             Some(lesson) => f(&lesson.encoder),
             None => f(&learn(values)),
         }
@@ -179,7 +185,7 @@ impl Learned {
 
 impl fmt::Debug for Learned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let symbols = self.0.as_ref().map(|l| l.encoder.symbols().len());
+        let symbols = self.lesson.as_ref().map(|l| l.encoder.symbols().len());
         f.debug_tuple("Learned").field(&symbols).finish()
     }
 }
@@ -220,18 +226,16 @@ pub(super) fn encode(
     offsets: Option<&number::Plan>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let start = out.len();
     let offsets = offsets.filter(|_| input.fixed.is_none());
-    out.extend_from_slice(&EncodingCode::Fsst.to_u16().to_le_bytes());
+    let start = EncodingCode::Fsst.begin(out);
     out.push(symbol_count(encoder)?);
     out.extend_from_slice(&[0; 4]);
     out.extend([u8::from(offsets.is_some()), input.offset_width()]);
     pad(out, start);
     write_symbols(encoder, out);
-    let codes = out.len();
-    encoder.compress(&input.values, &quarters(input.values.len()), out)?;
-    let size = out.len() - codes;
-    set_size(out, start + 3, size)?;
+    write_sized(out, start + 3, |out| {
+        encoder.compress(&input.values, &quarters(input.values.len()), out)
+    })?;
     pad(out, start);
     write_offsets(input, offsets, out)
 }
@@ -271,7 +275,7 @@ fn sampled(stats: &Stats, symbols: &Learned) -> (usize, usize) {
         let own = symbols.dictionary().map_or(table_len(encoder), |_| 0);
         (own, number::scaled(codes, factor))
     };
-    if let Some(lesson) = &symbols.0 {
+    if let Some(lesson) = &symbols.lesson {
         return compressed(&lesson.encoder, sample);
     }
     if sample.len() >= stats.total_bytes {
@@ -326,7 +330,7 @@ mod tests {
             let words = (0..20_000).map(|i| words[noise(i) % words.len()].as_bytes());
             words.collect::<Vec<_>>().concat()
         };
-        let same = |a: &Learned, b: &Learned| match (&a.0, &b.0) {
+        let same = |a: &Learned, b: &Learned| match (&a.lesson, &b.lesson) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
             _ => false,
         };

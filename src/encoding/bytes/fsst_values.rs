@@ -9,16 +9,15 @@
 //! each group end. If `dictionary` is not 0, Y is 0, and the symbols come from the compressor dictionary
 //! of the field with this id.
 
-use super::super::fields::{Fields, pad, set_size, size32, split_padded};
+use super::super::fields::{Fields, pad, size32, split_padded, write_sized};
 use super::fsst::{self, Learned, split_compressed, symbol_count, write_symbols};
 use super::input::Clean;
 use super::number;
 use super::spans::Spans;
 use super::stats::Stats;
-use super::{
-    BytesBuilder, Codec, Context, EncodingCode, EncodingTree, Estimate, NullsOut, Request,
-};
+use super::{BytesBuilder, Children, Codec, Context, EncodingCode, Estimate, NullsOut, Request};
 use crate::encoding::NumberKind;
+use crate::encoding::number::Part;
 use crate::error::{Error, Result, Within, to_usize};
 use crate::kernels::{FsstEncoder, Symbols, prefetch};
 use arrow_buffer::MutableBuffer;
@@ -49,12 +48,13 @@ struct Parts<'a> {
     /// Values per group.
     group: usize,
     compressed: &'a [u8],
-    ends: &'a [u8],
-    lengths: &'a [u8],
+    /// Where the codes of each group end.
+    ends: Part<'a>,
+    lengths: Part<'a>,
 }
 
-fn parse(values: &[u8]) -> Result<Parts<'_>> {
-    let (mut fields, payload) = Fields::split(values, 14)?;
+fn parse(request: Request<'_>) -> Result<Parts<'_>> {
+    let (mut fields, payload) = Fields::split(request.values, 14)?;
     let count = usize::from(fields.u8()?);
     let group = fields.u8()?;
     let (size, ends_size) = (fields.size()?, fields.size()?);
@@ -71,13 +71,14 @@ fn parse(values: &[u8]) -> Result<Parts<'_>> {
     }
     let (symbols, compressed, rest) = split_compressed(payload, count, size)?;
     let (ends, lengths) = split_padded(rest, ends_size, "ends")?;
+    let group = 1 << group;
     Ok(Parts {
         symbols,
         dictionary,
-        group: 1 << group,
+        group,
         compressed,
-        ends,
-        lengths,
+        ends: Part::region(ends, NumberKind::Unsigned, request.n.div_ceil(group)),
+        lengths: Part::region(lengths, NumberKind::Unsigned, request.n),
     })
 }
 
@@ -88,8 +89,8 @@ impl Codec for FsstValues {
         out: &mut BytesBuilder,
         _nulls: &mut NullsOut<'_>,
     ) -> Result<()> {
-        let parts = parse(request.values)?;
-        if request.fixed.is_some() && !parts.lengths.is_empty() {
+        let parts = parse(request)?;
+        if request.fixed.is_some() && !parts.lengths.bytes.is_empty() {
             return Err(Error::corrupt("values of fixed size have lengths"));
         }
         let groups = request.n.div_ceil(parts.group);
@@ -99,8 +100,7 @@ impl Codec for FsstValues {
             return parts.decode(request, cx, out);
         }
         cx.with_words(groups, |cx, ends: &mut [u32]| {
-            number::decode(parts.ends, NumberKind::Unsigned, cx, ends)
-                .within(|| "ends".to_owned())?;
+            parts.ends.decode(cx, ends).within(|| "ends".to_owned())?;
             let last = ends.last().map(|end| *end as usize);
             // Without an early exit, the compiler vectorizes the comparisons.
             let pairs = ends.iter().zip(ends.iter().skip(1));
@@ -115,18 +115,11 @@ impl Codec for FsstValues {
         })
     }
 
-    fn children(
-        request: Request<'_>,
-        cx: &mut Context<'_>,
-    ) -> Result<Vec<(&'static str, EncodingTree)>> {
-        let parts = parse(request.values)?;
-        let groups = request.n.div_ceil(parts.group);
-        let tree = |name, bytes, n, cx: &mut Context<'_>| {
-            number::part_tree::<u32>(name, bytes, true, NumberKind::Unsigned, n, cx)
-        };
-        let mut children = tree("ends", parts.ends, groups, cx)?;
+    fn children(request: Request<'_>, cx: &mut Context<'_>) -> Result<Children> {
+        let parts = parse(request)?;
+        let mut children = parts.ends.children::<u32>("ends", cx)?;
         if request.fixed.is_none() {
-            children.extend(tree("lengths", parts.lengths, request.n, cx)?);
+            children.extend(parts.lengths.children::<u32>("lengths", cx)?);
         }
         Ok(children)
     }
@@ -178,8 +171,8 @@ impl Parts<'_> {
             return push(Spans::Fixed(width), total, cx);
         }
         cx.with_words(n, |cx, lengths: &mut [u32]| {
-            number::decode(self.lengths, NumberKind::Unsigned, cx, lengths)
-                .within(|| "lengths".to_owned())?;
+            let decoded = self.lengths.decode(cx, lengths);
+            decoded.within(|| "lengths".to_owned())?;
             cx.with_words(n + 1, |cx, offsets: &mut [u64]| {
                 let total = sum_up(lengths, offsets);
                 push(Spans::Offsets(offsets), total, cx)
@@ -226,9 +219,8 @@ impl Parts<'_> {
                 }
             }
             None => cx.with_words(count, |cx, lengths: &mut [u32]| {
-                let unsigned = NumberKind::Unsigned;
-                number::decode_selected(self.lengths, unsigned, n, &values, cx, lengths)
-                    .within(|| "lengths".to_owned())?;
+                let selected = self.lengths.select(&values, cx, lengths);
+                selected.within(|| "lengths".to_owned())?;
                 for values in &unwanted {
                     // Their bytes are not decompressed.
                     lengths.get_mut(values.clone()).unwrap_or_default().fill(0);
@@ -301,9 +293,8 @@ pub(super) fn encode(
     lengths_plan: &number::Plan,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let start = out.len();
     let group = group_of(input.len, input.values.len());
-    out.extend_from_slice(&EncodingCode::FsstValues.to_u16().to_le_bytes());
+    let start = EncodingCode::FsstValues.begin(out);
     let own = dictionary.is_none();
     out.extend([if own { symbol_count(encoder)? } else { 0 }, group]);
     out.extend_from_slice(&[0; 8]);
@@ -311,20 +302,18 @@ pub(super) fn encode(
     if own {
         write_symbols(encoder, out);
     }
-    let codes = out.len();
     let pieces: Vec<usize> = (0..input.len)
         .step_by(1 << group)
         .map(|first| input.end_of(input.len.min(first + (1 << group)) - 1))
         .collect();
-    let ends = encoder.compress(&input.values, &pieces, out)?;
-    let ends = ends.into_iter().map(size32).collect::<Result<Vec<u32>>>()?;
-    let size = out.len() - codes;
-    set_size(out, start + 4, size)?;
+    let ends = write_sized(out, start + 4, |out| {
+        let ends = encoder.compress(&input.values, &pieces, out)?;
+        ends.into_iter().map(size32).collect::<Result<Vec<u32>>>()
+    })?;
     pad(out, start);
-    let before = out.len();
-    number::encode(&ends, NumberKind::Unsigned, &ends_plan(), out)?;
-    let size = out.len() - before;
-    set_size(out, start + 8, size)?;
+    write_sized(out, start + 8, |out| {
+        number::encode(&ends, NumberKind::Unsigned, &ends_plan(), out)
+    })?;
     if input.fixed.is_some() {
         return Ok(());
     }

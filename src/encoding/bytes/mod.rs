@@ -29,7 +29,9 @@ pub use plan::Plan;
 pub use split128::Halves;
 pub use stats::Stats;
 
-use super::{Context, EncodingCode, EncodingTree, Estimate, Scratch, check_ranges, number};
+use super::{
+    Children, Context, EncodingCode, EncodingTree, Estimate, Scratch, check_ranges, number,
+};
 use crate::Limits;
 use crate::error::{Error, Result, Within};
 use std::ops::Range;
@@ -90,7 +92,7 @@ impl Entries {
 /// A region and the ranges of values to decode.
 #[derive(Clone, Copy)]
 struct Request<'a> {
-    /// The whole region, starting with its code, which has been checked.
+    /// The whole region, starting with its code. The caller has checked the code and that it is legal.
     values: &'a [u8],
     /// Number of values.
     n: usize,
@@ -102,9 +104,21 @@ struct Request<'a> {
     count: usize,
 }
 
+impl<'a> Request<'a> {
+    fn new(values: &'a [u8], n: usize, fixed: Option<usize>, ranges: &'a [Range<usize>]) -> Self {
+        Self {
+            values,
+            n,
+            fixed,
+            ranges,
+            count: ranges.iter().map(Range::len).sum(),
+        }
+    }
+}
+
 /// The decoder of one encoding.
 trait Codec {
-    /// Appends the wanted values.
+    /// Appends the values of the ranges.
     fn select(
         request: Request<'_>,
         cx: &mut Context<'_>,
@@ -113,16 +127,13 @@ trait Codec {
     ) -> Result<()>;
 
     #[cfg(any(test, feature = "experimental"))]
-    /// Returns the structure of the values.
+    /// Returns the structure of the values. The only range of the request contains them all.
     fn view(_request: Request<'_>, _cx: &mut Context<'_>) -> Result<View> {
         Ok(View::None)
     }
 
-    /// Describes the nested regions.
-    fn children(
-        _request: Request<'_>,
-        _cx: &mut Context<'_>,
-    ) -> Result<Vec<(&'static str, EncodingTree)>> {
+    /// Describes the nested regions. The ranges of the request do not matter.
+    fn children(_request: Request<'_>, _cx: &mut Context<'_>) -> Result<Children> {
         Ok(Vec::new())
     }
 }
@@ -142,8 +153,7 @@ macro_rules! with_codec {
             EncodingCode::BlockDictionary => run!(block_dictionary::BlockDictionary),
             EncodingCode::Fsst => run!(fsst::Fsst),
             EncodingCode::FsstValues => run!(fsst_values::FsstValues),
-            EncodingCode::Zstd => run!(compressed::Zstd),
-            EncodingCode::Lz4 => run!(compressed::Lz4),
+            EncodingCode::Zstd | EncodingCode::Lz4 => run!(compressed::Compressed),
             EncodingCode::Split128 => run!(split128::Split128),
             code => Err(code.unsupported()),
         }
@@ -223,13 +233,7 @@ pub fn decode_selected(
         return Ok(());
     }
     let code = code_of(values, fixed)?;
-    let request = Request {
-        values,
-        n,
-        fixed,
-        ranges,
-        count,
-    };
+    let request = Request::new(values, n, fixed, ranges);
     cx.deeper(|cx| with_codec!(code, C => C::select(request, cx, out, nulls)))
         .within(|| code.to_string())
 }
@@ -277,13 +281,8 @@ pub fn get(
 /// Returns the errors of [`decode`].
 pub fn view(values: &[u8], n: usize, fixed: Option<usize>, cx: &mut Context<'_>) -> Result<View> {
     let code = code_of(values, fixed)?;
-    let request = Request {
-        values,
-        n,
-        fixed,
-        ranges: &[],
-        count: 0,
-    };
+    let whole = 0..n;
+    let request = Request::new(values, n, fixed, std::slice::from_ref(&whole));
     cx.deeper(|cx| with_codec!(code, C => C::view(request, cx)))
         .within(|| code.to_string())
 }
@@ -296,13 +295,7 @@ pub fn describe(values: &[u8], n: usize, fixed: Option<usize>) -> Result<Encodin
     let (limits, mut scratch) = (Limits::default(), Scratch::default());
     let mut cx = Context::new(&limits, &mut scratch);
     let code = code_of(values, fixed)?;
-    let request = Request {
-        values,
-        n,
-        fixed,
-        ranges: &[],
-        count: 0,
-    };
+    let request = Request::new(values, n, fixed, &[]);
     let children = cx
         .deeper(|cx| with_codec!(code, C => C::children(request, cx)))
         .within(|| code.to_string())?;

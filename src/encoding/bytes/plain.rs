@@ -42,7 +42,7 @@ impl Codec for Plain {
 }
 
 pub(super) fn encode(input: &Clean<'_>, out: &mut Vec<u8>) {
-    out.extend_from_slice(&EncodingCode::Plain.to_u16().to_le_bytes());
+    EncodingCode::Plain.begin(out);
     out.push(input.offset_width());
     write_words(&input.offsets, out);
     out.extend_from_slice(&input.values);

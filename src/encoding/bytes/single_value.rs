@@ -38,7 +38,7 @@ impl Codec for SingleValue {
 }
 
 pub(super) fn encode(value: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(&EncodingCode::SingleValue.to_u16().to_le_bytes());
+    EncodingCode::SingleValue.begin(out);
     out.extend_from_slice(value);
 }
 

@@ -1,10 +1,10 @@
 //! Spec: Chapter 7, the offsets of byte strings: where the values of a block stand.
 
-use super::super::fields::write_words;
-use super::super::{Context, Estimate, NumberKind, number};
+use super::super::number::{self, Part};
+use super::super::{Children, Context, Estimate, NumberKind};
+use super::Request;
 use super::input::Clean;
 use super::stats::Stats;
-use super::{EncodingTree, Request};
 use crate::error::{Error, Result, to_usize};
 use crate::kernels::is_ascending;
 use std::ops::Range;
@@ -48,7 +48,12 @@ pub(super) struct OffsetsPart<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-impl OffsetsPart<'_> {
+impl<'a> OffsetsPart<'a> {
+    /// Returns the offsets of `n` values.
+    fn part(self, n: usize) -> Part<'a> {
+        Part::new(self.bytes, self.nested, NumberKind::Unsigned, n + 1)
+    }
+
     /// Runs `f` with the spans of the values and their total size in bytes.
     pub(super) fn with_spans<T>(
         self,
@@ -67,8 +72,7 @@ impl OffsetsPart<'_> {
                 })?;
                 f(cx, Spans::Fixed(width), total)
             }
-            (8, None) => cx.with_words(n + 1, |cx, offsets: &mut [u64]| {
-                number::decode_part(self.bytes, self.nested, NumberKind::Unsigned, cx, offsets)?;
+            (8, None) => self.part(n).with_values(cx, |cx, offsets: &[u64]| {
                 let total = check(offsets)?;
                 f(cx, Spans::Offsets(offsets), total)
             }),
@@ -84,14 +88,11 @@ impl OffsetsPart<'_> {
     }
 
     /// Describes the encoding of the offsets, if they are encoded.
-    pub(super) fn children(
-        self,
-        n: usize,
-        cx: &mut Context<'_>,
-    ) -> Result<Vec<(&'static str, EncodingTree)>> {
-        let nested = self.nested && self.width != 0;
-        let unsigned = NumberKind::Unsigned;
-        number::part_tree::<u64>("offsets", self.bytes, nested, unsigned, n + 1, cx)
+    pub(super) fn children(self, n: usize, cx: &mut Context<'_>) -> Result<Children> {
+        if self.width == 0 {
+            return Ok(Vec::new());
+        }
+        self.part(n).children::<u64>("offsets", cx)
     }
 }
 
@@ -109,14 +110,10 @@ pub(super) fn write_offsets(
     plan: Option<&number::Plan>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    match plan {
-        _ if input.fixed.is_some() => Ok(()),
-        Some(plan) => number::encode(&input.offsets, NumberKind::Unsigned, plan, out),
-        None => {
-            write_words(&input.offsets, out);
-            Ok(())
-        }
+    if input.fixed.is_some() {
+        return Ok(());
     }
+    number::encode_part(&input.offsets, NumberKind::Unsigned, plan, out)
 }
 
 /// Estimates the results of storing the offsets of values with these statistics, which are zero for values of

@@ -6,14 +6,15 @@
 //! Values are integers of 16 bytes: `high * 2^64 + low`, modulo 2^128. Because both halves are signed,
 //! `high` is 0 for every value that fits 64 bits, whatever its sign.
 
-use super::super::fields::{Fields, pad, set_size, split_padded};
+use super::super::fields::{Fields, pad, split_padded, write_sized};
 use super::input::Clean;
 use super::stats::Stats;
 use super::{
-    BytesBuilder, Codec, Context, EncodingCode, EncodingTree, Estimate, Input, NullsOut, Request,
+    BytesBuilder, Children, Codec, Context, EncodingCode, Estimate, Input, NullsOut, Request,
     number,
 };
 use crate::encoding::NumberKind;
+use crate::encoding::number::Part;
 use crate::error::Result;
 
 /// Bytes of a value.
@@ -21,11 +22,13 @@ pub(super) const WIDTH: usize = 16;
 
 pub(super) struct Split128;
 
-/// Splits a region into the encoded high halves and the encoded low ones.
-fn parse<'a>(request: Request<'a>) -> Result<(&'a [u8], &'a [u8])> {
+/// Splits a region into the high halves and the low ones.
+fn parse(request: Request<'_>) -> Result<(Part<'_>, Part<'_>)> {
     let (mut fields, payload) = Fields::split(request.values, 4)?;
     let size = fields.size()?;
-    split_padded(payload, size, "high halves")
+    let (high, low) = split_padded(payload, size, "high halves")?;
+    let part = |bytes| Part::region(bytes, NumberKind::Signed, request.n);
+    Ok((part(high), part(low)))
 }
 
 impl Codec for Split128 {
@@ -36,27 +39,22 @@ impl Codec for Split128 {
         _nulls: &mut NullsOut<'_>,
     ) -> Result<()> {
         let (high, low) = parse(request)?;
-        let Request {
-            n, ranges, count, ..
-        } = request;
+        let Request { ranges, count, .. } = request;
         cx.check_bytes(count.saturating_mul(WIDTH) as u64)?;
-        let signed = NumberKind::Signed;
         cx.with_words(count, |cx, highs: &mut [u64]| {
-            number::decode_selected(high, signed, n, ranges, cx, highs)?;
+            high.select(ranges, cx, highs)?;
             cx.with_words(count, |cx, lows: &mut [u64]| {
-                number::decode_selected(low, signed, n, ranges, cx, lows)?;
+                low.select(ranges, cx, lows)?;
                 out.push_halves(highs, lows)
             })
         })
     }
 
-    fn children(
-        request: Request<'_>,
-        cx: &mut Context<'_>,
-    ) -> Result<Vec<(&'static str, EncodingTree)>> {
+    fn children(request: Request<'_>, cx: &mut Context<'_>) -> Result<Children> {
         let (high, low) = parse(request)?;
-        let mut tree = |half| number::tree::<u64>(half, NumberKind::Signed, request.n, cx);
-        Ok(vec![("high", tree(high)?), ("low", tree(low)?)])
+        let mut children = high.children::<u64>("high", cx)?;
+        children.extend(low.children::<u64>("low", cx)?);
+        Ok(children)
     }
 }
 
@@ -111,14 +109,12 @@ pub(super) fn encode(
     let Some(halves) = Halves::of_clean(input) else {
         return Ok(false);
     };
-    let start = out.len();
-    out.extend_from_slice(&EncodingCode::Split128.to_u16().to_le_bytes());
+    let start = EncodingCode::Split128.begin(out);
     out.extend_from_slice(&[0; 4]);
     pad(out, start);
-    let at = out.len();
-    number::encode(&halves.high, NumberKind::Signed, high, out)?;
-    let size = out.len() - at;
-    set_size(out, start + 2, size)?;
+    write_sized(out, start + 2, |out| {
+        number::encode(&halves.high, NumberKind::Signed, high, out)
+    })?;
     pad(out, start);
     number::encode(&halves.low, NumberKind::Signed, low, out)?;
     Ok(true)

@@ -102,7 +102,7 @@ impl Stats {
 
     /// Returns the average size of a value, in bytes.
     pub(super) fn average_length(&self) -> f32 {
-        crate::encoding::number::ratio(self.total_bytes, self.n)
+        number::ratio(self.total_bytes, self.n)
     }
 
     /// Returns the sampled values, `None` for nulls.

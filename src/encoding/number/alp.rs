@@ -7,14 +7,14 @@
 //! An integer d represents the float `(d * 10^f) * 10^-e`, computed in the type of the values.
 //! Values that no integer represents bit by bit are exceptions.
 
-use super::super::fields::{Fields, pad, set_size, split_at, write_words};
+use super::super::fields::{Fields, pad, split_at, write_sized, write_words};
 use super::exceptions::Exceptions;
 use super::{
-    Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, View, Word,
+    Children, Codec, Context, EncodingCode, Estimate, NumberKind, Part, Plan, Request, Stats, View,
+    Word,
 };
 use crate::error::{Error, Result};
 use crate::kernels::{NEAR_INTEGERS, Slots, scaled_integers};
-use std::ops::Range;
 
 pub(super) struct Alp;
 
@@ -102,6 +102,7 @@ impl Scale {
             Self::F32 {
                 up, inverse_factor, ..
             } => {
+                /// 1.5 * 2^23, for `f32` what [`NEAR_INTEGERS`] is for `f64`.
                 const ROUND: f32 = 12_582_912.0;
                 let scaled = (f32::from_bits(low32(word)) * up) * inverse_factor;
                 let integer = ((scaled + ROUND) - ROUND) as i32;
@@ -150,11 +151,12 @@ fn low32<W: Word>(word: W) -> u32 {
 
 struct Parts<'a> {
     scale: Scale,
-    integers: &'a [u8],
+    integers: Part<'a>,
     exceptions: Exceptions<'a>,
 }
 
-fn parse<W: Word>(values: &[u8], n: usize) -> Result<Parts<'_>> {
+fn parse<W: Word>(request: Request<'_>) -> Result<Parts<'_>> {
+    let Request { values, n, .. } = request;
     let (mut fields, payload) = Fields::split(values, 8)?;
     let size = fields.size()?;
     let count = usize::from(fields.u16()?);
@@ -170,80 +172,44 @@ fn parse<W: Word>(values: &[u8], n: usize) -> Result<Parts<'_>> {
         )));
     }
     let (integers, rest) = split_at(payload, size, "integers")?;
-    let (positions, values) = split_at(rest, 4 * count, "exception positions")?;
-    super::super::fields::expect_words::<W>(values, count)?;
     Ok(Parts {
         scale,
-        integers,
-        exceptions: Exceptions {
-            count,
-            positions,
-            values,
-        },
+        integers: Part::region(integers, NumberKind::Signed, n),
+        exceptions: Exceptions::split::<W>(rest, count)?,
     })
 }
 
 impl Codec for Alp {
     fn decode<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
+        request: Request<'_>,
         cx: &mut Context<'_>,
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
-        let parts = parse::<W>(values, dst.len())?;
-        super::fill(parts.integers, NumberKind::Signed, cx, dst)?;
+        let parts = parse::<W>(request)?;
+        parts.integers.fill(cx, dst)?;
         let dst = dst.values();
         parts.scale.decode(dst);
-        let whole = 0..dst.len();
-        parts
-            .exceptions
-            .patch(dst.len(), std::slice::from_ref(&whole), cx, dst)
+        parts.exceptions.patch(request, cx, dst)
     }
 
-    fn select<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        ranges: &[Range<usize>],
-        cx: &mut Context<'_>,
-        dst: &mut [W],
-    ) -> Result<()> {
-        let parts = parse::<W>(values, n)?;
-        super::decode_selected(parts.integers, NumberKind::Signed, n, ranges, cx, dst)?;
+    fn select<W: Word>(request: Request<'_>, cx: &mut Context<'_>, dst: &mut [W]) -> Result<()> {
+        let parts = parse::<W>(request)?;
+        parts.integers.select(request.ranges, cx, dst)?;
         parts.scale.decode(dst);
-        parts.exceptions.patch(n, ranges, cx, dst)
+        parts.exceptions.patch(request, cx, dst)
     }
 
-    fn view<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        cx: &mut Context<'_>,
-    ) -> Result<View<W>> {
-        let parts = parse::<W>(values, n)?;
+    fn view<W: Word>(request: Request<'_>, cx: &mut Context<'_>) -> Result<View<W>> {
+        let parts = parse::<W>(request)?;
         if parts.exceptions.count > 0 {
             return Ok(View::None);
         }
-        let view = super::view::<W>(parts.integers, NumberKind::Signed, n, cx)?;
-        Ok(view.map(|v| {
-            let mut one = [v];
-            parts.scale.decode(&mut one);
-            let [v] = one;
-            v
-        }))
+        let integers = parts.integers.view::<W>(cx)?;
+        Ok(integers.map(|values| parts.scale.decode(values)))
     }
 
-    fn children<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        cx: &mut Context<'_>,
-    ) -> Result<Children> {
-        let parts = parse::<W>(values, n)?;
-        Ok(vec![(
-            "integers",
-            super::tree::<W>(parts.integers, NumberKind::Signed, n, cx)?,
-        )])
+    fn children<W: Word>(request: Request<'_>, cx: &mut Context<'_>) -> Result<Children> {
+        parse::<W>(request)?.integers.children::<W>("integers", cx)
     }
 }
 
@@ -373,16 +339,14 @@ pub(super) fn encode<W: Word>(values: &[W], nested: &Plan, out: &mut Vec<u8>) ->
     let Ok(count) = u16::try_from(positions.len()) else {
         return Ok(false);
     };
-    let start = out.len();
-    out.extend_from_slice(&EncodingCode::Alp.to_u16().to_le_bytes());
+    let start = EncodingCode::Alp.begin(out);
     out.extend_from_slice(&[0; 4]);
     out.extend_from_slice(&count.to_le_bytes());
     out.extend([exponent, factor]);
     pad(out, start);
-    let at = out.len();
-    super::encode(&integers, NumberKind::Signed, nested, out)?;
-    let size = out.len() - at;
-    set_size(out, start + 2, size)?;
+    write_sized(out, start + 2, |out| {
+        super::encode(&integers, NumberKind::Signed, nested, out)
+    })?;
     write_words(&positions, out);
     write_words(&exceptions, out);
     Ok(true)

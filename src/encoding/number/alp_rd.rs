@@ -8,15 +8,15 @@
 //! The bits of a float are `left << R | right`. The left part is one of up to 8 in the dictionary,
 //! or an exception.
 
-use super::super::fields::{
-    Fields, expect_words, pad, read_words, set_size, split_at, write_words,
+use super::super::fields::{Fields, pad, read_words, split_at, write_sized, write_words};
+use super::exceptions::Exceptions;
+use super::packed::{packed_bytes, width_byte};
+use super::{
+    Children, Codec, Context, EncodingCode, Estimate, NumberKind, Part, Plan, Request, Stats, Word,
+    fl_bit_pack,
 };
-use super::exceptions::for_selected;
-use super::{Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, Word};
-use super::{fl_bit_pack, packed::packed_bytes};
 use crate::error::{Error, Result};
 use crate::kernels::{Slots, join_lefts};
-use std::ops::Range;
 
 pub(super) struct AlpRd;
 
@@ -28,14 +28,14 @@ pub(super) const LEFT_BITS: u8 = 16;
 struct Parts<'a> {
     right_bits: u32,
     entries: Vec<u16>,
-    left: &'a [u8],
-    right: &'a [u8],
-    positions: &'a [u8],
-    exceptions: &'a [u8],
-    count: usize,
+    left: Part<'a>,
+    right: Part<'a>,
+    /// Left parts without an entry.
+    exceptions: Exceptions<'a>,
 }
 
-fn parse<W: Word>(values: &[u8], n: usize) -> Result<Parts<'_>> {
+fn parse<W: Word>(request: Request<'_>) -> Result<Parts<'_>> {
+    let Request { values, n, .. } = request;
     let (mut fields, payload) = Fields::split(values, 12)?;
     let (left_size, right_size) = (fields.size()?, fields.size()?);
     let count = usize::from(fields.u16()?);
@@ -57,119 +57,74 @@ fn parse<W: Word>(values: &[u8], n: usize) -> Result<Parts<'_>> {
     read_words(entry_bytes, &mut entries)?;
     let (left, rest) = split_at(rest, left_size, "left codes")?;
     let (right, rest) = split_at(rest, right_size, "right parts")?;
-    let (positions, exceptions) = split_at(rest, 4 * count, "exception positions")?;
-    expect_words::<u16>(exceptions, count)?;
     Ok(Parts {
         right_bits,
         entries,
-        left,
-        right,
-        positions,
-        exceptions,
-        count,
+        left: Part::region(left, NumberKind::Unsigned, n),
+        right: Part::region(right, NumberKind::Unsigned, n),
+        exceptions: Exceptions::split::<u16>(rest, count)?,
     })
 }
 
-/// Adds the left parts of the selected values to `dst`, which holds their right parts.
-fn join<W: Word>(
-    parts: &Parts<'_>,
-    n: usize,
-    ranges: &[Range<usize>],
-    codes: &[u16],
-    cx: &mut Context<'_>,
-    dst: &mut [W],
-) -> Result<()> {
-    let up = parts.right_bits;
-    let mut lefts = [W::ZERO; ENTRIES];
-    for (left, entry) in lefts.iter_mut().zip(&parts.entries) {
-        *left = W::truncate(u64::from(*entry)) << up;
-    }
-    let (largest, rights) = join_lefts(codes, &lefts, dst);
-    if rights >> up != W::ZERO {
-        return Err(Error::corrupt(format!(
-            "a right part has more than {up} bits"
-        )));
-    }
-    if usize::from(largest) >= parts.entries.len() && !codes.is_empty() {
-        return Err(Error::corrupt(format!(
-            "code {largest} exceeds {} left parts",
-            parts.entries.len()
-        )));
-    }
-    if parts.count == 0 {
-        return Ok(());
-    }
-    let lefts = u16::chunks(parts.exceptions);
-    let mask = W::MAX >> (W::BITS - up);
-    cx.with_words(parts.count, |_, positions: &mut [u32]| {
-        read_words(parts.positions, positions)?;
-        for_selected(positions, n, ranges, |place, i| {
-            if let (Some(d), Some(left)) = (dst.get_mut(place), lefts.get(i)) {
-                let left = W::truncate(u64::from(u16::from_le_bytes(*left)));
-                *d = (*d & mask) | (left << up);
+impl Parts<'_> {
+    /// Adds the left parts of the selected values to `dst`, which holds their right parts.
+    fn join<W: Word>(
+        &self,
+        request: Request<'_>,
+        cx: &mut Context<'_>,
+        dst: &mut [W],
+    ) -> Result<()> {
+        let up = self.right_bits;
+        let mut lefts = [W::ZERO; ENTRIES];
+        for (left, entry) in lefts.iter_mut().zip(&self.entries) {
+            *left = W::truncate(u64::from(*entry)) << up;
+        }
+        cx.with_words(dst.len(), |cx, codes: &mut [u16]| {
+            self.left.select(request.ranges, cx, codes)?;
+            let (largest, rights) = join_lefts(codes, &lefts, dst);
+            if rights >> up != W::ZERO {
+                return Err(Error::corrupt(format!(
+                    "a right part has more than {up} bits"
+                )));
             }
+            if usize::from(largest) >= self.entries.len() && !codes.is_empty() {
+                return Err(Error::corrupt(format!(
+                    "code {largest} exceeds {} left parts",
+                    self.entries.len()
+                )));
+            }
+            let mask = W::MAX >> (W::BITS - up);
+            self.exceptions.for_each(request, cx, |place, left: u16| {
+                if let Some(d) = dst.get_mut(place) {
+                    *d = (*d & mask) | (W::truncate(u64::from(left)) << up);
+                }
+            })
         })
-    })
-}
-
-fn select<W: Word>(
-    values: &[u8],
-    n: usize,
-    ranges: &[Range<usize>],
-    cx: &mut Context<'_>,
-    dst: &mut [W],
-) -> Result<()> {
-    let parts = parse::<W>(values, n)?;
-    let unsigned = NumberKind::Unsigned;
-    super::decode_selected(parts.right, unsigned, n, ranges, cx, dst)?;
-    cx.with_words(dst.len(), |cx, codes: &mut [u16]| {
-        super::decode_selected(parts.left, unsigned, n, ranges, cx, codes)?;
-        join(&parts, n, ranges, codes, cx, dst)
-    })
+    }
 }
 
 impl Codec for AlpRd {
     fn decode<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
+        request: Request<'_>,
         cx: &mut Context<'_>,
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
-        let n = dst.len();
-        let parts = parse::<W>(values, n)?;
-        let unsigned = NumberKind::Unsigned;
-        super::fill(parts.right, unsigned, cx, dst)?;
-        cx.with_words(n, |cx, codes: &mut [u16]| {
-            super::decode(parts.left, unsigned, cx, codes)?;
-            let whole = 0..n;
-            let whole = std::slice::from_ref(&whole);
-            join(&parts, n, whole, codes, cx, dst.values())
-        })
+        let parts = parse::<W>(request)?;
+        parts.right.fill(cx, dst)?;
+        parts.join(request, cx, dst.values())
     }
 
-    fn select<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        ranges: &[Range<usize>],
-        cx: &mut Context<'_>,
-        dst: &mut [W],
-    ) -> Result<()> {
-        select(values, n, ranges, cx, dst)
+    fn select<W: Word>(request: Request<'_>, cx: &mut Context<'_>, dst: &mut [W]) -> Result<()> {
+        let parts = parse::<W>(request)?;
+        parts.right.select(request.ranges, cx, dst)?;
+        parts.join(request, cx, dst)
     }
 
-    fn children<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        cx: &mut Context<'_>,
-    ) -> Result<Children> {
-        let parts = parse::<W>(values, n)?;
-        let unsigned = NumberKind::Unsigned;
-        Ok(vec![
-            ("left", super::tree::<u16>(parts.left, unsigned, n, cx)?),
-            ("right", super::tree::<W>(parts.right, unsigned, n, cx)?),
-        ])
+    fn children<W: Word>(request: Request<'_>, cx: &mut Context<'_>) -> Result<Children> {
+        let parts = parse::<W>(request)?;
+        let mut children = parts.left.children::<u16>("left", cx)?;
+        children.extend(parts.right.children::<W>("right", cx)?);
+        Ok(children)
     }
 }
 
@@ -272,27 +227,26 @@ pub(super) fn encode<W: Word>(
         return Ok(false);
     };
     entries.resize(ENTRIES, filler);
-    let start = out.len();
-    out.extend_from_slice(&EncodingCode::AlpRd.to_u16().to_le_bytes());
+    let start = EncodingCode::AlpRd.begin(out);
     out.extend_from_slice(&[0; 8]);
     out.extend_from_slice(&count.to_le_bytes());
-    out.extend([super::packed::width_byte(right_bits), 8]);
+    out.extend([width_byte(right_bits), 8]);
     pad(out, start);
     write_words(&entries, out);
-    let at = out.len();
-    super::encode(&codes, NumberKind::Unsigned, left_plan, out)?;
-    if !(out.len() - at).is_multiple_of(8) {
-        // The parts are not padded, and other readers require the right one to be aligned.
-        out.truncate(at);
-        let largest = codes.iter().copied().max().unwrap_or_default();
-        fl_bit_pack::encode(&codes, largest.bit_length().max(1), out);
-    }
-    let size = out.len() - at;
-    set_size(out, start + 2, size)?;
-    let at = out.len();
-    super::encode(&rights, NumberKind::Unsigned, right_plan, out)?;
-    let size = out.len() - at;
-    set_size(out, start + 6, size)?;
+    write_sized(out, start + 2, |out| {
+        let at = out.len();
+        super::encode(&codes, NumberKind::Unsigned, left_plan, out)?;
+        if !(out.len() - at).is_multiple_of(8) {
+            // The parts are not padded, and other readers require the right one to be aligned.
+            out.truncate(at);
+            let largest = codes.iter().copied().max().unwrap_or_default();
+            fl_bit_pack::encode(&codes, largest.bit_length().max(1), out);
+        }
+        Ok(())
+    })?;
+    write_sized(out, start + 6, |out| {
+        super::encode(&rights, NumberKind::Unsigned, right_plan, out)
+    })?;
     write_words(&positions, out);
     write_words(&exceptions, out);
     Ok(true)

@@ -6,46 +6,41 @@
 //! ```
 //! Code 0 means null and decodes to 0. Code k is the distinct value k - 1.
 
-use super::super::fields::{Fields, pad, set_size, size32, split_at, write_words};
+use super::super::fields::{Fields, pad, size32, split_at, write_sized};
 use super::stats::ratio;
 use super::{
-    Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, View, Word,
+    Children, Codec, Context, EncodingCode, Estimate, NumberKind, Part, Plan, Request, Stats, View,
+    Word, encode_part, part,
 };
 use crate::error::{Error, Result};
 use crate::kernels::{Slots, codes_below};
 use hashbrown::HashMap;
-use std::ops::Range;
 
 pub(super) struct BlockDictionary;
-
-struct Parts<'a> {
-    codes: &'a [u8],
-    values: &'a [u8],
-    values_nested: bool,
-    unique: usize,
-}
 
 /// Entries that a block may have beyond one per value. More are useless, and would let few bytes request
 /// much memory.
 pub(in super::super) const UNUSED_ENTRIES: usize = 1 << 16;
 
-fn parse(values: &[u8], n: usize) -> Result<Parts<'_>> {
+/// Splits a region into its codes and its distinct values.
+fn parse(request: Request<'_>) -> Result<(Part<'_>, Part<'_>)> {
+    let Request {
+        values, kind, n, ..
+    } = request;
     let (mut fields, payload) = Fields::split(values, 9)?;
     let codes_size = fields.size()?;
     let unique = fields.size()?;
-    let values_nested = fields.flag()?;
+    let nested = fields.flag()?;
     if unique > n.saturating_add(UNUSED_ENTRIES) {
         return Err(Error::corrupt(format!(
             "{unique} distinct values in a block of {n}"
         )));
     }
-    let (codes, values) = split_at(payload, codes_size, "codes")?;
-    Ok(Parts {
-        codes,
-        values,
-        values_nested,
-        unique,
-    })
+    let (codes, distinct) = split_at(payload, codes_size, "codes")?;
+    Ok((
+        Part::region(codes, NumberKind::Unsigned, n),
+        Part::new(distinct, nested, kind, unique),
+    ))
 }
 
 fn bad_code(unique: usize) -> Error {
@@ -56,99 +51,67 @@ fn bad_code(unique: usize) -> Error {
 
 /// Runs `f` with the values by code, including 0 for code 0.
 fn with_entries<W: Word, T>(
-    parts: &Parts<'_>,
-    kind: NumberKind,
+    distinct: Part<'_>,
     cx: &mut Context<'_>,
     f: impl FnOnce(&mut Context<'_>, &[W]) -> Result<T>,
 ) -> Result<T> {
-    cx.with_words(parts.unique + 1, |cx, entries: &mut [W]| {
+    cx.with_words(distinct.n + 1, |cx, entries: &mut [W]| {
         if let Some((null, values)) = entries.split_first_mut() {
             *null = W::ZERO;
-            super::decode_part(parts.values, parts.values_nested, kind, cx, values)?;
+            distinct.decode(cx, values)?;
         }
         f(cx, entries)
     })
 }
 
+/// Decodes the values of the ranges.
+fn gather<W: Word>(
+    request: Request<'_>,
+    cx: &mut Context<'_>,
+    dst: &mut Slots<'_, W>,
+) -> Result<()> {
+    let (codes, distinct) = parse(request)?;
+    with_entries(distinct, cx, |cx, entries: &[W]| {
+        cx.with_words(dst.len(), |cx, selected: &mut [u32]| {
+            codes.select(request.ranges, cx, selected)?;
+            if dst.gather(selected, entries) {
+                Ok(())
+            } else {
+                Err(bad_code(distinct.n))
+            }
+        })
+    })
+}
+
 impl Codec for BlockDictionary {
     fn decode<W: Word>(
-        values: &[u8],
-        kind: NumberKind,
+        request: Request<'_>,
         cx: &mut Context<'_>,
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
-        let parts = parse(values, dst.len())?;
-        with_entries(&parts, kind, cx, |cx, entries: &[W]| {
-            cx.with_words(dst.len(), |cx, codes: &mut [u32]| {
-                super::decode(parts.codes, NumberKind::Unsigned, cx, codes)?;
-                if dst.gather(codes, entries) {
-                    Ok(())
-                } else {
-                    Err(bad_code(parts.unique))
-                }
-            })
-        })
+        gather(request, cx, dst)
     }
 
-    fn select<W: Word>(
-        values: &[u8],
-        kind: NumberKind,
-        n: usize,
-        ranges: &[Range<usize>],
-        cx: &mut Context<'_>,
-        dst: &mut [W],
-    ) -> Result<()> {
-        let parts = parse(values, n)?;
-        with_entries(&parts, kind, cx, |cx, entries: &[W]| {
-            cx.with_words(dst.len(), |cx, codes: &mut [u32]| {
-                let unsigned = NumberKind::Unsigned;
-                super::decode_selected(parts.codes, unsigned, n, ranges, cx, codes)?;
-                if Slots::from(&mut *dst).gather(codes, entries) {
-                    Ok(())
-                } else {
-                    Err(bad_code(parts.unique))
-                }
-            })
-        })
+    fn select<W: Word>(request: Request<'_>, cx: &mut Context<'_>, dst: &mut [W]) -> Result<()> {
+        gather(request, cx, &mut dst.into())
     }
 
-    fn view<W: Word>(
-        values: &[u8],
-        kind: NumberKind,
-        n: usize,
-        cx: &mut Context<'_>,
-    ) -> Result<View<W>> {
-        let parts = parse(values, n)?;
-        let codes: Vec<u32> = super::part_to_vec(parts.codes, true, NumberKind::Unsigned, n, cx)?;
-        if !codes_below(&codes, parts.unique + 1) {
-            return Err(bad_code(parts.unique));
+    fn view<W: Word>(request: Request<'_>, cx: &mut Context<'_>) -> Result<View<W>> {
+        let (stored, distinct) = parse(request)?;
+        cx.check_bytes(stored.n.saturating_mul(4) as u64)?;
+        let mut codes = vec![0; stored.n];
+        stored.decode(cx, &mut codes)?;
+        if !codes_below(&codes, distinct.n + 1) {
+            return Err(bad_code(distinct.n));
         }
-        let dictionary = with_entries(&parts, kind, cx, |_, entries: &[W]| Ok(entries.to_vec()))?;
+        let dictionary = with_entries(distinct, cx, |_, entries: &[W]| Ok(entries.to_vec()))?;
         Ok(View::Codes { codes, dictionary })
     }
 
-    fn children<W: Word>(
-        values: &[u8],
-        kind: NumberKind,
-        n: usize,
-        cx: &mut Context<'_>,
-    ) -> Result<Children> {
-        let Parts {
-            codes,
-            values,
-            values_nested,
-            unique,
-        } = parse(values, n)?;
-        let codes = super::tree::<u32>(codes, NumberKind::Unsigned, n, cx)?;
-        let mut children = vec![("codes", codes)];
-        children.extend(super::part_tree::<W>(
-            "values",
-            values,
-            values_nested,
-            kind,
-            unique,
-            cx,
-        )?);
+    fn children<W: Word>(request: Request<'_>, cx: &mut Context<'_>) -> Result<Children> {
+        let (codes, distinct) = parse(request)?;
+        let mut children = codes.children::<u32>("codes", cx)?;
+        children.extend(distinct.children::<W>("values", cx)?);
         Ok(children)
     }
 }
@@ -179,30 +142,21 @@ pub(super) fn encode<W: Word>(
     values_plan: Option<&Plan>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let start = out.len();
     let (codes, entries) = distinct(values)?;
-    out.extend_from_slice(&EncodingCode::BlockDictionary.to_u16().to_le_bytes());
+    let start = EncodingCode::BlockDictionary.begin(out);
     out.extend_from_slice(&[0; 4]);
     out.extend_from_slice(&size32(entries.len())?.to_le_bytes());
     out.push(0);
     pad(out, start);
-    let at = out.len();
-    super::encode(&codes, NumberKind::Unsigned, codes_plan, out)?;
-    let size = out.len() - at;
-    set_size(out, start + 2, size)?;
-    match values_plan {
-        // The parts are not padded, and other readers require nested values to be aligned.
-        Some(plan) if size.is_multiple_of(8) => {
-            if let Some(flag) = out.get_mut(start + 10) {
-                *flag = 1;
-            }
-            super::encode(&entries, kind, plan, out)
-        }
-        _ => {
-            write_words(&entries, out);
-            Ok(())
-        }
+    write_sized(out, start + 2, |out| {
+        super::encode(&codes, NumberKind::Unsigned, codes_plan, out)
+    })?;
+    // The parts are not padded, and other readers require nested values to be aligned.
+    let values_plan = values_plan.filter(|_| (out.len() - start).is_multiple_of(8));
+    if let (Some(_), Some(flag)) = (values_plan, out.get_mut(start + 10)) {
+        *flag = 1;
     }
+    encode_part(&entries, kind, values_plan, out)
 }
 
 pub(super) fn estimate<W: Word>(
@@ -223,20 +177,14 @@ pub(super) fn estimate<W: Word>(
         }),
     };
     let codes = codes_plan.estimate(&codes.with_range(1, size32(unique).ok()?))?;
-    let values = match values_plan {
-        Some(plan) => {
-            let entries = stats.derive(stats.kind, unique, |sample| {
-                distinct(sample)
-                    .map(|(_, entries)| entries)
-                    .unwrap_or_default()
-            });
-            plan.estimate(&entries.with_range(stats.min, stats.max))?
-        }
-        None => Estimate {
-            bytes: unique * W::BYTES,
-            decode_cost: 0.05,
-        },
-    };
+    let values = part::estimate(unique, values_plan, || {
+        let entries = stats.derive(stats.kind, unique, |sample| {
+            distinct(sample)
+                .map(|(_, entries)| entries)
+                .unwrap_or_default()
+        });
+        entries.with_range(stats.min, stats.max)
+    })?;
     Some(Estimate {
         bytes: 16 + codes.bytes + values.bytes,
         decode_cost: codes.decode_cost + 0.3 + ratio(unique, stats.n) * values.decode_cost,

@@ -6,53 +6,28 @@
 
 use super::super::compress::{Method, compress, decompress};
 use super::super::fields::{Fields, pad};
-use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word};
+use super::{Codec, Context, Estimate, Request, Stats, Word};
 use crate::error::Result;
 use crate::kernels::{Slots, as_bytes, as_bytes_mut};
 
-pub(super) struct Zstd;
-pub(super) struct Lz4;
+/// The codec of both methods.
+pub(super) struct Compressed;
 
-fn decode<W: Word>(
-    method: Method,
-    values: &[u8],
-    cx: &mut Context<'_>,
-    dst: &mut [W],
-) -> Result<()> {
-    let (_, compressed) = Fields::split(values, 0)?;
-    decompress(method, compressed, cx, as_bytes_mut(dst))
-}
-
-impl Codec for Zstd {
+impl Codec for Compressed {
     fn decode<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
+        request: Request<'_>,
         cx: &mut Context<'_>,
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
-        decode(Method::Zstd { level: 0 }, values, cx, dst.values())
-    }
-}
-
-impl Codec for Lz4 {
-    fn decode<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        cx: &mut Context<'_>,
-        dst: &mut Slots<'_, W>,
-    ) -> Result<()> {
-        decode(Method::Lz4, values, cx, dst.values())
+        let method = Method::of_region(request.values)?;
+        let (_, compressed) = Fields::split(request.values, 0)?;
+        decompress(method, compressed, cx, as_bytes_mut(dst.values()))
     }
 }
 
 pub(super) fn encode<W: Word>(values: &[W], method: Method, out: &mut Vec<u8>) -> Result<()> {
-    let start = out.len();
     let method = method.available();
-    let code = match method {
-        Method::Zstd { .. } => EncodingCode::Zstd,
-        Method::Lz4 => EncodingCode::Lz4,
-    };
-    out.extend_from_slice(&code.to_u16().to_le_bytes());
+    let start = method.code().begin(out);
     pad(out, start);
     compress(method, as_bytes(values), out)
 }

@@ -8,56 +8,52 @@ use super::super::fields::{Fields, pad, write_word};
 use super::ffor::Ffor;
 use super::fl_bit_pack::FlBitPack;
 use super::packed::{Layout, Packed};
-use super::{Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, Word};
+use super::{
+    Children, Codec, Context, EncodingCode, Estimate, NumberKind, Part, Plan, Request, Stats, Word,
+};
 use crate::error::{Error, Result, Within};
 use crate::kernels::{Slots, prefix_sum};
-use std::ops::Range;
 
 pub(super) struct Delta;
 
-fn parse<W: Word>(values: &[u8]) -> Result<(W, &[u8])> {
-    let (mut fields, nested) = Fields::split(values, W::BYTES)?;
-    Ok((fields.word()?, nested))
+/// Splits a region into the first value and the differences.
+fn parse<W: Word>(request: Request<'_>) -> Result<(W, Part<'_>)> {
+    let (mut fields, payload) = Fields::split(request.values, W::BYTES)?;
+    let count = request.n.saturating_sub(1);
+    let differences = Part::region(payload, request.kind, count);
+    Ok((fields.word()?, differences))
 }
 
-/// Decodes the first `dst.len()` of the `n` values.
-fn sums<W: Word>(
-    values: &[u8],
-    kind: NumberKind,
-    n: usize,
-    cx: &mut Context<'_>,
-    dst: &mut Slots<'_, W>,
-) -> Result<()> {
-    let (base, nested) = parse(values)?;
-    let Some(count) = n.checked_sub(1) else {
+/// Decodes the first `dst.len()` values.
+fn sums<W: Word>(request: Request<'_>, cx: &mut Context<'_>, dst: &mut Slots<'_, W>) -> Result<()> {
+    let (base, differences) = parse(request)?;
+    if request.n == 0 {
         return Err(Error::corrupt("differences of no values"));
-    };
-    if let Some(packed) = packed(nested, kind, count, cx)? {
+    }
+    if let Some(packed) = packed(differences, cx)? {
         return packed.decode_sums(base, dst);
     }
     let dst = dst.values();
-    let Some((first, differences)) = dst.split_first_mut() else {
+    let Some((first, rest)) = dst.split_first_mut() else {
         return Ok(());
     };
-    let needed = 0..differences.len();
-    let needed = std::slice::from_ref(&needed);
-    super::decode_selected(nested, kind, count, needed, cx, differences)?;
+    let needed = 0..rest.len();
+    differences.select(std::slice::from_ref(&needed), cx, rest)?;
     *first = base;
     prefix_sum(dst);
     Ok(())
 }
 
-/// Parses the `n` differences if they are bit-packed.
+/// Parses the differences if they are bit-packed.
 fn packed<'a, W: Word>(
-    nested: &'a [u8],
-    kind: NumberKind,
-    n: usize,
+    differences: Part<'a>,
     cx: &mut Context<'_>,
 ) -> Result<Option<Packed<'a, W>>> {
-    let code = super::code_of::<W>(nested, kind)?;
+    let Part { bytes, kind, n, .. } = differences;
+    let code = super::code_of::<W>(bytes, kind)?;
     let packed = match code {
-        EncodingCode::Ffor => Ffor::parse(nested, n),
-        EncodingCode::FlBitPack => FlBitPack::parse(nested, n),
+        EncodingCode::Ffor => Ffor::parse(bytes, n),
+        EncodingCode::FlBitPack => FlBitPack::parse(bytes, n),
         _ => return Ok(None),
     };
     cx.deeper(|_| packed.map(Some)).within(|| code.to_string())
@@ -65,42 +61,25 @@ fn packed<'a, W: Word>(
 
 impl Codec for Delta {
     fn decode<W: Word>(
-        values: &[u8],
-        kind: NumberKind,
+        request: Request<'_>,
         cx: &mut Context<'_>,
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
-        sums(values, kind, dst.len(), cx, dst)
+        sums(request, cx, dst)
     }
 
-    fn select<W: Word>(
-        values: &[u8],
-        kind: NumberKind,
-        n: usize,
-        ranges: &[Range<usize>],
-        cx: &mut Context<'_>,
-        dst: &mut [W],
-    ) -> Result<()> {
-        let last = ranges.last().map_or(0, |r| r.end);
+    fn select<W: Word>(request: Request<'_>, cx: &mut Context<'_>, dst: &mut [W]) -> Result<()> {
+        let last = request.ranges.last().map_or(0, |r| r.end);
         cx.with_words(last, |cx, all: &mut [W]| {
-            sums(values, kind, n, cx, &mut Slots::from(&mut *all))?;
-            super::copy_ranges(all, ranges, dst);
+            sums(request, cx, &mut Slots::from(&mut *all))?;
+            super::copy_ranges(all, request.ranges, dst);
             Ok(())
         })
     }
 
-    fn children<W: Word>(
-        values: &[u8],
-        kind: NumberKind,
-        n: usize,
-        cx: &mut Context<'_>,
-    ) -> Result<Children> {
-        let (_, nested) = parse::<W>(values)?;
-        let count = n.saturating_sub(1);
-        Ok(vec![(
-            "differences",
-            super::tree::<W>(nested, kind, count, cx)?,
-        )])
+    fn children<W: Word>(request: Request<'_>, cx: &mut Context<'_>) -> Result<Children> {
+        let (_, differences) = parse::<W>(request)?;
+        differences.children::<W>("differences", cx)
     }
 }
 
@@ -120,8 +99,7 @@ pub(super) fn encode<W: Word>(
     nested: &Plan,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let start = out.len();
-    out.extend_from_slice(&EncodingCode::Delta.to_u16().to_le_bytes());
+    let start = EncodingCode::Delta.begin(out);
     write_word(values.first().copied().unwrap_or_default(), out);
     pad(out, start);
     super::encode(&differences(values), kind, nested, out)

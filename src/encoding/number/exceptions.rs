@@ -1,7 +1,7 @@
 //! Spec: Chapter 7, the exceptions of ALP and ALPRD: positions that are stored apart.
 
-use super::super::fields::{expect_words, read_words};
-use super::{Context, Word};
+use super::super::fields::{expect_words, read_words, split_at};
+use super::{Context, Request, Word};
 use crate::error::{Error, Result};
 use std::ops::Range;
 
@@ -14,27 +14,52 @@ pub(super) struct Exceptions<'a> {
     pub(super) values: &'a [u8],
 }
 
-impl Exceptions<'_> {
-    /// Writes the exceptions among the selected of `n` values to their places.
-    pub(super) fn patch<W: Word>(
+impl<'a> Exceptions<'a> {
+    /// Splits the end of a region into the positions of `count` exceptions and their values of type `V`.
+    pub(super) fn split<V: Word>(bytes: &'a [u8], count: usize) -> Result<Self> {
+        let (positions, values) = split_at(bytes, 4 * count, "exception positions")?;
+        expect_words::<V>(values, count)?;
+        Ok(Self {
+            count,
+            positions,
+            values,
+        })
+    }
+
+    /// Calls `f(place, value)` for each exception that lies in the ranges, where `place` is its index among the
+    /// selected values.
+    pub(super) fn for_each<V: Word>(
         self,
-        n: usize,
-        ranges: &[Range<usize>],
+        request: Request<'_>,
         cx: &mut Context<'_>,
-        dst: &mut [W],
+        mut f: impl FnMut(usize, V),
     ) -> Result<()> {
-        expect_words::<W>(self.values, self.count)?;
+        expect_words::<V>(self.values, self.count)?;
         if self.count == 0 {
             return Ok(());
         }
-        let values = W::chunks(self.values);
+        let values = V::chunks(self.values);
         cx.with_words(self.count, |_, positions: &mut [u32]| {
             read_words(self.positions, positions)?;
-            for_selected(positions, n, ranges, |place, i| {
-                if let (Some(d), Some(v)) = (dst.get_mut(place), values.get(i)) {
-                    *d = W::from_le(*v);
+            for_selected(positions, request.n, request.ranges, |place, i| {
+                if let Some(value) = values.get(i) {
+                    f(place, V::from_le(*value));
                 }
             })
+        })
+    }
+
+    /// Writes the exceptions among the selected values to their places.
+    pub(super) fn patch<W: Word>(
+        self,
+        request: Request<'_>,
+        cx: &mut Context<'_>,
+        dst: &mut [W],
+    ) -> Result<()> {
+        self.for_each(request, cx, |place, value| {
+            if let Some(d) = dst.get_mut(place) {
+                *d = value;
+            }
         })
     }
 }

@@ -22,8 +22,7 @@ impl Layout for Ffor {
 
 /// Appends encoded values. `width` is at least the bits of the largest difference to `reference`, and at least 1.
 pub(super) fn encode<W: Word>(values: &[W], reference: W, width: u32, out: &mut Vec<u8>) {
-    let start = out.len();
-    out.extend_from_slice(&EncodingCode::Ffor.to_u16().to_le_bytes());
+    let start = EncodingCode::Ffor.begin(out);
     write_word(reference, out);
     out.push(width_byte(width));
     pad(out, start);

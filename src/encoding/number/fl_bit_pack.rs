@@ -20,8 +20,7 @@ impl Layout for FlBitPack {
 
 /// Appends encoded values. `width` is at least the bits of the largest value, and at least 1.
 pub(super) fn encode<W: Word>(values: &[W], width: u32, out: &mut Vec<u8>) {
-    let start = out.len();
-    out.extend_from_slice(&EncodingCode::FlBitPack.to_u16().to_le_bytes());
+    let start = EncodingCode::FlBitPack.begin(out);
     out.push(width_byte(width));
     pad(out, start);
     write_chunks(values, width, W::ZERO, out);

@@ -10,9 +10,15 @@ use super::{
 use crate::error::Result;
 use crate::kernels::{count_runs, key_range};
 
+/// Fewest repeated pairs of neighbours, of 256, for which copying pays off.
+const MIN_PAIRS: usize = 16;
+
+/// Nanoseconds per byte that a general-purpose encoding copies.
+const COST_PER_BYTE: f32 = 0.15;
+
 impl Plan {
     /// Estimates the results of encoding values with these statistics. Returns `None` if the plan cannot pay off,
-    /// or if it is not legal for the type.
+    /// if it is not legal for the type, or if the writer does not choose it.
     pub fn estimate<W: Word>(&self, stats: &Stats<W>) -> Option<Estimate> {
         if stats.n == 0 {
             return (*self == Self::Plain).then(|| plain::estimate(stats));
@@ -22,18 +28,12 @@ impl Plan {
             Self::SingleValue => single_value::estimate(stats),
             Self::FlBitPack => fl_bit_pack::estimate(stats),
             Self::Ffor => ffor::estimate(stats),
-            Self::For { deltas } => frame::estimate(deltas, stats),
             Self::Delta { differences } => delta::estimate(differences, stats),
             Self::RunLength { values, lengths } => {
                 run_length::estimate(values.as_deref(), lengths.as_deref(), stats)
             }
-            Self::Truncate { values } => truncate::estimate(values.as_deref(), stats),
-            Self::ZigZag { values } => zig_zag::estimate(values, stats),
             Self::BlockDictionary { codes, values } => {
                 block_dictionary::estimate(codes, values.as_deref(), stats)
-            }
-            Self::Sparse { positions, values } => {
-                sparse::estimate(positions.as_deref(), values.as_deref(), stats)
             }
             Self::Alp { integers } => alp::estimate(integers, stats),
             Self::AlpRd { left, right } => alp_rd::estimate(left, right, stats),
@@ -41,17 +41,19 @@ impl Plan {
             Self::Lz4 => compressed::estimate(stats, Method::Lz4),
             Self::PatchedFfor => patched_ffor::estimate(stats),
             Self::Pco { level } => pco::estimate(stats, *level),
+            Self::For { .. }
+            | Self::Truncate { .. }
+            | Self::ZigZag { .. }
+            | Self::Sparse { .. } => None,
         }
     }
-}
 
-impl Plan {
     /// Returns lower bounds for the bytes and nanoseconds per value, for plans that take long to estimate.
     pub fn floor<W: Word>(&self, stats: &Stats<W>) -> (f64, f64) {
         let width = W::BYTES as f64;
         match self {
             // LZ4 saves space only by copying earlier bytes.
-            Self::Lz4 if stats.alike().pairs < FEWEST_PAIRS => (width, 0.0),
+            Self::Lz4 if stats.alike().pairs < MIN_PAIRS => (width, 0.0),
             Self::Lz4 => (
                 0.0,
                 f64::from(Method::Lz4.available().cost_per_byte()) * width,
@@ -64,17 +66,9 @@ impl Plan {
             _ => (0.0, 0.0),
         }
     }
-}
 
-/// Fewest repeated pairs of neighbours, of 256, for which copying pays off.
-const FEWEST_PAIRS: usize = 16;
-
-/// Nanoseconds per byte that a general-purpose encoding copies.
-const COST_PER_BYTE: f32 = 0.15;
-
-impl Plan {
     /// Encodes these values and returns the actual size, where [`estimate`](Self::estimate) guesses. Returns
-    /// `None` if the values do not allow the plan. `out` is overwritten.
+    /// `None` if the values do not allow the plan, or if the writer does not choose it. `out` is overwritten.
     pub fn trial<W: Word>(
         &self,
         values: &[W],

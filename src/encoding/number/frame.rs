@@ -3,10 +3,12 @@
 //! ```text
 //! u16 code = 3 | reference | pad to 8 | unsigned differences to the reference, encoded
 //! ```
+//!
+//! The writer does not choose this encoding, so there is no estimate. The encoder serves the tests of the decoder.
 
 use super::super::fields::{Fields, pad, write_word};
-use super::mapped::{Layout, Parts};
-use super::{EncodingCode, Estimate, NumberKind, Plan, Stats, Word};
+use super::mapped::Layout;
+use super::{EncodingCode, NumberKind, Part, Plan, Request, Word};
 use crate::error::Result;
 use crate::kernels::{add, key_range};
 
@@ -15,13 +17,10 @@ pub(super) struct For;
 impl Layout for For {
     const NESTED: &'static str = "deltas";
 
-    fn parse<W: Word>(values: &[u8]) -> Result<Parts<'_, W>> {
-        let (mut fields, payload) = Fields::split(values, W::BYTES)?;
-        Ok(Parts {
-            reference: fields.word()?,
-            nested: true,
-            payload,
-        })
+    fn parse<W: Word>(request: Request<'_>) -> Result<(W, Part<'_>)> {
+        let (mut fields, payload) = Fields::split(request.values, W::BYTES)?;
+        let deltas = Part::region(payload, NumberKind::Unsigned, request.n);
+        Ok((fields.word()?, deltas))
     }
 
     fn map<W: Word>(values: &mut [W], reference: W) {
@@ -35,28 +34,10 @@ pub(super) fn encode<W: Word>(
     deltas: &Plan,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let start = out.len();
     let reference = W::from_order_key(key_range(values, kind).0, kind);
-    out.extend_from_slice(&EncodingCode::For.to_u16().to_le_bytes());
+    let start = EncodingCode::For.begin(out);
     write_word(reference, out);
     pad(out, start);
     let differences: Vec<W> = values.iter().map(|v| v.minus(reference)).collect();
     super::encode(&differences, NumberKind::Unsigned, deltas, out)
-}
-
-pub(super) fn estimate<W: Word>(deltas: &Plan, stats: &Stats<W>) -> Option<Estimate> {
-    if stats.kind == NumberKind::Float {
-        return None;
-    }
-    let nested = stats.derive(NumberKind::Unsigned, stats.n, |sample| {
-        sample
-            .iter()
-            .map(|v| v.minus(stats.min))
-            .collect::<Vec<W>>()
-    });
-    let nested = deltas.estimate(&nested.with_range(W::ZERO, stats.max.minus(stats.min)))?;
-    Some(Estimate {
-        bytes: (2 + W::BYTES).next_multiple_of(8) + nested.bytes,
-        decode_cost: nested.decode_cost + 0.05,
-    })
 }

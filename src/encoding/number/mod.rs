@@ -2,7 +2,7 @@
 //!
 //! Numbers are handled as their bits, [`Word`]s. A [`NumberKind`] determines which encodings are legal for
 //! them. A new encoding needs a file with a `Codec`, a line in `with_codec`, and a variant
-//! of [`Plan`].
+//! of [`Plan`]. A [`Part`] holds the numbers that an encoding nests.
 
 mod alp;
 mod alp_rd;
@@ -16,6 +16,7 @@ mod follow;
 mod frame;
 mod mapped;
 mod packed;
+mod part;
 mod patched_ffor;
 mod pco;
 mod plain;
@@ -28,12 +29,14 @@ mod truncate;
 mod zig_zag;
 
 pub(super) use block_dictionary::UNUSED_ENTRIES;
+pub(super) use part::{Part, encode as encode_part};
 pub use plan::Plan;
 pub use stats::Stats;
 pub(super) use stats::{ratio, scaled};
 
 use super::{
-    Context, EncodingCode, EncodingTree, Estimate, NumberKind, Scratch, Word, check_ranges,
+    Children, Context, EncodingCode, EncodingTree, Estimate, NumberKind, Scratch, Word,
+    check_ranges,
 };
 use crate::Limits;
 use crate::error::{Error, Result, Within};
@@ -65,69 +68,72 @@ pub enum View<W> {
 }
 
 impl<W> View<W> {
-    /// Returns the same structure with mapped values.
-    fn map(self, mut f: impl FnMut(W) -> W) -> Self {
-        match self {
-            Self::Constant(v) => Self::Constant(f(v)),
-            Self::Runs { values, ends } => Self::Runs {
-                values: values.into_iter().map(f).collect(),
-                ends,
-            },
-            Self::Codes { codes, dictionary } => Self::Codes {
-                codes,
-                dictionary: dictionary.into_iter().map(f).collect(),
-            },
-            Self::None => Self::None,
+    /// Returns the same structure with values that `f` maps in place.
+    fn map(mut self, f: impl FnOnce(&mut [W])) -> Self {
+        match &mut self {
+            Self::Constant(value) => f(std::slice::from_mut(value)),
+            Self::Runs { values, .. } => f(values),
+            Self::Codes { dictionary, .. } => f(dictionary),
+            Self::None => {}
+        }
+        self
+    }
+}
+
+/// A region and the ranges of values to decode.
+#[derive(Clone, Copy)]
+struct Request<'a> {
+    /// The whole region, starting with its code. The caller has checked the code and that it is legal.
+    values: &'a [u8],
+    kind: NumberKind,
+    /// Number of values.
+    n: usize,
+    /// Ascending ranges within `n`.
+    ranges: &'a [Range<usize>],
+}
+
+impl<'a> Request<'a> {
+    fn new(values: &'a [u8], kind: NumberKind, n: usize, ranges: &'a [Range<usize>]) -> Self {
+        Self {
+            values,
+            kind,
+            n,
+            ranges,
         }
     }
 }
 
-type Children = Vec<(&'static str, EncodingTree)>;
-
-/// The decoder of one encoding. `values` is always the whole region, starting with its code. The caller has checked
-/// the code and that it is legal.
+/// The decoder of one encoding.
 trait Codec {
-    /// Decodes all `dst.len()` values of the region.
+    /// Decodes all values. `dst` has a place for each, and a single range of the request contains them all.
     fn decode<W: Word>(
-        values: &[u8],
-        kind: NumberKind,
+        request: Request<'_>,
         cx: &mut Context<'_>,
         dst: &mut Slots<'_, W>,
     ) -> Result<()>;
 
-    /// Decodes the values of checked `ranges` out of `n`. `dst` has their total length.
-    fn select<W: Word>(
-        values: &[u8],
-        kind: NumberKind,
-        n: usize,
-        ranges: &[Range<usize>],
-        cx: &mut Context<'_>,
-        dst: &mut [W],
-    ) -> Result<()> {
-        cx.with_words(n, |cx, all: &mut [W]| {
-            Self::decode(values, kind, cx, &mut Slots::from(&mut *all))?;
-            copy_ranges(all, ranges, dst);
+    /// Decodes the values of the ranges. `dst` has their total length.
+    fn select<W: Word>(request: Request<'_>, cx: &mut Context<'_>, dst: &mut [W]) -> Result<()> {
+        cx.with_words(request.n, |cx, all: &mut [W]| {
+            let whole = 0..request.n;
+            let ranges = std::slice::from_ref(&whole);
+            Self::decode(
+                Request { ranges, ..request },
+                cx,
+                &mut Slots::from(&mut *all),
+            )?;
+            copy_ranges(all, request.ranges, dst);
             Ok(())
         })
     }
 
-    /// Returns the structure of the values.
-    fn view<W: Word>(
-        _values: &[u8],
-        _kind: NumberKind,
-        _n: usize,
-        _cx: &mut Context<'_>,
-    ) -> Result<View<W>> {
+    /// Returns the structure of the values. The ranges of the request do not matter.
+    fn view<W: Word>(_request: Request<'_>, _cx: &mut Context<'_>) -> Result<View<W>> {
         Ok(View::None)
     }
 
-    /// Describes the nested regions.
-    fn children<W: Word>(
-        _values: &[u8],
-        _kind: NumberKind,
-        _n: usize,
-        _cx: &mut Context<'_>,
-    ) -> Result<Children> {
+    /// Describes the nested regions. The ranges of the request do not matter.
+    fn children<W: Word>(_request: Request<'_>, _cx: &mut Context<'_>) -> Result<Children> {
         Ok(Vec::new())
     }
 }
@@ -156,8 +162,7 @@ macro_rules! with_codec {
             EncodingCode::Alp => run!(alp::Alp),
             EncodingCode::AlpRd => run!(alp_rd::AlpRd),
             EncodingCode::BlockDictionary => run!(block_dictionary::BlockDictionary),
-            EncodingCode::Zstd => run!(compressed::Zstd),
-            EncodingCode::Lz4 => run!(compressed::Lz4),
+            EncodingCode::Zstd | EncodingCode::Lz4 => run!(compressed::Compressed),
             EncodingCode::ZigZag => run!(mapped::Mapped<zig_zag::ZigZag>),
             EncodingCode::Sparse => run!(sparse::Sparse),
             EncodingCode::PatchedFfor => run!(patched_ffor::PatchedFfor),
@@ -211,7 +216,9 @@ pub(crate) fn fill<W: Word>(
     dst: &mut Slots<'_, W>,
 ) -> Result<()> {
     let code = code_of::<W>(values, kind)?;
-    cx.deeper(|cx| with_codec!(code, C => C::decode(values, kind, cx, dst)))
+    let whole = 0..dst.len();
+    let request = Request::new(values, kind, dst.len(), std::slice::from_ref(&whole));
+    cx.deeper(|cx| with_codec!(code, C => C::decode(request, cx, dst)))
         .within(|| code.to_string())
 }
 
@@ -243,7 +250,8 @@ pub fn decode_selected<W: Word>(
         return Ok(());
     }
     let code = code_of::<W>(values, kind)?;
-    cx.deeper(|cx| with_codec!(code, C => C::select(values, kind, n, ranges, cx, dst)))
+    let request = Request::new(values, kind, n, ranges);
+    cx.deeper(|cx| with_codec!(code, C => C::select(request, cx, dst)))
         .within(|| code.to_string())
 }
 
@@ -277,7 +285,8 @@ pub fn view<W: Word>(
     cx: &mut Context<'_>,
 ) -> Result<View<W>> {
     let code = code_of::<W>(values, kind)?;
-    cx.deeper(|cx| with_codec!(code, C => C::view(values, kind, n, cx)))
+    let request = Request::new(values, kind, n, &[]);
+    cx.deeper(|cx| with_codec!(code, C => C::view(request, cx)))
         .within(|| code.to_string())
 }
 
@@ -313,15 +322,16 @@ pub fn describe(values: &[u8], kind: NumberKind, n: usize, width: usize) -> Resu
 }
 
 /// Describes the encodings of a region of `n` words.
-pub(super) fn tree<W: Word>(
+fn tree<W: Word>(
     values: &[u8],
     kind: NumberKind,
     n: usize,
     cx: &mut Context<'_>,
 ) -> Result<EncodingTree> {
     let code = code_of::<W>(values, kind)?;
+    let request = Request::new(values, kind, n, &[]);
     let children = cx
-        .deeper(|cx| with_codec!(code, C => C::children::<W>(values, kind, n, cx)))
+        .deeper(|cx| with_codec!(code, C => C::children::<W>(request, cx)))
         .within(|| code.to_string())?;
     Ok(EncodingTree {
         code,
@@ -357,68 +367,5 @@ fn copy_ranges<W: Word>(all: &[W], ranges: &[Range<usize>], dst: &mut [W]) {
         };
         now.copy_from_slice(src);
         rest = later;
-    }
-}
-
-/// Decodes a part that is either nested or raw words.
-pub(super) fn decode_part<W: Word>(
-    bytes: &[u8],
-    nested: bool,
-    kind: NumberKind,
-    cx: &mut Context<'_>,
-    dst: &mut [W],
-) -> Result<()> {
-    if nested {
-        decode(bytes, kind, cx, dst)
-    } else {
-        super::fields::read_words(bytes, dst)
-    }
-}
-
-/// Decodes a part, nested or raw words, to a new vector of `n` values. The caller has limited `n`.
-fn part_to_vec<W: Word>(
-    bytes: &[u8],
-    nested: bool,
-    kind: NumberKind,
-    n: usize,
-    cx: &mut Context<'_>,
-) -> Result<Vec<W>> {
-    cx.check_bytes(n.saturating_mul(W::BYTES) as u64)?;
-    let mut values = vec![W::ZERO; n];
-    decode_part(bytes, nested, kind, cx, &mut values)?;
-    Ok(values)
-}
-
-/// Decodes ranges of a part that is either nested or raw words.
-fn select_part<W: Word>(
-    bytes: &[u8],
-    nested: bool,
-    kind: NumberKind,
-    n: usize,
-    ranges: &[Range<usize>],
-    cx: &mut Context<'_>,
-    dst: &mut [W],
-) -> Result<()> {
-    if nested {
-        return decode_selected(bytes, kind, n, ranges, cx, dst);
-    }
-    super::fields::expect_words::<W>(bytes, n)?;
-    plain::copy_raw(bytes, ranges, dst);
-    Ok(())
-}
-
-/// Describes a part. A raw one has no encoding, so the result is empty.
-pub(super) fn part_tree<W: Word>(
-    name: &'static str,
-    bytes: &[u8],
-    nested: bool,
-    kind: NumberKind,
-    n: usize,
-    cx: &mut Context<'_>,
-) -> Result<Children> {
-    if nested {
-        Ok(vec![(name, tree::<W>(bytes, kind, n, cx)?)])
-    } else {
-        Ok(Vec::new())
     }
 }

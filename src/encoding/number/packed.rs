@@ -1,6 +1,6 @@
 //! Spec: Chapter 7, "FLBitPack" and "FFOR": what the bit-packed encodings share.
 
-use super::{Codec, Context, NumberKind, Word};
+use super::{Codec, Context, Request, Word};
 use crate::error::{Error, Result};
 use crate::kernels::{
     BitPlace, CHUNK, Slots, chunk_bytes, pack, place_of, prefetch_at, unpack, unpack_at,
@@ -19,23 +19,15 @@ pub(super) struct BitPacked<L>(PhantomData<L>);
 
 impl<L: Layout> Codec for BitPacked<L> {
     fn decode<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
+        request: Request<'_>,
         _cx: &mut Context<'_>,
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
-        L::parse(values, dst.len())?.decode(dst)
+        L::parse(request.values, request.n)?.decode(dst)
     }
 
-    fn select<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        ranges: &[Range<usize>],
-        _cx: &mut Context<'_>,
-        dst: &mut [W],
-    ) -> Result<()> {
-        L::parse(values, n)?.select(ranges, dst);
+    fn select<W: Word>(request: Request<'_>, _cx: &mut Context<'_>, dst: &mut [W]) -> Result<()> {
+        L::parse(request.values, request.n)?.select(request.ranges, dst);
         Ok(())
     }
 }
@@ -210,7 +202,7 @@ impl<I: Iterator<Item = usize>> Ahead<I> {
     }
 }
 
-/// Returns the size of the chunks of `n` values, in bytes.
+/// Returns the size of the chunks of `n` values, in bytes. It is 0 for a width of 0.
 pub(super) fn packed_bytes(n: usize, width: u32) -> usize {
     n.div_ceil(CHUNK) * chunk_bytes(width)
 }

@@ -10,10 +10,11 @@
 use super::super::fields::{Fields, pad, size32, split_at, write_word, write_words};
 use super::exceptions::Exceptions;
 use super::packed::{Packed, packed_bytes, width_byte, write_chunks};
-use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word, single_value};
+use super::{
+    Codec, Context, EncodingCode, Estimate, NumberKind, Request, Stats, Word, single_value,
+};
 use crate::error::{Error, Result};
 use crate::kernels::Slots;
-use std::ops::Range;
 
 pub(super) struct PatchedFfor;
 
@@ -24,7 +25,8 @@ struct Parts<'a, W> {
     exceptions: Exceptions<'a>,
 }
 
-fn parse<W: Word>(values: &[u8], n: usize) -> Result<Parts<'_, W>> {
+fn parse<W: Word>(request: Request<'_>) -> Result<Parts<'_, W>> {
+    let Request { values, n, .. } = request;
     let (mut fields, payload) = Fields::split(values, 6 + W::BYTES)?;
     let width = fields.u8()?;
     let reserved = fields.u8()?;
@@ -35,16 +37,13 @@ fn parse<W: Word>(values: &[u8], n: usize) -> Result<Parts<'_, W>> {
             "expected a byte of 0 and at most {n} exceptions, found {reserved} and {count}"
         )));
     }
-    let size = match u32::from(width) {
-        width if width > W::BITS => {
-            let most = W::BITS;
-            return Err(Error::corrupt(format!(
-                "expected a bit width of at most {most}, found {width}"
-            )));
-        }
-        0 => 0,
-        width => packed_bytes(n, width),
-    };
+    if u32::from(width) > W::BITS {
+        return Err(Error::corrupt(format!(
+            "expected a bit width of at most {}, found {width}",
+            W::BITS
+        )));
+    }
+    let size = packed_bytes(n, width.into());
     let (chunks, rest) = split_at(payload, size, "packed values")?;
     let (positions, values) = split_at(rest, count.saturating_mul(4), "positions")?;
     Ok(Parts {
@@ -59,39 +58,37 @@ fn parse<W: Word>(values: &[u8], n: usize) -> Result<Parts<'_, W>> {
     })
 }
 
+impl<'a, W: Word> Parts<'a, W> {
+    /// Returns the packed differences, or `None` if all of them are 0.
+    fn packed(&self, n: usize) -> Result<Option<Packed<'a, W>>> {
+        match self.width {
+            0 => Ok(None),
+            width => Packed::try_new(self.chunks, width, self.reference, n).map(Some),
+        }
+    }
+}
+
 impl Codec for PatchedFfor {
     fn decode<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
+        request: Request<'_>,
         cx: &mut Context<'_>,
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
-        let n = dst.len();
-        let parts = parse(values, n)?;
-        match parts.width {
-            0 => dst.fill(parts.reference),
-            width => Packed::try_new(parts.chunks, width, parts.reference, n)?.decode(dst)?,
+        let parts = parse(request)?;
+        match parts.packed(request.n)? {
+            None => dst.fill(parts.reference),
+            Some(packed) => packed.decode(dst)?,
         }
-        let all = 0..n;
-        parts
-            .exceptions
-            .patch(n, std::slice::from_ref(&all), cx, dst.values())
+        parts.exceptions.patch(request, cx, dst.values())
     }
 
-    fn select<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        ranges: &[Range<usize>],
-        cx: &mut Context<'_>,
-        dst: &mut [W],
-    ) -> Result<()> {
-        let parts = parse(values, n)?;
-        match parts.width {
-            0 => dst.fill(parts.reference),
-            width => Packed::try_new(parts.chunks, width, parts.reference, n)?.select(ranges, dst),
+    fn select<W: Word>(request: Request<'_>, cx: &mut Context<'_>, dst: &mut [W]) -> Result<()> {
+        let parts = parse(request)?;
+        match parts.packed(request.n)? {
+            None => dst.fill(parts.reference),
+            Some(packed) => packed.select(request.ranges, dst),
         }
-        parts.exceptions.patch(n, ranges, cx, dst)
+        parts.exceptions.patch(request, cx, dst)
     }
 }
 
@@ -115,20 +112,17 @@ fn choose<W: Word>(values: &[W], kind: NumberKind, n: usize) -> Frame<W> {
         .map(|v| v.order_key(kind))
         .collect();
     keys.sort_unstable();
-    let per_exception = 4 + W::BYTES;
-    let size_of = |width| {
-        if width == 0 {
-            0
-        } else {
-            packed_bytes(n, width)
-        }
-    };
     let all = match (keys.first(), keys.last()) {
         (Some(least), Some(greatest)) => greatest.minus(*least).bit_length(),
         _ => 0,
     };
     let least = keys.first().copied().unwrap_or(W::ZERO);
-    let mut best = (size_of(all), least, all, 0);
+    let mut best = Frame {
+        reference: W::from_order_key(least, kind),
+        width: all,
+        exceptions: 0,
+    };
+    let mut best_size = packed_bytes(n, all);
     for width in (0..all).rev() {
         // The longest stretch of sorted keys that fits the width.
         let (mut low, mut most, mut from) = (0, 0, W::ZERO);
@@ -145,20 +139,22 @@ fn choose<W: Word>(values: &[W], kind: NumberKind, n: usize) -> Frame<W> {
             }
         }
         let outside = (keys.len() - most) * n / keys.len().max(1);
-        let apart = outside.saturating_mul(per_exception);
+        let apart = outside.saturating_mul(4 + W::BYTES);
         // A narrower frame has at least as many exceptions.
-        if apart >= best.0 {
+        if apart >= best_size {
             break;
         }
-        if size_of(width) + apart < best.0 {
-            best = (size_of(width) + apart, from, width, outside);
+        let size = packed_bytes(n, width) + apart;
+        if size < best_size {
+            best_size = size;
+            best = Frame {
+                reference: W::from_order_key(from, kind),
+                width,
+                exceptions: outside,
+            };
         }
     }
-    Frame {
-        reference: W::from_order_key(best.1, kind),
-        width: best.2,
-        exceptions: best.3,
-    }
+    best
 }
 
 /// Appends encoded values. There must be at least one.
@@ -176,8 +172,7 @@ pub(super) fn encode<W: Word>(values: &[W], kind: NumberKind, out: &mut Vec<u8>)
         }
         inside.push(if fits { v } else { reference });
     }
-    let start = out.len();
-    out.extend_from_slice(&EncodingCode::PatchedFfor.to_u16().to_le_bytes());
+    let start = EncodingCode::PatchedFfor.begin(out);
     out.extend([width_byte(width), 0]);
     out.extend_from_slice(&size32(positions.len())?.to_le_bytes());
     write_word(reference, out);
@@ -199,10 +194,7 @@ pub(super) fn estimate<W: Word>(stats: &Stats<W>) -> Option<Estimate> {
         // FFOR does just as well.
         return single_value::estimate(stats);
     }
-    let packed = match frame.width {
-        0 => 0,
-        width => packed_bytes(stats.n, width),
-    };
+    let packed = packed_bytes(stats.n, frame.width);
     let share = super::ratio(frame.exceptions, stats.n);
     Some(Estimate {
         bytes: (8 + W::BYTES).next_multiple_of(8) + packed + frame.exceptions * (4 + W::BYTES),

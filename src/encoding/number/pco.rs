@@ -5,7 +5,7 @@
 //! ```
 
 use super::super::fields::pad;
-use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word};
+use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Request, Stats, Word};
 use crate::error::{Error, Result};
 use crate::kernels::{Slots, as_bytes, as_bytes_mut};
 use pco::ChunkConfig;
@@ -48,11 +48,11 @@ fn corrupt(e: impl Display) -> Error {
 
 impl Codec for Pco {
     fn decode<W: Word>(
-        values: &[u8],
-        kind: NumberKind,
+        request: Request<'_>,
         cx: &mut Context<'_>,
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
+        let Request { values, kind, .. } = request;
         let dst = dst.values();
         let file = values
             .get(HEADER..)
@@ -94,8 +94,7 @@ pub(super) fn encode<W: Word>(
         simple_compress(&numbers, &config)
     }, else return Ok(false));
     let file = file.map_err(|e| Error::invalid(format!("Pco, level {level}: {e}")))?;
-    let start = out.len();
-    out.extend_from_slice(&EncodingCode::Pco.to_u16().to_le_bytes());
+    let start = EncodingCode::Pco.begin(out);
     pad(out, start);
     out.extend_from_slice(&file);
     Ok(true)

@@ -5,8 +5,8 @@
 //! ```
 
 use super::super::fields::{expect_words, write_words};
-use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, Word};
-use crate::error::Result;
+use super::{Codec, Context, EncodingCode, Estimate, Request, Stats, Word};
+use crate::error::{Error, Result};
 use crate::kernels::Slots;
 use std::ops::Range;
 
@@ -18,53 +18,44 @@ fn payload(values: &[u8]) -> &[u8] {
 
 impl Codec for Plain {
     fn decode<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
+        request: Request<'_>,
         _cx: &mut Context<'_>,
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
-        let bytes = payload(values);
-        if dst.copy_from_le(bytes) {
-            Ok(())
-        } else {
-            expect_words::<W>(bytes, dst.len())
-        }
+        copy_all(payload(request.values), dst)
     }
 
-    fn select<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        ranges: &[Range<usize>],
-        _cx: &mut Context<'_>,
-        dst: &mut [W],
-    ) -> Result<()> {
-        let bytes = payload(values);
-        expect_words::<W>(bytes, n)?;
-        copy_raw(bytes, ranges, dst);
-        Ok(())
+    fn select<W: Word>(request: Request<'_>, _cx: &mut Context<'_>, dst: &mut [W]) -> Result<()> {
+        copy_selected(payload(request.values), request.n, request.ranges, dst)
     }
 }
 
-/// Copies the words of the ranges out of raw words.
-pub(super) fn copy_raw<W: Word>(bytes: &[u8], ranges: &[Range<usize>], dst: &mut [W]) {
-    let mut rest = dst;
-    for range in ranges {
-        let src = bytes
-            .get(range.start * W::BYTES..range.end * W::BYTES)
-            .unwrap_or_default();
-        let Some((now, later)) = std::mem::take(&mut rest).split_at_mut_checked(range.len()) else {
-            return;
-        };
-        for (d, &word) in now.iter_mut().zip(W::chunks(src)) {
-            *d = W::from_le(word);
-        }
-        rest = later;
+/// Copies raw words, one for each place.
+pub(super) fn copy_all<W: Word>(bytes: &[u8], dst: &mut Slots<'_, W>) -> Result<()> {
+    if dst.copy_from_le(bytes) {
+        Ok(())
+    } else {
+        expect_words::<W>(bytes, dst.len())
+    }
+}
+
+/// Copies ranges of `n` raw words. `dst` has their total length.
+pub(super) fn copy_selected<W: Word>(
+    bytes: &[u8],
+    n: usize,
+    ranges: &[Range<usize>],
+    dst: &mut [W],
+) -> Result<()> {
+    expect_words::<W>(bytes, n)?;
+    if Slots::from(dst).copy_ranges_from_le(bytes, ranges) {
+        Ok(())
+    } else {
+        Err(Error::invalid(format!("expected ranges of {n} values")))
     }
 }
 
 pub(super) fn encode<W: Word>(values: &[W], out: &mut Vec<u8>) {
-    out.extend_from_slice(&EncodingCode::Plain.to_u16().to_le_bytes());
+    EncodingCode::Plain.begin(out);
     write_words(values, out);
 }
 

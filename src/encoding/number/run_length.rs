@@ -6,26 +6,22 @@
 //! ```
 //! Values are raw or encoded. Lengths are u32, raw or encoded, and sum up to the number of values.
 
-use super::super::fields::{Fields, pad, set_size, size32, split_padded, write_words};
+use super::super::fields::{Fields, pad, size32, split_padded, write_sized};
 use super::stats::ratio;
 use super::{
-    Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, View, Word,
+    Children, Codec, Context, EncodingCode, Estimate, NumberKind, Part, Plan, Request, Stats, View,
+    Word, encode_part, part,
 };
 use crate::error::{Error, Result};
 use crate::kernels::{Slots, expand_runs};
-use std::ops::Range;
 
 pub(super) struct RunLength;
 
-struct Parts<'a> {
-    runs: usize,
-    values: &'a [u8],
-    values_nested: bool,
-    lengths: &'a [u8],
-    lengths_nested: bool,
-}
-
-fn parse(values: &[u8], n: usize) -> Result<Parts<'_>> {
+/// Splits a region into the values and the lengths of its runs.
+fn parse(request: Request<'_>) -> Result<(Part<'_>, Part<'_>)> {
+    let Request {
+        values, kind, n, ..
+    } = request;
     let (mut fields, payload) = Fields::split(values, 10)?;
     let size = fields.size()?;
     let runs = fields.size()?;
@@ -35,19 +31,19 @@ fn parse(values: &[u8], n: usize) -> Result<Parts<'_>> {
             "{runs} runs cannot hold {n} values"
         )));
     }
-    let (values, lengths) = split_padded(payload, size, "run values")?;
-    Ok(Parts {
-        runs,
-        values,
-        values_nested,
-        lengths,
-        lengths_nested,
-    })
+    let (heads, lengths) = split_padded(payload, size, "run values")?;
+    Ok((
+        Part::new(heads, values_nested, kind, runs),
+        Part::new(lengths, lengths_nested, NumberKind::Unsigned, runs),
+    ))
 }
 
 /// Returns the number of runs.
 pub(super) fn count(values: &[u8], n: usize) -> Result<usize> {
-    Ok(parse(values, n)?.runs)
+    // Runs of numbers of any kind are counted alike.
+    let request = Request::new(values, NumberKind::Unsigned, n, &[]);
+    let (_, lengths) = parse(request)?;
+    Ok(lengths.n)
 }
 
 fn wrong_sum(n: usize) -> Error {
@@ -58,50 +54,35 @@ fn wrong_sum(n: usize) -> Error {
 
 /// Runs `f` with the values and lengths of the runs.
 fn with_runs<W: Word, T>(
-    values: &[u8],
-    kind: NumberKind,
-    n: usize,
+    request: Request<'_>,
     cx: &mut Context<'_>,
     f: impl FnOnce(&[W], &[u32]) -> Result<T>,
 ) -> Result<T> {
-    let parts = parse(values, n)?;
-    cx.with_words(parts.runs, |cx, values: &mut [W]| {
-        super::decode_part(parts.values, parts.values_nested, kind, cx, values)?;
-        cx.with_words(parts.runs, |cx, lengths: &mut [u32]| {
-            let unsigned = NumberKind::Unsigned;
-            super::decode_part(parts.lengths, parts.lengths_nested, unsigned, cx, lengths)?;
-            f(values, lengths)
-        })
+    let (heads, lengths) = parse(request)?;
+    heads.with_values(cx, |cx, heads: &[W]| {
+        lengths.with_values(cx, |_, lengths: &[u32]| f(heads, lengths))
     })
 }
 
 impl Codec for RunLength {
     fn decode<W: Word>(
-        values: &[u8],
-        kind: NumberKind,
+        request: Request<'_>,
         cx: &mut Context<'_>,
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
         let dst = dst.values();
-        with_runs(values, kind, dst.len(), cx, |values, lengths| {
-            let n = dst.len();
+        with_runs(request, cx, |values, lengths| {
             if expand_runs(values, lengths, dst) {
                 Ok(())
             } else {
-                Err(wrong_sum(n))
+                Err(wrong_sum(request.n))
             }
         })
     }
 
-    fn select<W: Word>(
-        values: &[u8],
-        kind: NumberKind,
-        n: usize,
-        ranges: &[Range<usize>],
-        cx: &mut Context<'_>,
-        dst: &mut [W],
-    ) -> Result<()> {
-        with_runs(values, kind, n, cx, |values: &[W], lengths| {
+    fn select<W: Word>(request: Request<'_>, cx: &mut Context<'_>, dst: &mut [W]) -> Result<()> {
+        let Request { n, ranges, .. } = request;
+        with_runs(request, cx, |values: &[W], lengths| {
             let mut runs = values.iter().zip(lengths);
             let (mut value, mut end) = (W::ZERO, 0);
             let mut rest = dst;
@@ -124,13 +105,9 @@ impl Codec for RunLength {
         })
     }
 
-    fn view<W: Word>(
-        values: &[u8],
-        kind: NumberKind,
-        n: usize,
-        cx: &mut Context<'_>,
-    ) -> Result<View<W>> {
-        with_runs(values, kind, n, cx, |values: &[W], lengths| {
+    fn view<W: Word>(request: Request<'_>, cx: &mut Context<'_>) -> Result<View<W>> {
+        let n = request.n;
+        with_runs(request, cx, |values: &[W], lengths| {
             let mut ends = Vec::with_capacity(lengths.len());
             let mut end = 0u32;
             for &length in lengths {
@@ -151,29 +128,10 @@ impl Codec for RunLength {
         })
     }
 
-    fn children<W: Word>(
-        values: &[u8],
-        kind: NumberKind,
-        n: usize,
-        cx: &mut Context<'_>,
-    ) -> Result<Children> {
-        let Parts {
-            runs,
-            values,
-            values_nested,
-            lengths,
-            lengths_nested,
-        } = parse(values, n)?;
-        let unsigned = NumberKind::Unsigned;
-        let mut children = super::part_tree::<W>("values", values, values_nested, kind, runs, cx)?;
-        children.extend(super::part_tree::<u32>(
-            "lengths",
-            lengths,
-            lengths_nested,
-            unsigned,
-            runs,
-            cx,
-        )?);
+    fn children<W: Word>(request: Request<'_>, cx: &mut Context<'_>) -> Result<Children> {
+        let (heads, lengths) = parse(request)?;
+        let mut children = heads.children::<W>("values", cx)?;
+        children.extend(lengths.children::<u32>("lengths", cx)?);
         Ok(children)
     }
 }
@@ -195,31 +153,17 @@ pub(super) fn encode<W: Word>(
     lengths_plan: Option<&Plan>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let start = out.len();
     let (heads, lengths) = runs_of(values)?;
-    out.extend_from_slice(&EncodingCode::RunLength.to_u16().to_le_bytes());
+    let start = EncodingCode::RunLength.begin(out);
     out.extend_from_slice(&[0; 4]);
     out.extend_from_slice(&size32(heads.len())?.to_le_bytes());
-    out.extend([
-        u8::from(heads_plan.is_some()),
-        u8::from(lengths_plan.is_some()),
-    ]);
+    out.extend([heads_plan.is_some(), lengths_plan.is_some()].map(u8::from));
     pad(out, start);
-    let at = out.len();
-    match heads_plan {
-        Some(plan) => super::encode(&heads, kind, plan, out)?,
-        None => write_words(&heads, out),
-    }
-    let size = out.len() - at;
-    set_size(out, start + 2, size)?;
+    write_sized(out, start + 2, |out| {
+        encode_part(&heads, kind, heads_plan, out)
+    })?;
     pad(out, start);
-    match lengths_plan {
-        Some(plan) => super::encode(&lengths, NumberKind::Unsigned, plan, out),
-        None => {
-            write_words(&lengths, out);
-            Ok(())
-        }
-    }
+    encode_part(&lengths, NumberKind::Unsigned, lengths_plan, out)
 }
 
 pub(super) fn estimate<W: Word>(
@@ -231,34 +175,19 @@ pub(super) fn estimate<W: Word>(
     if stats.runs > stats.n / 4 * 3 && stats.n > 4 {
         return None;
     }
-    let heads = stats.derive_stretches(stats.kind, stats.runs, |stretch, out| {
-        out.extend(
-            stretch
-                .chunk_by(|a, b| a == b)
-                .filter_map(|run| run.first()),
-        );
-    });
-    let lengths = stats.derive_stretches(NumberKind::Unsigned, stats.runs, |stretch, out| {
-        out.extend(
-            stretch
-                .chunk_by(|a, b| a == b)
-                .map(|run| u32::try_from(run.len()).unwrap_or(0)),
-        );
-    });
-    let raw = |bytes| {
-        Some(Estimate {
-            bytes,
-            decode_cost: 0.05,
+    let heads = part::estimate(stats.runs, heads_plan, || {
+        let heads = stats.derive_stretches(stats.kind, stats.runs, |stretch, out| {
+            let runs = stretch.chunk_by(|a, b| a == b);
+            out.extend(runs.filter_map(|run| run.first()));
+        });
+        heads.with_range(stats.min, stats.max)
+    })?;
+    let lengths = part::estimate(stats.runs, lengths_plan, || {
+        stats.derive_stretches(NumberKind::Unsigned, stats.runs, |stretch, out| {
+            let runs = stretch.chunk_by(|a, b| a == b);
+            out.extend(runs.map(|run| u32::try_from(run.len()).unwrap_or(0)));
         })
-    };
-    let heads = match heads_plan {
-        Some(plan) => plan.estimate(&heads.with_range(stats.min, stats.max)),
-        None => raw(stats.runs * W::BYTES),
-    }?;
-    let lengths = match lengths_plan {
-        Some(plan) => plan.estimate(&lengths),
-        None => raw(stats.runs * 4),
-    }?;
+    })?;
     let share = ratio(stats.runs, stats.n);
     Some(Estimate {
         bytes: 16 + heads.bytes.next_multiple_of(8) + lengths.bytes,

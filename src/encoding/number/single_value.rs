@@ -5,55 +5,41 @@
 //! ```
 
 use super::super::fields::{read_words, write_word};
-use super::{Codec, Context, EncodingCode, Estimate, NumberKind, Stats, View, Word};
+use super::{Codec, Context, EncodingCode, Estimate, Request, Stats, View, Word};
 use crate::error::Result;
 use crate::kernels::Slots;
-use std::ops::Range;
 
 pub(super) struct SingleValue;
 
-fn value<W: Word>(values: &[u8]) -> Result<W> {
+fn value<W: Word>(request: Request<'_>) -> Result<W> {
     let mut one = [W::ZERO];
-    read_words(values.get(2..).unwrap_or_default(), &mut one)?;
+    read_words(request.values.get(2..).unwrap_or_default(), &mut one)?;
     let [value] = one;
     Ok(value)
 }
 
 impl Codec for SingleValue {
     fn decode<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
+        request: Request<'_>,
         _cx: &mut Context<'_>,
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
-        dst.fill(value(values)?);
+        dst.fill(value(request)?);
         Ok(())
     }
 
-    fn select<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        _n: usize,
-        _ranges: &[Range<usize>],
-        _cx: &mut Context<'_>,
-        dst: &mut [W],
-    ) -> Result<()> {
-        dst.fill(value(values)?);
+    fn select<W: Word>(request: Request<'_>, _cx: &mut Context<'_>, dst: &mut [W]) -> Result<()> {
+        dst.fill(value(request)?);
         Ok(())
     }
 
-    fn view<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        _n: usize,
-        _cx: &mut Context<'_>,
-    ) -> Result<View<W>> {
-        Ok(View::Constant(value(values)?))
+    fn view<W: Word>(request: Request<'_>, _cx: &mut Context<'_>) -> Result<View<W>> {
+        Ok(View::Constant(value(request)?))
     }
 }
 
 pub(super) fn encode<W: Word>(value: W, out: &mut Vec<u8>) {
-    out.extend_from_slice(&EncodingCode::SingleValue.to_u16().to_le_bytes());
+    EncodingCode::SingleValue.begin(out);
     write_word(value, out);
 }
 

@@ -6,11 +6,11 @@ use arrow_buffer::ArrowNativeType;
 use hashbrown::HashMap;
 
 /// Most values of a sample, in stretches spread over all values.
-const SAMPLE: usize = 2048;
+const MAX_SAMPLE: usize = 2048;
 /// Number of values per stretch.
 const STRETCH: usize = 128;
 /// Number of values that are sampled in any case.
-const FEWEST: usize = 512;
+const MIN_SAMPLE: usize = 512;
 /// Number of values that are compared with each other.
 const COMPARED: usize = 256;
 
@@ -81,8 +81,6 @@ pub struct Stats<W> {
     pub max: W,
     /// Number of maximal runs of equal values.
     pub runs: usize,
-    /// Number of values with all bits 0.
-    pub zeros: usize,
     /// Smallest difference of neighbours, modulo 2^bits and in the order of `kind`.
     pub min_delta: W,
     /// Largest difference of neighbours.
@@ -99,7 +97,7 @@ impl<W: Word> Stats<W> {
     pub fn collect(values: &[W], kind: NumberKind) -> Self {
         let (mut sample, mut stretches) = (Vec::new(), Vec::new());
         // Collecting statistics of few values must not take longer than encoding them.
-        let most = (values.len() / 2).clamp(FEWEST, SAMPLE);
+        let most = (values.len() / 2).clamp(MIN_SAMPLE, MAX_SAMPLE);
         if values.len() <= most {
             sample.extend_from_slice(values);
             stretches.push(values.len());
@@ -135,7 +133,6 @@ impl<W: Word> Stats<W> {
             min,
             max,
             runs: count_runs(values),
-            zeros: values.iter().filter(|v| **v == W::ZERO).count(),
             min_delta,
             max_delta,
             alike: Alike::ALL,
@@ -221,7 +218,6 @@ impl<W: Word> Stats<W> {
         if stats.runs > 1 {
             stats.runs = scaled(stats.runs, scale).max(2);
         }
-        stats.zeros = scaled(stats.zeros, scale);
         stats.sample = sample;
         stats.stretches = stretches;
         stats

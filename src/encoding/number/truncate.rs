@@ -4,97 +4,69 @@
 //! u16 code = 8..11 | u8 nested | pad to 8 | the low bits of the values as unsigned, encoded or raw
 //! ```
 //! The values are in the signed range of the target width.
+//!
+//! The writer does not choose this encoding, so there is no estimate. The encoder serves the tests of the decoder.
 
-use super::super::fields::{Fields, pad, write_words};
+use super::super::fields::{Fields, pad};
 use super::{
-    Children, Codec, Context, EncodingCode, Estimate, NumberKind, Plan, Stats, View, Word,
+    Children, Codec, Context, EncodingCode, NumberKind, Part, Plan, Request, View, Word,
+    encode_part,
 };
 use crate::error::Result;
 use crate::kernels::{Slots, key_range, sign_extend};
 use std::marker::PhantomData;
-use std::ops::Range;
 
 /// Truncation to `U`.
 pub(super) struct Truncate<U>(PhantomData<U>);
 
-fn parse(values: &[u8]) -> Result<(bool, &[u8])> {
-    let (mut fields, payload) = Fields::split(values, 1)?;
-    Ok((fields.flag()?, payload))
+fn parse(request: Request<'_>) -> Result<Part<'_>> {
+    let (mut fields, payload) = Fields::split(request.values, 1)?;
+    let nested = fields.flag()?;
+    Ok(Part::new(payload, nested, NumberKind::Unsigned, request.n))
 }
 
 impl<U: Word> Codec for Truncate<U> {
     fn decode<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
+        request: Request<'_>,
         cx: &mut Context<'_>,
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
-        let dst = dst.values();
-        let (nested, payload) = parse(values)?;
-        cx.with_words(dst.len(), |cx, narrow: &mut [U]| {
-            super::decode_part(payload, nested, NumberKind::Unsigned, cx, narrow)?;
-            sign_extend(narrow, dst);
+        Self::select(request, cx, dst.values())
+    }
+
+    fn select<W: Word>(request: Request<'_>, cx: &mut Context<'_>, dst: &mut [W]) -> Result<()> {
+        let narrow = parse(request)?;
+        cx.with_words(dst.len(), |cx, selected: &mut [U]| {
+            narrow.select(request.ranges, cx, selected)?;
+            sign_extend(selected, dst);
             Ok(())
         })
     }
 
-    fn select<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        ranges: &[Range<usize>],
-        cx: &mut Context<'_>,
-        dst: &mut [W],
-    ) -> Result<()> {
-        let (nested, payload) = parse(values)?;
-        cx.with_words(dst.len(), |cx, narrow: &mut [U]| {
-            super::select_part(payload, nested, NumberKind::Unsigned, n, ranges, cx, narrow)?;
-            sign_extend(narrow, dst);
-            Ok(())
-        })
-    }
-
-    fn view<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        cx: &mut Context<'_>,
-    ) -> Result<View<W>> {
-        let (nested, payload) = parse(values)?;
-        if !nested {
-            return Ok(View::None);
-        }
-        let wide = |narrow: Vec<U>| {
+    fn view<W: Word>(request: Request<'_>, cx: &mut Context<'_>) -> Result<View<W>> {
+        let wide = |narrow: &[U]| {
             let mut wide = vec![W::ZERO; narrow.len()];
-            sign_extend(&narrow, &mut wide);
+            sign_extend(narrow, &mut wide);
             wide
         };
-        Ok(
-            match super::view::<U>(payload, NumberKind::Unsigned, n, cx)? {
-                View::Constant(v) => wide(vec![v])
-                    .first()
-                    .map_or(View::None, |v| View::Constant(*v)),
-                View::Runs { values, ends } => View::Runs {
-                    values: wide(values),
-                    ends,
-                },
-                View::Codes { codes, dictionary } => View::Codes {
-                    codes,
-                    dictionary: wide(dictionary),
-                },
-                View::None => View::None,
+        Ok(match parse(request)?.view::<U>(cx)? {
+            View::Constant(v) => wide(&[v])
+                .first()
+                .map_or(View::None, |v| View::Constant(*v)),
+            View::Runs { values, ends } => View::Runs {
+                values: wide(&values),
+                ends,
             },
-        )
+            View::Codes { codes, dictionary } => View::Codes {
+                codes,
+                dictionary: wide(&dictionary),
+            },
+            View::None => View::None,
+        })
     }
 
-    fn children<W: Word>(
-        values: &[u8],
-        _kind: NumberKind,
-        n: usize,
-        cx: &mut Context<'_>,
-    ) -> Result<Children> {
-        let (nested, payload) = parse(values)?;
-        super::part_tree::<U>("values", payload, nested, NumberKind::Unsigned, n, cx)
+    fn children<W: Word>(request: Request<'_>, cx: &mut Context<'_>) -> Result<Children> {
+        parse(request)?.children::<U>("values", cx)
     }
 }
 
@@ -132,68 +104,17 @@ pub(super) fn encode<W: Word>(
     Ok(true)
 }
 
-fn narrow<W: Word, U: Word>(values: &[W]) -> Vec<U> {
-    values.iter().map(|v| U::truncate(v.to_u64())).collect()
-}
-
 fn encode_as<W: Word, U: Word>(
     values: &[W],
     code: EncodingCode,
     nested: Option<&Plan>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let start = out.len();
-    out.extend_from_slice(&code.to_u16().to_le_bytes());
+    let start = code.begin(out);
     out.push(u8::from(nested.is_some()));
     pad(out, start);
-    let values = narrow::<W, U>(values);
-    match nested {
-        Some(plan) => super::encode(&values, NumberKind::Unsigned, plan, out),
-        None => {
-            write_words(&values, out);
-            Ok(())
-        }
-    }
-}
-
-pub(super) fn estimate<W: Word>(nested: Option<&Plan>, stats: &Stats<W>) -> Option<Estimate> {
-    if stats.kind != NumberKind::Signed {
-        return None;
-    }
-    let key = |v: W| v.order_key(NumberKind::Signed);
-    match target_bits(key(stats.min), key(stats.max))? {
-        8 => estimate_as::<W, u8>(nested, stats),
-        16 => estimate_as::<W, u16>(nested, stats),
-        32 => estimate_as::<W, u32>(nested, stats),
-        _ => estimate_as::<W, u64>(nested, stats),
-    }
-}
-
-fn estimate_as<W: Word, U: Word>(nested: Option<&Plan>, stats: &Stats<W>) -> Option<Estimate> {
-    let inner = match nested {
-        Some(plan) => {
-            let derived = stats.derive(NumberKind::Unsigned, stats.n, narrow::<W, U>);
-            let negative = stats.min & W::SIGN != W::ZERO;
-            let (min, max) = (
-                U::truncate(stats.min.to_u64()),
-                U::truncate(stats.max.to_u64()),
-            );
-            let (low, high) = if negative && max & U::SIGN == U::ZERO {
-                (derived.min, U::MAX)
-            } else {
-                (min, max)
-            };
-            plan.estimate(&derived.with_range(low, high))?
-        }
-        None => Estimate {
-            bytes: stats.n * U::BYTES,
-            decode_cost: 0.05,
-        },
-    };
-    Some(Estimate {
-        bytes: 8 + inner.bytes,
-        decode_cost: inner.decode_cost + 0.1,
-    })
+    let narrow: Vec<U> = values.iter().map(|v| U::truncate(v.to_u64())).collect();
+    encode_part(&narrow, NumberKind::Unsigned, nested, out)
 }
 
 #[cfg(test)]
