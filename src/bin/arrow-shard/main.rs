@@ -19,7 +19,6 @@ mod lance;
 mod lance_names;
 mod leaves;
 mod limits;
-mod listed;
 mod location;
 mod output;
 mod profile;
