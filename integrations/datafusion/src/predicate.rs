@@ -4,8 +4,8 @@ use crate::adapt::{
     Adapter, FindReference, Reference, are_alike, evaluated_field, for_each_reference, is_bytes,
     values_of,
 };
-use crate::optional::Sampler;
-use crate::routed::Routed;
+use crate::hash_router::HashRouter;
+use crate::sampler::Sampler;
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
@@ -374,7 +374,7 @@ fn evaluated(
     let columns: Vec<ColumnRef> = columns.collect();
     // A routed test returns false where the expression returns null. The same rows pass, but a NOT around it would
     // let others pass: so only optional filters, which no NOT encloses, are routed.
-    let routed = sampler.as_ref().and_then(|_| Routed::of(&expr));
+    let routed = sampler.as_ref().and_then(|_| HashRouter::of(&expr));
     Predicate::from_fn(columns, move |batch| {
         let test = || evaluate(&expr, routed.as_ref(), &schema, batch);
         match &sampler {
@@ -388,7 +388,7 @@ fn evaluated(
 /// a faster form of the same expression, if it has one.
 fn evaluate(
     expr: &Arc<dyn PhysicalExpr>,
-    routed: Option<&Routed>,
+    routed: Option<&HashRouter>,
     schema: &SchemaRef,
     batch: &RecordBatch,
 ) -> Result<BooleanArray, ArrowError> {

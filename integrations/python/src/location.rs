@@ -72,7 +72,7 @@ impl Location {
     /// Opens the shard with its directory file at this location.
     pub(crate) fn open(&self) -> Result<Shard> {
         match self.local() {
-            Some(path) => crate::near::open(&path, ShardOptions::default()),
+            Some(path) => crate::interruptible_file::open(&path, ShardOptions::default()),
             None => wait_for_store(Shard::open_async(self.0.clone(), ShardOptions::default())),
         }
     }

@@ -6,8 +6,8 @@ use crate::location::{Location, shards_of};
 use crate::options::profile;
 use crate::rows::{row_numbers, whole};
 use crate::runtime::{threads, wait, wait_to_the_end};
-use crate::shown::without_views;
-use crate::waiting::{detached, hear};
+use crate::signals::{detached, hear};
+use crate::views::without_views;
 use arrow_shard::Result;
 use arrow_shard::ops::{
     CompactOptions, EditSummary, PackOptions, ShardEditor, UnusedFile, VacuumOptions,

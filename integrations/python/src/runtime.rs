@@ -1,6 +1,6 @@
 //! The threads for requests to stores, and functions that wait for their answers.
 
-use crate::waiting::{HEARING, hear};
+use crate::signals::{HEARING, hear};
 use arrow_shard::{Error, ErrorKind, Result};
 use std::mem::forget;
 use std::pin::pin;

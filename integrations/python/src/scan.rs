@@ -3,7 +3,7 @@
 use crate::batch::{ArrowSchema, Batch, columns, row_field};
 use crate::metrics::Metrics;
 use crate::runtime::{wait, wait_for_store};
-use crate::waiting::{attended, detached, hear, is_attended};
+use crate::signals::{attended, detached, hear, is_attended};
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
 use arrow_shard::Result;

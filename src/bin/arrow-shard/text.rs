@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, DataType, Field};
 use arrow_shard::read::{AnyValue, NameValuePair, ValueKind};
 use std::fmt::Write;
 
-pub(crate) use crate::shown::shown;
+pub(crate) use crate::safe_text::shown;
 
 /// Formats a number of bytes with a binary unit.
 pub(crate) fn bytes(n: u64) -> String {

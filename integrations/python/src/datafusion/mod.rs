@@ -1,13 +1,13 @@
 //! Provides shards as tables of DataFusion's Python package, through the stable interface of `datafusion-ffi`.
 
 mod plan;
-mod repeated;
+mod repeated_files;
 mod table;
 
 use crate::errors::raised;
 use crate::location::{Source, table_of};
 use crate::runtime::{handle, wait, wait_for_store};
-use crate::waiting::detached;
+use crate::signals::detached;
 use arrow_shard::{Error, ErrorKind, Shard};
 use datafusion::common::DataFusionError;
 use datafusion_ffi::proto::logical_extension_codec::FFI_LogicalExtensionCodec;

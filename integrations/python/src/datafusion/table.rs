@@ -1,10 +1,10 @@
 //! A DataFusion table over shards that plans its scans in a session of its own.
 
 use super::plan::OwnSession;
-use super::repeated::all_of;
+use super::repeated_files::all_of;
 use crate::errors::invalid;
+use crate::interruptible_file::existing;
 use crate::location::Location;
-use crate::near::existing;
 use arrow_schema::{Schema, SchemaRef};
 use arrow_shard_datafusion::ShardFormat;
 use async_trait::async_trait;

@@ -1,8 +1,8 @@
 //! Predicates that call pyarrow to evaluate an expression, on the rows that other tests leave.
 
 use crate::batch::Batch;
-use crate::ending;
 use crate::import;
+use crate::python_calls;
 use arrow_array::cast::AsArray;
 use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_cast::cast;
@@ -28,7 +28,7 @@ pub(super) fn predicate(
     Ok(Predicate::from_fn(columns, move |batch| {
         let batch = as_shown(batch, &schema)?;
         let rows = batch.num_rows();
-        let found = ending::call(|py| {
+        let found = python_calls::call(|py| {
             let found = evaluate.call1(py, (expression.bind(py), Batch(batch)))?;
             Ok(import::array(found.bind(py))?.0)
         })?;

@@ -1,13 +1,13 @@
 //! Opens files as streams of batches.
 
-mod chained;
+mod chain;
 mod cole;
 mod columns;
 mod csv;
+mod filter;
 mod infer_csv;
 mod infer_json;
 mod ipc;
-mod matching;
 mod ndjson;
 mod numbers;
 mod origin;
@@ -20,7 +20,7 @@ mod text_file;
 
 pub(crate) use columns::{ColumnArgs, ColumnNames};
 pub(crate) use csv::CsvArgs;
-pub(crate) use matching::predicate;
+pub(crate) use filter::predicate;
 pub(crate) use source::Input;
 
 use crate::content::{self, Content};
@@ -247,7 +247,7 @@ impl ReadArgs {
         })?;
         input = input.guarded(file.clone());
         if let Some(filter) = rows.filter {
-            input = matching::matching(input, filter, file.name())?;
+            input = filter::matching(input, filter, file.name())?;
         }
         let input = match names.as_slice() {
             [] => input,
@@ -290,7 +290,7 @@ impl ReadArgs {
             .iter()
             .map(open)
             .collect::<Result<Vec<_>, Failure>>()?;
-        Ok(chained::chained(inputs)?.window(rows))
+        Ok(chain::chained(inputs)?.window(rows))
     }
 
     /// Opens a shard, for commands that support no other format.

@@ -1,15 +1,19 @@
 //! The command line of arrow-shard-lance: convert between Lance and shards, and look at the schema of Lance.
 
 mod convert;
+#[path = "../../../../../src/bin/arrow-shard/field_tree.rs"]
+mod field_tree;
 #[path = "../../../../../src/bin/arrow-shard/file_format.rs"]
 #[expect(dead_code, reason = "`arrow-shard` uses all of it")]
 mod file_format;
 #[path = "../../../../../src/bin/arrow-shard/lance_names.rs"]
 mod lance_names;
+#[path = "../../../../../src/bin/arrow-shard/option_names.rs"]
+mod option_names;
 mod panics;
+#[path = "../../../../../src/bin/arrow-shard/safe_text.rs"]
+mod safe_text;
 mod schema;
-#[path = "../../../../../src/bin/arrow-shard/shown.rs"]
-mod shown;
 #[cfg(unix)]
 #[path = "../../../../../src/bin/arrow-shard/signals.rs"]
 mod signals;
@@ -72,7 +76,7 @@ fn report(error: &(dyn Error + 'static)) -> ExitCode {
         }
         below = error.source();
     }
-    let words: Vec<_> = line.split_whitespace().map(shown::shown).collect();
+    let words: Vec<_> = line.split_whitespace().map(safe_text::shown).collect();
     eprintln!("error: {}", words.join(" "));
     ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
 }

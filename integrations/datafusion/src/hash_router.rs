@@ -17,7 +17,7 @@ const MOST: u64 = 1 << 16;
 /// groups the rows by remainder and runs each test once. A CASE compares all rows with one remainder after the other,
 /// and merges the results.
 #[derive(Debug)]
-pub(crate) struct Routed {
+pub(crate) struct HashRouter {
     hash: Arc<dyn PhysicalExpr>,
     /// The test for each remainder.
     tests: Vec<Test>,
@@ -39,7 +39,7 @@ impl Test {
     }
 }
 
-impl Routed {
+impl HashRouter {
     /// Returns the routed form of `expr`, if it is a `CASE` of this kind.
     pub(crate) fn of(expr: &Arc<dyn PhysicalExpr>) -> Option<Self> {
         let case = expr.downcast_ref::<CaseExpr>()?;
@@ -170,7 +170,7 @@ mod tests {
                 let expr = routed(&batch.schema(), count, other);
                 let expected = expr.evaluate(&batch).unwrap().into_array(1000).unwrap();
                 let expected = as_boolean_array(&expected).unwrap();
-                let found = Routed::of(&expr)
+                let found = HashRouter::of(&expr)
                     .unwrap()
                     .evaluate(&batch)
                     .unwrap()
@@ -200,12 +200,12 @@ mod tests {
         let remainder = binary(column("hash"), Operator::Modulo, lit(2u64), &schema).unwrap();
         let asked = case(Some(remainder), vec![(lit(0u64), key(9))], Some(key(5))).unwrap();
         for expr in [key(5), searched, summed, asked] {
-            assert!(Routed::of(&expr).is_none(), "{expr}");
+            assert!(HashRouter::of(&expr).is_none(), "{expr}");
         }
         // The remainder of a signed number, which is not a hash, and rows without columns.
         let remainder = binary(column("key"), Operator::Modulo, lit(2u64), &schema).unwrap();
         let keys = case(Some(remainder), vec![(lit(0u64), key(9))], None).unwrap();
-        let keys = Routed::of(&keys).unwrap();
+        let keys = HashRouter::of(&keys).unwrap();
         assert!(keys.evaluate(&batch).unwrap().is_none());
         assert!(
             keys.evaluate(&batch.project(&[]).unwrap())
@@ -223,7 +223,7 @@ mod tests {
         let branch = |when: u64, passes: bool| (lit(when), lit(passes));
         let twice = vec![branch(1, true), branch(1, false)];
         let twice = case(Some(remainder.clone()), twice, None).unwrap();
-        let passed = Routed::of(&twice)
+        let passed = HashRouter::of(&twice)
             .unwrap()
             .evaluate(&batch)
             .unwrap()
@@ -231,6 +231,6 @@ mod tests {
         assert_eq!(passed.true_count(), 500);
         // No remainder is 2.
         let beyond = case(Some(remainder), vec![branch(2, true)], None).unwrap();
-        assert!(Routed::of(&beyond).is_none());
+        assert!(HashRouter::of(&beyond).is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! Local files that stop reading on a signal such as Ctrl-C.
 
-use crate::waiting::hear;
+use crate::signals::hear;
 use arrow_shard::bytes::Bytes;
 use arrow_shard::io::{
     ByteRange, Container, LocalFile, LocalFolder, Location, ReadAt, RelativeUrl,

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// A table that reads each file of a listing table as many times as its path was given. The listing table itself lists
 /// each file once.
 #[derive(Debug)]
-struct Repeated {
+struct RepeatedFiles {
     listing: ListingTable,
     times: HashMap<Path, usize>,
 }
@@ -29,13 +29,13 @@ pub(super) fn all_of(listing: ListingTable) -> Arc<dyn TableProvider> {
         *times.entry(url.prefix().clone()).or_default() += 1;
     }
     if times.len() < listing.table_paths().len() {
-        Arc::new(Repeated { listing, times })
+        Arc::new(RepeatedFiles { listing, times })
     } else {
         Arc::new(listing)
     }
 }
 
-impl Repeated {
+impl RepeatedFiles {
     /// Returns the merged statistics of files.
     fn statistics<'a>(
         &self,
@@ -50,7 +50,7 @@ impl Repeated {
 }
 
 #[async_trait]
-impl TableProvider for Repeated {
+impl TableProvider for RepeatedFiles {
     fn schema(&self) -> SchemaRef {
         self.listing.schema()
     }
