@@ -16,7 +16,7 @@ use bytes::Bytes;
 use futures_util::TryStreamExt;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
-use reader::{Waiting, WaitingFolder};
+use reader::{BlockingFolder, BlockingReader};
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Arc, OnceLock};
@@ -75,11 +75,14 @@ impl Object {
 
     /// Opens the shard with this object as its directory file.
     pub(crate) fn open_shard(&self, options: ShardOptions) -> Result<Shard> {
-        let reader = ObjectReader::new(self.store.clone(), self.path.clone());
+        let object = ObjectReader::new(self.store.clone(), self.path.clone());
+        let reader = BlockingReader::open(Arc::new(object), Some(self.url.clone()))?;
         let folder = ObjectFolder::of_object(self.store.clone(), &self.path);
-        let options = options.with_coalesce_gap(GAP_BYTES);
-        let reader = Waiting::open(Arc::new(reader), Some(self.url.clone()))?;
-        Shard::from_reader(Arc::new(reader), Arc::new(WaitingFolder(folder)), options)
+        Shard::from_reader(
+            Arc::new(reader),
+            Arc::new(BlockingFolder(folder)),
+            options.with_coalesce_gap(GAP_BYTES),
+        )
     }
 
     /// Passes all bytes of the object to `take`, in order.
@@ -107,8 +110,8 @@ impl Object {
 
     /// Returns a sink for the object. The object appears when it is complete.
     pub(crate) fn sink(&self, overwrite: bool) -> Result<ObjectOutput> {
-        let folder = ObjectFolder::of_object(self.store.clone(), &self.path);
-        let folder = folder.with_overwrite(overwrite);
+        let folder =
+            ObjectFolder::of_object(self.store.clone(), &self.path).with_overwrite(overwrite);
         let sink = wait(folder.create_object(&self.path))?;
         Ok(ObjectOutput { sink })
     }

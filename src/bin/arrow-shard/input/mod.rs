@@ -104,8 +104,8 @@ enum Unit {
 
 fn decimal(text: &str) -> Result<(u8, i8), String> {
     let parts = text.split_once(',');
-    let parts = parts.and_then(|(p, s)| Some((p.trim().parse().ok()?, s.trim().parse().ok()?)));
-    let (precision, scale) = parts.ok_or("expected two numbers, such as 38,10")?;
+    let numbers = parts.and_then(|(p, s)| Some((p.trim().parse().ok()?, s.trim().parse().ok()?)));
+    let (precision, scale) = numbers.ok_or("expected two numbers, such as 38,10")?;
     match precision {
         1..=DECIMAL256_MAX_PRECISION => Ok((precision, scale)),
         _ => Err(format!(
@@ -153,9 +153,9 @@ impl ReadArgs {
         output: Option<FileFormat>,
     ) -> Result<(), Failure> {
         use FileFormat::{Cole, Csv, Ndjson, Shard};
-        let inputs = inputs.iter().map(|input| self.format(input));
-        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-        let is_read = |formats: &[FileFormat]| inputs.iter().any(|it| formats.contains(it));
+        let formats = inputs.iter().map(|input| self.format(input));
+        let formats = formats.collect::<Result<Vec<_>, _>>()?;
+        let is_read = |asked: &[FileFormat]| formats.iter().any(|it| asked.contains(it));
         let has_csv = is_read(&[Csv]) || output == Some(Csv);
         let has_text = is_read(&[Csv, Ndjson]);
         let options = [

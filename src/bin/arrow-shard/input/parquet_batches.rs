@@ -25,7 +25,7 @@ const LARGE_CHUNK: u64 = 1 << 20;
 const FEWER: usize = 16;
 
 /// Reads the columns of a mask.
-pub(super) struct Batches {
+pub(super) struct ParquetBatches {
     file: File,
     read: ArrowReaderMetadata,
     mask: ProjectionMask,
@@ -36,7 +36,7 @@ pub(super) struct Batches {
     pub(super) reader: ParquetRecordBatchReader,
 }
 
-impl Batches {
+impl ParquetBatches {
     pub(super) fn open(
         file: File,
         read: ArrowReaderMetadata,
@@ -111,8 +111,8 @@ fn batch_rows(file: &Arc<File>, metadata: &ParquetMetaData, mask: &ProjectionMas
         if rows == 0 {
             return BATCH_ROWS;
         }
-        let fit = u128::from(BATCH_BYTES) * u128::from(rows) / u128::from(bytes.max(1));
-        let fit = fit.min(u128::from(MOST_BYTES / largest));
+        let average = u128::from(BATCH_BYTES) * u128::from(rows) / u128::from(bytes.max(1));
+        let fit = average.min(u128::from(MOST_BYTES / largest));
         usize::try_from(fit).unwrap_or(BATCH_ROWS)
     });
     groups.min().unwrap_or(BATCH_ROWS).clamp(1, BATCH_ROWS)

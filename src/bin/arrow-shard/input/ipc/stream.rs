@@ -24,9 +24,9 @@ pub(in crate::input) fn open_stream(origin: Origin) -> Result<Input, Failure> {
 }
 
 fn stream(reader: impl Read + 'static, total: Total) -> Result<Input, Failure> {
-    let mut reader = Messages::new(reader);
-    reader.advance()?;
-    let reader = StreamReader::try_new(reader, None)?;
+    let mut messages = Messages::new(reader);
+    messages.advance()?;
+    let reader = StreamReader::try_new(messages, None)?;
     let schema = reader.schema();
     check_types(&schema)?;
     let batches: Batches = batches(reader);
@@ -135,8 +135,8 @@ impl<R: Read> Read for Messages<R> {
             return Ok(n);
         }
         let most = usize::try_from(self.body).unwrap_or(usize::MAX);
-        let n = buf.len().min(most);
-        let n = self.inner.read(&mut buf[..n])?;
+        let wanted = buf.len().min(most);
+        let n = self.inner.read(&mut buf[..wanted])?;
         self.body -= n as u64;
         Ok(n)
     }
