@@ -115,8 +115,8 @@ impl HashRouter {
                 Test::Asked(test) => {
                     let rows = UInt32Array::from(rows);
                     let part = take_record_batch(batch, &rows)?;
-                    let truths = test.evaluate(&part)?.into_array(part.num_rows())?;
-                    let truths = as_boolean_array(&truths)?;
+                    let answers = test.evaluate(&part)?.into_array(part.num_rows())?;
+                    let truths = as_boolean_array(&answers)?;
                     let is_true = match truths.nulls() {
                         Some(known) => truths.values() & known.inner(),
                         None => truths.values().clone(),
