@@ -105,10 +105,10 @@ fn compare(
     let answer = |session: &SessionContext| -> Result<Vec<String>> {
         runtime.block_on(async { rows(&session.sql(query.sql).await?.collect().await?) })
     };
-    let answers = sessions
+    let answers: Vec<_> = sessions
         .iter()
-        .map(|(subject, session)| (*subject, answer(session)));
-    let answers: Vec<_> = answers.collect();
+        .map(|(subject, session)| (*subject, answer(session)))
+        .collect();
     let parquet = answers
         .iter()
         .find(|(subject, _)| *subject == Subject::Parquet);
@@ -144,8 +144,8 @@ fn rows(batches: &[RecordBatch]) -> Result<Vec<String>> {
             .map(|column| ArrayFormatter::try_new(column.as_ref(), &options))
             .collect::<Result<Vec<_>, _>>()?;
         for row in 0..batch.num_rows() {
-            let values = batch.columns().iter().zip(&formatters);
-            let values = values.map(|(column, formatter)| {
+            let cells = batch.columns().iter().zip(&formatters);
+            let values = cells.map(|(column, formatter)| {
                 match column.as_any().downcast_ref::<Float64Array>() {
                     Some(doubles) => format!("{:.9e}", doubles.value(row)),
                     None => formatter.value(row).to_string(),

@@ -366,11 +366,9 @@ pub(crate) fn vacuum(
     store: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<(String, u64)>> {
     let at = Location::of(folder, store)?;
-    let age = Duration::try_from_secs_f64(min_age);
-    let age = raised(
-        py,
-        age.map_err(|e| invalid(format!("min_age is {min_age}: {e}"))),
-    )?;
+    let parsed = Duration::try_from_secs_f64(min_age)
+        .map_err(|e| invalid(format!("min_age is {min_age}: {e}")));
+    let age = raised(py, parsed)?;
     let options = VacuumOptions::default()
         .with_min_age(age)
         .with_dry_run(dry_run)

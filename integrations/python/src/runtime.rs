@@ -26,11 +26,11 @@ fn runtime() -> Result<Arc<Runtime>> {
         .worker_threads(2)
         .thread_name("arrow-shard")
         .enable_all()
-        .build();
-    let built = built.map_err(|e| {
-        let message = "threads for requests cannot be started";
-        Error::new(ErrorKind::Io, message).caused_by(e)
-    })?;
+        .build()
+        .map_err(|e| {
+            let message = "threads for requests cannot be started";
+            Error::new(ErrorKind::Io, message).caused_by(e)
+        })?;
     Ok(known.insert((own, Arc::new(built))).1.clone())
 }
 

@@ -137,8 +137,10 @@ pub(crate) fn open_many(
             Source::Folder(Location::of(paths, store)?),
         )
     } else {
-        let all = paths.try_iter()?.map(|path| Location::of(&path?, store));
-        let all = all.collect::<PyResult<Vec<_>>>()?;
+        let all = paths
+            .try_iter()?
+            .map(|path| Location::of(&path?, store))
+            .collect::<PyResult<Vec<_>>>()?;
         (format!("{} shards", all.len()), Source::Shards(all))
     };
     let (file, left_out) = detached(py, || {

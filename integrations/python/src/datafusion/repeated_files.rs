@@ -43,8 +43,9 @@ impl RepeatedFiles {
     ) -> Result<Statistics> {
         let schema = self.schema();
         let unknown = Statistics::new_unknown(&schema);
-        let known = files.into_iter();
-        let known = known.map(|file| file.statistics.as_deref().unwrap_or(&unknown));
+        let known = files
+            .into_iter()
+            .map(|file| file.statistics.as_deref().unwrap_or(&unknown));
         Statistics::try_merge_iter(known, &schema)
     }
 }
@@ -67,29 +68,31 @@ impl TableProvider for RepeatedFiles {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let listed = self.listing.list_files_for_scan(session, &[], None).await?;
-        let files = listed
+        let files: Vec<PartitionedFile> = listed
             .file_groups
             .into_iter()
-            .flat_map(FileGroup::into_inner);
-        let files = files.flat_map(|file| {
-            let times = self.times.get(&file.object_meta.location).copied();
-            repeat_n(file, times.unwrap_or(1))
-        });
-        let files: Vec<PartitionedFile> = files.collect();
+            .flat_map(FileGroup::into_inner)
+            .flat_map(|file| {
+                let times = self.times.get(&file.object_meta.location).copied();
+                repeat_n(file, times.unwrap_or(1))
+            })
+            .collect();
         let statistics = self.statistics(&files)?;
-        let groups = FileGroup::new(files).split_files(session.config().target_partitions());
-        let groups = groups.into_iter().map(|group| {
-            let statistics = self.statistics(group.iter())?;
-            Ok(group.with_statistics(Arc::new(statistics)))
-        });
-        let groups = groups.collect::<Result<Vec<_>>>()?;
+        let groups = FileGroup::new(files)
+            .split_files(session.config().target_partitions())
+            .into_iter()
+            .map(|group| {
+                let statistics = self.statistics(group.iter())?;
+                Ok(group.with_statistics(Arc::new(statistics)))
+            })
+            .collect::<Result<Vec<_>>>()?;
         let ordering = self
             .listing
             .try_create_output_ordering(session.execution_props(), &groups)?;
         let format = &self.listing.options().format;
         let source = format.file_source(self.schema().into());
-        let store = self.listing.table_paths().first();
-        let store = store.map_or_else(
+        let path = self.listing.table_paths().first();
+        let store = path.map_or_else(
             ObjectStoreUrl::local_filesystem,
             ListingTableUrl::object_store,
         );

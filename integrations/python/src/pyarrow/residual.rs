@@ -22,8 +22,8 @@ pub(super) fn predicate(
         let first = schema.fields().first();
         columns.extend(first.map(|field| field.name().clone()));
     }
-    let evaluate = expression.py().import("arrow_shard._evaluate")?;
-    let evaluate = evaluate.getattr("matches")?.unbind();
+    let module = expression.py().import("arrow_shard._evaluate")?;
+    let evaluate = module.getattr("matches")?.unbind();
     let (expression, schema) = (expression.clone().unbind(), schema.clone());
     Ok(Predicate::from_fn(columns, move |batch| {
         let batch = as_shown(batch, &schema)?;
