@@ -88,8 +88,10 @@ impl Column {
     /// >>> sh.col("id").is_in(range(3))
     /// <Expression id IN (0, 1, 2)>
     fn is_in(&self, values: &Bound<'_, PyAny>) -> PyResult<Expression> {
-        let literals = values.try_iter()?.map(|value| literal(&value?));
-        let literals = literals.collect::<PyResult<Vec<_>>>()?;
+        let literals = values
+            .try_iter()?
+            .map(|value| literal(&value?))
+            .collect::<PyResult<Vec<_>>>()?;
         Ok(Expression(self.column().is_in(literals)))
     }
 
@@ -235,8 +237,10 @@ pub(crate) fn predicate(
     at_hand: Option<&Shard>,
 ) -> PyResult<Predicate> {
     if let Ok(all) = object.cast::<PyList>() {
-        let predicates = all.iter().map(|one| predicate(&one, schema, at_hand));
-        let predicates = predicates.collect::<PyResult<Vec<_>>>()?;
+        let predicates = all
+            .iter()
+            .map(|one| predicate(&one, schema, at_hand))
+            .collect::<PyResult<Vec<_>>>()?;
         let message = "expected a condition, found an empty list";
         return predicates
             .into_iter()

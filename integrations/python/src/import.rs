@@ -208,8 +208,10 @@ fn array_of(data: ArrayData) -> Result<ArrayRef, ArrowError> {
 )]
 fn cut(data: ArrayData) -> Result<ArrayData, ArrowError> {
     let (data_type, len, nulls, offset, mut buffers, children) = data.into_parts();
-    let children = children.into_iter().map(cut);
-    let mut children = children.collect::<Result<Vec<_>, _>>()?;
+    let mut children = children
+        .into_iter()
+        .map(cut)
+        .collect::<Result<Vec<_>, _>>()?;
     // Number of a child's values for each value of this array.
     let values = match &data_type {
         DataType::Struct(_) | DataType::Union(_, UnionMode::Sparse) => Some(1),

@@ -8,6 +8,7 @@ mod content;
 mod convert;
 mod csv_style;
 mod edit;
+mod error_line;
 mod failure;
 mod field_tree;
 mod file_format;

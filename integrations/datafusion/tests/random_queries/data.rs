@@ -241,12 +241,10 @@ pub(crate) fn table(format: Format, folder: &Path, seed: u64, rows: usize) -> Me
         for file in 0..rng.random_range(1..4) {
             let rows = rng.random_range(0..=rows);
             let is_sorted = rng.random_bool(0.8);
-            let batch = batch(rng, shape, first, rows);
-            let batch = if is_sorted {
-                sorted(&batch, &order)
-            } else {
-                batch
-            };
+            let mut batch = batch(rng, shape, first, rows);
+            if is_sorted {
+                batch = sorted(&batch, &order);
+            }
             first += rows as i64;
             let options = FileOptions {
                 profile: *profiles.choose(rng).unwrap(),

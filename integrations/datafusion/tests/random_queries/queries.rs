@@ -278,13 +278,15 @@ pub(crate) fn query(rng: &mut StdRng) -> Query {
         }
         2 | 3 => {
             let (columns, limit) = (selected(rng), limit(rng));
-            let key = if rng.random_bool(0.5) {
+            let mut key = if rng.random_bool(0.5) {
                 COLUMNS.choose(rng).unwrap().0
             } else {
                 pick(rng, &SORTED)
             };
             // A sort orders -0.0 before 0.0, but the filter of TopK considers them equal.
-            let key = if key == "f" { "r" } else { key };
+            if key == "f" {
+                key = "r";
+            }
             let (by, id) = (direction(rng), direction(rng));
             let order = format!("ORDER BY {key}{by}, id{id}");
             let sql = format!("SELECT {columns} FROM t{filter} {order}{limit}");

@@ -208,7 +208,7 @@ async fn plan(
         let column = |i| Expr::Column(Column::from(schema.qualified_field(i)));
         plan = plan.project(projection.into_iter().map(column).collect::<Vec<_>>())?;
     }
-    let plan = plan.limit(0, limit)?.build()?;
-    let plan = context.state().create_physical_plan(&plan).await?;
-    Ok(Arc::new(OwnSession::new(plan, context.task_ctx())))
+    let logical_plan = plan.limit(0, limit)?.build()?;
+    let physical_plan = context.state().create_physical_plan(&logical_plan).await?;
+    Ok(Arc::new(OwnSession::new(physical_plan, context.task_ctx())))
 }

@@ -20,12 +20,12 @@ impl FolderObjects {
         let Some((store, folder)) = folder.object() else {
             return Ok(None);
         };
-        let listed = store.list_with_delimiter(Some(&folder)).await;
-        let objects = listed.map_err(|e| {
+        let answer = store.list_with_delimiter(Some(&folder)).await;
+        let listed = answer.map_err(|e| {
             let message = format!("the store failed to list `{folder}`");
             Error::new(ErrorKind::Io, message).caused_by(e)
         })?;
-        let objects = objects.objects.into_iter();
+        let objects = listed.objects.into_iter();
         Ok(Some(Self {
             store,
             folder,

@@ -153,8 +153,10 @@ impl ReadArgs {
         output: Option<FileFormat>,
     ) -> Result<(), Failure> {
         use FileFormat::{Cole, Csv, Ndjson, Shard};
-        let formats = inputs.iter().map(|input| self.format(input));
-        let formats = formats.collect::<Result<Vec<_>, _>>()?;
+        let formats = inputs
+            .iter()
+            .map(|input| self.format(input))
+            .collect::<Result<Vec<_>, _>>()?;
         let is_read = |asked: &[FileFormat]| formats.iter().any(|it| asked.contains(it));
         let has_csv = is_read(&[Csv]) || output == Some(Csv);
         let has_text = is_read(&[Csv, Ndjson]);

@@ -1,6 +1,8 @@
 //! The command line of arrow-shard-lance: convert between Lance and shards, and look at the schema of Lance.
 
 mod convert;
+#[path = "../../../../../src/bin/arrow-shard/error_line.rs"]
+mod error_line;
 #[path = "../../../../../src/bin/arrow-shard/field_tree.rs"]
 mod field_tree;
 #[path = "../../../../../src/bin/arrow-shard/file_format.rs"]
@@ -20,6 +22,7 @@ mod signals;
 mod usage;
 
 use clap::{Parser, Subcommand};
+use error_line::{chain, print_error};
 use std::error::Error;
 use std::process::ExitCode;
 use usage::Usage;
@@ -65,18 +68,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints an error and the ones below it, each once, as one line.
+/// Prints an error and its causes, each once, as one line.
 fn report(error: &(dyn Error + 'static)) -> ExitCode {
-    let mut line = error.to_string();
-    let mut below = error.source();
-    while let Some(error) = below {
-        let message = error.to_string();
-        if !line.contains(&message) {
-            line = format!("{line}: {message}");
-        }
-        below = error.source();
-    }
-    let words: Vec<_> = line.split_whitespace().map(safe_text::shown).collect();
-    eprintln!("error: {}", words.join(" "));
+    print_error(&chain(error));
     ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
 }
