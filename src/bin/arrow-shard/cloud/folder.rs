@@ -35,10 +35,8 @@ impl FolderObjects {
 
     /// Returns the size of an object of the folder; 0 if it was not listed.
     pub(crate) fn size(&self, object: &Location) -> u64 {
-        let size = object
-            .object()
-            .and_then(|(_, path)| self.sizes.get(&path).copied());
-        size.unwrap_or(0)
+        let size = object.object().map(|(_, path)| self.sizes.get(&path));
+        size.flatten().copied().unwrap_or(0)
     }
 
     /// Returns whether the object exists to which a shard of the folder refers.

@@ -19,19 +19,12 @@ const AT_ONCE: usize = 32;
 #[cfg(feature = "cloud")]
 const TAIL_BYTES: u64 = 64 << 10;
 
-/// A file of a folder that may be a shard by its name.
-#[derive(Debug)]
-pub(super) struct Listed {
-    pub(super) name: String,
-    /// Size of the directory file.
-    pub(super) bytes: u64,
-    pub(super) found: Result<Found>,
-}
-
 /// An open shard.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) shard: Shard,
+    /// Size of the directory file.
+    pub(super) bytes: u64,
     /// The sorting columns, each with its statistics.
     pub(super) sorted: Vec<(String, RecordBatch)>,
     /// The files that the shard needs in addition to the directory file.
@@ -40,16 +33,17 @@ pub(super) struct Found {
     pub(super) missing: Vec<RelativeUrl>,
 }
 
-/// Lists the shards of a folder, in the order of their names.
-pub(super) fn list(folder: &Location) -> Result<Vec<Listed>> {
+/// Opens the files of a folder that may be shards by their names. Returns them in the order of their names.
+pub(super) fn list(folder: &Location) -> Result<Vec<(String, Result<Found>)>> {
     wait(folder, async {
         let files = &Files::of(folder).await?;
         let shards = list_shards_async(folder).await?;
         let progress = &bar(shards.len() as u64, "shards");
         let looks = shards.iter().map(|shard| async move {
-            let listed = Listed::of(shard, files).await;
+            let name = Path::new(shard.name()).file_name().unwrap_or_default();
+            let found = Found::of(shard, files).await;
             progress.inc(1);
-            listed
+            (name.to_string_lossy().into_owned(), found)
         });
         let listed = all(looks).await;
         progress.finish_and_clear();
@@ -58,7 +52,7 @@ pub(super) fn list(folder: &Location) -> Result<Vec<Listed>> {
 }
 
 /// Waits for all looks, several at a time. Looks at local files finish one after the other.
-async fn all(looks: impl Iterator<Item = impl Future<Output = Listed>>) -> Vec<Listed> {
+async fn all<T>(looks: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
     #[cfg(feature = "cloud")]
     {
         use futures_util::{StreamExt, stream};
@@ -74,17 +68,6 @@ async fn all(looks: impl Iterator<Item = impl Future<Output = Listed>>) -> Vec<L
     }
 }
 
-impl Listed {
-    async fn of(shard: &Location, files: &Files) -> Self {
-        let name = Path::new(shard.name()).file_name().unwrap_or_default();
-        Self {
-            name: name.to_string_lossy().into_owned(),
-            bytes: files.size(shard),
-            found: Found::of(shard, files).await,
-        }
-    }
-}
-
 impl Found {
     async fn of(location: &Location, files: &Files) -> Result<Self> {
         let shard = files.open(location).await?;
@@ -96,6 +79,7 @@ impl Found {
         }
         let referenced = shard.referenced_files_async().await?;
         Ok(Self {
+            bytes: files.size(location),
             missing: files.missing(location, &referenced).await?,
             shard,
             sorted,
@@ -153,7 +137,6 @@ impl Files {
 
     fn size(&self, shard: &Location) -> u64 {
         match self {
-            // A file without accessible metadata cannot be opened either, so `found` has the error.
             Self::Local => std::fs::metadata(shard.name()).map_or(0, |found| found.len()),
             #[cfg(feature = "cloud")]
             Self::Objects(objects) => objects.size(shard),

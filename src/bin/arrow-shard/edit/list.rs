@@ -1,6 +1,6 @@
 //! `arrow-shard ls`
 
-use super::folder::{Found, Listed, list};
+use super::folder::{Found, list};
 use crate::failure::Failure;
 use crate::location::{stored, wait};
 use crate::output::Destination;
@@ -50,14 +50,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let folder = stored(&args.folder)?;
     let mut lines = Vec::new();
     let mut is_whole = true;
-    for Listed { name, bytes, found } in list(&folder)? {
+    for (name, found) in list(&folder)? {
         match found {
             Ok(found) => {
                 if let Some(incomplete) = found.incomplete() {
                     is_whole = false;
                     Failure::new(incomplete).within(&name).report();
                 }
-                lines.push(line(&name, bytes, &found));
+                lines.push(line(&name, &found));
             }
             Err(error)
                 if error.kind() == ErrorKind::NotAShard && !name.ends_with(SHARD_FILE_SUFFIX) => {}
@@ -137,13 +137,7 @@ fn mark_held(lines: &mut [Line], held: &[LeftOut]) {
     }
 }
 
-fn line(name: &str, bytes: u64, found: &Found) -> Line {
-    let Found {
-        shard,
-        sorted,
-        files,
-        missing,
-    } = found;
+fn line(name: &str, found: &Found) -> Line {
     let span = |(path, statistics): &(String, RecordBatch)| {
         let known = statistics.column(1).as_struct();
         let bound = |name: &str| {
@@ -156,21 +150,19 @@ fn line(name: &str, bytes: u64, found: &Found) -> Line {
             _ => path,
         }
     };
-    let mut spans: Vec<String> = sorted.iter().map(span).collect();
-    if !missing.is_empty() {
-        spans.push(format!(
-            "({} missing)",
-            text::count(missing.len() as u64, "file")
-        ));
+    let mut spans: Vec<String> = found.sorted.iter().map(span).collect();
+    if !found.missing.is_empty() {
+        let missing = text::count(found.missing.len() as u64, "file");
+        spans.push(format!("({missing} missing)"));
     }
     Line {
         name: text::shown(name).into_owned(),
-        rows: shard.num_rows(),
-        deleted: shard.num_deleted_rows(),
-        stripes: shard.num_stripes(),
-        bytes,
+        rows: found.shard.num_rows(),
+        deleted: found.shard.num_deleted_rows(),
+        stripes: found.shard.num_stripes(),
+        bytes: found.bytes,
         spans,
-        has_files: !files.is_empty(),
+        has_files: !found.files.is_empty(),
         is_held: false,
     }
 }
