@@ -11,7 +11,7 @@ use datafusion_physical_expr::expressions::{BinaryExpr, CaseExpr, Literal};
 use std::sync::Arc;
 
 /// Most partitions of such a filter; queries have fewer.
-const MOST: u64 = 1 << 16;
+const MAX_PARTITIONS: u64 = 1 << 16;
 
 /// A faster form of `CASE hash % n WHEN 0 THEN test WHEN 1 THEN test ... ELSE false END`, which the same rows pass. It
 /// groups the rows by remainder and runs each test once. A CASE compares all rows with one remainder after the other,
@@ -48,8 +48,8 @@ impl HashRouter {
             ScalarValue::UInt64(Some(value)) => usize::try_from(*value).ok(),
             _ => None,
         };
-        let count =
-            literal(remainder.right()).filter(|count| (1..=MOST).contains(&(*count as u64)))?;
+        let count = literal(remainder.right())
+            .filter(|count| (1..=MAX_PARTITIONS).contains(&(*count as u64)))?;
         if *remainder.op() != Operator::Modulo {
             return None;
         }

@@ -150,11 +150,11 @@ impl Parquet {
         let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
         let (leaves, coarse) = self.leaves(schema, is_int96, &micros);
         let too_large = |data: &ArrayData| {
-            const MOST: u64 = i64::MAX as u64 / 1000;
+            const MAX_MICROS: u64 = i64::MAX as u64 / 1000;
             *data.data_type() == micros
                 && data.buffer::<i64>(0)[..data.len()]
                     .iter()
-                    .any(|micros| micros.unsigned_abs() > MOST)
+                    .any(|micros| micros.unsigned_abs() > MAX_MICROS)
         };
         let beyond = !leaves.is_empty() && self.any(&coarse, &leaves, &too_large)?;
         Ok(beyond.then_some(coarse))

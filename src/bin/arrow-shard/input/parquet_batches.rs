@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Target size of a batch in bytes, by the averages of a row group. A larger row is a batch of its own.
 const BATCH_BYTES: u64 = 64 << 20;
 /// Maximum size of a batch in bytes, if every value is the largest of its dictionary.
-const MOST_BYTES: u64 = 4 * BATCH_BYTES;
+const MAX_BATCH_BYTES: u64 = 4 * BATCH_BYTES;
 /// Size in bytes of a column chunk from which its dictionary is read to learn the sizes of its values.
 const LARGE_CHUNK: u64 = 1 << 20;
 /// Divisor for the rows of a batch if one of its columns exceeds 2 GiB.
@@ -112,7 +112,7 @@ fn batch_rows(file: &Arc<File>, metadata: &ParquetMetaData, mask: &ProjectionMas
             return BATCH_ROWS;
         }
         let average = u128::from(BATCH_BYTES) * u128::from(rows) / u128::from(bytes.max(1));
-        let fit = average.min(u128::from(MOST_BYTES / largest));
+        let fit = average.min(u128::from(MAX_BATCH_BYTES / largest));
         usize::try_from(fit).unwrap_or(BATCH_ROWS)
     });
     groups.min().unwrap_or(BATCH_ROWS).clamp(1, BATCH_ROWS)
