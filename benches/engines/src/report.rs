@@ -178,9 +178,12 @@ pub(crate) fn write(data: &Path, threads: &[usize]) -> Result<String> {
         };
         let mut all = Vec::new();
         for (title, set) in [("TPC-H", "q"), ("The log", "log-")] {
-            let names = queries::chosen(&[]).into_iter().map(|query| query.name);
-            let names = names.filter(|name| name.starts_with(set));
-            let lines: Vec<Line> = names.filter_map(|name| line(&samples, &name)).collect();
+            let lines: Vec<Line> = queries::chosen(&[])
+                .into_iter()
+                .map(|query| query.name)
+                .filter(|name| name.starts_with(set))
+                .filter_map(|name| line(&samples, &name))
+                .collect();
             if lines.is_empty() {
                 continue;
             }

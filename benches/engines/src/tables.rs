@@ -27,14 +27,14 @@ pub(crate) fn prepare(data: &Path, scale: f64) -> Result<()> {
         .build()?;
     for table in TABLES {
         let missing = |subject: &&Subject| !subject.file(data, table).is_file();
-        let subjects = [Subject::Shard, Subject::Parquet, Subject::Vortex];
-        let subjects: Vec<&Subject> = subjects.iter().filter(missing).collect();
+        let all = [Subject::Shard, Subject::Parquet, Subject::Vortex];
+        let subjects: Vec<&Subject> = all.iter().filter(missing).collect();
         if subjects.is_empty() {
             continue;
         }
-        let batches = generate(data, table, scale)?;
-        let schema = batches.schema();
-        let batches: Vec<RecordBatch> = batches.collect::<Result<_, ArrowError>>()?;
+        let generated = generate(data, table, scale)?;
+        let schema = generated.schema();
+        let batches: Vec<RecordBatch> = generated.collect::<Result<_, ArrowError>>()?;
         let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
         let source = Arc::new(MemTable::try_new(schema, vec![batches])?);
         for subject in subjects {

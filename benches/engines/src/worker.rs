@@ -20,9 +20,9 @@ use tokio::runtime::Runtime;
 
 /// Least total time of a query's runs, per subject. Short queries need many runs for medians that do not depend on
 /// other load of the machine.
-const LEAST_TIME: Duration = Duration::from_millis(300);
+const MIN_TIME: Duration = Duration::from_millis(300);
 /// Most runs of a short query, unless `repeat` is larger.
-const MOST_ROUNDS: usize = 1001;
+const MAX_ROUNDS: usize = 1001;
 
 /// Runs every query at least `repeat` times over every subject, after one run to compare the answers, which is not
 /// measured.
@@ -50,8 +50,8 @@ pub(crate) fn measure(
         eprintln!("{} with {threads} threads", query.name);
         let failed = compare(&runtime, &sessions, &query);
         let (mut round, begin) = (0, Instant::now());
-        let least = LEAST_TIME * u32::try_from(sessions.len())?;
-        while round < repeat || (begin.elapsed() < least && round < MOST_ROUNDS) {
+        let least = MIN_TIME * u32::try_from(sessions.len())?;
+        while round < repeat || (begin.elapsed() < least && round < MAX_ROUNDS) {
             for turn in 0..sessions.len() {
                 // Every other round goes backwards, so no subject always runs after the same other one.
                 let step = match round % 2 {
@@ -105,10 +105,10 @@ fn compare(
     let answer = |session: &SessionContext| -> Result<Vec<String>> {
         runtime.block_on(async { rows(&session.sql(query.sql).await?.collect().await?) })
     };
-    let answers = sessions
+    let answers: Vec<_> = sessions
         .iter()
-        .map(|(subject, session)| (*subject, answer(session)));
-    let answers: Vec<_> = answers.collect();
+        .map(|(subject, session)| (*subject, answer(session)))
+        .collect();
     let parquet = answers
         .iter()
         .find(|(subject, _)| *subject == Subject::Parquet);
@@ -144,8 +144,8 @@ fn rows(batches: &[RecordBatch]) -> Result<Vec<String>> {
             .map(|column| ArrayFormatter::try_new(column.as_ref(), &options))
             .collect::<Result<Vec<_>, _>>()?;
         for row in 0..batch.num_rows() {
-            let values = batch.columns().iter().zip(&formatters);
-            let values = values.map(|(column, formatter)| {
+            let cells = batch.columns().iter().zip(&formatters);
+            let values = cells.map(|(column, formatter)| {
                 match column.as_any().downcast_ref::<Float64Array>() {
                     Some(doubles) => format!("{:.9e}", doubles.value(row)),
                     None => formatter.value(row).to_string(),

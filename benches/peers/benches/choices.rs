@@ -34,8 +34,8 @@ fn main() -> Result<()> {
     let lines = lines();
     lz4("lines of a log", lines.concat().as_bytes())?;
     let mut rng = StdRng::seed_from_u64(2);
-    let skewed = (0..VALUES).map(|_| rng.random::<u64>() >> rng.random_range(40..64));
-    let skewed: Vec<u8> = skewed.flat_map(u64::to_le_bytes).collect();
+    let integers = (0..VALUES).map(|_| rng.random::<u64>() >> rng.random_range(40..64));
+    let skewed: Vec<u8> = integers.flat_map(u64::to_le_bytes).collect();
     lz4("integers of 64 bits", &skewed)?;
     for width in [5, 13, 24] {
         unpack::<u32>(width)?;

@@ -1,7 +1,5 @@
 //! The questions: operations that are measured.
 
-use crate::data::filtered_column;
-use crate::peer::Access;
 use arrow_schema::Schema;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -101,6 +99,19 @@ pub(crate) enum Condition {
     Most,
 }
 
+/// The way to access the bytes of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Counted, positioned reads.
+    File,
+    /// A memory map.
+    Map,
+    /// An object of a remote store, with asynchronous readers.
+    Store,
+    /// A memory map without verification of checksums, offsets and UTF-8.
+    TrustedMap,
+}
+
 /// A kind of read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Read {
@@ -114,6 +125,19 @@ pub(crate) enum Read {
     Filtered(Condition),
     /// All rows, filtered afterwards.
     FilteredAfter(Condition),
+}
+
+impl Condition {
+    /// Returns the ordinal of the column that is compared, if the table has it.
+    pub(crate) fn column(self, schema: &Schema) -> Option<usize> {
+        let name = match self {
+            Self::Range if schema.index_of("l_shipdate").is_ok() => "l_shipdate",
+            Self::Range => "time",
+            Self::Equal => "host",
+            Self::All | Self::Most => "l_shipdate",
+        };
+        schema.index_of(name).ok()
+    }
 }
 
 impl Question {
@@ -223,7 +247,7 @@ impl Question {
         let possible = match self.read() {
             Some(Read::ScanUtf8) => crate::strings::with_utf8(schema) != *schema,
             Some(Read::Filtered(condition) | Read::FilteredAfter(condition)) => {
-                filtered_column(schema, condition).is_some()
+                condition.column(schema).is_some()
             }
             _ => true,
         };

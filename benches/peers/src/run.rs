@@ -42,10 +42,10 @@ impl Machine {
             let line = text.lines().find(|line| line.starts_with(name))?;
             Some(line.split_once(':')?.1.trim().to_owned())
         };
-        let memory = value(&text("/proc/meminfo")?, "MemTotal");
-        let memory = memory.and_then(|m| m.split_whitespace().next()?.parse::<u64>().ok());
-        let load = text("/proc/loadavg")?;
-        let load = load.split_whitespace().next().and_then(|l| l.parse().ok());
+        let memory = value(&text("/proc/meminfo")?, "MemTotal")
+            .and_then(|total| total.split_whitespace().next()?.parse::<u64>().ok());
+        let loads = text("/proc/loadavg")?;
+        let load = loads.split_whitespace().next().and_then(|l| l.parse().ok());
         Ok(Self {
             time: SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs(),
             cpu: value(&text("/proc/cpuinfo")?, "model name").unwrap_or_default(),
@@ -168,8 +168,9 @@ impl Run {
     /// Measures the formats in turn, repeatedly.
     fn ask(&self, table: &str, question: Question, times: usize, out: &mut File) -> Result<()> {
         let allocators = Allocator::of_table(table);
-        let asked = self.asked(table, question).into_iter();
-        let asked: Vec<_> = asked
+        let asked: Vec<_> = self
+            .asked(table, question)
+            .into_iter()
             .flat_map(|format| allocators.iter().map(move |&allocator| (format, allocator)))
             .collect();
         let mut answers = Vec::new();
@@ -177,8 +178,8 @@ impl Run {
             for &(format, allocator) in &asked {
                 // Earlier writes go to the disk now, instead of during a measurement.
                 rustix::fs::sync();
-                let answer = self.spawn(table, format, question, allocator);
-                let answer = answer.with_context(|| {
+                let spawned = self.spawn(table, format, question, allocator);
+                let answer = spawned.with_context(|| {
                     format!(
                         "{} of table {table} in format {}",
                         question.name(),

@@ -41,8 +41,7 @@ pub(crate) struct Remote {
 impl Remote {
     /// Creates a store with a file as its object.
     pub(crate) fn of(file: &std::path::Path, reads: &Arc<Reads>) -> anyhow::Result<Self> {
-        let mut runtime = Builder::new_current_thread();
-        let runtime = Arc::new(runtime.enable_time().build()?);
+        let runtime = Arc::new(Builder::new_current_thread().enable_time().build()?);
         let bytes = crate::peer::map(file)?;
         let (objects, path) = (InMemory::new(), Path::from("object"));
         runtime.block_on(objects.put(&path, PutPayload::from_bytes(bytes)))?;

@@ -4,8 +4,8 @@ use crate::allocator::Allocator;
 use crate::clock::{Clock, Sample, Status};
 use crate::counted::Reads;
 use crate::data::{self, Filter};
-use crate::peer::{Access, Format, Opened, Peer, Source, Want};
-use crate::question::{Condition, Question, Read};
+use crate::peer::{Format, Opened, Peer, Source, Want};
+use crate::question::{Access, Condition, Question, Read};
 use crate::strings::{cast_batch, with_utf8};
 use crate::touch::touch;
 use anyhow::{Context, Result, ensure};
@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 /// A process repeats a measurement until this time has passed, ...
 const ENOUGH: Duration = Duration::from_millis(250);
 /// ... but at most this many times.
-const MOST: usize = 100;
+const MAX_SAMPLES: usize = 100;
 
 /// The results of a worker; a line of its output.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -200,13 +200,13 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Measures at least once, until [`ENOUGH`] time has passed or [`MOST`] samples are taken.
+/// Measures at least once, until [`ENOUGH`] time has passed or [`MAX_SAMPLES`] samples are taken.
 fn repeat(
     samples: &mut Vec<Sample>,
     begun: Instant,
     mut once: impl FnMut() -> Result<Sample>,
 ) -> Result<()> {
-    while samples.is_empty() || (samples.len() < MOST && begun.elapsed() < ENOUGH) {
+    while samples.is_empty() || (samples.len() < MAX_SAMPLES && begun.elapsed() < ENOUGH) {
         samples.push(once()?);
     }
     Ok(())

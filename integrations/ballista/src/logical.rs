@@ -77,19 +77,20 @@ impl ShardLogicalExtensionCodec {
         schema: &Schema,
         context: &TaskContext,
     ) -> Result<ListingTable> {
-        let partition_columns = table.partition_columns.iter().map(|column| {
-            let of = column.arrow_type.as_ref();
-            let of = of.ok_or_else(|| damaged("a partition column without a type"))?;
-            Ok((column.name.clone(), DataType::try_from(of)?))
+        let decoded = table.partition_columns.iter().map(|column| {
+            let Some(data_type) = &column.arrow_type else {
+                return Err(damaged("a partition column without a type"));
+            };
+            Ok((column.name.clone(), DataType::try_from(data_type)?))
         });
-        let partition_columns: Vec<(String, DataType)> =
-            partition_columns.collect::<Result<_>>()?;
+        let partition_columns: Vec<(String, DataType)> = decoded.collect::<Result<_>>()?;
         let of_files = schema.fields().len().checked_sub(partition_columns.len());
-        let of_files =
-            of_files.ok_or_else(|| damaged("fewer columns than it is partitioned by"))?;
+        let Some(of_files) = of_files else {
+            return Err(damaged("fewer columns than it is partitioned by"));
+        };
         let (fields, last) = schema.fields().split_at(of_files);
-        let last = last.iter().map(|field| field.name());
-        if !last.eq(partition_columns.iter().map(|(name, _)| name)) {
+        let last_names = last.iter().map(|field| field.name());
+        if !last_names.eq(partition_columns.iter().map(|(name, _)| name)) {
             return Err(damaged("it does not end with the partition columns"));
         }
         let file_schema = Schema::new_with_metadata(fields.to_vec(), schema.metadata().clone());
@@ -101,8 +102,8 @@ impl ShardLogicalExtensionCodec {
                 None => Ok(url),
             }
         });
-        let orders = table.sort_orders.iter();
-        let orders = orders.map(|order| Ok(parse_sorts(&order.sort_expr_nodes, context, self)?));
+        let sent = table.sort_orders.iter();
+        let orders = sent.map(|order| Ok(parse_sorts(&order.sort_expr_nodes, context, self)?));
         let format = ShardFormat::new(options::from_map(&table.options)?);
         let options = ListingOptions::new(Arc::new(format))
             .with_file_extension(&table.file_extension)

@@ -34,8 +34,9 @@ impl QueryPlanner for SendingPlanner {
         logical_plan: &LogicalPlan,
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let plan = logical_plan.clone();
-        let plan = plan.transform_down_with_subqueries(|node| prepare(node, session))?;
+        let plan = logical_plan
+            .clone()
+            .transform_down_with_subqueries(|node| prepare(node, session))?;
         self.inner.create_physical_plan(&plan.data, session).await
     }
 }

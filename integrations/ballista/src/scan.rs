@@ -102,8 +102,9 @@ pub(crate) fn decode(
     context: &PhysicalPlanDecodeContext<'_>,
     converter: &dyn PhysicalProtoConverterExtension,
 ) -> Result<FileScanConfig> {
-    let base = scan.base.as_ref();
-    let base = base.ok_or_else(|| damaged("a scan without its configuration"))?;
+    let Some(base) = &scan.base else {
+        return Err(damaged("a scan without its configuration"));
+    };
     let table_schema = parse_table_schema_from_proto(base)?;
     let schema = table_schema.table_schema().clone();
     let caches = &context.task_ctx().runtime_env().cache_manager;
@@ -135,8 +136,9 @@ pub(crate) fn decode(
     for group in &config.file_groups {
         let mut group = group.clone().into_inner();
         for file in &mut group {
-            let more = files.next();
-            let more = more.ok_or_else(|| damaged("fewer files than its groups have"))?;
+            let Some(more) = files.next() else {
+                return Err(damaged("fewer files than its groups have"));
+            };
             decode_file(more, file, &table_schema, context, converter)?;
         }
         groups.push(FileGroup::new(group));

@@ -132,8 +132,9 @@ pub async fn standalone_with_state(state: SessionState) -> Result<SessionContext
         "http://localhost:{}",
         address.await.map_err(external)?.port()
     );
-    let scheduler = SchedulerGrpcClient::connect(url.clone()).await;
-    let scheduler = scheduler.map_err(|error| DataFusionError::External(Box::new(error)))?;
+    let scheduler = SchedulerGrpcClient::connect(url.clone())
+        .await
+        .map_err(|error| DataFusionError::External(Box::new(error)))?;
     let executor = new_standalone_executor_from_state(scheduler, slots, &state);
     executor.await.map_err(external)?;
     remote_with_state(&url, state).await
@@ -143,6 +144,7 @@ pub async fn standalone_with_state(state: SessionState) -> Result<SessionContext
 fn sending(context: &SessionContext) -> SessionContext {
     let state = context.state();
     let planner = SendingPlanner::new(Arc::clone(state.query_planner()));
-    let state = SessionStateBuilder::new_from_existing(state).with_query_planner(Arc::new(planner));
-    SessionContext::new_with_state(state.build())
+    let sending =
+        SessionStateBuilder::new_from_existing(state).with_query_planner(Arc::new(planner));
+    SessionContext::new_with_state(sending.build())
 }

@@ -25,10 +25,13 @@ pub(crate) fn encode(
     converter: &dyn PhysicalProtoConverterExtension,
 ) -> Result<wire::Sink> {
     let config = sink.config();
-    let order = plan.sort_order().iter().flatten();
-    let order = order.map(|requirement| PhysicalSortExpr::from(requirement.clone()));
-    let sorting_columns = sink.sorting_columns().iter();
-    let sorting_columns = sorting_columns.map(|column| wire::SortingColumn {
+    let order = plan
+        .sort_order()
+        .iter()
+        .flatten()
+        .map(|requirement| PhysicalSortExpr::from(requirement.clone()));
+    let sorted = sink.sorting_columns().iter();
+    let sorting_columns = sorted.map(|column| wire::SortingColumn {
         path: column.path.clone(),
         descending: column.descending,
         nulls_first: column.nulls_first,
@@ -55,8 +58,9 @@ pub(crate) fn decode(
     let [input] = inputs else {
         return Err(damaged(format!("a sink with {} inputs", inputs.len())));
     };
-    let base = sink.base.as_ref();
-    let base = base.ok_or_else(|| damaged("a sink without its configuration"))?;
+    let Some(base) = &sink.base else {
+        return Err(damaged("a sink without its configuration"));
+    };
     let config = FileSinkConfig {
         original_url: sink.original_url.clone(),
         ..FileSinkConfig::try_from(base)?

@@ -6,8 +6,7 @@ use datafusion::prelude::SessionContext;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let sql = arguments.next();
-    let sql = sql.ok_or("usage: query SQL [NAME=FILE...]")?;
+    let sql = arguments.next().ok_or("usage: query SQL [NAME=FILE...]")?;
     let ctx = SessionContext::new();
     arrow_shard_datafusion::register(&ctx)?;
     for table in arguments {

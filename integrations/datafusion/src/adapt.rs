@@ -44,14 +44,11 @@ impl Adapter {
 /// Returns the columns of a file with the types that they are read in. A column gets the type of the table if the two
 /// types differ only in their Arrow layout, because the reader supports each layout. Expressions cast other columns.
 fn read_schema(table: &SchemaRef, file: &SchemaRef) -> SchemaRef {
-    let fields = file
-        .fields()
-        .iter()
-        .map(|field| match table.field_with_name(field.name()) {
-            Ok(wanted) => with_type(field, read_type(wanted.data_type(), field.data_type())),
-            Err(_) => field.clone(),
-        });
-    let fields: Fields = fields.collect();
+    let read_field = |field: &FieldRef| match table.field_with_name(field.name()) {
+        Ok(wanted) => with_type(field, read_type(wanted.data_type(), field.data_type())),
+        Err(_) => field.clone(),
+    };
+    let fields: Fields = file.fields().iter().map(read_field).collect();
     Arc::new(Schema::new_with_metadata(fields, file.metadata().clone()))
 }
 
@@ -210,11 +207,11 @@ impl FileProjection {
                 }
             })?;
         }
-        let fields = wanted.iter().map(|(&column, members)| {
+        let field_of = |(&column, members): (&usize, &Vec<Vec<usize>>)| {
             let members: Vec<&[usize]> = members.iter().map(Vec::as_slice).collect();
             cut_down(&file.fields()[column], &members)
-        });
-        let fields: Fields = fields.collect();
+        };
+        let fields: Fields = wanted.iter().map(field_of).collect();
         let schema = Arc::new(Schema::new_with_metadata(fields, file.metadata().clone()));
         let place = |column: &Column| wanted.keys().position(|&c| c == column.index());
         let projection = projection.try_map_exprs(|expr| {

@@ -68,11 +68,11 @@ impl FileFormatFactory for ShardFormatFactory {
         state: &dyn Session,
         format_options: &HashMap<String, String>,
     ) -> Result<Arc<dyn FileFormat>> {
-        let options = match &self.options {
+        let defaults = match &self.options {
             Some(options) => options.clone(),
             None => TableShardOptions::of_config(state.config_options()),
         };
-        let options = options.of_table(state, format_options)?;
+        let options = defaults.of_table(state, format_options)?;
         Ok(Arc::new(ShardFormat::new(options)))
     }
 
@@ -144,12 +144,12 @@ impl FileFormat for ShardFormat {
         objects: &[ObjectMeta],
     ) -> Result<SchemaRef> {
         let at_once = state.config_options().execution.meta_fetch_concurrency;
-        let schemas = futures::stream::iter(objects).map(|object| async move {
+        let opening = futures::stream::iter(objects).map(|object| async move {
             let open = self.open(state, store, object).await?;
             Ok::<_, DataFusionError>((&object.location, open.schema))
         });
-        let schemas = schemas.boxed().buffer_unordered(at_once.get());
-        let mut schemas: Vec<_> = schemas.try_collect().await?;
+        let found = opening.boxed().buffer_unordered(at_once.get());
+        let mut schemas: Vec<_> = found.try_collect().await?;
         // Files are merged in the order of their names, so the order of columns does not depend on the listing.
         schemas.sort_unstable_by_key(|(location, _)| *location);
         let mut merged: Option<Schema> = None;
@@ -162,13 +162,13 @@ impl FileFormat for ShardFormat {
                 nullable_where_missing(before.fields(), schema.fields()),
                 nullable_where_missing(schema.fields(), before.fields()),
             ];
-            let both = Schema::try_merge(both.map(Schema::new)).map_err(|error| {
+            let united = Schema::try_merge(both.map(Schema::new)).map_err(|error| {
                 DataFusionError::from(error).context(format!(
                     "the columns of shard `{location}` differ from those of other files of the table; name \
                      the columns of the table and their types when it is created"
                 ))
             })?;
-            merged = Some(both);
+            merged = Some(united);
         }
         Ok(self.table_schema(&merged.unwrap_or_else(Schema::empty)))
     }

@@ -40,10 +40,10 @@
 mod adapt;
 mod error;
 mod format;
+mod hash_router;
 mod metadata;
 mod metrics;
 mod opener;
-mod optional;
 mod options;
 mod ordering;
 mod overlap;
@@ -51,7 +51,7 @@ mod predicate;
 mod pruning;
 #[cfg(feature = "session")]
 mod register;
-mod routed;
+mod sampler;
 mod sink;
 mod source;
 mod statistics;

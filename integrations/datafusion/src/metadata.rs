@@ -78,12 +78,12 @@ pub(crate) async fn open(
     }
     let place = || format!("shard `{}`", object.location);
     let path = local_path(store, object).await?;
-    let shard = match &path {
+    let opened = match &path {
         // A table may have more files than a process may keep open.
         Some(path) => Shard::open_pooled(path, ShardOptions::default()),
         None => Shard::open_object(store.clone(), &object.location, ShardOptions::default()).await,
     };
-    let shard = shard.context(place())?;
+    let shard = opened.context(place())?;
     let others = shard.referenced_files_async().await.context(place())?;
     let open = OpenShard {
         schema: shard.schema_async().await.context(place())?,

@@ -4,10 +4,12 @@ use crate::adapt::{Adapter, FileProjection};
 use crate::error::{Context, external};
 use crate::metadata::{self, OpenShard};
 use crate::metrics::ShardMetrics;
+use crate::options::TableShardOptions;
 use crate::ordering::{leading_column, sort_stripes};
 use crate::predicate::{DynamicFilter, FileFilter};
 use crate::pruning::stripes_that_may_match;
 use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
 use arrow_shard::read::{ScanBuilder, ScanMetrics, ShardStream};
 use datafusion_common::{Result, ScalarValue};
 use datafusion_datasource::file_stream::{FileOpenFuture, FileOpener};
@@ -34,21 +36,32 @@ use std::task::{Context as TaskContext, Poll};
 /// never decode the same block.
 const WINDOW: u64 = 65_536;
 
-/// Opens the shards of one partition of a scan.
-pub struct ShardOpener {
-    pub(crate) store: Arc<dyn ObjectStore>,
-    pub(crate) cache: Option<Arc<FileMetadataCache>>,
+/// Rows of a batch, unless DataFusion sets the number.
+const BATCH_SIZE: usize = 8192;
+
+/// The columns and rows that a scan of a table reads.
+#[derive(Clone)]
+pub(crate) struct ScanSpec {
     pub(crate) table_schema: TableSchema,
+    pub(crate) options: TableShardOptions,
     pub(crate) projection: ProjectionExprs,
     pub(crate) predicate: Option<Arc<dyn PhysicalExpr>>,
     /// Whether the scan evaluates the predicate; otherwise a filter above the scan does.
     pub(crate) evaluates: bool,
-    /// Whether statistics of stripes are checked before reading.
-    pub(crate) prunes: bool,
-    pub(crate) limit: Option<usize>,
-    pub(crate) batch_size: usize,
+    pub(crate) batch_size: Option<usize>,
+    /// The order of the stripes by their bounds; `None` for the order of the file.
     pub(crate) order: Option<LexOrdering>,
+    /// Whether stripes are read from the last to the first.
     pub(crate) reverse: bool,
+    pub(crate) cache: Option<Arc<FileMetadataCache>>,
+}
+
+/// Opens the shards of one partition of a scan.
+#[derive(Clone)]
+pub struct ShardOpener {
+    pub(crate) spec: Arc<ScanSpec>,
+    pub(crate) store: Arc<dyn ObjectStore>,
+    pub(crate) limit: Option<usize>,
     pub(crate) adapter: Arc<dyn PhysicalExprAdapterFactory>,
     pub(crate) metrics: ShardMetrics,
 }
@@ -57,21 +70,23 @@ impl std::fmt::Debug for ShardOpener {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ShardOpener")
             .field("store", &self.store)
-            .field("predicate", &self.predicate)
+            .field("predicate", &self.spec.predicate)
             .finish_non_exhaustive()
     }
 }
 
 impl FileOpener for ShardOpener {
     fn open(&self, file: PartitionedFile) -> Result<FileOpenFuture> {
-        let table = &self.table_schema;
-        let output = Arc::new(self.projection.project_schema(table.table_schema())?);
-        let partitions = table.table_partition_cols().iter();
-        let partitions: HashMap<String, ScalarValue> = partitions
+        let table_schema = &self.spec.table_schema;
+        let mut projection = self.spec.projection.clone();
+        let mut predicate = self.spec.predicate.clone();
+        let output = Arc::new(projection.project_schema(table_schema.table_schema())?);
+        let partitions: HashMap<String, ScalarValue> = table_schema
+            .table_partition_cols()
+            .iter()
             .zip(&file.partition_values)
             .map(|(field, value)| (field.name().clone(), value.clone()))
             .collect();
-        let (mut projection, mut predicate) = (self.projection.clone(), self.predicate.clone());
         if !partitions.is_empty() {
             let replace = |expr| replace_columns_with_literals(expr, &partitions);
             projection = projection.try_map_exprs(replace)?;
@@ -85,27 +100,9 @@ impl FileOpener for ShardOpener {
             self.metrics.files_pruned.add(1);
             return Ok(Box::pin(async { Ok(stream::empty().boxed()) }));
         }
-        let opening = Opening {
-            store: self.store.clone(),
-            cache: self.cache.clone(),
-            file,
-            file_schema: table.file_schema().clone(),
-            output,
-            projection,
-            predicate,
-            evaluates: self.evaluates,
-            prunes: self.prunes,
-            limit: self.limit,
-            batch_size: self.batch_size,
-            order: self.order.clone(),
-            reverse: self.reverse,
-            adapter: self.adapter.clone(),
-            metrics: self.metrics.clone(),
-        };
-        Ok(Box::pin(async move {
-            let place = format!("shard `{}`", opening.file.object_meta.location);
-            opening.open().await.context(place)
-        }))
+        let place = place_of(&file);
+        let batches = self.clone().read(file, projection, predicate, output);
+        Ok(Box::pin(async move { batches.await.context(place) }))
     }
 }
 
@@ -116,51 +113,37 @@ impl ShardOpener {
         predicate: &Arc<dyn PhysicalExpr>,
         file: &PartitionedFile,
     ) -> Result<bool> {
-        let schema = self.table_schema.file_schema();
+        let schema = self.spec.table_schema.file_schema();
         let errors = self.metrics.pruning_errors.clone();
         match FilePruner::try_new(predicate.clone(), schema, file, errors) {
-            Some(mut pruner) if self.prunes => pruner.should_prune(),
+            Some(mut pruner) if self.spec.options.pruning => pruner.should_prune(),
             _ => Ok(false),
         }
     }
-}
 
-/// The state of opening a file.
-struct Opening {
-    store: Arc<dyn ObjectStore>,
-    cache: Option<Arc<FileMetadataCache>>,
-    file: PartitionedFile,
-    file_schema: arrow::datatypes::SchemaRef,
-    output: arrow::datatypes::SchemaRef,
-    projection: ProjectionExprs,
-    predicate: Option<Arc<dyn PhysicalExpr>>,
-    evaluates: bool,
-    prunes: bool,
-    limit: Option<usize>,
-    batch_size: usize,
-    order: Option<LexOrdering>,
-    reverse: bool,
-    adapter: Arc<dyn PhysicalExprAdapterFactory>,
-    metrics: ShardMetrics,
-}
-
-impl Opening {
-    async fn open(self) -> Result<BoxStream<'static, Result<RecordBatch>>> {
-        let cache = self.cache.as_deref();
-        let open = metadata::open(&self.store, &self.file.object_meta, cache).await?;
-        let adapter = Adapter::try_new(self.adapter.as_ref(), &self.file_schema, &open.schema)?;
+    /// Opens a file, and returns the batches of its rows, with the schema `output`.
+    async fn read(
+        self,
+        file: PartitionedFile,
+        projection: ProjectionExprs,
+        predicate: Option<Arc<dyn PhysicalExpr>>,
+        output: SchemaRef,
+    ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+        let spec = &self.spec;
+        let open = metadata::open(&self.store, &file.object_meta, spec.cache.as_deref()).await?;
+        let table = spec.table_schema.file_schema();
+        let adapter = Adapter::try_new(self.adapter.as_ref(), table, &open.schema)?;
         let read_schema = adapter.read_schema.clone();
-        let rewrite = |expr| adapter.rewrite(expr);
-        let projection = self.projection.clone().try_map_exprs(rewrite)?;
-        let projection = FileProjection::try_new(projection, &read_schema, self.output.clone())?;
-        let filters = self.filters(&adapter)?;
+        let projected = projection.try_map_exprs(|expr| adapter.rewrite(expr))?;
+        let projection = FileProjection::try_new(projected, &read_schema, output)?;
+        let filters = spec.filters(predicate.as_ref(), &adapter)?;
         if filters.fixed.matches_none {
             return Ok(stream::empty().boxed());
         }
-        let stripes = open.shard.stripes_async().await.context("stripes")?;
-        let stripes: Vec<Range<u64>> = stripes.iter().map(|s| s.row_range()).collect();
-        let rows = match &self.file.range {
-            Some(range) => rows_of(range, self.file.object_meta.size, &stripes),
+        let found = open.shard.stripes_async().await.context("stripes")?;
+        let stripes: Vec<Range<u64>> = found.iter().map(|stripe| stripe.row_range()).collect();
+        let rows = match &file.range {
+            Some(range) => rows_of(range, file.object_meta.size, &stripes),
             None => 0..stripes.last().map_or(0, |last| last.end),
         };
         if rows.is_empty() {
@@ -170,9 +153,9 @@ impl Opening {
             .shard
             .scan()
             .with_schema(projection.schema.clone())
-            .with_batch_size(self.batch_size)
+            .with_batch_size(spec.batch_size.unwrap_or(BATCH_SIZE))
             .with_row_range(rows.clone());
-        if self.prunes {
+        if spec.options.pruning {
             let errors = &self.metrics.pruning_errors;
             let asked = &filters.asked;
             let kept = stripes_that_may_match(asked, &read_schema, &open, &stripes, errors).await?;
@@ -191,9 +174,8 @@ impl Opening {
         if let Some(dynamic) = filters.dynamic {
             scan = scan.with_dynamic_filter(Arc::new(dynamic));
         }
-        let parts = self.parts(&open, &stripes, rows).await?;
-        let metrics = self.metrics.clone();
-        let limit = self.limit;
+        let parts = spec.parts(&open, &stripes, rows).await?;
+        let (metrics, limit) = (self.metrics, self.limit);
         let batches = match parts {
             None => {
                 if let Some(limit) = limit {
@@ -213,16 +195,22 @@ impl Opening {
                 }
             }
         };
-        let place = format!("shard `{}`", self.file.object_meta.location);
+        let place = place_of(&file);
         Ok(batches
             .map(move |batch| projection.project(&batch.context(&place)?))
             .boxed())
     }
+}
 
-    /// Returns the filters of the scan, on the columns of the file.
-    fn filters(&self, adapter: &Adapter) -> Result<Filters> {
+impl ScanSpec {
+    /// Returns the filters for a predicate on the columns of the table, on the columns of a file.
+    fn filters(
+        &self,
+        predicate: Option<&Arc<dyn PhysicalExpr>>,
+        adapter: &Adapter,
+    ) -> Result<Filters> {
         let mut filters = Filters::default();
-        let Some(predicate) = &self.predicate else {
+        let Some(predicate) = predicate else {
             return Ok(filters);
         };
         let parts = split_conjunction(predicate).into_iter().cloned();
@@ -282,6 +270,11 @@ struct Filters {
     asked: Vec<Arc<dyn PhysicalExpr>>,
 }
 
+/// Returns the place of a file in errors.
+fn place_of(file: &PartitionedFile) -> String {
+    format!("shard `{}`", file.object_meta.location)
+}
+
 /// Returns a predicate without the parts that may change while the query runs; `None` if no part remains.
 pub(crate) fn without_dynamic(predicate: Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
     let fixed = split_conjunction(&predicate).into_iter();
@@ -302,8 +295,8 @@ fn rows_of(range: &FileRange, size: u64, stripes: &[Range<u64>]) -> Range<u64> {
         if byte >= size {
             return total;
         }
-        let row = u128::from(total) * u128::from(byte) / u128::from(size.max(1));
-        let row = u64::try_from(row).unwrap_or(total);
+        let share = u128::from(total) * u128::from(byte) / u128::from(size.max(1));
+        let row = u64::try_from(share).unwrap_or(total);
         let stripe = stripes.iter().find(|stripe| stripe.contains(&row));
         let start = stripe.map_or(0, |stripe| stripe.start);
         row - (row - start) % WINDOW

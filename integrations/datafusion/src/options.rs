@@ -221,8 +221,8 @@ fn parse_sorting_columns(text: &str) -> Result<Vec<SortingColumn>> {
                 (name.to_owned(), order)
             }
         };
-        let words: Vec<String> = order.split_whitespace().map(str::to_uppercase).collect();
-        let mut words = words.iter().map(String::as_str).peekable();
+        let order = order.to_uppercase();
+        let mut words = order.split_whitespace().peekable();
         let descending = words.next_if(|word| matches!(*word, "ASC" | "DESC")) == Some("DESC");
         let nulls_first = match (words.next(), words.next(), words.next()) {
             (None, ..) => descending,

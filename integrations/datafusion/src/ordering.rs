@@ -125,8 +125,8 @@ pub(crate) async fn sort_stripes(
     options: SortOptions,
     stripes: &mut [(usize, Range<u64>)],
 ) -> Result<()> {
-    let known = open.shard.stripe_statistics_async([ordinal]).await;
-    let known = known.context("statistics of stripes")?;
+    let answer = open.shard.stripe_statistics_async([ordinal]).await;
+    let known = answer.context("statistics of stripes")?;
     let side = if options.descending { "max" } else { "min" };
     let bounds = known.column(1).as_struct_opt();
     let Some(bounds) = bounds.and_then(|bounds| bounds.column_by_name(side)) else {

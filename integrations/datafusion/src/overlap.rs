@@ -26,24 +26,24 @@ pub(crate) async fn without_held(
     conf: FileScanConfig,
 ) -> Result<FileScanConfig> {
     let mut seen = HashSet::new();
-    let files = conf.file_groups.iter().flat_map(FileGroup::iter);
+    let parts = conf.file_groups.iter().flat_map(FileGroup::iter);
     // A large file may be cut into several parts.
-    let files = files.filter(|file| seen.insert(&file.object_meta.location));
-    let files: Vec<&PartitionedFile> = files.collect();
+    let files: Vec<&PartitionedFile> = parts
+        .filter(|part| seen.insert(&part.object_meta.location))
+        .collect();
     if files.len() < 2 {
         return Ok(conf);
     }
-    let store = state.runtime_env().object_store(&conf.object_store_url)?;
-    let cache = state.runtime_env().cache_manager.get_file_metadata_cache();
+    let store = &state.runtime_env().object_store(&conf.object_store_url)?;
+    let cache = &state.runtime_env().cache_manager.get_file_metadata_cache();
     let at_once = state.config_options().execution.meta_fetch_concurrency;
-    let (store, cache) = (&store, &cache);
-    let shards = futures::stream::iter(files).map(|file| async move {
+    let opening = futures::stream::iter(files).map(|file| async move {
         let object = &file.object_meta;
         let open = metadata::open(store, object, Some(cache.as_ref())).await?;
         Ok::<_, DataFusionError>((object.location.clone(), open))
     });
-    let shards = shards.boxed().buffered(at_once.get());
-    let shards: Vec<(Path, OpenShard)> = shards.try_collect().await?;
+    let opened = opening.boxed().buffered(at_once.get());
+    let shards: Vec<(Path, OpenShard)> = opened.try_collect().await?;
     // Shards that refer to no other files share no data.
     if !shards.iter().any(|(_, open)| open.has_other_files) {
         return Ok(conf);

@@ -4,8 +4,8 @@ use crate::adapt::{
     Adapter, FindReference, Reference, are_alike, evaluated_field, for_each_reference, is_bytes,
     values_of,
 };
-use crate::optional::Sampler;
-use crate::routed::Routed;
+use crate::hash_router::HashRouter;
+use crate::sampler::Sampler;
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
@@ -119,9 +119,10 @@ impl Converter<'_> {
             return Ok(Some(column.starts_with(prefix)));
         }
         // A Boolean column alone is a filter, too.
-        let column = self.column(expr);
-        let column = column.filter(|(_, data_type)| *data_type == DataType::Boolean);
-        Ok(column.map(|(column, _)| column.eq(true)))
+        Ok(match self.column(expr) {
+            Some((column, DataType::Boolean)) => Some(column.eq(true)),
+            _ => None,
+        })
     }
 
     /// Returns a predicate without functions that is true wherever `expr` is true. This covers joins that keep nulls,
@@ -365,16 +366,16 @@ fn evaluated(
     references: &[Reference],
     sampler: Option<Sampler>,
 ) -> Predicate {
-    let fields = references.iter().enumerate();
-    let fields = fields.map(|(i, reference)| evaluated_field(i.to_string(), &reference.field));
+    let numbered = references.iter().enumerate();
+    let fields = numbered.map(|(i, reference)| evaluated_field(i.to_string(), &reference.field));
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    let columns = references
+    let columns: Vec<ColumnRef> = references
         .iter()
-        .map(|r| col_at(r.ordinals.iter().copied()));
-    let columns: Vec<ColumnRef> = columns.collect();
+        .map(|r| col_at(r.ordinals.iter().copied()))
+        .collect();
     // A routed test returns false where the expression returns null. The same rows pass, but a NOT around it would
     // let others pass: so only optional filters, which no NOT encloses, are routed.
-    let routed = sampler.as_ref().and_then(|_| Routed::of(&expr));
+    let routed = sampler.as_ref().and_then(|_| HashRouter::of(&expr));
     Predicate::from_fn(columns, move |batch| {
         let test = || evaluate(&expr, routed.as_ref(), &schema, batch);
         match &sampler {
@@ -388,19 +389,19 @@ fn evaluated(
 /// a faster form of the same expression, if it has one.
 fn evaluate(
     expr: &Arc<dyn PhysicalExpr>,
-    routed: Option<&Routed>,
+    routed: Option<&HashRouter>,
     schema: &SchemaRef,
     batch: &RecordBatch,
 ) -> Result<BooleanArray, ArrowError> {
-    let read = batch.columns().iter().zip(schema.fields());
-    let columns = read.map(|(column, field)| {
+    let stored = batch.columns().iter().zip(schema.fields());
+    let typed = stored.map(|(column, field)| {
         if column.data_type() == field.data_type() {
             Ok(column.clone())
         } else {
             cast(column, field.data_type())
         }
     });
-    let columns = columns.collect::<Result<Vec<ArrayRef>, ArrowError>>()?;
+    let columns = typed.collect::<Result<Vec<ArrayRef>, ArrowError>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     let batch = RecordBatch::try_new_with_options(schema.clone(), columns, &options)?;
     let external = |error| ArrowError::ExternalError(Box::new(error));
@@ -510,8 +511,8 @@ impl DynamicFilter {
     /// # Errors
     /// Returns the errors of the filter's snapshot, or of an expression that cannot be rewritten.
     pub(crate) fn current(&self) -> Result<FileFilter> {
-        let expr = snapshot_physical_expr(self.expr.clone())?;
-        let expr = self.adapter.rewrite(expr)?;
+        let snapshot = snapshot_physical_expr(self.expr.clone())?;
+        let expr = self.adapter.rewrite(snapshot)?;
         FileFilter::of(&expr, &self.adapter.read_schema, true)
     }
 }

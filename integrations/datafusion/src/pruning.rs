@@ -84,8 +84,8 @@ pub(crate) async fn stripes_that_may_match(
         let Ok(ordinal) = schema.index_of(&name) else {
             continue;
         };
-        let known = open.shard.stripe_statistics_async([ordinal]).await;
-        let known = known.context("statistics of stripes")?;
+        let answer = open.shard.stripe_statistics_async([ordinal]).await;
+        let known = answer.context("statistics of stripes")?;
         // Columns of the result: the number of rows, the column, and its members.
         if let Some(bounds) = known.column(1).as_struct_opt()
             && let (Some(min), Some(max), Some(null_count)) = (

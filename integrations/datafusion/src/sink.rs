@@ -74,9 +74,11 @@ impl ShardSink {
 
     /// Returns the options of a file's writer.
     fn writer_options(&self, partitions: usize) -> Result<WriterOptions> {
-        let options = self.options.writer_options(partitions)?;
         // A statement either asks for an existing file to be replaced, or writes to unique names.
-        let options = options.with_overwrite(true);
+        let options = self
+            .options
+            .writer_options(partitions)?
+            .with_overwrite(true);
         if self.options.sorting_columns.is_some() {
             return Ok(options);
         }
@@ -128,10 +130,9 @@ async fn write_file(
     mut is_whole: IsWhole,
 ) -> Result<Option<Written>> {
     let place = format!("shard `{path}`");
-    let memory = MemoryConsumer::new(format!("ShardSink[{path}]"));
-    let memory = memory.register(context.memory_pool());
-    let writer = AsyncShardWriter::create_object(store, &path, schema, options).await;
-    let mut writer = writer.context(&place)?;
+    let memory = MemoryConsumer::new(format!("ShardSink[{path}]")).register(context.memory_pool());
+    let created = AsyncShardWriter::create_object(store, &path, schema, options).await;
+    let mut writer = created.context(&place)?;
     while let Some(batch) = batches.recv().await {
         writer.write(&batch).await.context(&place)?;
         if let Err(error) = memory.try_resize(writer.memory_size()) {

@@ -1,7 +1,7 @@
 //! The file source of shards in DataFusion's `FileScanConfig`.
 
 use crate::metrics::ShardMetrics;
-use crate::opener::{ShardOpener, without_dynamic};
+use crate::opener::{ScanSpec, ShardOpener, without_dynamic};
 use crate::options::TableShardOptions;
 use crate::ordering::leading_column;
 use datafusion_common::config::ConfigOptions;
@@ -25,9 +25,6 @@ use std::cmp::Ordering;
 use std::fmt::{self, Formatter};
 use std::sync::Arc;
 
-/// Rows of a batch, unless DataFusion sets the number.
-const BATCH_SIZE: usize = 8192;
-
 /// A scan of shards, which evaluates projection, filters, order and limit itself.
 ///
 /// ```
@@ -47,27 +44,18 @@ const BATCH_SIZE: usize = 8192;
 /// ```
 #[derive(Clone)]
 pub struct ShardSource {
-    table_schema: TableSchema,
-    options: TableShardOptions,
-    projection: ProjectionExprs,
-    predicate: Option<Arc<dyn PhysicalExpr>>,
-    /// Whether the scan evaluates the predicate; otherwise a filter above the scan does.
-    evaluates: bool,
-    batch_size: Option<usize>,
-    order: Option<LexOrdering>,
-    reverse: bool,
-    cache: Option<Arc<FileMetadataCache>>,
+    spec: ScanSpec,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl fmt::Debug for ShardSource {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("ShardSource")
-            .field("table_schema", &self.table_schema)
-            .field("predicate", &self.predicate)
-            .field("evaluates", &self.evaluates)
-            .field("order", &self.order)
-            .field("reverse", &self.reverse)
+            .field("table_schema", &self.spec.table_schema)
+            .field("predicate", &self.spec.predicate)
+            .field("evaluates", &self.spec.evaluates)
+            .field("order", &self.spec.order)
+            .field("reverse", &self.spec.reverse)
             .finish_non_exhaustive()
     }
 }
@@ -77,7 +65,7 @@ impl ShardSource {
     pub fn new(table_schema: impl Into<TableSchema>) -> Self {
         let table_schema = table_schema.into();
         let columns: Vec<usize> = (0..table_schema.table_schema().fields().len()).collect();
-        Self {
+        let spec = ScanSpec {
             projection: ProjectionExprs::from_indices(&columns, table_schema.table_schema()),
             table_schema,
             options: TableShardOptions::default(),
@@ -87,6 +75,9 @@ impl ShardSource {
             order: None,
             reverse: false,
             cache: None,
+        };
+        Self {
+            spec,
             metrics: ExecutionPlanMetricsSet::new(),
         }
     }
@@ -94,14 +85,14 @@ impl ShardSource {
     /// Sets the options of the table.
     #[must_use]
     pub fn with_options(mut self, options: TableShardOptions) -> Self {
-        self.evaluates = options.pushdown_filters;
-        self.options = options;
+        self.spec.evaluates = options.pushdown_filters;
+        self.spec.options = options;
         self
     }
 
     /// Returns the options of the table.
     pub fn options(&self) -> &TableShardOptions {
-        &self.options
+        &self.spec.options
     }
 
     /// Sets the predicate, on the columns of the table before the projection. The scan returns only rows that match,
@@ -109,57 +100,57 @@ impl ShardSource {
     /// not match a part with a dynamic filter may be returned as well.
     #[must_use]
     pub fn with_predicate(mut self, predicate: Arc<dyn PhysicalExpr>) -> Self {
-        self.predicate = Some(predicate);
+        self.spec.predicate = Some(predicate);
         self
     }
 
     /// Returns whether the scan omits rows that do not match the predicate, except for its dynamic parts.
     pub fn evaluates(&self) -> bool {
-        self.evaluates
+        self.spec.evaluates
     }
 
     /// Sets whether the scan omits rows that do not match the predicate. For tables, the option
     /// [`pushdown_filters`](TableShardOptions::pushdown_filters) sets this.
     #[must_use]
     pub fn with_evaluates(mut self, evaluates: bool) -> Self {
-        self.evaluates = evaluates;
+        self.spec.evaluates = evaluates;
         self
     }
 
     /// Reads stripes in this order of their bounds. The order of the rows within a stripe stays.
     #[must_use]
     pub fn with_order(mut self, order: Option<LexOrdering>) -> Self {
-        self.order = order;
+        self.spec.order = order;
         self
     }
 
     /// Returns the order in which stripes are read; `None` for the order of the file.
     pub fn order(&self) -> Option<&LexOrdering> {
-        self.order.as_ref()
+        self.spec.order.as_ref()
     }
 
     /// Sets whether stripes are read from the last to the first. The order of the rows within a stripe stays.
     #[must_use]
     pub fn with_reverse(mut self, reverse: bool) -> Self {
-        self.reverse = reverse;
+        self.spec.reverse = reverse;
         self
     }
 
     /// Returns whether stripes are read from the last to the first.
     pub fn is_reverse(&self) -> bool {
-        self.reverse
+        self.spec.reverse
     }
 
     /// Keeps open shards in a cache, such as the runtime's `RuntimeEnv::cache_manager.get_file_metadata_cache()`.
     #[must_use]
     pub fn with_metadata_cache(mut self, cache: Arc<FileMetadataCache>) -> Self {
-        self.cache = Some(cache);
+        self.spec.cache = Some(cache);
         self
     }
 
     /// Returns the number of rows of a batch, if DataFusion has set it.
     pub fn batch_size(&self) -> Option<usize> {
-        self.batch_size
+        self.spec.batch_size
     }
 }
 
@@ -176,48 +167,40 @@ impl FileSource for ShardSource {
         base_config: &FileScanConfig,
         partition: usize,
     ) -> Result<Arc<dyn FileOpener>> {
+        let mut spec = self.spec.clone();
+        if base_config.limit.is_some() {
+            // The dynamic filters and orders come from joins and sorts above the limit. These see only the rows that
+            // the limit keeps, so their filters must not change which rows the scan returns.
+            spec.predicate = spec.predicate.and_then(without_dynamic);
+            spec.order = None;
+            spec.reverse = false;
+        }
         let adapter = base_config.expr_adapter_factory.clone();
-        // With a limit in the scan, the dynamic filters and orders come from joins and sorts above the limit. These see
-        // only the rows that the limit keeps, so their filters must not change which rows the scan returns.
-        let is_whole = base_config.limit.is_none();
-        let predicate = if is_whole {
-            self.predicate.clone()
-        } else {
-            self.predicate.clone().and_then(without_dynamic)
-        };
         Ok(Arc::new(ShardOpener {
+            spec: Arc::new(spec),
             store: object_store,
-            cache: self.cache.clone(),
-            table_schema: self.table_schema.clone(),
-            projection: self.projection.clone(),
-            predicate,
-            evaluates: self.evaluates,
-            prunes: self.options.pruning,
             limit: base_config.limit,
-            batch_size: self.batch_size.unwrap_or(BATCH_SIZE),
-            order: self.order.clone().filter(|_| is_whole),
-            reverse: self.reverse && is_whole,
             adapter: adapter.unwrap_or_else(|| Arc::new(DefaultPhysicalExprAdapterFactory)),
             metrics: ShardMetrics::new(partition, &self.metrics),
         }))
     }
 
     fn table_schema(&self) -> &TableSchema {
-        &self.table_schema
+        &self.spec.table_schema
     }
 
     fn with_batch_size(&self, batch_size: usize) -> Arc<dyn FileSource> {
         let mut source = self.clone();
-        source.batch_size = Some(batch_size);
+        source.spec.batch_size = Some(batch_size);
         Arc::new(source)
     }
 
     fn filter(&self) -> Option<Arc<dyn PhysicalExpr>> {
-        self.predicate.clone()
+        self.spec.predicate.clone()
     }
 
     fn projection(&self) -> Option<&ProjectionExprs> {
-        Some(&self.projection)
+        Some(&self.spec.projection)
     }
 
     fn metrics(&self) -> &ExecutionPlanMetricsSet {
@@ -230,23 +213,23 @@ impl FileSource for ShardSource {
 
     fn fmt_extra(&self, t: DisplayFormatType, f: &mut Formatter<'_>) -> fmt::Result {
         if t == DisplayFormatType::TreeRender {
-            if let Some(predicate) = &self.predicate {
+            if let Some(predicate) = &self.spec.predicate {
                 writeln!(f, "predicate={}", fmt_sql(predicate.as_ref()))?;
             }
             return Ok(());
         }
-        if let Some(predicate) = &self.predicate {
-            let name = if self.evaluates {
+        if let Some(predicate) = &self.spec.predicate {
+            let name = if self.spec.evaluates {
                 "predicate"
             } else {
                 "pruning"
             };
             write!(f, ", {name}={predicate}")?;
         }
-        if let Some(order) = &self.order {
+        if let Some(order) = &self.spec.order {
             write!(f, ", stripes_by=[{order}]")?;
         }
-        if self.reverse {
+        if self.spec.reverse {
             write!(f, ", stripes_reversed=true")?;
         }
         Ok(())
@@ -257,27 +240,31 @@ impl FileSource for ShardSource {
         filters: Vec<Arc<dyn PhysicalExpr>>,
         config: &ConfigOptions,
     ) -> Result<FilterPushdownPropagation<Arc<dyn FileSource>>> {
-        let evaluates =
-            self.options.pushdown_filters && TableShardOptions::of_config(config).pushdown_filters;
+        let evaluates = self.options().pushdown_filters
+            && TableShardOptions::of_config(config).pushdown_filters;
         // A volatile filter returns another answer each time, so only the filter above the scan evaluates it.
         let taken: Vec<bool> = filters.iter().map(|filter| !is_volatile(filter)).collect();
-        let answers = taken.iter().map(|&taken| {
+        let answer = |&taken: &bool| {
             if taken && evaluates {
                 PushedDown::Yes
             } else {
                 PushedDown::No
             }
-        });
-        let answers = FilterPushdownPropagation::with_parent_pushdown_result(answers.collect());
+        };
+        let answers = FilterPushdownPropagation::with_parent_pushdown_result(
+            taken.iter().map(answer).collect(),
+        );
         if !taken.contains(&true) {
             return Ok(answers);
         }
-        let filters = filters.into_iter().zip(taken);
-        let filters = filters.filter_map(|(filter, taken)| taken.then_some(filter));
+        let taken_filters = filters
+            .into_iter()
+            .zip(taken)
+            .filter_map(|(filter, taken)| taken.then_some(filter));
         let mut source = self.clone();
-        let before = source.predicate.take();
-        source.predicate = Some(conjunction(before.into_iter().chain(filters)));
-        source.evaluates = evaluates;
+        let before = source.spec.predicate.take();
+        source.spec.predicate = Some(conjunction(before.into_iter().chain(taken_filters)));
+        source.spec.evaluates = evaluates;
         Ok(answers.with_updated_node(Arc::new(source) as Arc<dyn FileSource>))
     }
 
@@ -286,7 +273,7 @@ impl FileSource for ShardSource {
         projection: &ProjectionExprs,
     ) -> Result<Option<Arc<dyn FileSource>>> {
         let mut source = self.clone();
-        source.projection = self.projection.try_merge(projection)?;
+        source.spec.projection = self.spec.projection.try_merge(projection)?;
         Ok(Some(Arc::new(source)))
     }
 
@@ -319,30 +306,31 @@ impl FileSource for ShardSource {
         }));
         let is_reverse = reversed.ordering_satisfy(order.iter().cloned())?;
         let has_bounds = leading_column(&wanted).is_some_and(|(column, _)| {
-            let schema = self.table_schema.file_schema();
+            let schema = self.spec.table_schema.file_schema();
             schema.field_with_name(column.name()).is_ok()
         });
         if !is_reverse && !has_bounds {
             return Ok(SortOrderPushdownResult::Unsupported);
         }
         let mut source = self.clone();
-        source.order = has_bounds.then_some(wanted);
-        source.reverse = is_reverse;
+        source.spec.order = has_bounds.then_some(wanted);
+        source.spec.reverse = is_reverse;
         Ok(SortOrderPushdownResult::Inexact {
             inner: Arc::new(source),
         })
     }
 
     fn reorder_files(&self, mut files: Vec<PartitionedFile>) -> Vec<PartitionedFile> {
-        let Some((column, options)) = self.order.as_ref().and_then(leading_column) else {
+        let Some((column, options)) = self.spec.order.as_ref().and_then(leading_column) else {
             return files;
         };
-        let Ok(ordinal) = self.table_schema.table_schema().index_of(column.name()) else {
+        let table = self.table_schema().table_schema();
+        let Ok(ordinal) = table.index_of(column.name()) else {
             return files;
         };
         let bound = |file: &PartitionedFile| -> Option<ScalarValue> {
-            let column = file.statistics.as_ref()?;
-            let column = column.column_statistics.get(ordinal)?;
+            let statistics = file.statistics.as_ref()?;
+            let column = statistics.column_statistics.get(ordinal)?;
             let bound = if options.descending {
                 &column.max_value
             } else {
@@ -369,7 +357,8 @@ impl FileSource for ShardSource {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion, DataFusionError> {
-        let projected = self.projection.iter().map(|projected| &projected.expr);
-        datafusion_physical_plan::apply_expression_roots(self.predicate.iter().chain(projected), f)
+        let projected = self.spec.projection.iter().map(|projected| &projected.expr);
+        let roots = self.spec.predicate.iter().chain(projected);
+        datafusion_physical_plan::apply_expression_roots(roots, f)
     }
 }

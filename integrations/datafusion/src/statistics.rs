@@ -14,8 +14,8 @@ use datafusion_common::{ColumnStatistics, Result, ScalarValue, Statistics};
 /// # Errors
 /// Returns an error if the metadata are damaged or cannot be read.
 pub(crate) async fn statistics_of(open: &OpenShard, table: &Schema) -> Result<Statistics> {
-    let known = open.shard.statistics_async(Projection::All).await;
-    let known = known.context("statistics")?;
+    let answer = open.shard.statistics_async(Projection::All).await;
+    let known = answer.context("statistics")?;
     let mut statistics = Statistics::new_unknown(table);
     let rows = usize::try_from(open.shard.num_rows()).unwrap_or(usize::MAX);
     statistics.num_rows = Precision::Exact(rows);
@@ -49,8 +49,8 @@ impl Sizes {
         let stripes = open.shard.stripes_async().await.context("stripes")?;
         let sizes = stripes.iter().map(|stripe| stripe.raw_data_size());
         let whole = sizes.sum::<Option<u64>>();
-        let widths = open.schema.fields().iter();
-        let widths: Vec<Option<usize>> = widths
+        let fields = open.schema.fields().iter();
+        let widths: Vec<Option<usize>> = fields
             .map(|field| field.data_type().primitive_width())
             .collect();
         let fixed = widths.iter().flatten().sum::<usize>().saturating_mul(rows);

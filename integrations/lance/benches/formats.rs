@@ -188,14 +188,14 @@ async fn read(path: &Path, rows: ReadBatchParams) -> usize {
         .await
         .unwrap();
     let cache = LanceCache::no_cache();
-    let reader = FileReader::try_open(
+    let opening = FileReader::try_open(
         file,
         None,
         Arc::default(),
         &cache,
         FileReaderOptions::default(),
     );
-    let reader = reader.await.unwrap();
+    let reader = opening.await.unwrap();
     let batch_rows = u32::try_from(BATCH_ROWS).unwrap();
     let stream = reader.read_stream(rows, batch_rows, 16, FilterExpression::no_filter());
     let counts = stream.await.unwrap().map(|batch| batch.unwrap().num_rows());
@@ -208,11 +208,11 @@ fn lineitem() -> Vec<RecordBatch> {
         LineItemArrow::new(LineItemGenerator::new(0.1, 1, 1)).with_batch_size(BATCH_ROWS);
     let batches: Vec<RecordBatch> = generator.collect::<Result<_, _>>().unwrap();
     let schema = batches[0].schema();
-    let columns = concat_batches(&schema, &batches).unwrap();
+    let whole = concat_batches(&schema, &batches).unwrap();
     let columns = schema
         .fields()
         .iter()
-        .zip(columns.columns())
+        .zip(whole.columns())
         .map(|(field, column)| {
             let column = match field.data_type() {
                 DataType::Utf8View => arrow_cast::cast(column, &DataType::Utf8).unwrap(),

@@ -36,9 +36,12 @@ fn is_read(path: &Path) -> bool {
 /// Changes some bytes: the end of a file, where the metadata lie, more often than the rest.
 fn damage(bytes: &[u8], random: &mut StdRng) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
-    let place = |bytes: &[u8], random: &mut StdRng| match random.random_bool(0.7) {
-        true => bytes.len() - 1 - random.random_range(0..bytes.len().min(2000)),
-        false => random.random_range(0..bytes.len()),
+    let place = |bytes: &[u8], random: &mut StdRng| {
+        if random.random_bool(0.7) {
+            bytes.len() - 1 - random.random_range(0..bytes.len().min(2000))
+        } else {
+            random.random_range(0..bytes.len())
+        }
     };
     match random.random_range(0..10) {
         0 => bytes.truncate(random.random_range(0..bytes.len())),

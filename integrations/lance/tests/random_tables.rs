@@ -198,19 +198,18 @@ fn random_tables_come_back_or_are_refused() {
                     if !message.contains("column `c`") {
                         wrong.push(format!("{seed} {version}: {message}"));
                     }
-                    let why = match message.contains("does not hold the values")
+                    let whole = if message.contains("does not hold the values")
                         && !message.contains("struct validity")
                     {
-                        true => format!("{seed} {version} {rows} rows {ty} {message}"),
-                        false => message,
+                        format!("{seed} {version} {rows} rows {ty} {message}")
+                    } else {
+                        message
                     };
-                    let why = why.split(": ").last().unwrap().to_owned()
-                        + if why.contains("hold the values") {
-                            &why
-                        } else {
-                            ""
-                        };
-                    let why: String = why.chars().filter(|c| !c.is_ascii_digit()).collect();
+                    let mut why = whole.split(": ").last().unwrap().to_owned();
+                    if whole.contains("hold the values") {
+                        why += &whole;
+                    }
+                    why.retain(|c| !c.is_ascii_digit());
                     *refused.entry(why).or_insert(0) += 1;
                 }
                 Ok(_) => match read(&path) {

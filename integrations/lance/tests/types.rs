@@ -194,25 +194,21 @@ fn metadata_of_schema_and_fields_are_kept() {
             .with_metadata([entry("ARROW:extension:name", "arrow.uuid")].into()),
     ];
     let schema = Schema::new_with_metadata(fields, [entry("geo", "{}"), entry("ä", "ö")].into());
-    let columns = schema.fields().iter().map(|it| match it.is_nullable() {
-        true => new_null_array(it.data_type(), 2),
-        false => {
+    let column = |field: &Arc<Field>| match field.data_type() {
+        data_type if field.is_nullable() => new_null_array(data_type, 2),
+        DataType::List(item) => Arc::new(ListArray::new(
+            item.clone(),
+            arrow_buffer::OffsetBuffer::from_lengths([1, 2]),
+            Arc::new(Int32Array::from(vec![1, 2, 3])),
+            None,
+        )) as ArrayRef,
+        DataType::Struct(members) => {
             let nulls = new_null_array(&DataType::Int32, 2);
-            match it.data_type() {
-                DataType::List(item) => Arc::new(ListArray::new(
-                    item.clone(),
-                    arrow_buffer::OffsetBuffer::from_lengths([1, 2]),
-                    Arc::new(Int32Array::from(vec![1, 2, 3])),
-                    None,
-                )) as ArrayRef,
-                DataType::Struct(members) => {
-                    Arc::new(StructArray::new(members.clone(), vec![nulls], None))
-                }
-                other => panic!("{other}"),
-            }
+            Arc::new(StructArray::new(members.clone(), vec![nulls], None))
         }
-    });
-    let columns = columns.collect();
+        other => panic!("{other}"),
+    };
+    let columns = schema.fields().iter().map(column).collect();
     let batch = RecordBatch::try_new(Arc::new(schema), columns).unwrap();
     for version in LanceVersion::ALL {
         comes_back(&batch, version);

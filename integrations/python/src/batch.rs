@@ -231,13 +231,14 @@ impl Iterator for Called {
     type Item = Result<ArrayRef, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = Python::attach(|py| match self.0.call_method0(py, "read_next_batch") {
+        let called = Python::attach(|py| match self.0.call_method0(py, "read_next_batch") {
             Ok(batch) => Ok(Some(import::array(batch.bind(py))?.0)),
             Err(raised) if raised.is_instance_of::<PyStopIteration>(py) => Ok(None),
             Err(raised) => Err(raised),
         });
-        let next = next.map_err(|raised: PyErr| ArrowError::ExternalError(Box::new(raised)));
-        next.transpose()
+        called
+            .map_err(|raised: PyErr| ArrowError::ExternalError(Box::new(raised)))
+            .transpose()
     }
 }
 

@@ -51,9 +51,9 @@ impl Column {
 
     /// Returns the path as it is quoted in the text of a condition.
     fn quoted(&self) -> String {
-        let names = self.path.split('.');
-        let names = names.map(|name| format!("\"{}\"", name.replace('"', "\"\"")));
-        names.collect::<Vec<_>>().join(".")
+        let quote = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+        let names: Vec<String> = self.path.split('.').map(quote).collect();
+        names.join(".")
     }
 }
 
@@ -88,9 +88,11 @@ impl Column {
     /// >>> sh.col("id").is_in(range(3))
     /// <Expression id IN (0, 1, 2)>
     fn is_in(&self, values: &Bound<'_, PyAny>) -> PyResult<Expression> {
-        let values = values.try_iter()?.map(|value| literal(&value?));
-        let values = values.collect::<PyResult<Vec<_>>>()?;
-        Ok(Expression(self.column().is_in(values)))
+        let literals = values
+            .try_iter()?
+            .map(|value| literal(&value?))
+            .collect::<PyResult<Vec<_>>>()?;
+        Ok(Expression(self.column().is_in(literals)))
     }
 
     /// Matches rows that are null.
@@ -235,10 +237,13 @@ pub(crate) fn predicate(
     at_hand: Option<&Shard>,
 ) -> PyResult<Predicate> {
     if let Ok(all) = object.cast::<PyList>() {
-        let all = all.iter().map(|one| predicate(&one, schema, at_hand));
-        let all = all.collect::<PyResult<Vec<_>>>()?.into_iter();
+        let predicates = all
+            .iter()
+            .map(|one| predicate(&one, schema, at_hand))
+            .collect::<PyResult<Vec<_>>>()?;
         let message = "expected a condition, found an empty list";
-        return all
+        return predicates
+            .into_iter()
             .reduce(Predicate::and)
             .ok_or_else(|| invalid_argument(object.py(), message));
     }

@@ -55,13 +55,13 @@ impl fmt::Debug for Stream {
 impl Stream {
     #[expect(unsafe_code, reason = "a capsule holds what its name says")]
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let capsule = object.call_method0("__arrow_c_stream__")?;
-        let capsule = capsule.cast::<PyCapsule>()?;
-        let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
+        let exported = object.call_method0("__arrow_c_stream__")?;
+        let capsule = exported.cast::<PyCapsule>()?;
+        let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
         // SAFETY: the capsule lives until the end of this function, and holds the type that its name promises. The
         // stream is moved out of the capsule, which keeps a released one.
         let mut stream = unsafe {
-            FFI_ArrowArrayStream::from_raw(stream.cast::<FFI_ArrowArrayStream>().as_ptr())
+            FFI_ArrowArrayStream::from_raw(pointer.cast::<FFI_ArrowArrayStream>().as_ptr())
         };
         let Some(get_schema) = stream.get_schema else {
             return Err(PyValueError::new_err(
@@ -208,8 +208,10 @@ fn array_of(data: ArrayData) -> Result<ArrayRef, ArrowError> {
 )]
 fn cut(data: ArrayData) -> Result<ArrayData, ArrowError> {
     let (data_type, len, nulls, offset, mut buffers, children) = data.into_parts();
-    let children = children.into_iter().map(cut);
-    let mut children = children.collect::<Result<Vec<_>, _>>()?;
+    let mut children = children
+        .into_iter()
+        .map(cut)
+        .collect::<Result<Vec<_>, _>>()?;
     // Number of a child's values for each value of this array.
     let values = match &data_type {
         DataType::Struct(_) | DataType::Union(_, UnionMode::Sparse) => Some(1),

@@ -4,26 +4,26 @@
 mod batch;
 #[cfg(feature = "datafusion")]
 mod datafusion;
-mod ending;
 mod errors;
 mod filter;
 mod import;
+mod interruptible_file;
 mod literal;
 mod location;
 mod metrics;
-mod near;
 mod ops;
 mod options;
 mod pyarrow;
+mod python_calls;
 mod rows;
 mod runtime;
 mod scan;
 mod shard;
-mod shown;
+mod signals;
 mod stripes;
 mod values;
 mod verify;
-mod waiting;
+mod views;
 mod write;
 
 use pyo3::prelude::*;
@@ -63,7 +63,7 @@ fn initialize(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(shard::open_many, module)?)?;
     module.add_function(wrap_pyfunction!(write::output_file, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
-    let end = wrap_pyfunction!(ending::end, module)?;
+    let end = wrap_pyfunction!(python_calls::end, module)?;
     py.import("atexit")?.call_method1("register", (end,))?;
     pyo3_object_store::register_store_module(py, module, "arrow_shard._lib", "_store")?;
     // The Python package defines which names are public.

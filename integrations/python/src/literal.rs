@@ -41,8 +41,8 @@ pub(crate) fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
         let (array, _) = import::array(value)?;
         return Literal::try_new(&array).map_err(|error| exception(py, error));
     }
-    let described = py.import("arrow_shard._literals")?;
-    let described = described.call_method1("describe", (value,))?;
+    let module = py.import("arrow_shard._literals")?;
+    let described = module.call_method1("describe", (value,))?;
     let (kind, payload): Described<'_> = described.extract()?;
     let literal = match kind.as_str() {
         "plain" => return self::literal(&payload),
@@ -63,8 +63,8 @@ pub(crate) fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
         "decimal" => return decimal(&payload),
         "uuid" => {
             let bytes = payload.extract::<Vec<u8>>()?;
-            let array = FixedSizeBinaryArray::try_from_iter(std::iter::once(bytes));
-            let array = array.map_err(|error| crate::errors::arrow_exception(py, error))?;
+            let array = FixedSizeBinaryArray::try_from_iter(std::iter::once(bytes))
+                .map_err(|error| crate::errors::arrow_exception(py, error))?;
             return Literal::try_new(&array).map_err(|error| exception(py, error));
         }
         other => {

@@ -72,7 +72,7 @@ impl Location {
     /// Opens the shard with its directory file at this location.
     pub(crate) fn open(&self) -> Result<Shard> {
         match self.local() {
-            Some(path) => crate::near::open(&path, ShardOptions::default()),
+            Some(path) => crate::interruptible_file::open(&path, ShardOptions::default()),
             None => wait_for_store(Shard::open_async(self.0.clone(), ShardOptions::default())),
         }
     }
@@ -115,10 +115,8 @@ pub(crate) fn shards_of(folder: &Location) -> Result<Vec<Location>> {
         }
         _ => true,
     };
-    let found = wait(folder.is_near(), list_shards_async(folder.0.clone()))?;
-    let mut found: Vec<Location> = found.into_iter().map(Location).collect();
-    found.retain(is_shard);
-    Ok(found)
+    let listed = wait(folder.is_near(), list_shards_async(folder.0.clone()))?;
+    Ok(listed.into_iter().map(Location).filter(is_shard).collect())
 }
 
 /// Returns the shards of a folder that form a table, in the order of their names, and the shards that are left out

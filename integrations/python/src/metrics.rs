@@ -26,10 +26,12 @@ macro_rules! counters {
 
             fn __repr__(&self) -> String {
                 let counters = [$((stringify!($name), self.0.$($path).+)),*];
-                let counters = counters.iter().filter(|(_, count)| *count > 0);
-                let counters: Vec<String> =
-                    counters.map(|(name, count)| format!("{name}={count}")).collect();
-                format!("<ScanMetrics {}>", counters.join(" "))
+                let shown: Vec<String> = counters
+                    .iter()
+                    .filter(|(_, count)| *count > 0)
+                    .map(|(name, count)| format!("{name}={count}"))
+                    .collect();
+                format!("<ScanMetrics {}>", shown.join(" "))
             }
         }
     };

@@ -6,8 +6,8 @@ use crate::location::{Location, shards_of};
 use crate::options::profile;
 use crate::rows::{row_numbers, whole};
 use crate::runtime::{threads, wait, wait_to_the_end};
-use crate::shown::without_views;
-use crate::waiting::{detached, hear};
+use crate::signals::{detached, hear};
+use crate::views::without_views;
 use arrow_shard::Result;
 use arrow_shard::ops::{
     CompactOptions, EditSummary, PackOptions, ShardEditor, UnusedFile, VacuumOptions,
@@ -366,11 +366,9 @@ pub(crate) fn vacuum(
     store: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<(String, u64)>> {
     let at = Location::of(folder, store)?;
-    let age = Duration::try_from_secs_f64(min_age);
-    let age = raised(
-        py,
-        age.map_err(|e| invalid(format!("min_age is {min_age}: {e}"))),
-    )?;
+    let parsed = Duration::try_from_secs_f64(min_age)
+        .map_err(|e| invalid(format!("min_age is {min_age}: {e}")));
+    let age = raised(py, parsed)?;
     let options = VacuumOptions::default()
         .with_min_age(age)
         .with_dry_run(dry_run)

@@ -1,6 +1,6 @@
 //! The threads for requests to stores, and functions that wait for their answers.
 
-use crate::waiting::{HEARING, hear};
+use crate::signals::{HEARING, hear};
 use arrow_shard::{Error, ErrorKind, Result};
 use std::mem::forget;
 use std::pin::pin;
@@ -26,11 +26,11 @@ fn runtime() -> Result<Arc<Runtime>> {
         .worker_threads(2)
         .thread_name("arrow-shard")
         .enable_all()
-        .build();
-    let built = built.map_err(|e| {
-        let message = "threads for requests cannot be started";
-        Error::new(ErrorKind::Io, message).caused_by(e)
-    })?;
+        .build()
+        .map_err(|e| {
+            let message = "threads for requests cannot be started";
+            Error::new(ErrorKind::Io, message).caused_by(e)
+        })?;
     Ok(known.insert((own, Arc::new(built))).1.clone())
 }
 
@@ -43,16 +43,22 @@ pub(crate) fn handle() -> Result<tokio::runtime::Handle> {
 /// Waits for the answer of a future that may read a store. If the shard is local, the future never waits for a request,
 /// so it is polled until it is ready, with a check for signals after each poll.
 pub(crate) fn wait<T>(is_near: bool, answer: impl Future<Output = Result<T>>) -> Result<T> {
-    if !is_near {
-        return wait_for_store(answer);
+    if is_near {
+        poll(answer, hear)
+    } else {
+        wait_for_store(answer)
     }
+}
+
+/// Polls a future until it is ready, with a check after each poll.
+fn poll<T>(answer: impl Future<Output = Result<T>>, check: impl Fn() -> Result<()>) -> Result<T> {
     let mut answer = pin!(answer);
     let mut context = Context::from_waker(Waker::noop());
     loop {
         if let Poll::Ready(answer) = answer.as_mut().poll(&mut context) {
             return answer;
         }
-        hear()?;
+        check()?;
     }
 }
 
@@ -91,16 +97,9 @@ pub(crate) fn wait_to_the_end<T>(
     is_near: bool,
     answer: impl Future<Output = Result<T>>,
 ) -> Result<T> {
-    if !is_near {
-        return runtime()?.block_on(answer);
-    }
-    let mut answer = pin!(answer);
-    loop {
-        if let Poll::Ready(answer) = answer
-            .as_mut()
-            .poll(&mut Context::from_waker(Waker::noop()))
-        {
-            return answer;
-        }
+    if is_near {
+        poll(answer, || Ok(()))
+    } else {
+        runtime()?.block_on(answer)
     }
 }

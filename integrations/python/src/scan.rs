@@ -3,7 +3,7 @@
 use crate::batch::{ArrowSchema, Batch, columns, row_field};
 use crate::metrics::Metrics;
 use crate::runtime::{wait, wait_for_store};
-use crate::waiting::{attended, detached, hear, is_attended};
+use crate::signals::{attended, detached, hear, is_attended};
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
 use arrow_shard::Result;
@@ -59,8 +59,8 @@ impl Scan {
 
     /// Starts a run.
     fn start(&self, py: Python<'_>) -> PyResult<Arc<Mutex<Reader>>> {
-        let reader = detached(py, || Reader::start(self.builder.clone(), self.is_near))?;
-        let reader = Arc::new(Mutex::new(reader));
+        let started = detached(py, || Reader::start(self.builder.clone(), self.is_near))?;
+        let reader = Arc::new(Mutex::new(started));
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         *last = Some(reader.clone());
         Ok(reader)

@@ -3,16 +3,16 @@
 use crate::batch::{ArrowSchema, Batch, schema_of as schema_of_object};
 use crate::errors::{arrow_exception, invalid_argument};
 use crate::filter::predicate;
+use crate::interruptible_file;
 use crate::location::{Location, Source, table_of};
-use crate::near;
 use crate::rows::{row_numbers, whole};
 use crate::runtime::{threads, wait, wait_for_store};
 use crate::scan::{Scan, schema_of};
-use crate::shown::{batch_without_views, without_views};
+use crate::signals::detached;
 use crate::stripes::{Sorting, StripeInfo};
 use crate::values::dict_of;
 use crate::verify::{Verification, verify};
-use crate::waiting::detached;
+use crate::views::{batch_without_views, without_views};
 use arrow_schema::SchemaRef;
 use arrow_shard::io;
 use arrow_shard::ops::{LeftOut, ShardSet};
@@ -137,8 +137,10 @@ pub(crate) fn open_many(
             Source::Folder(Location::of(paths, store)?),
         )
     } else {
-        let all = paths.try_iter()?.map(|path| Location::of(&path?, store));
-        let all = all.collect::<PyResult<Vec<_>>>()?;
+        let all = paths
+            .try_iter()?
+            .map(|path| Location::of(&path?, store))
+            .collect::<PyResult<Vec<_>>>()?;
         (format!("{} shards", all.len()), Source::Shards(all))
     };
     let (file, left_out) = detached(py, || {
@@ -177,7 +179,7 @@ fn open_set(locations: Vec<Location>) -> Result<ShardSet> {
     let is_near = locations.iter().all(Location::is_near);
     let shards: Vec<io::Location> = locations.into_iter().map(|location| location.0).collect();
     if is_near {
-        near::open_many(shards)
+        interruptible_file::open_many(shards)
     } else {
         wait_for_store(ShardSet::open_async(shards))
     }

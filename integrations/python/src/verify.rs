@@ -1,7 +1,7 @@
 //! Verifies shards.
 
 use crate::runtime::wait;
-use crate::waiting::{detached, hear, is_interrupted};
+use crate::signals::{detached, hear, is_interrupted};
 use arrow_schema::ArrowError;
 use arrow_shard::read::{Problem, VerifyOptions, VerifyProgress, VerifyReport};
 use arrow_shard::{Error, Shard};

@@ -5,7 +5,7 @@ use crate::errors::{exception, raised};
 use crate::location::Location;
 use crate::options::writer_options;
 use crate::runtime::{wait_for_store, wait_to_the_end};
-use crate::waiting::{detached, hear};
+use crate::signals::{detached, hear};
 use arrow_array::RecordBatch;
 use arrow_shard::io::LocalTarget;
 use arrow_shard::write::{AsyncShardWriter, ShardSummary, ShardWriter, WriterOptions};

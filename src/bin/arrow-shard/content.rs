@@ -62,8 +62,8 @@ impl Content {
 /// Returns an error message that explains how to read a compressed file.
 pub(crate) fn decompressed(program: &str, path: &Path) -> String {
     let inner = path.file_stem().map(Path::new);
-    let from = inner.and_then(FileFormat::by_name);
-    let from = from.map_or_else(|| "FORMAT".to_owned(), FileFormat::option);
+    let format = inner.and_then(FileFormat::by_name);
+    let from = format.map_or_else(|| "FORMAT".to_owned(), FileFormat::option);
     let file = if is_standard(path) {
         "FILE".to_owned()
     } else {

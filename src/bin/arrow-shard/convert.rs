@@ -5,13 +5,11 @@ use crate::file_format::FileFormat;
 use crate::input::{ColumnArgs, ReadArgs, RowWindow};
 use crate::lance;
 use crate::lance_names::{check_conversion, is_lance};
+use crate::option_names::{LayoutName, ProfileName};
 use crate::output::{Output, Place, lossy_batch, lossy_schema};
-use crate::profile::ProfileName;
 use crate::progress::Progress;
 use crate::text;
-use arrow_shard::write::TypeMapping;
-use arrow_shard::write::Wire;
-use arrow_shard::write::{Layout, WriterOptions};
+use arrow_shard::write::{TypeMapping, Wire, WriterOptions};
 use clap::ValueEnum;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -80,14 +78,6 @@ pub(crate) struct Args {
     /// Show neither progress nor summary
     #[arg(long, short)]
     quiet: bool,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum LayoutName {
-    /// One file
-    SingleFile,
-    /// A directory file, and next to it a file per stripe
-    TwoLevel,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -200,10 +190,7 @@ fn options(args: &Args, format: FileFormat) -> Result<WriterOptions, Failure> {
         options = options.with_stripe_rows(rows);
     }
     if let Some(layout) = args.layout {
-        options = options.with_layout(match layout {
-            LayoutName::SingleFile => Layout::SingleFile,
-            LayoutName::TwoLevel => Layout::TwoLevel,
-        });
+        options = options.with_layout(layout.into());
     }
     if let Some(mapping) = args.mapping {
         options = options.with_mapping(match mapping {

@@ -1,8 +1,7 @@
 //! Failures of commands: their messages and exit codes.
 
-use crate::text;
+use crate::error_line::{chain, print_error};
 use arrow_schema::ArrowError;
-use std::error::Error;
 use std::process::ExitCode;
 
 /// The reason why a command failed.
@@ -37,27 +36,9 @@ impl Failure {
             Self::Error(message) => (message, 1),
             Self::Reported => return ExitCode::from(1),
         };
-        let words = message
-            .split([' ', '\n', '\t', '\r'])
-            .filter(|word| !word.is_empty());
-        let line: Vec<_> = words.map(text::shown).collect();
-        eprintln!("error: {}", line.join(" "));
+        print_error(&message);
         ExitCode::from(code)
     }
-}
-
-/// Returns the messages of an error and its causes, each once.
-fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut below = error.source();
-    while let Some(error) = below {
-        let message = error.to_string();
-        if !text.contains(&message) {
-            text = format!("{text}: {message}");
-        }
-        below = error.source();
-    }
-    text
 }
 
 impl From<arrow_shard::Error> for Failure {

@@ -37,9 +37,10 @@ pub(crate) fn as_text(schema: &Schema) -> SchemaRef {
         other => whole(other),
     });
     // A dictionary without null keys may have null entries.
-    let fields = changed.fields().iter();
-    let fields = fields.map(|field| Field::clone(field).with_nullable(true));
-    Arc::new(Schema::new(fields.collect::<Fields>()))
+    let nullable = |field: &FieldRef| Field::clone(field).with_nullable(true);
+    Arc::new(Schema::new(
+        changed.fields().iter().map(nullable).collect::<Fields>(),
+    ))
 }
 
 /// Returns a decimal type of the schema that may have more digits than [`as_text`] supports.
@@ -218,8 +219,7 @@ mod tests {
         for (number, fits) in [(999, true), (-11_697, false)] {
             let batch = RecordBatch::try_from_iter([("d", numbers(number))]).unwrap();
             assert_eq!(check_decimals(&batch).is_ok(), fits);
-            let members = arrow_array::StructArray::from(batch);
-            let members = Arc::new(members) as ArrayRef;
+            let members: ArrayRef = Arc::new(arrow_array::StructArray::from(batch));
             let batch = RecordBatch::try_from_iter([("s", members)]).unwrap();
             assert_eq!(check_decimals(&batch).is_ok(), fits, "in a struct");
         }

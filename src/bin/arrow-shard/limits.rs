@@ -54,8 +54,8 @@ impl LimitArgs {
 fn size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = text[digits.len()..].trim().to_ascii_uppercase();
-    let unit = unit.strip_suffix('B').unwrap_or(&unit);
-    let shift = match unit.strip_suffix('I').unwrap_or(unit) {
+    let prefix = unit.strip_suffix('B').unwrap_or(&unit);
+    let shift = match prefix.strip_suffix('I').unwrap_or(prefix) {
         "" => 0,
         "K" => 10,
         "M" => 20,

@@ -32,24 +32,11 @@ impl Location {
                 format!("{} names no object", path.display()),
             ));
         }
-        Ok(Self::from_stored(location, path))
-    }
-
-    /// Returns the location of a folder, which may also be the root of a store.
-    pub(crate) fn of_folder(path: &Path) -> Result<Self> {
-        Ok(Self::from_stored(stored(path)?, path))
-    }
-
-    #[cfg_attr(
-        not(feature = "cloud"),
-        expect(unused_variables, reason = "only objects are shown by their URLs")
-    )]
-    fn from_stored(location: io::Location, path: &Path) -> Self {
         #[cfg(feature = "cloud")]
         if let Some(object) = Object::new(&location, path) {
-            return Self::Object(object);
+            return Ok(Self::Object(object));
         }
-        Self::Local(PathBuf::from(location.name()))
+        Ok(Self::Local(PathBuf::from(location.name())))
     }
 }
 

@@ -1,10 +1,11 @@
 //! `arrow-shard schema`
 
 use crate::failure::Failure;
+use crate::field_tree::{outline, print_field};
 use crate::input::{ColumnArgs, ReadArgs, RowWindow};
 use crate::output::Destination;
 use crate::text;
-use arrow_schema::{DataType, Field, FieldRef, Schema};
+use arrow_schema::{Field, Schema};
 use arrow_shard::read::NodeInfo;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -77,54 +78,6 @@ fn print_metadata(out: &mut Destination, schema: &Schema) -> io::Result<()> {
     Ok(())
 }
 
-fn print_field(out: &mut Destination, field: &Field, depth: usize) -> io::Result<()> {
-    let (ty, children) = outline(field.data_type());
-    let nullable = if field.is_nullable() { "" } else { " not null" };
-    let extension = field.metadata().get("ARROW:extension:name");
-    let extension = extension
-        .map(|name| format!(" [{name}]"))
-        .unwrap_or_default();
-    let indent = 2 * depth;
-    writeln!(
-        out,
-        "{:indent$}{}: {}{nullable}{}",
-        "",
-        text::shown(field.name()),
-        text::shown(&ty),
-        text::shown(&extension)
-    )?;
-    for child in children {
-        print_field(out, child, depth + 1)?;
-    }
-    Ok(())
-}
-
-/// Returns the name of a type without its children, and the children.
-fn outline(data_type: &DataType) -> (String, Vec<&FieldRef>) {
-    use DataType as T;
-    let name = |name: &str| name.to_owned();
-    match data_type {
-        T::List(item) => (name("List"), vec![item]),
-        T::LargeList(item) => (name("LargeList"), vec![item]),
-        T::ListView(item) => (name("ListView"), vec![item]),
-        T::LargeListView(item) => (name("LargeListView"), vec![item]),
-        T::FixedSizeList(item, size) => (format!("FixedSizeList({size})"), vec![item]),
-        T::Struct(members) => (name("Struct"), members.iter().collect()),
-        T::Map(entries, sorted) => {
-            let ty = if *sorted { "Map(sorted)" } else { "Map" };
-            (name(ty), vec![entries])
-        }
-        T::Union(variants, mode) => {
-            let variants = variants.iter().map(|(_, variant)| variant).collect();
-            (format!("Union({mode:?})"), variants)
-        }
-        T::RunEndEncoded(ends, values) if values.data_type().is_nested() => {
-            (format!("RunEndEncoded({})", ends.data_type()), vec![values])
-        }
-        other => (other.to_string(), Vec::new()),
-    }
-}
-
 fn schema_json(schema: &Schema) -> Value {
     let fields: Vec<Value> = schema
         .fields()
@@ -152,16 +105,14 @@ fn field_json(field: &Field) -> Value {
 }
 
 fn print_node(out: &mut Destination, node: &NodeInfo, depth: usize) -> io::Result<()> {
-    let label = node.label_text();
-    let label = if label.is_empty() {
-        label
-    } else {
-        format!(" [{label}]")
+    let label = match node.label_text() {
+        text if text.is_empty() => text,
+        text => format!(" [{text}]"),
     };
-    let internal = node.internal_kind.as_ref();
-    let internal = internal
-        .map(|kind| format!(" (internal: {kind})"))
-        .unwrap_or_default();
+    let internal = match &node.internal_kind {
+        Some(kind) => format!(" (internal: {kind})"),
+        None => String::new(),
+    };
     let indent = 2 * depth;
     let (id, ty) = (node.schema_id, &node.stored_type);
     let (name, label, internal) = (
@@ -183,10 +134,13 @@ fn node_json(node: &NodeInfo) -> Value {
         "type": node.stored_type,
     });
     if let Some(label) = &node.label {
-        let properties = node.properties.iter().cloned();
-        let properties = properties.map(|(name, value)| (name, Value::String(value)));
+        let properties: Map<_, _> = node
+            .properties
+            .iter()
+            .map(|(name, value)| (name.clone(), Value::String(value.clone())))
+            .collect();
         json["label"] = json!(label);
-        json["properties"] = Value::Object(properties.collect::<Map<_, _>>());
+        json["properties"] = Value::Object(properties);
     }
     if let Some(kind) = &node.internal_kind {
         json["internal_kind"] = json!(kind);

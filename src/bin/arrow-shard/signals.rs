@@ -13,9 +13,8 @@ pub(crate) fn clean_up() -> io::Result<()> {
     // With a handler, exceeding the file size limit is an error of the write instead of the end of the process.
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     let ignored = ignored();
-    let heard = [SIGHUP, SIGINT, SIGTERM];
-    let heard = heard.into_iter().filter(|&signal| !ignored.has(signal));
-    let mut signals = Signals::new(heard)?;
+    let ends = [SIGHUP, SIGINT, SIGTERM];
+    let mut signals = Signals::new(ends.into_iter().filter(|&signal| !ignored.has(signal)))?;
     thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {

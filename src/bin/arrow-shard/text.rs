@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, DataType, Field};
 use arrow_shard::read::{AnyValue, NameValuePair, ValueKind};
 use std::fmt::Write;
 
-pub(crate) use crate::shown::shown;
+pub(crate) use crate::safe_text::shown;
 
 /// Formats a number of bytes with a binary unit.
 pub(crate) fn bytes(n: u64) -> String {
@@ -101,16 +101,16 @@ fn display(array: &dyn Array) -> Option<String> {
 }
 
 /// Maximum number of characters shown of a value in a column.
-const MOST: usize = 40;
+const MAX_VALUE_CHARS: usize = 40;
 /// Maximum number of bytes of a binary value shown as digits.
-const SHOWN_BYTES: usize = 32;
+const MAX_BINARY_BYTES: usize = 32;
 /// Maximum number of characters shown of a property's value.
-const MOST_OF_PROPERTY: usize = 120;
+const MAX_PROPERTY_CHARS: usize = 120;
 
 /// Formats a value of a column as one short line. If its Arrow type differs from the stored type, uses the Arrow type.
 pub(crate) fn typed(value: &AnyValue, array: Option<&ArrayRef>) -> String {
     match array.and_then(typed_text) {
-        Some(text) => cut(text, MOST),
+        Some(text) => cut(text, MAX_VALUE_CHARS),
         None => self::value(value),
     }
 }
@@ -131,7 +131,7 @@ pub(crate) fn typed_text(array: &ArrayRef) -> Option<String> {
 /// Formats a property and its value in one line.
 pub(crate) fn property(property: &NameValuePair) -> String {
     let value = property.value.as_ref().map(|value| match &value.kind {
-        Some(ValueKind::Bytes(bytes)) if bytes.len() > SHOWN_BYTES => {
+        Some(ValueKind::Bytes(bytes)) if bytes.len() > MAX_BINARY_BYTES => {
             count(bytes.len() as u64, "byte")
         }
         _ => whole(value),
@@ -141,12 +141,12 @@ pub(crate) fn property(property: &NameValuePair) -> String {
 
 /// Formats a name and its value in one line.
 pub(crate) fn entry(name: &str, value: String) -> String {
-    format!("{name} = {}", cut(value, MOST_OF_PROPERTY))
+    format!("{name} = {}", cut(value, MAX_PROPERTY_CHARS))
 }
 
 /// Formats a value of the metadata as one short line.
 pub(crate) fn value(value: &AnyValue) -> String {
-    cut(whole(value), MOST)
+    cut(whole(value), MAX_VALUE_CHARS)
 }
 
 fn whole(value: &AnyValue) -> String {
@@ -178,7 +178,7 @@ fn cut(text: String, most: usize) -> String {
 fn hex(bytes: &[u8]) -> String {
     let digits = bytes
         .iter()
-        .take(SHOWN_BYTES)
+        .take(MAX_BINARY_BYTES)
         .map(|byte| format!("{byte:02x}"));
     format!("0x{}", digits.collect::<String>())
 }

@@ -4,7 +4,6 @@ use super::{open, rows};
 use crate::question::Condition;
 use anyhow::{Context, Result};
 use arrow_array::{ArrayRef, BooleanArray, Date32Array, RecordBatch, Scalar};
-use arrow_schema::Schema;
 use arrow_select::filter::filter_record_batch;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,24 +18,15 @@ pub(crate) struct Filter {
     pub(crate) high: ArrayRef,
 }
 
-/// Returns the column of a condition, if the table has it.
-pub(crate) fn column(schema: &Schema, condition: Condition) -> Option<usize> {
-    let name = match condition {
-        Condition::Range if schema.index_of("l_shipdate").is_ok() => "l_shipdate",
-        Condition::Range => "time",
-        Condition::Equal => "host",
-        Condition::All | Condition::Most => "l_shipdate",
-    };
-    schema.index_of(name).ok()
-}
-
 impl Filter {
     /// Returns the filter of a condition on a table: March 1995 of `l_shipdate`, or all of its days, or most of them;
     /// the middle hundredth of the rows by `time`; the `host` of the middle row.
     pub(crate) fn of(data: &Path, table: &str, condition: Condition) -> Result<Self> {
         let mut source = open(data, table)?;
         let schema = source.schema();
-        let column = column(&schema, condition).context("the table is not asked that")?;
+        let column = condition
+            .column(&schema)
+            .context("the table is not asked that")?;
         let name = schema.field(column).name().clone();
         if name == "l_shipdate" {
             // Days since 1970.

@@ -8,7 +8,7 @@ mod records;
 mod tpch;
 mod wide;
 
-pub(crate) use filter::{Filter, column as filtered_column};
+pub(crate) use filter::Filter;
 
 use anyhow::{Context, Result, bail};
 use arrow_array::RecordBatch;
@@ -81,12 +81,10 @@ impl Scale {
     }
 }
 
-type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
-
 /// Batches of [`BATCH_ROWS`] rows, made one after the other.
 struct Table {
     schema: SchemaRef,
-    batches: Batches,
+    batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
 }
 
 impl Table {
@@ -144,8 +142,10 @@ pub(crate) fn open(data: &Path, table: &str) -> Result<FileReader<BufReader<File
 
 /// Returns the number of rows of a table.
 pub(crate) fn rows(table: &FileReader<BufReader<File>>) -> Result<u64> {
-    let rows = table.custom_metadata().get(ROWS);
-    let rows = rows.context("the table does not say how many rows it has; generate it again")?;
+    let rows = table
+        .custom_metadata()
+        .get(ROWS)
+        .context("the table does not say how many rows it has; generate it again")?;
     Ok(rows.parse()?)
 }
 

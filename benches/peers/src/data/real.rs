@@ -29,12 +29,12 @@ pub(super) fn table(name: &str, scale: Scale, folder: &Path) -> Result<Option<Ta
     if !path.is_file() {
         return Ok(None);
     }
-    let once = match path.extension().and_then(|e| e.to_str()) {
+    let read = match path.extension().and_then(|e| e.to_str()) {
         Some("arrow") => read_ipc(&path),
         Some("csv") => read_csv(&path),
         _ => read_doubles(&path),
     };
-    let once = once.with_context(|| format!("cannot read {}", path.display()))?;
+    let once = read.with_context(|| format!("cannot read {}", path.display()))?;
     Ok(Some(repeated(once, scale.of(1_000_000))))
 }
 
@@ -46,8 +46,8 @@ fn repeated(once: RecordBatch, rows: usize) -> Table {
     Table::of_rows(schema.clone(), rows, move |rows| {
         let keys = next..next + rows;
         next += rows;
-        let indices = keys.clone().map(|key| (key % once.num_rows()) as u64);
-        let indices = UInt64Array::from_iter_values(indices);
+        let wrapped = keys.clone().map(|key| (key % once.num_rows()) as u64);
+        let indices = UInt64Array::from_iter_values(wrapped);
         let keys = Int64Array::from_iter_values(keys.map(|key| key as i64));
         let mut columns: Vec<ArrayRef> = vec![Arc::new(keys)];
         for column in once.columns() {

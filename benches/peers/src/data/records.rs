@@ -35,11 +35,12 @@ pub(super) fn table(scale: Scale) -> Table {
     let mut rng = StdRng::seed_from_u64(11);
     let mut time = 1_700_000_000_000_000;
     Table::of_rows(schema.clone(), scale.of(1_000_000), move |rows| {
-        let times = (0..rows).map(|_| {
-            time += rng.random_range(0..2_000);
-            time
-        });
-        let times = times.collect::<Vec<i64>>();
+        let times: Vec<i64> = (0..rows)
+            .map(|_| {
+                time += rng.random_range(0..2_000);
+                time
+            })
+            .collect();
         let mut integers = |most: i64| {
             let values = (0..rows).map(|_| rng.random_range(0..most));
             Int64Array::from_iter_values(values)

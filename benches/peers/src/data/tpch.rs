@@ -25,12 +25,12 @@ pub(super) fn lineitem_sorted(scale: Scale) -> Result<Table> {
     let unsorted = as_utf8(lineitem(scale));
     let batches = unsorted.batches.collect::<Result<Vec<_>, _>>()?;
     let whole = concat_batches(&unsorted.schema, &batches)?;
-    let dates = whole.column_by_name("l_shipdate").context("l_shipdate")?;
-    let dates = dates.as_primitive::<Date32Type>().values();
-    let mut order: Vec<u64> = (0..whole.num_rows() as u64).collect();
-    order.sort_by_key(|&row| dates[row as usize]);
-    let rows = order.len();
-    let order = UInt64Array::from(order);
+    let column = whole.column_by_name("l_shipdate").context("l_shipdate")?;
+    let dates = column.as_primitive::<Date32Type>().values();
+    let mut sorted_rows: Vec<u64> = (0..whole.num_rows() as u64).collect();
+    sorted_rows.sort_by_key(|&row| dates[row as usize]);
+    let rows = sorted_rows.len();
+    let order = UInt64Array::from(sorted_rows);
     let mut start = 0;
     Ok(Table::of_rows(schema.clone(), rows, move |rows| {
         let sorted = take_record_batch(&whole, &order.slice(start, rows))?;

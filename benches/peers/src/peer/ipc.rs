@@ -172,9 +172,9 @@ impl IpcMap {
     }
 
     fn decoder(&self, columns: Option<&[usize]>) -> FileDecoder {
-        let decoder = FileDecoder::new(self.schema.clone(), self.version);
+        let checked = FileDecoder::new(self.schema.clone(), self.version);
         // SAFETY: if the file is trusted, this program has written it.
-        let decoder = unsafe { decoder.with_skip_validation(self.trusted) };
+        let decoder = unsafe { checked.with_skip_validation(self.trusted) };
         match columns {
             Some(columns) => decoder.with_projection(columns.to_vec()),
             None => decoder,

@@ -7,7 +7,7 @@ mod vortex;
 
 use crate::counted::Reads;
 use crate::data::Filter;
-use crate::question::Question;
+use crate::question::{Access, Question};
 use ::parquet::basic::{Compression, ZstdLevel};
 use anyhow::Result;
 use arrow_array::RecordBatch;
@@ -83,19 +83,6 @@ impl Format {
         let value = self.to_possible_value().expect("no format is hidden");
         value.get_name().to_owned()
     }
-}
-
-/// The way to access the bytes of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// Counted, positioned reads.
-    File,
-    /// A memory map.
-    Map,
-    /// An object of a remote store, with asynchronous readers.
-    Store,
-    /// A memory map without verification of checksums, offsets and UTF-8.
-    TrustedMap,
 }
 
 /// The columns and rows of a scan.

@@ -123,8 +123,8 @@ fn made(page: &mut String, answers: &Answers) -> Result<()> {
         machine.repeat
     )?;
     let versions = machine.versions.iter();
-    let versions: Vec<_> = versions.map(|(name, v)| format!("{name} {v}")).collect();
-    writeln!(page, "Versions: {}.", versions.join(", "))?;
+    let named: Vec<_> = versions.map(|(name, v)| format!("{name} {v}")).collect();
+    writeln!(page, "Versions: {}.", named.join(", "))?;
     if machine.load > 0.5 {
         let load = machine.load;
         writeln!(

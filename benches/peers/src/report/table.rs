@@ -223,8 +223,8 @@ pub(super) fn summary(page: &mut String, answers: &Answers) -> Result<()> {
         let written = |&format: &Format| answers.get(table, format, Question::Write).is_some();
         formats.iter().all(written)
     };
-    let tables = answers.tables.iter().filter(holds);
-    let tables: Vec<_> = tables
+    let held = answers.tables.iter().filter(holds);
+    let tables: Vec<_> = held
         .map(|table| Measured {
             answers,
             allocator: Allocator::Mimalloc,

@@ -21,13 +21,13 @@ async fn main() -> Result<()> {
     let command = Config::command().mut_arg("scheduler_connect_timeout_seconds", |argument| {
         argument.default_value("60")
     });
-    let options = Config::from_arg_matches(&command.get_matches());
-    let mut options = options.unwrap_or_else(|error| error.exit());
+    let mut options =
+        Config::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit());
     let scheduler = (options.scheduler_host.clone(), options.scheduler_port);
     // With any value, Ballista 55.0 would try forever; `wait_for` applies the timeout instead.
     let patience = std::mem::take(&mut options.scheduler_connect_timeout_seconds);
-    let health = format!("{}:{}", options.bind_host, options.bind_health_port);
-    let health: SocketAddr = health.parse().map_err(|error| {
+    let host_and_port = format!("{}:{}", options.bind_host, options.bind_health_port);
+    let health: SocketAddr = host_and_port.parse().map_err(|error| {
         BallistaError::Configuration(format!("--bind-host {}: {error}", options.bind_host))
     })?;
     let config = executor(ExecutorProcessConfig::try_from(options)?)?;

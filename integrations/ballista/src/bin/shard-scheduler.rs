@@ -36,8 +36,8 @@ async fn serve() -> Result<()> {
         threads: options.print_thread_info,
     };
     log.start();
-    let address = format!("{}:{}", options.bind_host, options.bind_port);
-    let address: SocketAddr = address.parse().map_err(|error| {
+    let host_and_port = format!("{}:{}", options.bind_host, options.bind_port);
+    let address: SocketAddr = host_and_port.parse().map_err(|error| {
         BallistaError::Configuration(format!("--bind-host {}: {error}", options.bind_host))
     })?;
     let config = scheduler(SchedulerConfig::try_from(options)?)?;

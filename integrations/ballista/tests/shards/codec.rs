@@ -112,9 +112,12 @@ fn orders() -> impl Strategy<Value = Option<LexOrdering>> {
 }
 
 fn statistics(rows: usize, exact: bool) -> Statistics {
-    let precise = |value: usize| match exact {
-        true => Precision::Exact(value),
-        false => Precision::Inexact(value),
+    let precise = |value: usize| {
+        if exact {
+            Precision::Exact(value)
+        } else {
+            Precision::Inexact(value)
+        }
     };
     let mut statistics = Statistics::new_unknown(&file_schema());
     statistics.num_rows = precise(rows);

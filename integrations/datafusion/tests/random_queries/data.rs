@@ -50,9 +50,12 @@ struct Shape {
 /// Returns rows of a table, with unique, ascending ids from `first`.
 fn batch(rng: &mut StdRng, shape: Shape, first: i64, rows: usize) -> RecordBatch {
     let ids: Vec<i64> = (first..).take(rows).collect();
-    let near = |rng: &mut StdRng, id: i64, most: i64| match shape.grows {
-        true => id / 8 + rng.random_range(0..4),
-        false => rng.random_range(0..most),
+    let near = |rng: &mut StdRng, id: i64, most: i64| {
+        if shape.grows {
+            id / 8 + rng.random_range(0..4)
+        } else {
+            rng.random_range(0..most)
+        }
     };
     macro_rules! column {
         ($array:ty, |$rng:ident, $id:ident| $value:expr) => {{
@@ -238,12 +241,10 @@ pub(crate) fn table(format: Format, folder: &Path, seed: u64, rows: usize) -> Me
         for file in 0..rng.random_range(1..4) {
             let rows = rng.random_range(0..=rows);
             let is_sorted = rng.random_bool(0.8);
-            let batch = batch(rng, shape, first, rows);
-            let batch = if is_sorted {
-                sorted(&batch, &order)
-            } else {
-                batch
-            };
+            let mut batch = batch(rng, shape, first, rows);
+            if is_sorted {
+                batch = sorted(&batch, &order);
+            }
             first += rows as i64;
             let options = FileOptions {
                 profile: *profiles.choose(rng).unwrap(),

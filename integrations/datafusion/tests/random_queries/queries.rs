@@ -116,18 +116,20 @@ fn literal(rng: &mut StdRng, kind: Kind) -> String {
         },
         Kind::Text => {
             let word = *WORDS.choose(rng).unwrap();
-            match rng.random_bool(0.3) {
-                true => format!("'{word}{}'", rng.random_range(0..100)),
-                false => format!("'{word}'"),
+            if rng.random_bool(0.3) {
+                format!("'{word}{}'", rng.random_range(0..100))
+            } else {
+                format!("'{word}'")
             }
         }
         Kind::Bool => pick(rng, &["TRUE", "FALSE"]).to_owned(),
         Kind::Time => {
             let micros = FIRST_TIME + rng.random_range(-10..1010) * 1_500_000;
-            match rng.random_bool(0.2) {
+            if rng.random_bool(0.2) {
                 // A time in nanoseconds between two values of the column, which has microseconds.
-                true => format!("arrow_cast({}, 'Timestamp(ns)')", micros * 1000 + 1),
-                false => format!("arrow_cast({micros}, 'Timestamp(µs)')"),
+                format!("arrow_cast({}, 'Timestamp(ns)')", micros * 1000 + 1)
+            } else {
+                format!("arrow_cast({micros}, 'Timestamp(µs)')")
             }
         }
         Kind::Date => {
@@ -211,9 +213,10 @@ fn comparison(rng: &mut StdRng) -> String {
         }
         _ => {
             let operator = pick(rng, &["=", "<>", "<", "<=", ">", ">="]);
-            match rng.random_bool(0.15) {
-                true => format!("{} {operator} {column}", value(rng)),
-                false => format!("{column} {operator} {}", value(rng)),
+            if rng.random_bool(0.15) {
+                format!("{} {operator} {column}", value(rng))
+            } else {
+                format!("{column} {operator} {}", value(rng))
             }
         }
     }
@@ -275,12 +278,15 @@ pub(crate) fn query(rng: &mut StdRng) -> Query {
         }
         2 | 3 => {
             let (columns, limit) = (selected(rng), limit(rng));
-            let key = match rng.random_bool(0.5) {
-                true => COLUMNS.choose(rng).unwrap().0,
-                false => pick(rng, &SORTED),
+            let mut key = if rng.random_bool(0.5) {
+                COLUMNS.choose(rng).unwrap().0
+            } else {
+                pick(rng, &SORTED)
             };
             // A sort orders -0.0 before 0.0, but the filter of TopK considers them equal.
-            let key = if key == "f" { "r" } else { key };
+            if key == "f" {
+                key = "r";
+            }
             let (by, id) = (direction(rng), direction(rng));
             let order = format!("ORDER BY {key}{by}, id{id}");
             let sql = format!("SELECT {columns} FROM t{filter} {order}{limit}");
@@ -409,9 +415,10 @@ fn join(rng: &mut StdRng, filter: &str) -> Query {
             "SELECT a.id FROM {many} a JOIN (SELECT {key} FROM {few} ORDER BY id LIMIT 3) b ON {on}"
         ),
     };
-    let answer = match sql.contains("ORDER BY a.id") {
-        true => Answer::Ordered,
-        false => Answer::AnyOrder,
+    let answer = if sql.contains("ORDER BY a.id") {
+        Answer::Ordered
+    } else {
+        Answer::AnyOrder
     };
     Query {
         sql,

@@ -129,9 +129,10 @@ fn with_options_of_shards(sql: &str) -> String {
     let copies = lower.contains("copy ") && lower.contains("shard");
     let own = "'format.pushdown_filters' 'true'".to_owned();
     let Some(start) = lower.rfind("options").filter(|_| creates || copies) else {
-        return match creates {
-            true => format!("{} OPTIONS ({own})", sql.trim_end().trim_end_matches(';')),
-            false => sql.to_owned(),
+        return if creates {
+            format!("{} OPTIONS ({own})", sql.trim_end().trim_end_matches(';'))
+        } else {
+            sql.to_owned()
         };
     };
     let (before, rest) = sql.split_at(start);
@@ -155,10 +156,10 @@ fn with_options_of_shards(sql: &str) -> String {
 /// Returns an option, unless it has no meaning for shards.
 fn option_of_shards(option: &str) -> Option<String> {
     let option = option.trim();
-    let key = option.split_whitespace().next()?.trim_matches('\'');
-    let key = key.to_ascii_lowercase();
-    let key = key.strip_prefix("format.").unwrap_or(&key);
-    let key = key.split("::").next()?;
+    let quoted = option.split_whitespace().next()?;
+    let name = quoted.trim_matches('\'').to_ascii_lowercase();
+    let unprefixed = name.strip_prefix("format.").unwrap_or(&name);
+    let key = unprefixed.split("::").next()?;
     if OF_PARQUET.contains(&key) {
         return None;
     }

@@ -10,10 +10,10 @@ use arrow::datatypes::{Field, Fields, Schema};
 use std::sync::Arc;
 
 fn structs(members: Vec<(&str, ArrayRef)>, nulls: &[bool]) -> ArrayRef {
-    let fields = members
+    let fields: Fields = members
         .iter()
-        .map(|(name, array)| Field::new(*name, array.data_type().clone(), true));
-    let fields: Fields = fields.collect();
+        .map(|(name, array)| Field::new(*name, array.data_type().clone(), true))
+        .collect();
     let members = members.into_iter().map(|(_, array)| array).collect();
     Arc::new(StructArray::new(
         fields,

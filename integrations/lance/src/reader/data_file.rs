@@ -40,10 +40,10 @@ async fn open_local(path: &Path) -> Result<FileReader> {
     let size = reader.bytes();
     footer::check(&reader.footer()?, size)?;
     let store = Arc::new(ObjectStore::local());
-    let scheduler = ScanScheduler::new(store, SchedulerConfig::new(READ_AHEAD_BYTES));
-    let scheduler = scheduler.open_reader(Arc::new(reader));
-    let metadata = FileReader::read_all_metadata(&scheduler).await;
-    let metadata = metadata.map_err(|e| match e {
+    let scheduler = ScanScheduler::new(store, SchedulerConfig::new(READ_AHEAD_BYTES))
+        .open_reader(Arc::new(reader));
+    let found = FileReader::read_all_metadata(&scheduler).await;
+    let metadata = found.map_err(|e| match e {
         lance_core::Error::VersionConflict { .. } => Error::new(
             ErrorKind::Unsupported,
             "the file is of Lance version 0.1, which is older than 2.0; write it again with a newer version of Lance",

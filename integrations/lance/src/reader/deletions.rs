@@ -89,12 +89,12 @@ fn sizes(bytes: &[u8]) -> Option<Vec<u64>> {
         for buffer in batch.buffers()? {
             let start = usize::try_from(buffer.offset()).ok()?;
             let stored = u64::try_from(buffer.length()).ok()?;
-            let announced = match batch.compression() {
+            let prefix = match batch.compression() {
                 Some(_) if stored > 0 => body.get(start..)?.first_chunk::<8>(),
                 _ => None,
             };
             // -1 marks a buffer that is stored uncompressed.
-            let announced = announced.map_or(-1, |bytes| i64::from_le_bytes(*bytes));
+            let announced = prefix.map_or(-1, |bytes| i64::from_le_bytes(*bytes));
             sizes.push(match announced {
                 -1 => stored,
                 size => u64::try_from(size).ok()?,

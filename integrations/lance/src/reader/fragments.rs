@@ -123,8 +123,8 @@ impl Current {
         for part in &mut self.parts {
             rows = rows.min(part.fill(self.row, rest).await?);
         }
-        let parts: Vec<_> = self.parts.iter_mut().map(|part| part.take(rows)).collect();
-        let parts: Vec<_> = parts
+        let taken: Vec<_> = self.parts.iter_mut().map(|part| part.take(rows)).collect();
+        let parts: Vec<_> = taken
             .iter()
             .map(|(columns, batch)| (&columns.fields[..], batch.columns()))
             .collect();
@@ -194,10 +194,11 @@ fn assemble(
     parts: &[Columns<'_>],
     rows: usize,
 ) -> Result<ArrayRef> {
-    let found = parts
+    let found: Vec<_> = parts
         .iter()
-        .flat_map(|(fields, arrays)| fields.iter().zip(arrays.iter()));
-    let found: Vec<_> = found.filter(|(it, _)| it.id == field.id).collect();
+        .flat_map(|(fields, arrays)| fields.iter().zip(arrays.iter()))
+        .filter(|(it, _)| it.id == field.id)
+        .collect();
     match found.as_slice() {
         [] if ours.is_nullable() => Ok(new_null_array(ours.data_type(), rows)),
         [] => Err(Error::new(
@@ -216,11 +217,13 @@ fn assemble(
                 ));
             };
             let nulls = first.nulls().cloned();
-            let members = found.iter().filter_map(|(it, array)| {
-                let array = array.as_any().downcast_ref::<StructArray>()?;
-                Some((&it.children[..], array.columns()))
-            });
-            let members: Vec<Columns<'_>> = members.collect();
+            let members: Vec<Columns<'_>> = found
+                .iter()
+                .filter_map(|(it, array)| {
+                    let array = array.as_any().downcast_ref::<StructArray>()?;
+                    Some((&it.children[..], array.columns()))
+                })
+                .collect();
             let columns = field
                 .children
                 .iter()

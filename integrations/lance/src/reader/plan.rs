@@ -231,8 +231,8 @@ impl FilePlan {
         if columns.fields.is_empty() {
             return Ok(None);
         }
-        let ids = file.fields.iter().zip(file.column_indices.iter());
-        let ids: BTreeMap<u32, u32> = ids
+        let pairs = file.fields.iter().zip(file.column_indices.iter());
+        let ids: BTreeMap<u32, u32> = pairs
             .filter_map(|(&id, &column)| {
                 Some((u32::try_from(id).ok()?, u32::try_from(column).ok()?))
             })
@@ -251,7 +251,7 @@ async fn manifest(folder: &Path, version: Option<u64>) -> Result<Manifest> {
     let store = ObjectStore::local();
     let base = store_path(folder)?;
     let corrupt = |e: lance_core::Error| from_lance(&e, ErrorKind::Corrupt);
-    let found = match version {
+    let resolved = match version {
         None => {
             RenameCommitHandler
                 .resolve_latest_location(&base, &store)
@@ -274,9 +274,9 @@ async fn manifest(folder: &Path, version: Option<u64>) -> Result<Manifest> {
         }
         other => from_lance(&other, ErrorKind::Corrupt),
     };
-    let found = found.map_err(missing)?;
-    let manifest = read_manifest(&store, &found.path, None).await;
-    let manifest = manifest.map_err(missing)?;
+    let found = resolved.map_err(missing)?;
+    let read = read_manifest(&store, &found.path, None).await;
+    let manifest = read.map_err(missing)?;
     ensure_can_read_manifest(&manifest).map_err(corrupt)?;
     Ok(manifest)
 }
@@ -289,8 +289,7 @@ fn base(manifest: &Manifest, id: u32) -> Result<(PathBuf, bool)> {
             format!("the manifest has no base path {id}"),
         )
     })?;
-    let path = base.path.strip_prefix("file://").unwrap_or(&base.path);
-    let path = Path::new(path);
+    let path = Path::new(base.path.strip_prefix("file://").unwrap_or(&base.path));
     if path.is_absolute() {
         Ok((path.to_path_buf(), base.is_dataset_root))
     } else {

@@ -1,13 +1,13 @@
 //! Provides shards as tables of DataFusion's Python package, through the stable interface of `datafusion-ffi`.
 
 mod plan;
-mod repeated;
+mod repeated_files;
 mod table;
 
 use crate::errors::raised;
 use crate::location::{Source, table_of};
 use crate::runtime::{handle, wait, wait_for_store};
-use crate::waiting::detached;
+use crate::signals::detached;
 use arrow_shard::{Error, ErrorKind, Shard};
 use datafusion::common::DataFusionError;
 use datafusion_ffi::proto::logical_extension_codec::FFI_LogicalExtensionCodec;
@@ -29,11 +29,11 @@ pub(crate) fn table_provider<'py>(
     session: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
     let py = session.py();
-    let codec = session.call_method0("__datafusion_logical_extension_codec__")?;
-    let codec = codec.cast::<PyCapsule>()?;
-    let codec = codec.pointer_checked(Some(c"datafusion_logical_extension_codec"))?;
+    let exported = session.call_method0("__datafusion_logical_extension_codec__")?;
+    let capsule = exported.cast::<PyCapsule>()?;
+    let pointer = capsule.pointer_checked(Some(c"datafusion_logical_extension_codec"))?;
     // SAFETY: the capsule lives until the end of this function, and holds the type that its name promises.
-    let codec = unsafe { codec.cast::<FFI_LogicalExtensionCodec>().as_ref() }.clone();
+    let codec = unsafe { pointer.cast::<FFI_LogicalExtensionCodec>().as_ref() }.clone();
     let runtime = raised(py, handle())?;
     let table = detached(py, || {
         let locations = match source {

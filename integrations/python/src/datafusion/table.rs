@@ -1,10 +1,10 @@
 //! A DataFusion table over shards that plans its scans in a session of its own.
 
 use super::plan::OwnSession;
-use super::repeated::all_of;
+use super::repeated_files::all_of;
 use crate::errors::invalid;
+use crate::interruptible_file::existing;
 use crate::location::Location;
-use crate::near::existing;
 use arrow_schema::{Schema, SchemaRef};
 use arrow_shard_datafusion::ShardFormat;
 use async_trait::async_trait;
@@ -72,10 +72,10 @@ impl ShardTable {
         let format = ShardFormat::default();
         let schema = format.table_schema(columns);
         let options = ListingOptions::new(Arc::new(format)).with_file_extension("");
-        let config = ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options);
         // Inferring the schema opens the first shard, so its errors are raised now. The columns of all shards replace
         // the inferred ones.
-        let config = config
+        let config = ListingTableConfig::new_with_multi_paths(urls)
+            .with_listing_options(options)
             .infer_schema(&context.state())
             .await?
             .with_schema(schema);
@@ -91,8 +91,10 @@ impl ShardTable {
 async fn check_there(locations: &[Location]) -> Result<()> {
     let objects = locations.iter().filter_map(Location::object);
     let heads = objects.map(|(store, path)| async move { Ok(store.head(&path).await?) });
-    let heads = stream::iter(heads).buffer_unordered(AT_ONCE);
-    heads.try_for_each(|_| ready(Ok(()))).await
+    stream::iter(heads)
+        .buffer_unordered(AT_ONCE)
+        .try_for_each(|_| ready(Ok(())))
+        .await
 }
 
 fn external(error: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {
@@ -143,8 +145,8 @@ impl TableProvider for ShardTable {
         let (projection, filters) = (projection.cloned(), filters.to_vec());
         let planned = async move { plan(files, &context, projection, filters, limit).await };
         // The caller may run outside of a Tokio runtime, which requests to stores need.
-        let planned = self.runtime.spawn(planned).await;
-        planned.map_err(external)?
+        let joined = self.runtime.spawn(planned).await;
+        joined.map_err(external)?
     }
 
     fn supports_filters_pushdown(
@@ -203,11 +205,10 @@ async fn plan(
     }
     if let Some(projection) = projection {
         let schema = plan.schema().clone();
-        let columns = projection.into_iter();
-        let columns = columns.map(|i| Expr::Column(Column::from(schema.qualified_field(i))));
-        plan = plan.project(columns.collect::<Vec<_>>())?;
+        let column = |i| Expr::Column(Column::from(schema.qualified_field(i)));
+        plan = plan.project(projection.into_iter().map(column).collect::<Vec<_>>())?;
     }
-    let plan = plan.limit(0, limit)?.build()?;
-    let plan = context.state().create_physical_plan(&plan).await?;
-    Ok(Arc::new(OwnSession::new(plan, context.task_ctx())))
+    let logical_plan = plan.limit(0, limit)?.build()?;
+    let physical_plan = context.state().create_physical_plan(&logical_plan).await?;
+    Ok(Arc::new(OwnSession::new(physical_plan, context.task_ctx())))
 }

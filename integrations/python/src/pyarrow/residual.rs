@@ -1,8 +1,8 @@
 //! Predicates that call pyarrow to evaluate an expression, on the rows that other tests leave.
 
 use crate::batch::Batch;
-use crate::ending;
 use crate::import;
+use crate::python_calls;
 use arrow_array::cast::AsArray;
 use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_cast::cast;
@@ -22,13 +22,13 @@ pub(super) fn predicate(
         let first = schema.fields().first();
         columns.extend(first.map(|field| field.name().clone()));
     }
-    let evaluate = expression.py().import("arrow_shard._evaluate")?;
-    let evaluate = evaluate.getattr("matches")?.unbind();
+    let module = expression.py().import("arrow_shard._evaluate")?;
+    let evaluate = module.getattr("matches")?.unbind();
     let (expression, schema) = (expression.clone().unbind(), schema.clone());
     Ok(Predicate::from_fn(columns, move |batch| {
         let batch = as_shown(batch, &schema)?;
         let rows = batch.num_rows();
-        let found = ending::call(|py| {
+        let found = python_calls::call(|py| {
             let found = evaluate.call1(py, (expression.bind(py), Batch(batch)))?;
             Ok(import::array(found.bind(py))?.0)
         })?;

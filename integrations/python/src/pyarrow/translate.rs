@@ -114,8 +114,8 @@ fn starts_with(call: &Call, part: &Node, schema: &Schema) -> Option<Predicate> {
 }
 
 fn text(array: &ArrayRef) -> Option<String> {
-    let text = cast(array, &DataType::Utf8).ok()?;
-    let text = text.as_string_opt::<i32>()?;
+    let plain = cast(array, &DataType::Utf8).ok()?;
+    let text = plain.as_string_opt::<i32>()?;
     (text.null_count() == 0).then(|| text.value(0).to_owned())
 }
 
@@ -133,16 +133,16 @@ fn is_in(call: &Call, part: &Node, schema: &Schema, unknown: Unknown) -> Option<
     const SKIP: u32 = 1;
     let (path, data_type) = column(part, schema)?;
     let values = option(call, "value_set")?.as_list_opt::<i32>()?.value(0);
-    let nulls = cast(option(call, "null_matching_behavior")?, &DataType::UInt32).ok()?;
-    let nulls = nulls
+    let behavior = cast(option(call, "null_matching_behavior")?, &DataType::UInt32).ok()?;
+    let nulls = behavior
         .as_primitive_opt::<arrow_array::types::UInt32Type>()?
         .value(0);
     if is_float(data_type) || !has_same_meaning(data_type, values.data_type()) {
         return None;
     }
     let has_null = values.logical_null_count() > 0;
-    let literals = (0..values.len()).filter(|&i| !values.is_null(i));
-    let literals: Option<Vec<Literal>> = literals
+    let valid = (0..values.len()).filter(|&i| !values.is_null(i));
+    let literals: Option<Vec<Literal>> = valid
         .map(|i| Literal::try_new(&values.slice(i, 1)).ok())
         .collect();
     let found = col(path.as_str()).is_in(literals?);
@@ -243,8 +243,8 @@ fn compare(comparison: Comparison, a: &Node, b: &Node, schema: &Schema) -> Optio
 fn float(literal: &Literal, column: &DataType) -> Option<f64> {
     let array = literal.array();
     let data_type = array.data_type();
-    let value = cast(array, &DataType::Float64).ok()?;
-    let value = value
+    let float = cast(array, &DataType::Float64).ok()?;
+    let value = float
         .as_primitive_opt::<arrow_array::types::Float64Type>()?
         .value(0);
     let exact = match column {

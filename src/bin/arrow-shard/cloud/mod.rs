@@ -1,23 +1,22 @@
 //! Objects of S3, Azure, Google Cloud Storage and HTTP, by their URLs.
 
+mod folder;
 mod reader;
 
+pub(crate) use folder::FolderObjects;
+
 use crate::failure::Failure;
-use crate::listed::{Found, Listed};
-use crate::progress::bar;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use arrow_shard::io::{AsyncSink, Location, ObjectFolder, ObjectReader, ObjectSink, RelativeUrl};
-use arrow_shard::ops::list_shards_async;
+use arrow_shard::io::{AsyncSink, Location, ObjectFolder, ObjectReader, ObjectSink};
 use arrow_shard::read::ShardOptions;
 use arrow_shard::write::{AsyncShardWriter, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Result, Shard};
 use bytes::Bytes;
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::TryStreamExt;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
-use reader::{Waiting, WaitingFolder};
-use std::collections::HashMap;
+use reader::{BlockingFolder, BlockingReader};
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Arc, OnceLock};
@@ -25,10 +24,6 @@ use tokio::runtime::{Builder, Runtime};
 
 /// Ranges at most this many bytes apart share a request.
 const GAP_BYTES: u64 = 1 << 20;
-/// Number of shards opened concurrently, and the number of bytes read from the end of each, which suffices for the
-/// metadata of most.
-const AT_ONCE: usize = 32;
-const TAIL_BYTES: u64 = 64 << 10;
 
 /// Returns the runtime that sends requests, shared by all objects.
 fn runtime() -> Result<&'static Runtime> {
@@ -59,7 +54,6 @@ pub(crate) struct Object {
     path: Path,
     /// The URL as the user wrote it.
     url: String,
-    location: Location,
 }
 
 impl fmt::Debug for Object {
@@ -76,17 +70,19 @@ impl Object {
             store,
             path,
             url: url.display().to_string(),
-            location: location.clone(),
         })
     }
 
     /// Opens the shard with this object as its directory file.
     pub(crate) fn open_shard(&self, options: ShardOptions) -> Result<Shard> {
-        let reader = ObjectReader::new(self.store.clone(), self.path.clone());
+        let object = ObjectReader::new(self.store.clone(), self.path.clone());
+        let reader = BlockingReader::open(Arc::new(object), Some(self.url.clone()))?;
         let folder = ObjectFolder::of_object(self.store.clone(), &self.path);
-        let options = options.with_coalesce_gap(GAP_BYTES);
-        let reader = Waiting::open(Arc::new(reader), Some(self.url.clone()))?;
-        Shard::from_reader(Arc::new(reader), Arc::new(WaitingFolder(folder)), options)
+        Shard::from_reader(
+            Arc::new(reader),
+            Arc::new(BlockingFolder(folder)),
+            options.with_coalesce_gap(GAP_BYTES),
+        )
     }
 
     /// Passes all bytes of the object to `take`, in order.
@@ -114,72 +110,10 @@ impl Object {
 
     /// Returns a sink for the object. The object appears when it is complete.
     pub(crate) fn sink(&self, overwrite: bool) -> Result<ObjectOutput> {
-        let folder = ObjectFolder::of_object(self.store.clone(), &self.path);
-        let folder = folder.with_overwrite(overwrite);
+        let folder =
+            ObjectFolder::of_object(self.store.clone(), &self.path).with_overwrite(overwrite);
         let sink = wait(folder.create_object(&self.path))?;
         Ok(ObjectOutput { sink })
-    }
-
-    /// Opens the shards of the folder, several at a time, and returns their figures.
-    pub(crate) fn list_shards(&self) -> Result<Vec<Listed>> {
-        let sizes = wait(async {
-            let listed = self.store.list_with_delimiter(Some(&self.path)).await;
-            let listed = listed.map_err(|e| {
-                let message = format!("the store failed to list `{}`", self.path);
-                Error::new(ErrorKind::Io, message).caused_by(e)
-            })?;
-            let objects = listed.objects.into_iter();
-            Ok(objects
-                .map(|o| (o.location, o.size))
-                .collect::<HashMap<_, _>>())
-        })?;
-        let is_there = async |file: &RelativeUrl| {
-            let names = file.segments();
-            let object = names.fold(self.path.clone(), |path, name| path.join(name));
-            if file.segments().count() == 1 {
-                return Ok(sizes.contains_key(&object));
-            }
-            match self.store.head(&object).await {
-                Ok(_) => Ok(true),
-                Err(object_store::Error::NotFound { .. }) => Ok(false),
-                Err(error) => {
-                    let message = format!("the store failed to look for `{object}`");
-                    Err(Error::new(ErrorKind::Io, message).caused_by(error))
-                }
-            }
-        };
-        let is_there = &is_there;
-        let look = |(path, bytes): (Path, u64)| async move {
-            let options = ShardOptions::default().with_tail_bytes(TAIL_BYTES);
-            let opened = Shard::open_object(self.store.clone(), &path, options);
-            Listed {
-                name: path.filename().unwrap_or_default().to_owned(),
-                bytes,
-                found: match opened.await {
-                    Ok(shard) => Found::of_object(shard, is_there).await,
-                    Err(error) => Err(error),
-                },
-            }
-        };
-        wait(async {
-            let shards = list_shards_async(self.location.clone()).await?;
-            let paths = shards.iter().filter_map(|shard| Some(shard.object()?.1));
-            let objects: Vec<(Path, u64)> = paths
-                .map(|path| {
-                    let size = sizes.get(&path).copied().unwrap_or(0);
-                    (path, size)
-                })
-                .collect();
-            let bar = bar(objects.len() as u64, "shards");
-            let listed = stream::iter(objects)
-                .map(look)
-                .buffered(AT_ONCE)
-                .inspect(|_| bar.inc(1))
-                .collect()
-                .await;
-            bar.finish_and_clear();
-            Ok(listed)
-        })
     }
 
     /// Returns a writer for a shard with this object as its directory file.

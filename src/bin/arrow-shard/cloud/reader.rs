@@ -13,7 +13,7 @@ const TAIL_BYTES: u64 = 64 << 10;
 
 /// A blocking reader over an asynchronous one.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct BlockingReader {
     reader: Arc<dyn AsyncReadAt>,
     name: Option<String>,
     size: u64,
@@ -22,7 +22,7 @@ pub(super) struct Waiting {
     tail_start: u64,
 }
 
-impl Waiting {
+impl BlockingReader {
     pub(super) fn open(reader: Arc<dyn AsyncReadAt>, name: Option<String>) -> Result<Self> {
         let (tail, size) = wait(reader.read_tail(TAIL_BYTES))?;
         let tail_start = size.saturating_sub(TAIL_BYTES);
@@ -46,7 +46,7 @@ fn no_answer(why: impl Into<String>) -> Error {
     Error::new(ErrorKind::Io, why)
 }
 
-impl ReadAt for Waiting {
+impl ReadAt for BlockingReader {
     fn size(&self) -> Result<u64> {
         Ok(self.size)
     }
@@ -80,11 +80,14 @@ impl ReadAt for Waiting {
 
 /// The folder of an object.
 #[derive(Debug)]
-pub(super) struct WaitingFolder(pub(super) ObjectFolder);
+pub(super) struct BlockingFolder(pub(super) ObjectFolder);
 
-impl Container for WaitingFolder {
+impl Container for BlockingFolder {
     fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
-        Ok(Arc::new(Waiting::open(self.0.open_async(url)?, None)?))
+        Ok(Arc::new(BlockingReader::open(
+            self.0.open_async(url)?,
+            None,
+        )?))
     }
 }
 
@@ -107,9 +110,12 @@ mod tests {
 
         fn read_ranges(&self, ranges: Vec<ByteRange>) -> BoxFuture<'_, Result<Vec<Bytes>>> {
             // Beyond its end, this store fails with an error of its own.
-            let read = |range: &ByteRange| match range.end() <= self.0.len() as u64 {
-                true => self.0.read_at(*range),
-                false => Err(no_answer("416")),
+            let read = |range: &ByteRange| {
+                if range.end() <= self.0.len() as u64 {
+                    self.0.read_at(*range)
+                } else {
+                    Err(no_answer("416"))
+                }
             };
             Box::pin(async move { ranges.iter().map(read).collect() })
         }
@@ -126,7 +132,7 @@ mod tests {
         for size in [0, 1, 1000, 65_536, 65_537, 300_000] {
             let content = conformance::content(size);
             let remote = Arc::new(Remote(content.clone().into(), 0));
-            let reader = Waiting::open(remote, None).unwrap();
+            let reader = BlockingReader::open(remote, None).unwrap();
             conformance::check_reader(&reader, &content).unwrap();
         }
     }
@@ -135,7 +141,7 @@ mod tests {
     fn a_tail_of_another_length_is_an_error_of_the_store() {
         for size in [10, 100_000] {
             let content = Bytes::from(vec![7; size]);
-            let error = Waiting::open(Arc::new(Remote(content, 3)), None).unwrap_err();
+            let error = BlockingReader::open(Arc::new(Remote(content, 3)), None).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Io, "{error}");
         }
     }

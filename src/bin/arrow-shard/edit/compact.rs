@@ -5,8 +5,8 @@ use super::report;
 use crate::failure::Failure;
 use crate::limits::LimitArgs;
 use crate::location::{stored, wait};
+use crate::option_names::ProfileName;
 use crate::output::Destination;
-use crate::profile::ProfileName;
 use crate::progress::followed;
 use crate::text;
 use arrow_shard::ops::{CompactOptions, compact_async, compact_to_async, plan_compaction_async};
@@ -61,8 +61,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .with_limits(args.limits.limits());
     let location = stored(&args.file)?;
     let mut out = Destination::standard();
-    let place = args.file.display().to_string();
-    let place = text::shown(&place);
+    let file = args.file.display().to_string();
+    let place = text::shown(&file);
     if args.dry_run {
         let runs = wait(&location, plan_compaction_async(&location, &options))?;
         if runs.is_empty() {
@@ -82,9 +82,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
         return Ok(out.flush()?);
     }
-    let output = args.output.as_deref();
-    let output = output.map(|path| beside(location.store(), path));
-    let output = output.transpose()?;
+    let output = match &args.output {
+        Some(path) => Some(beside(location.store(), path)?),
+        None => None,
+    };
     let (bar, follow) = followed("rows");
     let options = options.with_progress(move |progress| {
         follow(progress);

@@ -1,19 +1,17 @@
 //! `arrow-shard ls`
 
+use super::folder::{Found, list};
 use crate::failure::Failure;
-use crate::listed::{Found, Listed};
-use crate::location::{Location, open_one_of_many, stored, wait};
+use crate::location::{stored, wait};
 use crate::output::Destination;
-use crate::progress::bar;
 use crate::text;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_cast::display::array_value_to_string;
-use arrow_shard::ops::{LeftOut, SHARD_FILE_SUFFIX, held_by_others_async, list_shards};
-use arrow_shard::read::ShardOptions;
-use arrow_shard::{ErrorKind, Result};
+use arrow_shard::ErrorKind;
+use arrow_shard::ops::{LeftOut, SHARD_FILE_SUFFIX, held_by_others_async};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,22 +46,18 @@ struct Line {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &Args) -> std::result::Result<(), Failure> {
-    let listed = match Location::of_folder(&args.folder)? {
-        Location::Local(folder) => local(&folder)?,
-        #[cfg(feature = "cloud")]
-        Location::Object(folder) => folder.list_shards()?,
-    };
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let folder = stored(&args.folder)?;
     let mut lines = Vec::new();
     let mut is_whole = true;
-    for Listed { name, bytes, found } in listed {
+    for (name, found) in list(&folder)? {
         match found {
             Ok(found) => {
                 if let Some(incomplete) = found.incomplete() {
                     is_whole = false;
                     Failure::new(incomplete).within(&name).report();
                 }
-                lines.push(line(&name, bytes, &found));
+                lines.push(line(&name, &found));
             }
             Err(error)
                 if error.kind() == ErrorKind::NotAShard && !name.ends_with(SHARD_FILE_SUFFIX) => {}
@@ -76,9 +70,7 @@ pub(crate) fn run(args: &Args) -> std::result::Result<(), Failure> {
     // Only a shard of several files can contain another. Damaged shards have been reported above, and prevent the
     // check.
     if is_whole && lines.iter().any(|line| line.has_files) {
-        let folder = stored(&args.folder)?;
-        let held = wait(&folder, held_by_others_async(&folder));
-        match held {
+        match wait(&folder, held_by_others_async(&folder)) {
             Ok(held) => mark_held(&mut lines, &held),
             Err(error) => {
                 is_whole = false;
@@ -87,8 +79,8 @@ pub(crate) fn run(args: &Args) -> std::result::Result<(), Failure> {
         }
     }
     let mut out = Destination::standard();
-    let width = lines.iter().map(|line| line.name.chars().count()).max();
-    let width = width.unwrap_or(0).max("shard".len());
+    let widths = lines.iter().map(|line| line.name.chars().count());
+    let width = widths.fold("shard".len(), usize::max);
     writeln!(
         out,
         "{:width$} {:>12} {:>10} {:>8} {:>11}  sorted by",
@@ -145,42 +137,7 @@ fn mark_held(lines: &mut [Line], held: &[LeftOut]) {
     }
 }
 
-/// Lists the shards of a local folder.
-fn local(folder: &Path) -> Result<Vec<Listed>> {
-    let list = |path: PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        Listed {
-            name: name.into_owned(),
-            // A file without accessible metadata cannot be opened either, so `found` has the error.
-            bytes: std::fs::metadata(&path).map_or(0, |found| found.len()),
-            found: open_one_of_many(&path, ShardOptions::default()).and_then(|shard| {
-                // References are relative to the folder of the file, not of a link to it.
-                let target = path.canonicalize();
-                let folder = target
-                    .as_ref()
-                    .map_or(folder, |it| it.parent().unwrap_or(folder));
-                Found::of(shard, |file| folder.join(file.path()).exists())
-            }),
-        }
-    };
-    let shards = list_shards(folder)?;
-    let bar = bar(shards.len() as u64, "shards");
-    let listed = shards
-        .into_iter()
-        .map(|shard| list(PathBuf::from(shard.name())))
-        .inspect(|_| bar.inc(1))
-        .collect();
-    bar.finish_and_clear();
-    Ok(listed)
-}
-
-fn line(name: &str, bytes: u64, found: &Found) -> Line {
-    let Found {
-        shard,
-        sorted,
-        files,
-        missing,
-    } = found;
+fn line(name: &str, found: &Found) -> Line {
     let span = |(path, statistics): &(String, RecordBatch)| {
         let known = statistics.column(1).as_struct();
         let bound = |name: &str| {
@@ -193,21 +150,19 @@ fn line(name: &str, bytes: u64, found: &Found) -> Line {
             _ => path,
         }
     };
-    let mut spans: Vec<String> = sorted.iter().map(span).collect();
-    if !missing.is_empty() {
-        spans.push(format!(
-            "({} missing)",
-            text::count(missing.len() as u64, "file")
-        ));
+    let mut spans: Vec<String> = found.sorted.iter().map(span).collect();
+    if !found.missing.is_empty() {
+        let missing = text::count(found.missing.len() as u64, "file");
+        spans.push(format!("({missing} missing)"));
     }
     Line {
         name: text::shown(name).into_owned(),
-        rows: shard.num_rows(),
-        deleted: shard.num_deleted_rows(),
-        stripes: shard.num_stripes(),
-        bytes,
+        rows: found.shard.num_rows(),
+        deleted: found.shard.num_deleted_rows(),
+        stripes: found.shard.num_stripes(),
+        bytes: found.bytes,
         spans,
-        has_files: !files.is_empty(),
+        has_files: !found.files.is_empty(),
         is_held: false,
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod append;
 pub(crate) mod compact;
 pub(crate) mod delete;
 mod editing;
+mod folder;
 pub(crate) mod list;
 pub(crate) mod merge;
 pub(crate) mod pack;

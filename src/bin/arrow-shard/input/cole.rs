@@ -2,7 +2,7 @@
 
 use super::RowWindow;
 use super::columns::{ColumnArgs, indices, repeated};
-use super::matching::predicate;
+use super::filter::predicate;
 use super::origin::Origin;
 use super::source::{Input, batches};
 use crate::failure::Failure;

@@ -35,8 +35,9 @@ impl FromStr for ColumnNames {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut reader = ::csv::ReaderBuilder::new();
-        let mut reader = reader.has_headers(false).from_reader(text.as_bytes());
+        let mut reader = ::csv::ReaderBuilder::new()
+            .has_headers(false)
+            .from_reader(text.as_bytes());
         let mut names = Vec::new();
         for record in reader.records() {
             let record = record.map_err(|e| e.to_string())?;

@@ -112,12 +112,12 @@ pub(super) fn open(
     let inferred = infer_csv::infer(&mut reader, style, sample)?;
     let batch_rows = inferred.batch_rows(rows.batch_rows());
     let schema = Arc::new(inferred.schema);
-    let null = format!("^(?:{})?$", regex::escape(null));
-    let null = Regex::new(&null).map_err(|e| Failure::new(e.to_string()))?;
+    let empty_or_null = format!("^(?:{})?$", regex::escape(null));
+    let null_regex = Regex::new(&empty_or_null).map_err(|e| Failure::new(e.to_string()))?;
     let mut format = Format::default()
         .with_header(has_header)
         .with_delimiter(delimiter)
-        .with_null_regex(null);
+        .with_null_regex(null_regex);
     if let Some(escape) = escape {
         format = format.with_escape(escape);
     }

@@ -89,8 +89,8 @@ pub(super) fn infer(
         },
         None => Ok(unnamed(i)),
     };
-    let fields = columns.iter().enumerate();
-    let fields = fields.map(|(i, column)| Ok(Field::new(name(i)?, column.data_type(), true)));
+    let numbered = columns.iter().enumerate();
+    let fields = numbered.map(|(i, column)| Ok(Field::new(name(i)?, column.data_type(), true)));
     Ok(Inferred {
         schema: Schema::new(fields.collect::<Result<Vec<_>, Failure>>()?),
         is_whole: rows.is_none_or(|rows| sizes.rows() < rows),

@@ -109,8 +109,10 @@ impl Shape {
     /// Returns the number of values in an array of length `len` and in its child arrays.
     fn positions(&self, len: usize) -> usize {
         let members = self.members.as_ref().map_or(0, |it| it.positions(len));
-        let items = self.items.as_ref();
-        let items = items.map_or(0, |it| it.shape.positions(it.count));
+        let items = match &self.items {
+            Some(items) => items.shape.positions(items.count),
+            None => 0,
+        };
         len.saturating_add(members).saturating_add(items)
     }
 

@@ -1,13 +1,13 @@
 //! Opens files as streams of batches.
 
-mod chained;
+mod chain;
 mod cole;
 mod columns;
 mod csv;
+mod filter;
 mod infer_csv;
 mod infer_json;
 mod ipc;
-mod matching;
 mod ndjson;
 mod numbers;
 mod origin;
@@ -20,7 +20,7 @@ mod text_file;
 
 pub(crate) use columns::{ColumnArgs, ColumnNames};
 pub(crate) use csv::CsvArgs;
-pub(crate) use matching::predicate;
+pub(crate) use filter::predicate;
 pub(crate) use source::Input;
 
 use crate::content::{self, Content};
@@ -104,8 +104,8 @@ enum Unit {
 
 fn decimal(text: &str) -> Result<(u8, i8), String> {
     let parts = text.split_once(',');
-    let parts = parts.and_then(|(p, s)| Some((p.trim().parse().ok()?, s.trim().parse().ok()?)));
-    let (precision, scale) = parts.ok_or("expected two numbers, such as 38,10")?;
+    let numbers = parts.and_then(|(p, s)| Some((p.trim().parse().ok()?, s.trim().parse().ok()?)));
+    let (precision, scale) = numbers.ok_or("expected two numbers, such as 38,10")?;
     match precision {
         1..=DECIMAL256_MAX_PRECISION => Ok((precision, scale)),
         _ => Err(format!(
@@ -153,9 +153,11 @@ impl ReadArgs {
         output: Option<FileFormat>,
     ) -> Result<(), Failure> {
         use FileFormat::{Cole, Csv, Ndjson, Shard};
-        let inputs = inputs.iter().map(|input| self.format(input));
-        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-        let is_read = |formats: &[FileFormat]| inputs.iter().any(|it| formats.contains(it));
+        let formats = inputs
+            .iter()
+            .map(|input| self.format(input))
+            .collect::<Result<Vec<_>, _>>()?;
+        let is_read = |asked: &[FileFormat]| formats.iter().any(|it| asked.contains(it));
         let has_csv = is_read(&[Csv]) || output == Some(Csv);
         let has_text = is_read(&[Csv, Ndjson]);
         let options = [
@@ -247,7 +249,7 @@ impl ReadArgs {
         })?;
         input = input.guarded(file.clone());
         if let Some(filter) = rows.filter {
-            input = matching::matching(input, filter, file.name())?;
+            input = filter::matching(input, filter, file.name())?;
         }
         let input = match names.as_slice() {
             [] => input,
@@ -290,7 +292,7 @@ impl ReadArgs {
             .iter()
             .map(open)
             .collect::<Result<Vec<_>, Failure>>()?;
-        Ok(chained::chained(inputs)?.window(rows))
+        Ok(chain::chained(inputs)?.window(rows))
     }
 
     /// Opens a shard, for commands that support no other format.

@@ -26,7 +26,7 @@ pub(super) fn open(
     let schema = Arc::new(inferred.schema);
     let (counted, total) = file.counted()?;
     let counted = BufReader::with_capacity(BUFFER_BYTES, counted);
-    let mut batches = Batches {
+    let mut batches = NdjsonBatches {
         objects: BufReader::with_capacity(BUFFER_BYTES, Objects::new(counted)),
         decoder: decoder(&schema, batch_rows)?,
         schema: schema.clone(),
@@ -51,7 +51,7 @@ fn decoder(schema: &SchemaRef, batch_rows: usize) -> Result<Decoder, Failure> {
 }
 
 /// Converts objects to batches, up to a number of rows. Later objects may have other types.
-struct Batches<R> {
+struct NdjsonBatches<R> {
     objects: R,
     schema: SchemaRef,
     decoder: Decoder,
@@ -61,7 +61,7 @@ struct Batches<R> {
     left: usize,
 }
 
-impl<R: BufRead> Batches<R> {
+impl<R: BufRead> NdjsonBatches<R> {
     fn next(&mut self) -> Result<Option<RecordBatch>, Failure> {
         if self.left < self.batch_rows {
             self.batch_rows = self.left;

@@ -1,7 +1,7 @@
 //! Parquet files, with data that the crate `parquet` drops: metadata of the table, instants out of the range of
 //! nanoseconds, months of intervals, and units that only the Arrow schema contains.
 
-use super::parquet_batches;
+use super::parquet_batches::ParquetBatches;
 use super::source::{Batches, Input};
 use crate::failure::Failure;
 use crate::leaves::{any_array, cast_batch, change_leaves};
@@ -87,15 +87,14 @@ impl Parquet {
     ) -> Result<(SchemaRef, Batches), Failure> {
         let options = ArrowReaderOptions::new().with_schema(schema.clone());
         let read = ArrowReaderMetadata::try_new(self.metadata.clone(), options)?;
-        let mut stored = parquet_batches::Batches::open(self.file.try_clone()?, read, mask)?;
+        let mut stored = ParquetBatches::open(self.file.try_clone()?, read, mask)?;
         // The reader drops the metadata of the table.
-        let projected = Schema::new_with_metadata(
+        let projected = Arc::new(Schema::new_with_metadata(
             arrow_array::RecordBatchReader::schema(&stored.reader)
                 .fields()
                 .clone(),
             schema.metadata().clone(),
-        );
-        let projected = Arc::new(projected);
+        ));
         let schema = projected.clone();
         let batches = std::iter::from_fn(move || stored.next().transpose())
             .map(move |batch| Ok(batch?.with_schema(projected.clone())?));
@@ -151,11 +150,11 @@ impl Parquet {
         let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
         let (leaves, coarse) = self.leaves(schema, is_int96, &micros);
         let too_large = |data: &ArrayData| {
-            const MOST: u64 = i64::MAX as u64 / 1000;
+            const MAX_MICROS: u64 = i64::MAX as u64 / 1000;
             *data.data_type() == micros
                 && data.buffer::<i64>(0)[..data.len()]
                     .iter()
-                    .any(|micros| micros.unsigned_abs() > MOST)
+                    .any(|micros| micros.unsigned_abs() > MAX_MICROS)
         };
         let beyond = !leaves.is_empty() && self.any(&coarse, &leaves, &too_large)?;
         Ok(beyond.then_some(coarse))
@@ -223,8 +222,8 @@ impl Parquet {
         let joined = schema.clone();
         let batches = months.zip(days).map(move |(months, days)| {
             let (months, days) = (months?, days?);
-            let columns = months.columns().iter().zip(days.columns());
-            let columns = columns.map(|(months, days)| {
+            let pairs = months.columns().iter().zip(days.columns());
+            let columns = pairs.map(|(months, days)| {
                 if is_months(months.data_type()) {
                     whole_interval(months, days)
                 } else {
@@ -282,8 +281,8 @@ fn original_units(
             return field.clone();
         };
         let one = Schema::new(vec![wanted.clone()]);
-        let stored = change_leaves(&one, &mut stored_leaf);
-        let stored = stored.field(0).data_type();
+        let changed = change_leaves(&one, &mut stored_leaf);
+        let stored = changed.field(0).data_type();
         // The reader returns plain values for a dictionary of times that are stored in another unit.
         let is_plain = match stored {
             DataType::Dictionary(_, values) => values.as_ref() == field.data_type(),

@@ -18,14 +18,14 @@ use std::sync::Arc;
 /// Target size of a batch in bytes, by the averages of a row group. A larger row is a batch of its own.
 const BATCH_BYTES: u64 = 64 << 20;
 /// Maximum size of a batch in bytes, if every value is the largest of its dictionary.
-const MOST_BYTES: u64 = 4 * BATCH_BYTES;
+const MAX_BATCH_BYTES: u64 = 4 * BATCH_BYTES;
 /// Size in bytes of a column chunk from which its dictionary is read to learn the sizes of its values.
 const LARGE_CHUNK: u64 = 1 << 20;
 /// Divisor for the rows of a batch if one of its columns exceeds 2 GiB.
 const FEWER: usize = 16;
 
 /// Reads the columns of a mask.
-pub(super) struct Batches {
+pub(super) struct ParquetBatches {
     file: File,
     read: ArrowReaderMetadata,
     mask: ProjectionMask,
@@ -36,7 +36,7 @@ pub(super) struct Batches {
     pub(super) reader: ParquetRecordBatchReader,
 }
 
-impl Batches {
+impl ParquetBatches {
     pub(super) fn open(
         file: File,
         read: ArrowReaderMetadata,
@@ -111,8 +111,8 @@ fn batch_rows(file: &Arc<File>, metadata: &ParquetMetaData, mask: &ProjectionMas
         if rows == 0 {
             return BATCH_ROWS;
         }
-        let fit = u128::from(BATCH_BYTES) * u128::from(rows) / u128::from(bytes.max(1));
-        let fit = fit.min(u128::from(MOST_BYTES / largest));
+        let average = u128::from(BATCH_BYTES) * u128::from(rows) / u128::from(bytes.max(1));
+        let fit = average.min(u128::from(MAX_BATCH_BYTES / largest));
         usize::try_from(fit).unwrap_or(BATCH_ROWS)
     });
     groups.min().unwrap_or(BATCH_ROWS).clamp(1, BATCH_ROWS)

@@ -13,7 +13,7 @@ pub(super) struct Quotes<R> {
     delimiter: u8,
     /// The byte before a quote that is part of a value.
     escape: Option<u8>,
-    place: Place,
+    state: QuoteState,
     /// The numbers, from 1, of the current line and of the line with the last opening quote.
     line: u64,
     opened: u64,
@@ -25,7 +25,7 @@ pub(super) struct Quotes<R> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum QuoteState {
     /// At the beginning of a value.
     Start,
     Plain,
@@ -44,7 +44,7 @@ impl<R> Quotes<R> {
             inner,
             delimiter: style.delimiter,
             escape: style.escape,
-            place: Place::Start,
+            state: QuoteState::Start,
             line: 1,
             opened: 1,
             last: 0,
@@ -63,15 +63,15 @@ impl<R> Quotes<R> {
         for block in bytes.chunks(BLOCK_BYTES) {
             let found = |wanted| block.iter().map(move |byte| u8::from(*byte == wanted));
             let count = |wanted| found(wanted).sum::<u8>();
-            match (self.place, block.last()) {
-                (Place::Start | Place::Plain, Some(&last)) if count(b'"') == 0 => {
-                    self.place = if self.is_end(last) {
-                        Place::Start
+            match (self.state, block.last()) {
+                (QuoteState::Start | QuoteState::Plain, Some(&last)) if count(b'"') == 0 => {
+                    self.state = if self.is_end(last) {
+                        QuoteState::Start
                     } else {
-                        Place::Plain
+                        QuoteState::Plain
                     };
                 }
-                (Place::Quoted, _)
+                (QuoteState::Quoted, _)
                     if count(b'"') == 0 && self.escape.is_none_or(|it| count(it) == 0) => {}
                 _ => {
                     let steps = block.iter().take_while(|byte| self.goes_on(**byte)).count();
@@ -101,21 +101,23 @@ impl<R> Quotes<R> {
 
     /// Examines a byte. Returns `false` if it is invalid.
     fn goes_on(&mut self, byte: u8) -> bool {
-        self.place = match (self.place, byte) {
-            (Place::Start, b'"') => {
+        self.state = match (self.state, byte) {
+            (QuoteState::Start, b'"') => {
                 self.opened = self.line;
-                Place::Quoted
+                QuoteState::Quoted
             }
-            (Place::Quoted, _) if self.escape == Some(byte) => Place::Escaped,
-            (Place::Quoted, b'"') => {
+            (QuoteState::Quoted, _) if self.escape == Some(byte) => QuoteState::Escaped,
+            (QuoteState::Quoted, b'"') => {
                 self.enclosed = self.last;
-                Place::Closed
+                QuoteState::Closed
             }
-            (Place::Quoted | Place::Escaped, _) | (Place::Closed, b'"') => Place::Quoted,
-            (_, _) if self.is_end(byte) => Place::Start,
-            (Place::Start | Place::Plain, _) => Place::Plain,
-            (Place::Closed | Place::Blank, b' ' | b'\t') => Place::Blank,
-            (Place::Closed | Place::Blank, _) => return false,
+            (QuoteState::Quoted | QuoteState::Escaped, _) | (QuoteState::Closed, b'"') => {
+                QuoteState::Quoted
+            }
+            (_, _) if self.is_end(byte) => QuoteState::Start,
+            (QuoteState::Start | QuoteState::Plain, _) => QuoteState::Plain,
+            (QuoteState::Closed | QuoteState::Blank, b' ' | b'\t') => QuoteState::Blank,
+            (QuoteState::Closed | QuoteState::Blank, _) => return false,
         };
         self.count_lines(&[byte]);
         true
@@ -132,7 +134,7 @@ impl<R> Quotes<R> {
                     .to_owned()
             }
             // After a value, a tab looks like a blank.
-            _ if self.place == Place::Blank && self.last == b'\t' => {
+            _ if self.state == QuoteState::Blank && self.last == b'\t' => {
                 format!("; {}", delimiter_advice(b'\t'))
             }
             b',' | b';' | b'|' => format!("; {}", delimiter_advice(byte)),
@@ -161,7 +163,7 @@ impl<R: Read> Read for Quotes<R> {
                 self.wrong = Some(self.goes_on_after_quote(*byte));
             } else if n == 0
                 && !buf.is_empty()
-                && matches!(self.place, Place::Quoted | Place::Escaped)
+                && matches!(self.state, QuoteState::Quoted | QuoteState::Escaped)
             {
                 let line = self.opened;
                 self.wrong = Some(format!("line {line}: the quote of a value is not closed"));
@@ -195,9 +197,10 @@ mod tests {
         ] {
             let mut read = String::new();
             let end = quotes(text).read_to_string(&mut read);
-            match text.ends_with(",\"") {
-                true => assert!(end.unwrap_err().to_string().contains("line 1")),
-                false => assert_eq!((end.unwrap(), read.as_str()), (text.len(), text)),
+            if text.ends_with(",\"") {
+                assert!(end.unwrap_err().to_string().contains("line 1"));
+            } else {
+                assert_eq!((end.unwrap(), read.as_str()), (text.len(), text));
             }
         }
         let long = format!("a\n\"{}\n\"{}", "x".repeat(100), "\n,y".repeat(100));

@@ -1,7 +1,7 @@
 //! `arrow-shard inspect --explain`: the encodings that the writer considers for each field.
 
 use crate::failure::Failure;
-use crate::profile::ProfileName;
+use crate::option_names::ProfileName;
 use crate::text;
 use arrow_shard::write::{WriterOptions, explain};
 use arrow_shard::{Projection, Shard};

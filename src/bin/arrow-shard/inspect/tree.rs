@@ -253,8 +253,9 @@ fn blocks_text(blocks: &BlocksInfo) -> String {
         (min, max) => format!("{min}..{max} values"),
     };
     let mut line = format!("{} of {values}", text::count(blocks.count, "block"));
-    let encodings = blocks.encodings.iter();
-    let encodings: Vec<String> = encodings
+    let encodings: Vec<String> = blocks
+        .encodings
+        .iter()
         .map(|count| format!("{} × {}", count.blocks, count.code))
         .collect();
     if !encodings.is_empty() {

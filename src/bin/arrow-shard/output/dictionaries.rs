@@ -65,8 +65,8 @@ impl Dictionaries {
     pub(super) fn apply(&mut self, batch: &RecordBatch) -> Result<RecordBatch, Failure> {
         let schema = batch.schema();
         let mut all = self.all.iter_mut();
-        let columns = batch.columns().iter().zip(schema.fields());
-        let columns = columns.map(|(column, field)| {
+        let pairs = batch.columns().iter().zip(schema.fields());
+        let columns = pairs.map(|(column, field)| {
             let place = || format!("column `{}`", field.name());
             unified(column, &mut all).map_err(|e| e.within(place()))
         });
@@ -140,13 +140,13 @@ impl Growing {
         let values = dictionary.values();
         let ordinals = self.ordinals(values)?;
         let nulls = dictionary.keys().nulls();
-        let positions = if values.is_empty() {
+        let codes = if values.is_empty() {
             vec![0; column.len()]
         } else {
             let keys = dictionary.normalized_keys();
             keys.into_iter().map(|key| ordinals[key]).collect()
         };
-        let positions = UInt64Array::new(positions.into(), nulls.cloned());
+        let positions = UInt64Array::new(codes.into(), nulls.cloned());
         let strict = CastOptions {
             safe: false,
             ..CastOptions::default()

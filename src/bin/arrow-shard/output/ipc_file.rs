@@ -22,11 +22,11 @@ pub(crate) enum IpcFileEncoder<W: Write> {
     /// Without dictionaries: batches are written immediately.
     Direct(Box<FileWriter<W>>),
     /// With dictionaries.
-    Waiting(Box<Waiting<W>>),
+    Spooled(Box<SpooledBatches<W>>),
 }
 
 /// Batches that wait until the dictionaries are complete.
-pub(crate) struct Waiting<W> {
+pub(crate) struct SpooledBatches<W> {
     out: W,
     schema: SchemaRef,
     dictionaries: Dictionaries,
@@ -41,7 +41,7 @@ impl<W: Write> IpcFileEncoder<W> {
             return Ok(Self::Direct(Box::new(FileWriter::try_new(out, schema)?)));
         }
         let spool = BufWriter::new(spooled_tempfile(IN_MEMORY));
-        Ok(Self::Waiting(Box::new(Waiting {
+        Ok(Self::Spooled(Box::new(SpooledBatches {
             out,
             schema: schema.clone(),
             dictionaries,
@@ -53,9 +53,9 @@ impl<W: Write> IpcFileEncoder<W> {
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
         match self {
             Self::Direct(writer) => Ok(writer.write(batch)?),
-            Self::Waiting(waiting) => {
-                waiting.dictionaries.add(batch)?;
-                waiting.batches.write(batch).map_err(spool_failed)
+            Self::Spooled(spooled) => {
+                spooled.dictionaries.add(batch)?;
+                spooled.batches.write(batch).map_err(spool_failed)
             }
         }
     }
@@ -64,16 +64,16 @@ impl<W: Write> IpcFileEncoder<W> {
     pub(super) fn finish(self) -> Result<W, Failure> {
         match self {
             Self::Direct(writer) => Ok(writer.into_inner()?),
-            Self::Waiting(waiting) => waiting.finish(),
+            Self::Spooled(spooled) => spooled.finish(),
         }
     }
 }
 
-impl<W: Write> Waiting<W> {
+impl<W: Write> SpooledBatches<W> {
     fn finish(mut self) -> Result<W, Failure> {
-        let spool = self.batches.into_inner().map_err(spool_failed)?;
-        let spool = spool.into_inner().map_err(IntoInnerError::into_error);
-        let mut spool = spool.map_err(|e| spool_failed(e.into()))?;
+        let buffered = self.batches.into_inner().map_err(spool_failed)?;
+        let flushed = buffered.into_inner().map_err(IntoInnerError::into_error);
+        let mut spool = flushed.map_err(|e| spool_failed(e.into()))?;
         spool.rewind().map_err(|e| spool_failed(e.into()))?;
         let mut writer = FileWriter::try_new(self.out, &self.schema)?;
         let waiting = StreamReader::try_new(BufReader::new(spool), None);

@@ -71,8 +71,7 @@ impl Peer for Shards {
         if access == Access::Store {
             return Ok(Some(Box::new(store::OpenObject::new(source)?)));
         }
-        let options = ShardOptions::default();
-        let options = options.with_verify_checksums(access != Access::TrustedMap);
+        let options = ShardOptions::default().with_verify_checksums(access != Access::TrustedMap);
         let reader: Arc<dyn ReadAt> = match access {
             Access::File => Arc::new(CountedReadAt {
                 file: LocalFile::open(source.path)?,

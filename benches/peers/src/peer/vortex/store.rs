@@ -21,8 +21,8 @@ pub(super) struct OpenObject {
 impl OpenObject {
     pub(super) fn new(source: &Source<'_>) -> Result<Self> {
         let remote = Remote::of(source.path, source.reads)?;
-        let session = <VortexSession as VortexSessionDefault>::default();
-        let session = session.with_handle(TokioRuntime::current());
+        let session =
+            <VortexSession as VortexSessionDefault>::default().with_handle(TokioRuntime::current());
         let options = session.open_options().with_layout_reader_cache();
         let open = options.open_object_store(&remote.store, remote.path.clone());
         let file = OpenFile {
@@ -38,8 +38,7 @@ impl Opened for OpenObject {
     fn scan(&mut self, want: Want<'_>, visit: &mut dyn FnMut(RecordBatch)) -> Result<()> {
         self.remote.runtime.block_on(async {
             let (scan, schema) = self.file.wanted(want)?;
-            let stream = scan.into_record_batch_stream(schema)?;
-            let mut stream = std::pin::pin!(stream);
+            let mut stream = std::pin::pin!(scan.into_record_batch_stream(schema)?);
             while let Some(batch) = stream.next().await {
                 visit(batch?);
             }

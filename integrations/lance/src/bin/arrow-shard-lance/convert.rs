@@ -1,13 +1,12 @@
 //! `arrow-shard-lance convert`
 
 use crate::lance_names::{check_conversion, is_lance};
+use crate::option_names::{LayoutName, ProfileName};
 use crate::usage::{Usage, check_dataset};
 use arrow_shard::WriterOptions;
-use arrow_shard::write::{Layout, Profile};
 use arrow_shard_lance::{
     ConvertOptions, LanceReadOptions, LanceVersion, LanceWriteOptions, convert,
 };
-use clap::ValueEnum;
 use std::error::Error;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -55,29 +54,6 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-/// Profiles, as `arrow-shard convert` names them.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ProfileName {
-    /// Arrow's own buffers, not compressed
-    Plain,
-    /// Lightweight encodings, none slower than copying the values twice
-    Fast,
-    /// Lightweight encodings
-    Balanced,
-    /// Zstandard and Pco where they pay
-    HighCompression,
-    /// The least size, at any price
-    MinimalSize,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum LayoutName {
-    /// One file
-    SingleFile,
-    /// A directory file, and a file per stripe in the same folder
-    TwoLevel,
-}
-
 /// Runs the command.
 pub(crate) fn run(args: Args) -> Result<(), Box<dyn Error>> {
     check_conversion(&args.input, &args.output).map_err(Usage)?;
@@ -88,22 +64,13 @@ pub(crate) fn run(args: Args) -> Result<(), Box<dyn Error>> {
         .with_overwrite(args.force)
         .with_threads(threads);
     if let Some(profile) = args.profile {
-        shard = shard.with_profile(match profile {
-            ProfileName::Plain => Profile::Plain,
-            ProfileName::Fast => Profile::Fast,
-            ProfileName::Balanced => Profile::Balanced,
-            ProfileName::HighCompression => Profile::HighCompression,
-            ProfileName::MinimalSize => Profile::MinimalSize,
-        });
+        shard = shard.with_profile(profile.into());
     }
     if let Some(rows) = args.stripe_rows {
         shard = shard.with_stripe_rows(rows);
     }
     if let Some(layout) = args.layout {
-        shard = shard.with_layout(match layout {
-            LayoutName::SingleFile => Layout::SingleFile,
-            LayoutName::TwoLevel => Layout::TwoLevel,
-        });
+        shard = shard.with_layout(layout.into());
     }
     let lance = LanceWriteOptions::default()
         .with_version(args.lance_version.unwrap_or_default())

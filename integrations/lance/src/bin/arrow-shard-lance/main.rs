@@ -1,21 +1,28 @@
 //! The command line of arrow-shard-lance: convert between Lance and shards, and look at the schema of Lance.
 
 mod convert;
+#[path = "../../../../../src/bin/arrow-shard/error_line.rs"]
+mod error_line;
+#[path = "../../../../../src/bin/arrow-shard/field_tree.rs"]
+mod field_tree;
 #[path = "../../../../../src/bin/arrow-shard/file_format.rs"]
 #[expect(dead_code, reason = "`arrow-shard` uses all of it")]
 mod file_format;
 #[path = "../../../../../src/bin/arrow-shard/lance_names.rs"]
 mod lance_names;
+#[path = "../../../../../src/bin/arrow-shard/option_names.rs"]
+mod option_names;
 mod panics;
+#[path = "../../../../../src/bin/arrow-shard/safe_text.rs"]
+mod safe_text;
 mod schema;
-#[path = "../../../../../src/bin/arrow-shard/shown.rs"]
-mod shown;
 #[cfg(unix)]
 #[path = "../../../../../src/bin/arrow-shard/signals.rs"]
 mod signals;
 mod usage;
 
 use clap::{Parser, Subcommand};
+use error_line::{chain, print_error};
 use std::error::Error;
 use std::process::ExitCode;
 use usage::Usage;
@@ -61,18 +68,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints an error and the ones below it, each once, as one line.
+/// Prints an error and its causes, each once, as one line.
 fn report(error: &(dyn Error + 'static)) -> ExitCode {
-    let mut line = error.to_string();
-    let mut below = error.source();
-    while let Some(error) = below {
-        let message = error.to_string();
-        if !line.contains(&message) {
-            line = format!("{line}: {message}");
-        }
-        below = error.source();
-    }
-    let words: Vec<_> = line.split_whitespace().map(shown::shown).collect();
-    eprintln!("error: {}", words.join(" "));
+    print_error(&chain(error));
     ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
 }

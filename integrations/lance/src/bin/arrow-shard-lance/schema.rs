@@ -1,9 +1,9 @@
 //! `arrow-shard-lance schema`
 
-use crate::shown::shown;
+use crate::field_tree::print_field;
+use crate::safe_text::shown;
 use crate::usage::check_dataset;
 use arrow_array::RecordBatchReader;
-use arrow_schema::{DataType, Field, FieldRef};
 use arrow_shard_lance::{LanceReadOptions, LanceReader};
 use std::error::Error;
 use std::io::{self, BufWriter, Write};
@@ -55,37 +55,4 @@ fn print(reader: &LanceReader, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "  {}={}", shown(key), shown(value))?;
     }
     Ok(())
-}
-
-fn print_field(out: &mut impl Write, field: &Field, depth: usize) -> io::Result<()> {
-    let (ty, children) = outline(field.data_type());
-    let nullable = if field.is_nullable() { "" } else { " not null" };
-    let extension = field.extension_type_name();
-    let extension = extension
-        .map(|name| format!(" [{name}]"))
-        .unwrap_or_default();
-    let indent = 2 * depth;
-    writeln!(
-        out,
-        "{:indent$}{}: {}{nullable}{}",
-        "",
-        shown(field.name()),
-        shown(&ty),
-        shown(&extension)
-    )?;
-    children
-        .into_iter()
-        .try_for_each(|child| print_field(out, child, depth + 1))
-}
-
-/// The name of a type without its children, and the children.
-fn outline(data_type: &DataType) -> (String, Vec<&FieldRef>) {
-    match data_type {
-        DataType::List(item) => ("List".to_owned(), vec![item]),
-        DataType::LargeList(item) => ("LargeList".to_owned(), vec![item]),
-        DataType::FixedSizeList(item, size) => (format!("FixedSizeList({size})"), vec![item]),
-        DataType::Struct(members) => ("Struct".to_owned(), members.iter().collect()),
-        DataType::Map(entries, _) => ("Map".to_owned(), vec![entries]),
-        other => (other.to_string(), Vec::new()),
-    }
 }

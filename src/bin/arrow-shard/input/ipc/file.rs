@@ -4,7 +4,7 @@ use super::old_unions::OldUnions;
 use super::{check_order, check_types, invalid};
 use crate::failure::Failure;
 use crate::input::BUFFER_BYTES;
-use crate::input::source::{Batches, Input};
+use crate::input::source::Input;
 use crate::progress::Total;
 use arrow_array::RecordBatch;
 use arrow_buffer::{Buffer, MutableBuffer};
@@ -23,8 +23,8 @@ const TRAILER_BYTES: usize = 10;
 /// Opens a file.
 pub(in crate::input) fn open_file(file: File) -> Result<Input, Failure> {
     let mut blocks = Blocks::new(file)?;
-    let footer = blocks.footer()?;
-    let footer = root_as_footer(&footer).map_err(|e| damaged(format!("its footer: {e}")))?;
+    let footer_bytes = blocks.footer()?;
+    let footer = root_as_footer(&footer_bytes).map_err(|e| damaged(format!("its footer: {e}")))?;
     let schema = schema(&footer)?;
     // With V1, messages may have another version than the footer: pyarrow writes files of version 4 with a footer of 5.
     let mut decoder = FileDecoder::new(schema.clone(), MetadataVersion::V1);
@@ -58,11 +58,12 @@ pub(in crate::input) fn open_file(file: File) -> Result<Input, Failure> {
         unions.check(&message(&block, &bytes)?)?;
         Ok(decoder.read_record_batch(&block, &bytes)?)
     };
-    let batches = places.into_iter();
-    let batches: Batches = Box::new(batches.filter_map(move |block| read(block).transpose()));
+    let batches = places
+        .into_iter()
+        .filter_map(move |block| read(block).transpose());
     Ok(Input {
         schema,
-        batches,
+        batches: Box::new(batches),
         total,
     })
 }
@@ -74,8 +75,9 @@ fn schema(footer: &Footer<'_>) -> Result<SchemaRef, Failure> {
     let schema = fb_to_schema(found);
     check_types(&schema)?;
     let pairs = footer.custom_metadata().into_iter().flatten();
-    let pairs = pairs.filter_map(|pair| Some((pair.key()?.to_owned(), pair.value()?.to_owned())));
-    let mut metadata: HashMap<String, String> = pairs.collect();
+    let mut metadata: HashMap<String, String> = pairs
+        .filter_map(|pair| Some((pair.key()?.to_owned(), pair.value()?.to_owned())))
+        .collect();
     metadata.extend(schema.metadata.clone());
     Ok(Arc::new(schema.with_metadata(metadata)))
 }
@@ -131,13 +133,15 @@ impl Blocks {
 
     fn footer(&mut self) -> Result<Vec<u8>, Failure> {
         let mut trailer = [0; TRAILER_BYTES];
-        let end = self.len.checked_sub(TRAILER_BYTES as u64);
-        let end = end.ok_or_else(|| damaged("it is too short"))?;
+        let Some(end) = self.len.checked_sub(TRAILER_BYTES as u64) else {
+            return Err(damaged("it is too short"));
+        };
         self.file.seek(SeekFrom::Start(end))?;
         self.file.read_exact(&mut trailer)?;
         let len = read_footer_length(trailer)?;
-        let start = end.checked_sub(len as u64);
-        let start = start.ok_or_else(|| damaged("its footer is longer than the file"))?;
+        let Some(start) = end.checked_sub(len as u64) else {
+            return Err(damaged("its footer is longer than the file"));
+        };
         self.file.seek(SeekFrom::Start(start))?;
         let mut footer = vec![0; len];
         self.file.read_exact(&mut footer)?;

@@ -30,8 +30,8 @@ fn check_order(order: Endianness) -> io::Result<()> {
 /// Fails for types that do not exist in Arrow, which `arrow-ipc` accepts in a damaged schema.
 fn check_types(schema: &Schema) -> io::Result<()> {
     for column in schema.fields() {
-        let fields = Schema::new(vec![column.clone()]);
-        let mut fields = fields.flattened_fields().into_iter();
+        let alone = Schema::new(vec![column.clone()]);
+        let mut fields = alone.flattened_fields().into_iter();
         if let Some(field) = fields.find(|field| !is_sound(field.data_type())) {
             return Err(invalid(format!(
                 "the schema is damaged: column `{}` has the type {}",

@@ -24,9 +24,9 @@ pub(in crate::input) fn open_stream(origin: Origin) -> Result<Input, Failure> {
 }
 
 fn stream(reader: impl Read + 'static, total: Total) -> Result<Input, Failure> {
-    let mut reader = Messages::new(reader);
-    reader.advance()?;
-    let reader = StreamReader::try_new(reader, None)?;
+    let mut messages = Messages::new(reader);
+    messages.advance()?;
+    let reader = StreamReader::try_new(messages, None)?;
     let schema = reader.schema();
     check_types(&schema)?;
     let batches: Batches = batches(reader);
@@ -38,7 +38,7 @@ fn stream(reader: impl Read + 'static, total: Total) -> Result<Input, Failure> {
 }
 
 /// Maximum number of bytes of a message without its body.
-const MOST: u32 = 1 << 28;
+const MAX_METADATA_BYTES: u32 = 1 << 28;
 
 /// The bytes of a stream, after a check of each message: `arrow-ipc` reads numbers in the other byte order as if they
 /// were in the order of this computer, and allocates as much memory as a message claims to need.
@@ -77,7 +77,7 @@ impl<R: Read> Messages<R> {
             Some(length) => u32::from_le_bytes(*length),
             None => 0,
         };
-        if length > MOST {
+        if length > MAX_METADATA_BYTES {
             return Err(match self.count {
                 0 => no_stream(),
                 count => invalid(format!(
@@ -135,8 +135,8 @@ impl<R: Read> Read for Messages<R> {
             return Ok(n);
         }
         let most = usize::try_from(self.body).unwrap_or(usize::MAX);
-        let n = buf.len().min(most);
-        let n = self.inner.read(&mut buf[..n])?;
+        let wanted = buf.len().min(most);
+        let n = self.inner.read(&mut buf[..wanted])?;
         self.body -= n as u64;
         Ok(n)
     }

@@ -22,8 +22,8 @@ pub(crate) fn batch_without_views(batch: RecordBatch) -> Result<RecordBatch, Arr
     if !has_views {
         return Ok(batch);
     }
-    let columns = batch.columns().iter().zip(schema.fields());
-    let columns = columns.map(|(column, field)| cast(column, field.data_type()));
+    let pairs = batch.columns().iter().zip(schema.fields());
+    let columns = pairs.map(|(column, field)| cast(column, field.data_type()));
     RecordBatch::try_new(schema.clone(), columns.collect::<Result<_, _>>()?)
 }
 

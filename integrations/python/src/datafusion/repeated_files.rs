@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// A table that reads each file of a listing table as many times as its path was given. The listing table itself lists
 /// each file once.
 #[derive(Debug)]
-struct Repeated {
+struct RepeatedFiles {
     listing: ListingTable,
     times: HashMap<Path, usize>,
 }
@@ -29,13 +29,13 @@ pub(super) fn all_of(listing: ListingTable) -> Arc<dyn TableProvider> {
         *times.entry(url.prefix().clone()).or_default() += 1;
     }
     if times.len() < listing.table_paths().len() {
-        Arc::new(Repeated { listing, times })
+        Arc::new(RepeatedFiles { listing, times })
     } else {
         Arc::new(listing)
     }
 }
 
-impl Repeated {
+impl RepeatedFiles {
     /// Returns the merged statistics of files.
     fn statistics<'a>(
         &self,
@@ -43,14 +43,15 @@ impl Repeated {
     ) -> Result<Statistics> {
         let schema = self.schema();
         let unknown = Statistics::new_unknown(&schema);
-        let known = files.into_iter();
-        let known = known.map(|file| file.statistics.as_deref().unwrap_or(&unknown));
+        let known = files
+            .into_iter()
+            .map(|file| file.statistics.as_deref().unwrap_or(&unknown));
         Statistics::try_merge_iter(known, &schema)
     }
 }
 
 #[async_trait]
-impl TableProvider for Repeated {
+impl TableProvider for RepeatedFiles {
     fn schema(&self) -> SchemaRef {
         self.listing.schema()
     }
@@ -67,29 +68,31 @@ impl TableProvider for Repeated {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let listed = self.listing.list_files_for_scan(session, &[], None).await?;
-        let files = listed
+        let files: Vec<PartitionedFile> = listed
             .file_groups
             .into_iter()
-            .flat_map(FileGroup::into_inner);
-        let files = files.flat_map(|file| {
-            let times = self.times.get(&file.object_meta.location).copied();
-            repeat_n(file, times.unwrap_or(1))
-        });
-        let files: Vec<PartitionedFile> = files.collect();
+            .flat_map(FileGroup::into_inner)
+            .flat_map(|file| {
+                let times = self.times.get(&file.object_meta.location).copied();
+                repeat_n(file, times.unwrap_or(1))
+            })
+            .collect();
         let statistics = self.statistics(&files)?;
-        let groups = FileGroup::new(files).split_files(session.config().target_partitions());
-        let groups = groups.into_iter().map(|group| {
-            let statistics = self.statistics(group.iter())?;
-            Ok(group.with_statistics(Arc::new(statistics)))
-        });
-        let groups = groups.collect::<Result<Vec<_>>>()?;
+        let groups = FileGroup::new(files)
+            .split_files(session.config().target_partitions())
+            .into_iter()
+            .map(|group| {
+                let statistics = self.statistics(group.iter())?;
+                Ok(group.with_statistics(Arc::new(statistics)))
+            })
+            .collect::<Result<Vec<_>>>()?;
         let ordering = self
             .listing
             .try_create_output_ordering(session.execution_props(), &groups)?;
         let format = &self.listing.options().format;
         let source = format.file_source(self.schema().into());
-        let store = self.listing.table_paths().first();
-        let store = store.map_or_else(
+        let path = self.listing.table_paths().first();
+        let store = path.map_or_else(
             ObjectStoreUrl::local_filesystem,
             ListingTableUrl::object_store,
         );

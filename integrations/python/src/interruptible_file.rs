@@ -1,6 +1,6 @@
 //! Local files that stop reading on a signal such as Ctrl-C.
 
-use crate::waiting::hear;
+use crate::signals::hear;
 use arrow_shard::bytes::Bytes;
 use arrow_shard::io::{
     ByteRange, Container, LocalFile, LocalFolder, Location, ReadAt, RelativeUrl,
@@ -68,10 +68,10 @@ pub(crate) fn open(path: &Path, options: ShardOptions) -> Result<Shard> {
     let target = existing(path)?;
     let folder = LocalFolder::of_file(&target)?;
     let file = LocalFile::open(target)?.with_name(path.display().to_string());
-    let file = Interruptible {
+    let reader = Interruptible {
         file: Arc::new(file),
     };
-    Shard::from_reader(Arc::new(file), interruptible(Arc::new(folder)), options)
+    Shard::from_reader(Arc::new(reader), interruptible(Arc::new(folder)), options)
 }
 
 /// Returns the absolute path of an existing file, without symbolic links.

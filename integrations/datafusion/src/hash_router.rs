@@ -11,13 +11,13 @@ use datafusion_physical_expr::expressions::{BinaryExpr, CaseExpr, Literal};
 use std::sync::Arc;
 
 /// Most partitions of such a filter; queries have fewer.
-const MOST: u64 = 1 << 16;
+const MAX_PARTITIONS: u64 = 1 << 16;
 
 /// A faster form of `CASE hash % n WHEN 0 THEN test WHEN 1 THEN test ... ELSE false END`, which the same rows pass. It
 /// groups the rows by remainder and runs each test once. A CASE compares all rows with one remainder after the other,
 /// and merges the results.
 #[derive(Debug)]
-pub(crate) struct Routed {
+pub(crate) struct HashRouter {
     hash: Arc<dyn PhysicalExpr>,
     /// The test for each remainder.
     tests: Vec<Test>,
@@ -39,7 +39,7 @@ impl Test {
     }
 }
 
-impl Routed {
+impl HashRouter {
     /// Returns the routed form of `expr`, if it is a `CASE` of this kind.
     pub(crate) fn of(expr: &Arc<dyn PhysicalExpr>) -> Option<Self> {
         let case = expr.downcast_ref::<CaseExpr>()?;
@@ -48,8 +48,8 @@ impl Routed {
             ScalarValue::UInt64(Some(value)) => usize::try_from(*value).ok(),
             _ => None,
         };
-        let count =
-            literal(remainder.right()).filter(|count| (1..=MOST).contains(&(*count as u64)))?;
+        let count = literal(remainder.right())
+            .filter(|count| (1..=MAX_PARTITIONS).contains(&(*count as u64)))?;
         if *remainder.op() != Operator::Modulo {
             return None;
         }
@@ -115,8 +115,8 @@ impl Routed {
                 Test::Asked(test) => {
                     let rows = UInt32Array::from(rows);
                     let part = take_record_batch(batch, &rows)?;
-                    let truths = test.evaluate(&part)?.into_array(part.num_rows())?;
-                    let truths = as_boolean_array(&truths)?;
+                    let answers = test.evaluate(&part)?.into_array(part.num_rows())?;
+                    let truths = as_boolean_array(&answers)?;
                     let is_true = match truths.nulls() {
                         Some(known) => truths.values() & known.inner(),
                         None => truths.values().clone(),
@@ -170,7 +170,7 @@ mod tests {
                 let expr = routed(&batch.schema(), count, other);
                 let expected = expr.evaluate(&batch).unwrap().into_array(1000).unwrap();
                 let expected = as_boolean_array(&expected).unwrap();
-                let found = Routed::of(&expr)
+                let found = HashRouter::of(&expr)
                     .unwrap()
                     .evaluate(&batch)
                     .unwrap()
@@ -200,12 +200,12 @@ mod tests {
         let remainder = binary(column("hash"), Operator::Modulo, lit(2u64), &schema).unwrap();
         let asked = case(Some(remainder), vec![(lit(0u64), key(9))], Some(key(5))).unwrap();
         for expr in [key(5), searched, summed, asked] {
-            assert!(Routed::of(&expr).is_none(), "{expr}");
+            assert!(HashRouter::of(&expr).is_none(), "{expr}");
         }
         // The remainder of a signed number, which is not a hash, and rows without columns.
         let remainder = binary(column("key"), Operator::Modulo, lit(2u64), &schema).unwrap();
         let keys = case(Some(remainder), vec![(lit(0u64), key(9))], None).unwrap();
-        let keys = Routed::of(&keys).unwrap();
+        let keys = HashRouter::of(&keys).unwrap();
         assert!(keys.evaluate(&batch).unwrap().is_none());
         assert!(
             keys.evaluate(&batch.project(&[]).unwrap())
@@ -223,7 +223,7 @@ mod tests {
         let branch = |when: u64, passes: bool| (lit(when), lit(passes));
         let twice = vec![branch(1, true), branch(1, false)];
         let twice = case(Some(remainder.clone()), twice, None).unwrap();
-        let passed = Routed::of(&twice)
+        let passed = HashRouter::of(&twice)
             .unwrap()
             .evaluate(&batch)
             .unwrap()
@@ -231,6 +231,6 @@ mod tests {
         assert_eq!(passed.true_count(), 500);
         // No remainder is 2.
         let beyond = case(Some(remainder), vec![branch(2, true)], None).unwrap();
-        assert!(Routed::of(&beyond).is_none());
+        assert!(HashRouter::of(&beyond).is_none());
     }
 }

@@ -17,9 +17,11 @@ pub(super) fn matching(input: Input, filter: &str, name: &str) -> Result<Input, 
     let schema = input.schema.clone();
     let name = name.to_owned();
     let keep = move |batch: RecordBatch| -> Result<Vec<RecordBatch>, Failure> {
-        let scan = shard(&schema, Some(&batch))?.scan();
-        let scan = scan.with_filter(predicate.clone()).build()?;
-        scan.map(|batch| Ok(batch?.with_schema(schema.clone())?))
+        shard(&schema, Some(&batch))?
+            .scan()
+            .with_filter(predicate.clone())
+            .build()?
+            .map(|batch| Ok(batch?.with_schema(schema.clone())?))
             .collect()
     };
     let batches = input.batches.flat_map(move |batch| {

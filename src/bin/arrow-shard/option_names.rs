@@ -1,6 +1,6 @@
-//! Names of profiles in options.
+//! Names of profiles and layouts in options. The program `arrow-shard-lance` compiles this file, too.
 
-use arrow_shard::write::Profile;
+use arrow_shard::write::{Layout, Profile};
 use clap::ValueEnum;
 
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
@@ -18,6 +18,14 @@ pub(crate) enum ProfileName {
     MinimalSize,
 }
 
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum LayoutName {
+    /// One file
+    SingleFile,
+    /// A directory file, and next to it a file per stripe
+    TwoLevel,
+}
+
 impl From<ProfileName> for Profile {
     fn from(name: ProfileName) -> Self {
         match name {
@@ -26,6 +34,15 @@ impl From<ProfileName> for Profile {
             ProfileName::Balanced => Self::Balanced,
             ProfileName::HighCompression => Self::HighCompression,
             ProfileName::MinimalSize => Self::MinimalSize,
+        }
+    }
+}
+
+impl From<LayoutName> for Layout {
+    fn from(name: LayoutName) -> Self {
+        match name {
+            LayoutName::SingleFile => Self::SingleFile,
+            LayoutName::TwoLevel => Self::TwoLevel,
         }
     }
 }

@@ -50,8 +50,10 @@ pub(super) fn chained(inputs: Vec<(String, Input)>) -> Result<Input, Failure> {
     let metadata = first.schema.metadata().clone();
     let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
     let common = schema.clone();
-    let batches = inputs.into_iter().flat_map(|(_, input)| input.batches);
-    let batches = batches.map(move |batch| cast_batch(&batch?, &common));
+    let batches = inputs
+        .into_iter()
+        .flat_map(|(_, input)| input.batches)
+        .map(move |batch| cast_batch(&batch?, &common));
     Ok(Input {
         schema,
         total: Total::Unknown,

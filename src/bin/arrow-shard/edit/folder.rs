@@ -1,0 +1,168 @@
+//! The shards of a folder, and the data that `ls` shows of each.
+
+#[cfg(feature = "cloud")]
+use crate::cloud::FolderObjects;
+use crate::location::{open_one_of_many, wait};
+use crate::progress::bar;
+use crate::text;
+use arrow_array::RecordBatch;
+use arrow_shard::io::{Location, RelativeUrl};
+use arrow_shard::ops::list_shards_async;
+use arrow_shard::read::ShardOptions;
+use arrow_shard::{Result, Shard};
+use std::path::Path;
+
+/// Number of shards of a store opened concurrently, and the number of bytes read from the end of each, which suffices
+/// for the metadata of most.
+#[cfg(feature = "cloud")]
+const AT_ONCE: usize = 32;
+#[cfg(feature = "cloud")]
+const TAIL_BYTES: u64 = 64 << 10;
+
+/// An open shard.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) shard: Shard,
+    /// Size of the directory file.
+    pub(super) bytes: u64,
+    /// The sorting columns, each with its statistics.
+    pub(super) sorted: Vec<(String, RecordBatch)>,
+    /// The files that the shard needs in addition to the directory file.
+    pub(super) files: Vec<RelativeUrl>,
+    /// The files among `files` that are missing.
+    pub(super) missing: Vec<RelativeUrl>,
+}
+
+/// Opens the files of a folder that may be shards by their names. Returns them in the order of their names.
+pub(super) fn list(folder: &Location) -> Result<Vec<(String, Result<Found>)>> {
+    wait(folder, async {
+        let files = &Files::of(folder).await?;
+        let shards = list_shards_async(folder).await?;
+        let progress = &bar(shards.len() as u64, "shards");
+        let looks = shards.iter().map(|shard| async move {
+            let name = Path::new(shard.name()).file_name().unwrap_or_default();
+            let found = Found::of(shard, files).await;
+            progress.inc(1);
+            (name.to_string_lossy().into_owned(), found)
+        });
+        let listed = all(looks).await;
+        progress.finish_and_clear();
+        Ok(listed)
+    })
+}
+
+/// Waits for all looks, several at a time. Looks at local files finish one after the other.
+async fn all<T>(looks: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
+    #[cfg(feature = "cloud")]
+    {
+        use futures_util::{StreamExt, stream};
+        stream::iter(looks).buffered(AT_ONCE).collect().await
+    }
+    #[cfg(not(feature = "cloud"))]
+    {
+        let mut listed = Vec::new();
+        for look in looks {
+            listed.push(look.await);
+        }
+        listed
+    }
+}
+
+impl Found {
+    async fn of(location: &Location, files: &Files) -> Result<Self> {
+        let shard = files.open(location).await?;
+        shard.properties_async().await?;
+        let mut sorted = Vec::new();
+        for column in shard.sorting_columns()? {
+            let statistics = shard.statistics_async([column.path.as_str()]).await?;
+            sorted.push((column.path, statistics));
+        }
+        let referenced = shard.referenced_files_async().await?;
+        Ok(Self {
+            bytes: files.size(location),
+            missing: files.missing(location, &referenced).await?,
+            shard,
+            sorted,
+            files: referenced,
+        })
+    }
+
+    /// Returns a message about missing files, if there are any.
+    pub(super) fn incomplete(&self) -> Option<String> {
+        let first = self.missing.first()?;
+        Some(format!(
+            "{} of the {} that it needs {} missing: `{}`{}; copy the files to the folder of the shard, or run \
+             `arrow-shard pack` where they exist, and copy the resulting file",
+            self.missing.len(),
+            text::count(self.files.len() as u64, "file"),
+            if self.missing.len() == 1 { "is" } else { "are" },
+            first.path(),
+            if self.missing.len() == 1 {
+                ""
+            } else {
+                " and others"
+            },
+        ))
+    }
+}
+
+/// The files of a folder.
+enum Files {
+    Local,
+    #[cfg(feature = "cloud")]
+    Objects(FolderObjects),
+}
+
+impl Files {
+    #[cfg_attr(
+        not(feature = "cloud"),
+        expect(unused_variables, reason = "all folders are local")
+    )]
+    async fn of(folder: &Location) -> Result<Self> {
+        #[cfg(feature = "cloud")]
+        if let Some(objects) = FolderObjects::of(folder).await? {
+            return Ok(Self::Objects(objects));
+        }
+        Ok(Self::Local)
+    }
+
+    async fn open(&self, shard: &Location) -> Result<Shard> {
+        let options = ShardOptions::default();
+        match self {
+            Self::Local => open_one_of_many(Path::new(shard.name()), options),
+            #[cfg(feature = "cloud")]
+            Self::Objects(_) => Shard::open_async(shard, options.with_tail_bytes(TAIL_BYTES)).await,
+        }
+    }
+
+    fn size(&self, shard: &Location) -> u64 {
+        match self {
+            Self::Local => std::fs::metadata(shard.name()).map_or(0, |found| found.len()),
+            #[cfg(feature = "cloud")]
+            Self::Objects(objects) => objects.size(shard),
+        }
+    }
+
+    /// Returns the files that do not exist, of those that a shard refers to.
+    async fn missing(&self, shard: &Location, files: &[RelativeUrl]) -> Result<Vec<RelativeUrl>> {
+        let mut missing = Vec::new();
+        match self {
+            Self::Local => {
+                let path = Path::new(shard.name());
+                // References are relative to the folder of the file, not of a link to it.
+                let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+                let exists = |file: &RelativeUrl| target.with_file_name(file.path()).exists();
+                missing.extend(files.iter().filter(|file| !exists(file)).cloned());
+            }
+            #[cfg(feature = "cloud")]
+            Self::Objects(objects) => {
+                for file in files {
+                    if !objects.contain(file).await? {
+                        missing.push(file.clone());
+                    }
+                }
+            }
+        }
+        Ok(missing)
+    }
+}
