@@ -198,6 +198,7 @@ pub mod io;
 pub(crate) mod kernels;
 pub mod limits;
 pub mod ops;
+mod progress;
 pub mod read;
 mod settings;
 mod sorting;
@@ -213,6 +214,7 @@ pub use object_store;
 
 pub use error::{Error, ErrorKind, Result};
 pub use limits::Limits;
+pub use progress::Progress;
 pub use read::{Projection, Shard, ShardOptions};
 pub use write::{ShardWriter, WriterOptions};
 

@@ -100,14 +100,14 @@ impl Added {
 pub(super) fn encode(
     field: &Field,
     values: impl IntoIterator<Item = ArrayRef>,
-    column: &ColumnOptions,
+    column: ColumnOptions,
     stripes: &[Stripe],
     wire: Wire,
 ) -> Result<(DataType, Values)> {
     let schema = Arc::new(Schema::new(vec![field.clone()]));
     let options = WriterOptions::default()
         .with_wire(wire)
-        .with_column(field.name(), column.clone())
+        .with_column(field.name(), column)
         .with_stripe_rows(u64::MAX)
         .with_stripe_bytes(u64::MAX)
         .with_memory_limit(u64::MAX);

@@ -19,7 +19,7 @@ mod row_filter;
 mod scan;
 mod scan_builder;
 mod shard;
-#[cfg(feature = "async")]
+mod shard_properties;
 mod stream;
 mod stripe;
 #[cfg(feature = "threads")]
@@ -57,6 +57,5 @@ pub use scan_builder::ScanBuilder;
 pub use shard::blob_form::BlobForm;
 pub use shard::options::ShardOptions;
 pub use shard::projection::Projection;
-#[cfg(feature = "async")]
 pub use stream::ShardStream;
 pub use stripe::Stripe;

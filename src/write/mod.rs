@@ -3,7 +3,6 @@
 //! A [`ShardWriter`] writes RecordBatches to a shard, with [`WriterOptions`]. `AsyncShardWriter` (feature `async`)
 //! writes to asynchronous stores. [`explain`] shows the encodings that it considers for a batch.
 
-#[cfg(feature = "async")]
 mod async_shard;
 mod batch;
 mod bits;
@@ -32,7 +31,6 @@ mod nulls;
 mod number;
 mod options;
 mod order;
-#[cfg(feature = "async")]
 mod outbox;
 mod output;
 mod own_properties;
@@ -67,7 +65,6 @@ pub use crate::format::{
     AnyValue, DataRef, INGESTION_TIMESTAMP, NameValuePair, RECORD_IDENTITY, ValueKind, Wire,
 };
 pub use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
-#[cfg(feature = "async")]
 pub use async_shard::AsyncShardWriter;
 pub use candidate::{Candidate, FieldCandidates};
 pub use column_options::{ColumnOptions, PresenceLayout};

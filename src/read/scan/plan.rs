@@ -338,7 +338,6 @@ fn stored_bytes(fields: &StripeFields) -> u64 {
 }
 
 /// Returns the size of the columns' values in a stripe in bytes; needs only descriptors.
-#[cfg(feature = "async")]
 pub(in crate::read) fn described_bytes(
     metadata: &Metadata,
     bench: &Bench<'_>,

@@ -57,7 +57,6 @@ settings! {
         blocks, with_blocks: bool;
         /// Number of columns that asynchronous inspection fetches concurrently, at least 1; 8 by default. More columns
         /// need more memory and send more requests at a time; the result does not depend on it.
-        #[cfg(feature = "async")]
         prefetch, with_prefetch: usize;
     }
 }
@@ -302,10 +301,10 @@ impl Shard {
     /// # Errors
     /// Fails if the schema or the list of stripes is damaged or not supported. Also returns the error of a reader that
     /// fails, which says nothing about the shard.
-    pub fn inspect(&self, options: &InspectOptions) -> Result<ShardInfo> {
+    pub fn inspect(&self, options: InspectOptions) -> Result<ShardInfo> {
         let inspected = async {
             self.inner.artifacts.check_may_wait()?;
-            self.inspected(options).await
+            self.inspect_async(options).await
         };
         now_or("`inspect_async`", inspected)
     }
@@ -317,12 +316,7 @@ impl Shard {
     ///
     /// # Errors
     /// Returns the same errors as [`inspect`](Self::inspect).
-    #[cfg(feature = "async")]
-    pub async fn inspect_async(&self, options: &InspectOptions) -> Result<ShardInfo> {
-        self.inspected(options).await
-    }
-
-    async fn inspected(&self, options: &InspectOptions) -> Result<ShardInfo> {
+    pub async fn inspect_async(&self, options: InspectOptions) -> Result<ShardInfo> {
         let schema = self.stored_schema().await?;
         let directory = &self.inner.directory;
         let mut info = ShardInfo {
@@ -360,7 +354,7 @@ impl Shard {
             .collect();
         let columns = columns.into_iter().map(async |(i, field)| {
             let (stripe, node) = (i as u64, &field.data_type);
-            let mut info = field::inspect(self, stripe, node, &types, options).await?;
+            let mut info = field::inspect(self, stripe, node, &types, &options).await?;
             info.internal_kind.clone_from(&field.internal_kind);
             Ok((i, info))
         });

@@ -91,8 +91,7 @@ fn nulls_of_a_column_without_nulls_are_a_problem() {
 fn bytes_of_packed_members_that_are_not_utf8_are_a_problem() {
     let texts: StringArray = (0..40).map(|i| Some(format!("name {i}"))).collect();
     let numbers = Int64Array::from_iter_values(0..40);
-    let members: [(&str, ArrayRef); 2] =
-        [("text", Arc::new(texts)), ("number", Arc::new(numbers))];
+    let members: [(&str, ArrayRef); 2] = [("text", Arc::new(texts)), ("number", Arc::new(numbers))];
     let members = members.map(|(name, array)| {
         let field = Field::new(name, array.data_type().clone(), true);
         (Arc::new(field), array)
