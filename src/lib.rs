@@ -45,7 +45,7 @@
 //! let mut writer = ShardWriter::create(&path, batch.schema())?;
 //! writer.write(&batch)?;
 //! let summary = writer.finish()?;
-//! assert_eq!(summary.rows(), 3);
+//! assert_eq!(summary.num_rows(), 3);
 //! # Ok(())
 //! # }
 //! ```
@@ -89,7 +89,7 @@
 //! ```
 //!
 //! [`Shard::statistics`] provides planners with null counts, bounds and distinct counts without reading data.
-//! [`Shard::inspect`] shows sizes and encodings, and [`Shard::verify`] checks every checksum, block and column. A shard
+//! [`Shard::inspect`] shows sizes and encodings ([`read::inspect`]), and [`Shard::verify`] checks every checksum, block and column. A shard
 //! can also be in memory, in a memory map, or behind a
 //! [custom reader](io::ReadAt).
 //!
@@ -145,11 +145,13 @@
 //! | `mmap` | yes | `Shard::open_mmap`: shards through a memory map |
 //! | `threads` | yes | scans and writers that use several threads, through rayon |
 //! | `decimal` | yes | decimals in the native form of Amudai, through the C library decNumber |
-//! | `async` | no | scans as streams (`ScanBuilder::build_stream`), asynchronous verification and inspection (`Shard::verify_async`), asynchronous writers (`write::AsyncShardWriter`), over an [`AsyncReadAt`](io::AsyncReadAt) or [`AsyncSink`](io::AsyncSink); any runtime will do |
 //! | `object_store` | no | shards in S3, Azure, Google Cloud Storage and HTTP, through the crate `object_store` |
 //! | `cli` | no | the command line `arrow-shard` |
 //! | `cloud` | no | the command line with URLs: S3, Azure, Google Cloud Storage, HTTP |
 //! | `experimental` | no | the internal layers (`buffer`, `column`, `encoding`, `format`) and functions that show them, outside of semantic versioning |
+//!
+//! Asynchronous methods need no feature and no particular runtime. They work over an [`AsyncReadAt`](io::AsyncReadAt) or
+//! an [`AsyncSink`](io::AsyncSink), and blocking methods have asynchronous twins with names that end in `_async`.
 //!
 //! Without the C libraries, the crate builds for `wasm32-unknown-unknown`. Public signatures use the types of Arrow 59.
 //! Its crates are re-exported: [`arrow_array`], [`arrow_buffer`] and [`arrow_schema`]. With the feature `object_store`,
@@ -159,7 +161,7 @@
 //! # The format
 //!
 //! `docs/format.md`, a file of this package, describes every byte, so that a reader can be written from that page
-//! alone. [`Wire`](write::Wire) selects how the metadata are written: `Spec` follows the specification to the letter,
+//! alone. [`Wire`](metadata::Wire) selects how the metadata are written: `Spec` follows the specification to the letter,
 //! and `Reference` is understood by microsoft/amudai, the reference implementation.
 
 #![cfg_attr(
@@ -197,6 +199,7 @@ pub mod interop;
 pub mod io;
 pub(crate) mod kernels;
 pub mod limits;
+pub mod metadata;
 pub mod ops;
 mod progress;
 pub mod read;

@@ -9,13 +9,13 @@ use super::wires;
 use crate::Limits;
 use crate::column::encode_arrow_schema;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{DataEncoding, HEADER, ShardProperties, StripeFieldDescriptor};
+use crate::format::{DataEncoding, HEADER, ShardProperties, StripeFieldDescriptor, Wire};
 use crate::io::{
     FileCount, Kept, Place, Referred, RelativeUrl, SecondNames, random_stripe_file_name,
 };
 use crate::sorting::SortingColumn;
 use crate::write::{
-    Output, StripeRecord, StripesMetadata, Wire, check_storable, own_properties, stored_schema,
+    Output, StripeRecord, StripesMetadata, check_storable, own_properties, stored_schema,
 };
 use arrow_schema::Schema;
 use bytes::Bytes;

@@ -386,7 +386,7 @@ async fn write_rows(
         #[cfg(feature = "object_store")]
         Sinks::Async(mut folder) => {
             let mut batches = scan.build_stream().await?;
-            let sink = folder.create_async(&name).await?;
+            let sink = folder.create(&name).await?;
             let mut writer = AsyncShardWriter::try_new(sink, batches.schema(), writing)?;
             let copied = async {
                 while let Some(batch) = batches.try_next().await? {

@@ -3,10 +3,10 @@
 use super::row_set::RowSet;
 use super::source::Source;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::StripeProperties;
+use crate::format::{StripeProperties, Wire};
 use crate::progress::{Listener, with_progress};
 use crate::read::Predicate;
-use crate::write::{StripeBits, Wire, bits_shard};
+use crate::write::{StripeBits, bits_shard};
 use std::collections::BTreeMap;
 use std::ops::Range;
 

@@ -63,7 +63,7 @@ impl ShardEditor {
     /// file. Its rows follow the rows of this one. Columns are united by name. If one of the shards lacks a column, its
     /// rows are null in that column.
     ///
-    /// If the two shards use different [wires](crate::write::Wire), the new directory is `Wire::Spec`, and Bloom
+    /// If the two shards use different [wires](crate::metadata::Wire), the new directory is `Wire::Spec`, and Bloom
     /// filters with another hash seed are left out.
     ///
     /// A column may have 32-bit integers in one shard and 64-bit integers in another. It then becomes 64-bit, which

@@ -215,7 +215,7 @@ impl ScanBuilder {
     }
 
     /// Also reads internal fields, as if they were the last columns of the shard:
-    /// [`INGESTION_TIMESTAMP`](super::INGESTION_TIMESTAMP) and [`RECORD_IDENTITY`](super::RECORD_IDENTITY), if the
+    /// [`INGESTION_TIMESTAMP`](crate::metadata::INGESTION_TIMESTAMP) and [`RECORD_IDENTITY`](crate::metadata::RECORD_IDENTITY), if the
     /// shard has them. By default, the scan reads only internal fields that a projection, a filter or a schema names.
     #[must_use]
     pub fn with_internal_fields(mut self, internal_fields: bool) -> Self {

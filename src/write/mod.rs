@@ -1,7 +1,7 @@
 //! Writing shards.
 //!
-//! A [`ShardWriter`] writes RecordBatches to a shard, with [`WriterOptions`]. `AsyncShardWriter` (feature `async`)
-//! writes to asynchronous stores. [`explain`] shows the encodings that it considers for a batch.
+//! A [`ShardWriter`] writes RecordBatches to a shard, with [`WriterOptions`]. [`AsyncShardWriter`] writes to asynchronous
+//! stores. [`explain`] shows the encodings that it considers for a batch.
 
 mod async_shard;
 mod batch;
@@ -60,11 +60,7 @@ pub(crate) use output::Output;
 pub(crate) use own_properties::own_properties;
 pub(crate) use schema::{check_storable, stored_schema};
 
-pub use crate::column::TypeMapping;
-pub use crate::format::{
-    AnyValue, DataRef, INGESTION_TIMESTAMP, NameValuePair, RECORD_IDENTITY, ValueKind, Wire,
-};
-pub use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
+pub use crate::sorting::SORTING_COLUMNS_PROPERTY;
 pub use async_shard::AsyncShardWriter;
 pub use candidate::{Candidate, FieldCandidates};
 pub use column_options::{ColumnOptions, PresenceLayout};

@@ -84,7 +84,7 @@ pub(super) struct WaitingFolder(pub(super) ObjectFolder);
 
 impl Container for WaitingFolder {
     fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
-        Ok(Arc::new(Waiting::open(self.0.open_async(url)?, None)?))
+        Ok(Arc::new(Waiting::open(self.0.open(url)?, None)?))
     }
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let place = args.file.display().to_string();
     let place = text::shown(&place);
     if args.dry_run {
-        let runs = wait(&location, plan_compaction_async(&location, &options))?;
+        let runs = wait(&location, plan_compaction_async(&location, options))?;
         if runs.is_empty() {
             writeln!(out, "{place}: no stripe needs to be rewritten")?;
         }
@@ -86,14 +86,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let output = output.map(|path| beside(location.store(), path));
     let output = output.transpose()?;
     let (bar, follow) = followed("rows");
-    let options = options.with_progress(move |progress| {
-        follow(progress);
-        Ok(())
-    });
+    let options = options.with_progress(follow);
     let done = match output {
-        None => wait(&location, compact_async(&location, &options))?,
+        None => wait(&location, compact_async(&location, options))?,
         Some(target) => Some({
-            let done = compact_to_async(&location, target.name(), &options);
+            let done = compact_to_async(&location, target.name(), options);
             wait(&location, done)?
         }),
     };

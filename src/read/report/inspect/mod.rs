@@ -68,9 +68,9 @@ pub struct ShardInfo {
     /// The files of the shard, the directory file first.
     pub files: Vec<FileInfo>,
     /// Number of rows without the deleted ones.
-    pub rows: u64,
+    pub num_rows: u64,
     /// Number of deleted rows.
-    pub deleted_rows: u64,
+    pub num_deleted_rows: u64,
     /// The dialect of the metadata.
     pub wire: Wire,
     /// The mapping of Arrow types to types of the shard, if a column reveals it.
@@ -108,9 +108,9 @@ pub struct StripeInfo {
     /// Ordinal of the stripe.
     pub ordinal: u64,
     /// Numbers of its rows in the shard, including deleted rows.
-    pub rows: Range<u64>,
+    pub row_range: Range<u64>,
     /// Number of deleted rows.
-    pub deleted_rows: u64,
+    pub num_deleted_rows: u64,
     /// Size of the values before encoding, in bytes.
     pub raw_data_size: Option<u64>,
     /// Size of all encoded buffers in bytes.
@@ -321,8 +321,8 @@ impl Shard {
         let directory = &self.inner.directory;
         let mut info = ShardInfo {
             files: Vec::new(),
-            rows: self.num_rows(),
-            deleted_rows: self.num_deleted_rows(),
+            num_rows: self.num_rows(),
+            num_deleted_rows: self.num_deleted_rows(),
             wire: self.wire(),
             mapping: TypeMapping::of(&schema),
             creation_min: None,
@@ -404,8 +404,8 @@ impl StripeInfo {
         }
         Ok(Self {
             ordinal: stripe.ordinal(),
-            rows: stripe.row_range(),
-            deleted_rows: stripe.num_deleted_rows(),
+            row_range: stripe.row_range(),
+            num_deleted_rows: stripe.num_deleted_rows(),
             raw_data_size: stripe.raw_data_size(),
             encoded_bytes: 0,
             properties,

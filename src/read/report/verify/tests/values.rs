@@ -7,7 +7,7 @@ use crate::format::{
     BufferKind, DataType, FieldDescriptor, RangeStats, StripeFieldDescriptor, ValueKind,
 };
 use crate::read::Shard;
-use crate::write::{Profile, Wire, WriterOptions};
+use crate::write::{Profile, WriterOptions};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::Field;
 use std::sync::Arc;
