@@ -127,6 +127,14 @@
 //! # }
 //! ```
 //!
+//! # Conventions
+//!
+//! * Methods that read have a blocking form and, with a name that ends in `_async`, an asynchronous one, for stores that
+//!   answer later: see [`Shard::from_async_reader`]. Asynchronous methods need no feature and no particular runtime.
+//! * Options are passed by value, as the last argument. If there is also a form without options, the name of the form
+//!   with options ends in `_with`: [`Shard::open`] and [`Shard::open_with`].
+//! * The options of long operations take a callback that follows their [`Progress`] and may stop them.
+//!
 //! # Guarantees
 //!
 //! * A read returns the data that were written, or an error. A flipped byte is an error, never another value: every
@@ -149,9 +157,6 @@
 //! | `cli` | no | the command line `arrow-shard` |
 //! | `cloud` | no | the command line with URLs: S3, Azure, Google Cloud Storage, HTTP |
 //! | `experimental` | no | the internal layers (`buffer`, `column`, `encoding`, `format`) and functions that show them, outside of semantic versioning |
-//!
-//! Asynchronous methods need no feature and no particular runtime. They work over an [`AsyncReadAt`](io::AsyncReadAt) or
-//! an [`AsyncSink`](io::AsyncSink), and blocking methods have asynchronous twins with names that end in `_async`.
 //!
 //! Without the C libraries, the crate builds for `wasm32-unknown-unknown`. Public signatures use the types of Arrow 59.
 //! Its crates are re-exported: [`arrow_array`], [`arrow_buffer`] and [`arrow_schema`]. With the feature `object_store`,

@@ -18,10 +18,6 @@
 //! A shard is at a [`Location`](crate::io::Location): the path of a local file, or a file of a
 //! [`Store`](crate::io::Store). Each function has a blocking form, for local files and memory, and a form for any store,
 //! whose name ends in `_async`. Only [`held_shards_async`] has no blocking form: its shards are open already.
-//!
-//! Options are the last argument, by value. Operations that seldom need any have a short form without, and their form
-//! with options is called `..._with`. The options of long operations take a callback that follows the
-//! [`Progress`](crate::Progress) and can stop the operation.
 
 mod added;
 mod arrow;

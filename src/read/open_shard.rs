@@ -146,11 +146,15 @@ impl Shard {
     /// # Errors
     /// Fails if the bytes are not a shard, are damaged, or are not supported.
     pub fn from_bytes(bytes: Bytes) -> Result<Self> {
-        Self::from_reader(
-            Arc::new(bytes),
-            Arc::new(NoContainer),
-            ShardOptions::default(),
-        )
+        Self::from_bytes_with(bytes, ShardOptions::default())
+    }
+
+    /// Opens a single-file shard in memory, with options.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`from_bytes`](Self::from_bytes).
+    pub fn from_bytes_with(bytes: Bytes, options: ShardOptions) -> Result<Self> {
+        Self::from_reader(Arc::new(bytes), Arc::new(NoContainer), options)
     }
 
     /// Opens a shard in memory that has the schema of a file of another format, for predicates on that file. Messages
