@@ -10,7 +10,8 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_shard::Shard;
-use arrow_shard::read::{InspectOptions, Projection};
+use arrow_shard::read::Projection;
+use arrow_shard::read::inspect::InspectOptions;
 use arrow_shard::write::{ColumnOptions, Profile, ShardWriter, WriterOptions};
 use bytes::Bytes;
 use rand::rngs::StdRng;
@@ -133,7 +134,7 @@ fn median<T>(mut work: impl FnMut() -> T) -> f64 {
 /// Returns the bytes of the column, including its dictionaries.
 fn column_bytes(bytes: &Bytes) -> u64 {
     let shard = Shard::from_bytes(bytes.clone()).expect("a shard");
-    let info = shard.inspect(&InspectOptions::default()).expect("a report");
+    let info = shard.inspect(InspectOptions::default()).expect("a report");
     let buffers = info
         .stripes
         .iter()

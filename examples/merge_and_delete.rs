@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let merged = merge([path("1.amudai.shard"), path("2.amudai.shard")], &week)?;
     println!(
         "{} rows merged by writing {} bytes",
-        merged.rows(),
+        merged.num_rows(),
         merged.bytes()
     );
 
@@ -75,11 +75,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // The remaining rows become one stripe; vacuum removes old files that no shard refers to.
     let options = CompactOptions::default();
-    if let Some(done) = compact(&week, &options)? {
-        println!("{} rows in {} stripe", done.rows(), done.stripes());
+    if let Some(done) = compact(&week, options)? {
+        println!("{} rows in {} stripe", done.num_rows(), done.num_stripes());
     }
     let now = VacuumOptions::default().with_min_age(Duration::ZERO);
-    println!("{} files removed", vacuum(folder.path(), &now)?.len());
+    println!("{} files removed", vacuum(folder.path(), now)?.len());
     assert_eq!(Shard::open(&week)?.num_rows(), shard.num_rows());
     Ok(())
 }

@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let size = parquet.metadata()?.len();
     println!(
         "{} rows: Parquet {size} bytes, shard {} bytes",
-        summary.rows(),
+        summary.num_rows(),
         summary.bytes()
     );
 

@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let summary = writer.finish()?;
     println!(
         "{} stripes: {}",
-        summary.stripes(),
+        summary.num_stripes(),
         summary.stripe_files().join(" ")
     );
 

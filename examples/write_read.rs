@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut writer = ShardWriter::create(&path, batch.schema())?;
     writer.write(&batch)?;
     let summary = writer.finish()?;
-    println!("{} rows in {} bytes", summary.rows(), summary.bytes());
+    println!("{} rows in {} bytes", summary.num_rows(), summary.bytes());
 
     let shard = Shard::open(&path)?;
     println!("{}", shard.schema()?);

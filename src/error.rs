@@ -53,6 +53,8 @@ pub enum ErrorKind {
     ForbiddenUrl,
     /// An earlier write failed, so nothing more can be written.
     Poisoned,
+    /// The caller's progress callback stopped the operation.
+    Stopped,
     /// An Arrow kernel failed.
     Arrow,
     /// Code of the caller failed, such as a function in a filter. The error of that code is the
@@ -85,6 +87,7 @@ impl ErrorKind {
             Self::NotFound => "not found",
             Self::ForbiddenUrl => "forbidden URL",
             Self::Poisoned => "poisoned writer",
+            Self::Stopped => "stopped",
             Self::Arrow => "Arrow error",
             Self::External => "external error",
         }

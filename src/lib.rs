@@ -45,7 +45,7 @@
 //! let mut writer = ShardWriter::create(&path, batch.schema())?;
 //! writer.write(&batch)?;
 //! let summary = writer.finish()?;
-//! assert_eq!(summary.rows(), 3);
+//! assert_eq!(summary.num_rows(), 3);
 //! # Ok(())
 //! # }
 //! ```
@@ -89,7 +89,7 @@
 //! ```
 //!
 //! [`Shard::statistics`] provides planners with null counts, bounds and distinct counts without reading data.
-//! [`Shard::inspect`] shows sizes and encodings, and [`Shard::verify`] checks every checksum, block and column. A shard
+//! [`Shard::inspect`] shows sizes and encodings ([`read::inspect`]), and [`Shard::verify`] checks every checksum, block and column. A shard
 //! can also be in memory, in a memory map, or behind a
 //! [custom reader](io::ReadAt).
 //!
@@ -127,6 +127,14 @@
 //! # }
 //! ```
 //!
+//! # Conventions
+//!
+//! * Methods that read have a blocking form and, with a name that ends in `_async`, an asynchronous one, for stores that
+//!   answer later: see [`Shard::from_async_reader`]. Asynchronous methods need no feature and no particular runtime.
+//! * Options are passed by value, as the last argument. If there is also a form without options, the name of the form
+//!   with options ends in `_with`: [`Shard::open`] and [`Shard::open_with`].
+//! * The options of long operations take a callback that follows their [`Progress`] and may stop them.
+//!
 //! # Guarantees
 //!
 //! * A read returns the data that were written, or an error. A flipped byte is an error, never another value: every
@@ -145,7 +153,6 @@
 //! | `mmap` | yes | `Shard::open_mmap`: shards through a memory map |
 //! | `threads` | yes | scans and writers that use several threads, through rayon |
 //! | `decimal` | yes | decimals in the native form of Amudai, through the C library decNumber |
-//! | `async` | no | scans as streams (`ScanBuilder::build_stream`), asynchronous verification and inspection (`Shard::verify_async`), asynchronous writers (`write::AsyncShardWriter`), over an [`AsyncReadAt`](io::AsyncReadAt) or [`AsyncSink`](io::AsyncSink); any runtime will do |
 //! | `object_store` | no | shards in S3, Azure, Google Cloud Storage and HTTP, through the crate `object_store` |
 //! | `cli` | no | the command line `arrow-shard` |
 //! | `cloud` | no | the command line with URLs: S3, Azure, Google Cloud Storage, HTTP |
@@ -159,7 +166,7 @@
 //! # The format
 //!
 //! `docs/format.md`, a file of this package, describes every byte, so that a reader can be written from that page
-//! alone. [`Wire`](write::Wire) selects how the metadata are written: `Spec` follows the specification to the letter,
+//! alone. [`Wire`](metadata::Wire) selects how the metadata are written: `Spec` follows the specification to the letter,
 //! and `Reference` is understood by microsoft/amudai, the reference implementation.
 
 #![cfg_attr(
@@ -198,7 +205,9 @@ pub mod interop;
 pub mod io;
 pub(crate) mod kernels;
 pub mod limits;
+pub mod metadata;
 pub mod ops;
+mod progress;
 pub mod read;
 mod settings;
 mod sorting;
@@ -214,6 +223,7 @@ pub use object_store;
 
 pub use error::{Error, ErrorKind, Result};
 pub use limits::Limits;
+pub use progress::Progress;
 pub use read::{Projection, Shard, ShardOptions};
 pub use write::{ShardWriter, WriterOptions};
 

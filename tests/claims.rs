@@ -18,7 +18,8 @@ use arrow_shard::encoding::bytes::{Input, Plan as BytesPlan, encode};
 use arrow_shard::encoding::{NumberKind, number};
 use arrow_shard::io::NoContainer;
 use arrow_shard::ops::{CompactOptions, ShardEditor, merge, plan_compaction};
-use arrow_shard::read::{InspectOptions, Predicate, ShardOptions, VerifyReport, col};
+use arrow_shard::read::inspect::InspectOptions;
+use arrow_shard::read::{Predicate, ShardOptions, VerifyReport, col};
 use arrow_shard::write::WriterOptions;
 use arrow_shard::{Error, ErrorKind, Limits, Result, Shard};
 use bytes::Bytes;
@@ -140,10 +141,10 @@ fn everything(name: &str, file: &[u8], deleted: u64) {
         });
         assert_eq!(found.unwrap(), 0, "{name}: {filter}");
     }
-    let report: VerifyReport = bounded(&step("verify"), size, || shard.verify(|_| ())).unwrap();
-    assert!(report.is_sound(), "{name}: {:?}", report.problems);
+    let report: VerifyReport = bounded(&step("verify"), size, || shard.verify()).unwrap();
+    assert!(report.is_sound(), "{name}: {:?}", report.problems());
     bounded(&step("inspect"), size, || {
-        shard.inspect(&InspectOptions::default())
+        shard.inspect(InspectOptions::default())
     })
     .unwrap();
     bounded(&step("statistics"), size, || {
@@ -168,11 +169,9 @@ fn everything(name: &str, file: &[u8], deleted: u64) {
             rows,
             "{what}"
         );
-        let report = bounded(&format!("{what}, then verify"), size, || {
-            edited.verify(|_| ())
-        });
+        let report = bounded(&format!("{what}, then verify"), size, || edited.verify());
         let report = report.unwrap();
-        assert!(report.is_sound(), "{what}: {:?}", report.problems);
+        assert!(report.is_sound(), "{what}: {:?}", report.problems());
         Some((changed, edited.num_deleted_rows()))
     };
     let some = [0, rows / 2, rows - 1];
@@ -201,13 +200,13 @@ fn everything(name: &str, file: &[u8], deleted: u64) {
     let one = columns[0].as_str();
     edit("select", &|editor| editor.select_columns([one]).map(|()| 0)).unwrap();
     bounded(&step("plan compaction"), size, || {
-        plan_compaction(&path, &CompactOptions::default())
+        plan_compaction(&path, CompactOptions::default())
     })
     .unwrap();
     if let Some(twice) = rows.checked_mul(2) {
         let target = folder.path().join("merged.amudai.shard");
         let merged = bounded(&step("merge"), size, || merge([&path, &path], &target)).unwrap();
-        assert_eq!(merged.rows() + merged.deleted_rows(), twice);
+        assert_eq!(merged.num_rows() + merged.num_deleted_rows(), twice);
     }
 }
 
@@ -244,10 +243,10 @@ fn rows_that_are_all_deleted_cost_nothing() {
     for rows in [ROWS as u64, 1 << 40, 1 << 62] {
         let forged = claiming(&file, rows, 1, 5, |_, _, _| ());
         let shard = Shard::from_bytes(forged.into()).unwrap();
-        let report = shard.verify(|_| ()).unwrap();
+        let report = shard.verify().unwrap();
         let words = format!("5 rows are said to be deleted, and {rows} are");
-        let is_told = report.problems.iter().any(|p| p.message.contains(&words));
-        assert!(is_told, "{rows}: {:?}", report.problems);
+        let is_told = report.problems().iter().any(|p| p.message.contains(&words));
+        assert!(is_told, "{rows}: {:?}", report.problems());
     }
 }
 
@@ -321,8 +320,8 @@ fn large_blocks_cost_what_is_asked_for() {
     }
     let file = texts(60_000, values);
     let shard = Shard::from_bytes(file.clone().into()).unwrap();
-    let report = bounded("verify long texts", file.len(), || shard.verify(|_| ()));
-    assert_eq!(report.unwrap().problems, []);
+    let report = bounded("verify long texts", file.len(), || shard.verify());
+    assert_eq!(report.unwrap().problems(), []);
     // A filter tests one value of each block.
     let name = shard.schema().unwrap().field(0).name().clone();
     for (filter, rows) in [

@@ -16,8 +16,8 @@ use arrow_array::{Array, BooleanArray, RecordBatch, Scalar};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use arrow_select::concat::concat_batches;
 use arrow_shard::io::MemoryFolder;
+use arrow_shard::metadata::Wire;
 use arrow_shard::read::{BlobForm, Literal, Predicate, Projection, ScanBuilder, ShardOptions, col};
-use arrow_shard::write::Wire;
 use arrow_shard::write::WriterOptions;
 use arrow_shard::{Error, Limits, Result, Shard};
 use bytes::Bytes;
@@ -257,7 +257,7 @@ fn read(
             shard.stripe_statistics(Projection::All),
         ],
         is_sound: which.is_none_or(|n| n.is_multiple_of(8)).then(|| {
-            let report = shard.verify(|_| ());
+            let report = shard.verify();
             report.is_ok_and(|report| report.is_sound())
         }),
     })

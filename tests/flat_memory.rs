@@ -154,7 +154,7 @@ fn a_large_shard_takes_no_more_memory_than_a_small_one() {
                 early = allocations::peak();
             }
         }
-        assert_eq!(writer.finish().await.unwrap().rows(), rows);
+        assert_eq!(writer.finish().await.unwrap().num_rows(), rows);
         (rows, early)
     });
     let peak = allocations::peak();

@@ -139,7 +139,7 @@ fn metadata_between_stripes_are_found() {
     let spread = write(small).unwrap();
     assert_eq!(collect(spread.scan().build().unwrap()).unwrap(), expected);
     assert_eq!(spread.statistics(Projection::All).unwrap(), statistics);
-    assert!(spread.verify(|_| ()).unwrap().is_sound());
+    assert!(spread.verify().unwrap().is_sound());
     let last_buffer = |shard: &Shard| {
         let last = shard.num_stripes() - 1;
         let field = shard.stripe_field_descriptor(last, 0).unwrap().unwrap();

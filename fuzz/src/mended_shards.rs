@@ -11,8 +11,8 @@ use arrow_array::{
 };
 use arrow_shard::Shard;
 use arrow_shard::io::NoContainer;
+use arrow_shard::metadata::Wire;
 use arrow_shard::read::ShardOptions;
-use arrow_shard::write::Wire;
 use arrow_shard::write::{PresenceLayout, Profile, ShardWriter, WriterOptions};
 use bytes::Bytes;
 use std::sync::{Arc, OnceLock};

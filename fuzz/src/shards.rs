@@ -2,7 +2,8 @@
 
 use arrow_array::{RecordBatchReader, Scalar};
 use arrow_shard::io::NoContainer;
-use arrow_shard::read::{InspectOptions, Literal, Predicate, ScanBuilder, ShardOptions, col};
+use arrow_shard::read::inspect::InspectOptions;
+use arrow_shard::read::{Literal, Predicate, ScanBuilder, ShardOptions, col};
 use arrow_shard::{Error, ErrorKind, Projection, Shard};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -64,11 +65,11 @@ pub fn read(shard: &Shard) {
     {
         errors.extend(shard.range_index(0, &field.data_type).err());
     }
-    let _ = shard.inspect(&InspectOptions::default().with_blocks(true));
+    let _ = shard.inspect(InspectOptions::default().with_blocks(true));
     if rows > VERIFIED_ROWS {
         return;
     }
-    let report = shard.verify(|_| {}).expect("a report");
+    let report = shard.verify().expect("a report");
     if report.is_sound() {
         // A sound shard may still exceed limits, or contain unsupported parts.
         let excused = [

@@ -52,11 +52,11 @@ pub trait AsyncContainer: Send + Sync + Debug {
     ///
     /// # Errors
     /// Returns [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) if the artifact is outside of the container.
-    fn open_async(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>>;
+    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>>;
 }
 
 impl AsyncContainer for super::NoContainer {
-    fn open_async(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>> {
+    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>> {
         Err(self.refuse(url))
     }
 }

@@ -72,11 +72,11 @@ pub trait AsyncSinkFactory: Send {
     /// # Errors
     /// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a shard cannot refer to a file of that name,
     /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the artifact exists, or the errors of the store.
-    fn create_async<'a>(&'a mut self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn AsyncSink>>>;
+    fn create<'a>(&'a mut self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn AsyncSink>>>;
 
     /// Removes the artifact `name`, which this factory created and its sink committed.
     ///
     /// # Errors
     /// Returns the errors of the store.
-    fn remove_async<'a>(&'a mut self, name: &'a str) -> BoxFuture<'a, Result<()>>;
+    fn remove<'a>(&'a mut self, name: &'a str) -> BoxFuture<'a, Result<()>>;
 }

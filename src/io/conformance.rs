@@ -270,7 +270,7 @@ pub async fn check_async_sinks(
 ) -> Result<()> {
     let content = content(300_000);
     for name in NO_NAMES {
-        let created = folder.create_async(name).await;
+        let created = folder.create(name).await;
         check_kind(
             created,
             &[ErrorKind::InvalidArgument, ErrorKind::ForbiddenUrl],
@@ -279,7 +279,7 @@ pub async fn check_async_sinks(
     }
     for name in ["one.shard", "a name with blanks %", "ä.stripe"] {
         is_absent(files, name, "before it was created").await?;
-        let mut sink = folder.create_async(name).await?;
+        let mut sink = folder.create(name).await?;
         for piece in content.chunks(70_001) {
             sink.write_all(Bytes::copy_from_slice(piece)).await?;
         }
@@ -301,36 +301,36 @@ pub async fn check_async_sinks(
             format!("`{name}` is gone after an abort that came after the commit")
         })?;
         drop(sink);
-        let again = folder.create_async(name).await;
+        let again = folder.create(name).await;
         check_kind(again, &[ErrorKind::AlreadyExists], name)?;
-        folder.remove_async(name).await?;
+        folder.remove(name).await?;
         is_absent(files, name, "after it was removed").await?;
     }
-    let mut sink = folder.create_async("aborted").await?;
+    let mut sink = folder.create("aborted").await?;
     sink.write_all(content.clone().into()).await?;
     sink.abort().await?;
     check(sink.commit().await.is_err(), || {
         "a sink is committed after its abort".to_owned()
     })?;
     is_absent(files, "aborted", "after its abort").await?;
-    let mut sink = folder.create_async("dropped").await?;
+    let mut sink = folder.create("dropped").await?;
     sink.write_all(content.into()).await?;
     drop(sink);
     is_absent(files, "dropped", "after its sink was dropped").await?;
-    let mut empty = folder.create_async("empty").await?;
+    let mut empty = folder.create("empty").await?;
     empty.commit().await?;
     // Many stores do not support ranges of an empty object.
-    let again = folder.create_async("empty").await;
+    let again = folder.create("empty").await;
     check_kind(
         again,
         &[ErrorKind::AlreadyExists],
         "an artifact of no bytes",
     )?;
-    folder.remove_async("empty").await
+    folder.remove("empty").await
 }
 
 async fn found(files: &dyn AsyncContainer, name: &str) -> Result<Option<Bytes>> {
-    let reader = files.open_async(&RelativeUrl::from_file_name(name)?)?;
+    let reader = files.open(&RelativeUrl::from_file_name(name)?)?;
     match reader.read_tail(1 << 40).await {
         Ok((bytes, _)) => Ok(Some(bytes)),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),

@@ -9,7 +9,7 @@ pub struct FileCount {
 
 impl FileCount {
     /// Returns the number of files.
-    pub fn files(self) -> u64 {
+    pub fn num_files(self) -> u64 {
         self.files
     }
 

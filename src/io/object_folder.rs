@@ -48,7 +48,7 @@ impl ObjectFolder {
 }
 
 impl AsyncContainer for ObjectFolder {
-    fn open_async(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>> {
+    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>> {
         let below = url.path().split('/');
         let path = below.fold(self.prefix.clone(), |path, name| path.join(name));
         Ok(Arc::new(ObjectReader::new(self.store.clone(), path)))
@@ -89,7 +89,7 @@ impl ObjectFolder {
 }
 
 impl AsyncSinkFactory for ObjectFolder {
-    fn create_async<'a>(&'a mut self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn AsyncSink>>> {
+    fn create<'a>(&'a mut self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn AsyncSink>>> {
         Box::pin(async move {
             RelativeUrl::from_file_name(name)?;
             let path = self.prefix.clone().join(name);
@@ -97,7 +97,7 @@ impl AsyncSinkFactory for ObjectFolder {
         })
     }
 
-    fn remove_async<'a>(&'a mut self, name: &'a str) -> BoxFuture<'a, Result<()>> {
+    fn remove<'a>(&'a mut self, name: &'a str) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
             RelativeUrl::from_file_name(name)?;
             let path = self.prefix.clone().join(name);

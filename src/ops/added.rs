@@ -5,9 +5,9 @@ use super::constant::repeated;
 use super::deletes::Stripe;
 use super::node::Node;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{DataType, FieldDescriptor, StripeFieldDescriptor};
+use crate::format::{DataType, FieldDescriptor, StripeFieldDescriptor, Wire};
 use crate::read::now;
-use crate::write::{ColumnOptions, ShardWriter, Wire, WriterOptions};
+use crate::write::{ColumnOptions, ShardWriter, WriterOptions};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema};
 use std::collections::HashMap;
@@ -100,14 +100,14 @@ impl Added {
 pub(super) fn encode(
     field: &Field,
     values: impl IntoIterator<Item = ArrayRef>,
-    column: &ColumnOptions,
+    column: ColumnOptions,
     stripes: &[Stripe],
     wire: Wire,
 ) -> Result<(DataType, Values)> {
     let schema = Arc::new(Schema::new(vec![field.clone()]));
     let options = WriterOptions::default()
         .with_wire(wire)
-        .with_column(field.name(), column.clone())
+        .with_column(field.name(), column)
         .with_stripe_rows(u64::MAX)
         .with_stripe_bytes(u64::MAX)
         .with_memory_limit(u64::MAX);

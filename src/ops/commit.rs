@@ -9,13 +9,13 @@ use super::wires;
 use crate::Limits;
 use crate::column::encode_arrow_schema;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{DataEncoding, HEADER, ShardProperties, StripeFieldDescriptor};
+use crate::format::{DataEncoding, HEADER, ShardProperties, StripeFieldDescriptor, Wire};
 use crate::io::{
     FileCount, Kept, Place, Referred, RelativeUrl, SecondNames, random_stripe_file_name,
 };
 use crate::sorting::SortingColumn;
 use crate::write::{
-    Output, StripeRecord, StripesMetadata, Wire, check_storable, shard_properties, stored_schema,
+    Output, StripeRecord, StripesMetadata, check_storable, shard_properties, stored_schema,
 };
 use arrow_schema::Schema;
 use bytes::Bytes;
@@ -65,17 +65,17 @@ impl EditSummary {
     }
 
     /// Returns the number of rows, without deleted rows.
-    pub fn rows(&self) -> u64 {
+    pub fn num_rows(&self) -> u64 {
         self.rows
     }
 
     /// Returns the number of deleted rows.
-    pub fn deleted_rows(&self) -> u64 {
+    pub fn num_deleted_rows(&self) -> u64 {
         self.deleted_rows
     }
 
     /// Returns the number of stripes.
-    pub fn stripes(&self) -> u64 {
+    pub fn num_stripes(&self) -> u64 {
         self.stripes
     }
 
@@ -87,7 +87,7 @@ impl EditSummary {
 
     /// Returns the number of files that the shard refers to, without the directory file. They hold its rows, so all of
     /// them must be kept together with the directory file.
-    pub fn other_files(&self) -> u64 {
+    pub fn num_other_files(&self) -> u64 {
         self.other_files
     }
 

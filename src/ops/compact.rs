@@ -4,7 +4,7 @@ use super::commit::EditSummary;
 use super::deletes::Stripe;
 use super::editor::ShardEditor;
 use super::limited::limits;
-use super::progress::{EditProgress, Listener, Work};
+use super::progress::Work;
 use crate::Shard;
 use crate::column::{TypeMapping, has_packed_columns};
 use crate::error::{Error, Result, Within};
@@ -13,6 +13,7 @@ use crate::io::{
     Held, Location, NotWritten, Place, RelativeUrl, Sinks, Store, random_stripe_file_name,
 };
 use crate::limits::Limits;
+use crate::progress::{Listener, with_progress};
 use crate::read::{ShardOptions, now};
 use crate::settings::{check_threads, settings};
 #[cfg(feature = "object_store")]
@@ -32,7 +33,7 @@ use std::ops::Range;
 /// options.
 pub fn plan_compaction(
     shard: impl Into<Location>,
-    options: &CompactOptions,
+    options: CompactOptions,
 ) -> Result<Vec<Range<u64>>> {
     let shard = shard.into();
     shard.store().check_near("plan_compaction_async")?;
@@ -45,7 +46,7 @@ pub fn plan_compaction(
 /// Returns the errors of [`plan_compaction`].
 pub async fn plan_compaction_async(
     shard: impl Into<Location>,
-    options: &CompactOptions,
+    options: CompactOptions,
 ) -> Result<Vec<Range<u64>>> {
     let editor = ShardEditor::open_with_async(shard, options.shard_options()).await?;
     let runs = options.runs(editor.stripes())?.into_iter();
@@ -63,8 +64,8 @@ pub async fn plan_compaction_async(
 ///
 /// ```no_run
 /// use arrow_shard::ops::{CompactOptions, compact};
-/// match compact("flights.amudai.shard", &CompactOptions::default())? {
-///     Some(done) => println!("{} stripes now", done.stripes()),
+/// match compact("flights.amudai.shard", CompactOptions::default())? {
+///     Some(done) => println!("{} stripes now", done.num_stripes()),
 ///     None => println!("there was nothing to do"),
 /// }
 /// # Ok::<(), arrow_shard::Error>(())
@@ -74,10 +75,7 @@ pub async fn plan_compaction_async(
 /// Returns the errors of [`ShardEditor::open`] and [`ShardEditor::commit`]: an object that holds rows as well as the
 /// directory is never replaced, so use [`compact_to_async`] for it. Also
 /// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if the profile stores a column in another way.
-pub fn compact(
-    shard: impl Into<Location>,
-    options: &CompactOptions,
-) -> Result<Option<EditSummary>> {
+pub fn compact(shard: impl Into<Location>, options: CompactOptions) -> Result<Option<EditSummary>> {
     let shard = shard.into();
     shard.store().check_near("compact_async")?;
     now(compact_async(shard, options))
@@ -89,11 +87,11 @@ pub fn compact(
 /// Returns the errors of [`compact`].
 pub async fn compact_async(
     shard: impl Into<Location>,
-    options: &CompactOptions,
+    options: CompactOptions,
 ) -> Result<Option<EditSummary>> {
     let mut editor = ShardEditor::open_with_async(shard, options.shard_options()).await?;
     let is_replaced = true;
-    match rewrite(&mut editor, options, is_replaced).await? {
+    match rewrite(&mut editor, &options, is_replaced).await? {
         Some(rewritten) => rewritten.commit(editor, None).await.map(Some),
         None => Ok(None),
     }
@@ -108,7 +106,7 @@ pub async fn compact_async(
 pub fn compact_to(
     shard: impl Into<Location>,
     target: impl AsRef<OsStr>,
-    options: &CompactOptions,
+    options: CompactOptions,
 ) -> Result<EditSummary> {
     let shard = shard.into();
     shard.store().check_near("compact_to_async")?;
@@ -122,18 +120,18 @@ pub fn compact_to(
 pub async fn compact_to_async(
     shard: impl Into<Location>,
     target: impl AsRef<OsStr>,
-    options: &CompactOptions,
+    options: CompactOptions,
 ) -> Result<EditSummary> {
     let mut editor = ShardEditor::open_with_async(shard, options.shard_options()).await?;
     let target = editor.store().home().find_new(target.as_ref())?;
     let is_replaced = false;
-    match rewrite(&mut editor, options, is_replaced).await? {
+    match rewrite(&mut editor, &options, is_replaced).await? {
         Some(rewritten) => rewritten.commit(editor, Some(target)).await,
         None => Ok(editor.put(Some(target)).await?),
     }
 }
 
-/// Which stripes a compaction rewrites, and how.
+/// Options of [`compact`], [`compact_to`] and [`plan_compaction`]: which stripes are rewritten, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompactOptions {
     min_rows: u64,
@@ -141,7 +139,7 @@ pub struct CompactOptions {
     profile: Profile,
     threads: usize,
     limits: Limits,
-    listener: Option<Listener>,
+    listener: Listener,
 }
 
 impl Default for CompactOptions {
@@ -152,7 +150,7 @@ impl Default for CompactOptions {
             profile: Profile::default(),
             threads: 1,
             limits: Limits::default(),
-            listener: None,
+            listener: Listener::default(),
         }
     }
 }
@@ -176,18 +174,13 @@ settings! {
 
 limits!(CompactOptions);
 
-impl CompactOptions {
-    /// Calls `progress` with every batch of rewritten rows. If it returns an error, the compaction stops and the shard
-    /// is unchanged.
-    #[must_use]
-    pub fn with_progress(
-        mut self,
-        progress: impl Fn(EditProgress) -> Result<()> + Send + Sync + 'static,
-    ) -> Self {
-        self.listener = Some(Listener::new(progress));
-        self
-    }
+with_progress! {
+    CompactOptions,
+    /// Calls `progress` with every batch of rewritten rows. If it breaks, the compaction stops and the shard is
+    /// unchanged.
+}
 
+impl CompactOptions {
     /// Returns the work of rewriting these runs: their rows, without deleted rows.
     fn rows_of(&self, stripes: &[Stripe], runs: &[Range<usize>]) -> Work {
         let stripes = runs.iter().filter_map(|run| stripes.get(run.clone()));
@@ -393,7 +386,7 @@ async fn write_rows(
         #[cfg(feature = "object_store")]
         Sinks::Async(mut folder) => {
             let mut batches = scan.build_stream().await?;
-            let sink = folder.create_async(&name).await?;
+            let sink = folder.create(&name).await?;
             let mut writer = AsyncShardWriter::try_new(sink, batches.schema(), writing)?;
             let copied = async {
                 while let Some(batch) = batches.try_next().await? {

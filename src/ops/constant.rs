@@ -2,8 +2,8 @@
 
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{DataType, FieldDescriptor};
-use crate::write::{ShardWriter, Wire, WriterOptions};
+use crate::format::{DataType, FieldDescriptor, Wire};
+use crate::write::{ShardWriter, WriterOptions};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema};
 use std::sync::Arc;

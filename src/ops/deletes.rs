@@ -3,11 +3,24 @@
 use super::row_set::RowSet;
 use super::source::Source;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::StripeProperties;
+use crate::format::{StripeProperties, Wire};
+use crate::progress::{Listener, with_progress};
 use crate::read::Predicate;
-use crate::write::{StripeBits, Wire, bits_shard};
+use crate::write::{StripeBits, bits_shard};
 use std::collections::BTreeMap;
 use std::ops::Range;
+
+/// Options of [`ShardEditor::delete_with`](super::ShardEditor::delete_with).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DeleteOptions {
+    pub(super) listener: Listener,
+}
+
+with_progress! {
+    DeleteOptions,
+    /// Calls `progress` from time to time with the number of rows that have been tested. If it breaks, no row is
+    /// deleted.
+}
 
 /// A stripe of an edited shard.
 #[derive(Debug, Clone)]
@@ -140,11 +153,11 @@ pub(super) struct RowSets(BTreeMap<usize, RowSet>);
 
 impl RowSets {
     /// Returns the rows of a shard that match, by ordinal of the stripe in the shard. Calls `left` with the number of
-    /// rows that have not been tested.
+    /// rows that have not been tested; its error ends the search.
     pub(super) async fn matching(
         source: &Source,
         predicate: &Predicate,
-        left: impl FnMut(u64),
+        left: impl FnMut(u64) -> Result<()>,
     ) -> Result<Self> {
         let starts: Vec<(u64, u64)> = source.starts_and_lens().collect();
         let mut sets = Self::default();

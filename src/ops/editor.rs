@@ -5,17 +5,17 @@ use super::columns::Columns;
 use super::commit::EditSummary;
 use super::commit::{Files, Naming, Plan};
 use super::constant::constant;
-use super::deletes::{RowSets, Stripe};
-use super::progress::EditProgress;
+use super::deletes::{DeleteOptions, RowSets, Stripe};
+use super::progress::Work;
 use super::source::Source;
 use super::wires;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{DataType, NameValuePair, ShardProperties, StripeProperties};
-use crate::io::{Place, Store};
+use crate::format::{DataType, NameValuePair, ShardProperties, StripeProperties, Wire};
+use crate::io::{Location, Place, Store};
 use crate::read::{Predicate, ShardOptions, now};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
-use crate::write::{ARROW_SCHEMA_PROPERTY, ColumnOptions, Wire};
+use crate::write::{ARROW_SCHEMA_PROPERTY, ColumnOptions};
 use arrow_array::ArrayRef;
 use arrow_schema::{Field, Schema};
 use std::collections::HashMap;
@@ -81,7 +81,7 @@ impl ShardEditor {
             metadata,
             stripes: Stripe::all_of(&source, 0),
             properties,
-            sorting_columns: shard.sorting_columns()?,
+            sorting_columns: shard.sorting_columns_async().await?,
             wire: shard.wire(),
             options: ShardOptions::default(),
             sources: vec![source],
@@ -277,6 +277,18 @@ impl ShardEditor {
         ))
     }
 
+    /// Returns the shards that hold the rows, the shard that was opened and then the appended ones: the location of the
+    /// directory file, and the numbers of its rows, deleted rows included.
+    pub fn shards(&self) -> Vec<(Location, Range<u64>)> {
+        let mut end = 0;
+        let shards = self.sources.iter().map(|source| {
+            let start = end;
+            end += source.num_rows();
+            (source.location(), start..end)
+        });
+        shards.collect()
+    }
+
     /// Returns the number of rows, without deleted rows.
     pub fn num_rows(&self) -> u64 {
         let rows = self.stripes.iter();
@@ -294,20 +306,15 @@ impl ShardEditor {
     /// # Errors
     /// Returns the errors of a scan with the predicate.
     pub fn delete(&mut self, predicate: &Predicate) -> Result<u64> {
-        self.delete_with(predicate, |_| {})
+        self.delete_with(predicate, DeleteOptions::default())
     }
 
-    /// Deletes the rows that match, and returns their number, like [`delete`](Self::delete). It calls `progress` from
-    /// time to time.
+    /// Deletes the rows that match, and returns their number, like [`delete`](Self::delete), with options.
     ///
     /// # Errors
-    /// Returns the errors of [`delete`](Self::delete).
-    pub fn delete_with(
-        &mut self,
-        predicate: &Predicate,
-        progress: impl FnMut(EditProgress),
-    ) -> Result<u64> {
-        now(self.delete_with_async(predicate, progress))
+    /// Returns the errors of [`delete`](Self::delete), and [`Stopped`](crate::ErrorKind::Stopped).
+    pub fn delete_with(&mut self, predicate: &Predicate, options: DeleteOptions) -> Result<u64> {
+        now(self.delete_with_async(predicate, options))
     }
 
     /// Deletes the rows that match, and returns their number: [`delete`](Self::delete) for asynchronous readers.
@@ -315,30 +322,28 @@ impl ShardEditor {
     /// # Errors
     /// Returns the errors of [`delete`](Self::delete).
     pub async fn delete_async(&mut self, predicate: &Predicate) -> Result<u64> {
-        self.delete_with_async(predicate, |_| {}).await
+        self.delete_with_async(predicate, DeleteOptions::default())
+            .await
     }
 
-    /// Deletes the rows that match, with progress: [`delete_with`](Self::delete_with) for asynchronous readers.
+    /// Deletes the rows that match, with options: [`delete_with`](Self::delete_with) for asynchronous readers.
     ///
     /// # Errors
-    /// Returns the errors of [`delete`](Self::delete).
+    /// Returns the errors of [`delete_with`](Self::delete_with).
     pub async fn delete_with_async(
         &mut self,
         predicate: &Predicate,
-        mut progress: impl FnMut(EditProgress),
+        options: DeleteOptions,
     ) -> Result<u64> {
         let mut after = self.stripes.clone();
         let mut deleted = 0;
-        let rows = |source: &Source| source.starts_and_lens().map(|(_, rows)| rows).sum::<u64>();
-        let total: u64 = self.sources.iter().map(rows).sum();
+        let total = self.sources.iter().map(Source::num_rows).sum();
+        let mut work = Work::new(options.listener, total);
         let mut before = 0;
         for (ordinal, source) in self.sources.iter().enumerate() {
             let place = || source.place.element();
-            before += rows(source);
-            let left = |left: u64| {
-                let done = before.saturating_sub(left);
-                progress(EditProgress { done, total });
-            };
+            before += source.num_rows();
+            let left = |left: u64| work.set(before.saturating_sub(left));
             let found = RowSets::matching(source, predicate, left).await;
             let found = found.within(place)?.finish();
             for stripe in after.iter_mut().filter(|s| s.source == ordinal) {
@@ -507,7 +512,7 @@ impl ShardEditor {
     /// use std::sync::Arc;
     /// let places = Arc::new(Int32Array::from(vec![2, 1, 3])) as ArrayRef;
     /// let field = Field::new("place", DataType::Int32, false);
-    /// editor.add_column_values(field, [places], &ColumnOptions::default())?;
+    /// editor.add_column_values(field, [places], ColumnOptions::default())?;
     /// # Ok::<(), arrow_shard::Error>(())
     /// ```
     ///
@@ -520,7 +525,7 @@ impl ShardEditor {
         &mut self,
         field: Field,
         values: impl IntoIterator<Item = ArrayRef>,
-        options: &ColumnOptions,
+        options: ColumnOptions,
     ) -> Result<()> {
         self.columns.check_is_new(field.name())?;
         let place = || format!("column `{}`", field.name());

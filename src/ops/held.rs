@@ -6,7 +6,7 @@ use super::source::Source;
 use crate::Shard;
 use crate::error::Result;
 use crate::io::Location;
-use crate::read::now;
+use crate::read::{ShardOptions, now};
 
 /// Finds shards that are contained in others: another of the shards refers to all of their data. Each open shard comes
 /// with the location of its directory file. Returns pairs of ordinals: a contained shard, and a shard that contains it.
@@ -51,6 +51,6 @@ pub fn held_by_others(folder: impl Into<Location>) -> Result<Vec<LeftOut>> {
 /// # Errors
 /// Returns the errors of [`held_by_others`].
 pub async fn held_by_others_async(folder: impl Into<Location>) -> Result<Vec<LeftOut>> {
-    let sources = open_folder(&folder.into()).await?;
+    let sources = open_folder(&folder.into(), ShardOptions::default()).await?;
     Ok(settle(sources, Overlap::LeaveOut).await?.1)
 }

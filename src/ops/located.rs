@@ -2,7 +2,7 @@
 
 use super::commit::{EditSummary, Naming};
 use super::editor::ShardEditor;
-use super::members::{Opening, open_all};
+use super::members::Opening;
 use super::overlap::refuse;
 use super::put::put;
 use super::source::Source;
@@ -63,7 +63,7 @@ impl ShardEditor {
     /// file. Its rows follow the rows of this one. Columns are united by name. If one of the shards lacks a column, its
     /// rows are null in that column.
     ///
-    /// If the two shards use different [wires](crate::write::Wire), the new directory is `Wire::Spec`, and Bloom
+    /// If the two shards use different [wires](crate::metadata::Wire), the new directory is `Wire::Spec`, and Bloom
     /// filters with another hash seed are left out.
     ///
     /// A column may have 32-bit integers in one shard and 64-bit integers in another. It then becomes 64-bit, which
@@ -86,8 +86,10 @@ impl ShardEditor {
     /// Returns the errors of [`append`](Self::append).
     pub async fn append_async(&mut self, name: impl AsRef<OsStr>) -> Result<()> {
         let location = self.store().at(name);
-        let source = Opening::Edit.open(&location, self.options().clone());
-        self.append_source(source.await?).await
+        let source = Opening::edit(self.options().clone())
+            .open(&location)
+            .await?;
+        self.append_source(source).await
     }
 
     /// Checks that no two shards of this editor refer to the same data, such as a merged shard and one that it was made
@@ -190,58 +192,4 @@ impl ShardEditor {
         let files = self.files(&place, naming).await?;
         put(&store, &place, existing, files).await
     }
-}
-
-/// Merges shards: writes a directory file `target` that refers to the buffers of all shards, in order. The shards must
-/// be in the folder of `target`, or in subfolders.
-///
-/// Each local shard that is a single file gets a second name in its folder, to which the new directory refers: a clone
-/// if the file system supports clones, otherwise a hard link ([`EditSummary::linked`]). Do not overwrite a hard-linked
-/// file in place.
-///
-/// ```no_run
-/// use arrow_shard::ops::merge;
-/// let merged = merge(["days/1.amudai.shard", "days/2.amudai.shard"], "week.amudai.shard")?;
-/// println!("{} rows in {} stripes", merged.rows(), merged.stripes());
-/// # Ok::<(), arrow_shard::Error>(())
-/// ```
-///
-/// # Errors
-/// Returns the errors of [`ShardEditor::append`], [`ShardEditor::check_distinct`] and [`ShardEditor::commit_to`], and
-/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there are no shards, if not all of them and the target are
-/// in one store, or if that answers later.
-pub fn merge<L: Into<Location>>(
-    shards: impl IntoIterator<Item = L>,
-    target: impl Into<Location>,
-) -> Result<EditSummary> {
-    let target = target.into();
-    target.store().check_near("merge_async")?;
-    let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
-    now(merge_async(shards, target))
-}
-
-/// Merges shards: [`merge`] for any store.
-///
-/// # Errors
-/// Returns the errors of [`merge`].
-pub async fn merge_async<L: Into<Location>>(
-    shards: impl IntoIterator<Item = L>,
-    target: impl Into<Location>,
-) -> Result<EditSummary> {
-    let target = target.into();
-    let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
-    let (first, others) = shards
-        .split_first()
-        .ok_or_else(|| Error::invalid("there is no shard to merge"))?;
-    for other in others.iter().chain([&target]) {
-        first.store().check_same(other)?;
-    }
-    let mut editor = ShardEditor::open_async(first.clone()).await?;
-    for source in open_all(others, Opening::Edit, |_, _| false).await? {
-        editor.append_source(source).await?;
-    }
-    editor.check_distinct_async().await?;
-    // The target may be named from another folder than the first shard.
-    let place = target.home().find_new(target.name())?;
-    Ok(editor.put(Some(place)).await?)
 }

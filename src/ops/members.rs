@@ -1,5 +1,6 @@
 //! Opens the shards of a table or a merge.
 
+use super::progress::Work;
 use super::source::Source;
 use crate::Shard;
 use crate::error::{Error, Result};
@@ -25,9 +26,16 @@ const NEAR_AT_ONCE: usize = 256;
 #[cfg(feature = "object_store")]
 pub(super) const AT_ONCE: usize = 32;
 
+/// How shards that are one of many are opened.
+#[derive(Debug)]
+pub(super) struct Opening {
+    purpose: Purpose,
+    pub(super) options: ShardOptions,
+}
+
 /// The purpose of opening shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opening {
+enum Purpose {
     /// An edit, which reads the metadata that it needs.
     Edit,
     /// A table, which needs all metadata.
@@ -35,12 +43,29 @@ pub(super) enum Opening {
 }
 
 impl Opening {
+    /// Opens the shards of an edit.
+    pub(super) fn edit(options: ShardOptions) -> Self {
+        Self {
+            purpose: Purpose::Edit,
+            options,
+        }
+    }
+
+    /// Opens the shards of a table.
+    pub(super) fn table(options: ShardOptions) -> Self {
+        Self {
+            purpose: Purpose::Table,
+            options,
+        }
+    }
+
     /// Opens a shard that is one of many, without keeping a local file open.
-    pub(super) async fn open(self, shard: &Location, options: ShardOptions) -> Result<Source> {
+    pub(super) async fn open(&self, shard: &Location) -> Result<Source> {
         let home = shard.home();
+        let options = self.options.clone();
         let options = if home.is_near() {
             options.with_tail_bytes(NEAR_TAIL_BYTES)
-        } else if self == Self::Table {
+        } else if self.purpose == Purpose::Table {
             options.with_tail_bytes(DISTANT_TAIL_BYTES)
         } else {
             options
@@ -48,7 +73,7 @@ impl Opening {
         let place = home.find(shard.name())?;
         let opened = Shard::of_opened(home.open(&place, Held::Pooled)?, options).await?;
         let store = shard.store().clone();
-        if self == Self::Table && !store.is_near() {
+        if self.purpose == Purpose::Table && !store.is_near() {
             Source::load_all(opened, store, place).await
         } else {
             Source::load(opened, store, place).await
@@ -57,11 +82,12 @@ impl Opening {
 }
 
 /// Opens shards, several at a time, and returns them in their order. Skips a shard if `is_left_out` accepts the error of
-/// opening it.
+/// opening it. Each shard is a unit of `work`.
 pub(super) async fn open_all(
     shards: &[Location],
-    opening: Opening,
+    opening: &Opening,
     is_left_out: fn(&Location, &Error) -> bool,
+    work: &mut Work,
 ) -> Result<Vec<Source>> {
     let keep = |shard: &Location, opened: Result<Source>| match opened {
         Err(error) if is_left_out(shard, &error) => Ok(None),
@@ -70,15 +96,19 @@ pub(super) async fn open_all(
     #[cfg(feature = "object_store")]
     if shards.iter().any(|shard| !shard.store().is_near()) {
         let open = |shard: Location| async move {
-            let opened = opening.open(&shard, ShardOptions::default()).await;
+            let opened = opening.open(&shard).await;
             keep(&shard, opened)
         };
-        let opened = stream::iter(shards.to_vec()).map(open).buffered(AT_ONCE);
-        let opened: Vec<Option<Source>> = opened.try_collect().await?;
-        return Ok(opened.into_iter().flatten().collect());
+        let mut opened = stream::iter(shards.to_vec()).map(open).buffered(AT_ONCE);
+        let mut sources = Vec::with_capacity(shards.len());
+        while let Some(source) = opened.try_next().await? {
+            sources.extend(source);
+            work.add(1)?;
+        }
+        return Ok(sources);
     }
     let open = |shard: &Location| {
-        let opened = now(opening.open(shard, ShardOptions::default()));
+        let opened = now(opening.open(shard));
         keep(shard, opened)
     };
     let mut sources = Vec::with_capacity(shards.len());
@@ -90,6 +120,7 @@ pub(super) async fn open_all(
         // The first error is that of the first shard, whichever thread was faster.
         for source in opened {
             sources.extend(source?);
+            work.add(1)?;
         }
     }
     Ok(sources)
@@ -136,9 +167,10 @@ pub async fn list_shards_async(folder: impl Into<Location>) -> Result<Vec<Locati
 }
 
 /// Opens the shards of a folder, in the order of their names, without files of other formats.
-pub(super) async fn open_folder(folder: &Location) -> Result<Vec<Source>> {
+pub(super) async fn open_folder(folder: &Location, options: ShardOptions) -> Result<Vec<Source>> {
     let shards = list_shards_async(folder.clone()).await?;
-    open_all(&shards, Opening::Table, Location::is_of_another_kind).await
+    let (opening, mut work) = (Opening::table(options), Work::default());
+    open_all(&shards, &opening, Location::is_of_another_kind, &mut work).await
 }
 
 /// Returns the error for a table or a folder without shards.

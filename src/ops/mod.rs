@@ -14,7 +14,7 @@
 //!
 //! [`ShardEditor`] collects the changes and [commits](ShardEditor::commit) them together. The result is a shard of
 //! several files, which must be kept together; `pack` combines them into one file again.
-
+//!
 //! A shard is at a [`Location`](crate::io::Location): the path of a local file, or a file of a
 //! [`Store`](crate::io::Store). Each function has a blocking form, for local files and memory, and a form for any store,
 //! whose name ends in `_async`. Only [`held_shards_async`] has no blocking form: its shards are open already.
@@ -32,6 +32,7 @@ mod held;
 mod limited;
 mod located;
 mod members;
+mod merge;
 mod node;
 mod overlap;
 mod pack;
@@ -49,12 +50,12 @@ pub use compact::{
     CompactOptions, compact, compact_async, compact_to, compact_to_async, plan_compaction,
     plan_compaction_async,
 };
+pub use deletes::DeleteOptions;
 pub use editor::ShardEditor;
 pub use held::{held_by_others, held_by_others_async, held_shards_async};
-pub use located::{merge, merge_async};
 pub use members::{list_shards, list_shards_async};
+pub use merge::{MergeOptions, merge, merge_async, merge_with, merge_with_async};
 pub use overlap::LeftOut;
 pub use pack::{PackOptions, pack, pack_async};
-pub use progress::EditProgress;
 pub use set::ShardSet;
 pub use vacuum::{UnusedFile, VacuumOptions, vacuum, vacuum_async};

@@ -62,8 +62,7 @@ pub(super) async fn settle(
     }
     let name = |i: usize| {
         let source = sources.get(i)?;
-        let name = source.store.home().name_of(&source.place);
-        Some(name.to_string_lossy().into_owned())
+        Some(source.location().to_string())
     };
     let left_out = held.iter().filter_map(|(&shard, &by)| {
         Some(LeftOut {

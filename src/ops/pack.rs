@@ -3,13 +3,14 @@
 use super::commit::EditSummary;
 use super::editor::ShardEditor;
 use super::limited::limits;
-use super::progress::{EditProgress, Listener, Work};
+use super::progress::Work;
 use super::source::{Source, node_ids};
 use crate::Shard;
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{DataEncoding, DataRef, StripeFieldDescriptor};
 use crate::io::{AsyncSink, ByteRange, Existing, Held, Location, Referred};
 use crate::limits::Limits;
+use crate::progress::{Listener, with_progress};
 use crate::read::{CopyChecks, now};
 use crate::settings::settings;
 use crate::write::{BUFFER_ALIGNMENT, Output, StripeRecord, StripesMetadata};
@@ -21,12 +22,12 @@ const COPIED: u64 = 4 << 20;
 /// Metadata of more bytes than this are written between the stripes, as a writer does.
 const KEPT_METADATA: usize = 16 << 20;
 
-/// Options for packing a shard.
+/// Options of [`pack`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PackOptions {
     overwrite: bool,
     limits: Limits,
-    listener: Option<Listener>,
+    listener: Listener,
 }
 
 settings! {
@@ -38,17 +39,10 @@ settings! {
 
 limits!(PackOptions);
 
-impl PackOptions {
+with_progress! {
+    PackOptions,
     /// Calls `progress` after every few megabytes with the number of copied rows, counted in whole stripes. If it
-    /// returns an error, the operation stops and nothing is written.
-    #[must_use]
-    pub fn with_progress(
-        mut self,
-        progress: impl Fn(EditProgress) -> Result<()> + Send + Sync + 'static,
-    ) -> Self {
-        self.listener = Some(Listener::new(progress));
-        self
-    }
+    /// breaks, the operation stops and nothing is written.
 }
 
 /// Writes a shard as one file, `target`, with its directory and all buffers that it refers to in other files. Afterwards
@@ -63,8 +57,8 @@ impl PackOptions {
 ///
 /// ```no_run
 /// use arrow_shard::ops::{PackOptions, pack};
-/// let packed = pack("flights.amudai.shard", "backup/flights.amudai.shard", &PackOptions::default())?;
-/// println!("{} rows in a file of {} bytes", packed.rows(), packed.bytes());
+/// let packed = pack("flights.amudai.shard", "backup/flights.amudai.shard", PackOptions::default())?;
+/// println!("{} rows in a file of {} bytes", packed.num_rows(), packed.bytes());
 /// # Ok::<(), arrow_shard::Error>(())
 /// ```
 ///
@@ -80,7 +74,7 @@ impl PackOptions {
 pub fn pack(
     shard: impl Into<Location>,
     target: impl Into<Location>,
-    options: &PackOptions,
+    options: PackOptions,
 ) -> Result<EditSummary> {
     let (shard, target) = (shard.into(), target.into());
     for location in [&shard, &target] {
@@ -96,7 +90,7 @@ pub fn pack(
 pub async fn pack_async(
     shard: impl Into<Location>,
     target: impl Into<Location>,
-    options: &PackOptions,
+    options: PackOptions,
 ) -> Result<EditSummary> {
     let (location, target) = (shard.into(), target.into());
     let home = location.home();
@@ -129,7 +123,7 @@ pub async fn pack_async(
     };
     let mut sink = target.home().sink(target.name(), existing).await?;
     let copied = async {
-        let done = copy(&shard, options, &mut *sink).await?;
+        let done = copy(&shard, options.listener, &mut *sink).await?;
         if version.is_some() {
             let found = home.look(&place).await?;
             if found.and_then(|found| found.version) != version {
@@ -154,7 +148,7 @@ pub async fn pack_async(
 /// Writes a shard as one file.
 async fn copy(
     shard: &Shard,
-    options: &PackOptions,
+    listener: Listener,
     target: &mut dyn AsyncSink,
 ) -> Result<EditSummary> {
     let schema = shard.stored_schema().await?;
@@ -171,7 +165,7 @@ async fn copy(
     let mut copying = Copying {
         shard,
         target,
-        work: Work::new(options.listener.clone(), rows),
+        work: Work::new(listener, rows),
         position: 0,
         pieces: Vec::new(),
         known: HashMap::new(),

@@ -4,13 +4,13 @@ use super::commit::Naming;
 use super::editor::ShardEditor;
 use super::members::{Opening, no_shard, no_shard_in, open_all, open_folder};
 use super::overlap::{LeftOut, Overlap, settle};
+use super::progress::Work;
 use super::source::Source;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Container, Files, Location, Place};
-use crate::read::{Projection, ScanBuilder, now};
+use crate::read::{Projection, ScanBuilder, ShardOptions, now};
 use arrow_array::RecordBatch;
-use bytes::Bytes;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::sync::Arc;
@@ -39,75 +39,11 @@ use std::sync::Arc;
 pub struct ShardSet {
     /// A directory over the buffers of all shards, which exists only in memory.
     shard: Shard,
+    /// The directory file of each shard.
+    shards: Vec<Location>,
     /// The range of table rows of each shard.
     rows: Vec<Range<u64>>,
     left_out: Vec<LeftOut>,
-}
-
-/// The shards of a table, with their places relative to the root of their store.
-struct Members {
-    editor: ShardEditor,
-    places: Vec<Place>,
-    rows: Vec<Range<u64>>,
-    left_out: Vec<LeftOut>,
-}
-
-impl Members {
-    /// Returns the members for these shards, after `overlap` has been applied to shards that share data.
-    async fn of_all(sources: Vec<Source>, overlap: Overlap) -> Result<Self> {
-        let (sources, left_out) = settle(sources, overlap).await?;
-        let mut sources = sources.into_iter();
-        let mut members = Self::of(sources.next().ok_or_else(no_shard)?).await?;
-        for source in sources {
-            members.add(source).await?;
-        }
-        members.left_out = left_out;
-        Ok(members)
-    }
-
-    /// Returns the members for a single shard.
-    async fn of(source: Source) -> Result<Self> {
-        let place = source.place.clone();
-        let editor = ShardEditor::of_source(source).await?;
-        let mut members = Self {
-            editor,
-            places: Vec::new(),
-            rows: Vec::new(),
-            left_out: Vec::new(),
-        };
-        members.note(place);
-        Ok(members)
-    }
-
-    /// Adds a shard after the others.
-    async fn add(&mut self, source: Source) -> Result<()> {
-        let place = source.place.clone();
-        self.editor.append_source(source).await?;
-        self.note(place);
-        Ok(())
-    }
-
-    fn note(&mut self, place: Place) {
-        let start = self.rows.last().map_or(0, |rows| rows.end);
-        let end = self.editor.num_rows() + self.editor.num_deleted_rows();
-        self.rows.push(start..end);
-        self.places.push(place);
-    }
-
-    /// Returns a directory over all shards, the path of the deepest folder that contains all of them, and the rows of
-    /// each shard.
-    async fn directory(self) -> Result<(Bytes, Vec<OsString>, Vec<Range<u64>>)> {
-        let mut folders = self.places.iter().map(Place::folder);
-        let mut root: Vec<OsString> = folders.next().unwrap_or_default().to_vec();
-        for folder in folders {
-            let same = root.iter().zip(folder).take_while(|(a, b)| a == b).count();
-            root.truncate(same);
-        }
-        // The slash makes sure that no file has this name.
-        let target = Place::memory(root.iter().cloned().chain(["/".into()]));
-        let files = self.editor.files(&target, Naming::AsItIs).await?;
-        Ok((files.directory.into(), root, self.rows))
-    }
 }
 
 /// A function that wraps the container of a table's files.
@@ -123,9 +59,22 @@ impl ShardSet {
     /// same data, such as a merged shard and one that it was made from, or if the store answers later: use
     /// [`open_async`](Self::open_async).
     pub fn open<L: Into<Location>>(shards: impl IntoIterator<Item = L>) -> Result<Self> {
+        Self::open_with(shards, ShardOptions::default())
+    }
+
+    /// Opens shards as a table, like [`open`](Self::open), with options such as limits for shards that you do not
+    /// trust. The limits hold for each shard, and for the whole table. The number of bytes that the first read of a
+    /// shard takes is chosen for many shards: [`with_tail_bytes`](ShardOptions::with_tail_bytes) has no effect.
+    ///
+    /// # Errors
+    /// Returns the errors of [`open`](Self::open).
+    pub fn open_with<L: Into<Location>>(
+        shards: impl IntoIterator<Item = L>,
+        options: ShardOptions,
+    ) -> Result<Self> {
         let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
         check_near(&shards, "ShardSet::open_async")?;
-        now(Self::open_async(shards))
+        now(Self::of_shards(shards, options, None))
     }
 
     /// Opens shards as a table: [`open`](Self::open) for any store.
@@ -139,8 +88,19 @@ impl ShardSet {
     pub async fn open_async<L: Into<Location>>(
         shards: impl IntoIterator<Item = L>,
     ) -> Result<Self> {
+        Self::open_with_async(shards, ShardOptions::default()).await
+    }
+
+    /// Opens shards as a table, with options: [`open_with`](Self::open_with) for any store.
+    ///
+    /// # Errors
+    /// Returns the errors of [`open`](Self::open).
+    pub async fn open_with_async<L: Into<Location>>(
+        shards: impl IntoIterator<Item = L>,
+        options: ShardOptions,
+    ) -> Result<Self> {
         let shards = shards.into_iter().map(Into::into).collect();
-        Self::of_shards(shards, None).await
+        Self::of_shards(shards, options, None).await
     }
 
     /// Opens near shards, and reads their rows through a container of the caller: for example, one that counts reads or
@@ -151,10 +111,11 @@ impl ShardSet {
     pub fn open_through<L: Into<Location>>(
         shards: impl IntoIterator<Item = L>,
         through: impl FnOnce(Arc<dyn Container>) -> Arc<dyn Container> + Send,
+        options: ShardOptions,
     ) -> Result<Self> {
         let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
         check_near(&shards, "ShardSet::open_async")?;
-        now(Self::of_shards(shards, Some(Box::new(through))))
+        now(Self::of_shards(shards, options, Some(Box::new(through))))
     }
 
     /// Opens the shards of a folder, in the order of their names. Other files are skipped, but a file named
@@ -167,9 +128,18 @@ impl ShardSet {
     /// Returns the errors of [`open`](Self::open), and [`InvalidArgument`](ErrorKind::InvalidArgument) if two shards
     /// share some data while each of them also refers to other data.
     pub fn open_folder(folder: impl Into<Location>) -> Result<Self> {
+        Self::open_folder_with(folder, ShardOptions::default())
+    }
+
+    /// Opens the shards of a folder, like [`open_folder`](Self::open_folder), with the options of
+    /// [`open_with`](Self::open_with).
+    ///
+    /// # Errors
+    /// Returns the errors of [`open_folder`](Self::open_folder).
+    pub fn open_folder_with(folder: impl Into<Location>, options: ShardOptions) -> Result<Self> {
         let folder = folder.into();
         folder.store().check_near("ShardSet::open_folder_async")?;
-        now(Self::open_folder_async(folder))
+        now(Self::open_folder_with_async(folder, options))
     }
 
     /// Opens the shards of a folder: [`open_folder`](Self::open_folder) for any store.
@@ -177,42 +147,70 @@ impl ShardSet {
     /// # Errors
     /// Returns the errors of [`open_folder`](Self::open_folder).
     pub async fn open_folder_async(folder: impl Into<Location>) -> Result<Self> {
+        Self::open_folder_with_async(folder, ShardOptions::default()).await
+    }
+
+    /// Opens the shards of a folder, with options: [`open_folder_with`](Self::open_folder_with) for any store.
+    ///
+    /// # Errors
+    /// Returns the errors of [`open_folder`](Self::open_folder).
+    pub async fn open_folder_with_async(
+        folder: impl Into<Location>,
+        options: ShardOptions,
+    ) -> Result<Self> {
         let folder = folder.into();
-        let sources = open_folder(&folder).await?;
+        let sources = open_folder(&folder, options.clone()).await?;
         if sources.is_empty() {
             return Err(no_shard_in(&folder));
         }
-        Self::of_sources(sources, Overlap::LeaveOut, None).await
+        Self::of_sources(sources, Overlap::LeaveOut, options, None).await
     }
 
-    async fn of_shards(shards: Vec<Location>, through: Option<Through<'_>>) -> Result<Self> {
+    async fn of_shards(
+        shards: Vec<Location>,
+        options: ShardOptions,
+        through: Option<Through<'_>>,
+    ) -> Result<Self> {
         let first = shards.first().ok_or_else(no_shard)?;
         for other in &shards {
             first.store().check_same(other)?;
         }
-        let sources = open_all(&shards, Opening::Table, |_, _| false).await?;
-        Self::of_sources(sources, Overlap::Refuse, through).await
+        let (opening, mut work) = (Opening::table(options.clone()), Work::default());
+        let sources = open_all(&shards, &opening, |_, _| false, &mut work).await?;
+        Self::of_sources(sources, Overlap::Refuse, options, through).await
     }
 
     async fn of_sources(
         sources: Vec<Source>,
         overlap: Overlap,
+        options: ShardOptions,
         through: Option<Through<'_>>,
     ) -> Result<Self> {
-        let store = sources.first().ok_or_else(no_shard)?.store.clone();
-        let mut members = Members::of_all(sources, overlap).await?;
-        let left_out = std::mem::take(&mut members.left_out);
-        let (directory, root, rows) = members.directory().await?;
-        let folder = store.home().container(&root)?;
+        let (sources, left_out) = settle(sources, overlap).await?;
+        let mut sources = sources.into_iter();
+        let mut editor = ShardEditor::of_source(sources.next().ok_or_else(no_shard)?).await?;
+        for source in sources {
+            editor.append_source(source).await?;
+        }
+        let store = editor.store().clone();
+        let home = store.home();
+        let root = root_of(editor.sources());
+        let (shards, rows) = editor.shards().into_iter().unzip();
+        // The slash makes sure that no file has this name.
+        let target = Place::memory(root.iter().cloned().chain(["/".into()]));
+        let files = editor.files(&target, Naming::AsItIs).await?;
+        let folder = home.container(&root)?;
         let folder = match (folder, through) {
             (Files::Blocking(folder), Some(through)) => Files::Blocking(through(folder)),
             (folder, _) => folder,
         };
-        let name = store.home().name_of(&store.home().folder(&root));
+        let name = home.name_of(&home.folder(&root));
         let name = name.to_string_lossy().into_owned();
-        let shard = Shard::of_table(directory, name, folder).await?;
+        let directory = files.directory.into();
+        let shard = Shard::of_table(directory, name, folder, options).await?;
         Ok(Self {
             shard,
+            shards,
             rows,
             left_out,
         })
@@ -234,9 +232,31 @@ impl ShardSet {
         self.shard.num_rows()
     }
 
-    /// Returns the range of table rows of each shard, deleted rows included.
+    /// Returns the locations of the shards' directory files, in the order of the rows.
+    pub fn shards(&self) -> &[Location] {
+        &self.shards
+    }
+
+    /// Returns the range of table rows of each of the [`shards`](Self::shards), deleted rows included.
     pub fn row_ranges(&self) -> &[Range<u64>] {
         &self.rows
+    }
+
+    /// Returns the ordinal of the shard that holds a row of the table, and the number of the row in it, as
+    /// [`take`](Self::take) expects them; `None` if the table has no such row. The numbers of rows in the table are
+    /// those of [`ScanBuilder::with_row_number`].
+    ///
+    /// ```no_run
+    /// # let table = arrow_shard::ops::ShardSet::open_folder("days")?;
+    /// if let Some((shard, row)) = table.locate(1_000_000) {
+    ///     println!("row {row} of {}", table.shards()[shard]);
+    /// }
+    /// # Ok::<(), arrow_shard::Error>(())
+    /// ```
+    pub fn locate(&self, row: u64) -> Option<(usize, u64)> {
+        let shard = self.rows.partition_point(|rows| rows.end <= row);
+        let rows = self.rows.get(shard)?;
+        Some((shard, row - rows.start))
     }
 
     /// Returns the shards of the folder that are not part of the table, because another shard refers to all of their
@@ -289,6 +309,17 @@ impl ShardSet {
         };
         rows.iter().map(number).collect()
     }
+}
+
+/// Returns the path of the deepest folder that contains all shards.
+fn root_of(shards: &[Source]) -> Vec<OsString> {
+    let mut folders = shards.iter().map(|shard| shard.place.folder());
+    let mut root = folders.next().unwrap_or_default().to_vec();
+    for folder in folders {
+        let same = root.iter().zip(folder).take_while(|(a, b)| a == b).count();
+        root.truncate(same);
+    }
+    root
 }
 
 fn check_near(shards: &[Location], instead: &str) -> Result<()> {

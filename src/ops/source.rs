@@ -3,7 +3,7 @@
 use crate::Shard;
 use crate::error::Result;
 use crate::format::{StripeDirectory, StripeProperties};
-use crate::io::{Place, RelativeUrl, Store};
+use crate::io::{Location, Place, RelativeUrl, Store};
 
 /// An open shard.
 #[derive(Debug)]
@@ -49,6 +49,16 @@ impl Source {
         source.properties = Some(properties);
         source.files = Some(files);
         Ok(source)
+    }
+
+    /// Returns the location of the directory file.
+    pub(super) fn location(&self) -> Location {
+        self.store.at(self.store.home().name_of(&self.place))
+    }
+
+    /// Returns the number of rows, deleted rows included.
+    pub(super) fn num_rows(&self) -> u64 {
+        self.stripes.iter().map(|s| s.total_record_count).sum()
     }
 
     /// Returns the files that the shard refers to.

@@ -5,7 +5,7 @@ mod other_format;
 use super::limited::limits;
 #[cfg(feature = "object_store")]
 use super::members::AT_ONCE;
-use super::progress::{EditProgress, Listener, Work};
+use super::progress::Work;
 use super::source::node_ids;
 use crate::Shard;
 use crate::error::{ErrorKind, Result, Within};
@@ -16,6 +16,7 @@ use crate::io::{
     ByteRange, Entry, FileRole, Held, Location, Opened, Place, Store, is_own_stripe_file,
 };
 use crate::limits::Limits;
+use crate::progress::{Listener, with_progress};
 use crate::read::now;
 use crate::settings::settings;
 use bytes::Bytes;
@@ -52,7 +53,7 @@ pub struct UnusedFile {
 ///
 /// ```no_run
 /// use arrow_shard::ops::{VacuumOptions, vacuum};
-/// for file in vacuum("tables", &VacuumOptions::default().with_dry_run(true))? {
+/// for file in vacuum("tables", VacuumOptions::default().with_dry_run(true))? {
 ///     println!("{}: {} bytes", file.location, file.bytes);
 /// }
 /// # Ok::<(), arrow_shard::Error>(())
@@ -63,7 +64,7 @@ pub struct UnusedFile {
 /// files to remove, a file that may be a damaged directory file is also an error:
 /// [`NotAShard`](ErrorKind::NotAShard) for a file that is empty, or is neither text nor of a known format. Other errors
 /// are errors of the store, and [`InvalidArgument`](ErrorKind::InvalidArgument) if it answers later.
-pub fn vacuum(folder: impl Into<Location>, options: &VacuumOptions) -> Result<Vec<UnusedFile>> {
+pub fn vacuum(folder: impl Into<Location>, options: VacuumOptions) -> Result<Vec<UnusedFile>> {
     let folder = folder.into();
     folder.store().check_near("vacuum_async")?;
     now(vacuum_async(folder, options))
@@ -75,7 +76,7 @@ pub fn vacuum(folder: impl Into<Location>, options: &VacuumOptions) -> Result<Ve
 /// Returns the errors of [`vacuum`].
 pub async fn vacuum_async(
     folder: impl Into<Location>,
-    options: &VacuumOptions,
+    options: VacuumOptions,
 ) -> Result<Vec<UnusedFile>> {
     let folder = folder.into();
     let store = folder.store();
@@ -97,7 +98,7 @@ pub async fn vacuum_async(
             break;
         }
         work.expect(directories.len());
-        for (place, found) in read_all(store, &directories, options, &mut work).await? {
+        for (place, found) in read_all(store, &directories, &options, &mut work).await? {
             match found {
                 Found::Shard(files) => {
                     used.extend(files);
@@ -307,13 +308,13 @@ async fn bytes(store: &Store, file: &Place, start: u64, len: u64) -> Result<Byte
     }
 }
 
-/// Which files a vacuum removes.
+/// Options of [`vacuum`]: which files it removes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VacuumOptions {
     min_age: Duration,
     dry_run: bool,
     limits: Limits,
-    listener: Option<Listener>,
+    listener: Listener,
 }
 
 impl Default for VacuumOptions {
@@ -322,7 +323,7 @@ impl Default for VacuumOptions {
             min_age: Duration::from_secs(24 * 60 * 60),
             dry_run: false,
             limits: Limits::default(),
-            listener: None,
+            listener: Listener::default(),
         }
     }
 }
@@ -340,18 +341,13 @@ settings! {
 
 limits!(VacuumOptions);
 
-impl VacuumOptions {
-    /// Calls `progress` after each directory file, or file of another format, that has been read. If it returns an
-    /// error, the vacuum stops before it removes anything.
-    #[must_use]
-    pub fn with_progress(
-        mut self,
-        progress: impl Fn(EditProgress) -> Result<()> + Send + Sync + 'static,
-    ) -> Self {
-        self.listener = Some(Listener::new(progress));
-        self
-    }
+with_progress! {
+    VacuumOptions,
+    /// Calls `progress` after each directory file, or file of another format, that has been read. If it breaks, the
+    /// vacuum stops before it removes anything.
+}
 
+impl VacuumOptions {
     /// Returns the work of reading the directory files. Their number is not known yet.
     fn directories(&self) -> Work {
         Work::new(self.listener.clone(), 0)

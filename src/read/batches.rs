@@ -82,7 +82,6 @@ impl BatchReader {
     }
 
     /// Fetches the bytes for the next batch, and the bytes that are fetched together with them.
-    #[cfg(feature = "async")]
     pub(in crate::read) async fn prefetch(&mut self) -> Result<()> {
         match self {
             Self::All(reader) => reader.prefetch().await.map(|_| ()),

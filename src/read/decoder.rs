@@ -198,7 +198,7 @@ impl AsyncReadAt for Supplied {
 struct SuppliedFiles(Arc<Mailbox>);
 
 impl AsyncContainer for SuppliedFiles {
-    fn open_async(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>> {
+    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>> {
         Ok(Arc::new(Supplied {
             mailbox: self.0.clone(),
             file: Some(url.clone()),

@@ -14,8 +14,8 @@ use super::shard::waiting::{now, now_or};
 use super::stripe::Stripe;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
-    AnyValue, DirectoryTail, FRAME_OVERHEAD, FormatVersion, HEADER_LEN, Message, Schema,
-    ShardDirectory, ShardProperties, ValueKind, Wire, find_property, open,
+    DirectoryTail, FRAME_OVERHEAD, FormatVersion, HEADER_LEN, Message, Schema, ShardDirectory,
+    Wire, open,
 };
 use crate::io::{
     AsyncContainer, AsyncReadAt, ByteRange, Container, Files, Held, InMemory, Location,
@@ -25,7 +25,6 @@ use crate::io::{
 use crate::io::{LocalFolder, MappedFile, MappedFolder};
 #[cfg(feature = "object_store")]
 use crate::io::{ObjectFolder, ObjectReader};
-use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
@@ -39,9 +38,6 @@ use std::sync::Arc;
 const NEAR_TAIL_BYTES: u64 = 64 << 10;
 /// Default length of the tail that opening reads from any other file.
 const DISTANT_TAIL_BYTES: u64 = 512 << 10;
-
-/// Advice of blocking methods that need the properties of a shard behind an asynchronous reader.
-const PROPERTIES_FIRST: &str = "`properties_async` before it";
 
 /// An open shard. Opening reads the tail of the directory file. Other metadata are read when they are
 /// first needed; all clones share them.
@@ -99,13 +95,25 @@ impl Shard {
         now(Self::of_opened(shard.open(Held::Pooled)?, options))
     }
 
-    /// Opens the shard with its directory file at a location: [`open_with`](Self::open_with) for any store. See
+    /// Opens the shard with its directory file at a location: [`open`](Self::open) for any store. See
     /// [`from_async_reader`](Self::from_async_reader) for the methods that work with a shard in a store that answers
     /// later.
     ///
     /// # Errors
     /// Returns the same errors as [`from_reader`](Self::from_reader).
-    pub async fn open_async(shard: impl Into<Location>, options: ShardOptions) -> Result<Self> {
+    pub async fn open_async(shard: impl Into<Location>) -> Result<Self> {
+        Self::open_with_async(shard, ShardOptions::default()).await
+    }
+
+    /// Opens the shard with its directory file at a location, with options: [`open_with`](Self::open_with) for any
+    /// store.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`from_reader`](Self::from_reader).
+    pub async fn open_with_async(
+        shard: impl Into<Location>,
+        options: ShardOptions,
+    ) -> Result<Self> {
         Self::of_opened(shard.into().open(Held::Open)?, options).await
     }
 
@@ -138,11 +146,15 @@ impl Shard {
     /// # Errors
     /// Fails if the bytes are not a shard, are damaged, or are not supported.
     pub fn from_bytes(bytes: Bytes) -> Result<Self> {
-        Self::from_reader(
-            Arc::new(bytes),
-            Arc::new(NoContainer),
-            ShardOptions::default(),
-        )
+        Self::from_bytes_with(bytes, ShardOptions::default())
+    }
+
+    /// Opens a single-file shard in memory, with options.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`from_bytes`](Self::from_bytes).
+    pub fn from_bytes_with(bytes: Bytes, options: ShardOptions) -> Result<Self> {
+        Self::from_reader(Arc::new(bytes), Arc::new(NoContainer), options)
     }
 
     /// Opens a shard in memory that has the schema of a file of another format, for predicates on that file. Messages
@@ -182,9 +194,14 @@ impl Shard {
 
     /// Opens a table of several shards from its directory, which is in memory. Their files are in `files`, the folder
     /// with this name.
-    pub(crate) async fn of_table(directory: Bytes, folder: String, files: Files) -> Result<Self> {
+    pub(crate) async fn of_table(
+        directory: Bytes,
+        folder: String,
+        files: Files,
+        options: ShardOptions,
+    ) -> Result<Self> {
         // The tail covers the whole directory, so nothing is fetched in addition.
-        let options = ShardOptions::default().with_tail_bytes(directory.len() as u64);
+        let options = options.with_tail_bytes(directory.len() as u64);
         let (noun, reader) = match &files {
             Files::Blocking(_) => (FILE, Reader::Blocking(Arc::new(directory))),
             Files::Async(_) => (OBJECT, Reader::Async(Arc::new(InMemory(directory)))),
@@ -196,8 +213,8 @@ impl Shard {
     /// Opens the shard with a directory file behind `reader`, which does not block. Opening takes one request, or two
     /// for a directory larger than [`tail_bytes`](ShardOptions::with_tail_bytes).
     ///
-    /// Then use the asynchronous methods: `ScanBuilder::build_stream` (feature `async`),
-    /// [`take_async`](Self::take_async), `verify_async` and so on. The blocking methods never wait for bytes:
+    /// Then use the asynchronous methods: [`ScanBuilder::build_stream`], [`take_async`](Self::take_async),
+    /// [`verify_async`](Self::verify_async) and so on. The blocking methods never wait for bytes:
     ///
     /// | blocking method | result for a shard behind an asynchronous reader |
     /// |-|-|
@@ -205,7 +222,7 @@ impl Shard {
     /// | [`schema`](Self::schema), [`parse_predicate`](Self::parse_predicate) | work once [`schema_async`](Self::schema_async) has returned |
     /// | [`properties`](Self::properties), [`property`](Self::property), [`sorting_columns`](Self::sorting_columns) | work once [`properties_async`](Self::properties_async) or `schema_async` has returned |
     /// | [`stripes`](Self::stripes), [`ScanBuilder::split`] | work once [`stripes_async`](Self::stripes_async) has returned |
-    /// | all other methods: `ScanBuilder::build`, [`take`](Self::take), [`verify`](Self::verify), [`inspect`](Self::inspect), ... | fail |
+    /// | all other methods: [`ScanBuilder::build`], [`take`](Self::take), [`verify`](Self::verify), [`inspect`](Self::inspect), ... | fail |
     ///
     /// They fail at once, with [`InvalidArgument`](crate::ErrorKind::InvalidArgument), even if the tail already
     /// contains the bytes that they need: whether a method works does not depend on the size of the shard.
@@ -229,7 +246,7 @@ impl Shard {
     }
 
     /// Opens the shard with the directory file at `path` in an object store:
-    /// [`open_async`](Self::open_async) without a [`Store`](crate::io::Store). The other files of the shard must be next
+    /// [`open_with_async`](Self::open_with_async) without a [`Store`](crate::io::Store). The other files of the shard must be next
     /// to it. See [`from_async_reader`](Self::from_async_reader) for the methods that work with such a shard.
     ///
     /// Ranges less than 1 MiB apart share a request, and at most 16 requests for an object are in flight.
@@ -365,68 +382,6 @@ impl Shard {
         schema.await
     }
 
-    /// Returns the properties of the shard: the ones that writers add, and the ones set by
-    /// [`WriterOptions::with_property`](crate::WriterOptions::with_property).
-    ///
-    /// # Errors
-    /// Fails if they are damaged.
-    pub fn properties(&self) -> Result<&ShardProperties> {
-        now_or("`properties_async`", self.properties_async())
-    }
-
-    /// Returns the properties of a shard behind an asynchronous reader. Afterwards [`property`](Self::property) and
-    /// [`sorting_columns`](Self::sorting_columns) work, too.
-    ///
-    /// # Errors
-    /// Returns the same errors as [`properties`](Self::properties).
-    pub async fn properties_async(&self) -> Result<&ShardProperties> {
-        let loaded = self.inner.run(|bench| {
-            ready!(self.inner.properties(bench));
-            Ok(Some(()))
-        });
-        loaded.await?;
-        self.inner
-            .loaded_properties()
-            .ok_or_else(|| Error::corrupt("shard properties are gone"))
-    }
-
-    /// Returns the value of the property `name`, or `None` if there is no such property or it has no value. A property
-    /// set by the user takes precedence over one that the format defines.
-    ///
-    /// ```no_run
-    /// # let shard = arrow_shard::Shard::open("flights.amudai.shard")?;
-    /// let source = shard.property("source")?.and_then(|value| value.as_str());
-    /// # Ok::<(), arrow_shard::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Fails if the properties are damaged.
-    pub fn property(&self, name: &str) -> Result<Option<&AnyValue>> {
-        let properties = now_or(PROPERTIES_FIRST, self.properties_async())?;
-        Ok(find_property(&properties.custom_properties, name)
-            .or_else(|| find_property(&properties.standard_properties, name)))
-    }
-
-    /// Returns the columns that the rows are sorted by, as the writer declared them; empty if it declared no order.
-    ///
-    /// # Errors
-    /// Fails if the properties are damaged.
-    pub fn sorting_columns(&self) -> Result<Vec<SortingColumn>> {
-        let properties = now_or(PROPERTIES_FIRST, self.properties_async())?;
-        let properties = &properties.custom_properties;
-        let Some(value) = find_property(properties, SORTING_COLUMNS_PROPERTY) else {
-            return Ok(Vec::new());
-        };
-        match &value.kind {
-            Some(ValueKind::List(columns)) => columns.iter().map(sorting_column).collect(),
-            _ => None,
-        }
-        .ok_or_else(|| {
-            Error::corrupt(format!("property {SORTING_COLUMNS_PROPERTY} is malformed"))
-                .within(self.inner.artifacts.place())
-        })
-    }
-
     /// Returns all stripes, in order.
     ///
     /// # Errors
@@ -467,8 +422,18 @@ impl Shard {
             let bound = self
                 .inner
                 .run(|bench| Bound::load(&self.inner, bench, part));
-            now_or("`schema_async` before it", bound).map(drop)
+            now_or("`parse_predicate_async`", bound).map(drop)
         })
+    }
+
+    /// Parses a condition on the rows of a shard behind an asynchronous reader.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`parse_predicate`](Self::parse_predicate).
+    pub async fn parse_predicate_async(&self, text: &str) -> Result<Predicate> {
+        // The schema is all that the checks of the columns need.
+        self.schema_async().await?;
+        self.parse_predicate(text)
     }
 
     /// Returns the rows with these numbers, in this order; a number may be repeated. To get other types or the row
@@ -550,23 +515,4 @@ async fn read_directory(
     let wire = ShardDirectory::detect_wire(payload).within(name)?;
     let directory = ShardDirectory::decode(payload, wire, options.limits()).within(name)?;
     Ok((wire, directory))
-}
-
-fn sorting_column(value: &AnyValue) -> Option<SortingColumn> {
-    let Some(ValueKind::Struct(fields)) = &value.kind else {
-        return None;
-    };
-    let field = |name| find_property(fields, name)?.kind.as_ref();
-    let flag = |name| match field(name)? {
-        ValueKind::Bool(flag) => Some(*flag),
-        _ => None,
-    };
-    let Some(ValueKind::String(path)) = field("path") else {
-        return None;
-    };
-    Some(SortingColumn {
-        path: path.clone(),
-        descending: flag("descending")?,
-        nulls_first: flag("nulls_first")?,
-    })
 }

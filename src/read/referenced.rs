@@ -295,7 +295,7 @@ impl Shard {
         &self,
         predicate: Predicate,
         mut found: impl FnMut(Range<u64>) -> Result<()>,
-        mut left: impl FnMut(u64),
+        mut left: impl FnMut(u64) -> Result<()>,
     ) -> Result<()> {
         let scan = self
             .scan()
@@ -308,7 +308,7 @@ impl Shard {
         loop {
             while let Some(rows) = reader.take_known().await? {
                 found(rows)?;
-                left(reader.remaining_rows());
+                left(reader.remaining_rows())?;
             }
             let Some(batch) = reader.next_batch().await.transpose()? else {
                 break;
@@ -319,11 +319,10 @@ impl Shard {
                     found(*first..last + 1)?;
                 }
             }
-            left(reader.remaining_rows());
+            left(reader.remaining_rows())?;
             give_way().await;
         }
-        left(0);
-        Ok(())
+        left(0)
     }
 
     /// Returns the limits of this reader.

@@ -17,7 +17,6 @@ use super::shard::fetch::Bench;
 use super::shard::metadata::{Metadata, ready};
 use super::shard::projection::Projection;
 use super::shard::waiting::now_or;
-#[cfg(feature = "async")]
 use super::stream::ShardStream;
 #[cfg(feature = "threads")]
 use super::threads::ThreadedReader;
@@ -67,7 +66,6 @@ pub struct ScanBuilder {
     internal_fields: InternalFields,
     blobs: BlobForm,
     threads: usize,
-    #[cfg(feature = "async")]
     prefetch: usize,
 }
 
@@ -90,7 +88,6 @@ impl ScanBuilder {
             internal_fields: InternalFields::Hidden,
             blobs: BlobForm::Values,
             threads: 1,
-            #[cfg(feature = "async")]
             prefetch: 4,
         }
     }
@@ -218,7 +215,7 @@ impl ScanBuilder {
     }
 
     /// Also reads internal fields, as if they were the last columns of the shard:
-    /// [`INGESTION_TIMESTAMP`](super::INGESTION_TIMESTAMP) and [`RECORD_IDENTITY`](super::RECORD_IDENTITY), if the
+    /// [`INGESTION_TIMESTAMP`](crate::metadata::INGESTION_TIMESTAMP) and [`RECORD_IDENTITY`](crate::metadata::RECORD_IDENTITY), if the
     /// shard has them. By default, the scan reads only internal fields that a projection, a filter or a schema names.
     #[must_use]
     pub fn with_internal_fields(mut self, internal_fields: bool) -> Self {
@@ -279,6 +276,14 @@ impl ScanBuilder {
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for an offset or a limit together with a filter or
     /// deleted rows, because the matching rows are not known yet. Also fails if the list of stripes is damaged.
     pub fn split(&self, parts: usize) -> Result<Vec<Self>> {
+        now_or("`split_async`", self.split_async(parts))
+    }
+
+    /// Splits the scan of a shard behind an asynchronous reader.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`split`](Self::split).
+    pub async fn split_async(&self, parts: usize) -> Result<Vec<Self>> {
         if self.is_filtered() && (self.offset > 0 || self.limit.is_some()) {
             return Err(Error::invalid(
                 "a scan with an offset or a limit cannot be split beside a filter or deleted rows; limit \
@@ -295,8 +300,7 @@ impl ScanBuilder {
             part.selection = selection.clone().map(RowSelection::from);
             part
         };
-        let parts = split(&self.metadata, &rows, parts as u64);
-        let parts = now_or("`Shard::stripes_async` before it", parts)?;
+        let parts = split(&self.metadata, &rows, parts as u64).await?;
         Ok(parts.into_iter().map(part).collect())
     }
 
@@ -377,7 +381,6 @@ impl ScanBuilder {
     ///
     /// # Errors
     /// Returns the same errors as [`build`](Self::build).
-    #[cfg(feature = "async")]
     pub async fn build_stream(self) -> Result<ShardStream> {
         let Planned { plan, wanted } = self.plan().await?;
         ShardStream::start(plan, wanted.rows, wanted.cut, self.prefetch).await
@@ -398,7 +401,6 @@ impl ScanBuilder {
     }
 
     /// Fetches this many windows of rows ahead, at least 1; 4 by default. Memory and requests at a time grow with it.
-    #[cfg(feature = "async")]
     #[must_use]
     pub fn with_prefetch(mut self, windows: usize) -> Self {
         self.prefetch = windows.max(1);

@@ -81,7 +81,15 @@ impl Stripe {
     /// # Errors
     /// Fails if the properties are damaged.
     pub fn property(&self, name: &str) -> Result<Option<AnyValue>> {
-        let properties = self.properties()?;
+        now_or("`property_async`", self.property_async(name))
+    }
+
+    /// Returns the value of the property `name`, for a shard behind an asynchronous reader.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`property`](Self::property).
+    pub async fn property_async(&self, name: &str) -> Result<Option<AnyValue>> {
+        let properties = self.properties_async().await?;
         Ok(find_property(&properties.custom_properties, name)
             .or_else(|| find_property(&properties.standard_properties, name))
             .cloned())

@@ -41,7 +41,7 @@ use std::fmt;
 ///     AsyncShardWriter::create_object(store.clone(), &path, batch.schema(), options).await?;
 /// writer.write(&batch).await?;
 /// let summary = writer.finish().await?;
-/// assert_eq!(summary.rows(), 3);
+/// assert_eq!(summary.num_rows(), 3);
 /// # let shard = Shard::open_object(store, &path, ShardOptions::default()).await?;
 /// # assert_eq!(shard.num_rows(), 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -88,7 +88,7 @@ impl AsyncShardWriter {
         options: WriterOptions,
     ) -> Result<Self> {
         check_output_name(name).within(|| format!("file `{name}`"))?;
-        let sink = factory.create_async(name).await?;
+        let sink = factory.create(name).await?;
         Self::build(sink, Some(factory), schema, options)
     }
 
@@ -310,7 +310,7 @@ impl Uploads {
                 Event::Create(number, name) => {
                     let none = "the writer has no place for stripe files";
                     let factory = self.factory.as_mut().ok_or_else(|| Error::invalid(none))?;
-                    let sink = factory.create_async(&name).await?;
+                    let sink = factory.create(&name).await?;
                     self.open.insert(number, Artifact::new(Some(name), sink));
                 }
                 Event::Append(number, bytes) => {
@@ -354,7 +354,7 @@ impl Uploads {
         }
         let mut at = 0;
         while let (Some(name), Some(factory)) = (self.complete.get(at), &mut self.factory) {
-            match factory.remove_async(name).await {
+            match factory.remove(name).await {
                 Err(e) if e.kind() != ErrorKind::NotFound => {
                     done = done.and(Err(e));
                     at += 1;

@@ -142,7 +142,7 @@ impl ColumnOptions {
     ///
     /// Members have neither value dictionaries nor buffers of plain values. Their blocks have 1,024 values, or the
     /// number set by [`WriterOptions::with_block_values`](super::WriterOptions::with_block_values).
-    /// [`Wire::Reference`](super::Wire::Reference) has no packed groups.
+    /// [`Wire::Reference`](crate::metadata::Wire::Reference) has no packed groups.
     ///
     /// Spec: Chapter 6, "Packed Group Encoding".
     #[must_use]
@@ -159,7 +159,7 @@ impl ColumnOptions {
     /// Sets whether texts and binary values of this column are delimited: each value follows its length, without
     /// offsets, as in many streams of records. Off by default, because a reader finds a single value only by walking
     /// over the earlier values of its block. Delimited columns get no dictionaries, except that ordered Arrow
-    /// dictionaries stay as they are. Presence has a separate buffer. [`Wire::Reference`](super::Wire::Reference) has
+    /// dictionaries stay as they are. Presence has a separate buffer. [`Wire::Reference`](crate::metadata::Wire::Reference) has
     /// no delimited values.
     ///
     /// Spec: Chapter 6, "Primitive Variable-Sized Encoding", "Delimited Data Buffer".
@@ -183,7 +183,7 @@ impl ColumnOptions {
     ///
     /// Writers refuse blobs in columns of other types, in packed columns, and together with
     /// [`with_delimited_values`](Self::with_delimited_values). Presence has a separate buffer.
-    /// [`Wire::Reference`](super::Wire::Reference) has no blobs.
+    /// [`Wire::Reference`](crate::metadata::Wire::Reference) has no blobs.
     #[must_use]
     pub fn with_blobs(mut self, least_bytes: usize) -> Self {
         self.blobs = Some(least_bytes);

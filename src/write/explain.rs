@@ -17,7 +17,7 @@ const BYTES: usize = 2 << 20;
 ///
 /// # Errors
 /// Returns the errors of [`ShardWriter::try_new`] and [`ShardWriter::write`].
-pub fn explain(batch: &RecordBatch, options: &WriterOptions) -> Result<Vec<FieldCandidates>> {
+pub fn explain(batch: &RecordBatch, options: WriterOptions) -> Result<Vec<FieldCandidates>> {
     let largest = batch.columns().iter().map(|c| c.get_array_memory_size());
     let per_row = largest.max().unwrap_or(0) / batch.num_rows().max(1);
     let rows = ROWS
@@ -25,7 +25,6 @@ pub fn explain(batch: &RecordBatch, options: &WriterOptions) -> Result<Vec<Field
         .min(BYTES / per_row.max(1))
         .max(1);
     let options = options
-        .clone()
         .with_layout(Layout::SingleFile)
         .with_threads(1)
         .with_stripe_rows(u64::MAX)

@@ -1,9 +1,8 @@
 //! Writing shards.
 //!
-//! A [`ShardWriter`] writes RecordBatches to a shard, with [`WriterOptions`]. `AsyncShardWriter` (feature `async`)
-//! writes to asynchronous stores. [`explain`] shows the encodings that it considers for a batch.
+//! A [`ShardWriter`] writes RecordBatches to a shard, with [`WriterOptions`]. [`AsyncShardWriter`] writes to asynchronous
+//! stores. [`explain`] shows the encodings that it considers for a batch.
 
-#[cfg(feature = "async")]
 mod async_shard;
 mod batch;
 mod bits_shard;
@@ -30,12 +29,7 @@ pub(crate) use layout::output::Output;
 pub(crate) use schema::{check_storable, stored_schema};
 pub(crate) use shard_properties::shard_properties;
 
-pub use crate::column::TypeMapping;
-pub use crate::format::{
-    AnyValue, DataRef, INGESTION_TIMESTAMP, NameValuePair, RECORD_IDENTITY, ValueKind, Wire,
-};
-pub use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
-#[cfg(feature = "async")]
+pub use crate::sorting::SORTING_COLUMNS_PROPERTY;
 pub use async_shard::AsyncShardWriter;
 pub use choose::candidate::{Candidate, FieldCandidates};
 pub use choose::profile::Profile;

@@ -267,7 +267,7 @@ impl WriterOptions {
         &self.sorting_columns
     }
 
-    /// Writes [`INGESTION_TIMESTAMP`](super::INGESTION_TIMESTAMP), an internal field: the time when each record was
+    /// Writes [`INGESTION_TIMESTAMP`](crate::metadata::INGESTION_TIMESTAMP), an internal field: the time when each record was
     /// ingested. If the writer generates it, all records of the shard have the same time:
     /// [`with_creation_time`](Self::with_creation_time), or else the time when the writer was created. The caller may
     /// supply a column of timestamps or dates instead, which may differ by record and contain nulls.
@@ -279,8 +279,9 @@ impl WriterOptions {
     /// ```
     /// # use arrow_shard::{Shard, write::{ShardWriter, WriterOptions}};
     /// # use arrow_array::record_batch;
-    /// use arrow_shard::read::{RECORD_IDENTITY, col};
+    /// use arrow_shard::read::col;
     /// use arrow_shard::write::InternalValues;
+    /// use arrow_shard::metadata::RECORD_IDENTITY;
     /// # let batch = record_batch!(("id", Int32, [1, 2, 3]))?;
     /// let options = WriterOptions::default()
     ///     .with_ingestion_timestamp(InternalValues::Generated)
@@ -306,7 +307,7 @@ impl WriterOptions {
         self.ingestion_timestamp.as_ref()
     }
 
-    /// Writes [`RECORD_IDENTITY`](super::RECORD_IDENTITY), an internal field: a unique UUID per record. Readers leave
+    /// Writes [`RECORD_IDENTITY`](crate::metadata::RECORD_IDENTITY), an internal field: a unique UUID per record. Readers leave
     /// it out as they leave out [`INGESTION_TIMESTAMP`](Self::with_ingestion_timestamp). UUIDs that the writer
     /// generates ascend within the shard and differ from the UUIDs of every other shard. The caller may supply a column
     /// of `FixedSizeBinary(16)` instead, which is stored as it is.

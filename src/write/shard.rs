@@ -45,7 +45,7 @@ use std::sync::Arc;
 /// let mut writer = ShardWriter::try_new(&mut file, batch.schema(), WriterOptions::default())?;
 /// writer.write(&batch)?;
 /// let summary = writer.finish()?;
-/// assert_eq!((summary.rows(), summary.stripes()), (3, 1));
+/// assert_eq!((summary.num_rows(), summary.num_stripes()), (3, 1));
 /// # let shard = Shard::from_bytes(file.into())?;
 /// # assert_eq!(shard.scan().build()?.next().unwrap()?, batch);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -568,7 +568,7 @@ mod tests {
         writer.stripe = StripeBuilder::new(&writer.plans);
         writer.write(&batch).unwrap();
         // Two stripes of 2 rows (10 and 8 rows do not fit and are halved until they do), then two of 3 rows.
-        assert_eq!(writer.finish().unwrap().stripes(), 4);
+        assert_eq!(writer.finish().unwrap().num_stripes(), 4);
         let shard = crate::Shard::from_bytes(file.into()).unwrap();
         let read: Vec<_> = shard.scan().build().unwrap().map(|b| b.unwrap()).collect();
         let read = arrow_select::concat::concat_batches(&batch.schema(), &read).unwrap();

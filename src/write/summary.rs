@@ -11,12 +11,12 @@ pub struct ShardSummary {
 
 impl ShardSummary {
     /// Returns the number of rows.
-    pub fn rows(&self) -> u64 {
+    pub fn num_rows(&self) -> u64 {
         self.rows
     }
 
     /// Returns the number of stripes.
-    pub fn stripes(&self) -> u64 {
+    pub fn num_stripes(&self) -> u64 {
         self.stripes
     }
 

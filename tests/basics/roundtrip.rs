@@ -15,7 +15,8 @@ use arrow_array::{
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_shard::Shard;
-use arrow_shard::write::{Profile, TypeMapping, Wire, WriterOptions};
+use arrow_shard::metadata::{TypeMapping, Wire};
+use arrow_shard::write::{Profile, WriterOptions};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};

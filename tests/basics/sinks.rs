@@ -143,7 +143,7 @@ fn write(folder: &MemoryFolder, budget: &Arc<Budget>, layout: Layout) -> Result<
         return Err(error);
     }
     let summary = writer.finish()?;
-    assert_eq!((summary.rows(), summary.stripes()), (60, 3));
+    assert_eq!((summary.num_rows(), summary.num_stripes()), (60, 3));
     Ok(())
 }
 
@@ -382,7 +382,7 @@ fn a_batch_that_does_not_fit_leaves_the_writer_as_it_was() {
         ErrorKind::SchemaMismatch
     );
     writer.write(&good.slice(0, 3)).unwrap();
-    assert_eq!(writer.finish().unwrap().rows(), 13);
+    assert_eq!(writer.finish().unwrap().num_rows(), 13);
     assert_eq!(Shard::from_bytes(file.into()).unwrap().num_rows(), 13);
 }
 

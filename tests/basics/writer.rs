@@ -8,8 +8,8 @@ use arrow_array::{
 };
 use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, UnionFields};
-use arrow_shard::write::{AnyValue, NameValuePair, Wire};
-use arrow_shard::write::{ColumnOptions, Profile, ShardWriter, SortingColumn, WriterOptions};
+use arrow_shard::metadata::{AnyValue, NameValuePair, SortingColumn, Wire};
+use arrow_shard::write::{ColumnOptions, Profile, ShardWriter, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Shard};
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use arrow_array::{
     Float32Array, Int64Array, RecordBatch, TimestampMillisecondArray,
 };
 use arrow_shard::ShardWriter;
-use arrow_shard::read::NameValuePair;
+use arrow_shard::metadata::NameValuePair;
 use arrow_shard::write::WriterOptions;
 use std::sync::Arc;
 

@@ -50,8 +50,8 @@ fn a_killed_process_leaves_a_whole_shard_or_none() {
             let check = || {
                 let shard = Shard::open(folder.path(OUTPUT)).unwrap();
                 assert_eq!(shard.num_rows(), ROWS as u64, "{place}");
-                let report = shard.verify(|_| ()).unwrap();
-                assert!(report.is_sound(), "{place}: {:?}", report.problems);
+                let report = shard.verify().unwrap();
+                assert!(report.is_sound(), "{place}: {:?}", report.problems());
             };
             match folder.path(OUTPUT).exists() {
                 true => {

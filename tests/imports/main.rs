@@ -17,7 +17,7 @@ struct Room {
 }
 
 /// Modules that all modules may import, and that import only each other.
-const BOTTOM: &[&str] = &["error", "limits", "settings", "sorting"];
+const BOTTOM: &[&str] = &["error", "limits", "progress", "settings", "sorting"];
 
 /// Aliases at the root of the crate, and their targets.
 const ALIASES: &[(&str, &str)] = &[
@@ -25,12 +25,14 @@ const ALIASES: &[(&str, &str)] = &[
     ("ErrorKind", "error"),
     ("Result", "error"),
     ("Limits", "limits"),
+    ("Progress", "progress"),
     ("Shard", "read"),
 ];
 
 const ROOMS: &[Room] = &[
     room("error", &[], &[]),
     room("limits", &[], &[]),
+    room("progress", &[], &[]),
     room("settings", &[], &[]),
     room("sorting", &[], &[]),
     room("io", &[], &[]),
@@ -66,6 +68,7 @@ const ROOMS: &[Room] = &[
         ],
         &[],
     ),
+    room("metadata", &["column", "format"], &[]),
     room("ops", &["read", "write", "column", "format", "io"], &[]),
     room("interop", &["read", "write", "ops", "io"], &[]),
 ];

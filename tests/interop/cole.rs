@@ -48,7 +48,7 @@ pub(crate) fn write(batches: &[RecordBatch], options: WriterOptions) -> Bytes {
     let summary = writer.finish().unwrap();
     let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
     assert_eq!(
-        (summary.rows(), summary.bytes()),
+        (summary.num_rows(), summary.bytes()),
         (rows as u64, file.len() as u64)
     );
     file.into()

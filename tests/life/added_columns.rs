@@ -9,9 +9,10 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field};
 use arrow_shard::io::Store;
+use arrow_shard::metadata::Wire;
 use arrow_shard::ops::{CompactOptions, ShardEditor, VacuumOptions, compact, merge, vacuum};
 use arrow_shard::read::col;
-use arrow_shard::write::{ColumnOptions, Layout, Profile, Wire, WriterOptions};
+use arrow_shard::write::{ColumnOptions, Layout, Profile, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
 use std::path::Path;
 use std::sync::Arc;
@@ -50,8 +51,8 @@ fn in_stripes(path: &Path, rows: std::ops::Range<i64>, layout: Layout) {
 }
 
 fn is_sound(shard: &Shard) -> bool {
-    let report = shard.verify(|_| ()).unwrap();
-    println!("{:?}", report.problems);
+    let report = shard.verify().unwrap();
+    println!("{:?}", report.problems());
     report.is_sound()
 }
 
@@ -71,12 +72,12 @@ fn values_of_their_own_are_written_beside_the_stripes() {
     ];
     let field = field_of("s", &values);
     editor
-        .add_column_values(field.clone(), parts, &ColumnOptions::default())
+        .add_column_values(field.clone(), parts, ColumnOptions::default())
         .unwrap();
     let sorted = Arc::new(Int64Array::from_iter_values(100..135)) as ArrayRef;
     let column = ColumnOptions::default().with_profile(Profile::Plain);
     editor
-        .add_column_values(Field::new("n", DataType::Int64, false), [sorted], &column)
+        .add_column_values(Field::new("n", DataType::Int64, false), [sorted], column)
         .unwrap();
     // Members of the new struct are columns like others.
     editor.drop_columns(["s.text"]).unwrap();
@@ -84,7 +85,7 @@ fn values_of_their_own_are_written_beside_the_stripes() {
     let before = Shard::open(&path).unwrap();
     let done = editor.commit().unwrap();
     assert_eq!(
-        (done.rows(), done.deleted_rows(), done.stripes()),
+        (done.num_rows(), done.num_deleted_rows(), done.num_stripes()),
         (33, 2, 4)
     );
 
@@ -117,13 +118,13 @@ fn values_of_their_own_are_written_beside_the_stripes() {
     // Later changes keep the new buffers, and vacuum does not remove them.
     compact(
         &path,
-        &CompactOptions::default()
+        CompactOptions::default()
             .with_min_rows(1)
             .with_max_deleted(0.05),
     )
     .unwrap();
     let now = VacuumOptions::default().with_min_age(Duration::ZERO);
-    assert!(!vacuum(folder.path(), &now).unwrap().is_empty());
+    assert!(!vacuum(folder.path(), now).unwrap().is_empty());
     merge([&path], folder.path().join("m.amudai.shard")).unwrap();
     for name in ["a.amudai.shard", "m.amudai.shard"] {
         let shard = Shard::open(folder.path().join(name)).unwrap();
@@ -145,7 +146,7 @@ fn rows_that_are_appended_later_are_null_or_have_their_own() {
     let field = Field::new("n", DataType::Int64, false);
     let mut editor = ShardEditor::open(path("a")).unwrap();
     editor
-        .add_column_values(field, [values], &ColumnOptions::default())
+        .add_column_values(field, [values], ColumnOptions::default())
         .unwrap();
     editor.append(path("b")).unwrap();
     editor.append(path("c")).unwrap();
@@ -165,7 +166,7 @@ fn rows_that_are_appended_later_are_null_or_have_their_own() {
     let narrow = Arc::new(Int32Array::from_iter_values(0..15)) as ArrayRef;
     let mut editor = ShardEditor::open(path("a")).unwrap();
     editor
-        .add_column_values(field_of("n", &narrow), [narrow], &ColumnOptions::default())
+        .add_column_values(field_of("n", &narrow), [narrow], ColumnOptions::default())
         .unwrap();
     editor.append(path("c")).unwrap();
     let error = editor.commit_to(path("narrow")).unwrap_err();
@@ -191,7 +192,7 @@ fn values_of_a_shard_of_one_wire_are_said_in_the_other() {
     let mut editor = ShardEditor::open(path("r")).unwrap();
     let column = ColumnOptions::default().with_bloom_filter_enabled(true);
     editor
-        .add_column_values(field_of("t", &texts), [texts.clone()], &column)
+        .add_column_values(field_of("t", &texts), [texts.clone()], column)
         .unwrap();
     editor.append(path("s")).unwrap();
     editor.commit_to(path("both")).unwrap();
@@ -218,9 +219,9 @@ fn shards_in_memory_get_columns_too() {
     let mut editor = ShardEditor::open(shard.clone()).unwrap();
     let field = Field::new("n", DataType::Int32, true);
     editor
-        .add_column_values(field, [], &ColumnOptions::default())
+        .add_column_values(field, [], ColumnOptions::default())
         .unwrap();
-    assert_eq!(editor.commit().unwrap().rows(), 0);
+    assert_eq!(editor.commit().unwrap().num_rows(), 0);
     let shard = Shard::open(shard).unwrap();
     let schema = shard.schema().unwrap();
     assert_eq!(schema.fields().len(), 2);
@@ -240,7 +241,7 @@ fn values_that_do_not_fit_are_refused_and_nothing_is_changed() {
     let field = Field::new("n", DataType::Int32, false);
     let mut refused = |field: &Field, values: ArrayRef| {
         let options = ColumnOptions::default();
-        let added = editor.add_column_values(field.clone(), [values], &options);
+        let added = editor.add_column_values(field.clone(), [values], options);
         assert_eq!(editor.schema(), before);
         added.unwrap_err()
     };
@@ -280,11 +281,11 @@ fn a_dictionary_that_a_stripe_would_overflow_is_refused() {
     let mut editor = ShardEditor::open(&path).unwrap();
     let options = ColumnOptions::default();
     let error = editor
-        .add_column_values(field.clone(), [part(0), part(100)], &options)
+        .add_column_values(field.clone(), [part(0), part(100)], options.clone())
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
     editor
-        .add_column_values(field, [part(0), part(0)], &options)
+        .add_column_values(field, [part(0), part(0)], options)
         .unwrap();
     editor.commit().unwrap();
     assert!(is_sound(&Shard::open(&path).unwrap()));

@@ -88,7 +88,7 @@ const EDITS: [(&str, Edit); 6] = [
     }),
     ("compact", |folder| {
         let options = CompactOptions::default().with_min_rows(0);
-        Ok(compact(folder.join("a"), &options)?.unwrap())
+        Ok(compact(folder.join("a"), options)?.unwrap())
     }),
 ];
 
@@ -120,7 +120,7 @@ fn a_summary_says_which_files_belong_together_and_how_names_were_given() {
     let mut editor = ShardEditor::open(path("a")).unwrap();
     editor.rename_column("id", "key").unwrap();
     let done = editor.commit_to(path("renamed")).unwrap();
-    assert_eq!(done.other_files(), 4);
+    assert_eq!(done.num_other_files(), 4);
     let none = Default::default();
     assert_eq!([done.linked(), done.cloned(), done.copied()], [none; 3]);
 
@@ -134,9 +134,9 @@ fn a_summary_says_which_files_belong_together_and_how_names_were_given() {
     };
     let bytes = whole("x", 0..100) + whole("y", 100..300);
     let done = merge([path("x"), path("y")], path("xy")).unwrap();
-    assert_eq!(done.other_files(), 2);
+    assert_eq!(done.num_other_files(), 2);
     let named = [done.linked(), done.cloned(), done.copied()];
-    let counts = named.map(|count| (count.files(), count.bytes()));
+    let counts = named.map(|count| (count.num_files(), count.bytes()));
     let mut sorted = counts;
     sorted.sort_unstable();
     assert_eq!(sorted, [(0, 0), (0, 0), (2, bytes)]);
@@ -145,7 +145,7 @@ fn a_summary_says_which_files_belong_together_and_how_names_were_given() {
     {
         use std::os::unix::fs::MetadataExt;
         let links = std::fs::metadata(path("x")).unwrap().nlink();
-        assert_eq!(links, 1 + u64::from(done.linked().files() > 0));
+        assert_eq!(links, 1 + u64::from(done.linked().num_files() > 0));
     }
 }
 
@@ -173,7 +173,7 @@ fn an_edit_of_objects_refuses_files_that_are_missing_or_short() {
             editor.append_async(a.to_string()).await?;
             editor.commit_to_async(target).await
         };
-        assert_eq!(merge("m").await.unwrap().other_files(), 7);
+        assert_eq!(merge("m").await.unwrap().num_other_files(), 7);
         for len in [0, bytes.len() - 64] {
             store.delete(&file).await.unwrap();
             if len > 0 {

@@ -8,6 +8,7 @@ use arrow_shard::ops::{
 };
 use arrow_shard::write::{Layout, Profile, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,11 +40,11 @@ fn a_shard_that_was_cut_is_damaged_and_no_file_of_another_kind() {
     let stripes = names(folder.path()).len();
     // No directory refers to the stripes, so they are listed.
     let dry = at_once().with_dry_run(true);
-    assert_eq!(vacuum(folder.path(), &dry).unwrap().len(), stripes - 1);
+    assert_eq!(vacuum(folder.path(), dry).unwrap().len(), stripes - 1);
 
     let check = |kind: ErrorKind| {
         let before = names(folder.path());
-        let error = vacuum(folder.path(), &at_once()).unwrap_err();
+        let error = vacuum(folder.path(), at_once()).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
         assert_eq!(names(folder.path()), before);
         let error = ShardSet::open_folder(folder.path()).unwrap_err();
@@ -62,10 +63,7 @@ fn a_shard_that_was_cut_is_damaged_and_no_file_of_another_kind() {
         check(ErrorKind::NotAShard);
     }
     std::fs::remove_file(path("b.amudai.shard")).unwrap();
-    assert_eq!(
-        vacuum(folder.path(), &at_once()).unwrap().len(),
-        stripes - 1
-    );
+    assert_eq!(vacuum(folder.path(), at_once()).unwrap().len(), stripes - 1);
 }
 
 #[test]
@@ -88,15 +86,15 @@ fn stripes_that_another_directory_takes_over_meanwhile_stay() {
             editor.append(path("old")).unwrap();
             editor.commit().unwrap();
             let options = CompactOptions::default();
-            compact(path("old"), &options).unwrap().unwrap();
+            compact(path("old"), options).unwrap().unwrap();
         };
         let options = at_once().with_progress(move |_| {
             if !is_done.swap(true, Ordering::Relaxed) {
                 change();
             }
-            Ok(())
+            ControlFlow::Continue(())
         });
-        vacuum(folder.path(), &options).unwrap();
+        vacuum(folder.path(), options).unwrap();
         let expected: Vec<i64> = (100..110).chain(0..30).collect();
         assert_eq!(read(&path("new")), expected);
         assert_eq!(read(&path("taken")), expected);
@@ -118,14 +116,14 @@ fn stripes_that_fit_together_into_none_are_left_as_they_are() {
     merge(["a", "b"].map(path), path("both")).unwrap();
     let before = names(folder.path());
     let options = CompactOptions::default();
-    assert_eq!(compact(path("both"), &options).unwrap(), None);
+    assert_eq!(compact(path("both"), options.clone()).unwrap(), None);
     assert_eq!(names(folder.path()), before);
     // Compaction removes deleted rows.
     let mut editor = ShardEditor::open(path("both")).unwrap();
     editor.delete_rows(&[3, 150]).unwrap();
     editor.commit().unwrap();
-    assert!(compact(path("both"), &options).unwrap().is_some());
+    assert!(compact(path("both"), options.clone()).unwrap().is_some());
     let shard = Shard::open(path("both")).unwrap();
     assert_eq!((shard.num_rows(), shard.num_deleted_rows()), (198, 0));
-    assert_eq!(compact(path("both"), &options).unwrap(), None);
+    assert_eq!(compact(path("both"), options.clone()).unwrap(), None);
 }

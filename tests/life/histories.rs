@@ -248,11 +248,11 @@ fn check(rng: &mut StdRng, shard: &Shard, table: &Table) {
         let total: u64 = counts.values().iter().sum();
         assert_eq!(total, shard.num_rows());
     }
-    let report = shard.verify(|_| ()).unwrap();
+    let report = shard.verify().unwrap();
     assert!(
-        report.problems.is_empty(),
+        report.problems().is_empty(),
         "{:?} {:?}",
-        report.problems,
+        report.problems(),
         table.fields
     );
 }
@@ -364,7 +364,7 @@ fn add_values(
     let layout = random_layout(rng, &Schema::new(vec![field.clone()]), &name, true);
     let layout = layout.with_profile(columns.profile(rng));
     editor
-        .add_column_values(field.clone(), parts, &layout)
+        .add_column_values(field.clone(), parts, layout)
         .unwrap();
     columns.fields.push(field.clone());
     table.fields.push(field);
@@ -468,7 +468,7 @@ fn live(seed: u64, world: &World) {
                     world.append(&mut editor, name);
                 }
                 let summary = world.commit(editor, Some(&name)).unwrap();
-                assert_eq!(summary.rows(), table.live().len() as u64);
+                assert_eq!(summary.num_rows(), table.live().len() as u64);
                 shards.push((name, table));
             }
             3 if !shards.is_empty() => {

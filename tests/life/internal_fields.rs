@@ -11,11 +11,13 @@ use arrow_array::{
     TimestampMicrosecondArray, TimestampSecondArray,
 };
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use arrow_shard::metadata::{
+    INGESTION_TIMESTAMP, RECORD_IDENTITY, SortingColumn, TypeMapping, Wire,
+};
 use arrow_shard::ops::{CompactOptions, ShardEditor, ShardSet, compact, merge};
-use arrow_shard::read::{INGESTION_TIMESTAMP, Projection, RECORD_IDENTITY, ShardOptions, col};
+use arrow_shard::read::{Projection, ShardOptions, col};
 use arrow_shard::write::{
-    ColumnOptions, InternalValues, Layout, Profile, ShardWriter, SortingColumn, TypeMapping, Wire,
-    WriterOptions,
+    ColumnOptions, InternalValues, Layout, Profile, ShardWriter, WriterOptions,
 };
 use arrow_shard::{ErrorKind, Shard};
 use rand::rngs::StdRng;
@@ -126,8 +128,8 @@ fn a_writer_makes_times_and_identities_that_are_hidden_until_they_are_asked_for(
             let known = statistics.column(1).as_struct();
             let nulls = known.column_by_name("null_count").unwrap();
             assert_eq!(nulls.as_primitive::<UInt64Type>().value(0), 0);
-            let report = shard.verify(|_| ()).unwrap();
-            assert!(report.is_sound(), "{:?}", report.problems);
+            let report = shard.verify().unwrap();
+            assert!(report.is_sound(), "{:?}", report.problems());
         }
     }
 }
@@ -187,7 +189,7 @@ fn columns_become_internal_fields_with_their_nulls_and_options() {
             let expected: Vec<i64> = (0..200).filter(|i| i % 35 == 0).collect();
             let found = none.column(0).as_primitive::<Int64Type>();
             assert_eq!(found.values(), expected.as_slice());
-            let info = shard.inspect(&Default::default()).unwrap();
+            let info = shard.inspect(Default::default()).unwrap();
             let kinds = info.stripes[0]
                 .fields
                 .iter()
@@ -303,11 +305,7 @@ fn times_that_nanoseconds_do_not_hold_survive_a_compaction() {
         .with_ingestion_timestamp(at)
         .with_stripe_rows(1);
     write(&path, columns, options);
-    assert!(
-        compact(&path, &CompactOptions::default())
-            .unwrap()
-            .is_some()
-    );
+    assert!(compact(&path, CompactOptions::default()).unwrap().is_some());
     let seconds = ShardOptions::default().with_default_time_unit(TimeUnit::Second);
     let shard = Shard::open_with(&path, seconds).unwrap();
     assert_eq!(shard.num_stripes(), 1);
@@ -439,8 +437,8 @@ fn check(rng: &mut StdRng, shard: &Shard, table: &[Row]) {
         let nulls = nulls.column(0).as_primitive::<Int64Type>();
         assert_eq!(nulls.values(), expected.as_slice());
     }
-    let report = shard.verify(|_| ()).unwrap();
-    assert!(report.is_sound(), "{:?}", report.problems);
+    let report = shard.verify().unwrap();
+    assert!(report.is_sound(), "{:?}", report.problems());
 }
 
 #[test]
@@ -501,7 +499,7 @@ fn every_change_of_a_shard_keeps_internal_fields() {
             let all = CompactOptions::default()
                 .with_min_rows(u64::MAX)
                 .with_max_deleted(0.0);
-            if rng.random() && compact(&merged, &all).unwrap().is_some() {
+            if rng.random() && compact(&merged, all.clone()).unwrap().is_some() {
                 table.retain(|row| !row.deleted);
             }
             let shard = Shard::open(&merged).unwrap();
@@ -531,7 +529,7 @@ fn rows_that_are_written_anew_keep_who_they_were() {
     let mut editor = ShardEditor::open(&path).unwrap();
     editor.delete(&col("id").lt(40)).unwrap();
     editor.commit().unwrap();
-    compact(&path, &CompactOptions::default()).unwrap().unwrap();
+    compact(&path, CompactOptions::default()).unwrap().unwrap();
     let after = Shard::open(&path).unwrap();
     assert_eq!((after.num_stripes(), after.num_deleted_rows()), (1, 0));
     assert_eq!(read(&path), (40..100).collect::<Vec<_>>());

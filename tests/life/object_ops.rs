@@ -83,7 +83,7 @@ fn objects_are_merged_changed_and_replaced_where_they_are() {
             .unwrap();
         editor.append_async(two.to_string()).await.unwrap();
         let merged = editor.commit_to_async(all.to_string()).await.unwrap();
-        assert_eq!((merged.rows(), merged.stripes()), (40, 5));
+        assert_eq!((merged.num_rows(), merged.num_stripes()), (40, 5));
         let before = open(&store, &all).await;
         assert_eq!(read(&before).await, (0..40).collect::<Vec<_>>());
 
@@ -103,7 +103,7 @@ fn objects_are_merged_changed_and_replaced_where_they_are() {
         assert_eq!(read(&shard).await, expected);
         let error = shard.scan().take_async(&[20]).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::RowOutOfRange, "{error}");
-        assert!(shard.verify_async(|_| ()).await.unwrap().is_sound());
+        assert!(shard.verify_async().await.unwrap().is_sound());
 
         // A merged shard and its parts have the same rows.
         let table = [two.clone(), all.clone()];
@@ -191,35 +191,48 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
         editor.delete_async(&col("id").lt(3)).await.unwrap();
         editor.commit_to_async(all.to_string()).await.unwrap();
         let options = CompactOptions::default();
-        let runs =
-            plan_compaction_async(Store::object(store.clone()).at(all.to_string()), &options).await;
+        let runs = plan_compaction_async(
+            Store::object(store.clone()).at(all.to_string()),
+            options.clone(),
+        )
+        .await;
         assert_eq!(runs.unwrap().len(), 1);
         let expected: Vec<i64> = (3..45).collect();
         let before = open(&store, &all).await;
-        let done = compact_async(Store::object(store.clone()).at(all.to_string()), &options)
-            .await
-            .unwrap();
+        let done = compact_async(
+            Store::object(store.clone()).at(all.to_string()),
+            options.clone(),
+        )
+        .await
+        .unwrap();
         let done = done.unwrap();
         assert_eq!(
-            (done.rows(), done.deleted_rows(), done.stripes()),
+            (done.num_rows(), done.num_deleted_rows(), done.num_stripes()),
             (42, 0, 1)
         );
         assert_eq!(read(&open(&store, &all).await).await, expected);
         // A reader with the old directory keeps working: the directory is in memory, and its files stay.
         assert_eq!(read(&before).await, expected);
-        let again = compact_async(Store::object(store.clone()).at(all.to_string()), &options)
-            .await
-            .unwrap();
+        let again = compact_async(
+            Store::object(store.clone()).at(all.to_string()),
+            options.clone(),
+        )
+        .await
+        .unwrap();
         assert_eq!(again, None);
 
         // An object with rows stays, because other shards may refer to it, and no other object is left.
         let objects = names(&*store).await;
-        let error = compact_async(Store::object(store.clone()).at(one.to_string()), &options).await;
+        let error = compact_async(
+            Store::object(store.clone()).at(one.to_string()),
+            options.clone(),
+        )
+        .await;
         assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported);
         let taken = compact_to_async(
             Store::object(store.clone()).at(one.to_string()),
             all.to_string(),
-            &options,
+            options.clone(),
         )
         .await;
         assert_eq!(taken.unwrap_err().kind(), ErrorKind::AlreadyExists);
@@ -227,7 +240,7 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
         let beside = compact_to_async(
             Store::object(store.clone()).at(one.to_string()),
             elsewhere.to_string(),
-            &options,
+            options.clone(),
         )
         .await;
         assert_eq!(beside.unwrap_err().kind(), ErrorKind::ForbiddenUrl);
@@ -236,10 +249,10 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
         let done = compact_to_async(
             Store::object(store.clone()).at(one.to_string()),
             other.to_string(),
-            &options,
+            options.clone(),
         )
         .await;
-        assert_eq!(done.unwrap().stripes(), 1);
+        assert_eq!(done.unwrap().num_stripes(), 1);
         assert_eq!(
             read(&open(&store, &other).await).await,
             (0..25).collect::<Vec<_>>()
@@ -251,7 +264,7 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
         let taken = compact_to_async(
             Store::object(store.clone()).at(one.to_string()),
             other.to_string(),
-            &options,
+            options.clone(),
         )
         .await;
         assert_eq!(taken.unwrap_err().kind(), ErrorKind::AlreadyExists);
@@ -261,10 +274,10 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
         let done = compact_to_async(
             Store::object(store.clone()).at(other.to_string()),
             copy.to_string(),
-            &options,
+            options.clone(),
         )
         .await;
-        assert_eq!(done.unwrap().stripes(), 1);
+        assert_eq!(done.unwrap().num_stripes(), 1);
         assert_eq!(
             read(&open(&store, &copy).await).await,
             (0..25).collect::<Vec<_>>()
@@ -274,19 +287,22 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
         // Only the file of deleted rows is no longer needed.
         let young = VacuumOptions::default();
         let prefix = Path::from("t");
-        let unused =
-            vacuum_async(Store::object(store.clone()).at(prefix.to_string()), &young).await;
+        let unused = vacuum_async(
+            Store::object(store.clone()).at(prefix.to_string()),
+            young.clone(),
+        )
+        .await;
         assert_eq!(unused.unwrap(), []);
         let options = young.with_min_age(Duration::ZERO);
         let dry = options.clone().with_dry_run(true);
-        let listed = vacuum_async(Store::object(store.clone()).root(), &dry)
+        let listed = vacuum_async(Store::object(store.clone()).root(), dry.clone())
             .await
             .unwrap();
         assert_eq!(listed.len(), 1, "{listed:?}");
         store.delete(&two).await.unwrap();
         let removed = vacuum_async(
             Store::object(store.clone()).at(prefix.to_string()),
-            &options,
+            options.clone(),
         )
         .await;
         // This also removes the two stripes of the deleted shard.
@@ -305,7 +321,7 @@ fn small_stripes_of_objects_are_written_anew_and_unused_ones_removed() {
         let last = bytes.len() - 20;
         bytes[last] ^= 1;
         store.put(&all, bytes.into()).await.unwrap();
-        let error = vacuum_async(Store::object(store.clone()).root(), &options).await;
+        let error = vacuum_async(Store::object(store.clone()).root(), options.clone()).await;
         assert_eq!(error.unwrap_err().kind(), ErrorKind::Checksum);
     });
 }
@@ -345,10 +361,9 @@ fn a_store_that_fails_at_any_call_leaves_the_shard_before_or_after() {
                 }
                 let change = async {
                     if compacts {
-                        let options = CompactOptions::default();
                         return compact_async(
                             Store::object(store.clone()).at(path.to_string()),
-                            &options,
+                            CompactOptions::default(),
                         )
                         .await
                         .map(drop);
@@ -364,10 +379,7 @@ fn a_store_that_fails_at_any_call_leaves_the_shard_before_or_after() {
                 block_on(async {
                     let shard = open(&memory, &path).await;
                     let rows = read(&shard).await;
-                    assert!(
-                        shard.verify_async(|_| ()).await.unwrap().is_sound(),
-                        "{place}"
-                    );
+                    assert!(shard.verify_async().await.unwrap().is_sound(), "{place}");
                     assert!(rows == before || rows == after, "{place}");
                     if done.is_ok() {
                         assert_eq!(rows, if compacts { &before[..] } else { &after }, "{place}");
@@ -421,19 +433,21 @@ fn objects_keep_their_names_whatever_the_characters() {
         }
         let store = Store::object_below(memory.clone(), Path::from("t"));
         for name in ["a~1.amudai.shard", "x[1] y.amudai.shard"] {
-            let shard = Shard::open_async(store.at(name), ShardOptions::default());
+            let shard = Shard::open_async(store.at(name));
             assert_eq!(shard.await.unwrap().num_rows(), 25, "{name}");
         }
         let listed = list_shards_async(store.root()).await.unwrap();
         assert_eq!(listed.len(), 3);
         assert_eq!(listed[0], store.at("a~1.amudai.shard"));
-        let none = vacuum_async(store.root(), &VacuumOptions::default()).await;
+        let none = vacuum_async(store.root(), VacuumOptions::default()).await;
         assert_eq!(none.unwrap(), []);
         let packed = store.at("out[1]%20.amudai.shard");
         let options = PackOptions::default();
-        pack_async(&listed[0], &packed, &options).await.unwrap();
+        pack_async(&listed[0], &packed, options.clone())
+            .await
+            .unwrap();
         memory.head(&path("out[1]%20.amudai.shard")).await.unwrap();
-        let again = pack_async(&listed[0], &packed, &options).await;
+        let again = pack_async(&listed[0], &packed, options.clone()).await;
         assert_eq!(again.unwrap_err().kind(), ErrorKind::AlreadyExists);
 
         // References encode such names in another way, so no shard can refer to these objects.
@@ -442,7 +456,7 @@ fn objects_keep_their_names_whatever_the_characters() {
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         // The whole store is no object.
         for target in ["", "/"] {
-            let error = pack_async(&listed[0], store.at(target), &options).await;
+            let error = pack_async(&listed[0], store.at(target), options.clone()).await;
             assert_eq!(error.unwrap_err().kind(), ErrorKind::InvalidArgument);
         }
     });

@@ -9,13 +9,16 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema};
 use arrow_shard::io::{Location, MemoryFolder, SinkFactory, Store};
+use arrow_shard::metadata::{NameValuePair, SortingColumn};
 use arrow_shard::ops::{
-    CompactOptions, ShardEditor, ShardSet, VacuumOptions, compact, merge, plan_compaction, vacuum,
+    CompactOptions, MergeOptions, ShardEditor, ShardSet, VacuumOptions, compact, merge, merge_with,
+    plan_compaction, vacuum,
 };
-use arrow_shard::read::{NameValuePair, SortingColumn, col};
+use arrow_shard::read::{ShardOptions, col};
 use arrow_shard::write::{ColumnOptions, Layout, ShardWriter, WriterOptions};
-use arrow_shard::{ErrorKind, Shard};
+use arrow_shard::{ErrorKind, Limits, Shard};
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
@@ -42,7 +45,7 @@ fn a_merge_carries_statistics_filters_indexes_and_properties() {
     write(&path("a"), vec![("id", ids(0..20_000))], options("a"));
     write(&path("b"), vec![("id", ids(30_000..50_000))], options("b"));
     let merged = merge([path("a"), path("b")], path("m")).unwrap();
-    assert_eq!((merged.rows(), merged.stripes()), (40_000, 2));
+    assert_eq!((merged.num_rows(), merged.num_stripes()), (40_000, 2));
     assert!(merged.bytes() < 100_000, "{} bytes", merged.bytes());
 
     let shard = Shard::open(path("m")).unwrap();
@@ -300,7 +303,7 @@ fn who_comes_second_gets_a_conflict_and_nothing_is_lost() {
     assert_eq!(read(&path), expected);
     vacuum(
         folder.path(),
-        &VacuumOptions::default().with_min_age(Duration::ZERO),
+        VacuumOptions::default().with_min_age(Duration::ZERO),
     )
     .unwrap();
     assert_eq!(read(&path), expected);
@@ -335,18 +338,18 @@ fn compaction_leaves_large_stripes_and_vacuum_what_is_used() {
     let options = CompactOptions::default().with_min_rows(50);
     // The third stripe has lost more than a fifth, and the last two are small.
     assert_eq!(
-        plan_compaction(path("m"), &options).unwrap(),
+        plan_compaction(path("m"), options.clone()).unwrap(),
         [2..3, 10..12]
     );
     let before = Shard::open(path("m")).unwrap();
-    let done = compact(path("m"), &options).unwrap().unwrap();
+    let done = compact(path("m"), options.clone()).unwrap().unwrap();
     assert_eq!(
-        (done.rows(), done.deleted_rows(), done.stripes()),
+        (done.num_rows(), done.num_deleted_rows(), done.num_stripes()),
         (960, 0, 11)
     );
     let expected: Vec<i64> = (0..200).chain(260..1010).chain(1000..1010).collect();
     assert_eq!(read(&path("m")), expected);
-    assert_eq!(compact(path("m"), &options).unwrap(), None);
+    assert_eq!(compact(path("m"), options.clone()).unwrap(), None);
     // A reader with the old directory keeps working.
     assert_eq!(
         collect(before.scan().build().unwrap()).unwrap().num_rows(),
@@ -354,31 +357,31 @@ fn compaction_leaves_large_stripes_and_vacuum_what_is_used() {
     );
 
     let young = VacuumOptions::default();
-    assert_eq!(vacuum(folder.path(), &young).unwrap(), []);
+    assert_eq!(vacuum(folder.path(), young.clone()).unwrap(), []);
     let now = young.with_min_age(Duration::ZERO);
     let read_files = Arc::new(Mutex::new(Vec::new()));
     let told = read_files.clone();
     let dry = now.clone().with_dry_run(true);
     let dry = dry.with_progress(move |p| {
         told.lock().unwrap().push((p.done, p.total));
-        Ok(())
+        ControlFlow::Continue(())
     });
-    let listed = vacuum(folder.path(), &dry).unwrap();
+    let listed = vacuum(folder.path(), dry.clone()).unwrap();
     // The calls for each directory file, one after the other.
     assert_eq!(*read_files.lock().unwrap(), [(1, 3), (2, 3), (3, 3)]);
     // The file of deleted rows.
     assert_eq!(listed.len(), 1, "{listed:?}");
-    assert_eq!(vacuum(folder.path(), &now).unwrap(), listed);
+    assert_eq!(vacuum(folder.path(), now.clone()).unwrap(), listed);
     assert_eq!(read(&path("a")).len(), 1000);
     assert_eq!(read(&path("m")), expected);
     std::fs::remove_file(path("a")).unwrap();
     std::fs::remove_file(path("b")).unwrap();
     // Only these directories refer to two stripes of `a` and the stripe of `b`.
-    vacuum(folder.path(), &now).unwrap();
+    vacuum(folder.path(), now.clone()).unwrap();
     assert_eq!(read(&path("m")), expected);
     std::fs::write(path("damaged"), "Amudai").unwrap();
     let names_before = names(folder.path());
-    vacuum(folder.path(), &now).unwrap();
+    vacuum(folder.path(), now.clone()).unwrap();
     assert_eq!(names(folder.path()), names_before);
 }
 
@@ -405,6 +408,29 @@ fn shards_of_a_folder_are_one_table() {
     );
     let table = ShardSet::open([path("a"), below.join("c"), path("b")]).unwrap();
     assert_eq!(table.row_ranges(), [0..25, 25..45, 45..50]);
+    // Each row leads to its file.
+    let shards = [path("a"), below.join("c"), path("b")];
+    let shards = shards.map(|path| Location::from(path.canonicalize().unwrap()));
+    assert_eq!(table.shards(), shards);
+    assert_eq!(table.locate(3), Some((0, 3)));
+    assert_eq!(table.locate(26), Some((1, 1)));
+    assert_eq!(table.locate(50), None);
+    let mut editor = ShardEditor::open(path("a")).unwrap();
+    editor.append(path("b")).unwrap();
+    let [a, _, b] = shards;
+    assert_eq!(editor.shards(), [(a, 0..25), (b, 25..30)]);
+    // Limits hold for tables and merges as for shards.
+    let limits = Limits::default().with_max_stripes(0);
+    let options = ShardOptions::default().with_limits(limits.clone());
+    let merging = MergeOptions::default().with_limits(limits);
+    for refused in [
+        ShardSet::open_with([path("b")], options.clone()).map(drop),
+        ShardSet::open_folder_with(folder.path(), options).map(drop),
+        merge_with([path("b")], path("m"), merging).map(drop),
+    ] {
+        let error = refused.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+    }
     let rows = |scan: arrow_shard::read::ScanBuilder| {
         let rows = collect(scan.with_projection(["id"]).build().unwrap()).unwrap();
         rows.column(0).as_primitive::<Int64Type>().values().to_vec()
@@ -461,7 +487,7 @@ fn shards_in_memory_live_as_files_do() {
     editor.append("b").unwrap();
     editor.delete(&col("id").lt(15)).unwrap();
     let done = editor.commit_to("c").unwrap();
-    assert_eq!((done.rows(), done.deleted_rows()), (5, 15));
+    assert_eq!((done.num_rows(), done.num_deleted_rows()), (5, 15));
     let rows = collect(open("c").scan().build().unwrap()).unwrap();
     assert_eq!(
         rows.column(0).as_primitive::<Int64Type>().values(),
@@ -518,7 +544,7 @@ fn added_columns_have_one_value_and_filters_know_it() {
     assert_eq!(none.metrics().unwrap().values_tested, 0);
     let rows = collect(scan(col("note").is_null().and(col("id").lt(2)))).unwrap();
     assert_eq!((rows.num_rows(), rows.column(2).null_count()), (2, 2));
-    assert!(shard.verify(|_| ()).unwrap().is_sound());
+    assert!(shard.verify().unwrap().is_sound());
 }
 
 #[test]

@@ -11,12 +11,15 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, TimeUnit};
 use arrow_shard::io::{Container, Location, ReadAt, RelativeUrl};
+use arrow_shard::metadata::{SortingColumn, TypeMapping};
 use arrow_shard::ops::{
-    CompactOptions, ShardEditor, ShardSet, VacuumOptions, compact, list_shards, merge, vacuum,
+    CompactOptions, DeleteOptions, MergeOptions, ShardEditor, ShardSet, VacuumOptions, compact,
+    list_shards, merge, merge_with, vacuum,
 };
-use arrow_shard::read::{SortingColumn, col};
-use arrow_shard::write::{Layout, TypeMapping, WriterOptions};
-use arrow_shard::{Error, ErrorKind, Result, Shard};
+use arrow_shard::read::{ShardOptions, col};
+use arrow_shard::write::{Layout, WriterOptions};
+use arrow_shard::{ErrorKind, Result, Shard};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -48,9 +51,9 @@ fn a_shard_that_is_overwritten_leaves_what_a_folder_above_refers_to() {
     let rows = collect(before.scan().build().unwrap()).unwrap();
     assert_eq!(rows.num_rows(), 30);
     // Only the folder with all directories shows which files are unused.
-    assert_eq!(vacuum(folder.path(), &at_once()).unwrap(), []);
+    assert_eq!(vacuum(folder.path(), at_once()).unwrap(), []);
     std::fs::remove_file(&week).unwrap();
-    assert_eq!(vacuum(folder.path(), &at_once()).unwrap().len(), 3);
+    assert_eq!(vacuum(folder.path(), at_once()).unwrap().len(), 3);
     assert_eq!(names(&days), ["1"]);
     assert_eq!(read(&day), [50, 51, 52]);
 }
@@ -284,7 +287,7 @@ fn a_compaction_counts_what_it_wrote() {
     let path = folder.path().join("a");
     numbers(&path, 0..50);
     let before = names(folder.path());
-    let done = compact(&path, &CompactOptions::default()).unwrap().unwrap();
+    let done = compact(&path, CompactOptions::default()).unwrap().unwrap();
     let new = names(folder.path());
     let new = new.iter().filter(|name| !before.contains(name));
     let size = |name: &String| folder.path().join(name).metadata().unwrap().len();
@@ -322,7 +325,7 @@ fn stripes_that_are_written_anew_are_as_private_as_the_shard() {
     numbers(&path, 0..50);
     let private = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(&path, private).unwrap();
-    compact(&path, &CompactOptions::default()).unwrap();
+    compact(&path, CompactOptions::default()).unwrap();
     for name in names(folder.path()) {
         let metadata = folder.path().join(&name).metadata().unwrap();
         assert_eq!(metadata.permissions().mode() & 0o777, 0o600, "{name}");
@@ -350,7 +353,7 @@ fn rows_of_several_shards_are_read_through_the_container_that_is_given() {
     let through = |folder: Arc<dyn Container>| {
         Arc::new(Counting(folder, opened.clone())) as Arc<dyn Container>
     };
-    let table = ShardSet::open_through(&paths, through).unwrap();
+    let table = ShardSet::open_through(&paths, through, ShardOptions::default()).unwrap();
     let rows = collect(table.scan().with_projection(["id"]).build().unwrap()).unwrap();
     assert_eq!(rows.num_rows(), 30);
     assert_eq!(opened.load(Ordering::Relaxed), 2);
@@ -362,9 +365,14 @@ fn progress_is_told_of_rows_that_are_looked_at_and_written_anew() {
     let path = folder.path().join("a");
     numbers(&path, 0..35);
     let mut editor = ShardEditor::open(&path).unwrap();
-    let mut told: Vec<(u64, u64)> = Vec::new();
-    let deleted = editor.delete_with(&col("id").gt_eq(17), |p| told.push((p.done, p.total)));
+    let (tell, heard) = mpsc::channel();
+    let options = DeleteOptions::default().with_progress(move |p| {
+        tell.send((p.done, p.total)).unwrap();
+        ControlFlow::Continue(())
+    });
+    let deleted = editor.delete_with(&col("id").gt_eq(17), options);
     assert_eq!(deleted.unwrap(), 18);
+    let told: Vec<(u64, u64)> = heard.iter().collect();
     assert_eq!(told.last(), Some(&(35, 35)));
     assert!(told.is_sorted() && told.len() > 1, "{told:?}");
     editor.undelete_rows(&[20, 21]).unwrap();
@@ -373,10 +381,9 @@ fn progress_is_told_of_rows_that_are_looked_at_and_written_anew() {
     let (tell, heard) = mpsc::channel();
     let options = CompactOptions::default().with_progress(move |p| {
         tell.send((p.done, p.total)).unwrap();
-        Ok(())
+        ControlFlow::Continue(())
     });
-    assert!(compact(&path, &options).unwrap().is_some());
-    drop(options);
+    assert!(compact(&path, options).unwrap().is_some());
     let told: Vec<(u64, u64)> = heard.iter().collect();
     assert_eq!(told.last(), Some(&(19, 19)));
     assert!(told.is_sorted() && told.iter().all(|(_, total)| *total == 19));
@@ -388,10 +395,18 @@ fn who_is_told_of_progress_may_end_the_work() {
     let path = folder.path().join("a");
     write(&path, vec![("id", ids(0..30))], two_level());
     let (files, bytes) = (names(folder.path()), std::fs::read(&path).unwrap());
-    let enough = || Error::new(ErrorKind::Io, "enough");
-    let options = CompactOptions::default().with_progress(move |_| Err(enough()));
-    let error = compact(&path, &options).unwrap_err();
-    assert!(error.to_string().contains("enough"), "{error}");
+    let mut editor = ShardEditor::open(&path).unwrap();
+    let options = DeleteOptions::default().with_progress(|_| ControlFlow::Break(()));
+    let error = editor.delete_with(&col("id").gt(0), options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Stopped, "{error}");
+    assert!(!editor.has_changes());
+    let options = MergeOptions::default().with_progress(|_| ControlFlow::Break(()));
+    let error = merge_with([&path], folder.path().join("m"), options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Stopped, "{error}");
+    assert_eq!(names(folder.path()), files);
+    let options = CompactOptions::default().with_progress(|_| ControlFlow::Break(()));
+    let error = compact(&path, options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Stopped, "{error}");
     assert_eq!(names(folder.path()), files);
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
     // No directory refers to the stripes anymore.
@@ -399,8 +414,8 @@ fn who_is_told_of_progress_may_end_the_work() {
     numbers(&path, 0..3);
     let error = vacuum(
         folder.path(),
-        &at_once().with_progress(move |_| Err(enough())),
+        at_once().with_progress(|_| ControlFlow::Break(())),
     );
-    assert!(error.unwrap_err().to_string().contains("enough"));
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Stopped);
     assert_eq!(names(folder.path()), files);
 }

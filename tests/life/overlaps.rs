@@ -200,14 +200,14 @@ fn shards_that_overlap_in_part_or_were_named_are_an_error() {
     assert_eq!(
         merge(["a", "b", "a"].map(path), path("aba"))
             .unwrap()
-            .rows(),
+            .num_rows(),
         30
     );
     // An editor accepts overlapping shards.
     let mut editor = ShardEditor::open(path("a")).unwrap();
     editor.append(path("ab")).unwrap();
     refused(editor.check_distinct(), ["a", "ab"]);
-    assert_eq!(editor.commit_to(path("more")).unwrap().rows(), 30);
+    assert_eq!(editor.commit_to(path("more")).unwrap().num_rows(), 30);
 }
 
 #[cfg(feature = "object_store")]

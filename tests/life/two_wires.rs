@@ -11,9 +11,11 @@ use arrow_array::{
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat_batches;
+use arrow_shard::metadata::{TypeMapping, Wire};
 use arrow_shard::ops::{CompactOptions, ShardEditor, ShardSet, compact, merge};
-use arrow_shard::read::{InspectOptions, TypeStats, col};
-use arrow_shard::write::{ShardWriter, TypeMapping, Wire, WriterOptions};
+use arrow_shard::read::col;
+use arrow_shard::read::inspect::{InspectOptions, TypeStats};
+use arrow_shard::write::{ShardWriter, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
 use std::path::Path;
 use std::sync::Arc;
@@ -160,8 +162,8 @@ fn write(path: &Path, batch: &RecordBatch, wire: Wire) {
 /// Checks that all metadata of a shard match its rows.
 fn check(shard: &Shard, expected: &RecordBatch) {
     assert_eq!(shard.wire(), Wire::Spec);
-    let report = shard.verify(|_| ()).unwrap();
-    assert!(report.is_sound(), "{:?}", report.problems);
+    let report = shard.verify().unwrap();
+    assert!(report.is_sound(), "{:?}", report.problems());
     assert_eq!(&collect(shard.scan().build().unwrap()).unwrap(), expected);
     let found = |predicate| {
         let scan = shard.scan().with_projection(["id"]).with_filter(predicate);
@@ -216,9 +218,9 @@ fn shards_of_two_wires_merge_into_one_that_says_the_same() {
         );
         // Filters with the same hash function are kept; other filters are dropped.
         let info = Shard::open(&merged).unwrap();
-        let info = info.inspect(&InspectOptions::default()).unwrap();
+        let info = info.inspect(InspectOptions::default()).unwrap();
         for stripe in &info.stripes {
-            let wire = wires[usize::from(stripe.rows.start >= 1000)];
+            let wire = wires[usize::from(stripe.row_range.start >= 1000)];
             let filtered = stripe
                 .fields
                 .iter()
@@ -227,7 +229,7 @@ fn shards_of_two_wires_merge_into_one_that_says_the_same() {
                 filtered.count() > 0,
                 wire == Wire::Spec,
                 "{:?}",
-                stripe.rows
+                stripe.row_range
             );
             let wrong = stripe.fields.iter().flat_map(|field| &field.contradictions);
             assert_eq!(wrong.collect::<Vec<_>>(), Vec::<&String>::new());
@@ -238,7 +240,7 @@ fn shards_of_two_wires_merge_into_one_that_says_the_same() {
         editor.commit().unwrap();
         let left = expected.slice(700, expected.num_rows() - 700);
         check(&Shard::open(&merged).unwrap(), &left);
-        compact(&merged, &CompactOptions::default())
+        compact(&merged, CompactOptions::default())
             .unwrap()
             .unwrap();
         check(&Shard::open(&merged).unwrap(), &left);
@@ -254,7 +256,7 @@ fn the_same_rows_have_the_same_statistics_whatever_wire_they_came_from() {
     write(&path("reference"), &batch, Wire::Reference);
     merge([path("reference"), path("spec")], path("merged")).unwrap();
     let shard = Shard::open(path("merged")).unwrap();
-    let info = shard.inspect(&InspectOptions::default()).unwrap();
+    let info = shard.inspect(InspectOptions::default()).unwrap();
     let [reference, spec] = info.stripes.as_slice() else {
         unreachable!("there are two stripes");
     };

@@ -45,7 +45,7 @@ fn age(path: &Path, age: Duration) {
 fn stops(folder: &Path, file: &str, case: &str) {
     let before = names(folder);
     for options in [at_once().with_dry_run(true), at_once()] {
-        let done = vacuum(folder, &options);
+        let done = vacuum(folder, options);
         assert!(done.is_err(), "{case}");
         let error = done.unwrap_err().to_string();
         assert!(error.contains(file), "{case}: {error}");
@@ -96,11 +96,11 @@ fn a_damaged_directory_file_of_any_name_stops_a_vacuum() {
     for (name, bytes) in strangers {
         fs::write(path.join(name), bytes).unwrap();
     }
-    assert_eq!(vacuum(&path, &at_once()).unwrap().len(), 2);
+    assert_eq!(vacuum(&path, at_once()).unwrap().len(), 2);
     assert_eq!(read(&file), (0..30).collect::<Vec<_>>());
     // If there is nothing to remove, a file that may have been a shard is no problem either.
     fs::write(path.join("_SUCCESS"), "").unwrap();
-    assert_eq!(vacuum(&path, &at_once()).unwrap(), []);
+    assert_eq!(vacuum(&path, at_once()).unwrap(), []);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn only_files_that_were_written_here_are_removed() {
     fs::write(path.join("0.amudai.stripe"), "").unwrap();
     fs::write(path.join("copy.amudai.stripe"), &bytes).unwrap();
     fs::create_dir(path.join("abcd.amudai.stripe")).unwrap();
-    assert_eq!(vacuum(&path, &at_once()).unwrap().len(), 2);
+    assert_eq!(vacuum(&path, at_once()).unwrap().len(), 2);
     let left = names(&path);
     for name in ["mine", "1234", "0", "copy", "abcd"] {
         assert!(left.contains(&format!("{name}.amudai.stripe")), "{left:?}");
@@ -149,13 +149,13 @@ fn directory_files_of_reserved_names_keep_their_stripes_and_are_not_written() {
 
         fs::rename(&file, &taken).unwrap();
         age(&taken, Duration::from_secs(10_000));
-        let dry = vacuum(&path, &at_once().with_dry_run(true)).unwrap();
+        let dry = vacuum(&path, at_once().with_dry_run(true)).unwrap();
         assert_eq!(dry.len(), 2, "{dry:?}");
-        vacuum(&path, &at_once().with_dry_run(true)).unwrap();
+        vacuum(&path, at_once().with_dry_run(true)).unwrap();
         assert_eq!(read(&taken), (0..30).collect::<Vec<_>>());
         fs::rename(&taken, &file).unwrap();
     }
-    assert_eq!(vacuum(&path, &at_once()).unwrap().len(), 2);
+    assert_eq!(vacuum(&path, at_once()).unwrap().len(), 2);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn temporary_files_of_killed_writers_are_removed() {
     held.lock().unwrap();
     let young = temporary("young");
     age(&young, hours / 4);
-    let removed = vacuum(&path, &at_once()).unwrap();
+    let removed = vacuum(&path, at_once()).unwrap();
     let removed: Vec<PathBuf> = removed
         .into_iter()
         .map(|file| file.location.path().unwrap())
@@ -200,7 +200,7 @@ fn a_shard_behind_a_link_keeps_its_stripes() {
     merge([inner.join("a")], path.join("all")).unwrap();
     std::os::unix::fs::symlink(path.join("all"), inner.join("all")).unwrap();
     fs::remove_file(inner.join("a")).unwrap();
-    assert_eq!(vacuum(&inner, &at_once()).unwrap(), []);
+    assert_eq!(vacuum(&inner, at_once()).unwrap(), []);
     assert_eq!(read(&path.join("all")), (0..20).collect::<Vec<_>>());
 }
 
@@ -246,7 +246,7 @@ mod forged {
         editor.delete_rows(&[3, 35]).unwrap();
         editor.commit().unwrap();
         let expected = read(&file);
-        vacuum(&path, &at_once()).unwrap();
+        vacuum(&path, at_once()).unwrap();
         let before = names(&path);
         let sound = fs::read(&file).unwrap();
         type Change = fn(&mut Vec<String>);
@@ -257,7 +257,7 @@ mod forged {
         ];
         for change in changes {
             fs::write(&file, with_urls(&sound, change)).unwrap();
-            assert_eq!(vacuum(&path, &at_once()).unwrap(), []);
+            assert_eq!(vacuum(&path, at_once()).unwrap(), []);
             assert_eq!(names(&path), before);
             assert_eq!(read(&file), expected);
         }
@@ -281,7 +281,7 @@ mod objects {
         let run = || {
             block_on(vacuum_async(
                 arrow_shard::io::Store::object(store.clone()).root(),
-                &at_once(),
+                at_once(),
             ))
         };
         let file = path.join("t.shard");
@@ -397,7 +397,7 @@ impl World {
                 let _ = editor.commit();
             }
             8 => {
-                let _ = compact(&some, &CompactOptions::default());
+                let _ = compact(&some, CompactOptions::default());
             }
             9 => fs::rename(&some, some.with_file_name(new.file_name().unwrap())).unwrap(),
             10 => fs::hard_link(&some, some.with_file_name(new.file_name().unwrap())).unwrap(),
@@ -477,9 +477,9 @@ fn every_shard_that_could_be_read_before_a_vacuum_can_be_read_after_it() {
             world.step();
         }
         let (before, rows) = (files(&root), world.all_rows());
-        let listed = vacuum(&root, &at_once().with_dry_run(true)).map_err(|e| e.to_string());
+        let listed = vacuum(&root, at_once().with_dry_run(true)).map_err(|e| e.to_string());
         assert_eq!(files(&root), before, "seed {seed}");
-        let done = vacuum(&root, &at_once()).map_err(|e| e.to_string());
+        let done = vacuum(&root, at_once()).map_err(|e| e.to_string());
         assert_eq!(done, listed, "seed {seed}");
         let mut expected = before;
         match done {

@@ -10,7 +10,8 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields, Schema};
 use arrow_shard::format::{BasicType, DataEncoding};
 use arrow_shard::io::{ByteRange, NoContainer};
-use arrow_shard::read::{InspectOptions, ScanBuilder, ShardOptions, col, lit};
+use arrow_shard::read::inspect::InspectOptions;
+use arrow_shard::read::{ScanBuilder, ShardOptions, col, lit};
 use arrow_shard::write::{Profile, WriterOptions};
 use arrow_shard::{Limits, Shard};
 use bytes::Bytes;
@@ -435,7 +436,7 @@ fn inspection_reads_no_more_of_a_range_index_than_its_header() {
     let file = Logged::new(readings());
     let shard = file.open();
     let info = shard
-        .inspect(&InspectOptions::default().with_encodings(false))
+        .inspect(InspectOptions::default().with_encodings(false))
         .unwrap();
     let requests = file.requests();
     let buffers = info

@@ -13,7 +13,8 @@ use arrow_schema::{DataType, Field, Schema};
 use arrow_shard::encoding::EncodingCode;
 use arrow_shard::format::{BufferKind, DataEncoding, Wire};
 use arrow_shard::io::NoContainer;
-use arrow_shard::read::{InspectOptions, Predicate, ShardOptions, col};
+use arrow_shard::read::inspect::InspectOptions;
+use arrow_shard::read::{Predicate, ShardOptions, col};
 use arrow_shard::write::{ColumnOptions, PresenceLayout, Profile, ShardWriter, WriterOptions};
 use arrow_shard::{Limits, Projection, Shard};
 use bytes::Bytes;
@@ -420,12 +421,7 @@ fn filters_find_texts_whose_blocks_have_dictionaries_of_their_own() {
     let file = written_bytes(&[batch.unwrap()], options);
     let resident = Shard::from_bytes(file.clone()).unwrap();
     assert_eq!(with_dictionary(&resident), [] as [String; 0]);
-    for field in &resident
-        .inspect(&InspectOptions::default())
-        .unwrap()
-        .stripes[0]
-        .fields
-    {
+    for field in &resident.inspect(InspectOptions::default()).unwrap().stripes[0].fields {
         let data = field.buffers.iter().find(|b| b.kind == BufferKind::Data);
         let blocks = data.unwrap().blocks.as_ref().unwrap();
         assert!(blocks.count >= 4, "{blocks:?}");
@@ -544,7 +540,7 @@ fn grades_read(keys: [Option<i8>; 3], entries: &ArrayRef, runs: bool, options: W
         assert_eq!(read.keys(), &Int8Array::from(expected), "{what}");
         // In some wires, null is an entry after the others.
         assert_eq!(&read.values().slice(0, entries.len()), entries, "{what}");
-        let report = shard.verify(|_| {}).unwrap();
+        let report = shard.verify().unwrap();
         assert!(report.is_sound(), "{what}: {report:?}");
         let scan = shard.scan().with_filter(col("d").is_null());
         let nulls = collect(scan.build().unwrap()).unwrap().num_rows();

@@ -429,7 +429,7 @@ fn a_batch_of_another_schema_is_told_apart_by_column() {
     writer
         .write(&RecordBatch::try_from_iter([("a", a as ArrayRef), ("b", b)]).unwrap())
         .unwrap();
-    assert_eq!(writer.finish().unwrap().rows(), 1);
+    assert_eq!(writer.finish().unwrap().num_rows(), 1);
 }
 
 #[test]

@@ -14,8 +14,8 @@ use arrow_ord::cmp;
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use arrow_select::filter::filter;
 use arrow_shard::Shard;
+use arrow_shard::metadata::TypeMapping;
 use arrow_shard::read::{Literal, Predicate, ShardOptions, col};
-use arrow_shard::write::TypeMapping;
 use arrow_shard::write::{Profile, WriterOptions};
 use std::sync::Arc;
 

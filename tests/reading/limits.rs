@@ -7,8 +7,9 @@ use arrow_array::{
     Int64Array, LargeBinaryArray, LargeStringArray, RecordBatch, RunArray, StructArray,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_shard::metadata::{AnyValue, NameValuePair, ValueKind};
 use arrow_shard::read::ShardOptions;
-use arrow_shard::write::{AnyValue, NameValuePair, Profile, ValueKind, WriterOptions};
+use arrow_shard::write::{Profile, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Limits};
 use bytes::Bytes;
 use std::sync::Arc;

@@ -10,8 +10,8 @@ use arrow_array::{
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use arrow_shard::format::{FieldDescriptor, TypeStats, ValueKind, Wire, decimal128_text};
-use arrow_shard::read::InspectOptions;
-use arrow_shard::write::TypeMapping;
+use arrow_shard::metadata::TypeMapping;
+use arrow_shard::read::inspect::InspectOptions;
 use arrow_shard::write::{Profile, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
 use std::sync::Arc;
@@ -108,12 +108,12 @@ fn native_types_come_back_as_they_were_written() {
             assert_eq!(shard.wire(), wire);
             assert_eq!(shard.schema().unwrap(), batch.schema());
             let options = InspectOptions::default().with_encodings(false);
-            let mapping = shard.inspect(&options).unwrap().mapping;
+            let mapping = shard.inspect(options).unwrap().mapping;
             assert_eq!(mapping, Some(TypeMapping::Amudai));
             let read = collect(shard.scan().build().unwrap()).unwrap();
             assert_eq!(read, batch, "{wire:?} {profile:?}");
-            let report = shard.verify(|_| ()).unwrap();
-            assert!(report.problems.is_empty(), "{report:?}");
+            let report = shard.verify().unwrap();
+            assert!(report.problems().is_empty(), "{report:?}");
         }
     }
 }

@@ -107,7 +107,7 @@ impl Table {
                     writer.write(batch).unwrap();
                 }
                 let summary = writer.finish().unwrap();
-                assert_eq!(summary.rows(), self.rows() as u64);
+                assert_eq!(summary.num_rows(), self.rows() as u64);
                 if layout == Layout::SingleFile {
                     *size = summary.bytes();
                 }

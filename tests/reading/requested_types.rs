@@ -11,11 +11,10 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use arrow_shard::format::{open, seal};
 use arrow_shard::io::NoContainer;
-use arrow_shard::read::{
-    INGESTION_TIMESTAMP, InspectOptions, Literal, Predicate, Projection, ScanBuilder, ShardOptions,
-    col,
-};
-use arrow_shard::write::{InternalValues, Profile, ShardWriter, TypeMapping, WriterOptions};
+use arrow_shard::metadata::{INGESTION_TIMESTAMP, TypeMapping};
+use arrow_shard::read::inspect::InspectOptions;
+use arrow_shard::read::{Literal, Predicate, Projection, ScanBuilder, ShardOptions, col};
+use arrow_shard::write::{InternalValues, Profile, ShardWriter, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Limits, Result, Shard};
 use std::sync::Arc;
 
@@ -445,7 +444,7 @@ fn an_entry_of_a_dictionary_that_does_not_fit_matters_where_a_row_has_it() {
     let shard = without_arrow_types(&batch);
     let wanted = DataType::Decimal128(18, 2);
     assert_eq!(shard.schema().unwrap().field(1).data_type(), &wanted);
-    let info = shard.inspect(&InspectOptions::default()).unwrap();
+    let info = shard.inspect(InspectOptions::default()).unwrap();
     assert_eq!(info.stripes[0].fields[1].dictionary_size, Some(6));
     let above = |price: i128| {
         let value = Decimal128Array::from(vec![price]).with_data_type(wanted.clone());

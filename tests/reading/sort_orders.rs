@@ -13,9 +13,10 @@ use arrow_row::{RowConverter, SortField};
 use arrow_schema::{DataType, Field, SchemaRef, SortOptions};
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
+use arrow_shard::metadata::SortingColumn;
 use arrow_shard::ops::ShardEditor;
 use arrow_shard::read::Problem;
-use arrow_shard::write::{Profile, ShardWriter, SortingColumn, WriterOptions};
+use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -45,7 +46,12 @@ fn declared(columns: &[SortingColumn]) -> WriterOptions {
 /// Returns the problems that verification finds in a shard of these rows.
 fn problems(batch: &RecordBatch, options: WriterOptions) -> Vec<Problem> {
     let folder = written(&batch.schema(), std::slice::from_ref(batch), options).unwrap();
-    opened(&folder).unwrap().verify(|_| {}).unwrap().problems
+    opened(&folder)
+        .unwrap()
+        .verify()
+        .unwrap()
+        .problems()
+        .to_vec()
 }
 
 /// Returns the column and the row in the error of a writer of these batches.
@@ -193,12 +199,9 @@ fn a_refused_batch_leaves_the_writer_as_it_was() {
     }
     writer.write(&numbers([Some(5), None])).unwrap();
     let summary = writer.finish().unwrap();
-    assert_eq!(summary.rows(), 5);
-    let report = Shard::from_bytes(file.into())
-        .unwrap()
-        .verify(|_| {})
-        .unwrap();
-    assert!(report.is_sound(), "{:?}", report.problems);
+    assert_eq!(summary.num_rows(), 5);
+    let report = Shard::from_bytes(file.into()).unwrap().verify().unwrap();
+    assert!(report.is_sound(), "{:?}", report.problems());
 }
 
 #[test]
@@ -211,8 +214,8 @@ fn deleted_rows_do_not_count() {
     writer.write(&batch).unwrap();
     writer.finish().unwrap();
     let rows = || {
-        let report = Shard::open(&path).unwrap().verify(|_| {}).unwrap();
-        let rows = report.problems.into_iter().map(|problem| {
+        let report = Shard::open(&path).unwrap().verify().unwrap();
+        let rows = report.problems().iter().map(|problem| {
             let text = problem
                 .message
                 .split(" of the shard")

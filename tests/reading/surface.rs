@@ -5,14 +5,18 @@ use arrow_shard::arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_shard::arrow_buffer::BooleanBuffer;
 use arrow_shard::arrow_schema::{SchemaRef, TimeUnit};
 use arrow_shard::bytes::Bytes;
-use arrow_shard::read::{
-    self, BufferKind, DataRef, EncodingTree, InspectOptions, PresenceKind, RangeStats,
-    RowSelection, ShardOptions, ShardProperties, StripeProperties, TypeStats,
+use arrow_shard::metadata::{
+    AnyValue, DataRef, INGESTION_TIMESTAMP, NameValuePair, RECORD_IDENTITY, ShardProperties,
+    StripeProperties, TypeMapping, ValueKind, Wire,
 };
-use arrow_shard::write::{
-    self, AnyValue, NameValuePair, TypeMapping, ValueKind, Wire, WriterOptions,
+use arrow_shard::ops::{CompactOptions, DeleteOptions, MergeOptions, PackOptions, VacuumOptions};
+use arrow_shard::read::inspect::{
+    BufferKind, EncodingTree, InspectOptions, PresenceKind, RangeStats, TypeStats,
 };
-use arrow_shard::{Shard, ShardWriter};
+use arrow_shard::read::{RowSelection, ShardOptions, VerifyOptions};
+use arrow_shard::write::{self, WriterOptions};
+use arrow_shard::{Progress, Shard, ShardWriter};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 fn written(options: WriterOptions) -> Shard {
@@ -55,12 +59,12 @@ fn properties_are_found_by_name() {
 #[test]
 fn types_of_public_signatures_can_be_named() {
     let shard = written(WriterOptions::default());
-    let _: read::Wire = shard.wire();
+    let _: Wire = shard.wire();
     let _: &ShardProperties = shard.properties().unwrap();
     let stripes = shard.stripes().unwrap();
     let _: StripeProperties = stripes[0].properties().unwrap();
     let info = shard
-        .inspect(&InspectOptions::default().with_blocks(true))
+        .inspect(InspectOptions::default().with_blocks(true))
         .unwrap();
     let field = &info.stripes[0].fields[0];
     assert_eq!(
@@ -79,11 +83,31 @@ fn types_of_public_signatures_can_be_named() {
     assert_eq!(options.default_time_unit(), TimeUnit::Nanosecond);
     assert_eq!(options.default_precision_and_scale(), (38, 16));
     let _: Option<write::InternalValues> = WriterOptions::default().record_identity().cloned();
-    assert_eq!(read::INGESTION_TIMESTAMP, write::INGESTION_TIMESTAMP);
-    assert_eq!(read::RECORD_IDENTITY, "Kusto.Amudai.RecordIdentity");
-    assert_eq!(write::RECORD_IDENTITY, read::RECORD_IDENTITY);
+    assert_eq!(INGESTION_TIMESTAMP, "Kusto.Amudai.IngestionTimestamp");
+    assert_eq!(RECORD_IDENTITY, "Kusto.Amudai.RecordIdentity");
     assert_eq!(
         write::SORTING_COLUMNS_PROPERTY,
         "arrow_shard.sorting_columns"
     );
+}
+
+#[test]
+fn one_callback_follows_all_long_operations() {
+    fn follow(progress: Progress<'_>) -> ControlFlow<()> {
+        if progress.done < progress.total {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    }
+    let _ = CompactOptions::default().with_progress(follow);
+    let _ = DeleteOptions::default().with_progress(follow);
+    let _ = MergeOptions::default().with_progress(follow);
+    let _ = PackOptions::default().with_progress(follow);
+    let _ = VacuumOptions::default().with_progress(follow);
+    let options = VerifyOptions::default().with_progress(follow);
+    assert_eq!(options, options.clone());
+    assert_ne!(options, VerifyOptions::default());
+    let report = written(WriterOptions::default()).verify_with(options);
+    assert!(!report.unwrap().is_complete());
 }

@@ -19,7 +19,6 @@ use arrow_shard::read::{Predicate, ScanBuilder, VerifyOptions};
 use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Shard};
 use bytes::Bytes;
-use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -133,7 +132,7 @@ fn keys_that_overflow_end_stripes_of_a_writer_with_threads() {
         for batch in &batches {
             writer.write(batch).unwrap();
         }
-        assert_eq!(writer.finish().unwrap().stripes(), 4);
+        assert_eq!(writer.finish().unwrap().num_stripes(), 4);
         file
     };
     assert!(write(1) == write(3));
@@ -160,7 +159,7 @@ fn entries_of_dictionaries_that_wait_count_as_memory() {
         for part in 5..50 {
             writer.write(&batch(part)).unwrap();
         }
-        let stripes = writer.finish().unwrap().stripes();
+        let stripes = writer.finish().unwrap().num_stripes();
         assert!((4..10).contains(&stripes), "{stripes}");
     }
 }
@@ -179,7 +178,7 @@ fn a_flushed_stripe_has_been_written() {
         writer.flush_stripe().unwrap();
         assert_eq!(writer.in_progress_rows(), 0);
         assert!(writer.bytes_written() > 70_000);
-        assert_eq!(writer.finish().unwrap().stripes(), 1);
+        assert_eq!(writer.finish().unwrap().num_stripes(), 1);
     }
 }
 
@@ -313,7 +312,7 @@ fn a_writer_behind_a_lock_lets_no_other_task_want_the_lock_meanwhile() {
     });
     assert_eq!(written, 20);
     assert_eq!(
-        writer.into_inner().unwrap().finish().unwrap().rows(),
+        writer.into_inner().unwrap().finish().unwrap().num_rows(),
         20_000
     );
 }
@@ -374,9 +373,7 @@ fn no_thread_at_all_is_an_error() {
     assert!(error.to_string().contains("threads is 0"), "{error}");
     let shard = shard();
     let scan = || shard.scan().with_threads(0);
-    let verified = shard.verify_with(&VerifyOptions::default().with_threads(0), |_| {
-        ControlFlow::Continue(())
-    });
+    let verified = shard.verify_with(VerifyOptions::default().with_threads(0));
     let errors = [
         scan().build().err().unwrap(),
         scan().take(&[0]).err().unwrap(),

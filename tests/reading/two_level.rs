@@ -147,7 +147,7 @@ fn pipes_and_devices_are_no_places_for_shards() {
     for error in [
         editor().commit_to(&pipe).unwrap_err(),
         merge([&path], &pipe).unwrap_err(),
-        compact_to(&path, &pipe, &CompactOptions::default()).unwrap_err(),
+        compact_to(&path, &pipe, CompactOptions::default()).unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
         assert!(error.to_string().contains("pipe"), "{error}");

@@ -4,7 +4,7 @@ use crate::support::written;
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, UnionFields, UnionMode};
 use arrow_shard::ErrorKind;
 use arrow_shard::io::{MemoryFolder, SinkFactory};
-use arrow_shard::write::Wire;
+use arrow_shard::metadata::Wire;
 use arrow_shard::write::{ShardWriter, WriterOptions};
 use std::sync::Arc;
 

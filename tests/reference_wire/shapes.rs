@@ -9,8 +9,9 @@ use arrow_cast::cast;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use arrow_select::take::take;
 use arrow_shard::Shard;
-use arrow_shard::read::{BufferKind, FieldInfo, InspectOptions};
-use arrow_shard::write::{Profile, TypeMapping, Wire, WriterOptions};
+use arrow_shard::metadata::{TypeMapping, Wire};
+use arrow_shard::read::inspect::{BufferKind, FieldInfo, InspectOptions};
+use arrow_shard::write::{Profile, WriterOptions};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -188,7 +189,7 @@ fn note(fields: &[FieldInfo], seen: &mut Seen) {
 }
 
 fn note_all(shard: &Shard, seen: &mut Seen) {
-    let info = shard.inspect(&InspectOptions::default()).unwrap();
+    let info = shard.inspect(InspectOptions::default()).unwrap();
     for stripe in &info.stripes {
         note(&stripe.fields, seen);
     }

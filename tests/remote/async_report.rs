@@ -7,9 +7,8 @@ use crate::support::{NAME, Remote, opened, written};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field};
 use arrow_shard::io::{Container, MemoryFolder, ReadAt, RelativeUrl};
-use arrow_shard::read::{
-    InspectOptions, ShardInfo, ShardOptions, VerifyOptions, VerifyProgress, VerifyReport,
-};
+use arrow_shard::read::inspect::{InspectOptions, ShardInfo};
+use arrow_shard::read::{ShardOptions, VerifyOptions, VerifyReport};
 use arrow_shard::write::{Layout, Profile, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Result, Shard};
 use futures::executor::block_on;
@@ -17,7 +16,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::ops::ControlFlow;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Waker};
 
 const LAYOUTS: [Layout; 2] = [Layout::SingleFile, Layout::TwoLevel];
@@ -88,22 +87,33 @@ fn table(layout: Layout) -> MemoryFolder {
 type Verified = (VerifyReport, Vec<(String, u64, u64)>);
 
 fn verified(shard: &Shard) -> Verified {
-    let mut told = Vec::new();
-    let report = shard.verify(|p| told.push((p.field.to_owned(), p.done, p.total)));
-    (report.unwrap(), told)
+    followed(VerifyOptions::default(), |options| {
+        shard.verify_with(options)
+    })
 }
 
 fn verified_later(shard: &Shard, prefetch: usize) -> Verified {
-    let mut told = Vec::new();
     let options = VerifyOptions::default().with_prefetch(prefetch);
-    let report = shard.verify_with_async(&options, |p| {
-        told.push((p.field.to_owned(), p.done, p.total));
-        ControlFlow::Continue(())
-    });
-    (block_on(report).unwrap(), told)
+    followed(options, |options| {
+        block_on(shard.verify_with_async(options))
+    })
 }
 
-fn inspected_later(shard: &Shard, options: &InspectOptions) -> Result<ShardInfo> {
+/// Returns the report of `verify`, and the progress that its options are told.
+fn followed(
+    options: VerifyOptions,
+    verify: impl FnOnce(VerifyOptions) -> Result<VerifyReport>,
+) -> Verified {
+    let (tell, told) = mpsc::channel();
+    let report = verify(options.with_progress(move |p| {
+        let field = p.field.unwrap().to_owned();
+        tell.send((field, p.done, p.total)).unwrap();
+        ControlFlow::Continue(())
+    }));
+    (report.unwrap(), told.try_iter().collect())
+}
+
+fn inspected_later(shard: &Shard, options: InspectOptions) -> Result<ShardInfo> {
     block_on(shard.inspect_async(options))
 }
 
@@ -119,7 +129,10 @@ fn check(near: &Shard, far: impl Fn() -> Shard, rng: &mut StdRng, place: &str) -
         .with_blocks(rng.random())
         .with_prefetch(prefetch);
     // A separate shard, because verification has already opened all files.
-    match (near.inspect(&options), inspected_later(&far(), &options)) {
+    match (
+        near.inspect(options.clone()),
+        inspected_later(&far(), options),
+    ) {
         (Ok(expected), Ok(found)) => assert_eq!(found, expected, "{place}"),
         (expected, found) => {
             let [expected, found] =
@@ -226,8 +239,7 @@ fn every_call_may_fail_and_then_the_verification_does() {
             log.lock().unwrap().fails_at = Some(fails_at);
             let shard = block_on(open_distant(&folder, 1, options(), &log)).unwrap();
             let options = VerifyOptions::default().with_prefetch(3);
-            let progress = |_: VerifyProgress<'_>| ControlFlow::Continue(());
-            match block_on(shard.verify_with_async(&options, progress)) {
+            match block_on(shard.verify_with_async(options)) {
                 // The lists of fields, which are read ahead, are read again.
                 Ok(report) => {
                     assert_eq!(report, sound, "call {fails_at}");
@@ -250,14 +262,14 @@ fn every_call_of_an_inspection_may_fail_and_then_it_does() {
         let folder = table(layout);
         let options = || ShardOptions::default().with_tail_bytes(500);
         let (shard, log) = distant(&folder, 1, options());
-        let expected = inspected_later(&shard, &InspectOptions::default()).unwrap();
+        let expected = inspected_later(&shard, InspectOptions::default()).unwrap();
         let calls = log.lock().unwrap().calls;
         assert!(calls > 20, "{calls}");
         for fails_at in 1..calls {
             let log = SharedLog::default();
             log.lock().unwrap().fails_at = Some(fails_at);
             let shard = block_on(open_distant(&folder, 1, options(), &log)).unwrap();
-            match inspected_later(&shard, &InspectOptions::default()) {
+            match inspected_later(&shard, InspectOptions::default()) {
                 Err(error) => assert_eq!(error.kind(), ErrorKind::Io, "{error:#}"),
                 Ok(info) => assert_eq!(info, expected, "call {fails_at}"),
             }
@@ -276,7 +288,7 @@ fn columns_are_fetched_at_the_same_time_and_no_more_than_asked_for() {
             check_waiting(&log, prefetch, layout);
             let (shard, log) = distant(&folder, 5, options());
             let asked = InspectOptions::default().with_prefetch(prefetch);
-            inspected_later(&shard, &asked).unwrap();
+            inspected_later(&shard, asked).unwrap();
             check_waiting(&log, prefetch, layout);
         }
     }
@@ -293,17 +305,17 @@ fn check_waiting(log: &SharedLog, prefetch: usize, layout: Layout) {
 fn a_verification_that_is_broken_off_reads_no_more() {
     let folder = table(Layout::TwoLevel);
     let (shard, log) = distant(&folder, 2, ShardOptions::default());
-    let mut told = 0;
-    let stop = |_: VerifyProgress<'_>| {
-        told += 1;
-        match told {
+    let (tell, told) = mpsc::channel();
+    let options = VerifyOptions::default().with_progress(move |progress| {
+        tell.send(()).unwrap();
+        match progress.done {
             2 => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         }
-    };
-    let report = block_on(shard.verify_with_async(&VerifyOptions::default(), stop)).unwrap();
-    assert!(!report.is_complete() && report.problems.is_empty());
-    assert_eq!((report.fields, told), (2, 2));
+    });
+    let report = block_on(shard.verify_with_async(options)).unwrap();
+    assert!(!report.is_complete() && report.problems().is_empty());
+    assert_eq!((report.num_fields(), told.try_iter().count()), (2, 2));
     let calls = log.lock().unwrap().calls;
     drop(shard);
     assert_eq!(
@@ -317,16 +329,15 @@ fn threads_are_for_readers_that_block() {
     let folder = table(Layout::TwoLevel);
     let (shard, _) = distant(&folder, 1, ShardOptions::default());
     let threads = VerifyOptions::default().with_threads(4);
-    let progress = |_: VerifyProgress<'_>| ControlFlow::Continue(());
-    let found = block_on(shard.verify_with_async(&threads, progress)).unwrap();
+    let found = block_on(shard.verify_with_async(threads.clone())).unwrap();
     assert_eq!(found, verified(&opened(&folder).unwrap()).0);
     // Asynchronous methods work with blocking readers, too.
     let near = opened(&folder).unwrap();
-    assert_eq!(block_on(near.verify_async(|_| {})).unwrap(), found);
-    assert_eq!(near.verify_with(&threads, progress).unwrap(), found);
+    assert_eq!(block_on(near.verify_async()).unwrap(), found);
+    assert_eq!(near.verify_with(threads).unwrap(), found);
     let options = InspectOptions::default();
-    let info = inspected_later(&near, &options).unwrap();
-    assert_eq!(info, near.inspect(&options).unwrap());
+    let info = inspected_later(&near, options.clone()).unwrap();
+    assert_eq!(info, near.inspect(options).unwrap());
 }
 
 #[test]
@@ -339,14 +350,14 @@ fn methods_that_wait_for_nothing_say_so() {
         // They also work with all metadata in memory.
         for are_loaded in [false, true] {
             if are_loaded {
-                block_on(shard.inspect_async(&InspectOptions::default())).unwrap();
+                block_on(shard.inspect_async(InspectOptions::default())).unwrap();
             }
             let calls = log.lock().unwrap().calls;
-            let inspected = shard.inspect(&InspectOptions::default()).map(drop);
+            let inspected = shard.inspect(InspectOptions::default()).map(drop);
             let mut refused = vec![(inspected, "inspect_async")];
             for threads in [1, 2] {
                 let options = VerifyOptions::default().with_threads(threads);
-                let report = shard.verify_with(&options, |_| ControlFlow::Continue(()));
+                let report = shard.verify_with(options);
                 refused.push((report.map(drop), "verify_async"));
             }
             for (refused, instead) in refused {
@@ -367,14 +378,13 @@ fn others_run_between_batches_and_columns() {
         (1..).find(|_| future(&mut context)).unwrap()
     };
     let options = VerifyOptions::default().with_prefetch(1);
-    let progress = |_: VerifyProgress<'_>| ControlFlow::Continue(());
-    let mut verified = pin!(shard.verify_with_async(&options, progress));
+    let mut verified = pin!(shard.verify_with_async(options));
     let mut verified = |cx: &mut Context<'_>| verified.as_mut().poll(cx).is_ready();
     // Nine columns of two batches.
     let found: u32 = polls(&mut verified);
     assert!(found > 9 * 2 + 9, "{found}");
     let options = InspectOptions::default().with_prefetch(1);
-    let mut inspected = pin!(shard.inspect_async(&options));
+    let mut inspected = pin!(shard.inspect_async(options));
     let mut inspected = |cx: &mut Context<'_>| inspected.as_mut().poll(cx).is_ready();
     let found: u32 = polls(&mut inspected);
     assert!(found > 2 * 9, "{found}");
@@ -399,9 +409,9 @@ fn futures_may_be_sent_to_other_threads() {
     let shard = distant(&table(Layout::TwoLevel), 1, ShardOptions::default()).0;
     let (verify, inspect) = (VerifyOptions::default(), InspectOptions::default());
     let done = std::thread::scope(|scope| {
-        let verified = sent(shard.verify_async(|_| {}));
-        let with = sent(shard.verify_with_async(&verify, |_| ControlFlow::Continue(())));
-        let inspected = sent(shard.inspect_async(&inspect));
+        let verified = sent(shard.verify_async());
+        let with = sent(shard.verify_with_async(verify));
+        let inspected = sent(shard.inspect_async(inspect));
         let nodes = sent(shard.schema_nodes_async());
         let all = scope.spawn(|| {
             block_on(async {

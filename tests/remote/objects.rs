@@ -155,19 +155,18 @@ fn futures_of_edits_may_be_sent_to_other_threads() {
         editor.check_distinct_async().await?;
         editor.commit_async().await
     });
-    let compacting = CompactOptions::default();
     sent(compact_async(
         Store::object(store.clone()).at(path.to_string()),
-        &compacting,
+        CompactOptions::default(),
     ));
     sent(pack_async(
         Store::object(store.clone()).at(path.to_string()),
         Store::object(store.clone()).at(path.to_string()),
-        &PackOptions::default(),
+        PackOptions::default(),
     ));
     sent(vacuum_async(
         Store::object(store.clone()).root(),
-        &VacuumOptions::default(),
+        VacuumOptions::default(),
     ));
     sent(ShardSet::open_folder_async(
         Store::object(store.clone()).root(),

@@ -10,9 +10,10 @@ use arrow_array::{ArrayRef, Int64Array, ListArray, RecordBatch, RecordBatchOptio
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::concat::concat_batches;
 use arrow_shard::io::MemoryFolder;
+use arrow_shard::metadata::NameValuePair;
+use arrow_shard::read::inspect::InspectOptions;
 use arrow_shard::read::{
-    InspectOptions, NameValuePair, Predicate, RowSelection, ScanBuilder, ShardDecoder,
-    ShardOptions, Step, col,
+    Predicate, RowSelection, ScanBuilder, ShardDecoder, ShardOptions, Step, col,
 };
 use arrow_shard::write::{Layout, Profile, WriterOptions};
 use arrow_shard::{ErrorKind, Result, Shard};
@@ -338,14 +339,16 @@ fn blocking_methods_depend_on_no_size() {
     let small = small.unwrap();
     let stripe = distant(&small, 1, ShardOptions::default()).0;
     let stripe = block_on(stripe.stripes_async()).unwrap().remove(0);
-    for refused in [
-        stripe.properties().map(drop),
-        stripe.property("x").map(drop),
+    for (refused, instead) in [
+        (stripe.properties().map(drop), "`properties_async`"),
+        (stripe.property("x").map(drop), "`property_async`"),
     ] {
         let error = refused.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
-        assert!(error.message().contains("`properties_async`"), "{error}");
+        assert!(error.message().contains(instead), "{error}");
     }
+    let found = block_on(stripe.property_async("x")).unwrap();
+    assert_eq!(found.and_then(|value| value.as_bool()), Some(true));
     for folder in [small, table()] {
         let open = || distant(&folder, 1, ShardOptions::default()).0;
         let stripe = block_on(open().stripes_async()).unwrap().remove(0);
@@ -354,12 +357,15 @@ fn blocking_methods_depend_on_no_size() {
         assert!(shard.num_stripes() > 0 && shard.num_deleted_rows() == 0);
         let refused = [
             (shard.schema().map(drop), "`schema_async`"),
-            (shard.parse_predicate("id = 7").map(drop), "`schema_async`"),
+            (
+                shard.parse_predicate("id = 7").map(drop),
+                "`parse_predicate_async`",
+            ),
             (shard.properties().map(drop), "`properties_async`"),
-            (shard.property("x").map(drop), "`properties_async`"),
-            (shard.sorting_columns().map(drop), "`properties_async`"),
+            (shard.property("x").map(drop), "`property_async`"),
+            (shard.sorting_columns().map(drop), "`sorting_columns_async`"),
             (shard.stripes().map(drop), "`stripes_async`"),
-            (shard.scan().split(2).map(drop), "stripes_async`"),
+            (shard.scan().split(2).map(drop), "`split_async`"),
             (shard.schema_nodes().map(drop), "`schema_nodes_async`"),
             (shard.statistics(["id"]).map(drop), "`statistics_async`"),
             (
@@ -371,10 +377,10 @@ fn blocking_methods_depend_on_no_size() {
             (shard.take(&[], ["id"]).map(drop), "`take_async`"),
             (shard.take(&[1], ["id"]).map(drop), "`take_async`"),
             (
-                shard.inspect(&InspectOptions::default()).map(drop),
+                shard.inspect(InspectOptions::default()).map(drop),
                 "`inspect_async`",
             ),
-            (shard.verify(|_| {}).map(drop), "`verify_async`"),
+            (shard.verify().map(drop), "`verify_async`"),
         ];
         for (refused, instead) in refused {
             let error = refused.unwrap_err();
@@ -394,8 +400,8 @@ fn blocking_methods_depend_on_no_size() {
         // Blocking scans still fail.
         assert!(shard.scan().build().is_err());
         assert!(shard.take(&[1], ["id"]).is_err());
-        assert!(block_on(shard.verify_async(|_| {})).unwrap().is_sound());
-        assert!(shard.verify(|_| {}).is_err());
+        assert!(block_on(shard.verify_async()).unwrap().is_sound());
+        assert!(shard.verify().is_err());
     }
 }
 
@@ -430,6 +436,16 @@ fn statistics_stripes_and_properties_are_the_same() {
         let properties = far.properties_async().await.unwrap();
         assert_eq!(properties, near.properties().unwrap());
         assert_eq!(far.sorting_columns().unwrap(), []);
+        // The other methods need nothing to be loaded before.
+        let far = || distant(&folder, 2, options()).0;
+        let order = far().sorting_columns_async().await.unwrap();
+        assert_eq!(order, near.sorting_columns().unwrap());
+        assert_eq!(far().property_async("none").await.unwrap(), None);
+        let found = far().parse_predicate_async("number = 7").await.unwrap();
+        let expected = near.parse_predicate("number = 7").unwrap();
+        assert_eq!(format!("{found:?}"), format!("{expected:?}"));
+        let parts = far().scan().split_async(3).await.unwrap();
+        assert_eq!(parts.len(), near.scan().split(3).unwrap().len());
     });
 }
 

@@ -69,7 +69,7 @@ async fn write(folder: ObjectFolder, batch: &RecordBatch, layout: Layout) -> Res
         let len = 7_000.min(batch.num_rows() - start);
         writer.write(&batch.slice(start, len)).await?;
     }
-    Ok(writer.finish().await?.rows())
+    Ok(writer.finish().await?.num_rows())
 }
 
 async fn names(store: &dyn ObjectStore) -> Vec<String> {

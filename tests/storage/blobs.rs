@@ -10,9 +10,11 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema};
 use arrow_shard::io::{ByteRange, MemoryFolder, NoContainer, ReadAt};
+use arrow_shard::metadata::Wire;
 use arrow_shard::ops::ShardEditor;
-use arrow_shard::read::{BlobForm, FieldInfo, InspectOptions, ShardOptions, col};
-use arrow_shard::write::{ColumnOptions, Layout, PresenceLayout, Profile, Wire, WriterOptions};
+use arrow_shard::read::inspect::{FieldInfo, InspectOptions};
+use arrow_shard::read::{BlobForm, ShardOptions, col};
+use arrow_shard::write::{ColumnOptions, Layout, PresenceLayout, Profile, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Shard, ShardWriter};
 use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
@@ -111,8 +113,8 @@ fn every_profile_and_way_to_read_gives_what_was_written() {
             assert_eq!(shard.take(&rows, COLUMNS.map(String::from)).unwrap(), {
                 expected.project(&[0, 1, 2, 3, 4]).unwrap()
             });
-            let report = shard.verify(|_| {}).unwrap();
-            assert!(report.is_sound(), "{:?}", report.problems);
+            let report = shard.verify().unwrap();
+            assert!(report.is_sound(), "{:?}", report.problems());
             check_descriptions(&shard, &all, &folder);
             for (column, name) in COLUMNS.iter().enumerate() {
                 for row in (0..ROWS).step_by(11).chain(200..210) {
@@ -386,7 +388,7 @@ fn inspection_counts_them() {
         with_blobs(WriterOptions::default()),
     );
     let shard = Shard::from_bytes(bytes).unwrap();
-    let info = shard.inspect(&InspectOptions::default()).unwrap();
+    let info = shard.inspect(InspectOptions::default()).unwrap();
     let counted: HashMap<String, u64> = info.stripes[0]
         .fields
         .iter()

@@ -9,8 +9,10 @@ use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, StringArray};
 use arrow_select::take::take_record_batch;
 use arrow_shard::buffer::{BLOCK_MAPS_PROPERTY, CHECKSUMS_PROPERTY};
 use arrow_shard::format::{BufferKind, DataEncoding, EncodedBuffer, checksum};
-use arrow_shard::read::{BufferInfo, DictionaryKind, InspectOptions, Projection, col};
-use arrow_shard::write::{ColumnOptions, PresenceLayout, Profile, Wire, WriterOptions};
+use arrow_shard::metadata::Wire;
+use arrow_shard::read::inspect::{BufferInfo, DictionaryKind, InspectOptions};
+use arrow_shard::read::{Projection, col};
+use arrow_shard::write::{ColumnOptions, PresenceLayout, Profile, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -104,7 +106,7 @@ fn options(profile: Profile, shares: bool) -> WriterOptions {
 
 /// Returns the compressor dictionaries of a column in the first stripe.
 fn dictionaries(shard: &Shard, column: usize) -> Vec<BufferInfo> {
-    let info = shard.inspect(&InspectOptions::default()).unwrap();
+    let info = shard.inspect(InspectOptions::default()).unwrap();
     let buffers = info.stripes[0].fields[column].buffers.iter();
     buffers
         .filter(|buffer| buffer.kind == BufferKind::OpaqueDictionary)
@@ -113,7 +115,7 @@ fn dictionaries(shard: &Shard, column: usize) -> Vec<BufferInfo> {
 }
 
 fn data_bytes(shard: &Shard, column: usize) -> u64 {
-    let info = shard.inspect(&InspectOptions::default()).unwrap();
+    let info = shard.inspect(InspectOptions::default()).unwrap();
     info.stripes
         .iter()
         .map(|stripe| stripe.fields[column].encoded_bytes)
@@ -145,8 +147,8 @@ fn check(shard: &Shard, batch: &RecordBatch) {
     let part = shard.scan().with_row_range(range.clone()).build().unwrap();
     let start = usize::try_from(range.start).unwrap();
     assert_eq!(collect(part).unwrap(), batch.slice(start, 300));
-    let report = shard.verify(|_| ()).unwrap();
-    assert!(report.problems.is_empty(), "{report:?}");
+    let report = shard.verify().unwrap();
+    assert!(report.problems().is_empty(), "{report:?}");
 }
 
 /// Returns rows and a profile with which the writer shares dictionaries of a kind.
@@ -352,11 +354,8 @@ fn a_damaged_dictionary_is_an_error_that_says_where() {
             let named = ["stripe 0", "`text`", "OpaqueDictionary buffer"];
             assert!(named.iter().all(|word| words.contains(word)), "{words}");
             if at % 7 == 0 {
-                let report = Shard::from_bytes(changed.into())
-                    .unwrap()
-                    .verify(|_| ())
-                    .unwrap();
-                assert_eq!(report.problems.len(), 1, "{report:?}");
+                let report = Shard::from_bytes(changed.into()).unwrap().verify().unwrap();
+                assert_eq!(report.problems().len(), 1, "{report:?}");
             }
         }
     }

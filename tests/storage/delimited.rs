@@ -11,9 +11,11 @@ use arrow_array::{
 use arrow_schema::{DataType, Field};
 use arrow_shard::format::BufferKind;
 use arrow_shard::io::NoContainer;
+use arrow_shard::metadata::Wire;
 use arrow_shard::ops::ShardEditor;
-use arrow_shard::read::{BufferInfo, FieldInfo, InspectOptions, Projection, ShardOptions, col};
-use arrow_shard::write::{ColumnOptions, PresenceLayout, Profile, Wire, WriterOptions};
+use arrow_shard::read::inspect::{BufferInfo, FieldInfo, InspectOptions};
+use arrow_shard::read::{Projection, ShardOptions, col};
+use arrow_shard::write::{ColumnOptions, PresenceLayout, Profile, WriterOptions};
 use arrow_shard::{ErrorKind, Shard, ShardWriter};
 use std::sync::Arc;
 
@@ -126,7 +128,7 @@ fn every_profile_and_way_to_read_gives_what_was_written() {
     {
         let apart = shard(&all, WriterOptions::default().with_profile(profile));
         let shard = shard(&all, delimited(profile));
-        let report = shard.verify(|_| {}).unwrap();
+        let report = shard.verify().unwrap();
         assert!(report.is_sound(), "{profile:?}: {report:?}");
         for batch_size in [700, 100_000] {
             let scan = shard.scan().with_batch_size(batch_size).build().unwrap();
@@ -157,7 +159,7 @@ fn inspect_says_which_values_are_delimited() {
     let all = table();
     let options = InspectOptions::default().with_encodings(true);
     let info = shard(&all, delimited(Profile::Balanced))
-        .inspect(&options)
+        .inspect(options)
         .unwrap();
     for stripe in &info.stripes {
         let data = data_of(&stripe.fields);
@@ -184,7 +186,7 @@ fn embedded_presence_is_for_other_values() {
         .with_column("text", column);
     let shard = shard(&all, options);
     assert_eq!(collect(shard.scan().build().unwrap()).unwrap(), all);
-    let data = data_of(&shard.inspect(&InspectOptions::default()).unwrap().stripes[0].fields);
+    let data = data_of(&shard.inspect(InspectOptions::default()).unwrap().stripes[0].fields);
     let of = |path: &str| data.iter().find(|(at, _)| at == path).unwrap().1.clone();
     assert!(of("text").delimited && of("s.text").delimited);
     assert!(of("s.number").embedded_presence);

@@ -24,10 +24,10 @@ use arrow_select::take::take_record_batch;
 use arrow_shard::Shard;
 use arrow_shard::buffer::{BLOCK_MAPS_PROPERTY, CHECKSUMS_PROPERTY, ENCODING_CODES_PROPERTY};
 use arrow_shard::format::{BufferKind, NameValuePair};
+use arrow_shard::metadata::{INGESTION_TIMESTAMP, RECORD_IDENTITY};
 use arrow_shard::ops::{ShardEditor, merge};
-use arrow_shard::read::{
-    DictionaryKind, FieldInfo, INGESTION_TIMESTAMP, InspectOptions, Projection, RECORD_IDENTITY,
-};
+use arrow_shard::read::Projection;
+use arrow_shard::read::inspect::{DictionaryKind, FieldInfo, InspectOptions};
 use arrow_shard::write::{
     ColumnOptions, InternalValues, PresenceLayout, Profile, ShardWriter, WriterOptions,
 };
@@ -201,7 +201,7 @@ fn write(path: &Path, batch: &RecordBatch, options: WriterOptions) {
 
 /// Checks that the shard is sound, and that scans and single rows return the rows of the batch.
 fn check(shard: &Shard, expected: &RecordBatch) {
-    let report = shard.verify(|_| ()).unwrap();
+    let report = shard.verify().unwrap();
     assert!(report.is_sound(), "{report:?}");
     let scanned = collect(shard.scan().with_batch_size(700).build().unwrap()).unwrap();
     assert_eq!(&scanned, expected);
@@ -216,7 +216,7 @@ fn check(shard: &Shard, expected: &RecordBatch) {
 }
 
 fn fields(shard: &Shard) -> Vec<FieldInfo> {
-    let info = shard.inspect(&InspectOptions::default()).unwrap();
+    let info = shard.inspect(InspectOptions::default()).unwrap();
     info.stripes
         .into_iter()
         .flat_map(|stripe| stripe.fields)
@@ -405,7 +405,7 @@ fn deleted_rows() {
         editor.commit().unwrap();
     });
     let kept = UInt64Array::from_iter_values((0..1500).filter(|row| !is_deleted(*row)));
-    let report = shard.verify(|_| ()).unwrap();
+    let report = shard.verify().unwrap();
     assert!(report.is_sound(), "{report:?}");
     let read = collect(shard.scan().build().unwrap()).unwrap();
     assert_eq!(read, take_record_batch(&batch, &kept).unwrap());
@@ -440,7 +440,7 @@ fn an_added_column() {
         let mut editor = ShardEditor::open(path).unwrap();
         let field = batch.schema().field(1).clone();
         editor
-            .add_column_values(field, [batch["s"].clone()], &ColumnOptions::default())
+            .add_column_values(field, [batch["s"].clone()], ColumnOptions::default())
             .unwrap();
         editor.commit().unwrap();
     });

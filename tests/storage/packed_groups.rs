@@ -15,9 +15,11 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use arrow_select::concat::concat_batches;
 use arrow_shard::io::NoContainer;
+use arrow_shard::metadata::Wire;
 use arrow_shard::ops::ShardEditor;
-use arrow_shard::read::{InspectOptions, ShardOptions, col};
-use arrow_shard::write::{ColumnOptions, Profile, Wire, WriterOptions};
+use arrow_shard::read::inspect::InspectOptions;
+use arrow_shard::read::{ShardOptions, col};
+use arrow_shard::write::{ColumnOptions, Profile, WriterOptions};
 use arrow_shard::{ErrorKind, Shard, ShardWriter};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -118,7 +120,7 @@ fn every_profile_and_way_to_read_gives_what_was_written() {
             Shard::from_bytes(written_bytes(&parts, options.with_stripe_rows(7_000))).unwrap()
         };
         let (shard, apart) = (bytes(packed(profile)), bytes(apart));
-        let report = shard.verify(|_| {}).unwrap();
+        let report = shard.verify().unwrap();
         assert!(report.is_sound(), "{profile:?}: {report:?}");
         let read =
             |shard: &Shard| collect(shard.scan().with_batch_size(900).build().unwrap()).unwrap();
@@ -178,7 +180,7 @@ fn long_values_end_blocks_where_others_do() {
         let shard = Shard::from_bytes(written_bytes(&batches, packed(Profile::Balanced))).unwrap();
         let read = collect(shard.scan().build().unwrap()).unwrap();
         assert_eq!(read, batch);
-        assert!(shard.verify(|_| {}).unwrap().is_sound());
+        assert!(shard.verify().unwrap().is_sound());
     }
 }
 
@@ -223,7 +225,7 @@ fn one_request_reads_a_row_of_all_members() {
 fn inspection_draws_the_group_and_its_members() {
     let bytes = written_bytes(&[table(3_000)], packed(Profile::Balanced));
     let shard = Shard::from_bytes(bytes).unwrap();
-    let info = shard.inspect(&InspectOptions::default()).unwrap();
+    let info = shard.inspect(InspectOptions::default()).unwrap();
     let s = &info.stripes[0].fields[1];
     let group = s.buffers[0].blocks.as_ref().unwrap();
     assert_eq!((group.count, group.values), (3, 3_000));
@@ -265,7 +267,7 @@ fn edits_keep_packed_groups() {
     let expected = concat_batches(&parts[0].schema(), &parts).unwrap();
     let expected = expected.project(&[1]).unwrap();
     assert_eq!(read, expected);
-    assert!(shard.verify(|_| {}).unwrap().is_sound());
+    assert!(shard.verify().unwrap().is_sound());
 }
 
 #[test]
@@ -290,7 +292,7 @@ fn a_flipped_byte_of_a_group_is_found() {
     let batch = wide(3, 3_000);
     let bytes = written_bytes(std::slice::from_ref(&batch), packed(Profile::Balanced));
     let shard = Shard::from_bytes(bytes.clone()).unwrap();
-    let info = shard.inspect(&InspectOptions::default()).unwrap();
+    let info = shard.inspect(InspectOptions::default()).unwrap();
     let group = info.stripes[0].fields[0].buffers[0].range;
     for at in (group.start()..group.end()).step_by(1_013) {
         let mut damaged = bytes.to_vec();

@@ -14,7 +14,8 @@ use arrow_shard::buffer::{BLOCK_MAPS_PROPERTY, CHECKSUMS_PROPERTY, ENCODING_CODE
 use arrow_shard::format::{
     BufferKind, DataEncoding, EncodedBuffer, NameValuePair, NativeDataEncoding,
 };
-use arrow_shard::read::{InspectOptions, Projection, col};
+use arrow_shard::read::inspect::InspectOptions;
+use arrow_shard::read::{Projection, col};
 use arrow_shard::write::{ColumnOptions, Profile, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
 use bytes::Bytes;
@@ -123,7 +124,7 @@ fn the_first_encoding_whose_blocks_are_known_is_read() {
             let found: usize = found.map(|batch| batch.unwrap().num_rows()).sum();
             let ids = table.column(0).as_primitive::<Int64Type>();
             assert_eq!(found, ids.iter().filter(|id| *id == Some(81)).count());
-            assert!(shard.verify(|_| ()).unwrap().problems.is_empty());
+            assert!(shard.verify().unwrap().problems().is_empty());
         }
     }
 }
@@ -168,7 +169,7 @@ fn who_can_read_none_is_told_what_each_lacks() {
 fn inspection_lists_the_buffers_of_every_encoding() {
     let file = with_encodings(&shard(), &[(Some(UNKNOWN), true), (Some(KNOWN), true)]);
     let shard = Shard::from_bytes(file.into()).unwrap();
-    let info = shard.inspect(&InspectOptions::default()).unwrap();
+    let info = shard.inspect(InspectOptions::default()).unwrap();
     let buffers = &info.stripes[0].fields[0].buffers;
     assert!(buffers.len().is_multiple_of(2) && !buffers.is_empty());
 }

@@ -16,8 +16,9 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_shard::Shard;
 use arrow_shard::io::{MemoryFolder, ReadAt};
+use arrow_shard::metadata::{TypeMapping, Wire};
 use arrow_shard::read::{Projection, ShardOptions, ShardReader};
-use arrow_shard::write::{Layout, Profile, TypeMapping, Wire, WriterOptions};
+use arrow_shard::write::{Layout, Profile, WriterOptions};
 use bytes::Bytes;
 use rand::Rng;
 use rand::rngs::StdRng;

@@ -90,7 +90,7 @@ pub(crate) fn put_blocks(
             .constant_value
             .as_ref()
             .and_then(|v| v.kind.as_ref()),
-        Some(arrow_shard::write::ValueKind::String(_))
+        Some(arrow_shard::metadata::ValueKind::String(_))
     );
     let buffer = blocks.finish(BufferKind::Data).unwrap();
     let buffer = buffer.with_embedded(is_text, is_text);

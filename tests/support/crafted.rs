@@ -4,7 +4,8 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::Schema;
 use arrow_shard::format::{DataRef, HEADER, Message, StripeList, open, seal};
 use arrow_shard::io::ByteRange;
-use arrow_shard::write::{ShardWriter, Wire, WriterOptions};
+use arrow_shard::metadata::Wire;
+use arrow_shard::write::{ShardWriter, WriterOptions};
 use arrow_shard::{Limits, Shard};
 use std::sync::Arc;
 

@@ -102,7 +102,7 @@ pub(crate) struct LaterFolder {
 }
 
 impl AsyncContainer for LaterFolder {
-    fn open_async(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>> {
+    fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn AsyncReadAt>> {
         let bytes = self.folder.get(url.path());
         let bytes = bytes.ok_or_else(|| Error::new(ErrorKind::NotFound, "no such object"))?;
         Ok(Later::new(url.path(), bytes, self.polls, &self.log))

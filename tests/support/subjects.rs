@@ -17,8 +17,8 @@ use arrow_schema::{DataType, Field, Schema, UnionFields};
 use arrow_shard::buffer::{BLOCK_MAPS_PROPERTY, CHECKSUMS_PROPERTY, ENCODING_CODES_PROPERTY};
 use arrow_shard::format::NameValuePair;
 use arrow_shard::io::MemoryFolder;
+use arrow_shard::metadata::Wire;
 use arrow_shard::ops::ShardEditor;
-use arrow_shard::write::Wire;
 use arrow_shard::write::{
     ColumnOptions, InternalValues, Layout, PresenceLayout, Profile, ShardWriter, WriterOptions,
 };
@@ -297,7 +297,7 @@ pub(crate) fn added_column() -> Subject {
         let field = Field::new("name", DataType::Utf8, true);
         let column = ColumnOptions::default();
         editor
-            .add_column_values(field, [Arc::new(names) as ArrayRef], &column)
+            .add_column_values(field, [Arc::new(names) as ArrayRef], column)
             .unwrap();
         let field = Field::new("one", DataType::Int64, false);
         let one: ArrayRef = Arc::new(Int64Array::from(vec![1]));

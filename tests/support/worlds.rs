@@ -180,16 +180,16 @@ impl World {
     }
 
     pub(crate) fn compaction(&self, name: &str, options: &CompactOptions) -> Vec<Range<u64>> {
-        wait(plan_compaction_async(self.at(name), options)).unwrap()
+        wait(plan_compaction_async(self.at(name), options.clone())).unwrap()
     }
 
     pub(crate) fn compact(&self, name: &str, options: &CompactOptions) -> Option<EditSummary> {
-        wait(compact_async(self.at(name), options)).unwrap()
+        wait(compact_async(self.at(name), options.clone())).unwrap()
     }
 
     /// Removes unused files, and returns their number.
     pub(crate) fn vacuum(&self) -> usize {
         let now = VacuumOptions::default().with_min_age(Duration::ZERO);
-        wait(vacuum_async(self.at(""), &now)).unwrap().len()
+        wait(vacuum_async(self.at(""), now)).unwrap().len()
     }
 }

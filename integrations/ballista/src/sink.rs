@@ -3,7 +3,7 @@
 use crate::options;
 use crate::scan::check;
 use crate::wire::{self, damaged};
-use arrow_shard::read::SortingColumn;
+use arrow_shard::metadata::SortingColumn;
 use arrow_shard_datafusion::ShardSink;
 use datafusion::common::Result;
 use datafusion::datasource::physical_plan::{FileSink, FileSinkConfig};

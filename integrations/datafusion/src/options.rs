@@ -1,8 +1,8 @@
 //! Options for reading and writing tables of shards, set in SQL or in code.
 
 use arrow_shard::WriterOptions;
-use arrow_shard::read::SortingColumn;
-use arrow_shard::write::{Profile, TypeMapping, Wire};
+use arrow_shard::metadata::{SortingColumn, TypeMapping, Wire};
+use arrow_shard::write::Profile;
 use datafusion_common::config::{
     ConfigEntry, ConfigExtension, ConfigField, ConfigOptions, ExtensionOptions, Visit,
 };

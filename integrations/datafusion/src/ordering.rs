@@ -5,7 +5,7 @@ use crate::metadata::OpenShard;
 use arrow::array::{Array, AsArray};
 use arrow::compute::{SortOptions, sort_to_indices};
 use arrow::datatypes::Schema;
-use arrow_shard::read::SortingColumn;
+use arrow_shard::metadata::SortingColumn;
 use datafusion_common::stats::Precision;
 use datafusion_common::{ColumnStatistics, Result};
 use datafusion_datasource::PartitionedFile;
@@ -21,9 +21,8 @@ use std::sync::Arc;
 /// # Errors
 /// Returns an error if the properties are damaged or cannot be read.
 pub(crate) async fn ordering_of(open: &OpenShard, table: &Schema) -> Result<Option<LexOrdering>> {
-    // Loads the properties, which `sorting_columns` does not do by itself.
-    open.shard.properties_async().await.context("properties")?;
-    let columns = open.shard.sorting_columns().context("sorting columns")?;
+    let columns = open.shard.sorting_columns_async().await;
+    let columns = columns.context("sorting columns")?;
     let mut order = Vec::new();
     for column in columns {
         // Members of structs are not columns of a plan, and a cast may change an order.

@@ -5,7 +5,7 @@ use crate::options::TableShardOptions;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow_shard::WriterOptions;
-use arrow_shard::read::SortingColumn;
+use arrow_shard::metadata::SortingColumn;
 use arrow_shard::write::AsyncShardWriter;
 use async_trait::async_trait;
 use datafusion_common::{DataFusionError, Result, not_impl_err};
@@ -149,7 +149,7 @@ async fn write_file(
     let summary = writer.finish().await.context(&place)?;
     Ok(Some(Written {
         path,
-        rows: summary.rows(),
+        rows: summary.num_rows(),
         bytes: summary.bytes(),
     }))
 }

@@ -84,7 +84,7 @@ pub(crate) fn existing(path: &Path) -> Result<PathBuf> {
 
 /// Opens several shards of this machine as one table.
 pub(crate) fn open_many(shards: Vec<Location>) -> Result<ShardSet> {
-    ShardSet::open_through(shards, interruptible)
+    ShardSet::open_through(shards, interruptible, ShardOptions::default())
 }
 
 fn interruptible(folder: Arc<dyn Container>) -> Arc<dyn Container> {

@@ -73,7 +73,7 @@ impl Location {
     pub(crate) fn open(&self) -> Result<Shard> {
         match self.local() {
             Some(path) => crate::interruptible_file::open(&path, ShardOptions::default()),
-            None => wait_for_store(Shard::open_async(self.0.clone(), ShardOptions::default())),
+            None => wait_for_store(Shard::open_async(self.0.clone())),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::location::{Location, shards_of};
 use crate::options::profile;
 use crate::rows::{row_numbers, whole};
 use crate::runtime::{threads, wait, wait_to_the_end};
-use crate::signals::{detached, hear};
+use crate::signals::{detached, until_interrupted};
 use crate::views::without_views;
 use arrow_shard::Result;
 use arrow_shard::ops::{
@@ -33,19 +33,19 @@ impl Edited {
     /// Number of rows, without deleted ones.
     #[getter]
     fn rows(&self) -> u64 {
-        self.summary.rows()
+        self.summary.num_rows()
     }
 
     /// Number of deleted rows.
     #[getter]
     fn deleted_rows(&self) -> u64 {
-        self.summary.deleted_rows()
+        self.summary.num_deleted_rows()
     }
 
     /// Number of stripes.
     #[getter]
     fn stripes(&self) -> u64 {
-        self.summary.stripes()
+        self.summary.num_stripes()
     }
 
     /// Number of bytes written.
@@ -63,7 +63,7 @@ impl Edited {
     /// Number of files that the shard needs in addition to its directory file: keep them together, or see ``pack``.
     #[getter]
     fn other_files(&self) -> u64 {
-        self.summary.other_files()
+        self.summary.num_other_files()
     }
 
     /// Whether there was nothing to change, so the file is unchanged.
@@ -76,9 +76,9 @@ impl Edited {
         let summary = &self.summary;
         format!(
             "<EditSummary rows={} deleted_rows={} stripes={} bytes={}>",
-            summary.rows(),
-            summary.deleted_rows(),
-            summary.stripes(),
+            summary.num_rows(),
+            summary.num_deleted_rows(),
+            summary.num_stripes(),
             summary.bytes()
         )
     }
@@ -305,12 +305,12 @@ pub(crate) fn compact(
         options = options.with_profile(raised(py, self::profile(name))?);
     }
     // Ctrl-C interrupts the rewriting of stripes, which are then removed, but not the commit.
-    let options = options.with_progress(|_| hear());
+    let options = options.with_progress(until_interrupted);
     let summary = detached(py, || match &to {
-        None => wait_to_the_end(at.is_near(), compact_async(at.0.clone(), &options)),
+        None => wait_to_the_end(at.is_near(), compact_async(at.0.clone(), options)),
         Some(to) => {
             let name = at.beside(to)?.name();
-            wait_to_the_end(at.is_near(), compact_to_async(at.0.clone(), name, &options)).map(Some)
+            wait_to_the_end(at.is_near(), compact_to_async(at.0.clone(), name, options)).map(Some)
         }
     })?;
     let edited = |summary| Edited {
@@ -339,10 +339,10 @@ pub(crate) fn pack(
     let (at, out) = (Location::of(path, store)?, Location::of(out, store)?);
     let options = PackOptions::default()
         .with_overwrite(overwrite)
-        .with_progress(|_| hear());
+        .with_progress(until_interrupted);
     let summary = detached(py, || {
         let out = at.beside(&out)?.clone();
-        wait_to_the_end(at.is_near(), pack_async(at.0.clone(), out, &options))
+        wait_to_the_end(at.is_near(), pack_async(at.0.clone(), out, options))
     })?;
     Ok(Edited {
         summary,
@@ -372,9 +372,9 @@ pub(crate) fn vacuum(
     let options = VacuumOptions::default()
         .with_min_age(age)
         .with_dry_run(dry_run)
-        .with_progress(|_| hear());
+        .with_progress(until_interrupted);
     detached(py, || {
-        let unused = wait(at.is_near(), vacuum_async(at.0.clone(), &options))?;
+        let unused = wait(at.is_near(), vacuum_async(at.0.clone(), options))?;
         let shown = |file: UnusedFile| (file.location.to_string(), file.bytes);
         Ok(unused.into_iter().map(shown).collect())
     })

@@ -6,10 +6,9 @@ use crate::runtime::threads;
 use crate::stripes::Sorting;
 use crate::values::properties_of;
 use arrow_shard::Result;
-use arrow_shard::read::SortingColumn;
+use arrow_shard::metadata::{SortingColumn, TypeMapping, Wire};
 use arrow_shard::write::{
-    ColumnOptions, InternalValues, Layout, PresenceLayout, Profile, TypeMapping, Wire,
-    WriterOptions,
+    ColumnOptions, InternalValues, Layout, PresenceLayout, Profile, WriterOptions,
 };
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyTypeError;

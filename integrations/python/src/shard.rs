@@ -279,8 +279,7 @@ impl ShardFile {
     #[getter]
     fn sorting_columns(&self, py: Python<'_>) -> PyResult<Vec<Sorting>> {
         let columns = detached(py, || {
-            wait(self.is_near, self.shard.properties_async())?;
-            self.shard.sorting_columns()
+            wait(self.is_near, self.shard.sorting_columns_async())
         })?;
         Ok(columns.into_iter().map(Sorting).collect())
     }

@@ -1,9 +1,10 @@
 //! Runs work without the interpreter's lock, and lets Ctrl-C interrupt it.
 
 use crate::errors::exception;
-use arrow_shard::{Error, ErrorKind, Result};
+use arrow_shard::{Error, ErrorKind, Progress, Result};
 use pyo3::prelude::*;
 use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// Time between two checks for signals.
@@ -73,6 +74,14 @@ pub(crate) fn hear() -> Result<()> {
             RAISED.set(Some(raised));
             Err(interrupted())
         }
+    }
+}
+
+/// Follows the progress of an operation, and stops it if a signal handler has raised an exception.
+pub(crate) fn until_interrupted(_: Progress<'_>) -> ControlFlow<()> {
+    match hear() {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(_) => ControlFlow::Break(()),
     }
 }
 

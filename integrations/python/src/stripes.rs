@@ -1,6 +1,7 @@
 //! Stripes and sorting columns of a shard, for planners.
 
-use arrow_shard::read::{SortingColumn, Stripe};
+use arrow_shard::metadata::SortingColumn;
+use arrow_shard::read::Stripe;
 use pyo3::prelude::*;
 
 /// A stripe of a shard.

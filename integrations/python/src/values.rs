@@ -1,7 +1,7 @@
 //! Converts properties to and from Python values.
 
 use crate::errors::{exception, invalid_argument};
-use arrow_shard::read::{AnyValue, NameValuePair, ValueKind};
+use arrow_shard::metadata::{AnyValue, NameValuePair, ValueKind};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
 

@@ -3,10 +3,11 @@
 use crate::runtime::wait;
 use crate::signals::{detached, hear, is_interrupted};
 use arrow_schema::ArrowError;
-use arrow_shard::read::{Problem, VerifyOptions, VerifyProgress, VerifyReport};
-use arrow_shard::{Error, Shard};
+use arrow_shard::read::{Problem, VerifyOptions, VerifyReport};
+use arrow_shard::{Error, Progress, Shard};
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
+use std::sync::mpsc;
 
 /// The result of a verification.
 #[pyclass(module = "arrow_shard", name = "VerifyReport", frozen)]
@@ -24,51 +25,48 @@ impl Verification {
     /// The problems and their places, as text: at most 10,000.
     #[getter]
     fn problems(&self) -> Vec<String> {
-        self.0.problems.iter().map(Problem::to_string).collect()
+        self.0.problems().iter().map(Problem::to_string).collect()
     }
 
     /// Number of problems beyond the listed ones.
     #[getter]
     fn omitted(&self) -> u64 {
-        self.0.omitted
+        self.0.num_problems() - self.0.problems().len() as u64
     }
 
     /// Number of files of the shard.
     #[getter]
     fn files(&self) -> u64 {
-        self.0.files
+        self.0.num_files()
     }
 
     /// Number of rows of the shard.
     #[getter]
     fn rows(&self) -> u64 {
-        self.0.rows
+        self.0.num_rows()
     }
 
     /// Number of checked stripes.
     #[getter]
     fn stripes(&self) -> u64 {
-        self.0.stripes
+        self.0.num_stripes()
     }
 
     /// Number of decoded blocks.
     #[getter]
     fn blocks(&self) -> u64 {
-        self.0.blocks
+        self.0.num_blocks()
     }
 
     /// Number of bytes of encoded data that were read.
     #[getter]
     fn data_bytes(&self) -> u64 {
-        self.0.data_bytes
+        self.0.data_bytes()
     }
 
     fn __repr__(&self) -> String {
-        let problems = self.0.problems.len() as u64 + self.0.omitted;
-        format!(
-            "<VerifyReport of {} rows: {problems} problems>",
-            self.0.rows
-        )
+        let (rows, problems) = (self.0.num_rows(), self.0.num_problems());
+        format!("<VerifyReport of {rows} rows: {problems} problems>")
     }
 }
 
@@ -80,9 +78,9 @@ pub(crate) fn verify(
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Verification> {
-    let mut failed: Option<PyErr> = None;
     let report = detached(py, || {
-        let told = |done: VerifyProgress<'_>| {
+        let (fail, failed) = mpsc::channel::<PyErr>();
+        let told = move |done: Progress<'_>| {
             // A signal may have arrived without a read after it, which would have noticed it.
             if hear().is_err() || is_interrupted() {
                 return ControlFlow::Break(());
@@ -90,24 +88,27 @@ pub(crate) fn verify(
             let Some(progress) = &progress else {
                 return ControlFlow::Continue(());
             };
-            let arguments = (done.field, done.done, done.total);
+            let arguments = (done.field.unwrap_or_default(), done.done, done.total);
             match Python::attach(|py| progress.call1(py, arguments).map(drop)) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(raised) => {
-                    failed = Some(raised);
+                    // The receiver lives longer than the verification.
+                    let _ = fail.send(raised);
                     ControlFlow::Break(())
                 }
             }
         };
-        let options = VerifyOptions::default().with_threads(threads);
+        let options = VerifyOptions::default()
+            .with_threads(threads)
+            .with_progress(told);
         let report = if is_near {
-            shard.verify_with(&options, told)
+            shard.verify_with(options)
         } else {
-            wait(false, shard.verify_with_async(&options, told))
+            wait(false, shard.verify_with_async(options))
         };
-        match failed.take() {
-            Some(raised) => Err(Error::from(ArrowError::ExternalError(Box::new(raised)))),
-            None => report,
+        match failed.try_recv() {
+            Ok(raised) => Err(Error::from(ArrowError::ExternalError(Box::new(raised)))),
+            Err(_) => report,
         }
     });
     report.map(Verification)

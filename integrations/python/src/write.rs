@@ -28,13 +28,13 @@ impl WriteSummary {
     /// Number of rows.
     #[getter]
     fn rows(&self) -> u64 {
-        self.0.rows()
+        self.0.num_rows()
     }
 
     /// Number of stripes.
     #[getter]
     fn stripes(&self) -> u64 {
-        self.0.stripes()
+        self.0.num_stripes()
     }
 
     /// Bytes of all files.
@@ -50,7 +50,7 @@ impl WriteSummary {
     }
 
     fn __repr__(&self) -> String {
-        let (rows, stripes, bytes) = (self.0.rows(), self.0.stripes(), self.0.bytes());
+        let (rows, stripes, bytes) = (self.0.num_rows(), self.0.num_stripes(), self.0.bytes());
         format!("<WriteSummary rows={rows} stripes={stripes} bytes={bytes}>")
     }
 }

@@ -11,7 +11,7 @@ use crate::limits::LimitArgs;
 use crate::location::open_shard;
 use crate::option_names::ProfileName;
 use crate::output::Destination;
-use arrow_shard::read::{FieldInfo, InspectOptions, ShardInfo, StripeInfo};
+use arrow_shard::read::inspect::{FieldInfo, InspectOptions, ShardInfo, StripeInfo};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             }
         }
     }
-    let mut info = shard.inspect(&options)?;
+    let mut info = shard.inspect(options)?;
     if !columns.is_empty() {
         for stripe in &mut info.stripes {
             stripe.fields.retain(|field| columns.contains(&field.path));

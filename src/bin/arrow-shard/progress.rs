@@ -1,8 +1,8 @@
 //! Progress bars, shown if standard error is a terminal.
 
-use arrow_shard::ops::EditProgress;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use std::cell::Cell;
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 /// Returns a bar for `total` rows, files or other units.
@@ -18,13 +18,19 @@ pub(crate) fn bar(total: u64, unit: &str) -> ProgressBar {
     }
 }
 
-/// Returns a bar for an edit, and the callback that moves it.
-pub(crate) fn followed(unit: &str) -> (ProgressBar, impl Fn(EditProgress) + Send + Sync + 'static) {
+/// Returns a bar for an operation, and the callback that moves it.
+pub(crate) fn followed(
+    unit: &str,
+) -> (
+    ProgressBar,
+    impl FnMut(arrow_shard::Progress<'_>) -> ControlFlow<()> + Send + 'static,
+) {
     let bar = bar(0, unit);
     let shown = bar.clone();
-    let follow = move |progress: EditProgress| {
+    let follow = move |progress: arrow_shard::Progress<'_>| {
         shown.set_length(progress.total);
         shown.set_position(progress.done);
+        ControlFlow::Continue(())
     };
     (bar, follow)
 }

@@ -6,7 +6,7 @@ use crate::input::{ColumnArgs, ReadArgs, RowWindow};
 use crate::output::Destination;
 use crate::text;
 use arrow_schema::{Field, Schema};
-use arrow_shard::read::NodeInfo;
+use arrow_shard::read::inspect::NodeInfo;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::path::PathBuf;

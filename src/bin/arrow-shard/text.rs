@@ -6,7 +6,7 @@ use arrow_cast::display::{
     ArrayFormatter, ArrayFormatterFactory, DisplayIndex, FormatOptions, FormatResult,
 };
 use arrow_schema::{ArrowError, DataType, Field};
-use arrow_shard::read::{AnyValue, NameValuePair, ValueKind};
+use arrow_shard::metadata::{AnyValue, NameValuePair, ValueKind};
 use std::fmt::Write;
 
 pub(crate) use crate::safe_text::shown;

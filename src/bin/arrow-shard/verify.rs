@@ -67,13 +67,15 @@ fn verify(file: &Path, args: &Args, out: &mut Destination) -> Result<bool, Failu
     }
     let opened = open_shard(file, args.limits.shard_options());
     let verified = opened.and_then(|shard| {
+        let shown = bar.clone();
         let options = VerifyOptions::default().with_threads(args.threads);
-        shard.verify_with(&options, |progress| {
-            bar.set_length(progress.total);
-            bar.set_position(progress.done);
-            bar.set_message(text::shown(progress.field).into_owned());
+        shard.verify_with(options.with_progress(move |progress| {
+            let field = progress.field.unwrap_or_default();
+            shown.set_length(progress.total);
+            shown.set_position(progress.done);
+            shown.set_message(text::shown(field).into_owned());
             ControlFlow::Continue(())
-        })
+        }))
     });
     bar.finish_and_clear();
     use ErrorKind::{InvalidArgument, Io, NotFound, Replaced};
@@ -89,7 +91,7 @@ fn verify(file: &Path, args: &Args, out: &mut Destination) -> Result<bool, Failu
             return Ok(false);
         }
     };
-    for problem in &report.problems {
+    for problem in report.problems() {
         writeln!(out, "{}", text::shown(&problem.to_string()))?;
     }
     if report.is_sound() {
@@ -97,11 +99,11 @@ fn verify(file: &Path, args: &Args, out: &mut Destination) -> Result<bool, Failu
             writeln!(
                 out,
                 "{place}: sound; {} in {}, {}, {}, {} of data",
-                text::count(report.rows, "row"),
-                text::count(report.stripes, "stripe"),
-                text::count(report.files, "file"),
-                text::count(report.blocks, "block"),
-                text::bytes(report.data_bytes),
+                text::count(report.num_rows(), "row"),
+                text::count(report.num_stripes(), "stripe"),
+                text::count(report.num_files(), "file"),
+                text::count(report.num_blocks(), "block"),
+                text::bytes(report.data_bytes()),
             )?;
         }
         return Ok(true);

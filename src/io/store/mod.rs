@@ -40,7 +40,7 @@ use std::time::SystemTime;
 /// use arrow_shard::ops::merge;
 /// let days = Store::folder(folder.path())?;
 /// let merged = merge([days.at("a.amudai.shard"), days.at("b.amudai.shard")], days.at("ab.amudai.shard"))?;
-/// assert_eq!(merged.rows(), 6);
+/// assert_eq!(merged.num_rows(), 6);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]

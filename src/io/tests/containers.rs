@@ -40,7 +40,7 @@ fn every_container_finds_what_is_inside() {
 
 #[test]
 fn without_a_container_every_reference_is_refused() {
-    let error = NoContainer.open(&url("x.stripe")).unwrap_err();
+    let error = Container::open(&NoContainer, &url("x.stripe")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ForbiddenUrl);
     assert!(error.message().contains("x.stripe"), "{error}");
 }

@@ -148,7 +148,6 @@ impl FilteredReader {
     }
 
     /// Tests the next rows until some match, and fetches the bytes for these.
-    #[cfg(feature = "async")]
     pub(in crate::read) async fn prefetch(&mut self) -> Result<()> {
         loop {
             let Some(stripe) = &mut self.stripe else {

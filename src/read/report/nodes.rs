@@ -80,19 +80,14 @@ impl Shard {
     /// # Errors
     /// Fails if the schema is damaged or not supported.
     pub fn schema_nodes(&self) -> Result<Vec<NodeInfo>> {
-        now_or("`schema_nodes_async`", self.stored_nodes())
+        now_or("`schema_nodes_async`", self.schema_nodes_async())
     }
 
     /// Returns the columns as they are stored, for a shard behind an asynchronous reader.
     ///
     /// # Errors
     /// Returns the same errors as [`schema_nodes`](Self::schema_nodes).
-    #[cfg(feature = "async")]
     pub async fn schema_nodes_async(&self) -> Result<Vec<NodeInfo>> {
-        self.stored_nodes().await
-    }
-
-    async fn stored_nodes(&self) -> Result<Vec<NodeInfo>> {
         let schema = self.stored_schema().await?;
         Ok(schema.fields.iter().map(NodeInfo::column).collect())
     }

@@ -11,7 +11,7 @@ mod statistics;
 mod tests;
 mod values;
 
-pub use report::{Problem, VerifyProgress, VerifyReport};
+pub use report::{Problem, VerifyReport};
 
 use super::ahead::PREFETCH;
 use super::inspect::child_name;
@@ -21,6 +21,7 @@ use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
     DELETED_RECORD, DataRef, DataType, Field, IndexCollection, Message, Schema, UrlList,
 };
+use crate::progress::{Listener, with_progress};
 use crate::read::open_shard::Shard;
 use crate::read::shard::column::Column;
 use crate::read::shard::columns::InternalFields;
@@ -33,7 +34,6 @@ use columns::Columns;
 use report::At;
 use statistics::Counts;
 use std::iter;
-use std::ops::ControlFlow;
 use values::Claims;
 
 /// Most rows to assemble at a time.
@@ -63,6 +63,7 @@ const MAX_FAILED_BATCHES: u32 = 64;
 pub struct VerifyOptions {
     threads: usize,
     prefetch: usize,
+    listener: Listener,
 }
 
 impl Default for VerifyOptions {
@@ -70,6 +71,7 @@ impl Default for VerifyOptions {
         Self {
             threads: 1,
             prefetch: PREFETCH,
+            listener: Listener::default(),
         }
     }
 }
@@ -81,9 +83,14 @@ settings! {
         threads, with_threads: usize;
         /// Number of columns, or files, that asynchronous verification fetches concurrently, at least 1; 8 by default.
         /// More of them need more memory and send more requests at a time; the report does not depend on it.
-        #[cfg(feature = "async")]
         prefetch, with_prefetch: usize;
     }
+}
+
+with_progress! {
+    VerifyOptions,
+    /// Calls `progress` for every column of every stripe, with its name in [`field`](crate::Progress::field). If it
+    /// breaks, the verification stops and returns the report so far.
 }
 
 impl Shard {
@@ -92,7 +99,7 @@ impl Shard {
     /// null counts, constants, bounds, Bloom filters and range indexes. Compares neighboring rows, without deleted
     /// ones, with the order that the shard declares ([`sorting_columns`](Self::sorting_columns)). Metadata are also
     /// compared with each other. Continues after a problem, so that the report is complete, and keeps only a few
-    /// megabytes in memory. Calls `progress` for every column of every stripe.
+    /// megabytes in memory.
     ///
     /// Checksums are always compared, regardless of [`ShardOptions`](crate::read::ShardOptions), even if they matched
     /// before. If a field has several encodings, only the one that scans read is checked. A value of a native type that
@@ -104,11 +111,8 @@ impl Shard {
     /// nothing about the shard: [`Io`](ErrorKind::Io), [`Replaced`](ErrorKind::Replaced) if a file is not the one that
     /// was opened, or [`InvalidArgument`](ErrorKind::InvalidArgument) at once for a shard behind an asynchronous
     /// reader. A missing file of a stripe is a problem of the shard.
-    pub fn verify(&self, mut progress: impl FnMut(VerifyProgress<'_>)) -> Result<VerifyReport> {
-        self.verify_with(&VerifyOptions::default(), |done| {
-            progress(done);
-            ControlFlow::Continue(())
-        })
+    pub fn verify(&self) -> Result<VerifyReport> {
+        self.verify_with(VerifyOptions::default())
     }
 
     /// Verifies a shard behind an asynchronous reader. The report equals the one that [`verify`](Self::verify) makes of
@@ -121,21 +125,13 @@ impl Shard {
     ///
     /// # Errors
     /// Returns the same errors as [`verify`](Self::verify).
-    #[cfg(feature = "async")]
-    pub async fn verify_async(
-        &self,
-        mut progress: impl FnMut(VerifyProgress<'_>),
-    ) -> Result<VerifyReport> {
-        let progress = |done: VerifyProgress<'_>| {
-            progress(done);
-            ControlFlow::Continue(())
-        };
-        self.verify_with_async(&VerifyOptions::default(), progress)
-            .await
+    pub async fn verify_async(&self) -> Result<VerifyReport> {
+        self.verify_with_async(VerifyOptions::default()).await
     }
 
-    /// Verifies the whole shard like [`verify`](Self::verify), with options. Stops if `progress` breaks: the report
-    /// then has the results so far, and [`is_complete`](VerifyReport::is_complete) is false.
+    /// Verifies the whole shard like [`verify`](Self::verify), with options. If the callback of
+    /// [`with_progress`](VerifyOptions::with_progress) stops the verification, the report has the results so far, and
+    /// [`is_complete`](VerifyReport::is_complete) is false.
     ///
     /// ```
     /// # use arrow_shard::{Shard, write::ShardWriter};
@@ -152,45 +148,37 @@ impl Shard {
     /// # writer.finish()?;
     /// # let shard = Shard::from_bytes(file.into())?;
     /// let end = Instant::now() + Duration::from_secs(60);
-    /// let report = shard.verify_with(&VerifyOptions::default().with_threads(4), |_| {
-    ///     match Instant::now() < end {
-    ///         true => ControlFlow::Continue(()),
-    ///         false => ControlFlow::Break(()),
+    /// let options = VerifyOptions::default().with_threads(4).with_progress(move |_| {
+    ///     if Instant::now() < end {
+    ///         ControlFlow::Continue(())
+    ///     } else {
+    ///         ControlFlow::Break(())
     ///     }
-    /// })?;
+    /// });
+    /// let report = shard.verify_with(options)?;
     /// assert!(report.is_complete() && report.is_sound());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// Returns the same errors as [`verify`](Self::verify).
-    pub fn verify_with(
-        &self,
-        options: &VerifyOptions,
-        progress: impl FnMut(VerifyProgress<'_>) -> ControlFlow<()>,
-    ) -> Result<VerifyReport> {
+    pub fn verify_with(&self, options: VerifyOptions) -> Result<VerifyReport> {
         let verified = async {
             self.inner.artifacts.check_may_wait()?;
             check_threads(options.threads)?;
-            Verifier::new(self).run(options, progress).await
+            Verifier::new(self).run(&options).await
         };
         now_or("`verify_async`", verified)
     }
 
-    /// Verifies a shard behind an asynchronous reader, with options, until `progress` breaks. Starts no threads;
+    /// Verifies a shard behind an asynchronous reader, with options. Starts no threads;
     /// [`verify_async`](Self::verify_async) describes its concurrency.
     ///
     /// # Errors
     /// Returns the same errors as [`verify_async`](Self::verify_async).
-    #[cfg(feature = "async")]
-    pub async fn verify_with_async(
-        &self,
-        options: &VerifyOptions,
-        progress: impl FnMut(VerifyProgress<'_>) -> ControlFlow<()>,
-    ) -> Result<VerifyReport> {
+    pub async fn verify_with_async(&self, options: VerifyOptions) -> Result<VerifyReport> {
         check_threads(options.threads)?;
-        let options = options.clone().with_threads(1);
-        Verifier::new(self).run(&options, progress).await
+        Verifier::new(self).run(&options.with_threads(1)).await
     }
 }
 
@@ -236,11 +224,7 @@ impl<'a> Verifier<'a> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    async fn run(
-        mut self,
-        options: &VerifyOptions,
-        progress: impl FnMut(VerifyProgress<'_>) -> ControlFlow<()>,
-    ) -> Result<VerifyReport> {
+    async fn run(mut self, options: &VerifyOptions) -> Result<VerifyReport> {
         self.report.rows = self.shard.num_rows();
         let schema = self.directory().await;
         let stripes = self.shard.stripes_async().await;
@@ -249,8 +233,7 @@ impl<'a> Verifier<'a> {
         if let Some(schema) = schema {
             match stripes {
                 Some(stripes) => {
-                    let checked = self.stripes(&schema, &stripes, options, progress);
-                    let flow = checked.await?;
+                    let flow = self.stripes(&schema, &stripes, options).await?;
                     self.check()?;
                     if flow.is_break() {
                         return Ok(self.report);

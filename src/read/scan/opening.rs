@@ -101,7 +101,6 @@ fn check_positions(
 }
 
 /// Returns the size of the columns' values in a stripe in bytes; needs only descriptors.
-#[cfg(feature = "async")]
 pub(in crate::read) fn described_bytes(
     metadata: &Metadata,
     bench: &Bench<'_>,

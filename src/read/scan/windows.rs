@@ -55,7 +55,6 @@ async fn stripes_of(metadata: &Metadata, rows: &Range<u64>) -> Result<VecDeque<S
 /// Rows cut at the borders of stripes. Inside of a stripe, they are cut at the first multiple of `batch` rows, counted
 /// from the start of the piece, at or after a multiple of `unit` rows. Read in batches of `batch` rows, the pieces
 /// result in the same batches as all rows together, unless a batch has to be shorter.
-#[cfg(any(feature = "threads", feature = "async"))]
 #[derive(Debug)]
 pub(in crate::read) struct Windows {
     stripes: VecDeque<StripeRows>,
@@ -63,7 +62,6 @@ pub(in crate::read) struct Windows {
     batch: u64,
 }
 
-#[cfg(any(feature = "threads", feature = "async"))]
 impl Windows {
     pub(in crate::read) async fn try_new(
         metadata: &Metadata,
@@ -85,13 +83,11 @@ impl Windows {
     }
 
     /// Returns the number of the first row of the stripe with the next piece.
-    #[cfg(feature = "async")]
     pub(in crate::read) fn next_stripe(&self) -> Option<u64> {
         self.stripes.front().map(|stripe| stripe.first)
     }
 }
 
-#[cfg(any(feature = "threads", feature = "async"))]
 impl Iterator for Windows {
     type Item = Range<u64>;
 

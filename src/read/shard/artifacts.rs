@@ -355,7 +355,7 @@ impl Artifacts {
                 .open(&url)
                 .and_then(|reader| self.others().keep(ordinal, reader))
                 .map(Reader::Blocking),
-            Files::Async(container) => container.open_async(&url).map(|reader| {
+            Files::Async(container) => container.open(&url).map(|reader| {
                 let mut others = self.others();
                 let distant = others
                     .artifacts

@@ -98,7 +98,6 @@ impl Metadata {
     }
 
     /// Returns the size of a stripe field's values in bytes; needs only its descriptor.
-    #[cfg(feature = "async")]
     pub(in crate::read) fn described_bytes(
         &self,
         bench: &Bench<'_>,

@@ -5,7 +5,7 @@
 #[non_exhaustive]
 pub enum Profile {
     /// No encoding: Arrow's own buffers, which a reader can use in a memory map without copying them.
-    /// [`Wire::Reference`](crate::write::Wire::Reference) has no such buffers and gets blocks of plain values.
+    /// [`Wire::Reference`](crate::metadata::Wire::Reference) has no such buffers and gets blocks of plain values.
     Plain,
     /// Only encodings that decode in less time than it takes to copy the values twice.
     Fast,

@@ -3,7 +3,6 @@
 mod dictionary_headroom;
 pub(in crate::write) mod directory;
 mod lane;
-#[cfg(feature = "async")]
 pub(in crate::write) mod outbox;
 pub(in crate::write) mod output;
 mod packed_group;

@@ -8,7 +8,7 @@ use crate::schema::{self, FIXED, GUID, LIST, Node, STRING, STRUCT};
 use crate::shard::{self, Exceptions, Files};
 use crate::support::written;
 use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray};
-use arrow_shard::write::Wire;
+use arrow_shard::metadata::Wire;
 use arrow_shard::write::WriterOptions;
 use std::collections::HashMap;
 use std::sync::Arc;

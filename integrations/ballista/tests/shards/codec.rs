@@ -323,7 +323,7 @@ pub(crate) fn sink() -> Arc<dyn ExecutionPlan> {
         ..TableShardOptions::default()
     };
     let sink = ShardSink::new(config, options).with_sorting_columns(vec![
-        arrow_shard::read::SortingColumn {
+        arrow_shard::metadata::SortingColumn {
             path: "place.city".to_owned(),
             descending: true,
             nulls_first: false,

@@ -5,8 +5,9 @@
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use arrow_shard::metadata::SortingColumn;
 use arrow_shard::ops::ShardEditor;
-use arrow_shard::write::{Profile, SortingColumn};
+use arrow_shard::write::Profile;
 use arrow_shard::{ShardWriter, WriterOptions};
 use datafusion::error::Result;
 use datafusion::physical_plan::{ExecutionPlan, collect, displayable};

@@ -11,7 +11,8 @@ use arrow::compute::{
     SortColumn, SortOptions, concat_batches, lexsort_to_indices, take_record_batch,
 };
 use arrow::datatypes::{DataType, Field, Fields, Int32Type, Schema, SchemaRef, TimeUnit};
-use arrow_shard::write::{Profile, SortingColumn};
+use arrow_shard::metadata::SortingColumn;
+use arrow_shard::write::Profile;
 use datafusion::datasource::MemTable;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};

@@ -3,7 +3,7 @@
 use crate::common::{FileOptions, Format};
 use crate::{Place, stripes_of};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
-use arrow_shard::write::SortingColumn;
+use arrow_shard::metadata::SortingColumn;
 use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
 

@@ -84,10 +84,7 @@ pub(super) struct BlockingFolder(pub(super) ObjectFolder);
 
 impl Container for BlockingFolder {
     fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
-        Ok(Arc::new(BlockingReader::open(
-            self.0.open_async(url)?,
-            None,
-        )?))
+        Ok(Arc::new(BlockingReader::open(self.0.open(url)?, None)?))
     }
 }
 

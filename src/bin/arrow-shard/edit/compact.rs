@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let file = args.file.display().to_string();
     let place = text::shown(&file);
     if args.dry_run {
-        let runs = wait(&location, plan_compaction_async(&location, &options))?;
+        let runs = wait(&location, plan_compaction_async(&location, options))?;
         if runs.is_empty() {
             writeln!(out, "{place}: no stripe needs to be rewritten")?;
         }
@@ -87,14 +87,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         None => None,
     };
     let (bar, follow) = followed("rows");
-    let options = options.with_progress(move |progress| {
-        follow(progress);
-        Ok(())
-    });
+    let options = options.with_progress(follow);
     let done = match output {
-        None => wait(&location, compact_async(&location, &options))?,
+        None => wait(&location, compact_async(&location, options))?,
         Some(target) => Some({
-            let done = compact_to_async(&location, target.name(), &options);
+            let done = compact_to_async(&location, target.name(), options);
             wait(&location, done)?
         }),
     };

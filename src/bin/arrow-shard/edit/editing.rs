@@ -5,7 +5,7 @@ use crate::location::{stored, wait};
 use crate::progress::{bar, followed};
 use arrow_shard::Result;
 use arrow_shard::io::{Location, Store};
-use arrow_shard::ops::{EditSummary, ShardEditor};
+use arrow_shard::ops::{DeleteOptions, EditSummary, ShardEditor};
 use arrow_shard::read::{Predicate, ShardOptions};
 use std::path::{Path, PathBuf};
 
@@ -42,10 +42,11 @@ impl Editing {
 
     /// Deletes the rows that match.
     pub(super) fn delete(&mut self, predicate: &Predicate) -> Result<u64> {
-        let (bar, progress) = followed("rows");
+        let (bar, follow) = followed("rows");
+        let options = DeleteOptions::default().with_progress(follow);
         let deleted = wait(
             &self.shard,
-            self.editor.delete_with_async(predicate, progress),
+            self.editor.delete_with_async(predicate, options),
         );
         bar.finish_and_clear();
         deleted

@@ -131,7 +131,9 @@ impl Files {
         match self {
             Self::Local => open_one_of_many(Path::new(shard.name()), options),
             #[cfg(feature = "cloud")]
-            Self::Objects(_) => Shard::open_async(shard, options.with_tail_bytes(TAIL_BYTES)).await,
+            Self::Objects(_) => {
+                Shard::open_with_async(shard, options.with_tail_bytes(TAIL_BYTES)).await
+            }
         }
     }
 

@@ -82,16 +82,22 @@ fn note_parts(target: &Path, parts: &[PathBuf]) {
 
 /// Prints the contents of a shard after a commit.
 fn report(target: &Path, done: &EditSummary) -> Result<(), Failure> {
-    let stripes = text::count(done.stripes(), "stripe");
+    let stripes = text::count(done.num_stripes(), "stripe");
     let written = format!(" in {stripes}; {} were written", text::bytes(done.bytes()));
-    say(target, "has", done.rows(), done.deleted_rows(), &written)?;
+    say(
+        target,
+        "has",
+        done.num_rows(),
+        done.num_deleted_rows(),
+        &written,
+    )?;
     let mut out = Destination::standard();
     for (how, count) in [
         ("a hard link", done.linked()),
         ("a clone", done.cloned()),
         ("a copy", done.copied()),
     ] {
-        let files = match count.files() {
+        let files = match count.num_files() {
             0 => continue,
             1 => "1 file with rows has".to_owned(),
             many => format!("{many} files with rows have"),
@@ -102,7 +108,7 @@ fn report(target: &Path, done: &EditSummary) -> Result<(), Failure> {
             "{files} {how} as a second name ({bytes}), which the shard refers to"
         )?;
     }
-    match done.other_files() {
+    match done.num_other_files() {
         0 => {}
         1 => writeln!(out, "data are in 1 other file; keep both together")?,
         many => writeln!(out, "data are in {many} other files; keep them together")?,

@@ -42,10 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let options = PackOptions::default()
         .with_overwrite(args.force)
         .with_limits(args.limits.limits())
-        .with_progress(move |progress| {
-            follow(progress);
-            Ok(())
-        });
+        .with_progress(follow);
     let (input, output) = (stored(&args.input)?, stored(&args.output)?);
     // One of the two may be a local file.
     let distant = if input.store().is_near() {
@@ -53,11 +50,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     } else {
         &input
     };
-    let done = wait(distant, pack_async(&input, &output, &options))?;
+    let done = wait(distant, pack_async(&input, &output, options))?;
     bar.finish_and_clear();
     let mut out = Destination::standard();
     let place = args.output.display().to_string();
-    let deleted = match done.deleted_rows() {
+    let deleted = match done.num_deleted_rows() {
         0 => String::new(),
         deleted => format!(", and {} deleted", text::count(deleted, "row")),
     };
@@ -65,8 +62,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         out,
         "{} has {}{deleted} in {}, in one file of {}",
         text::shown(&place),
-        text::count(done.rows(), "row"),
-        text::count(done.stripes(), "stripe"),
+        text::count(done.num_rows(), "row"),
+        text::count(done.num_stripes(), "stripe"),
         text::bytes(done.bytes()),
     )?;
     Ok(out.flush()?)

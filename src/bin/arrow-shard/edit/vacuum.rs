@@ -46,12 +46,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .with_min_age(age)
         .with_dry_run(!args.remove)
         .with_limits(args.limits.limits())
-        .with_progress(move |progress| {
-            follow(progress);
-            Ok(())
-        });
+        .with_progress(follow);
     let folder = stored(&args.folder)?;
-    let files = wait(&folder, vacuum_async(&folder, &options))?;
+    let files = wait(&folder, vacuum_async(&folder, options))?;
     bar.finish_and_clear();
     let mut out = Destination::standard();
     let mut bytes = 0;

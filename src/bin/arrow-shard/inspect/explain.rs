@@ -36,7 +36,7 @@ pub(super) fn print(
         "\nWhat the writer would weigh for rows 0 to {} (bytes and nanoseconds per value):",
         batch.num_rows()
     )?;
-    for field in explain(&batch, &options)? {
+    for field in explain(&batch, options)? {
         writeln!(out, "{}", text::shown(field.path()))?;
         for (i, candidate) in field.candidates().iter().enumerate() {
             let mark = if i == 0 { "->" } else { "  " };

@@ -3,9 +3,9 @@
 use super::statistics;
 use crate::text;
 use arrow_array::ArrayRef;
-use arrow_shard::read::{
-    AnyValue, BlocksInfo, BufferInfo, EncodingTree, FieldInfo, NameValuePair, RangeStats,
-    ShardInfo, StripeInfo, ValueKind,
+use arrow_shard::metadata::{AnyValue, NameValuePair, ValueKind};
+use arrow_shard::read::inspect::{
+    BlocksInfo, BufferInfo, EncodingTree, FieldInfo, RangeStats, ShardInfo, StripeInfo,
 };
 use serde_json::{Value, json};
 
@@ -17,8 +17,8 @@ pub(super) fn shard(info: &ShardInfo) -> Value {
         .map(|file| json!({ "name": file.name, "bytes": file.bytes }));
     json!({
         "files": files.collect::<Vec<_>>(),
-        "rows": info.rows,
-        "deleted_rows": info.deleted_rows,
+        "rows": info.num_rows,
+        "deleted_rows": info.num_deleted_rows,
         "wire": format!("{:?}", info.wire),
         "mapping": info.mapping.map(|mapping| format!("{mapping:?}")),
         "created_min": info.creation_min.map(text::ticks),
@@ -35,9 +35,9 @@ pub(super) fn shard(info: &ShardInfo) -> Value {
 fn stripe(info: &StripeInfo) -> Value {
     json!({
         "ordinal": info.ordinal,
-        "first_row": info.rows.start,
-        "rows": info.rows.end - info.rows.start,
-        "deleted_rows": info.deleted_rows,
+        "first_row": info.row_range.start,
+        "rows": info.row_range.end - info.row_range.start,
+        "deleted_rows": info.num_deleted_rows,
         "raw_bytes": info.raw_data_size,
         "encoded_bytes": info.encoded_bytes,
         "ratio": text::ratio(info.raw_data_size, info.encoded_bytes),

@@ -1,7 +1,7 @@
 //! Shows statistics and sketches of a field as text and as JSON.
 
 use crate::text;
-use arrow_shard::read::{
+use arrow_shard::read::inspect::{
     CardinalityInfo, FieldInfo, LengthStats, SignStats, Sketch, SplitBlockBloomFilter, TypeStats,
 };
 use serde_json::{Value, json};

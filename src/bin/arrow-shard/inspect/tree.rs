@@ -3,9 +3,9 @@
 use super::statistics;
 use crate::text;
 use arrow_array::ArrayRef;
-use arrow_shard::read::{
-    AnyValue, BlocksInfo, BufferInfo, FieldInfo, NameValuePair, RangeIndexInfo, RangeStats,
-    ShardInfo,
+use arrow_shard::metadata::{AnyValue, NameValuePair};
+use arrow_shard::read::inspect::{
+    BlocksInfo, BufferInfo, FieldInfo, RangeIndexInfo, RangeStats, ShardInfo,
 };
 use std::io::{self, Write};
 
@@ -31,8 +31,8 @@ pub(super) fn print(out: &mut impl Write, info: &ShardInfo, verbose: bool) -> io
     writeln!(
         out,
         "{}{} in {}, {:?} wire{mapping}{created}",
-        text::count(info.rows, "row"),
-        deleted(info.deleted_rows),
+        text::count(info.num_rows, "row"),
+        deleted(info.num_deleted_rows),
         text::count(info.stripes.len() as u64, "stripe"),
         info.wire
     )?;
@@ -44,7 +44,7 @@ pub(super) fn print(out: &mut impl Write, info: &ShardInfo, verbose: bool) -> io
     properties(out, "", &info.properties)?;
     problem(out, "", info.problem.as_ref())?;
     for stripe in &info.stripes {
-        let rows = &stripe.rows;
+        let rows = &stripe.row_range;
         let sizes = sizes(stripe.raw_data_size, stripe.encoded_bytes);
         writeln!(
             out,
@@ -52,7 +52,7 @@ pub(super) fn print(out: &mut impl Write, info: &ShardInfo, verbose: bool) -> io
             stripe.ordinal,
             rows.start,
             rows.end,
-            match stripe.deleted_rows {
+            match stripe.num_deleted_rows {
                 0 => String::new(),
                 rows => format!(", {rows} of them deleted"),
             }

@@ -57,7 +57,6 @@ settings! {
         blocks, with_blocks: bool;
         /// Number of columns that asynchronous inspection fetches concurrently, at least 1; 8 by default. More columns
         /// need more memory and send more requests at a time; the result does not depend on it.
-        #[cfg(feature = "async")]
         prefetch, with_prefetch: usize;
     }
 }
@@ -69,9 +68,9 @@ pub struct ShardInfo {
     /// The files of the shard, the directory file first.
     pub files: Vec<FileInfo>,
     /// Number of rows without the deleted ones.
-    pub rows: u64,
+    pub num_rows: u64,
     /// Number of deleted rows.
-    pub deleted_rows: u64,
+    pub num_deleted_rows: u64,
     /// The dialect of the metadata.
     pub wire: Wire,
     /// The mapping of Arrow types to types of the shard, if a column reveals it.
@@ -109,9 +108,9 @@ pub struct StripeInfo {
     /// Ordinal of the stripe.
     pub ordinal: u64,
     /// Numbers of its rows in the shard, including deleted rows.
-    pub rows: Range<u64>,
+    pub row_range: Range<u64>,
     /// Number of deleted rows.
-    pub deleted_rows: u64,
+    pub num_deleted_rows: u64,
     /// Size of the values before encoding, in bytes.
     pub raw_data_size: Option<u64>,
     /// Size of all encoded buffers in bytes.
@@ -302,10 +301,10 @@ impl Shard {
     /// # Errors
     /// Fails if the schema or the list of stripes is damaged or not supported. Also returns the error of a reader that
     /// fails, which says nothing about the shard.
-    pub fn inspect(&self, options: &InspectOptions) -> Result<ShardInfo> {
+    pub fn inspect(&self, options: InspectOptions) -> Result<ShardInfo> {
         let inspected = async {
             self.inner.artifacts.check_may_wait()?;
-            self.inspected(options).await
+            self.inspect_async(options).await
         };
         now_or("`inspect_async`", inspected)
     }
@@ -317,18 +316,13 @@ impl Shard {
     ///
     /// # Errors
     /// Returns the same errors as [`inspect`](Self::inspect).
-    #[cfg(feature = "async")]
-    pub async fn inspect_async(&self, options: &InspectOptions) -> Result<ShardInfo> {
-        self.inspected(options).await
-    }
-
-    async fn inspected(&self, options: &InspectOptions) -> Result<ShardInfo> {
+    pub async fn inspect_async(&self, options: InspectOptions) -> Result<ShardInfo> {
         let schema = self.stored_schema().await?;
         let directory = &self.inner.directory;
         let mut info = ShardInfo {
             files: Vec::new(),
-            rows: self.num_rows(),
-            deleted_rows: self.num_deleted_rows(),
+            num_rows: self.num_rows(),
+            num_deleted_rows: self.num_deleted_rows(),
             wire: self.wire(),
             mapping: TypeMapping::of(&schema),
             creation_min: None,
@@ -360,7 +354,7 @@ impl Shard {
             .collect();
         let columns = columns.into_iter().map(async |(i, field)| {
             let (stripe, node) = (i as u64, &field.data_type);
-            let mut info = field::inspect(self, stripe, node, &types, options).await?;
+            let mut info = field::inspect(self, stripe, node, &types, &options).await?;
             info.internal_kind.clone_from(&field.internal_kind);
             Ok((i, info))
         });
@@ -410,8 +404,8 @@ impl StripeInfo {
         }
         Ok(Self {
             ordinal: stripe.ordinal(),
-            rows: stripe.row_range(),
-            deleted_rows: stripe.num_deleted_rows(),
+            row_range: stripe.row_range(),
+            num_deleted_rows: stripe.num_deleted_rows(),
             raw_data_size: stripe.raw_data_size(),
             encoded_bytes: 0,
             properties,

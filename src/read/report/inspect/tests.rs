@@ -43,15 +43,15 @@ fn shard(options: WriterOptions) -> (Shard, usize) {
 fn sizes_counts_and_encodings_add_up() {
     let (shard, len) = shard(WriterOptions::default().with_stripe_rows(15_000));
     let info = shard
-        .inspect(&InspectOptions::default().with_blocks(true))
+        .inspect(InspectOptions::default().with_blocks(true))
         .unwrap();
-    assert_eq!((info.rows, info.stripes.len()), (20_000, 2));
+    assert_eq!((info.num_rows, info.stripes.len()), (20_000, 2));
     assert_eq!(info.files[0].bytes, Some(len as u64));
     assert!(info.encoded_bytes < len as u64 && info.problem.is_none());
     assert!(info.creation_min.is_some());
     let mut properties = info.properties.iter();
     assert!(properties.any(|property| property.name == "ARROW:schema" && property.value.is_some()));
-    assert_eq!(info.stripes[1].rows, 15_000..20_000);
+    assert_eq!(info.stripes[1].row_range, 15_000..20_000);
     let encoded: u64 = info.stripes.iter().map(|stripe| stripe.encoded_bytes).sum();
     assert_eq!(encoded, info.encoded_bytes);
     for stripe in &info.stripes {
@@ -98,7 +98,7 @@ fn sizes_counts_and_encodings_add_up() {
 #[test]
 fn raw_buffers_have_no_blocks_and_flags_say_what_is_embedded() {
     let (plain, _) = shard(WriterOptions::default().with_profile(Profile::Plain));
-    let info = plain.inspect(&InspectOptions::default()).unwrap();
+    let info = plain.inspect(InspectOptions::default()).unwrap();
     let text = &info.stripes[0].fields[1];
     let kinds: Vec<BufferKind> = text.buffers.iter().map(|buffer| buffer.kind).collect();
     assert!(kinds.contains(&BufferKind::Presence) && kinds.contains(&BufferKind::Offsets));
@@ -106,7 +106,7 @@ fn raw_buffers_have_no_blocks_and_flags_say_what_is_embedded() {
     // A dictionary's codes have a separate presence buffer.
     let options = WriterOptions::default().with_dictionary_enabled(false);
     let (embedded, _) = shard(options.with_presence(PresenceLayout::Embedded));
-    let info = embedded.inspect(&InspectOptions::default()).unwrap();
+    let info = embedded.inspect(InspectOptions::default()).unwrap();
     let data = &info.stripes[0].fields[1].buffers[0];
     assert!(data.embedded_presence && data.embedded_offsets);
 }
@@ -125,7 +125,8 @@ fn damaged_shards_are_described_or_an_error_but_never_panic() {
         for at in (0..file.len()).step_by(23) {
             let mut bad = file.clone();
             bad[at] = bad[at].wrapping_add(0x55);
-            let info = Shard::from_bytes(bad.into()).and_then(|shard| shard.inspect(&options));
+            let info =
+                Shard::from_bytes(bad.into()).and_then(|shard| shard.inspect(options.clone()));
             described += usize::from(info.is_ok());
         }
         // Damage to data leaves the metadata readable.
@@ -137,7 +138,7 @@ fn damaged_shards_are_described_or_an_error_but_never_panic() {
 fn without_encodings_blocks_are_counted_but_not_read() {
     let (shard, _) = shard(WriterOptions::default());
     let info = shard
-        .inspect(&InspectOptions::default().with_encodings(false))
+        .inspect(InspectOptions::default().with_encodings(false))
         .unwrap();
     let blocks = info.stripes[0].fields[0].buffers[0]
         .blocks

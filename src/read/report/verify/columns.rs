@@ -1,10 +1,10 @@
 //! The columns of all stripes, checked by one thread or by several.
 
 use super::super::ahead::{in_order, in_order_until, read_field_lists};
-use super::report::VerifyProgress;
 use super::{Column, Verifier, VerifyOptions};
 use crate::error::Result;
 use crate::format::Schema;
+use crate::progress::Progress;
 use crate::read::open_shard::Shard;
 use crate::read::shard::waiting::give_way;
 use crate::read::stripe::Stripe;
@@ -67,7 +67,6 @@ impl<'s> Verifier<'s> {
         schema: &Schema,
         stripes: &[Stripe],
         options: &VerifyOptions,
-        mut progress: impl FnMut(VerifyProgress<'_>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>> {
         let columns = self.columns(schema).await;
         let fields = schema.fields.len() as u64;
@@ -109,8 +108,8 @@ impl<'s> Verifier<'s> {
                 return ControlFlow::Break(());
             }
             done += 1;
-            progress(VerifyProgress {
-                field: names.next().map_or("", String::as_str),
+            options.listener.report(Progress {
+                field: names.next().map(String::as_str),
                 done,
                 total,
             })

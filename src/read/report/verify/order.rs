@@ -30,7 +30,7 @@ impl Verifier<'_> {
         if self.again(&self.root(), loaded).is_none() {
             return;
         }
-        let declared = self.shard.sorting_columns();
+        let declared = self.shard.sorting_columns_async().await;
         let Some(declared) = self.note(self.root(), declared) else {
             return;
         };

@@ -9,24 +9,16 @@ const MAX_PROBLEMS: usize = 10_000;
 
 /// The results of [`Shard::verify`](crate::read::Shard::verify).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
 pub struct VerifyReport {
-    /// The problems found, at most 10,000.
-    pub problems: Vec<Problem>,
+    pub(super) problems: Vec<Problem>,
     /// Number of problems that were found but not kept.
-    pub omitted: u64,
-    /// Files of the shard.
-    pub files: u64,
-    /// Rows of the shard.
-    pub rows: u64,
-    /// Stripes that were checked.
-    pub stripes: u64,
-    /// Fields of stripes that were checked, including nested ones.
-    pub fields: u64,
-    /// Blocks that were decoded.
-    pub blocks: u64,
-    /// Bytes of encoded buffers that were read.
-    pub data_bytes: u64,
+    omitted: u64,
+    pub(super) files: u64,
+    pub(super) rows: u64,
+    pub(super) stripes: u64,
+    pub(super) fields: u64,
+    pub(super) blocks: u64,
+    pub(super) data_bytes: u64,
     pub(super) is_complete: bool,
 }
 
@@ -67,18 +59,6 @@ impl fmt::Display for Problem {
         }
         write!(f, ": {}: {}", self.kind, self.message)
     }
-}
-
-/// Progress of a verification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct VerifyProgress<'a> {
-    /// The column that was just checked.
-    pub field: &'a str,
-    /// Columns of stripes checked so far, including this one; equals `total` at the end.
-    pub done: u64,
-    /// Columns of all stripes.
-    pub total: u64,
 }
 
 /// The place of a problem.
@@ -129,9 +109,44 @@ impl VerifyReport {
         self.is_complete
     }
 
-    /// Returns the number of problems, including those that were not kept.
+    /// Returns the problems found, at most 10,000.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// Returns the number of problems, including those beyond the first 10,000.
     pub fn num_problems(&self) -> u64 {
         self.problems.len() as u64 + self.omitted
+    }
+
+    /// Returns the number of files of the shard.
+    pub fn num_files(&self) -> u64 {
+        self.files
+    }
+
+    /// Returns the number of rows of the shard, without the deleted ones.
+    pub fn num_rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Returns the number of stripes that were checked.
+    pub fn num_stripes(&self) -> u64 {
+        self.stripes
+    }
+
+    /// Returns the number of fields of stripes that were checked, including nested ones.
+    pub fn num_fields(&self) -> u64 {
+        self.fields
+    }
+
+    /// Returns the number of blocks that were decoded.
+    pub fn num_blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// Returns the number of bytes of encoded buffers that were read.
+    pub fn data_bytes(&self) -> u64 {
+        self.data_bytes
     }
 
     /// Adds a problem.

@@ -11,7 +11,8 @@ use crate::format::{
 };
 use crate::io::MemoryFolder;
 use crate::limits::Limits;
-use crate::read::{InspectOptions, Shard, ShardOptions};
+use crate::read::inspect::InspectOptions;
+use crate::read::{Shard, ShardOptions};
 use crate::write::{Layout, PresenceLayout, Profile, ShardWriter, WriterOptions};
 use arrow_array::builder::{Int32Builder, ListBuilder};
 use arrow_array::types::Int32Type;
@@ -21,7 +22,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType as ArrowType, Field};
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 fn batch(rows: usize) -> RecordBatch {
     let ids: Int64Array = (0i64..)
@@ -66,10 +67,7 @@ fn members_that_are_null_where_their_variant_is_are_sound() {
     let column = Arc::new(StructArray::from(members.to_vec())) as ArrayRef;
     let batch = RecordBatch::try_from_iter([("s", column)]).unwrap();
     let file = written(&batch, WriterOptions::default());
-    let report = Shard::from_bytes(file.into())
-        .unwrap()
-        .verify(|_| ())
-        .unwrap();
+    let report = Shard::from_bytes(file.into()).unwrap().verify().unwrap();
     assert!(report.is_sound(), "{:?}", report.problems);
 }
 
@@ -96,7 +94,7 @@ fn all_options() -> Vec<WriterOptions> {
 }
 
 fn verify(file: Vec<u8>) -> Result<VerifyReport, Error> {
-    Shard::from_bytes(file.into())?.verify(|_| {})
+    Shard::from_bytes(file.into())?.verify()
 }
 
 fn rows(file: Vec<u8>) -> Vec<RecordBatch> {
@@ -109,10 +107,14 @@ fn sound_shards_are_sound_and_everything_is_counted() {
     let batch = batch(20_000);
     for options in all_options() {
         let shard = Shard::from_bytes(written(&batch, options).into()).unwrap();
-        let mut calls = Vec::new();
-        let report = shard.verify(|p| calls.push((p.done, p.total))).unwrap();
+        let (tell, calls) = mpsc::channel();
+        let options = VerifyOptions::default().with_progress(move |p| {
+            tell.send((p.done, p.total)).unwrap();
+            ControlFlow::Continue(())
+        });
+        let report = shard.verify_with(options).unwrap();
         assert_eq!(report.problems, []);
-        let info = shard.inspect(&InspectOptions::default()).unwrap();
+        let info = shard.inspect(InspectOptions::default()).unwrap();
         assert_eq!(report.stripes, info.stripes.len() as u64);
         assert_eq!(report.data_bytes, info.encoded_bytes);
         assert_eq!(
@@ -121,7 +123,7 @@ fn sound_shards_are_sound_and_everything_is_counted() {
         );
         let total = 5 * report.stripes;
         let expected: Vec<_> = (1..=total).map(|done| (done, total)).collect();
-        assert_eq!(calls, expected);
+        assert_eq!(calls.try_iter().collect::<Vec<_>>(), expected);
     }
 }
 
@@ -149,7 +151,7 @@ fn every_damaged_field_is_named_with_its_block() {
     let file = written(&batch(20_000), WriterOptions::default());
     let shard = Shard::from_bytes(file.clone().into()).unwrap();
     let info = shard
-        .inspect(&InspectOptions::default().with_blocks(true))
+        .inspect(InspectOptions::default().with_blocks(true))
         .unwrap();
     let mut bad = file;
     let mut expected = Vec::new();
@@ -197,7 +199,7 @@ fn a_damaged_checksum_of_a_dictionary_is_damage_and_not_another_file() {
     let texts = RecordBatch::try_from_iter([("key", Arc::new(texts) as ArrayRef)]).unwrap();
     let mut file = written(&texts, WriterOptions::default());
     let shard = Shard::from_bytes(file.clone().into()).unwrap();
-    let info = shard.inspect(&InspectOptions::default()).unwrap();
+    let info = shard.inspect(InspectOptions::default()).unwrap();
     let mut buffers = info.stripes[0].fields.iter().flat_map(|f| &f.buffers);
     let dictionary = buffers
         .find(|buffer| buffer.kind == BufferKind::ValueDictionary)
@@ -231,7 +233,7 @@ fn files_of_stripes_are_checked_and_missing_ones_reported() {
     let report = |folder: &MemoryFolder| {
         let (root, options) = (folder.get("d.shard").unwrap(), ShardOptions::default());
         let shard = Shard::from_reader(Arc::new(root), Arc::new(folder.clone()), options).unwrap();
-        shard.verify(|_| {}).unwrap()
+        shard.verify().unwrap()
     };
     let sound = report(&folder);
     assert_eq!((sound.problems.as_slice(), sound.files), ([].as_slice(), 4));
@@ -368,7 +370,7 @@ fn checksums_are_compared_again_and_whatever_the_options_say() {
         WriterOptions::default().with_profile(Profile::Plain),
     );
     let shard = Shard::from_bytes(file.clone().into()).unwrap();
-    let info = shard.inspect(&InspectOptions::default()).unwrap();
+    let info = shard.inspect(InspectOptions::default()).unwrap();
     let at = usize::try_from(info.stripes[0].fields[0].buffers[0].range.start()).unwrap();
     let mut bad = file;
     bad[at] ^= 1;
@@ -376,7 +378,7 @@ fn checksums_are_compared_again_and_whatever_the_options_say() {
     let none = Arc::new(crate::io::NoContainer);
     let shard = Shard::from_reader(Arc::new(bytes::Bytes::from(bad)), none, options).unwrap();
     assert_eq!(shard.scan().build().unwrap().map(Result::unwrap).count(), 1);
-    let report = shard.verify(|_| {}).unwrap();
+    let report = shard.verify().unwrap();
     assert_eq!(report.problems.len(), 1);
     assert_eq!(report.problems[0].field.as_deref(), Some("id"));
 }
@@ -405,9 +407,7 @@ fn golden_shards_are_sound() {
     assert!(!files.is_empty());
     let mut unsound = Vec::new();
     for file in &files {
-        let report = Shard::open(file)
-            .and_then(|shard| shard.verify(|_| {}))
-            .unwrap();
+        let report = Shard::open(file).and_then(|shard| shard.verify()).unwrap();
         let severe = report
             .problems
             .iter()
@@ -428,7 +428,7 @@ fn half_precision_numbers_have_no_range_index_that_none_can_read() {
     for wire in [Wire::Spec, Wire::Reference] {
         let options = WriterOptions::default().with_wire(wire);
         let shard = Shard::from_bytes(written(&batch, options).into()).unwrap();
-        assert_eq!(shard.verify(|_| {}).unwrap().problems, []);
+        assert_eq!(shard.verify().unwrap().problems, []);
         let fields = shard.shard_schema().unwrap().fields;
         let indexed = fields
             .iter()
@@ -455,7 +455,7 @@ fn a_range_index_of_another_version_is_no_fault() {
     let shard = Shard::from_bytes(file.into()).unwrap();
     let error = shard.range_index(0, node).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert_eq!(shard.verify(|_| {}).unwrap().problems, []);
+    assert_eq!(shard.verify().unwrap().problems, []);
 }
 
 #[test]
@@ -467,7 +467,7 @@ fn a_block_map_of_which_readers_have_a_copy_is_verified_too() {
     let batch = RecordBatch::try_from_iter([("id", Arc::new(values) as ArrayRef)]).unwrap();
     let mut file = written(&batch, WriterOptions::default());
     let shard = Shard::from_bytes(file.clone().into()).unwrap();
-    assert!(shard.verify(|_| {}).unwrap().is_sound());
+    assert!(shard.verify().unwrap().is_sound());
     let field = shard.stripe_field_descriptor(0, 0).unwrap().unwrap();
     let mut buffers = super::data::native_buffers(&field);
     let map = buffers.find_map(|buffer| buffer.block_map.clone()).unwrap();
@@ -499,13 +499,14 @@ fn reports_are_the_same_however_many_threads_there_are() {
     for (file, is_sound) in [(sound, true), (damaged, false)] {
         let report = |threads: usize| {
             let shard = Shard::from_bytes(file.clone().into()).unwrap();
+            let (tell, calls) = mpsc::channel();
             let options = VerifyOptions::default().with_threads(threads);
-            let mut calls = Vec::new();
-            let report = shard.verify_with(&options, |progress| {
-                calls.push((progress.field.to_owned(), progress.done, progress.total));
+            let report = shard.verify_with(options.with_progress(move |progress| {
+                let field = progress.field.unwrap().to_owned();
+                tell.send((field, progress.done, progress.total)).unwrap();
                 ControlFlow::Continue(())
-            });
-            (report.unwrap(), calls)
+            }));
+            (report.unwrap(), calls.try_iter().collect::<Vec<_>>())
         };
         let expected = report(1);
         assert_eq!(expected.0.is_sound(), is_sound);
@@ -524,17 +525,18 @@ fn a_verification_that_is_broken_off_is_not_complete() {
     );
     let shard = Shard::from_bytes(file.into()).unwrap();
     for threads in [1, 3] {
+        let (tell, calls) = mpsc::channel();
         let options = VerifyOptions::default().with_threads(threads);
-        let mut calls = 0;
-        let report = shard.verify_with(&options, |progress| {
-            calls += 1;
-            match progress.done < 4 {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
+        let report = shard.verify_with(options.with_progress(move |progress| {
+            tell.send(progress.done).unwrap();
+            if progress.done < 4 {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
             }
-        });
+        }));
         let report = report.unwrap();
-        assert_eq!(calls, 4);
+        assert_eq!(calls.try_iter().count(), 4);
         assert!(!report.is_complete && !report.is_sound());
         assert_eq!((report.problems.as_slice(), report.fields), (&[][..], 4));
     }

@@ -153,7 +153,7 @@ fn rows_of_stripes_in_a_shard_without_rows_are_an_error() {
         directory.total_record_count = 0
     });
     let shard = Shard::from_bytes(file.into()).unwrap();
-    assert!(!shard.verify(|_| ()).unwrap().is_sound());
+    assert!(!shard.verify().unwrap().is_sound());
     let error = shard.scan().build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt);
     assert!(error.to_string().contains("hold 2 records"), "{error}");
@@ -174,7 +174,7 @@ fn files_that_the_url_list_lacks_are_a_problem() {
     let report = |root: Vec<u8>| {
         let (root, options) = (Arc::new(bytes::Bytes::from(root)), ShardOptions::default());
         let shard = Shard::from_reader(root, Arc::new(folder.clone()), options).unwrap();
-        shard.verify(|_| ()).unwrap()
+        shard.verify().unwrap()
     };
     assert!(report(root.to_vec()).is_sound());
     for urls in [vec![], vec![format!("{}x", stripes[0])]] {

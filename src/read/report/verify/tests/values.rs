@@ -4,10 +4,10 @@ use super::super::Problem;
 use super::{patch, verify, written};
 use crate::error::ErrorKind;
 use crate::format::{
-    BufferKind, DataType, FieldDescriptor, RangeStats, StripeFieldDescriptor, ValueKind,
+    BufferKind, DataType, FieldDescriptor, RangeStats, StripeFieldDescriptor, ValueKind, Wire,
 };
 use crate::read::Shard;
-use crate::write::{Profile, Wire, WriterOptions};
+use crate::write::{Profile, WriterOptions};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::Field;
 use std::sync::Arc;

@@ -1,0 +1,9 @@
+//! Metadata that writers store and readers return: properties, sorting columns, internal fields, and the form of the
+//! metadata themselves.
+
+pub use crate::column::TypeMapping;
+pub use crate::format::{
+    AnyValue, DataRef, INGESTION_TIMESTAMP, NameValuePair, RECORD_IDENTITY, ShardProperties,
+    StripeProperties, ValueKind, Wire,
+};
+pub use crate::sorting::SortingColumn;

@@ -1,0 +1,107 @@
+//! Merges shards.
+
+use super::commit::EditSummary;
+use super::editor::ShardEditor;
+use super::limited::limits;
+use super::members::{Opening, open_all};
+use super::progress::Work;
+use crate::error::{Error, Result};
+use crate::io::Location;
+use crate::limits::Limits;
+use crate::progress::{Listener, with_progress};
+use crate::read::now;
+
+/// Options of [`merge_with`].
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MergeOptions {
+    limits: Limits,
+    listener: Listener,
+}
+
+limits!(MergeOptions);
+
+with_progress! {
+    MergeOptions,
+    /// Calls `progress` with every shard that has been opened. If it breaks, no file is written.
+}
+
+/// Merges shards: writes a directory file `target` that refers to the buffers of all shards, in order. The shards must
+/// be in the folder of `target`, or in subfolders.
+///
+/// Each local shard that is a single file gets a second name in its folder, to which the new directory refers: a clone
+/// if the file system supports clones, otherwise a hard link ([`EditSummary::linked`]). Do not overwrite a hard-linked
+/// file in place.
+///
+/// ```no_run
+/// use arrow_shard::ops::merge;
+/// let merged = merge(["days/1.amudai.shard", "days/2.amudai.shard"], "week.amudai.shard")?;
+/// println!("{} rows in {} stripes", merged.num_rows(), merged.num_stripes());
+/// # Ok::<(), arrow_shard::Error>(())
+/// ```
+///
+/// # Errors
+/// Returns the errors of [`ShardEditor::append`], [`ShardEditor::check_distinct`] and [`ShardEditor::commit_to`], and
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there are no shards, if not all of them and the target are
+/// in one store, or if that answers later.
+pub fn merge<L: Into<Location>>(
+    shards: impl IntoIterator<Item = L>,
+    target: impl Into<Location>,
+) -> Result<EditSummary> {
+    merge_with(shards, target, MergeOptions::default())
+}
+
+/// Merges shards, like [`merge`], with options.
+///
+/// # Errors
+/// Returns the errors of [`merge`], and [`Stopped`](crate::ErrorKind::Stopped).
+pub fn merge_with<L: Into<Location>>(
+    shards: impl IntoIterator<Item = L>,
+    target: impl Into<Location>,
+    options: MergeOptions,
+) -> Result<EditSummary> {
+    let target = target.into();
+    target.store().check_near("merge_async")?;
+    let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
+    now(merge_with_async(shards, target, options))
+}
+
+/// Merges shards: [`merge`] for any store.
+///
+/// # Errors
+/// Returns the errors of [`merge`].
+pub async fn merge_async<L: Into<Location>>(
+    shards: impl IntoIterator<Item = L>,
+    target: impl Into<Location>,
+) -> Result<EditSummary> {
+    merge_with_async(shards, target, MergeOptions::default()).await
+}
+
+/// Merges shards, with options: [`merge_with`] for any store.
+///
+/// # Errors
+/// Returns the errors of [`merge_with`].
+pub async fn merge_with_async<L: Into<Location>>(
+    shards: impl IntoIterator<Item = L>,
+    target: impl Into<Location>,
+    options: MergeOptions,
+) -> Result<EditSummary> {
+    let target = target.into();
+    let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
+    let (first, others) = shards
+        .split_first()
+        .ok_or_else(|| Error::invalid("there is no shard to merge"))?;
+    for other in others.iter().chain([&target]) {
+        first.store().check_same(other)?;
+    }
+    let opening = Opening::edit(options.shard_options());
+    let mut work = Work::new(options.listener, shards.len() as u64);
+    let mut editor = ShardEditor::open_with_async(first.clone(), opening.options.clone()).await?;
+    work.add(1)?;
+    for source in open_all(others, &opening, |_, _| false, &mut work).await? {
+        editor.append_source(source).await?;
+    }
+    editor.check_distinct_async().await?;
+    // The target may be named from another folder than the first shard.
+    let place = target.home().find_new(target.name())?;
+    Ok(editor.put(Some(place)).await?)
+}
