@@ -136,7 +136,7 @@ fn a_summary_says_which_files_belong_together_and_how_names_were_given() {
     let done = merge([path("x"), path("y")], path("xy")).unwrap();
     assert_eq!(done.num_other_files(), 2);
     let named = [done.linked(), done.cloned(), done.copied()];
-    let counts = named.map(|count| (count.files(), count.bytes()));
+    let counts = named.map(|count| (count.num_files(), count.bytes()));
     let mut sorted = counts;
     sorted.sort_unstable();
     assert_eq!(sorted, [(0, 0), (0, 0), (2, bytes)]);
@@ -145,7 +145,7 @@ fn a_summary_says_which_files_belong_together_and_how_names_were_given() {
     {
         use std::os::unix::fs::MetadataExt;
         let links = std::fs::metadata(path("x")).unwrap().nlink();
-        assert_eq!(links, 1 + u64::from(done.linked().files() > 0));
+        assert_eq!(links, 1 + u64::from(done.linked().num_files() > 0));
     }
 }
 

@@ -4,7 +4,7 @@ use super::super::Problem;
 use super::{patch, verify, written};
 use crate::error::ErrorKind;
 use crate::format::{
-    BufferKind, DataType, FieldDescriptor, RangeStats, StripeFieldDescriptor, ValueKind,
+    BufferKind, DataType, FieldDescriptor, RangeStats, StripeFieldDescriptor, ValueKind, Wire,
 };
 use crate::read::Shard;
 use crate::write::{Profile, WriterOptions};
