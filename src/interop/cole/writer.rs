@@ -56,7 +56,7 @@ pub struct Summary {
 
 impl Summary {
     /// Returns the number of rows.
-    pub fn rows(&self) -> u64 {
+    pub fn num_rows(&self) -> u64 {
         self.rows
     }
 
