@@ -8,7 +8,7 @@ use super::source::Source;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Container, Files, Location, Place};
-use crate::read::{Projection, ScanBuilder, now};
+use crate::read::{Projection, ScanBuilder, ready_now};
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 use std::ffi::OsString;
@@ -125,7 +125,7 @@ impl ShardSet {
     pub fn open<L: Into<Location>>(shards: impl IntoIterator<Item = L>) -> Result<Self> {
         let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
         check_near(&shards, "ShardSet::open_async")?;
-        now(Self::open_async(shards))
+        ready_now(Self::open_async(shards))
     }
 
     /// Opens shards as a table: [`open`](Self::open) for any store.
@@ -154,7 +154,7 @@ impl ShardSet {
     ) -> Result<Self> {
         let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
         check_near(&shards, "ShardSet::open_async")?;
-        now(Self::of_shards(shards, Some(Box::new(through))))
+        ready_now(Self::of_shards(shards, Some(Box::new(through))))
     }
 
     /// Opens the shards of a folder, in the order of their names. Other files are skipped, but a file named
@@ -169,7 +169,7 @@ impl ShardSet {
     pub fn open_folder(folder: impl Into<Location>) -> Result<Self> {
         let folder = folder.into();
         folder.store().check_near("ShardSet::open_folder_async")?;
-        now(Self::open_folder_async(folder))
+        ready_now(Self::open_folder_async(folder))
     }
 
     /// Opens the shards of a folder: [`open_folder`](Self::open_folder) for any store.

@@ -4,13 +4,13 @@ use super::filter::predicate::{Bound, Predicate, parse};
 use super::scan_builder::ScanBuilder;
 use super::shard::artifacts::Artifacts;
 #[cfg(any(test, feature = "experimental"))]
-use super::shard::fetch::Bench;
+use super::shard::fetch::StepBytes;
 use super::shard::metadata::{Metadata, ready};
 use super::shard::names::{FILE, FileNames, OBJECT};
 use super::shard::options::ShardOptions;
 use super::shard::projection::Projection;
 use super::shard::store::Reader;
-use super::shard::waiting::{now, now_or};
+use super::shard::waiting::{ready_now, ready_now_or};
 use super::stripe::Stripe;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
@@ -81,7 +81,7 @@ impl Shard {
     pub fn open_with(shard: impl Into<Location>, options: ShardOptions) -> Result<Self> {
         let shard = shard.into();
         shard.store().check_near("Shard::open_async")?;
-        now(Self::of_opened(shard.open(Held::Open)?, options))
+        ready_now(Self::of_opened(shard.open(Held::Open)?, options))
     }
 
     /// Opens a shard that is one of many: its file does not stay open, but is reopened for reads. Any number of shards
@@ -96,7 +96,7 @@ impl Shard {
     pub fn open_pooled(shard: impl Into<Location>, options: ShardOptions) -> Result<Self> {
         let shard = shard.into();
         shard.store().check_near("Shard::open_async")?;
-        now(Self::of_opened(shard.open(Held::Pooled)?, options))
+        ready_now(Self::of_opened(shard.open(Held::Pooled)?, options))
     }
 
     /// Opens the shard with its directory file at a location: [`open_with`](Self::open_with) for any store. See
@@ -280,7 +280,7 @@ impl Shard {
     ) -> Result<Self> {
         let base = container.base();
         let (reader, files) = (Reader::Blocking(reader), Files::Blocking(container));
-        now(Self::open_at(names, reader, files, base, options))
+        ready_now(Self::open_at(names, reader, files, base, options))
     }
 
     async fn open_at(
@@ -311,7 +311,7 @@ impl Shard {
     #[cfg(any(test, feature = "experimental"))]
     pub(in crate::read) fn drive<T>(
         &self,
-        step: impl FnMut(&Bench<'_>) -> Result<Option<T>>,
+        step: impl FnMut(&StepBytes<'_>) -> Result<Option<T>>,
     ) -> Result<T> {
         self.inner.drive(step)
     }
@@ -342,7 +342,7 @@ impl Shard {
     /// # Errors
     /// Fails if the schema is damaged or not supported.
     pub fn schema(&self) -> Result<SchemaRef> {
-        now_or("`schema_async`", self.schema_async())
+        ready_now_or("`schema_async`", self.schema_async())
     }
 
     /// Returns the Arrow schema of a scan of all columns, for a shard behind an asynchronous reader.
@@ -350,13 +350,13 @@ impl Shard {
     /// # Errors
     /// Returns the same errors as [`schema`](Self::schema).
     pub async fn schema_async(&self) -> Result<SchemaRef> {
-        self.inner.run(|bench| self.inner.arrow_schema(bench)).await
+        self.inner.run(|step| self.inner.arrow_schema(step)).await
     }
 
     /// Returns the schema as it is stored, internal fields included.
     pub(crate) async fn stored_schema(&self) -> Result<Schema> {
-        let schema = self.inner.run(|bench| {
-            let schema = ready!(self.inner.schema(bench));
+        let schema = self.inner.run(|step| {
+            let schema = ready!(self.inner.schema(step));
             let fields = (0..schema.len())
                 .map(|i| schema.field(i))
                 .collect::<Result<_>>()?;
@@ -371,7 +371,7 @@ impl Shard {
     /// # Errors
     /// Fails if they are damaged.
     pub fn properties(&self) -> Result<&ShardProperties> {
-        now_or("`properties_async`", self.properties_async())
+        ready_now_or("`properties_async`", self.properties_async())
     }
 
     /// Returns the properties of a shard behind an asynchronous reader. Afterwards [`property`](Self::property) and
@@ -380,8 +380,8 @@ impl Shard {
     /// # Errors
     /// Returns the same errors as [`properties`](Self::properties).
     pub async fn properties_async(&self) -> Result<&ShardProperties> {
-        let loaded = self.inner.run(|bench| {
-            ready!(self.inner.properties(bench));
+        let loaded = self.inner.run(|step| {
+            ready!(self.inner.properties(step));
             Ok(Some(()))
         });
         loaded.await?;
@@ -402,7 +402,7 @@ impl Shard {
     /// # Errors
     /// Fails if the properties are damaged.
     pub fn property(&self, name: &str) -> Result<Option<&AnyValue>> {
-        let properties = now_or(PROPERTIES_FIRST, self.properties_async())?;
+        let properties = ready_now_or(PROPERTIES_FIRST, self.properties_async())?;
         Ok(find_property(&properties.custom_properties, name)
             .or_else(|| find_property(&properties.standard_properties, name)))
     }
@@ -412,7 +412,7 @@ impl Shard {
     /// # Errors
     /// Fails if the properties are damaged.
     pub fn sorting_columns(&self) -> Result<Vec<SortingColumn>> {
-        let properties = now_or(PROPERTIES_FIRST, self.properties_async())?;
+        let properties = ready_now_or(PROPERTIES_FIRST, self.properties_async())?;
         let properties = &properties.custom_properties;
         let Some(value) = find_property(properties, SORTING_COLUMNS_PROPERTY) else {
             return Ok(Vec::new());
@@ -432,7 +432,7 @@ impl Shard {
     /// # Errors
     /// Fails if the list of stripes is damaged.
     pub fn stripes(&self) -> Result<Vec<Stripe>> {
-        now_or("`stripes_async`", self.stripes_async())
+        ready_now_or("`stripes_async`", self.stripes_async())
     }
 
     /// Returns all stripes of a shard behind an asynchronous reader, in order.
@@ -440,8 +440,8 @@ impl Shard {
     /// # Errors
     /// Returns the same errors as [`stripes`](Self::stripes).
     pub async fn stripes_async(&self) -> Result<Vec<Stripe>> {
-        let directories = self.inner.run(|bench| {
-            let stripes = ready!(self.inner.stripes(bench));
+        let directories = self.inner.run(|step| {
+            let stripes = ready!(self.inner.stripes(step));
             Ok(Some(stripes.to_vec()))
         });
         let stripes = (0..).zip(directories.await?);
@@ -464,10 +464,8 @@ impl Shard {
     /// is damaged.
     pub fn parse_predicate(&self, text: &str) -> Result<Predicate> {
         parse(text, &|part| {
-            let bound = self
-                .inner
-                .run(|bench| Bound::load(&self.inner, bench, part));
-            now_or("`schema_async` before it", bound).map(drop)
+            let bound = self.inner.run(|step| Bound::load(&self.inner, step, part));
+            ready_now_or("`schema_async` before it", bound).map(drop)
         })
     }
 
