@@ -6,7 +6,7 @@ use super::deletes::Stripe;
 use super::node::Node;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{DataType, FieldDescriptor, StripeFieldDescriptor, Wire};
-use crate::read::now;
+use crate::read::ready_now;
 use crate::write::{ColumnOptions, ShardWriter, WriterOptions};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema};
@@ -141,7 +141,7 @@ pub(super) fn encode(
     writer.finish()?;
     let file = Beside::of(file)?;
     let places = places(stripes, &file)?;
-    let columns = now(file.shard().stored_columns())?;
+    let columns = ready_now(file.shard().stored_columns())?;
     let Some((_, node)) = columns.into_iter().next() else {
         return Err(Error::corrupt("a shard of one column has none"));
     };

@@ -14,7 +14,7 @@ use crate::io::{
 };
 use crate::limits::Limits;
 use crate::progress::{Listener, with_progress};
-use crate::read::{ShardOptions, now};
+use crate::read::{ShardOptions, ready_now};
 use crate::settings::{check_threads, settings};
 #[cfg(feature = "object_store")]
 use crate::write::AsyncShardWriter;
@@ -37,7 +37,7 @@ pub fn plan_compaction(
 ) -> Result<Vec<Range<u64>>> {
     let shard = shard.into();
     shard.store().check_near("plan_compaction_async")?;
-    now(plan_compaction_async(shard, options))
+    ready_now(plan_compaction_async(shard, options))
 }
 
 /// Returns the runs of stripes that a compaction would rewrite: [`plan_compaction`] for any store.
@@ -78,7 +78,7 @@ pub async fn plan_compaction_async(
 pub fn compact(shard: impl Into<Location>, options: CompactOptions) -> Result<Option<EditSummary>> {
     let shard = shard.into();
     shard.store().check_near("compact_async")?;
-    now(compact_async(shard, options))
+    ready_now(compact_async(shard, options))
 }
 
 /// Rewrites stripes of a shard: [`compact`] for any store.
@@ -110,7 +110,7 @@ pub fn compact_to(
 ) -> Result<EditSummary> {
     let shard = shard.into();
     shard.store().check_near("compact_to_async")?;
-    now(compact_to_async(shard, target, options))
+    ready_now(compact_to_async(shard, target, options))
 }
 
 /// Compacts a shard into a new one: [`compact_to`] for any store.

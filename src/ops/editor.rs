@@ -13,7 +13,7 @@ use crate::Shard;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{DataType, NameValuePair, ShardProperties, StripeProperties, Wire};
 use crate::io::{Location, Place, Store};
-use crate::read::{Predicate, ShardOptions, now};
+use crate::read::{Predicate, ShardOptions, ready_now};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 use crate::write::{ARROW_SCHEMA_PROPERTY, ColumnOptions};
 use arrow_array::ArrayRef;
@@ -314,7 +314,7 @@ impl ShardEditor {
     /// # Errors
     /// Returns the errors of [`delete`](Self::delete), and [`Stopped`](crate::ErrorKind::Stopped).
     pub fn delete_with(&mut self, predicate: &Predicate, options: DeleteOptions) -> Result<u64> {
-        now(self.delete_with_async(predicate, options))
+        ready_now(self.delete_with_async(predicate, options))
     }
 
     /// Deletes the rows that match, and returns their number: [`delete`](Self::delete) for asynchronous readers.
@@ -367,7 +367,7 @@ impl ShardEditor {
     /// Returns [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange) for a row that does not exist; no row is deleted
     /// then.
     pub fn delete_rows(&mut self, rows: &[u64]) -> Result<u64> {
-        now(self.set_rows(rows, true))
+        ready_now(self.set_rows(rows, true))
     }
 
     /// Deletes rows by number: [`delete_rows`](Self::delete_rows) for asynchronous readers.
@@ -384,7 +384,7 @@ impl ShardEditor {
     /// Returns [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange) for a row that does not exist; no row is restored
     /// then.
     pub fn undelete_rows(&mut self, rows: &[u64]) -> Result<u64> {
-        now(self.set_rows(rows, false))
+        ready_now(self.set_rows(rows, false))
     }
 
     /// Restores deleted rows by number: [`undelete_rows`](Self::undelete_rows) for asynchronous readers.
@@ -492,7 +492,7 @@ impl ShardEditor {
         self.columns.check_is_new(field.name())?;
         let place = || format!("column `{}`", field.name());
         check_type(&field, value).within(place)?;
-        let (node, constant) = now(constant(&field, value, self.wire)).within(place)?;
+        let (node, constant) = ready_now(constant(&field, value, self.wire)).within(place)?;
         let sources = self.sources.len();
         let constant =
             constant.map(|of_one| Added::Constant(Arc::new(Constant { of_one, sources })));

@@ -6,7 +6,7 @@ use super::source::Source;
 use crate::Shard;
 use crate::error::Result;
 use crate::io::Location;
-use crate::read::{ShardOptions, now};
+use crate::read::{ShardOptions, ready_now};
 
 /// Finds shards that are contained in others: another of the shards refers to all of their data. Each open shard comes
 /// with the location of its directory file. Returns pairs of ordinals: a contained shard, and a shard that contains it.
@@ -43,7 +43,7 @@ pub async fn held_shards_async<L: Into<Location>>(
 pub fn held_by_others(folder: impl Into<Location>) -> Result<Vec<LeftOut>> {
     let folder = folder.into();
     folder.store().check_near("held_by_others_async")?;
-    now(held_by_others_async(folder))
+    ready_now(held_by_others_async(folder))
 }
 
 /// Returns the shards that a table of this folder leaves out: [`held_by_others`] for any store.

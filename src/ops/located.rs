@@ -9,7 +9,7 @@ use super::source::Source;
 use crate::Shard;
 use crate::error::{Error, Result};
 use crate::io::{Existing, Held, Location, NotWritten, Place};
-use crate::read::{ShardOptions, now};
+use crate::read::{ShardOptions, ready_now};
 use std::ffi::OsStr;
 
 impl ShardEditor {
@@ -31,7 +31,7 @@ impl ShardEditor {
     pub fn open_with(shard: impl Into<Location>, options: ShardOptions) -> Result<Self> {
         let shard = shard.into();
         shard.store().check_near("ShardEditor::open_async")?;
-        now(Self::open_with_async(shard, options))
+        ready_now(Self::open_with_async(shard, options))
     }
 
     /// Opens the shard with its directory file at a location: [`open`](Self::open) for any store.
@@ -77,7 +77,7 @@ impl ShardEditor {
     /// `Wire::Reference` would be combined with stripes of `Wire::Spec`. After an error, the editor is unchanged.
     pub fn append(&mut self, name: impl AsRef<OsStr>) -> Result<()> {
         self.store().check_near("ShardEditor::append_async")?;
-        now(self.append_async(name))
+        ready_now(self.append_async(name))
     }
 
     /// Appends the stripes of another shard: [`append`](Self::append) for any store.
@@ -100,7 +100,7 @@ impl ShardEditor {
     /// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names two of the shards, or errors of the
     /// metadata.
     pub fn check_distinct(&self) -> Result<()> {
-        now(self.check_distinct_async())
+        ready_now(self.check_distinct_async())
     }
 
     /// Checks that no two shards of this editor refer to the same data: [`check_distinct`](Self::check_distinct) for
@@ -131,7 +131,7 @@ impl ShardEditor {
     /// metadata; or errors of the store. After an error, the shard is unchanged.
     pub fn commit(self) -> Result<EditSummary> {
         self.store().check_near("ShardEditor::commit_async")?;
-        now(self.commit_async())
+        ready_now(self.commit_async())
     }
 
     /// Replaces the directory of the shard that was opened: [`commit`](Self::commit) for any store.
@@ -154,7 +154,7 @@ impl ShardEditor {
     /// since it was opened, errors of the metadata, or errors of the store. After an error, no new file exists.
     pub fn commit_to(self, name: impl AsRef<OsStr>) -> Result<EditSummary> {
         self.store().check_near("ShardEditor::commit_to_async")?;
-        now(self.commit_to_async(name))
+        ready_now(self.commit_to_async(name))
     }
 
     /// Writes a new directory file to the same store: [`commit_to`](Self::commit_to) for any store.

@@ -5,7 +5,7 @@ use super::source::Source;
 use crate::Shard;
 use crate::error::{Error, Result};
 use crate::io::{FileRole, Held, Location};
-use crate::read::{ShardOptions, now};
+use crate::read::{ShardOptions, ready_now};
 #[cfg(feature = "object_store")]
 use futures_util::{StreamExt, TryStreamExt, stream};
 #[cfg(feature = "threads")]
@@ -108,7 +108,7 @@ pub(super) async fn open_all(
         return Ok(sources);
     }
     let open = |shard: &Location| {
-        let opened = now(opening.open(shard));
+        let opened = ready_now(opening.open(shard));
         keep(shard, opened)
     };
     let mut sources = Vec::with_capacity(shards.len());
@@ -151,7 +151,7 @@ pub(super) async fn all_at_once(checks: Vec<impl Future<Output = Result<()>>>) -
 pub fn list_shards(folder: impl Into<Location>) -> Result<Vec<Location>> {
     let folder = folder.into();
     folder.store().check_near("list_shards_async")?;
-    now(list_shards_async(folder))
+    ready_now(list_shards_async(folder))
 }
 
 /// Lists the files of a folder that may be shards by their names: [`list_shards`] for any store.

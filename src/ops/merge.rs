@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::io::Location;
 use crate::limits::Limits;
 use crate::progress::{Listener, with_progress};
-use crate::read::now;
+use crate::read::ready_now;
 
 /// Options of [`merge_with`].
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -62,7 +62,7 @@ pub fn merge_with<L: Into<Location>>(
     let target = target.into();
     target.store().check_near("merge_async")?;
     let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
-    now(merge_with_async(shards, target, options))
+    ready_now(merge_with_async(shards, target, options))
 }
 
 /// Merges shards: [`merge`] for any store.

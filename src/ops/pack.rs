@@ -11,7 +11,7 @@ use crate::format::{DataEncoding, DataRef, StripeFieldDescriptor};
 use crate::io::{AsyncSink, ByteRange, Existing, Held, Location, Referred};
 use crate::limits::Limits;
 use crate::progress::{Listener, with_progress};
-use crate::read::{CopyChecks, now};
+use crate::read::{CopyChecks, ready_now};
 use crate::settings::settings;
 use crate::write::{BUFFER_ALIGNMENT, Output, StripeRecord, StripesMetadata};
 use std::collections::HashMap;
@@ -80,7 +80,7 @@ pub fn pack(
     for location in [&shard, &target] {
         location.store().check_near("pack_async")?;
     }
-    now(pack_async(shard, target, options))
+    ready_now(pack_async(shard, target, options))
 }
 
 /// Writes a shard as one file: [`pack`] for any stores.

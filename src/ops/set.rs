@@ -9,7 +9,7 @@ use super::source::Source;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Container, Files, Location, Place};
-use crate::read::{Projection, ScanBuilder, ShardOptions, now};
+use crate::read::{Projection, ScanBuilder, ShardOptions, ready_now};
 use arrow_array::RecordBatch;
 use std::ffi::OsString;
 use std::ops::Range;
@@ -74,7 +74,7 @@ impl ShardSet {
     ) -> Result<Self> {
         let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
         check_near(&shards, "ShardSet::open_async")?;
-        now(Self::of_shards(shards, options, None))
+        ready_now(Self::of_shards(shards, options, None))
     }
 
     /// Opens shards as a table: [`open`](Self::open) for any store.
@@ -115,7 +115,7 @@ impl ShardSet {
     ) -> Result<Self> {
         let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
         check_near(&shards, "ShardSet::open_async")?;
-        now(Self::of_shards(shards, options, Some(Box::new(through))))
+        ready_now(Self::of_shards(shards, options, Some(Box::new(through))))
     }
 
     /// Opens the shards of a folder, in the order of their names. Other files are skipped, but a file named
@@ -139,7 +139,7 @@ impl ShardSet {
     pub fn open_folder_with(folder: impl Into<Location>, options: ShardOptions) -> Result<Self> {
         let folder = folder.into();
         folder.store().check_near("ShardSet::open_folder_async")?;
-        now(Self::open_folder_with_async(folder, options))
+        ready_now(Self::open_folder_with_async(folder, options))
     }
 
     /// Opens the shards of a folder: [`open_folder`](Self::open_folder) for any store.

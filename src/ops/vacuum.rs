@@ -17,7 +17,7 @@ use crate::io::{
 };
 use crate::limits::Limits;
 use crate::progress::{Listener, with_progress};
-use crate::read::now;
+use crate::read::ready_now;
 use crate::settings::settings;
 use bytes::Bytes;
 #[cfg(feature = "object_store")]
@@ -67,7 +67,7 @@ pub struct UnusedFile {
 pub fn vacuum(folder: impl Into<Location>, options: VacuumOptions) -> Result<Vec<UnusedFile>> {
     let folder = folder.into();
     folder.store().check_near("vacuum_async")?;
-    now(vacuum_async(folder, options))
+    ready_now(vacuum_async(folder, options))
 }
 
 /// Finds and removes files that no shard needs: [`vacuum`] for any store.

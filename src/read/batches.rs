@@ -2,7 +2,7 @@
 
 use super::filter::{Filter, FilteredReader};
 use super::scan::rows::{RowFormat, RowReader};
-use super::shard::waiting::now;
+use super::shard::waiting::ready_now;
 use crate::buffer::Selection;
 use crate::error::Result;
 use arrow_array::RecordBatch;
@@ -101,7 +101,7 @@ impl Iterator for BatchReader {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        now(async { Ok(self.next_batch().await) }).unwrap_or_else(|error| {
+        ready_now(async { Ok(self.next_batch().await) }).unwrap_or_else(|error| {
             self.stop();
             Some(Err(error))
         })

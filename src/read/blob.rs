@@ -5,7 +5,7 @@ use super::scan::opening::stripe_of;
 use super::shard::column::Column;
 use super::shard::metadata::{Metadata, ready};
 use super::shard::projection::Projection;
-use super::shard::waiting::{now, now_or};
+use super::shard::waiting::{ready_now, ready_now_or};
 use crate::buffer::{Body, Place, Storage, blob_header, wrong_file};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::RunningChecksum;
@@ -44,7 +44,7 @@ impl Shard {
             self.inner.artifacts.check_may_wait()?;
             self.find_blob(row, column).await
         };
-        let source = now_or("`open_blob_async`", opened)?;
+        let source = ready_now_or("`open_blob_async`", opened)?;
         Ok(source.map(|source| Blob(Cursor::new(source))))
     }
 
@@ -60,7 +60,7 @@ impl Shard {
     async fn find_blob(&self, row: u64, name: &str) -> Result<Option<Source>> {
         let inner = &self.inner;
         let projection = Projection::from([name]);
-        let columns = inner.run(|bench| inner.columns(bench, &projection)).await?;
+        let columns = inner.run(|step| inner.columns(step, &projection)).await?;
         let Some(column) = columns.into_iter().next() else {
             return Err(Error::invalid("no column is named"));
         };
@@ -91,12 +91,12 @@ impl Shard {
     async fn find_stored(&self, row: u64, column: &Column) -> Result<Option<Stored>> {
         let inner = &self.inner;
         let id = column.node.schema_id;
-        let found = inner.run(|bench| {
-            let stripes = ready!(inner.stripes(bench));
+        let found = inner.run(|step| {
+            let stripes = ready!(inner.stripes(step));
             let Some((ordinal, stripe)) = stripe_of(stripes, row) else {
                 return Err(Error::corrupt(format!("no stripe has row {row}")));
             };
-            let field = ready!(inner.open_field(bench, (ordinal, id), &column.node));
+            let field = ready!(inner.open_field(step, (ordinal, id), &column.node));
             Ok(Some((ordinal, row - stripe.record_offset, field)))
         });
         let (stripe, position, field) = found.await?;
@@ -318,7 +318,7 @@ impl Blob {
 
 impl Read for Blob {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let bytes = now(self.0.next(out.len() as u64)).map_err(io::Error::other)?;
+        let bytes = ready_now(self.0.next(out.len() as u64)).map_err(io::Error::other)?;
         let (start, _) = out.split_at_mut(bytes.len());
         start.copy_from_slice(&bytes);
         Ok(bytes.len())
@@ -328,7 +328,7 @@ impl Read for Blob {
     fn read_to_end(&mut self, out: &mut Vec<u8>) -> io::Result<usize> {
         let before = out.len();
         loop {
-            let bytes = now(self.0.next(CHUNK)).map_err(io::Error::other)?;
+            let bytes = ready_now(self.0.next(CHUNK)).map_err(io::Error::other)?;
             if bytes.is_empty() {
                 return Ok(out.len() - before);
             }
@@ -350,7 +350,7 @@ impl ReadAt for Blob {
     }
 
     fn read_at(&self, range: ByteRange) -> Result<Bytes> {
-        now(self.0.source.read(range))
+        ready_now(self.0.source.read(range))
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) use copied::CopyChecks;
 pub(crate) use row_filter::{ColumnRange, RowFilter};
 pub(crate) use scan::row_selection::check_rows;
 pub(crate) use shard::projection::unknown_column;
-pub(crate) use shard::waiting::now;
+pub(crate) use shard::waiting::ready_now;
 
 pub use blob::{AsyncBlob, Blob};
 pub use decoder::{Request, ScanDecoder, ShardDecoder, Step};

@@ -4,13 +4,13 @@ use super::filter::predicate::{Bound, Predicate, parse};
 use super::scan_builder::ScanBuilder;
 use super::shard::artifacts::Artifacts;
 #[cfg(any(test, feature = "experimental"))]
-use super::shard::fetch::Bench;
+use super::shard::fetch::StepBytes;
 use super::shard::metadata::{Metadata, ready};
 use super::shard::names::{FILE, FileNames, OBJECT};
 use super::shard::options::ShardOptions;
 use super::shard::projection::Projection;
 use super::shard::store::Reader;
-use super::shard::waiting::{now, now_or};
+use super::shard::waiting::{ready_now, ready_now_or};
 use super::stripe::Stripe;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
@@ -77,7 +77,7 @@ impl Shard {
     pub fn open_with(shard: impl Into<Location>, options: ShardOptions) -> Result<Self> {
         let shard = shard.into();
         shard.store().check_near("Shard::open_async")?;
-        now(Self::of_opened(shard.open(Held::Open)?, options))
+        ready_now(Self::of_opened(shard.open(Held::Open)?, options))
     }
 
     /// Opens a shard that is one of many: its file does not stay open, but is reopened for reads. Any number of shards
@@ -92,7 +92,7 @@ impl Shard {
     pub fn open_pooled(shard: impl Into<Location>, options: ShardOptions) -> Result<Self> {
         let shard = shard.into();
         shard.store().check_near("Shard::open_async")?;
-        now(Self::of_opened(shard.open(Held::Pooled)?, options))
+        ready_now(Self::of_opened(shard.open(Held::Pooled)?, options))
     }
 
     /// Opens the shard with its directory file at a location: [`open`](Self::open) for any store. See
@@ -297,7 +297,7 @@ impl Shard {
     ) -> Result<Self> {
         let base = container.base();
         let (reader, files) = (Reader::Blocking(reader), Files::Blocking(container));
-        now(Self::open_at(names, reader, files, base, options))
+        ready_now(Self::open_at(names, reader, files, base, options))
     }
 
     async fn open_at(
@@ -328,7 +328,7 @@ impl Shard {
     #[cfg(any(test, feature = "experimental"))]
     pub(in crate::read) fn drive<T>(
         &self,
-        step: impl FnMut(&Bench<'_>) -> Result<Option<T>>,
+        step: impl FnMut(&StepBytes<'_>) -> Result<Option<T>>,
     ) -> Result<T> {
         self.inner.drive(step)
     }
@@ -359,7 +359,7 @@ impl Shard {
     /// # Errors
     /// Fails if the schema is damaged or not supported.
     pub fn schema(&self) -> Result<SchemaRef> {
-        now_or("`schema_async`", self.schema_async())
+        ready_now_or("`schema_async`", self.schema_async())
     }
 
     /// Returns the Arrow schema of a scan of all columns, for a shard behind an asynchronous reader.
@@ -367,13 +367,13 @@ impl Shard {
     /// # Errors
     /// Returns the same errors as [`schema`](Self::schema).
     pub async fn schema_async(&self) -> Result<SchemaRef> {
-        self.inner.run(|bench| self.inner.arrow_schema(bench)).await
+        self.inner.run(|step| self.inner.arrow_schema(step)).await
     }
 
     /// Returns the schema as it is stored, internal fields included.
     pub(crate) async fn stored_schema(&self) -> Result<Schema> {
-        let schema = self.inner.run(|bench| {
-            let schema = ready!(self.inner.schema(bench));
+        let schema = self.inner.run(|step| {
+            let schema = ready!(self.inner.schema(step));
             let fields = (0..schema.len())
                 .map(|i| schema.field(i))
                 .collect::<Result<_>>()?;
@@ -387,7 +387,7 @@ impl Shard {
     /// # Errors
     /// Fails if the list of stripes is damaged.
     pub fn stripes(&self) -> Result<Vec<Stripe>> {
-        now_or("`stripes_async`", self.stripes_async())
+        ready_now_or("`stripes_async`", self.stripes_async())
     }
 
     /// Returns all stripes of a shard behind an asynchronous reader, in order.
@@ -395,8 +395,8 @@ impl Shard {
     /// # Errors
     /// Returns the same errors as [`stripes`](Self::stripes).
     pub async fn stripes_async(&self) -> Result<Vec<Stripe>> {
-        let directories = self.inner.run(|bench| {
-            let stripes = ready!(self.inner.stripes(bench));
+        let directories = self.inner.run(|step| {
+            let stripes = ready!(self.inner.stripes(step));
             Ok(Some(stripes.to_vec()))
         });
         let stripes = (0..).zip(directories.await?);
@@ -419,10 +419,8 @@ impl Shard {
     /// is damaged.
     pub fn parse_predicate(&self, text: &str) -> Result<Predicate> {
         parse(text, &|part| {
-            let bound = self
-                .inner
-                .run(|bench| Bound::load(&self.inner, bench, part));
-            now_or("`parse_predicate_async`", bound).map(drop)
+            let bound = self.inner.run(|step| Bound::load(&self.inner, step, part));
+            ready_now_or("`parse_predicate_async`", bound).map(drop)
         })
     }
 

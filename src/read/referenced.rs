@@ -11,9 +11,9 @@
 use super::open_shard::Shard;
 use super::scan::constant::constant_bool;
 use super::scan::rows::{RowFormat, RowReader};
-use super::shard::fetch::Bench;
+use super::shard::fetch::StepBytes;
 use super::shard::metadata::{Metadata, ready};
-use super::shard::waiting::{give_way, now_or};
+use super::shard::waiting::{give_way, ready_now_or};
 use crate::Limits;
 use crate::buffer::{Place, Selection, Storage};
 use crate::error::{Error, Result};
@@ -44,7 +44,7 @@ impl Shard {
     pub(crate) async fn stripe_directories(&self) -> Result<Vec<StripeDirectory>> {
         let inner = &self.inner;
         inner
-            .run(|bench| Ok(Some(ready!(inner.stripes(bench)).to_vec())))
+            .run(|step| Ok(Some(ready!(inner.stripes(step)).to_vec())))
             .await
     }
 
@@ -52,7 +52,7 @@ impl Shard {
     /// their structs.
     pub(crate) async fn stored_columns(&self) -> Result<Vec<(Field, DataType)>> {
         let inner = &self.inner;
-        let columns = inner.run(|bench| inner.stored_columns(bench));
+        let columns = inner.run(|step| inner.stored_columns(step));
         let columns = columns.await?.into_iter();
         Ok(columns.map(|column| (column.field, column.node)).collect())
     }
@@ -80,13 +80,13 @@ impl Shard {
         };
         let stripes: Vec<u64> = (0..self.num_stripes()).collect();
         for some in stripes.chunks((AT_ONCE / ids.len().max(1)).max(1)) {
-            let loaded = inner.run(|bench| {
+            let loaded = inner.run(|step| {
                 // Request all descriptors before returning, so that one round fetches them all.
-                let described = some.iter().map(|&stripe| fields(inner, bench, stripe, ids));
+                let described = some.iter().map(|&stripe| fields(inner, step, stripe, ids));
                 let described: Vec<Option<Described>> = described.collect::<Result<_>>()?;
                 let indexes = some
                     .iter()
-                    .map(|&stripe| inner.stripe_indexes(bench, stripe));
+                    .map(|&stripe| inner.stripe_indexes(step, stripe));
                 let indexes: Vec<Option<IndexCollection>> = indexes.collect::<Result<_>>()?;
                 let described: Option<Vec<Described>> = described.into_iter().collect();
                 let indexes: Option<Vec<IndexCollection>> = indexes.into_iter().collect();
@@ -106,7 +106,7 @@ impl Shard {
                 note_index(index, &mut note)?;
             }
         }
-        let indexes = inner.run(|bench| inner.indexes(bench)).await?;
+        let indexes = inner.run(|step| inner.indexes(step)).await?;
         for index in &indexes.0 {
             note_index(index, &mut note)?;
         }
@@ -132,7 +132,7 @@ impl Shard {
     /// # Errors
     /// Fails if the list is damaged, or if a URL leads out of the folder.
     pub fn referenced_files(&self) -> Result<Vec<RelativeUrl>> {
-        now_or("`referenced_files_async`", self.referenced_files_async())
+        ready_now_or("`referenced_files_async`", self.referenced_files_async())
     }
 
     /// Lists the files that the shard needs in addition to its directory file, for a shard behind an asynchronous
@@ -142,7 +142,7 @@ impl Shard {
     /// Returns the same errors as [`referenced_files`](Self::referenced_files).
     pub async fn referenced_files_async(&self) -> Result<Vec<RelativeUrl>> {
         let inner = &self.inner;
-        let list = inner.run(|bench| inner.url_list(bench)).await?;
+        let list = inner.run(|step| inner.url_list(step)).await?;
         self.files_of(&list)
     }
 
@@ -165,12 +165,12 @@ impl Shard {
     ) -> Result<Vec<Option<FieldDescriptor>>> {
         let inner = &self.inner;
         let mut found: Vec<Option<FieldDescriptor>> = vec![None; len];
-        let loaded = inner.run(|bench| {
+        let loaded = inner.run(|step| {
             // Request all descriptors before returning, so that one round fetches them all.
             let mut complete = true;
             for &id in ids {
                 match (
-                    inner.shard_descriptor(bench, id)?,
+                    inner.shard_descriptor(step, id)?,
                     found.get_mut(id as usize),
                 ) {
                     (Some(described), Some(place)) => *place = described,
@@ -212,7 +212,7 @@ impl Shard {
     pub(crate) async fn properties_of(&self, stripe: u64) -> Result<StripeProperties> {
         let inner = &self.inner;
         inner
-            .run(|bench| inner.stripe_properties(bench, stripe))
+            .run(|step| inner.stripe_properties(step, stripe))
             .await
     }
 
@@ -228,20 +228,20 @@ impl Shard {
         let mut properties = Vec::with_capacity(stripes.len());
         let mut urls = None;
         for some in stripes.chunks((AT_ONCE / ids.len().max(1)).max(1)) {
-            let loaded = inner.run(|bench| {
+            let loaded = inner.run(|step| {
                 // Request all metadata before returning, so that one round fetches them all.
                 let (mut found, mut complete) = (Vec::with_capacity(some.len()), true);
                 if urls.is_none() {
-                    urls = inner.url_list(bench)?;
+                    urls = inner.url_list(step)?;
                     complete = urls.is_some();
                 }
                 for &stripe in some {
-                    match inner.stripe_properties(bench, stripe)? {
+                    match inner.stripe_properties(step, stripe)? {
                         Some(properties) => found.push(properties),
                         None => complete = false,
                     }
                     for &id in ids {
-                        complete &= inner.field(bench, (stripe, id))?.is_some();
+                        complete &= inner.field(step, (stripe, id))?.is_some();
                     }
                 }
                 Ok(complete.then_some(found))
@@ -265,7 +265,7 @@ impl Shard {
         rebase: &mut (dyn FnMut(Option<&RelativeUrl>) -> Result<String> + Send),
     ) -> Result<Vec<Option<StripeFieldDescriptor>>> {
         let inner = &self.inner;
-        let fields = inner.run(|bench| fields(inner, bench, stripe, ids)).await?;
+        let fields = inner.run(|step| fields(inner, step, stripe, ids)).await?;
         let mut descriptors = Vec::with_capacity(fields.len());
         for described in fields {
             let Some((holder, mut descriptor)) = described else {
@@ -342,9 +342,9 @@ impl Shard {
         if !inner.has_deleted() || rows.is_empty() {
             return Ok(());
         }
-        let column = inner.run(|bench| inner.deleted_column(bench)).await?;
+        let column = inner.run(|step| inner.deleted_column(step)).await?;
         let key = (stripe, column.node.schema_id);
-        let open = inner.run(|bench| inner.open_field(bench, key, &column.node));
+        let open = inner.run(|step| inner.open_field(step, key, &column.node));
         let layout = open.await?.layout;
         layout.check_rows(&Selection::range(0..rows.end - rows.start))?;
         match &layout.storage {
@@ -396,12 +396,12 @@ type Described = Vec<Option<(u32, StripeFieldDescriptor)>>;
 
 fn fields(
     metadata: &Metadata,
-    bench: &Bench<'_>,
+    step: &StepBytes<'_>,
     stripe: u64,
     ids: &[u32],
 ) -> Result<Option<Described>> {
     // Request all descriptors before returning, so that one round fetches them all.
-    let fields = ids.iter().map(|&id| metadata.field(bench, (stripe, id)));
+    let fields = ids.iter().map(|&id| metadata.field(step, (stripe, id)));
     let fields: Vec<_> = fields.collect::<Result<_>>()?;
     let described = |field: Option<Arc<_>>| -> Option<Option<(u32, StripeFieldDescriptor)>> {
         let field: Arc<super::shard::metadata::StripeField> = field?;

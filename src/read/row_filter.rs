@@ -5,7 +5,7 @@ use super::filter::prune::{Bound as End, Facts, truth};
 use super::open_shard::Shard;
 use super::shard::metadata::ready;
 use super::shard::projection::Projection;
-use super::shard::waiting::now;
+use super::shard::waiting::ready_now;
 use crate::error::{Error, ErrorKind, Result};
 use arrow_arith::boolean::and_kleene;
 use arrow_array::{ArrayRef, BooleanArray};
@@ -36,9 +36,9 @@ impl RowFilter {
     /// [`SchemaMismatch`](ErrorKind::SchemaMismatch).
     pub(crate) fn try_new(shard: &Shard, predicate: &Predicate) -> Result<Self> {
         let metadata = &shard.inner;
-        let (bound, columns) = now(metadata.run(|bench| {
-            let bound = ready!(Bound::load(metadata, bench, predicate));
-            let columns = ready!(metadata.columns(bench, &Projection::All));
+        let (bound, columns) = ready_now(metadata.run(|step| {
+            let bound = ready!(Bound::load(metadata, step, predicate));
+            let columns = ready!(metadata.columns(step, &Projection::All));
             Ok(Some((bound, columns)))
         }))?;
         let ordinals = bound.columns.iter().map(|wanted| {

@@ -13,10 +13,10 @@ use super::scan::windows::split;
 use super::shard::blob_form::BlobForm;
 use super::shard::column::{Column, ProjectedColumns};
 use super::shard::columns::InternalFields;
-use super::shard::fetch::Bench;
+use super::shard::fetch::StepBytes;
 use super::shard::metadata::{Metadata, ready};
 use super::shard::projection::Projection;
-use super::shard::waiting::now_or;
+use super::shard::waiting::ready_now_or;
 use super::stream::ShardStream;
 #[cfg(feature = "threads")]
 use super::threads::ThreadedReader;
@@ -276,7 +276,7 @@ impl ScanBuilder {
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for an offset or a limit together with a filter or
     /// deleted rows, because the matching rows are not known yet. Also fails if the list of stripes is damaged.
     pub fn split(&self, parts: usize) -> Result<Vec<Self>> {
-        now_or("`split_async`", self.split_async(parts))
+        ready_now_or("`split_async`", self.split_async(parts))
     }
 
     /// Splits the scan of a shard behind an asynchronous reader.
@@ -320,7 +320,7 @@ impl ScanBuilder {
             self.metadata.artifacts.check_may_wait()?;
             self.plan().await
         };
-        let Planned { plan, wanted } = now_or("`ScanBuilder::build_stream`", planned)?;
+        let Planned { plan, wanted } = ready_now_or("`ScanBuilder::build_stream`", planned)?;
         let filter = plan.filter.clone();
         Ok(ShardReader {
             schema: plan.format.schema.clone(),
@@ -351,7 +351,7 @@ impl ScanBuilder {
             // Check the stripe list, because no row will lead to it: its stripes may claim rows that the directory
             // denies.
             inner
-                .run(|bench| Ok(inner.stripes(bench)?.map(|_| ())))
+                .run(|step| Ok(inner.stripes(step)?.map(|_| ())))
                 .await?;
         }
         let conditions = Conditions {
@@ -429,7 +429,7 @@ impl ScanBuilder {
             self.metadata.artifacts.check_may_wait()?;
             self.taken(rows).await
         };
-        now_or("`take_async`", taken)
+        ready_now_or("`take_async`", taken)
     }
 
     /// Returns the rows with the given numbers, in the given order, for a shard behind an asynchronous reader.
@@ -457,7 +457,7 @@ impl ScanBuilder {
         let format = self.format(all).await?;
         let inner = &self.metadata;
         let deleted = if self.hides_rows() {
-            Some(inner.run(|bench| inner.deleted_column(bench)).await?)
+            Some(inner.run(|step| inner.deleted_column(step)).await?)
         } else {
             None
         };
@@ -466,15 +466,15 @@ impl ScanBuilder {
 
     /// Returns the columns that the scan reads, and the format of its batches.
     async fn format(&self, rows: Range<u64>) -> Result<RowFormat> {
-        let columns = self.metadata.run(|bench| {
-            let columns = self.columns(bench)?;
+        let columns = self.metadata.run(|step| {
+            let columns = self.columns(step)?;
             if !self.metadata.artifacts.are_near() {
                 // Request the stripe list in the same round as the schema, or the first field list if the stripes are
                 // known. The result is not used here; the step that needs it reports its errors.
-                if let Ok(Some(stripes)) = self.metadata.stripes(bench)
+                if let Ok(Some(stripes)) = self.metadata.stripes(step)
                     && let Some((stripe, _)) = stripe_of(stripes, rows.start)
                 {
-                    drop(self.metadata.field_list(bench, stripe));
+                    drop(self.metadata.field_list(step, stripe));
                 }
             }
             Ok(columns)
@@ -536,16 +536,16 @@ impl ScanBuilder {
         })
     }
 
-    fn columns(&self, bench: &Bench<'_>) -> Result<Option<ProjectedColumns>> {
+    fn columns(&self, step: &StepBytes<'_>) -> Result<Option<ProjectedColumns>> {
         let metadata = &self.metadata;
         let (mut columns, mut schema) = match &self.schema {
             Some(schema) => {
                 let strict = self.strict_casts;
-                let columns = ready!(metadata.requested_columns(bench, schema, strict));
+                let columns = ready!(metadata.requested_columns(step, schema, strict));
                 (columns.into(), schema.clone())
             }
             None => {
-                let projected = metadata.projected(bench, &self.projection, self.internal_fields);
+                let projected = metadata.projected(step, &self.projection, self.internal_fields);
                 let (columns, schema) = ready!(projected);
                 if self.strict_casts {
                     (columns.iter().map(Column::strict).collect(), schema)

@@ -2,7 +2,7 @@
 
 use super::open_shard::Shard;
 use super::shard::metadata::ready;
-use super::shard::waiting::now_or;
+use super::shard::waiting::ready_now_or;
 use crate::error::{Error, Result};
 use crate::format::{AnyValue, ShardProperties, ValueKind, find_property};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
@@ -14,7 +14,7 @@ impl Shard {
     /// # Errors
     /// Fails if they are damaged.
     pub fn properties(&self) -> Result<&ShardProperties> {
-        now_or("`properties_async`", self.properties_async())
+        ready_now_or("`properties_async`", self.properties_async())
     }
 
     /// Returns the properties of a shard behind an asynchronous reader.
@@ -22,8 +22,8 @@ impl Shard {
     /// # Errors
     /// Returns the same errors as [`properties`](Self::properties).
     pub async fn properties_async(&self) -> Result<&ShardProperties> {
-        let loaded = self.inner.run(|bench| {
-            ready!(self.inner.properties(bench));
+        let loaded = self.inner.run(|step| {
+            ready!(self.inner.properties(step));
             Ok(Some(()))
         });
         loaded.await?;
@@ -44,7 +44,7 @@ impl Shard {
     /// # Errors
     /// Fails if the properties are damaged.
     pub fn property(&self, name: &str) -> Result<Option<&AnyValue>> {
-        now_or("`property_async`", self.property_async(name))
+        ready_now_or("`property_async`", self.property_async(name))
     }
 
     /// Returns the value of the property `name` of a shard behind an asynchronous reader.
@@ -62,7 +62,7 @@ impl Shard {
     /// # Errors
     /// Fails if the properties are damaged.
     pub fn sorting_columns(&self) -> Result<Vec<SortingColumn>> {
-        now_or("`sorting_columns_async`", self.sorting_columns_async())
+        ready_now_or("`sorting_columns_async`", self.sorting_columns_async())
     }
 
     /// Returns the columns that the rows of a shard behind an asynchronous reader are sorted by.

@@ -219,13 +219,13 @@ async fn piece_rows(plan: &RowPlan, rows: &Range<u64>) -> Result<u64> {
     if plan.filter.is_some() {
         return Ok(FILTERED_WINDOWS * WINDOW);
     }
-    let piece = metadata.run(|bench| {
-        let stripes = ready!(metadata.stripes(bench));
+    let piece = metadata.run(|step| {
+        let stripes = ready!(metadata.stripes(step));
         let Some((ordinal, directory)) = stripe_of(stripes, rows.start) else {
             return Ok(Some(WINDOW));
         };
         let count = directory.total_record_count;
-        let bytes = ready!(described_bytes(metadata, bench, ordinal, &format.columns));
+        let bytes = ready!(described_bytes(metadata, step, ordinal, &format.columns));
         let fetch_bytes = metadata.artifacts.fetch_bytes();
         Ok(Some(rows_of_bytes(bytes, count, fetch_bytes)))
     });

@@ -3,7 +3,7 @@
 use super::scan_builder::ScanBuilder;
 use super::shard::deleted::live_rows;
 use super::shard::metadata::Metadata;
-use super::shard::waiting::now_or;
+use super::shard::waiting::ready_now_or;
 use crate::error::Result;
 use crate::format::{AnyValue, DataRef, StripeDirectory, StripeProperties, find_property};
 use std::ops::Range;
@@ -62,7 +62,7 @@ impl Stripe {
     /// # Errors
     /// Fails if they are damaged.
     pub fn properties(&self) -> Result<StripeProperties> {
-        now_or("`properties_async`", self.properties_async())
+        ready_now_or("`properties_async`", self.properties_async())
     }
 
     /// Returns the properties of the stripe, for a shard behind an asynchronous reader.
@@ -71,7 +71,7 @@ impl Stripe {
     /// Returns the same errors as [`properties`](Self::properties).
     pub async fn properties_async(&self) -> Result<StripeProperties> {
         let metadata = &self.metadata;
-        let properties = metadata.run(|bench| metadata.stripe_properties(bench, self.ordinal));
+        let properties = metadata.run(|step| metadata.stripe_properties(step, self.ordinal));
         properties.await
     }
 
@@ -81,7 +81,7 @@ impl Stripe {
     /// # Errors
     /// Fails if the properties are damaged.
     pub fn property(&self, name: &str) -> Result<Option<AnyValue>> {
-        now_or("`property_async`", self.property_async(name))
+        ready_now_or("`property_async`", self.property_async(name))
     }
 
     /// Returns the value of the property `name`, for a shard behind an asynchronous reader.

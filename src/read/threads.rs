@@ -5,7 +5,7 @@ use super::scan::opening::{open_fields, stripe_of};
 use super::scan::sizing::window_rows;
 use super::scan::windows::Windows;
 use super::shard::metadata::{WINDOW, ready};
-use super::shard::waiting::now;
+use super::shard::waiting::ready_now;
 use crate::error::Result;
 use arrow_array::RecordBatch;
 use std::collections::VecDeque;
@@ -202,7 +202,7 @@ impl ThreadedReader {
     pub(super) fn try_new(plan: RowPlan, rows: Range<u64>, threads: usize) -> Result<Self> {
         // More threads than the pool has, plus the calling thread, would only let more rows wait.
         let threads = threads.min(rayon::current_num_threads() + 1).max(2);
-        let windows = now(Windows::try_new(
+        let windows = ready_now(Windows::try_new(
             &plan.format.metadata,
             &rows,
             unit(&plan, &rows, threads),
@@ -313,13 +313,13 @@ fn unit(plan: &RowPlan, wanted: &Range<u64>, threads: usize) -> u64 {
     if plan.filter.is_some() || !WINDOW.is_multiple_of(batch) {
         return WINDOW;
     }
-    let unit = inner.drive(|bench| {
-        let stripes = ready!(inner.stripes(bench));
+    let unit = inner.drive(|step| {
+        let stripes = ready!(inner.stripes(step));
         let Some((ordinal, directory)) = stripe_of(stripes, wanted.start) else {
             return Ok(Some(WINDOW));
         };
         let rows = directory.total_record_count;
-        let fields = ready!(open_fields(inner, bench, ordinal, rows, &format.columns));
+        let fields = ready!(open_fields(inner, step, ordinal, rows, &format.columns));
         if !artifacts.are_near() {
             let fetched = window_rows(&fields, rows, artifacts.fetch_bytes());
             let share = (wanted.end - wanted.start)

@@ -8,7 +8,7 @@ use crate::buffer::{Physical, Selection, Storage};
 use crate::error::Result;
 use crate::read::scan::source::{ReadState, StripeFields};
 use crate::read::scan::stripe_reader::StripeReader;
-use crate::read::shard::fetch::Bench;
+use crate::read::shard::fetch::StepBytes;
 use crate::read::shard::metadata::Metadata;
 
 impl Filter {
@@ -17,7 +17,7 @@ impl Filter {
     pub(super) fn without_alike(
         &self,
         metadata: &Metadata,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         fields: &StripeFields,
         entries: &Entries,
         conjuncts: Vec<Node>,
@@ -36,7 +36,7 @@ impl Filter {
             let mut state = ReadState::default();
             let mut reader = StripeReader {
                 metadata,
-                bench,
+                step,
                 fields,
                 state: &mut state,
                 sequential: false,

@@ -13,7 +13,7 @@ use crate::read::scan::fit::Fit;
 use crate::read::scan::rows::RowFormat;
 use crate::read::scan::source::ReadState;
 use crate::read::scan::stripe_reader::{StripeReader, is_blockwise};
-use crate::read::shard::fetch::{Bench, FetchPolicy, Fetched, drive};
+use crate::read::shard::fetch::{FetchPolicy, Fetched, StepBytes, drive};
 use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 
@@ -48,10 +48,10 @@ impl ConjunctTest<'_> {
         let inner = &self.format.metadata;
         let state = &mut *self.state;
         let policy = FetchPolicy::default();
-        drive(&inner.artifacts, self.fetched, policy, |bench| {
+        drive(&inner.artifacts, self.fetched, policy, |step| {
             let mut reader = StripeReader {
                 metadata: inner,
-                bench,
+                step,
                 fields: &plan.fields,
                 state,
                 sequential: true,
@@ -187,10 +187,10 @@ impl ConjunctTest<'_> {
         read: impl FnOnce(&mut StripeReader<'_>) -> Result<T>,
     ) -> Result<T> {
         let inner = &self.format.metadata;
-        let bench = Bench::new(&inner.artifacts, self.fetched);
+        let step = StepBytes::new(&inner.artifacts, self.fetched);
         read(&mut StripeReader {
             metadata: inner,
-            bench: &bench,
+            step: &step,
             fields: &self.plan.fields,
             state: self.state,
             sequential: is_blockwise(rows),

@@ -60,13 +60,13 @@ impl Conditions {
         };
         let mut bound = match &predicate {
             Some(predicate) => {
-                let bound = metadata.run(|bench| Bound::load(metadata, bench, predicate));
+                let bound = metadata.run(|step| Bound::load(metadata, step, predicate));
                 bound.await?
             }
             None => Bound::default(),
         };
         if self.hides_deleted {
-            let column = metadata.run(|bench| metadata.deleted_column(bench));
+            let column = metadata.run(|step| metadata.deleted_column(step));
             bound.exclude(column.await?);
         }
         Ok(bound)

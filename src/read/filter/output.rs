@@ -16,7 +16,7 @@ use crate::read::scan::rows::RowFormat;
 use crate::read::scan::sizing::{fetched_rows, scanned_rows};
 use crate::read::scan::source::{ReadState, StripeFields};
 use crate::read::scan::stripe_reader::StripeReader;
-use crate::read::shard::fetch::{Bench, FetchPolicy, Fetched, drive};
+use crate::read::shard::fetch::{FetchPolicy, Fetched, StepBytes, drive};
 use crate::read::shard::metadata::WINDOW;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use columns::ColumnsReader;
@@ -112,7 +112,7 @@ impl Output {
             first: self.first,
             fields,
             state: &mut self.state,
-            bench: Bench::new(&self.format.metadata.artifacts, &self.fetched),
+            step: StepBytes::new(&self.format.metadata.artifacts, &self.fetched),
         };
         Ok((reader, &mut self.fit))
     }
@@ -124,8 +124,8 @@ impl Output {
             let inner = &format.metadata;
             let (stripe, total) = (self.stripe, self.total);
             let policy = FetchPolicy::default();
-            let opened = drive(&inner.artifacts, &mut self.fetched, policy, |bench| {
-                open_fields(inner, bench, stripe, total, &format.columns)
+            let opened = drive(&inner.artifacts, &mut self.fetched, policy, |step| {
+                open_fields(inner, step, stripe, total, &format.columns)
             });
             self.fields = Some(opened.await?);
         }
@@ -198,10 +198,10 @@ impl Output {
         self.fetched.adopt(tested)?;
         let state = &mut self.state;
         let policy = FetchPolicy::default();
-        drive(&inner.artifacts, &mut self.fetched, policy, |bench| {
+        drive(&inner.artifacts, &mut self.fetched, policy, |step| {
             let mut reader = StripeReader {
                 metadata: inner,
-                bench,
+                step,
                 fields,
                 state,
                 sequential: true,

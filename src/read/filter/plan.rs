@@ -15,7 +15,7 @@ use crate::format::{FieldDescriptor, StripeDirectory};
 use crate::read::scan::opening::open_fields;
 use crate::read::scan::source::StripeFields;
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::Bench;
+use crate::read::shard::fetch::StepBytes;
 use crate::read::shard::metadata::{Metadata, ready};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
@@ -122,7 +122,7 @@ impl Filter {
     pub(super) fn plan(
         &self,
         metadata: &Metadata,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         ordinal: u64,
         stripe: &StripeDirectory,
     ) -> Result<Option<Arc<StripePlan>>> {
@@ -130,7 +130,7 @@ impl Filter {
         if let Some(plan) = plans().stripes.get(&ordinal).and_then(Weak::upgrade) {
             return Ok(Some(plan));
         }
-        let made = Arc::new(ready!(self.make_plan(metadata, bench, ordinal, stripe)));
+        let made = Arc::new(ready!(self.make_plan(metadata, step, ordinal, stripe)));
         let mut plans = plans();
         let known = plans.stripes.get(&ordinal).map(Weak::upgrade);
         if known.is_none() {
@@ -150,7 +150,7 @@ impl Filter {
     fn make_plan(
         &self,
         metadata: &Metadata,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         ordinal: u64,
         stripe: &StripeDirectory,
     ) -> Result<Option<StripePlan>> {
@@ -158,21 +158,21 @@ impl Filter {
         let decided = |matching: Matching<Node>| StripePlan {
             matching: matching.map(|_| Vec::new()),
             rows: None,
-            fields: StripeFields::new(ordinal, Vec::new(), bench),
+            fields: StripeFields::new(ordinal, Vec::new(), step),
             columns: Vec::new(),
             entries: Vec::new(),
         };
         if bound.conjuncts.is_empty() {
             return Ok(Some(decided(Matching::All)));
         }
-        if ready!(self.none_matches(metadata, bench)) {
+        if ready!(self.none_matches(metadata, step)) {
             return Ok(Some(decided(Matching::None(Level::Statistics))));
         }
         let rows = stripe.total_record_count;
         let read = |column: &FilterColumn| {
             let mut found = Vec::new();
             for node in column.nodes() {
-                let field = metadata.field(bench, (ordinal, node.schema_id));
+                let field = metadata.field(step, (ordinal, node.schema_id));
                 let place = || format!("stripe {ordinal}, field `{}`", column.column.node.name);
                 found.push(field.within(place)?);
             }
@@ -188,7 +188,7 @@ impl Filter {
         let Matching::Some(conjuncts) = matching else {
             return Ok(Some(decided(matching)));
         };
-        let indexes = ready!(self.range_indexes(metadata, bench, ordinal, &conjuncts));
+        let indexes = ready!(self.range_indexes(metadata, step, ordinal, &conjuncts));
         let indexed = IndexedStripe::try_new(bound, rows, &facts, &truths, &indexes)?;
         let selected = match indexed {
             Some(indexed) => Some(indexed.rows(&conjuncts)?).filter(|s| s.len() < rows),
@@ -202,7 +202,7 @@ impl Filter {
             .iter()
             .map(|&c| bound.columns[c].column.clone())
             .collect();
-        let fields = ready!(open_fields(metadata, bench, ordinal, rows, &columns));
+        let fields = ready!(open_fields(metadata, step, ordinal, rows, &columns));
         let (entries, are_coded) = self.entries(&fields, &wanted)?;
         for (i, entries) in entries.iter().enumerate() {
             if let Some(entries) = entries {
@@ -214,7 +214,7 @@ impl Filter {
         }
         let matching = match self.matching(&truths, Level::Dictionaries) {
             Matching::Some(conjuncts) => {
-                self.without_alike(metadata, bench, &fields, &entries, conjuncts)
+                self.without_alike(metadata, step, &fields, &entries, conjuncts)
             }
             other => other,
         };
@@ -248,7 +248,7 @@ impl Filter {
     }
 
     /// Whether the statistics of the shard rule out every row.
-    fn none_matches(&self, metadata: &Metadata, bench: &Bench<'_>) -> Result<Option<bool>> {
+    fn none_matches(&self, metadata: &Metadata, step: &StepBytes<'_>) -> Result<Option<bool>> {
         if let Some(known) = self.none_matches.get() {
             return Ok(Some(*known));
         }
@@ -259,7 +259,7 @@ impl Filter {
         let read = |column: &FilterColumn| {
             let mut found = Vec::new();
             for node in column.nodes() {
-                let descriptor = metadata.shard_descriptor(bench, node.schema_id);
+                let descriptor = metadata.shard_descriptor(step, node.schema_id);
                 found.push(descriptor.within(|| format!("field `{}`", column.column.node.name))?);
             }
             Ok(found.into_iter().collect::<Option<Vec<_>>>())
@@ -316,7 +316,7 @@ impl Filter {
     fn range_indexes(
         &self,
         metadata: &Metadata,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         stripe: u64,
         conjuncts: &[Node],
     ) -> Result<Option<Vec<Option<Arc<RangeIndex>>>>> {
@@ -325,7 +325,7 @@ impl Filter {
         for c in indexed_columns(&self.bound, conjuncts) {
             let column = &self.bound.columns[c];
             let leaf = column.leaf();
-            match metadata.range_index(bench, (stripe, leaf.schema_id), leaf) {
+            match metadata.range_index(step, (stripe, leaf.schema_id), leaf) {
                 Ok(Some(index)) => indexes[c] = index,
                 Ok(None) => complete = false,
                 // An index that this reader does not understand is ignored.
@@ -517,12 +517,12 @@ mod tests {
         let shard = Shard::from_bytes(file.into()).unwrap();
         let inner = &shard.inner;
         let predicate = col("c").eq("text 3");
-        let bound = shard.drive(|bench| Bound::load(inner, bench, &predicate));
+        let bound = shard.drive(|step| Bound::load(inner, step, &predicate));
         let filter = Filter::new(bound.unwrap());
         let plan = |ordinal: usize| {
-            let plan = shard.drive(|bench| {
-                let stripe = &ready!(inner.stripes(bench))[ordinal];
-                filter.plan(inner, bench, ordinal as u64, stripe)
+            let plan = shard.drive(|step| {
+                let stripe = &ready!(inner.stripes(step))[ordinal];
+                filter.plan(inner, step, ordinal as u64, stripe)
             });
             plan.unwrap()
         };

@@ -290,15 +290,15 @@ impl FilteredReader {
         let columns = &self.format.columns;
         let mut along = !inner.artifacts.are_near() && count_nodes(columns) <= MOST_ALONG;
         let mut fields = None;
-        let (plan, rows) = drive(&inner.artifacts, &mut fetched, policy, |bench| {
-            let stripes = ready!(inner.stripes(bench));
+        let (plan, rows) = drive(&inner.artifacts, &mut fetched, policy, |step| {
+            let stripes = ready!(inner.stripes(step));
             let (ordinal, directory) = stripe_of(stripes, row)
                 .ok_or_else(|| Error::corrupt(format!("no stripe holds row {row}")))?;
             let (first, total) = (directory.record_offset, directory.total_record_count);
-            let plan = filter.plan(inner, bench, ordinal, directory)?;
+            let plan = filter.plan(inner, step, ordinal, directory)?;
             let is_skipped = plan.as_ref().is_some_and(|plan| plan.matches_none());
             if along && fields.is_none() && !is_skipped {
-                match open_fields(inner, bench, ordinal, total, columns) {
+                match open_fields(inner, step, ordinal, total, columns) {
                     Ok(Some(opened)) => fields = Some(opened),
                     Ok(None) => return Ok(None),
                     // The error matters only if rows match; reading them will return it.

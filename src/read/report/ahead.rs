@@ -120,9 +120,9 @@ pub(super) async fn read_field_lists(shard: &Shard, fields: usize) {
     let stripes = shard.num_stripes();
     for first in (0..stripes).step_by(at_once) {
         let last = first.saturating_add(at_once as u64).min(stripes);
-        let read = inner.run(|bench| {
-            ready!(inner.stripes(bench));
-            let lists = (first..last).map(|stripe| inner.field_list(bench, stripe));
+        let read = inner.run(|step| {
+            ready!(inner.stripes(step));
+            let lists = (first..last).map(|stripe| inner.field_list(step, stripe));
             let lacking = lists.filter(|list| matches!(list, Ok(None))).count();
             Ok((lacking == 0).then_some(()))
         });

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::format::{DataType, Field};
 use crate::read::open_shard::Shard;
-use crate::read::shard::waiting::now_or;
+use crate::read::shard::waiting::ready_now_or;
 
 /// A node of the stored schema: a column, or an element of a nested one.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,7 +80,7 @@ impl Shard {
     /// # Errors
     /// Fails if the schema is damaged or not supported.
     pub fn schema_nodes(&self) -> Result<Vec<NodeInfo>> {
-        now_or("`schema_nodes_async`", self.schema_nodes_async())
+        ready_now_or("`schema_nodes_async`", self.schema_nodes_async())
     }
 
     /// Returns the columns as they are stored, for a shard behind an asynchronous reader.

@@ -10,10 +10,10 @@ use crate::read::scan::constant::bound_value;
 use crate::read::scan::source::{ReadState, Source, StripeFields};
 use crate::read::shard::column::Column;
 use crate::read::shard::described::{self, Bound};
-use crate::read::shard::fetch::Bench;
+use crate::read::shard::fetch::StepBytes;
 use crate::read::shard::metadata::{Metadata, OpenField, ready};
 use crate::read::shard::projection::Projection;
-use crate::read::shard::waiting::now_or;
+use crate::read::shard::waiting::ready_now_or;
 use arrow_array::builder::{BooleanBuilder, UInt64Builder};
 use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, UInt64Array, new_null_array};
 use arrow_schema::{DataType as ArrowType, Field, Fields, Schema};
@@ -50,7 +50,7 @@ impl Shard {
     /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn). Also fails if the metadata are damaged.
     pub fn statistics(&self, projection: impl Into<Projection>) -> Result<RecordBatch> {
         let found = statistics(&self.inner, projection.into(), Scope::Shard);
-        now_or("`statistics_async`", found)
+        ready_now_or("`statistics_async`", found)
     }
 
     /// Returns statistics of the columns over the whole shard, for a shard behind an asynchronous reader.
@@ -67,7 +67,7 @@ impl Shard {
     /// Returns the same errors as [`statistics`](Self::statistics).
     pub fn stripe_statistics(&self, projection: impl Into<Projection>) -> Result<RecordBatch> {
         let found = statistics(&self.inner, projection.into(), Scope::Stripes);
-        now_or("`stripe_statistics_async`", found)
+        ready_now_or("`stripe_statistics_async`", found)
     }
 
     /// Returns the [`statistics`](Self::statistics) of the columns, in one row per stripe, for a shard behind an
@@ -111,7 +111,7 @@ struct Target {
 }
 
 async fn statistics(inner: &Metadata, projection: Projection, scope: Scope) -> Result<RecordBatch> {
-    let columns = inner.run(|bench| inner.columns(bench, &projection)).await?;
+    let columns = inner.run(|step| inner.columns(step, &projection)).await?;
     let mut targets = Vec::new();
     for column in &columns {
         add_targets(column, None, Vec::new(), &mut targets);
@@ -122,8 +122,8 @@ async fn statistics(inner: &Metadata, projection: Projection, scope: Scope) -> R
             deleted: inner.directory.deleted_record_count,
         }],
         Scope::Stripes => {
-            let rows = inner.run(|bench| {
-                let rows = ready!(inner.stripes(bench)).iter().map(|stripe| Rows {
+            let rows = inner.run(|step| {
+                let rows = ready!(inner.stripes(step)).iter().map(|stripe| Rows {
                     all: stripe.total_record_count,
                     deleted: stripe.deleted_record_count,
                 });
@@ -137,18 +137,18 @@ async fn statistics(inner: &Metadata, projection: Projection, scope: Scope) -> R
     let row_counts: UInt64Array = row_counts.collect::<Vec<_>>().into();
     let mut arrays: Vec<ArrayRef> = vec![Arc::new(row_counts)];
     for some in targets.chunks((AT_ONCE / rows.len().max(1)).max(1)) {
-        let known = inner.run(|bench| {
+        let known = inner.run(|step| {
             // Request all descriptors before returning, so that one round fetches them all.
             Ok(some
                 .iter()
-                .map(|target| known_of(inner, bench, target, scope, &rows))
+                .map(|target| known_of(inner, step, target, scope, &rows))
                 .collect::<Result<Vec<_>>>()?
                 .into_iter()
                 .collect::<Option<Vec<_>>>())
         });
         for (target, known) in some.iter().zip(&known.await?) {
             let array = inner
-                .run(|bench| known_array(inner, bench, target, known).map(Some))
+                .run(|step| known_array(inner, step, target, known).map(Some))
                 .await
                 .within(|| format!("statistics of `{}`", target.path))?;
             fields.push(Field::new(&target.path, array.data_type().clone(), false));
@@ -187,7 +187,7 @@ fn add_targets(column: &Column, prefix: Option<&str>, around: Vec<u32>, targets:
 /// Returns the statistics of a target for each range of rows.
 fn known_of(
     metadata: &Metadata,
-    bench: &Bench<'_>,
+    step: &StepBytes<'_>,
     target: &Target,
     scope: Scope,
     rows: &[Rows],
@@ -196,9 +196,9 @@ fn known_of(
     let mut complete = true;
     for (stripe, &Rows { all: rows, deleted }) in (0..).zip(rows) {
         let read = |id| match scope {
-            Scope::Shard => metadata.shard_descriptor(bench, id),
+            Scope::Shard => metadata.shard_descriptor(step, id),
             Scope::Stripes => {
-                let field = metadata.field(bench, (stripe, id))?;
+                let field = metadata.field(step, (stripe, id))?;
                 Ok(field.map(|field| field.descriptor().cloned()))
             }
         };
@@ -327,7 +327,7 @@ fn bounds(field: &FieldDescriptor, node: &DataType) -> (Bound, Bound) {
 
 fn known_array(
     metadata: &Metadata,
-    bench: &Bench<'_>,
+    step: &StepBytes<'_>,
     target: &Target,
     known: &[Known],
 ) -> Result<StructArray> {
@@ -347,7 +347,7 @@ fn known_array(
             let array = match bound {
                 Some((value, exact)) => {
                     let value = bound_value(value, *exact, &target.node);
-                    value_array(metadata, bench, &target.value_type, &target.node, value)?
+                    value_array(metadata, step, &target.value_type, &target.node, value)?
                 }
                 None => None,
             };
@@ -398,7 +398,7 @@ pub(super) fn has_bounds(node: &DataType) -> bool {
 /// Returns a value as an array of length 1 in the field's type; `None` if the type cannot hold it.
 pub(super) fn value_array(
     metadata: &Metadata,
-    bench: &Bench<'_>,
+    step: &StepBytes<'_>,
     value_type: &ArrowType,
     node: &DataType,
     value: Option<AnyValue>,
@@ -415,10 +415,10 @@ pub(super) fn value_array(
         layout: Arc::new(layout),
         dictionary: None,
     };
-    let fields = StripeFields::new(0, vec![(node.schema_id, field)], bench);
+    let fields = StripeFields::new(0, vec![(node.schema_id, field)], step);
     let mut source = Source {
         metadata,
-        bench,
+        step,
         fields: &fields,
         state: &mut ReadState::default(),
         sequential: false,

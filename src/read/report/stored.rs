@@ -7,7 +7,7 @@ use crate::format::{
 };
 use crate::read::open_shard::Shard;
 use crate::read::shard::metadata::ready;
-use crate::read::shard::waiting::now;
+use crate::read::shard::waiting::ready_now;
 use std::sync::Arc;
 
 impl Shard {
@@ -21,7 +21,7 @@ impl Shard {
     /// # Errors
     /// Fails if the schema is damaged or not supported.
     pub fn shard_schema(&self) -> Result<Schema> {
-        now(self.stored_schema())
+        ready_now(self.stored_schema())
     }
 
     /// Returns the descriptor of a field over the whole shard; `None` if no stripe has the field.
@@ -29,7 +29,7 @@ impl Shard {
     /// # Errors
     /// Fails if the descriptor is damaged.
     pub fn field_descriptor(&self, schema_id: u32) -> Result<Option<FieldDescriptor>> {
-        self.drive(|bench| self.inner.shard_descriptor(bench, schema_id))
+        self.drive(|step| self.inner.shard_descriptor(step, schema_id))
     }
 
     /// Returns the descriptor of a field in a stripe, which also locates its data; `None` if the stripe does not have
@@ -42,7 +42,7 @@ impl Shard {
         stripe: u64,
         schema_id: u32,
     ) -> Result<Option<StripeFieldDescriptor>> {
-        let field = self.drive(|bench| self.inner.field(bench, (stripe, schema_id)))?;
+        let field = self.drive(|step| self.inner.field(step, (stripe, schema_id)))?;
         Ok(field.described().map(|(_, descriptor)| descriptor.clone()))
     }
 
@@ -52,7 +52,7 @@ impl Shard {
     /// Fails if the descriptor or the index is damaged.
     pub fn range_index(&self, stripe: u64, node: &DataType) -> Result<Option<Arc<RangeIndex>>> {
         let key = (stripe, node.schema_id);
-        self.drive(|bench| self.inner.range_index(bench, key, node))
+        self.drive(|step| self.inner.range_index(step, key, node))
     }
 
     /// Returns the indexes over the whole shard, as they are stored.
@@ -60,8 +60,8 @@ impl Shard {
     /// # Errors
     /// Fails if they are damaged.
     pub fn indexes(&self) -> Result<Vec<IndexDescriptor>> {
-        self.drive(|bench| {
-            let indexes = ready!(self.inner.indexes(bench));
+        self.drive(|step| {
+            let indexes = ready!(self.inner.indexes(step));
             Ok(Some(indexes.0))
         })
     }

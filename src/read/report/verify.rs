@@ -27,7 +27,7 @@ use crate::read::shard::column::Column;
 use crate::read::shard::columns::InternalFields;
 use crate::read::shard::metadata::ready;
 use crate::read::shard::projection::Projection;
-use crate::read::shard::waiting::{give_way, now_or};
+use crate::read::shard::waiting::{give_way, ready_now_or};
 use crate::read::stripe::Stripe;
 use crate::settings::{check_threads, settings};
 use columns::Columns;
@@ -168,7 +168,7 @@ impl Shard {
             check_threads(options.threads)?;
             Verifier::new(self).run(&options).await
         };
-        now_or("`verify_async`", verified)
+        ready_now_or("`verify_async`", verified)
     }
 
     /// Verifies a shard behind an asynchronous reader, with options. Starts no threads;
@@ -313,7 +313,7 @@ impl<'a> Verifier<'a> {
         self.note(self.root(), indexes);
         let schema = shard.stored_schema().await;
         if schema.is_ok() && shard.inner.has_deleted() {
-            let deleted = shard.inner.run(|bench| shard.inner.deleted_column(bench));
+            let deleted = shard.inner.run(|step| shard.inner.deleted_column(step));
             let deleted = deleted.await.map(|_| ());
             self.note(self.root(), deleted);
         }
@@ -324,7 +324,7 @@ impl<'a> Verifier<'a> {
     async fn columns(&mut self, schema: &Schema) -> Columns {
         let inner = &self.shard.inner;
         let all =
-            inner.run(|bench| inner.columns_with(bench, &Projection::All, InternalFields::Shown));
+            inner.run(|step| inner.columns_with(step, &Projection::All, InternalFields::Shown));
         if let Ok(columns) = all.await {
             return Columns::new(columns);
         }
@@ -332,7 +332,7 @@ impl<'a> Verifier<'a> {
         for i in 0..schema.fields.len() {
             let one = Projection::Indices(vec![i]);
             match inner
-                .run(|bench| inner.columns_with(bench, &one, InternalFields::Shown))
+                .run(|step| inner.columns_with(step, &one, InternalFields::Shown))
                 .await
             {
                 Ok(column) => columns.extend(column),
@@ -355,7 +355,7 @@ impl<'a> Verifier<'a> {
         let indexes = indexes.await;
         self.note(at.clone(), indexes);
         let inner = &self.shard.inner;
-        let list = inner.run(|bench| inner.field_list(bench, stripe.ordinal()));
+        let list = inner.run(|step| inner.field_list(step, stripe.ordinal()));
         let list = list.await;
         self.note(at, list).is_some()
     }
@@ -493,7 +493,7 @@ impl<'a> Verifier<'a> {
     /// Whether the shard declares the Arrow types of its columns. Otherwise, the reader chose them.
     async fn says_arrow_types(&self) -> bool {
         let inner = &self.shard.inner;
-        let hint = inner.run(|bench| Ok(inner.hint(bench)?.map(|hint| hint.is_some())));
+        let hint = inner.run(|step| Ok(inner.hint(step)?.map(|hint| hint.is_some())));
         hint.await.unwrap_or(false)
     }
 }
@@ -517,8 +517,8 @@ async fn message<M: Message>(shard: &Shard, reference: Option<&DataRef>, name: &
     let (Some(reference), inner) = (reference, &shard.inner) else {
         return Ok(());
     };
-    let payload = inner.run(|bench| {
-        let payload = bench.frame(0, reference).within(|| name.to_owned());
+    let payload = inner.run(|step| {
+        let payload = step.frame(0, reference).within(|| name.to_owned());
         Ok(Some(ready!(payload)))
     });
     M::decode(&payload.await?, inner.wire, inner.artifacts.limits()).within(|| name.to_owned())?;

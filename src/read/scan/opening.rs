@@ -6,7 +6,7 @@ use crate::buffer::{Selection, Storage};
 use crate::error::{Error, Result, Within};
 use crate::format::{BasicType, DataType, StripeDirectory, Wire};
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::Bench;
+use crate::read::shard::fetch::StepBytes;
 use crate::read::shard::metadata::Metadata;
 
 /// Returns the stripe that contains a row, and its ordinal.
@@ -24,7 +24,7 @@ pub(in crate::read) fn stripe_of(
 /// Opens the fields of the columns in a stripe: descriptors, block maps, dictionaries.
 pub(in crate::read) fn open_fields(
     metadata: &Metadata,
-    bench: &Bench<'_>,
+    step: &StepBytes<'_>,
     stripe: u64,
     rows: u64,
     columns: &[Column],
@@ -37,7 +37,7 @@ pub(in crate::read) fn open_fields(
             if error.is_err() {
                 return;
             }
-            match metadata.open_field(bench, (stripe, node.schema_id), node) {
+            match metadata.open_field(step, (stripe, node.schema_id), node) {
                 Ok(Some(field)) => opened.push((node.schema_id, field)),
                 Ok(None) => complete = false,
                 Err(e) => {
@@ -55,7 +55,7 @@ pub(in crate::read) fn open_fields(
     if !complete {
         return Ok(None);
     }
-    let fields = StripeFields::new(stripe, opened, bench);
+    let fields = StripeFields::new(stripe, opened, step);
     for column in columns {
         check_positions(metadata.wire, &fields, &column.node, Some(rows))
             .within(|| format!("stripe {stripe}, field `{}`", column.node.name))?;
@@ -103,7 +103,7 @@ fn check_positions(
 /// Returns the size of the columns' values in a stripe in bytes; needs only descriptors.
 pub(in crate::read) fn described_bytes(
     metadata: &Metadata,
-    bench: &Bench<'_>,
+    step: &StepBytes<'_>,
     stripe: u64,
     columns: &[Column],
 ) -> Result<Option<u64>> {
@@ -111,7 +111,7 @@ pub(in crate::read) fn described_bytes(
     for column in columns {
         let mut error = Ok(());
         column.node.walk(&mut |node| match metadata.described_bytes(
-            bench,
+            step,
             (stripe, node.schema_id),
             node,
         ) {
@@ -128,7 +128,7 @@ pub(in crate::read) fn described_bytes(
 /// columns have been loaded.
 pub(in crate::read) fn ask_for_rows(
     metadata: &Metadata,
-    bench: &Bench<'_>,
+    step: &StepBytes<'_>,
     stripe: u64,
     columns: &[Column],
     rows: &Selection,
@@ -136,7 +136,7 @@ pub(in crate::read) fn ask_for_rows(
     for column in columns {
         let (mut opened, mut complete) = (Vec::new(), true);
         column.node.walk(&mut |node| {
-            match metadata.open_codes(bench, (stripe, node.schema_id), node) {
+            match metadata.open_codes(step, (stripe, node.schema_id), node) {
                 Ok(Some(field)) => opened.push((node.schema_id, field)),
                 // The reader of the rows reports the error.
                 Ok(None) | Err(_) => complete = false,
@@ -145,8 +145,8 @@ pub(in crate::read) fn ask_for_rows(
         if complete {
             let mut reader = StripeReader {
                 metadata,
-                bench,
-                fields: &StripeFields::new(stripe, opened, bench),
+                step,
+                fields: &StripeFields::new(stripe, opened, step),
                 state: &mut ReadState::default(),
                 sequential: false,
             };

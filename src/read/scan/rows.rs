@@ -9,7 +9,7 @@ use crate::buffer::Selection;
 use crate::column::declared_nulls;
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::{Bench, FetchPolicy, Fetched, Span, drive};
+use crate::read::shard::fetch::{FetchPolicy, Fetched, Span, StepBytes, drive};
 use crate::read::shard::metadata::{Metadata, WINDOW, ready};
 use crate::read::shard::shared::Shared;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
@@ -199,13 +199,13 @@ impl RowReader {
                 // The whole stripe is read, so texts need not wait for the offsets that locate them.
                 policy = policy.with_along(inner.artifacts.fetch_bytes());
             }
-            drive(&inner.artifacts, &mut self.fetched, policy, |bench| {
+            drive(&inner.artifacts, &mut self.fetched, policy, |step| {
                 if is_part || is_whole {
-                    stripe.fields.places().for_each(|p| bench.note_later(p));
+                    stripe.fields.places().for_each(|p| step.note_later(p));
                 }
                 let mut reader = StripeReader {
                     metadata: inner,
-                    bench,
+                    step,
                     fields: &stripe.fields,
                     state,
                     sequential: true,
@@ -231,10 +231,10 @@ impl RowReader {
         let (first, len) = (stripe.rows.start, to_usize(rows.end - rows.start)?);
         let (len, columns) = Fit::default().read(len, |len| {
             let rows = rows.start..rows.start + len as u64;
-            let bench = Bench::new(artifacts, &self.fetched);
+            let step = StepBytes::new(artifacts, &self.fetched);
             let mut reader = StripeReader {
                 metadata: inner,
-                bench: &bench,
+                step: &step,
                 fields: &stripe.fields,
                 state,
                 sequential: true,
@@ -275,18 +275,18 @@ impl RowReader {
         let (inner, columns) = (&self.format.metadata, &self.format.columns);
         let mut policy = self.policy;
         if !inner.artifacts.are_near() {
-            let stripes = inner.run(|bench| Ok(inner.stripes(bench)?.map(|_| ())));
+            let stripes = inner.run(|step| Ok(inner.stripes(step)?.map(|_| ())));
             stripes.await?;
             if self.reads_whole_stripe() {
                 policy = policy.with_along(inner.artifacts.fetch_bytes());
             }
         }
-        let (fields, rows) = drive(&inner.artifacts, &mut self.fetched, policy, |bench| {
-            let stripes = ready!(inner.stripes(bench));
+        let (fields, rows) = drive(&inner.artifacts, &mut self.fetched, policy, |step| {
+            let stripes = ready!(inner.stripes(step));
             let (ordinal, directory) = stripe_of(stripes, row)
                 .ok_or_else(|| Error::corrupt(format!("no stripe holds row {row}")))?;
             let count = directory.total_record_count;
-            let fields = ready!(open_fields(inner, bench, ordinal, count, columns));
+            let fields = ready!(open_fields(inner, step, ordinal, count, columns));
             let first = directory.record_offset;
             Ok(Some((fields, first..first + count)))
         })

@@ -6,7 +6,7 @@ use crate::column::{NodeSource, assemble_as};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{BasicType, DataType};
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::Bench;
+use crate::read::shard::fetch::StepBytes;
 use crate::read::shard::metadata::Metadata;
 use arrow_array::{ArrayRef, StructArray};
 use arrow_buffer::NullBuffer;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Reads rows of one stripe.
 pub(in crate::read) struct StripeReader<'a> {
     pub(in crate::read) metadata: &'a Metadata,
-    pub(in crate::read) bench: &'a Bench<'a>,
+    pub(in crate::read) step: &'a StepBytes<'a>,
     pub(in crate::read) fields: &'a StripeFields,
     pub(in crate::read) state: &'a mut ReadState,
     pub(in crate::read) sequential: bool,
@@ -113,7 +113,7 @@ impl StripeReader<'_> {
     fn at_hand(&self, places: &[Place]) -> Result<bool> {
         let mut complete = true;
         for &place in places {
-            complete &= self.bench.get(place)?.is_some();
+            complete &= self.step.get(place)?.is_some();
         }
         Ok(complete)
     }
@@ -121,7 +121,7 @@ impl StripeReader<'_> {
     pub(super) fn source(&mut self) -> Source<'_> {
         Source {
             metadata: self.metadata,
-            bench: self.bench,
+            step: self.step,
             fields: self.fields,
             state: self.state,
             sequential: self.sequential,

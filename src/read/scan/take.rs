@@ -9,7 +9,7 @@ use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::StripeDirectory;
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::{Bench, FetchPolicy, Fetched, drive};
+use crate::read::shard::fetch::{FetchPolicy, Fetched, StepBytes, drive};
 use crate::read::shard::metadata::{Metadata, ready};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array, new_empty_array};
@@ -109,8 +109,8 @@ async fn read_stripes(
     columns: &[Column],
     sorted: &[u64],
 ) -> Result<Vec<Vec<ArrayRef>>> {
-    let stripes = inner.run(|bench| {
-        let stripes = ready!(inner.stripes(bench));
+    let stripes = inner.run(|step| {
+        let stripes = ready!(inner.stripes(step));
         group_by_stripe(stripes, sorted).map(Some)
     });
     let mut parts = Vec::new();
@@ -119,14 +119,14 @@ async fn read_stripes(
         let policy = FetchPolicy::for_sparse_rows();
         let mut opened: Vec<Option<StripeFields>> = some.iter().map(|_| None).collect();
         let mut states: Vec<ReadState> = some.iter().map(|_| ReadState::default()).collect();
-        let arrays = drive(&inner.artifacts, &mut fetched, policy, |bench| {
+        let arrays = drive(&inner.artifacts, &mut fetched, policy, |step| {
             // Request all stripes before returning, so that one round fetches them all.
             for (stripe, fields) in some.iter().zip(&mut opened) {
                 if fields.is_none() {
-                    *fields = open_fields(inner, bench, stripe.ordinal, stripe.count, columns)?;
+                    *fields = open_fields(inner, step, stripe.ordinal, stripe.count, columns)?;
                 }
                 if fields.is_none() && !inner.artifacts.are_near() {
-                    ask_for_rows(inner, bench, stripe.ordinal, columns, &stripe.selection);
+                    ask_for_rows(inner, step, stripe.ordinal, columns, &stripe.selection);
                 }
             }
             let Some(fields) = opened
@@ -138,7 +138,7 @@ async fn read_stripes(
             };
             let mut complete = true;
             for ((stripe, fields), state) in some.iter().zip(&fields).zip(&mut states) {
-                let mut reader = reader(inner, bench, fields, state);
+                let mut reader = reader(inner, step, fields, state);
                 complete &= reader.fetch(columns, &stripe.selection)?;
             }
             if !complete {
@@ -146,7 +146,7 @@ async fn read_stripes(
             }
             let mut read = Vec::with_capacity(some.len());
             for ((stripe, fields), state) in some.iter().zip(&fields).zip(&mut states) {
-                let mut reader = reader(inner, bench, fields, state);
+                let mut reader = reader(inner, step, fields, state);
                 read.push(reader.read(columns, &stripe.selection)?);
             }
             Ok(Some(read))
@@ -158,13 +158,13 @@ async fn read_stripes(
 
 fn reader<'a>(
     metadata: &'a Metadata,
-    bench: &'a Bench<'a>,
+    step: &'a StepBytes<'a>,
     fields: &'a StripeFields,
     state: &'a mut ReadState,
 ) -> StripeReader<'a> {
     StripeReader {
         metadata,
-        bench,
+        step,
         fields,
         state,
         sequential: false,

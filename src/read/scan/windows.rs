@@ -33,8 +33,8 @@ impl StripeRows {
 
 /// Returns the stripes with rows of a range, and these rows.
 async fn stripes_of(metadata: &Metadata, rows: &Range<u64>) -> Result<VecDeque<StripeRows>> {
-    let found = metadata.run(|bench| {
-        let stripes = ready!(metadata.stripes(bench));
+    let found = metadata.run(|step| {
+        let stripes = ready!(metadata.stripes(step));
         let before =
             stripes.partition_point(|s| s.record_offset + s.total_record_count <= rows.start);
         let started = stripes[before..]

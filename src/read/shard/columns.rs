@@ -1,7 +1,7 @@
 //! Columns of a shard by name and index.
 
 use super::column::{Column, ProjectedColumns};
-use super::fetch::Bench;
+use super::fetch::StepBytes;
 use super::metadata::{Metadata, ready};
 use super::projection::{Parts, Projection, prune, unknown_column};
 use crate::column::{
@@ -43,10 +43,10 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn load(metadata: &'a Metadata, bench: &Bench<'_>) -> Result<Option<Self>> {
+    fn load(metadata: &'a Metadata, step: &StepBytes<'_>) -> Result<Option<Self>> {
         // Request both before returning, so that one round fetches both.
-        let schema = metadata.schema(bench)?;
-        let hint = metadata.hint(bench)?;
+        let schema = metadata.schema(step)?;
+        let hint = metadata.hint(step)?;
         let (Some(schema), Some(hint)) = (schema, hint) else {
             return Ok(None);
         };
@@ -293,15 +293,15 @@ fn heads(path: &str) -> impl Iterator<Item = &str> {
 
 impl Metadata {
     /// Returns the Arrow schema of all columns.
-    pub(in crate::read) fn arrow_schema(&self, bench: &Bench<'_>) -> Result<Option<SchemaRef>> {
-        let all = ready!(self.projected(bench, &Projection::All, InternalFields::Hidden));
+    pub(in crate::read) fn arrow_schema(&self, step: &StepBytes<'_>) -> Result<Option<SchemaRef>> {
+        let all = ready!(self.projected(step, &Projection::All, InternalFields::Hidden));
         Ok(Some(all.1))
     }
 
     /// Returns the columns of a projection, and their Arrow schema.
     pub(in crate::read) fn projected(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         projection: &Projection,
         internal: InternalFields,
     ) -> Result<Option<ProjectedColumns>> {
@@ -309,8 +309,8 @@ impl Metadata {
         if let (true, Some(all)) = (is_all, self.all_columns.get()) {
             return Ok(Some(all.clone()));
         }
-        let columns = ready!(self.columns_with(bench, projection, internal));
-        let schema = ready!(self.schema_of(bench, &columns));
+        let columns = ready!(self.columns_with(step, projection, internal));
+        let schema = ready!(self.schema_of(step, &columns));
         let projected = (columns.into(), schema);
         if is_all {
             return Ok(Some(self.all_columns.get_or_init(|| projected).clone()));
@@ -319,8 +319,8 @@ impl Metadata {
     }
 
     /// Returns the Arrow schema of columns, with the metadata of the shard's schema.
-    fn schema_of(&self, bench: &Bench<'_>, columns: &[Column]) -> Result<Option<SchemaRef>> {
-        let metadata = match ready!(self.hint(bench)) {
+    fn schema_of(&self, step: &StepBytes<'_>, columns: &[Column]) -> Result<Option<SchemaRef>> {
+        let metadata = match ready!(self.hint(step)) {
             Some(hint) => hint.metadata().unwrap_or_default(),
             None => HashMap::new(),
         };
@@ -329,27 +329,30 @@ impl Metadata {
     }
 
     /// Returns the fields that are columns, and the fields with packed columns.
-    pub(in crate::read) fn stored_columns(&self, bench: &Bench<'_>) -> Result<Option<Vec<Column>>> {
-        ready!(Columns::load(self, bench)).as_stored().map(Some)
+    pub(in crate::read) fn stored_columns(
+        &self,
+        step: &StepBytes<'_>,
+    ) -> Result<Option<Vec<Column>>> {
+        ready!(Columns::load(self, step)).as_stored().map(Some)
     }
 
     /// Returns the columns of a projection. Internal fields are included only if it names them.
     pub(in crate::read) fn columns(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         projection: &Projection,
     ) -> Result<Option<Vec<Column>>> {
-        self.columns_with(bench, projection, InternalFields::Hidden)
+        self.columns_with(step, projection, InternalFields::Hidden)
     }
 
     /// Returns the columns of a projection.
     pub(in crate::read) fn columns_with(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         projection: &Projection,
         internal: InternalFields,
     ) -> Result<Option<Vec<Column>>> {
-        let columns = ready!(Columns::load(self, bench));
+        let columns = ready!(Columns::load(self, step));
         let len = match internal {
             InternalFields::Hidden => columns.len(),
             InternalFields::Shown | InternalFields::Stored => {
@@ -405,11 +408,11 @@ impl Metadata {
     /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) for a type that no value could become.
     pub(in crate::read) fn requested_columns(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         requested: &Schema,
         is_strict: bool,
     ) -> Result<Option<Vec<Column>>> {
-        let columns = ready!(Columns::load(self, bench));
+        let columns = ready!(Columns::load(self, step));
         let fields = requested.fields();
         let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
         let read = |(field, (column, below)): (&Arc<Field>, (usize, Vec<&str>))| {

@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "Internal Fields": which records of a shard are deleted.
 
 use super::column::Column;
-use super::fetch::Bench;
+use super::fetch::StepBytes;
 use super::metadata::{Metadata, ready};
 use crate::column::Casts;
 use crate::error::{Error, Result};
@@ -16,8 +16,8 @@ impl Metadata {
 
     /// Returns the internal field that is true for deleted records, as a column. For other records it is null or
     /// missing.
-    pub(in crate::read) fn deleted_column(&self, bench: &Bench<'_>) -> Result<Option<Column>> {
-        let schema = ready!(self.schema(bench));
+    pub(in crate::read) fn deleted_column(&self, step: &StepBytes<'_>) -> Result<Option<Column>> {
+        let schema = ready!(self.schema(step));
         // The field is the last one, unless there are other internal fields.
         for i in (0..schema.len()).rev() {
             let field = schema.field(i)?;

@@ -1,7 +1,7 @@
 //! The bytes that a step of reading needs, and the bytes that have been fetched for it.
 //!
-//! A step does no I/O. It looks up bytes in a [`Bench`]. If bytes are missing, the bench notes them, the driver fetches
-//! them, and the step is tried again. Parsed elements are kept, so trying again costs almost nothing.
+//! A step does no I/O. It looks up bytes in [`StepBytes`], which note the missing ones; the driver fetches those and
+//! tries the step again. Parsed elements are kept, so trying again costs almost nothing.
 //!
 //! The steps of a scan need bytes in rounds: stripe list; field list; field descriptors; block maps and dictionaries;
 //! then data, one window of rows after the other, with one more round for every level of lists.
@@ -291,7 +291,7 @@ impl Fetched {
 }
 
 /// The bytes available to a step; notes the bytes that are missing.
-pub(in crate::read) struct Bench<'a> {
+pub(in crate::read) struct StepBytes<'a> {
     artifacts: &'a Artifacts,
     fetched: &'a Fetched,
     policy: FetchPolicy,
@@ -302,7 +302,7 @@ pub(in crate::read) struct Bench<'a> {
     along: RefCell<Vec<Place>>,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> StepBytes<'a> {
     pub(in crate::read) fn new(artifacts: &'a Artifacts, fetched: &'a Fetched) -> Self {
         Self {
             artifacts,
@@ -402,7 +402,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-impl ByteSource for Bench<'_> {
+impl ByteSource for StepBytes<'_> {
     fn bytes(&self, place: Place) -> Result<Bytes> {
         self.get(place)?
             .ok_or_else(|| Error::corrupt(format!("bytes {} have not been fetched", place.range)))
@@ -428,7 +428,7 @@ pub(in crate::read) async fn drive<T>(
     artifacts: &Artifacts,
     fetched: &mut Fetched,
     policy: FetchPolicy,
-    mut step: impl FnMut(&Bench<'_>) -> Result<Option<T>>,
+    mut step: impl FnMut(&StepBytes<'_>) -> Result<Option<T>>,
 ) -> Result<T> {
     let mut asked: Vec<Place> = Vec::new();
     loop {
@@ -458,18 +458,18 @@ fn attempt<T>(
     artifacts: &Artifacts,
     fetched: &mut Fetched,
     policy: FetchPolicy,
-    step: &mut impl FnMut(&Bench<'_>) -> Result<Option<T>>,
+    step: &mut impl FnMut(&StepBytes<'_>) -> Result<Option<T>>,
     asked: &[Place],
 ) -> Result<Attempt<T>> {
-    let bench = Bench {
+    let bytes = StepBytes {
         policy,
-        ..Bench::new(artifacts, fetched)
+        ..StepBytes::new(artifacts, fetched)
     };
-    let done = step(&bench).within(|| artifacts.place())?;
+    let done = step(&bytes).within(|| artifacts.place())?;
     if let Some(done) = done {
         return Ok(Attempt::Done(done));
     }
-    let (missing, along, later) = bench.into_missing();
+    let (missing, along, later) = bytes.into_missing();
     if missing == asked {
         return Err(Error::corrupt("the same bytes were needed twice").within(artifacts.place()));
     }

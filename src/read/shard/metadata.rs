@@ -3,9 +3,9 @@
 use super::artifacts::Artifacts;
 use super::cache::Cache;
 use super::column::ProjectedColumns;
-use super::fetch::{Bench, FetchPolicy, Fetched, drive};
+use super::fetch::{FetchPolicy, Fetched, StepBytes, drive};
 #[cfg(any(test, feature = "experimental", feature = "threads"))]
-use super::waiting::now;
+use super::waiting::ready_now;
 use crate::buffer::{
     Chunks, FieldLayout, PackedGroup, Place, RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader,
     Storage, StoredIndex,
@@ -120,15 +120,15 @@ impl Metadata {
     #[cfg(any(test, feature = "experimental", feature = "threads"))]
     pub(in crate::read) fn drive<T>(
         &self,
-        step: impl FnMut(&Bench<'_>) -> Result<Option<T>>,
+        step: impl FnMut(&StepBytes<'_>) -> Result<Option<T>>,
     ) -> Result<T> {
-        now(self.run(step))
+        ready_now(self.run(step))
     }
 
     /// Runs a step of a plan to its end.
     pub(in crate::read) async fn run<T>(
         &self,
-        step: impl FnMut(&Bench<'_>) -> Result<Option<T>>,
+        step: impl FnMut(&StepBytes<'_>) -> Result<Option<T>>,
     ) -> Result<T> {
         let mut fetched = Fetched::default();
         drive(&self.artifacts, &mut fetched, FetchPolicy::default(), step).await
@@ -164,21 +164,21 @@ impl Metadata {
     /// Reads a message of the directory; a missing one has its default value.
     fn element<M: Message + Default>(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         reference: Option<&DataRef>,
         name: &str,
     ) -> Result<Option<M>> {
         let Some(reference) = reference else {
             return Ok(Some(M::default()));
         };
-        let payload = ready!(bench.frame(0, reference).within(|| name.to_owned()));
+        let payload = ready!(step.frame(0, reference).within(|| name.to_owned()));
         self.decode(&payload).map(Some)
     }
 
-    pub(in crate::read) fn schema(&self, bench: &Bench<'_>) -> Result<Option<&SchemaReader>> {
+    pub(in crate::read) fn schema(&self, step: &StepBytes<'_>) -> Result<Option<&SchemaReader>> {
         if self.schema.get().is_none() {
             let reference = required(self.directory.schema_ref.as_ref(), "schema")?;
-            let payload = ready!(bench.frame(0, reference).within(|| "schema".to_owned()));
+            let payload = ready!(step.frame(0, reference).within(|| "schema".to_owned()));
             let schema = SchemaReader::try_new(payload, self.artifacts.limits())
                 .within(|| "schema".to_owned())?;
             if schema.wire() != self.wire {
@@ -196,38 +196,38 @@ impl Metadata {
 
     pub(in crate::read) fn properties(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
     ) -> Result<Option<&ShardProperties>> {
         if self.properties.get().is_none() {
             let reference = self.directory.properties_ref.as_ref();
-            let properties = ready!(self.element(bench, reference, "shard properties"));
+            let properties = ready!(self.element(step, reference, "shard properties"));
             self.properties.get_or_init(|| properties);
         }
         Ok(self.properties.get())
     }
 
     /// Reads the URLs of all artifacts.
-    pub(in crate::read) fn url_list(&self, bench: &Bench<'_>) -> Result<Option<UrlList>> {
+    pub(in crate::read) fn url_list(&self, step: &StepBytes<'_>) -> Result<Option<UrlList>> {
         let reference = required(self.directory.url_list_ref.as_ref(), "URL list")?;
-        self.element(bench, Some(reference), "URL list")
+        self.element(step, Some(reference), "URL list")
     }
 
     /// Reads the indexes over the whole shard.
-    pub(in crate::read) fn indexes(&self, bench: &Bench<'_>) -> Result<Option<IndexCollection>> {
-        self.element(bench, self.directory.indexes_ref.as_ref(), "indexes")
+    pub(in crate::read) fn indexes(&self, step: &StepBytes<'_>) -> Result<Option<IndexCollection>> {
+        self.element(step, self.directory.indexes_ref.as_ref(), "indexes")
     }
 
     /// Reads the indexes over a stripe.
     pub(in crate::read) fn stripe_indexes(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         stripe: u64,
     ) -> Result<Option<IndexCollection>> {
-        let (artifact, directory) = ready!(self.stripe(bench, stripe));
+        let (artifact, directory) = ready!(self.stripe(step, stripe));
         let Some(reference) = &directory.indexes_ref else {
             return Ok(Some(IndexCollection::default()));
         };
-        let payload = ready!(bench.frame(artifact, reference));
+        let payload = ready!(step.frame(artifact, reference));
         self.decode(&payload).map(Some)
     }
 
@@ -240,10 +240,10 @@ impl Metadata {
     /// because it is only a hint.
     pub(in crate::read) fn hint(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
     ) -> Result<Option<Option<&ArrowSchemaHint>>> {
         if self.hint.get().is_none() {
-            let properties = ready!(self.properties(bench));
+            let properties = ready!(self.properties(step));
             let stored = find_property(&properties.custom_properties, "ARROW:schema");
             let hint = match stored.and_then(|value| value.kind.as_ref()) {
                 Some(ValueKind::Bytes(bytes)) => {
@@ -256,12 +256,15 @@ impl Metadata {
         Ok(self.hint.get().map(Option::as_ref))
     }
 
-    pub(in crate::read) fn stripes(&self, bench: &Bench<'_>) -> Result<Option<&[StripeDirectory]>> {
+    pub(in crate::read) fn stripes(
+        &self,
+        step: &StepBytes<'_>,
+    ) -> Result<Option<&[StripeDirectory]>> {
         if self.stripes.get().is_none() {
             let name = || "stripe list".to_owned();
             let reference = required(self.directory.stripe_list_ref.as_ref(), "stripe list")?;
             let artifact = self.artifacts.resolve(&reference.url, 0).within(name)?;
-            let payload = ready!(bench.frame(0, reference).within(name));
+            let payload = ready!(step.frame(0, reference).within(name));
             let StripeList(stripes) = self.decode(&payload)?;
             self.check_stripes(&stripes).within(name)?;
             self.stripes.get_or_init(|| (artifact, stripes));
@@ -308,19 +311,19 @@ impl Metadata {
 
     pub(in crate::read) fn stripe_properties(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         stripe: u64,
     ) -> Result<Option<StripeProperties>> {
-        let (artifact, directory) = ready!(self.stripe(bench, stripe));
+        let (artifact, directory) = ready!(self.stripe(step, stripe));
         let Some(reference) = &directory.properties_ref else {
             return Ok(Some(StripeProperties::default()));
         };
-        let payload = ready!(bench.frame(artifact, reference));
+        let payload = ready!(step.frame(artifact, reference));
         self.decode(&payload).map(Some)
     }
 
-    fn stripe(&self, bench: &Bench<'_>, stripe: u64) -> Result<Option<(u32, &StripeDirectory)>> {
-        ready!(self.stripes(bench));
+    fn stripe(&self, step: &StepBytes<'_>, stripe: u64) -> Result<Option<(u32, &StripeDirectory)>> {
+        ready!(self.stripes(step));
         let found = self.stripes.get().and_then(|(artifact, stripes)| {
             Some((*artifact, stripes.get(usize::try_from(stripe).ok()?)?))
         });
@@ -335,27 +338,27 @@ impl Metadata {
 
     pub(in crate::read) fn field_list(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         stripe: u64,
     ) -> Result<Option<Arc<FieldList>>> {
         if let Some(list) = self.field_lists.get(&stripe) {
             return Ok(Some(list));
         }
-        let (artifact, directory) = ready!(self.stripe(bench, stripe));
+        let (artifact, directory) = ready!(self.stripe(step, stripe));
         let reference = required(directory.field_list_ref.as_ref(), "field list")?;
-        let list = ready!(self.read_field_list(bench, artifact, reference));
+        let list = ready!(self.read_field_list(step, artifact, reference));
         let bytes = reference.range.len();
         Ok(Some(self.field_lists.insert(stripe, list, bytes)))
     }
 
     fn read_field_list(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         artifact: u32,
         reference: &DataRef,
     ) -> Result<Option<FieldList>> {
         let name = || "field list".to_owned();
-        let payload = ready!(bench.frame(artifact, reference).within(name));
+        let payload = ready!(step.frame(artifact, reference).within(name));
         Ok(Some(FieldList {
             artifact: self.artifacts.resolve(&reference.url, artifact)?,
             refs: DataRefs::try_new(&payload, self.artifacts.limits())?,
@@ -365,24 +368,23 @@ impl Metadata {
     /// Returns a field of a stripe with its descriptor.
     pub(in crate::read) fn field(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         key: FieldKey,
     ) -> Result<Option<Arc<StripeField>>> {
         if let Some(field) = self.fields.get(&key) {
             return Ok(Some(field));
         }
         let (stripe, id) = key;
-        let list = ready!(self.field_list(bench, stripe));
+        let list = ready!(self.field_list(step, stripe));
         let mut bytes = 0;
         let mut described = None;
         if let Some(reference) = list.refs.get(id as usize)? {
             let mut payload = ready!(
-                bench
-                    .frame(list.artifact, &reference)
+                step.frame(list.artifact, &reference)
                     .within(|| "field descriptor".to_owned())
             );
             let artifact = self.artifacts.resolve(&reference.url, list.artifact)?;
-            if !bench.is_resident(artifact) {
+            if !step.is_resident(artifact) {
                 // Copy the message, so that it does not keep all bytes that were fetched with it.
                 payload = Bytes::copy_from_slice(&payload);
             }
@@ -408,12 +410,12 @@ impl Metadata {
     /// Returns the shard-level descriptor of a field; the inner `None` if no stripe has the field.
     pub(in crate::read) fn shard_descriptor(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         id: u32,
     ) -> Result<Option<Option<FieldDescriptor>>> {
         if self.shard_field_list.get().is_none() {
             let reference = required(self.directory.field_list_ref.as_ref(), "shard field list")?;
-            let list = ready!(self.read_field_list(bench, 0, reference));
+            let list = ready!(self.read_field_list(step, 0, reference));
             self.shard_field_list.get_or_init(|| list);
         }
         let list = required(self.shard_field_list.get(), "shard field list")?;
@@ -425,7 +427,7 @@ impl Metadata {
         if self.wire == Wire::Reference {
             reference.url.clear();
         }
-        let payload = ready!(bench.frame(list.artifact, &reference));
+        let payload = ready!(step.frame(list.artifact, &reference));
         self.decode(&payload)
             .map(|descriptor| Some(Some(descriptor)))
     }
@@ -433,21 +435,21 @@ impl Metadata {
     /// Returns the range index of a stripe field; the inner `None` if it has none.
     pub(in crate::read) fn range_index(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         key: FieldKey,
         node: &DataType,
     ) -> Result<Option<Option<Arc<RangeIndex>>>> {
-        let field = ready!(self.field(bench, key));
+        let field = ready!(self.field(step, key));
         if let Some(index) = field.range_index.get() {
             return Ok(Some(Some(index.clone())));
         }
-        let layout = ready!(self.layout(bench, key, &field, node));
+        let layout = ready!(self.layout(step, key, &field, node));
         let Some(stored) = stored_index(&layout) else {
             return Ok(Some(None));
         };
         let name = || "range index".to_owned();
         self.check_message(stored.place.range).within(name)?;
-        let bytes = ready!(bench.get(stored.place));
+        let bytes = ready!(step.get(stored.place));
         let mut scratch = Scratch::default();
         let mut cx = Context::new(self.artifacts.limits(), &mut scratch);
         let header = self.header_checksums(stored);
@@ -471,12 +473,12 @@ impl Metadata {
     /// Returns the header of the range index of a stripe field; the inner `None` if it has none.
     pub(in crate::read) fn range_index_header(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         key: FieldKey,
         node: &DataType,
     ) -> Result<Option<Option<RangeIndexHeader>>> {
-        let field = ready!(self.field(bench, key));
-        let layout = ready!(self.layout(bench, key, &field, node));
+        let field = ready!(self.field(step, key));
+        let layout = ready!(self.layout(step, key, &field, node));
         let Some(stored) = stored_index(&layout) else {
             return Ok(Some(None));
         };
@@ -486,7 +488,7 @@ impl Metadata {
             range,
             ..stored.place
         };
-        let bytes = ready!(bench.get(place));
+        let bytes = ready!(step.get(place));
         let checksums = self.header_checksums(stored);
         let parsed = RangeIndexHeader::parse(&bytes, node, layout.positions, checksums)
             .within(|| "range index".to_owned());

@@ -1,6 +1,6 @@
 //! The fields of a stripe: the layout of their values, and their dictionaries.
 
-use super::fetch::Bench;
+use super::fetch::StepBytes;
 use super::metadata::{FieldKey, Metadata, OpenField, StripeField, ready};
 use crate::buffer::{
     Body, FieldBuffers, FieldLayout, OpaqueDictionary, PackedGroup, Place, Storage,
@@ -20,7 +20,7 @@ impl Metadata {
     /// Returns the layout of a stripe field, which locates its values.
     pub(super) fn layout(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         key: FieldKey,
         field: &StripeField,
         node: &DataType,
@@ -32,7 +32,7 @@ impl Metadata {
             None => FieldLayout::absent(node)?,
             Some((artifact, descriptor)) => {
                 let group = if is_member(descriptor) {
-                    ready!(self.group_of(bench, key))
+                    ready!(self.group_of(step, key))
                 } else {
                     None
                 };
@@ -46,9 +46,9 @@ impl Metadata {
     }
 
     /// Returns the schema id of the struct that each member belongs to, by schema id of the member.
-    fn structs(&self, bench: &Bench<'_>) -> Result<Option<&HashMap<u32, u32>>> {
+    fn structs(&self, step: &StepBytes<'_>) -> Result<Option<&HashMap<u32, u32>>> {
         if self.structs.get().is_none() {
-            let schema = ready!(self.schema(bench));
+            let schema = ready!(self.schema(step));
             let mut structs = HashMap::new();
             for i in 0..schema.len() {
                 schema.field(i)?.data_type.walk(&mut |node| {
@@ -66,23 +66,23 @@ impl Metadata {
     /// Returns the stripe field of the struct that a node is a member of; the inner `None` if it is not a member.
     pub(in crate::read) fn parent_field(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         (stripe, id): FieldKey,
     ) -> Result<Option<Option<Arc<StripeField>>>> {
-        let Some(&parent) = ready!(self.structs(bench)).get(&id) else {
+        let Some(&parent) = ready!(self.structs(step)).get(&id) else {
             return Ok(Some(None));
         };
-        self.field(bench, (stripe, parent))
+        self.field(step, (stripe, parent))
             .map(|field| field.map(Some))
     }
 
     /// Returns the packed group of the struct that a node is a member of.
     fn group_of(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         key: FieldKey,
     ) -> Result<Option<Option<Arc<PackedGroup>>>> {
-        let Some(parent) = ready!(self.parent_field(bench, key)) else {
+        let Some(parent) = ready!(self.parent_field(step, key)) else {
             return Ok(Some(None));
         };
         if let Some(group) = parent.group.get() {
@@ -100,12 +100,12 @@ impl Metadata {
     /// Returns the size of a stripe field's values in bytes; needs only its descriptor.
     pub(in crate::read) fn described_bytes(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         key: FieldKey,
         node: &DataType,
     ) -> Result<Option<u64>> {
-        let field = ready!(self.field(bench, key));
-        let layout = ready!(self.layout(bench, key, &field, node));
+        let field = ready!(self.field(step, key));
+        let layout = ready!(self.layout(step, key, &field, node));
         let Storage::Buffers(buffers) = &layout.storage else {
             return Ok(Some(0));
         };
@@ -115,20 +115,20 @@ impl Metadata {
     /// Opens a stripe field: loads its block maps and dictionaries.
     pub(in crate::read) fn open_field(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         key: FieldKey,
         node: &DataType,
     ) -> Result<Option<OpenField>> {
-        let field = ready!(self.field(bench, key));
-        let layout = ready!(self.layout(bench, key, &field, node));
-        let mut is_loaded = self.load_maps(bench, key, &layout)?;
-        is_loaded &= self.load_compressors(bench, key, &layout)?;
+        let field = ready!(self.field(step, key));
+        let layout = ready!(self.layout(step, key, &field, node));
+        let mut is_loaded = self.load_maps(step, key, &layout)?;
+        is_loaded &= self.load_compressors(step, key, &layout)?;
         let mut dictionary = None;
         if let Storage::Buffers(buffers) = &layout.storage
             && let Some(place) = buffers.dictionary
         {
             dictionary = Some(ready!(self.dictionary(
-                bench,
+                step,
                 key,
                 &field,
                 &layout,
@@ -141,26 +141,26 @@ impl Metadata {
     /// Opens a stripe field without its dictionaries, which are not needed to fetch codes.
     pub(in crate::read) fn open_codes(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         key: FieldKey,
         node: &DataType,
     ) -> Result<Option<OpenField>> {
-        let field = ready!(self.field(bench, key));
-        let layout = ready!(self.layout(bench, key, &field, node));
-        let has_maps = self.load_maps(bench, key, &layout)?;
+        let field = ready!(self.field(step, key));
+        let layout = ready!(self.layout(step, key, &field, node));
+        let has_maps = self.load_maps(step, key, &layout)?;
         let dictionary = None;
         Ok(has_maps.then_some(OpenField { layout, dictionary }))
     }
 
     /// Loads the block maps of a stripe field. Returns whether all are there; notes the missing ones.
-    fn load_maps(&self, bench: &Bench<'_>, key: FieldKey, layout: &FieldLayout) -> Result<bool> {
+    fn load_maps(&self, step: &StepBytes<'_>, key: FieldKey, layout: &FieldLayout) -> Result<bool> {
         let Storage::Buffers(buffers) = &layout.storage else {
             return Ok(true);
         };
         let verify = self.verifies();
         let mut complete = true;
         for buffer in buffers.streams() {
-            bench.note_later(buffer.place);
+            step.note_later(buffer.place);
             if let Body::Blocks(blocks) = &buffer.body
                 && blocks.map().is_none()
             {
@@ -172,7 +172,7 @@ impl Metadata {
                     .within(|| "block map".to_owned())?;
                 let bytes = match &blocks.map_copy {
                     Some(copy) => Some(copy.clone()),
-                    None => bench.get(place)?,
+                    None => step.get(place)?,
                 };
                 let Some(bytes) = bytes else {
                     complete = false;
@@ -191,7 +191,7 @@ impl Metadata {
     /// Loads the compressor dictionaries of a stripe field. Returns whether all are there; notes the missing ones.
     fn load_compressors(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         key: FieldKey,
         layout: &FieldLayout,
     ) -> Result<bool> {
@@ -204,7 +204,7 @@ impl Metadata {
         check_compressors(buffers, self.artifacts.limits())?;
         let mut bytes = Vec::with_capacity(buffers.compressors.len());
         for stored in &buffers.compressors {
-            bytes.extend(bench.get(stored.place)?);
+            bytes.extend(step.get(stored.place)?);
         }
         if bytes.len() < buffers.compressors.len() {
             return Ok(false);
@@ -222,7 +222,7 @@ impl Metadata {
     /// Returns the entries of the value dictionary of a stripe field.
     fn dictionary(
         &self,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         key: FieldKey,
         field: &StripeField,
         layout: &FieldLayout,
@@ -232,7 +232,7 @@ impl Metadata {
             return Ok(Some(entries.clone()));
         }
         check_dictionary(place.range, self.artifacts.limits())?;
-        let bytes = ready!(bench.get(place));
+        let bytes = ready!(step.get(place));
         let parse = || {
             let dictionary = ValueDictionary::parse(&bytes)?;
             if let Storage::Buffers(buffers) = &layout.storage

@@ -20,15 +20,15 @@ const ITS_TWIN: &str = "the asynchronous one";
 /// # Errors
 /// Returns the errors of the future, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if it would ask an
 /// asynchronous reader.
-pub(crate) fn now<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
-    now_or(ITS_TWIN, future)
+pub(crate) fn ready_now<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    ready_now_or(ITS_TWIN, future)
 }
 
 /// Runs a future to its end without waiting. Errors recommend the method `instead`, which waits.
 ///
 /// # Errors
-/// Returns the same errors as [`now`].
-pub(crate) fn now_or<T>(
+/// Returns the same errors as [`ready_now`].
+pub(crate) fn ready_now_or<T>(
     instead: &'static str,
     future: impl Future<Output = Result<T>>,
 ) -> Result<T> {

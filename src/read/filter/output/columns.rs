@@ -8,7 +8,7 @@ use crate::read::scan::rows::RowFormat;
 use crate::read::scan::source::{ReadState, StripeFields};
 use crate::read::scan::stripe_reader::{StripeReader, is_blockwise};
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::Bench;
+use crate::read::shard::fetch::StepBytes;
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 use std::cell::OnceCell;
@@ -20,7 +20,7 @@ pub(super) struct ColumnsReader<'a> {
     pub(super) first: u64,
     pub(super) fields: &'a StripeFields,
     pub(super) state: &'a mut ReadState,
-    pub(super) bench: Bench<'a>,
+    pub(super) step: StepBytes<'a>,
 }
 
 impl ColumnsReader<'_> {
@@ -106,7 +106,7 @@ impl ColumnsReader<'_> {
         let start = rows.ranges().first().map_or(0, |range| range.start);
         let mut reader = StripeReader {
             metadata,
-            bench: &self.bench,
+            step: &self.step,
             fields: self.fields,
             state: self.state,
             sequential: is_blockwise(rows),

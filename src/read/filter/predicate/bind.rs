@@ -10,7 +10,7 @@ use crate::column::{Casts, IntegerSet};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{BasicType, DataType as Stored};
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::Bench;
+use crate::read::shard::fetch::StepBytes;
 use crate::read::shard::metadata::{Metadata, ready};
 use crate::read::shard::projection::Projection;
 use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeBinaryArray};
@@ -218,12 +218,12 @@ impl Bound {
     /// Resolves the columns of a predicate, and converts its literals to the columns' types.
     pub(in crate::read) fn load(
         metadata: &Metadata,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
         predicate: &Predicate,
     ) -> Result<Option<Self>> {
         let mut binder = Binder {
             metadata,
-            bench,
+            step,
             bound: Self::default(),
         };
         let root = binder.node(&predicate.expr);
@@ -265,7 +265,7 @@ impl Bound {
 
 struct Binder<'a> {
     metadata: &'a Metadata,
-    bench: &'a Bench<'a>,
+    step: &'a StepBytes<'a>,
     bound: Bound,
 }
 
@@ -343,7 +343,7 @@ impl Binder<'_> {
                 Projection::Indices(ordinals.first().copied().into_iter().collect())
             }
         };
-        let mut columns = ready!(self.metadata.columns(self.bench, &projection));
+        let mut columns = ready!(self.metadata.columns(self.step, &projection));
         let (Some(mut column), true) = (columns.pop(), columns.is_empty()) else {
             return Err(Error::invalid(format!("`{path}` is not one column")));
         };

@@ -110,7 +110,7 @@ impl Inspector<'_> {
     async fn describe(&self, node: &DataType, info: &mut FieldInfo) -> Result<()> {
         let key = (self.stripe, node.schema_id);
         let inner = &self.shard.inner;
-        let found = inner.run(|bench| inner.field(bench, key)).await?;
+        let found = inner.run(|step| inner.field(step, key)).await?;
         let Some((artifact, descriptor)) = found.described() else {
             return Ok(());
         };
@@ -174,7 +174,7 @@ impl Inspector<'_> {
         elements: Option<Elements>,
     ) -> Result<Option<BufferInfo>> {
         let inner = &self.shard.inner;
-        let parent = inner.run(|bench| inner.parent_field(bench, key)).await?;
+        let parent = inner.run(|step| inner.parent_field(step, key)).await?;
         let Some((artifact, descriptor)) = parent.as_ref().and_then(|p| p.described()) else {
             return Ok(None);
         };
@@ -268,7 +268,7 @@ impl Inspector<'_> {
 
     async fn range_index(&self, node: &DataType, info: &mut BufferInfo) -> Result<()> {
         let (inner, key) = (&self.shard.inner, (self.stripe, node.schema_id));
-        let header = inner.run(|bench| inner.range_index_header(bench, key, node));
+        let header = inner.run(|step| inner.range_index_header(step, key, node));
         match header.await {
             Ok(header) => {
                 info.range_index = header.map(|header| RangeIndexInfo {

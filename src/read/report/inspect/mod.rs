@@ -23,7 +23,7 @@ use crate::format::{
 };
 use crate::io::ByteRange;
 use crate::read::open_shard::Shard;
-use crate::read::shard::waiting::now_or;
+use crate::read::shard::waiting::ready_now_or;
 use crate::read::stripe::Stripe;
 use crate::settings::settings;
 use arrow_array::ArrayRef;
@@ -306,7 +306,7 @@ impl Shard {
             self.inner.artifacts.check_may_wait()?;
             self.inspect_async(options).await
         };
-        now_or("`inspect_async`", inspected)
+        ready_now_or("`inspect_async`", inspected)
     }
 
     /// Reports the structure of a shard behind an asynchronous reader, as [`inspect`](Self::inspect) does for others.
@@ -385,7 +385,7 @@ impl Shard {
 
     /// Reads the bytes of a place.
     pub(in crate::read) async fn bytes_at(&self, place: Place) -> Result<bytes::Bytes> {
-        let bytes = self.inner.run(|bench| bench.get(place));
+        let bytes = self.inner.run(|step| step.get(place));
         bytes.await
     }
 }

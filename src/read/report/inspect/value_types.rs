@@ -28,9 +28,8 @@ impl ValueTypes {
     /// Returns the error of a reader.
     pub(super) async fn of(shard: &Shard) -> Result<Self> {
         let inner = &shard.inner;
-        let columns = inner.run(|bench| {
-            let columns =
-                ready!(inner.columns_with(bench, &Projection::All, InternalFields::Shown));
+        let columns = inner.run(|step| {
+            let columns = ready!(inner.columns_with(step, &Projection::All, InternalFields::Shown));
             Ok(Some(columns))
         });
         let columns = match columns.await {
@@ -68,7 +67,7 @@ impl ValueTypes {
         let inner = &shard.inner;
         let value = async |value: Option<AnyValue>| {
             let array = inner
-                .run(|bench| value_array(inner, bench, value_type, node, value.clone()).map(Some));
+                .run(|step| value_array(inner, step, value_type, node, value.clone()).map(Some));
             array.await
         };
         let constant = field

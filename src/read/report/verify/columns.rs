@@ -128,7 +128,7 @@ mod threads {
     use super::{Verifier, Work};
     use crate::error::Result;
     use crate::read::open_shard::Shard;
-    use crate::read::shard::waiting::now;
+    use crate::read::shard::waiting::ready_now;
     use std::collections::BTreeMap;
     use std::ops::ControlFlow;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -154,7 +154,7 @@ mod threads {
                         if i >= work.len() {
                             break;
                         }
-                        let checked = now(async { Ok(work.check(i, shard).await) });
+                        let checked = ready_now(async { Ok(work.check(i, shard).await) });
                         if sender.send((i, checked)).is_err() {
                             break;
                         }

@@ -34,7 +34,7 @@ impl Verifier<'_> {
         let unreadable = Checked::default();
         let key = (stripe, node.schema_id);
         let inner = &self.shard.inner;
-        let found = inner.run(|bench| inner.field(bench, key)).await;
+        let found = inner.run(|step| inner.field(step, key)).await;
         let Some(found) = self.note(at.clone(), found) else {
             self.counts.miss();
             return unreadable;
@@ -119,7 +119,7 @@ impl Verifier<'_> {
     /// Returns the packed group that a field is a member of.
     async fn group(&self, key: FieldKey) -> Result<Option<PackedGroup>> {
         let inner = &self.shard.inner;
-        let parent = inner.run(|bench| inner.parent_field(bench, key)).await?;
+        let parent = inner.run(|step| inner.parent_field(step, key)).await?;
         match parent.as_ref().and_then(|parent| parent.described()) {
             Some((artifact, descriptor)) => PackedGroup::try_new(descriptor, &mut |url| {
                 inner.artifacts.resolve(url, artifact)

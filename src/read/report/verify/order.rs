@@ -76,7 +76,7 @@ impl Verifier<'_> {
         };
         let inner = &self.shard.inner;
         let columns =
-            inner.run(|bench| inner.columns_with(bench, &projection, InternalFields::Hidden));
+            inner.run(|step| inner.columns_with(step, &projection, InternalFields::Hidden));
         let nodes = columns.await?.into_iter().map(|column| column.node);
         let nodes = nodes.collect();
         let (_, _, read) = self
@@ -152,9 +152,7 @@ impl Verifier<'_> {
         let inner = &self.shard.inner;
         for (node, _) in columns.iter().flat_map(nodes_of) {
             let key = (stripe.ordinal(), node.schema_id);
-            let open = inner
-                .run(|bench| inner.open_field(bench, key, node))
-                .await?;
+            let open = inner.run(|step| inner.open_field(step, key, node)).await?;
             if matches!(open.layout.storage, Storage::Buffers(_)) {
                 return Ok(true);
             }

@@ -120,7 +120,7 @@ impl Verifier<'_> {
     pub(super) async fn nulls(&mut self, stripe: &Stripe, node: &DataType, read: Option<u64>) {
         let key = (stripe.ordinal(), node.schema_id);
         let inner = &self.shard.inner;
-        let field = inner.run(|bench| inner.field(bench, key)).await;
+        let field = inner.run(|step| inner.field(step, key)).await;
         let at = self.at(stripe, &node.name);
         let field = self.again(&at, field);
         let known = field.as_ref().and_then(|field| field.descriptor());
@@ -199,9 +199,9 @@ impl Verifier<'_> {
 
 async fn shard_descriptor(inner: &Metadata, node: &DataType) -> Result<Option<FieldDescriptor>> {
     let id = node.schema_id;
-    let described = inner.run(|bench| {
+    let described = inner.run(|step| {
         inner
-            .shard_descriptor(bench, id)
+            .shard_descriptor(step, id)
             .within(|| format!("shard-level descriptor of schema node {id}"))
     });
     described.await

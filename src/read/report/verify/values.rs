@@ -165,8 +165,8 @@ impl Verifier<'_> {
                 .nodes()
                 .map(|node| (stripe.ordinal(), node.schema_id));
             let keys: Vec<_> = keys.collect();
-            let read = inner.run(|bench| {
-                let fields = keys.iter().map(|key| inner.field(bench, *key));
+            let read = inner.run(|step| {
+                let fields = keys.iter().map(|key| inner.field(step, *key));
                 fields.collect::<Result<Option<Vec<_>>>>()
             });
             let read = read.await;
@@ -188,7 +188,7 @@ impl Verifier<'_> {
             };
             let leaf = column.leaf();
             let key = (stripe.ordinal(), leaf.schema_id);
-            let read = inner.run(|bench| inner.range_index(bench, key, leaf)).await;
+            let read = inner.run(|step| inner.range_index(step, key, leaf)).await;
             let index = self.again(&at, read).flatten();
             let index = index.filter(|index| index.positions() == stripe.all_rows());
             all.push(Claims {
@@ -269,7 +269,7 @@ impl Verifier<'_> {
         let at = self.at(stripe, &column.path());
         let inner = &self.shard.inner;
         let key = (stripe.ordinal(), column.leaf().schema_id);
-        let open = inner.run(|bench| inner.open_field(bench, key, column.leaf()));
+        let open = inner.run(|step| inner.open_field(step, key, column.leaf()));
         let Ok(open) = open.await else { return at };
         let Storage::Buffers(buffers) = &open.layout.storage else {
             return at;

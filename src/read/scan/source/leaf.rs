@@ -284,7 +284,7 @@ impl Source<'_> {
             return Ok(None);
         };
         let key = (self.fields.stripe, node.schema_id);
-        let bench = self.bench;
+        let step = self.step;
         let field = self.open(node, rows)?;
         let Storage::Buffers(buffers) = &field.layout.storage else {
             return Ok(None);
@@ -304,7 +304,7 @@ impl Source<'_> {
             && range.end <= end
             && buffers
                 .streams()
-                .all(|buffer| bench.is_resident(buffer.place.artifact));
+                .all(|buffer| step.is_resident(buffer.place.artifact));
         if !kept {
             return Ok(None);
         }

@@ -18,7 +18,7 @@ use crate::column::{
 use crate::encoding::{Dictionaries, NumberKind, Scratch};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{BasicType, DataType, Wire};
-use crate::read::shard::fetch::Bench;
+use crate::read::shard::fetch::StepBytes;
 use crate::read::shard::metadata::{Metadata, OpenField};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
 use std::borrow::Cow;
@@ -40,7 +40,7 @@ impl StripeFields {
     pub(in crate::read) fn new(
         stripe: u64,
         mut fields: Vec<(u32, OpenField)>,
-        bench: &Bench<'_>,
+        step: &StepBytes<'_>,
     ) -> Self {
         fields.sort_unstable_by_key(|(id, _)| *id);
         fields.dedup_by_key(|(id, _)| *id);
@@ -48,7 +48,7 @@ impl StripeFields {
         let resident = fields.iter().all(|field| match &field.layout.storage {
             Storage::Buffers(buffers) => buffers
                 .streams()
-                .all(|buffer| bench.is_resident(buffer.place.artifact)),
+                .all(|buffer| step.is_resident(buffer.place.artifact)),
             _ => true,
         });
         Self {
@@ -154,7 +154,7 @@ impl ReadState {
 /// The decoded values of one stripe.
 pub(in crate::read) struct Source<'a> {
     pub(in crate::read) metadata: &'a Metadata,
-    pub(in crate::read) bench: &'a Bench<'a>,
+    pub(in crate::read) step: &'a StepBytes<'a>,
     pub(in crate::read) fields: &'a StripeFields,
     pub(in crate::read) state: &'a mut ReadState,
     /// Whether rows are read in order, batch after batch.
@@ -189,7 +189,7 @@ impl Source<'_> {
             layout,
             state: &mut self.state.fields[index],
             cx: ReadContext {
-                source: self.bench,
+                source: self.step,
                 limits: self.metadata.artifacts.limits(),
                 scratch: &mut self.state.scratch,
                 dictionaries: dictionaries.unwrap_or(Dictionaries::none()),

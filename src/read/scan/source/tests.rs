@@ -9,7 +9,7 @@ use crate::error::{ErrorKind, Result};
 use crate::io::{ByteRange, NoContainer, ReadAt};
 use crate::read::shard::column::Column;
 use crate::read::shard::columns::InternalFields;
-use crate::read::shard::fetch::{Bench, Fetched};
+use crate::read::shard::fetch::{Fetched, StepBytes};
 use crate::read::shard::metadata::ready;
 use crate::read::shard::projection::Projection;
 use crate::read::{Shard, ShardOptions};
@@ -35,11 +35,11 @@ fn written(column: ArrayRef) -> Bytes {
 fn opened(shard: &Shard) -> (Arc<[Column]>, StripeFields) {
     let inner = &shard.inner;
     let columns =
-        shard.drive(|bench| inner.projected(bench, &Projection::All, InternalFields::Hidden));
+        shard.drive(|step| inner.projected(step, &Projection::All, InternalFields::Hidden));
     let (columns, _) = columns.unwrap();
-    let fields = shard.drive(|bench| {
-        let rows = ready!(inner.stripes(bench))[0].total_record_count;
-        open_fields(inner, bench, 0, rows, &columns)
+    let fields = shard.drive(|step| {
+        let rows = ready!(inner.stripes(step))[0].total_record_count;
+        open_fields(inner, step, 0, rows, &columns)
     });
     (columns, fields.unwrap())
 }
@@ -53,7 +53,7 @@ fn a_block_that_is_kept_serves_every_layout() {
     let (fetched, mut state) = (Fetched::default(), ReadState::default());
     let mut source = Source {
         metadata: &shard.inner,
-        bench: &Bench::new(&shard.inner.artifacts, &fetched),
+        step: &StepBytes::new(&shard.inner.artifacts, &fetched),
         fields: &fields,
         state: &mut state,
         sequential: true,
@@ -109,7 +109,7 @@ fn rows_that_a_field_has_not_are_refused_before_they_are_fetched() {
     let (fetched, mut state) = (Fetched::default(), ReadState::default());
     let mut reader = StripeReader {
         metadata: &shard.inner,
-        bench: &Bench::new(&shard.inner.artifacts, &fetched),
+        step: &StepBytes::new(&shard.inner.artifacts, &fetched),
         fields: &fields,
         state: &mut state,
         sequential: true,
