@@ -12,12 +12,15 @@ mod azurite;
 mod common;
 #[path = "../support/later.rs"]
 mod later;
+#[cfg(feature = "object_store")]
 #[path = "../support/moto.rs"]
 mod moto;
+#[cfg(feature = "object_store")]
 #[path = "../support/process.rs"]
 mod process;
 #[path = "../support/predicates.rs"]
 mod random_predicates;
+#[cfg(feature = "object_store")]
 #[path = "../support/server.rs"]
 mod server;
 #[path = "../support/mod.rs"]

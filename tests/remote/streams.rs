@@ -411,6 +411,7 @@ fn statistics_stripes_and_properties_are_the_same() {
     let near = opened(&folder).unwrap();
     let options = || ShardOptions::default().with_tail_bytes(100);
     let (far, _) = distant(&folder, 2, options());
+    let fresh = [(); 4].map(|()| distant(&folder, 2, options()).0);
     block_on(async {
         let found = far.statistics_async(["id", "text"]).await.unwrap();
         assert_eq!(found, near.statistics(["id", "text"]).unwrap());
@@ -437,14 +438,13 @@ fn statistics_stripes_and_properties_are_the_same() {
         assert_eq!(properties, near.properties().unwrap());
         assert_eq!(far.sorting_columns().unwrap(), []);
         // The other methods need nothing to be loaded before.
-        let far = || distant(&folder, 2, options()).0;
-        let order = far().sorting_columns_async().await.unwrap();
+        let order = fresh[0].sorting_columns_async().await.unwrap();
         assert_eq!(order, near.sorting_columns().unwrap());
-        assert_eq!(far().property_async("none").await.unwrap(), None);
-        let found = far().parse_predicate_async("number = 7").await.unwrap();
+        assert_eq!(fresh[1].property_async("none").await.unwrap(), None);
+        let found = fresh[2].parse_predicate_async("number = 7").await.unwrap();
         let expected = near.parse_predicate("number = 7").unwrap();
         assert_eq!(format!("{found:?}"), format!("{expected:?}"));
-        let parts = far().scan().split_async(3).await.unwrap();
+        let parts = fresh[3].scan().split_async(3).await.unwrap();
         assert_eq!(parts.len(), near.scan().split(3).unwrap().len());
     });
 }
