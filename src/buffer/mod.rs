@@ -56,7 +56,7 @@ pub use selection::Selection;
 pub use stored::{
     FieldBuffers, FieldLayout, Storage, StoredDictionary, StoredIndex, packed_member,
 };
-pub use stored_buffer::{Blocks, Body, Place, StoredBuffer};
+pub use stored_buffer::{Blocks, Body, StoredBuffer, StoredRange};
 pub use stream::{BlockCache, ByteSource, Numbers, ReadContext, read_bits, read_numbers};
 pub use strings::{StringCache, Strings, read_fixed, read_strings};
 pub use value_dictionary::{DictionaryInput, ValueDictionary};

@@ -79,9 +79,11 @@ pub use pooled_file::PooledFile;
 pub use range::ByteRange;
 pub use read_at::ReadAt;
 pub(crate) use read_at::{read_all, read_one};
+pub(crate) use sink::ExistingFile;
 pub use sink::{Sink, WriteSink};
 pub(crate) use store::{
-    Entry, Existing, Files, Held, Kept, NewFiles, NotWritten, Opened, Referred, SecondNames, Sinks,
+    DescriptorUse, FileContainer, FileToKeep, ListedFile, NewFiles, NotWritten, OpenedFile,
+    SecondNames, Sinks, VersionedFile,
 };
 pub use store::{Location, Store};
 #[cfg(not(target_family = "wasm"))]

@@ -160,7 +160,7 @@ pub(super) fn unpack_places<W: Word>(
     dst: &mut [MaybeUninit<W>],
 ) {
     #[cfg(target_arch = "x86_64")]
-    if super::cpu::level() == super::cpu::Level::Avx512Vbmi2 && W::BYTES > 1 {
+    if super::cpu::level() == super::cpu::CpuLevel::Avx512Vbmi2 && W::BYTES > 1 {
         return unpack_chunks::<W, Funnels>(packed, width, reference, dst);
     }
     unpack_by_level(packed, width, reference, dst);

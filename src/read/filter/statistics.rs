@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "(Shard) Field Descriptor": what descriptors say about the values of a column.
 
 use super::predicate::{Comparison, FilterColumn, Test};
-use super::prune::{Bound, Facts, is_nan};
+use super::prune::{Facts, ValueBound, is_nan};
 use crate::column::{Chunk, Values, may_exceed_arrow, shred};
 use crate::format::{AnyValue, FieldDescriptor};
 use crate::read::scan::constant::{bound_value, constant_array};
@@ -48,7 +48,7 @@ pub(in crate::read) fn facts(
     }
     facts.may_be_nan = described::may_be_nan(leaf, column.leaf());
     if column.is_tested {
-        let bound = |stored: described::Bound| {
+        let bound = |stored: described::DescriptorBound| {
             let (stored, inclusive) = stored?;
             let stored = bound_value(&stored, inclusive, column.leaf())?;
             let value = value(&stored).filter(|value| !is_nan(value, 0))?;
@@ -64,7 +64,7 @@ pub(in crate::read) fn facts(
                     | DataType::BinaryView
             );
             let inclusive = inclusive || !exact;
-            Some(Bound { value, inclusive })
+            Some(ValueBound { value, inclusive })
         };
         let (low, high) = described::bounds(leaf);
         (facts.low, facts.high) = (bound(low), bound(high));

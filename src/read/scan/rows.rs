@@ -1,6 +1,6 @@
 //! Rows of a shard in order, as RecordBatches.
 
-use super::fit::Fit;
+use super::fit::RowLimiter;
 use super::opening::{open_fields, stripe_of};
 use super::sizing::scanned_rows;
 use super::source::{ReadState, StripeFields};
@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicU64;
 
 /// The columns that a scan reads, and the format of its batches.
 #[derive(Debug, Clone)]
-pub(in crate::read) struct RowFormat {
+pub(in crate::read) struct ScanFormat {
     pub(in crate::read) metadata: Arc<Metadata>,
     pub(in crate::read) columns: Arc<[Column]>,
     pub(in crate::read) schema: SchemaRef,
@@ -40,7 +40,7 @@ pub(in crate::read) struct RowFormat {
     pub(in crate::read) gives_way: bool,
 }
 
-impl RowFormat {
+impl ScanFormat {
     /// Creates the storage for the bytes that a reader of the scan fetches.
     pub(in crate::read) fn fetched(&self) -> Fetched {
         let fetched = Fetched::default().share(self.shared.as_ref());
@@ -98,7 +98,7 @@ pub(super) fn record_batch(
 /// Reads a range of rows, batch by batch, on the calling thread.
 #[derive(Debug)]
 pub(in crate::read) struct RowReader {
-    format: RowFormat,
+    format: ScanFormat,
     /// Rows that are still to be read.
     rows: Range<u64>,
     stripe: Option<OpenStripe>,
@@ -120,7 +120,7 @@ struct OpenStripe {
 }
 
 impl RowReader {
-    pub(in crate::read) fn new(format: RowFormat, rows: Range<u64>) -> Self {
+    pub(in crate::read) fn new(format: ScanFormat, rows: Range<u64>) -> Self {
         // A reader of all rows keeps bytes that were fetched too early; a reader of a part loses them.
         let span = if format.metadata.artifacts.are_near() {
             Span::Any
@@ -229,7 +229,7 @@ impl RowReader {
         let (inner, state) = (&self.format.metadata, &mut self.state);
         let artifacts = &inner.artifacts;
         let (first, len) = (stripe.rows.start, to_usize(rows.end - rows.start)?);
-        let (len, columns) = Fit::default().read(len, |len| {
+        let (len, columns) = RowLimiter::default().read(len, |len| {
             let rows = rows.start..rows.start + len as u64;
             let step = StepBytes::new(artifacts, &self.fetched);
             let mut reader = StripeReader {

@@ -18,8 +18,8 @@ mod written;
 
 pub use literal::{Literal, lit};
 
-pub(in crate::read) use bind::{Bound, FilterColumn, Leaf, Node, Test};
-pub(in crate::read) use evaluate::{Rows, member};
+pub(in crate::read) use bind::{BoundPredicate, FilterColumn, Leaf, PredicateNode, Test};
+pub(in crate::read) use evaluate::{PredicateRows, member};
 pub(in crate::read) use parse::parse;
 pub(in crate::read) use path::ColumnPath;
 pub(in crate::read) use truth::Truth;

@@ -8,8 +8,8 @@ use super::{
     RangeIndexInfo, problem,
 };
 use crate::buffer::{
-    BlobTable, BlockMap, BlockRange, OpaqueDictionary, PackedGroup, Physical, Place, member_block,
-    packed_member,
+    BlobTable, BlockMap, BlockRange, OpaqueDictionary, PackedGroup, Physical, StoredRange,
+    member_block, packed_member,
 };
 use crate::encoding::presence::PresenceKind;
 use crate::encoding::{EncodingTree, bytes, envelope, number, presence};
@@ -199,7 +199,7 @@ impl Inspector<'_> {
     }
 
     /// Describes a buffer, still without its blocks.
-    fn info(&self, encoding: usize, buffer: &EncodedBuffer, place: Place) -> BufferInfo {
+    fn info(&self, encoding: usize, buffer: &EncodedBuffer, place: StoredRange) -> BufferInfo {
         BufferInfo {
             encoding,
             kind: buffer.kind,
@@ -229,7 +229,7 @@ impl Inspector<'_> {
             return Ok(None);
         };
         let artifacts = &self.shard.inner.artifacts;
-        let place = Place {
+        let place = StoredRange {
             artifact: artifacts.resolve(&reference.url, artifact)?,
             range: reference.range,
         };
@@ -253,7 +253,12 @@ impl Inspector<'_> {
         Ok(Some(info))
     }
 
-    async fn compressor(&self, place: Place, id: Option<u32>, info: &mut BufferInfo) -> Result<()> {
+    async fn compressor(
+        &self,
+        place: StoredRange,
+        id: Option<u32>,
+        info: &mut BufferInfo,
+    ) -> Result<()> {
         let limits = self.shard.inner.artifacts.limits();
         limits.check_message_bytes(place.range.len())?;
         let bytes = self.shard.bytes_at(place).await?;
@@ -283,7 +288,7 @@ impl Inspector<'_> {
 
     async fn blocks(
         &self,
-        place: Place,
+        place: StoredRange,
         map_range: ByteRange,
         elements: Option<(Elements, Option<u32>)>,
         info: &mut BlocksInfo,
@@ -294,7 +299,7 @@ impl Inspector<'_> {
                 place.range
             )));
         }
-        let map = Place {
+        let map = StoredRange {
             artifact: place.artifact,
             range: map_range,
         };
@@ -310,7 +315,7 @@ impl Inspector<'_> {
             return Ok(());
         };
         for (group, blocks) in block_groups(&map) {
-            let bytes = Place {
+            let bytes = StoredRange {
                 artifact: place.artifact,
                 range: place.range.slice(group.start, group.end)?,
             };

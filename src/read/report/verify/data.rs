@@ -5,9 +5,9 @@ use super::report::At;
 use super::{Checked, Verifier};
 use crate::buffer::{
     BlockCache, BlockRange, Blocks, Body, ByteSource, CHUNK_BYTES, Chunks, FieldBuffers,
-    FieldLayout, PackedGroup, Place, RangeIndex, ReadContext, Selection, Storage, StoredBuffer,
-    StoredIndex, StringCache, ValueDictionary, blob_header, is_single_value, read_fixed,
-    read_numbers, read_strings,
+    FieldLayout, PackedGroup, RangeIndex, ReadContext, Selection, Storage, StoredBuffer,
+    StoredIndex, StoredRange, StringCache, ValueDictionary, blob_header, is_single_value,
+    read_fixed, read_numbers, read_strings,
 };
 use crate::encoding::bytes::BytesLayout;
 use crate::encoding::{Context, Dictionaries, NumberKind};
@@ -212,7 +212,7 @@ impl Verifier<'_> {
     async fn dictionary(
         &mut self,
         buffers: &FieldBuffers,
-        place: Place,
+        place: StoredRange,
         node: &DataType,
         layout: &FieldLayout,
         filter: Option<&SplitBlockBloomFilter>,
@@ -271,13 +271,13 @@ impl Verifier<'_> {
 }
 
 /// Reads a part of a buffer.
-async fn read_part(shard: &Shard, buffer: &StoredBuffer, part: Range<u64>) -> Result<Piece> {
-    let place = Place {
+async fn read_part(shard: &Shard, buffer: &StoredBuffer, part: Range<u64>) -> Result<PlacedBytes> {
+    let place = StoredRange {
         artifact: buffer.place.artifact,
         range: buffer.place.range.slice(part.start, part.end)?,
     };
     let bytes = shard.bytes_at(place).await?;
-    Ok(Piece { place, bytes })
+    Ok(PlacedBytes { place, bytes })
 }
 
 /// Reads the block map of a buffer, and compares it with the descriptor.
@@ -287,7 +287,7 @@ async fn load_map(
     blocks: &Blocks,
     descriptor: &StripeFieldDescriptor,
 ) -> Result<()> {
-    let place = Place {
+    let place = StoredRange {
         artifact: buffer.place.artifact,
         range: blocks.described_in()?,
     };
@@ -339,13 +339,13 @@ pub(super) fn native_buffers(
 }
 
 /// Bytes that have been read, and their place.
-struct Piece {
-    place: Place,
+struct PlacedBytes {
+    place: StoredRange,
     bytes: Bytes,
 }
 
-impl ByteSource for Piece {
-    fn bytes(&self, place: Place) -> Result<Bytes> {
+impl ByteSource for PlacedBytes {
+    fn bytes(&self, place: StoredRange) -> Result<Bytes> {
         if place.artifact != self.place.artifact || !self.place.range.contains(place.range) {
             return Err(Error::corrupt(format!(
                 "bytes {} have not been read",
@@ -356,7 +356,7 @@ impl ByteSource for Piece {
         Ok(self.bytes.slice(from..from + to_usize(place.range.len())?))
     }
 
-    fn resident(&self, _: Place) -> Result<Option<Bytes>> {
+    fn resident(&self, _: StoredRange) -> Result<Option<Bytes>> {
         Ok(None)
     }
 
@@ -410,7 +410,7 @@ impl BlockDecoder<'_> {
         let range = self.buffer.place.range;
         let range = range.slice(block.bytes.start, block.bytes.end)?;
         let artifact = self.buffer.place.artifact;
-        let bytes = self.cx.source.bytes(Place { artifact, range })?;
+        let bytes = self.cx.source.bytes(StoredRange { artifact, range })?;
         if bytes.starts_with(&blob_header(value.end - value.start)) {
             Ok(())
         } else {
