@@ -1,7 +1,7 @@
 //! Spec: docs/format.md, "Checksums of raw buffers and block maps": the checksums of a buffer that is copied, which are
 //! compared without decoding anything.
 
-use super::carried::CarriedChecksums;
+use super::carried_checksums::CarriedChecksums;
 use super::checksums::{Chunks, CoveredPart};
 use super::opaque_dictionary::OpaqueDictionary;
 use super::own_properties::OwnProperties;

@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "Encoded Buffers": from the descriptor of a buffer to a checked place.
 
 use super::BlockMap;
-use super::carried::{CarriedChecksums, list_range};
+use super::carried_checksums::{CarriedChecksums, list_range};
 use super::checksums::{Chunks, CoveredPart, VerifiedSet};
 use super::own_properties::OwnProperties;
 use crate::error::{Error, ErrorKind, Result, to_usize};

@@ -3,8 +3,8 @@
 
 use super::Selection;
 use super::block_part::{BlockPart, block_parts};
+use super::field_layout::FieldBuffers;
 use super::offsets::{OffsetsCache, Spans};
-use super::stored::FieldBuffers;
 use super::stored_buffer::{Body, StoredBuffer};
 use super::stream::{
     BlockCache, NullsBuilder, Numbers, ReadContext, block_bytes, raw_slice, read_numbers, read_raw,

@@ -2,7 +2,7 @@
 
 use super::BlockMap;
 use super::blobs::BlobTable;
-use super::carried::{MAX_REPEATED_CHECKSUMS, encode_list};
+use super::carried_checksums::{MAX_REPEATED_CHECKSUMS, encode_list};
 use super::checksums::CoveredPart;
 use super::own_properties::OwnProperties;
 use super::packed_group::write_super_block;

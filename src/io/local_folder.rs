@@ -6,7 +6,7 @@ use super::local_sink::{LocalSink, folder_of, permissions};
 use super::pooled_file::PooledFile;
 use super::read_at::ReadAt;
 use super::sink::Sink;
-use super::temporary::TemporaryWriter;
+use super::temporary_files::TemporaryWriter;
 use super::url::RelativeUrl;
 use crate::error::{Error, ErrorKind, Result, Within};
 use std::fs::Permissions;

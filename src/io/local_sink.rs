@@ -4,8 +4,8 @@ use super::local_file::{describe, existing_folder, version_of};
 use super::local_target::LocalTarget;
 use super::names::check_output_name;
 use super::sink::{ExistingFile, Sink, State};
-use super::temporary::{self, TemporaryWriter};
-use super::uncommitted::Listed;
+use super::temporary_files::{self, TemporaryWriter};
+use super::uncommitted_files::Listed;
 use crate::error::{Error, ErrorKind, Result, Within};
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -132,9 +132,9 @@ impl LocalSink {
         let folder = folder_of(path);
         existing_folder(folder)?;
         if writer.is_none() {
-            temporary::remove_stale(folder);
+            temporary_files::remove_stale(folder);
         }
-        let create = || temporary::create(folder, permissions, writer);
+        let create = || temporary_files::create(folder, permissions, writer);
         let (file, listed) = Listed::create(create)?;
         let (file, temporary) = file.into_parts();
         let file = Arc::new(file);

@@ -39,15 +39,15 @@ mod pooled_file;
 mod range;
 mod read_at;
 #[cfg(not(target_family = "wasm"))]
-mod recycled;
+mod recycled_memory;
 mod sink;
 mod store;
 #[cfg(not(target_family = "wasm"))]
-mod temporary;
+mod temporary_files;
 #[cfg(test)]
 mod tests;
 #[cfg(not(target_family = "wasm"))]
-mod uncommitted;
+mod uncommitted_files;
 mod url;
 
 pub use async_read_at::{AsyncContainer, AsyncReadAt, BoxFuture};
@@ -87,8 +87,8 @@ pub(crate) use store::{
 };
 pub use store::{Location, Store};
 #[cfg(not(target_family = "wasm"))]
-pub(crate) use uncommitted::commit_together;
+pub(crate) use uncommitted_files::commit_together;
 #[cfg(not(target_family = "wasm"))]
-pub use uncommitted::{Discarded, discard_uncommitted};
+pub use uncommitted_files::{Discarded, discard_uncommitted};
 pub use url::RelativeUrl;
 pub(crate) use url::{Reference, resolve};

@@ -7,7 +7,7 @@
 #[cfg(target_arch = "x86_64")]
 use super::avx512::{unpack16, unpack32, unpack64};
 use super::chunk::{CHUNK, ORDER, row_start};
-use super::fresh::initialised;
+use super::fresh_memory::initialised;
 use super::{Word, dispatch, prefetch};
 use std::mem::MaybeUninit;
 

@@ -1,10 +1,10 @@
 //! Makes the directory of an edited shard.
 
-use super::beside::ColumnFile;
-use super::columns::{EditedColumn, EditedColumns};
+use super::column_file::ColumnFile;
 use super::deletes::{Deleted, EditedStripe, deletes_shard};
-use super::node::UnitedNode;
+use super::edited_columns::{EditedColumn, EditedColumns};
 use super::source::SourceShard;
+use super::united_node::UnitedNode;
 use super::wires;
 use crate::Limits;
 use crate::column::encode_arrow_schema;

@@ -3,7 +3,7 @@
 use super::commit::EditSummary;
 use super::deletes::EditedStripe;
 use super::editor::ShardEditor;
-use super::limited::limits;
+use super::limits_option::limits;
 use super::progress::WorkProgress;
 use crate::Shard;
 use crate::column::{TypeMapping, has_packed_columns};

@@ -1,11 +1,11 @@
 //! Edits of a shard: changes that a new directory makes.
 
-use super::added::{Added, Constant, check_type, encode};
-use super::columns::EditedColumns;
+use super::added_column::{Added, Constant, check_type, encode};
 use super::commit::EditSummary;
 use super::commit::{CommitFiles, DirectoryPlan, Naming};
 use super::constant::constant;
 use super::deletes::{DeleteOptions, EditedStripe, RowSets};
+use super::edited_columns::EditedColumns;
 use super::progress::WorkProgress;
 use super::source::SourceShard;
 use super::wires;

@@ -2,7 +2,7 @@
 
 use super::commit::EditSummary;
 use super::editor::ShardEditor;
-use super::limited::limits;
+use super::limits_option::limits;
 use super::members::{Opening, open_all};
 use super::progress::WorkProgress;
 use crate::error::{Error, Result};

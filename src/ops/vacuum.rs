@@ -2,7 +2,7 @@
 
 mod other_format;
 
-use super::limited::limits;
+use super::limits_option::limits;
 #[cfg(feature = "object_store")]
 use super::members::AT_ONCE;
 use super::progress::WorkProgress;

@@ -1,8 +1,8 @@
 //! A running scan.
 
 use super::batches::BatchReader;
-use super::cut::OffsetLimit;
 use super::filter::{Filter, ScanMetrics};
+use super::offset_limit::OffsetLimit;
 #[cfg(feature = "threads")]
 use super::threads::ThreadedReader;
 use arrow_array::{RecordBatch, RecordBatchReader};

@@ -1,9 +1,9 @@
 //! Scans: rows of a shard, in order, as RecordBatches.
 
 use super::batches::{BatchReader, RowPlan};
-use super::cut::OffsetLimit;
 use super::filter::predicate::Predicate;
 use super::filter::{Conditions, DynamicPredicate, Filter};
+use super::offset_limit::OffsetLimit;
 use super::reader::{Batches, ShardReader};
 use super::scan::opening::stripe_of;
 use super::scan::row_selection::{RowSelection, check_rows};

@@ -1,9 +1,9 @@
 //! A running scan as a stream.
 
 use super::batches::{BatchReader, RowPlan};
-use super::cut::OffsetLimit;
 use super::filter::{Filter, ScanMetrics};
-use super::polled::PolledReader;
+use super::offset_limit::OffsetLimit;
+use super::polled_reader::PolledReader;
 use super::scan::opening::{described_bytes, stripe_of};
 use super::scan::sizing::rows_of_bytes;
 use super::scan::windows::Windows;

@@ -4,7 +4,7 @@ use super::field::bits::{BitPiece, finish_pieces};
 use super::field::encoder::FieldEncoder;
 use super::field::values::BitCounts;
 use super::layout::directory::StripesMetadata;
-use super::layout::output::PositionedSink;
+use super::layout::positioned_sink::PositionedSink;
 use super::layout::stripe::{EncodedStripe, write_stripe};
 use super::options::WriterOptions;
 use super::schema::{field_plans, shard_schema, stored_schema};

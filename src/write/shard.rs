@@ -8,7 +8,7 @@ use super::choose::settings::WINDOW;
 use super::field::plan::FieldPlan;
 use super::internal_values::now;
 use super::layout::directory::{StripeRecord, StripesMetadata};
-use super::layout::output::PositionedSink;
+use super::layout::positioned_sink::PositionedSink;
 use super::layout::stripe::{EncodedStripe, FullStripe, NodeChunk, StripeBuilder, write_stripe};
 use super::layout::stripe_files::StripeFiles;
 use super::layout::workers::Workers;

@@ -9,7 +9,7 @@ use crate::io::local_file::{describe, describe_folder, existing_folder, version_
 use crate::io::local_sink::{folder_of, sync_folder};
 use crate::io::names::{STRIPE_FILE_SUFFIX, check_output_name, is_temporary};
 use crate::io::place::Place;
-use crate::io::temporary::is_abandoned_temporary;
+use crate::io::temporary_files::is_abandoned_temporary;
 use crate::io::{
     AsyncSink, ByteRange, LocalFile, LocalFolder, LocalSink, PooledFile, ReadAt, Sink, SinkFactory,
     commit_together,

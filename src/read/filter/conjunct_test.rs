@@ -9,7 +9,7 @@ use super::stripe_plan::{Conjunct, StripePlan};
 use crate::arrow::defeats_filter;
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
-use crate::read::scan::fit::RowLimiter;
+use crate::read::scan::row_limiter::RowLimiter;
 use crate::read::scan::rows::ScanFormat;
 use crate::read::scan::source::ReadState;
 use crate::read::scan::stripe_reader::{StripeReader, is_blockwise};

@@ -9,7 +9,7 @@ use crate::read::open_shard::Shard;
 use crate::read::scan::constant::bound_value;
 use crate::read::scan::source::{ReadState, StripeFields, StripeSource};
 use crate::read::shard::column::Column;
-use crate::read::shard::described::{self, DescriptorBound};
+use crate::read::shard::descriptor_stats::{self, DescriptorBound};
 use crate::read::shard::fetch::StepBytes;
 use crate::read::shard::metadata::{Metadata, OpenField, ready};
 use crate::read::shard::projection::Projection;
@@ -207,7 +207,7 @@ fn known_of(
         for &id in &target.around {
             match read(id)? {
                 Some(Some(field)) => {
-                    may_be_null |= !described::has_no_nulls(&field, rows);
+                    may_be_null |= !descriptor_stats::has_no_nulls(&field, rows);
                 }
                 Some(None) => may_be_null = true,
                 None => complete = false,
@@ -317,12 +317,12 @@ fn are_two_values(min: &DescriptorBound, max: &DescriptorBound) -> bool {
 /// Returns the bounds of all values that are not null, including a constant; none if a value may be NaN.
 fn bounds(field: &FieldDescriptor, node: &DataType) -> (DescriptorBound, DescriptorBound) {
     match (&field.constant_value, &field.range_stats) {
-        (Some(value), None) if !value.is_null() && !described::is_float(node) => {
+        (Some(value), None) if !value.is_null() && !descriptor_stats::is_float(node) => {
             let bound = Some((value.clone(), true));
             (bound.clone(), bound)
         }
-        _ if described::may_be_nan(field, node) => (None, None),
-        _ => described::bounds(field),
+        _ if descriptor_stats::may_be_nan(field, node) => (None, None),
+        _ => descriptor_stats::bounds(field),
     }
 }
 

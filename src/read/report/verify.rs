@@ -2,7 +2,7 @@
 
 mod columns;
 mod data;
-mod deleted;
+mod deleted_count;
 mod files;
 mod order;
 mod report;
@@ -13,7 +13,7 @@ mod values;
 
 pub use report::{Problem, VerifyReport};
 
-use super::ahead::PREFETCH;
+use super::concurrent_parts::PREFETCH;
 use super::inspect::child_name;
 use crate::column::may_exceed_arrow;
 use crate::encoding::Scratch;

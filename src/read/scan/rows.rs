@@ -1,7 +1,7 @@
 //! Rows of a shard in order, as RecordBatches.
 
-use super::fit::RowLimiter;
 use super::opening::{open_fields, stripe_of};
+use super::row_limiter::RowLimiter;
 use super::sizing::scanned_rows;
 use super::source::{ReadState, StripeFields};
 use super::stripe_reader::StripeReader;
@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::{FetchPolicy, Fetched, Span, StepBytes, drive};
 use crate::read::shard::metadata::{Metadata, WINDOW, ready};
-use crate::read::shard::shared::Shared;
+use crate::read::shard::shared_bytes::SharedBytes;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::SchemaRef;
 use std::ops::Range;
@@ -33,7 +33,7 @@ pub(in crate::read) struct ScanFormat {
     /// The rows of the whole scan.
     pub(in crate::read) rows: Range<u64>,
     /// The bytes that readers of other rows fetch at the same time, if there are such readers.
-    pub(in crate::read) shared: Option<Arc<Shared>>,
+    pub(in crate::read) shared: Option<Arc<SharedBytes>>,
     /// Number of bytes that all readers of the scan have read.
     pub(in crate::read) bytes_read: Arc<AtomicU64>,
     /// Whether other tasks may run between two windows of rows without a match.

@@ -8,7 +8,7 @@
 
 use super::artifacts::Artifacts;
 use super::requests::{MAX_REQUEST, SPARSE_GAP, coalesce, cut, sparse_gap};
-use super::shared::{RangeClaim, Shared};
+use super::shared_bytes::{RangeClaim, SharedBytes};
 use crate::buffer::{ByteSource, StoredRange};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{DataRef, open};
@@ -76,7 +76,7 @@ impl FetchPolicy {
 pub(in crate::read) struct Fetched {
     pieces: BTreeMap<(u32, u64), FetchedPiece>,
     /// The bytes that readers of other rows fetch.
-    shared: Option<Arc<Shared>>,
+    shared: Option<Arc<SharedBytes>>,
     /// Claims on kept bytes, which other readers then need not fetch.
     claims: Vec<RangeClaim>,
     /// Counter of the bytes that are read.
@@ -92,7 +92,7 @@ struct FetchedPiece {
 
 impl Fetched {
     /// Does not fetch bytes that readers of other rows fetch at the same time.
-    pub(in crate::read) fn share(mut self, shared: Option<&Arc<Shared>>) -> Self {
+    pub(in crate::read) fn share(mut self, shared: Option<&Arc<SharedBytes>>) -> Self {
         self.shared = shared.cloned();
         self
     }

@@ -11,7 +11,7 @@
 //! typical shard, and locates the remaining metadata of a large one. If the stripes' metadata are too large to keep in
 //! memory, they are written between later stripes.
 
-use super::output::PositionedSink;
+use super::positioned_sink::PositionedSink;
 use crate::error::Result;
 use crate::format::{
     DataRef, DataRefArray, FieldDescriptor, HEADER, Message, Schema, ShardDirectory,

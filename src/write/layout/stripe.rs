@@ -3,8 +3,8 @@
 use super::dictionary_headroom::DictionaryHeadroom;
 use super::directory::StripeRecord;
 use super::lane::Lane;
-use super::output::PositionedSink;
 use super::packed_group::pack;
+use super::positioned_sink::PositionedSink;
 use super::workers::Workers;
 use crate::buffer::OwnProperties;
 use crate::column::{Chunk, Values};

@@ -1,6 +1,6 @@
 //! The stripe files of a two-level shard.
 
-use super::output::PositionedSink;
+use super::positioned_sink::PositionedSink;
 use crate::error::Result;
 use crate::format::HEADER;
 use crate::io::{Sink, SinkFactory, random_stripe_file_name};

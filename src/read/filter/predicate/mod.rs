@@ -5,6 +5,7 @@ mod bind;
 mod evaluate;
 mod functions;
 mod literal;
+mod literal_text;
 mod number;
 mod parse;
 mod path;
@@ -14,7 +15,6 @@ mod tests;
 mod time_word;
 mod truth;
 mod value;
-mod written;
 
 pub use literal::{Literal, lit};
 

@@ -1,6 +1,6 @@
 //! Inspection of one field of a stripe, with its buffers and blocks.
 
-use super::blocks::{BufferRole, Elements, block_groups};
+use super::blocks::{BlockElements, BufferRole, block_groups};
 use super::statistics::{contradictions, folded};
 use super::value_types::ValueTypes;
 use super::{
@@ -136,7 +136,7 @@ impl Inspector<'_> {
                 DataEncoding::Native(native) => {
                     for buffer in &native.buffers {
                         let part = part_of(native, buffer);
-                        let elements = Elements::of(node, physical, part);
+                        let elements = BlockElements::of(node, physical, part);
                         let mut described = match packed_member(buffer) {
                             Some(member) => {
                                 self.member(key, ordinal, buffer, member, elements).await?
@@ -171,7 +171,7 @@ impl Inspector<'_> {
         encoding: usize,
         buffer: &EncodedBuffer,
         member: u32,
-        elements: Option<Elements>,
+        elements: Option<BlockElements>,
     ) -> Result<Option<BufferInfo>> {
         let inner = &self.shard.inner;
         let parent = inner.run(|step| inner.parent_field(step, key)).await?;
@@ -223,7 +223,7 @@ impl Inspector<'_> {
         artifact: u32,
         encoding: usize,
         buffer: &EncodedBuffer,
-        elements: Option<Elements>,
+        elements: Option<BlockElements>,
     ) -> Result<Option<BufferInfo>> {
         let Some(reference) = &buffer.buffer else {
             return Ok(None);
@@ -244,7 +244,7 @@ impl Inspector<'_> {
                 map_bytes: map.range.len(),
                 ..BlocksInfo::default()
             };
-            info.delimited = elements == Some(Elements::Delimited);
+            info.delimited = elements == Some(BlockElements::Delimited);
             let elements = elements.map(|elements| (elements, None));
             let described = self.blocks(place, map.range, elements, &mut blocks).await;
             info.problem = described.err().map(problem).transpose()?;
@@ -290,7 +290,7 @@ impl Inspector<'_> {
         &self,
         place: StoredRange,
         map_range: ByteRange,
-        elements: Option<(Elements, Option<u32>)>,
+        elements: Option<(BlockElements, Option<u32>)>,
         info: &mut BlocksInfo,
     ) -> Result<()> {
         if !place.range.contains(map_range) {
@@ -402,14 +402,14 @@ fn block_content(bytes: &[u8], checksums: bool, member: Option<u32>) -> Result<&
 fn describe_block(
     content: &[u8],
     block: &BlockRange,
-    elements: Elements,
+    elements: BlockElements,
 ) -> Result<(u64, PresenceKind, EncodingTree)> {
     let envelope = envelope::open(content)?;
     let n = to_usize(block.values.end - block.values.start)?;
     let tree = match elements {
-        Elements::Numbers(kind, width) => number::describe(envelope.values, kind, n, width)?,
-        Elements::Bytes(fixed) => bytes::describe(envelope.values, n, fixed)?,
-        Elements::Delimited => bytes::describe_delimited(envelope.values, n)?,
+        BlockElements::Numbers(kind, width) => number::describe(envelope.values, kind, n, width)?,
+        BlockElements::Bytes(fixed) => bytes::describe(envelope.values, n, fixed)?,
+        BlockElements::Delimited => bytes::describe_delimited(envelope.values, n)?,
     };
     let kind = presence::kind(envelope.presence, n)?;
     Ok((envelope.presence.len() as u64, kind, tree))

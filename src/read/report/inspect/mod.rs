@@ -7,11 +7,11 @@ mod statistics;
 mod tests;
 mod value_types;
 
-pub(in crate::read) use blocks::{BufferRole, Elements, block_groups};
+pub(in crate::read) use blocks::{BlockElements, BufferRole, block_groups};
 pub(in crate::read) use field::child_name;
 pub(in crate::read) use statistics::contradictions;
 
-use super::ahead::{PREFETCH, read_field_lists, try_in_order};
+use super::concurrent_parts::{PREFETCH, read_field_lists, try_in_order};
 use crate::buffer::StoredRange;
 use crate::column::TypeMapping;
 use crate::encoding::presence::PresenceKind;

@@ -1,6 +1,6 @@
 //! The columns of all stripes, checked by one thread or by several.
 
-use super::super::ahead::{in_order, in_order_until, read_field_lists};
+use super::super::concurrent_parts::{in_order, in_order_until, read_field_lists};
 use super::{Column, Verifier, VerifyOptions};
 use crate::error::Result;
 use crate::format::Schema;

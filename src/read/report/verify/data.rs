@@ -1,6 +1,6 @@
 //! The buffers of one stripe field: checksums, block maps, blocks, dictionaries, range indexes.
 
-use super::super::inspect::{BufferRole, Elements, block_groups};
+use super::super::inspect::{BlockElements, BufferRole, block_groups};
 use super::report::At;
 use super::{Checked, Verifier};
 use crate::buffer::{
@@ -85,7 +85,7 @@ impl Verifier<'_> {
                     };
                     let loaded = load_map(self.shard, buffer, blocks, descriptor).await;
                     readable &= self.note(at.clone(), loaded).is_some();
-                    let elements = Elements::of(node, layout.physical, part);
+                    let elements = BlockElements::of(node, layout.physical, part);
                     let checked = self.blocks(&layout, buffers, buffer, blocks, elements, &at);
                     largest_block = largest_block.max(checked.await);
                 }
@@ -173,7 +173,7 @@ impl Verifier<'_> {
         buffers: &FieldBuffers,
         buffer: &StoredBuffer,
         blocks: &Blocks,
-        elements: Option<Elements>,
+        elements: Option<BlockElements>,
         at: &At,
     ) -> u64 {
         let mut largest = 0;
@@ -375,22 +375,25 @@ struct BlockDecoder<'a> {
 }
 
 impl BlockDecoder<'_> {
-    fn decode(&mut self, block: &BlockRange, elements: Option<Elements>) -> Result<()> {
+    fn decode(&mut self, block: &BlockRange, elements: Option<BlockElements>) -> Result<()> {
         let mut values = block.values.clone();
-        let has_region = matches!(elements, Some(Elements::Numbers(..) | Elements::Bytes(_)));
+        let has_region = matches!(
+            elements,
+            Some(BlockElements::Numbers(..) | BlockElements::Bytes(_))
+        );
         if has_region && is_single_value(self.buffer, block, &self.cx)? {
             // The file may claim any number of equal values; checking one of them is enough.
             values.end = values.end.min(values.start + 1);
         }
         let values = Selection::range(values);
         match elements {
-            Some(Elements::Numbers(kind, width)) => self.numbers(&values, kind, width),
-            Some(Elements::Bytes(Some(width))) => {
+            Some(BlockElements::Numbers(kind, width)) => self.numbers(&values, kind, width),
+            Some(BlockElements::Bytes(Some(width))) => {
                 let embedded = self.buffers.embedded_presence;
                 let cache = &mut StringCache::default();
                 read_fixed(self.buffer, width, embedded, &values, &mut self.cx, cache).map(|_| ())
             }
-            Some(Elements::Bytes(None) | Elements::Delimited) => {
+            Some(BlockElements::Bytes(None) | BlockElements::Delimited) => {
                 let (positions, cache) = (self.layout.positions, &mut StringCache::default());
                 // With views, entries of a block that many values share are not copied.
                 let (layout, cx) = (BytesLayout::Views, &mut self.cx);

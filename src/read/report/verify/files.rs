@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::format::{DirectoryTail, FormatVersion, HEADER_LEN};
 use crate::io::{ByteRange, RelativeUrl};
 use crate::read::open_shard::Shard;
-use crate::read::report::ahead::in_order;
+use crate::read::report::concurrent_parts::in_order;
 use std::collections::HashSet;
 
 impl Verifier<'_> {

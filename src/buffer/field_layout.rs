@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "Data Encoding" and "Encoded Buffers": from descriptors to checked places.
 
 use super::blobs::BlobTable;
-use super::carried::CarriedChecksums;
+use super::carried_checksums::CarriedChecksums;
 use super::checksums::{Chunks, CoveredPart};
 use super::opaque_dictionary::MAX_OPAQUE_DICTIONARIES;
 use super::own_properties::OwnProperties;

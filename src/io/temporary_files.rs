@@ -6,7 +6,7 @@
 
 use super::local_file::describe_folder;
 use super::names::{TEMPORARY_PREFIX as PREFIX, TEMPORARY_SUFFIX as SUFFIX, writer_of};
-use super::uncommitted::{absolute, is_listed};
+use super::uncommitted_files::{absolute, is_listed};
 use crate::error::{Result, Within};
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata, Permissions, symlink_metadata};

@@ -1,10 +1,10 @@
 //! Spec: Chapter 6, "Encoded Buffers": which bytes of its buffers some positions of a field need.
 
 use super::Selection;
+use super::field_layout::{FieldLayout, Storage};
 use super::offsets::offset_width;
 use super::physical::Physical;
 use super::raw_part::RawPart;
-use super::stored::{FieldLayout, Storage};
 use super::stored_buffer::{Body, StoredBuffer, StoredRange};
 use crate::error::Result;
 use std::ops::Range;

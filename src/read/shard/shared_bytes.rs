@@ -10,7 +10,7 @@ use std::task::{Poll, Waker};
 
 /// Places that the readers of a scan fetch, or have fetched and still keep.
 #[derive(Debug, Default)]
-pub(in crate::read) struct Shared(Mutex<Vec<Weak<Claimed>>>);
+pub(in crate::read) struct SharedBytes(Mutex<Vec<Weak<Claimed>>>);
 
 /// A place that one of the readers fetches.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) struct Awaited {
     claimed: Arc<Claimed>,
 }
 
-impl Shared {
+impl SharedBytes {
     /// Claims the parts of places that no other reader fetches. Returns these claims, and the parts that other readers
     /// fetch.
     pub(super) fn claim(&self, places: &[StoredRange]) -> Result<(Vec<RangeClaim>, Vec<Awaited>)> {
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn one_fetches_what_several_need() {
-        let shared = Shared::default();
+        let shared = SharedBytes::default();
         let (mut first, others) = shared.claim(&[place(1, 10, 20), place(1, 30, 40)]).unwrap();
         assert_eq!(places(&first), [place(1, 10, 20), place(1, 30, 40)]);
         assert!(others.is_empty());

@@ -1,8 +1,8 @@
 //! The columns of an edited shard.
 
-use super::added::Added;
+use super::added_column::Added;
 use super::arrow;
-use super::node::{UnitedNode, places};
+use super::united_node::{UnitedNode, places};
 use crate::Shard;
 use crate::column::{ColumnPlace, column_places, has_packed_columns};
 use crate::error::{Error, ErrorKind, Result};

@@ -1,9 +1,9 @@
 //! Added columns, which no source has.
 
-use super::beside::ColumnFile;
+use super::column_file::ColumnFile;
 use super::constant::repeated;
 use super::deletes::EditedStripe;
-use super::node::UnitedNode;
+use super::united_node::UnitedNode;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{DataType, FieldDescriptor, StripeFieldDescriptor, Wire};
 use crate::read::ready_now;
