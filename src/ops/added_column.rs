@@ -16,11 +16,11 @@ use std::sync::Arc;
 /// The values of the rows that existed when a column was added, unless they are null. Rows of shards that are appended
 /// later are null.
 #[derive(Debug, Clone)]
-pub(super) enum Added {
+pub(super) enum AddedColumn {
     /// The same value for all rows.
     Constant(Arc<Constant>),
     /// A value for each row.
-    AddedValues(Arc<AddedValues>),
+    Values(Arc<AddedValues>),
 }
 
 /// A single value for all rows of the first sources.
@@ -43,7 +43,7 @@ pub(super) struct AddedValues {
 }
 
 /// Whether both are the same addition. Values are not compared.
-impl PartialEq for Added {
+impl PartialEq for AddedColumn {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Constant(a), Self::Constant(b)) => Arc::ptr_eq(a, b),
@@ -53,7 +53,7 @@ impl PartialEq for Added {
     }
 }
 
-impl Added {
+impl AddedColumn {
     /// Returns the descriptor of a node of the column for a stripe, or `None` if it is null there.
     pub(super) async fn descriptor(
         &self,

@@ -1,6 +1,6 @@
 //! The columns of an edited shard.
 
-use super::added_column::Added;
+use super::added_column::AddedColumn;
 use super::arrow;
 use super::united_node::{UnitedNode, places};
 use crate::Shard;
@@ -22,7 +22,7 @@ pub(super) struct EditedColumn {
     internal_kind: Option<String>,
     pub(super) node: UnitedNode,
     /// The values of an added column, unless they are null.
-    pub(super) added: Option<Added>,
+    pub(super) added: Option<AddedColumn>,
 }
 
 impl EditedColumn {
@@ -338,7 +338,7 @@ impl EditedColumns {
     }
 
     /// Adds a column.
-    pub(super) fn add(&mut self, field: Field, node: DataType, added: Option<Added>) {
+    pub(super) fn add(&mut self, field: Field, node: DataType, added: Option<AddedColumn>) {
         self.visible.push(EditedColumn {
             field,
             internal_kind: None,

@@ -1,6 +1,6 @@
 //! Edits of a shard: changes that a new directory makes.
 
-use super::added_column::{Added, Constant, check_type, encode};
+use super::added_column::{AddedColumn, Constant, check_type, encode};
 use super::commit::EditSummary;
 use super::commit::{CommitFiles, DirectoryPlan, Naming};
 use super::constant::constant;
@@ -495,7 +495,7 @@ impl ShardEditor {
         let (node, constant) = ready_now(constant(&field, value, self.wire)).within(place)?;
         let sources = self.sources.len();
         let constant =
-            constant.map(|of_one| Added::Constant(Arc::new(Constant { of_one, sources })));
+            constant.map(|of_one| AddedColumn::Constant(Arc::new(Constant { of_one, sources })));
         self.add(field, node, constant);
         Ok(())
     }
@@ -531,12 +531,12 @@ impl ShardEditor {
         let place = || format!("column `{}`", field.name());
         let encoded = encode(&field, values, options, &self.stripes, self.wire);
         let (node, values) = encoded.within(place)?;
-        let added = Added::Values(Arc::new(values));
+        let added = AddedColumn::Values(Arc::new(values));
         self.add(field, node, Some(added));
         Ok(())
     }
 
-    fn add(&mut self, field: Field, node: DataType, added: Option<Added>) {
+    fn add(&mut self, field: Field, node: DataType, added: Option<AddedColumn>) {
         let mut columns = self.columns.clone();
         columns.add(field, node, added);
         self.set_columns(columns, None);
