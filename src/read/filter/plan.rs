@@ -214,7 +214,7 @@ impl Filter {
         }
         let matching = match self.matching(&truths, PruningLevel::Dictionaries) {
             Matching::Some(conjuncts) => {
-                self.without_alike(metadata, step, &fields, &entries, conjuncts)
+                self.without_uniform(metadata, step, &fields, &entries, conjuncts)
             }
             other => other,
         };

@@ -13,6 +13,7 @@ pub(in crate::read) struct Cache<K, V> {
     max_bytes: u64,
 }
 
+/// The elements that a cache holds.
 #[derive(Debug)]
 struct CacheElements<K, V> {
     elements: HashMap<K, (Arc<V>, u64)>,

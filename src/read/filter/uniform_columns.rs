@@ -14,7 +14,7 @@ use crate::read::shard::metadata::Metadata;
 impl Filter {
     /// Tests the conjuncts on columns with equal values, and returns the other conjuncts, or the result if these tests
     /// decide.
-    pub(super) fn without_alike(
+    pub(super) fn without_uniform(
         &self,
         metadata: &Metadata,
         step: &StepBytes<'_>,
