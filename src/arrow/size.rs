@@ -8,7 +8,7 @@ use arrow_schema::{DataType, UnionMode};
 use std::ops::Range;
 
 /// Most views to look at to estimate the length of values.
-const LOOKED_AT: usize = 1024;
+const MAX_SAMPLED_VIEWS: usize = 1024;
 
 /// Estimates the bytes of Arrow data that the rows of a batch take.
 pub(crate) fn batch_bytes(batch: &RecordBatch) -> u64 {
@@ -96,8 +96,8 @@ fn bytes_of(array: &dyn Array) -> u64 {
         DataType::LargeUtf8 => text_bytes(array.as_string::<i64>().value_offsets()),
         DataType::Binary => text_bytes(array.as_binary::<i32>().value_offsets()),
         DataType::LargeBinary => text_bytes(array.as_binary::<i64>().value_offsets()),
-        DataType::Utf8View => view_bytes(array.as_string_view().views(), LOOKED_AT),
-        DataType::BinaryView => view_bytes(array.as_binary_view().views(), LOOKED_AT),
+        DataType::Utf8View => view_bytes(array.as_string_view().views(), MAX_SAMPLED_VIEWS),
+        DataType::BinaryView => view_bytes(array.as_binary_view().views(), MAX_SAMPLED_VIEWS),
         DataType::List(_) | DataType::Map(..) => 4 * (len + 1),
         DataType::LargeList(_) => 8 * (len + 1),
         DataType::FixedSizeList(..) => 0,

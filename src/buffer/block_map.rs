@@ -129,7 +129,7 @@ impl BlockMap {
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if the map contradicts itself, or if its blocks exceed
     /// the `data_section` bytes before it.
     pub fn parse(map: &[u8], data_section: u64) -> Result<Self> {
-        let layout = Layout::find(map)?;
+        let layout = BlockMapLayout::find(map)?;
         let mut parsed = Self::default();
         for segment in 0..layout.segments {
             let record = map
@@ -255,7 +255,7 @@ fn encode_segment(segment: &[BlockRange], map_start: usize, out: &mut Vec<u8>) -
 }
 
 /// The fixed parts of a block map: its footer and the start of its segment list.
-struct Layout {
+struct BlockMapLayout {
     values: u64,
     blocks: u64,
     segments: u64,
@@ -264,7 +264,7 @@ struct Layout {
     list_start: usize,
 }
 
-impl Layout {
+impl BlockMapLayout {
     /// Finds the footer. It has two possible lengths; with the right one, the segment list starts where the
     /// last segment record ends.
     fn find(map: &[u8]) -> Result<Self> {

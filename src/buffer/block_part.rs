@@ -8,9 +8,9 @@ use std::ops::Range;
 
 /// Largest decoded block that a reader always keeps, in bytes. It is several times the size of an ordinary block,
 /// which has up to 65,536 values.
-const MOST_KEPT_BYTES: u64 = 8 << 20;
+const MAX_KEPT_BYTES: u64 = 8 << 20;
 /// Additional decoded bytes that a reader keeps per stored byte of a block.
-const MOST_KEPT_RATIO: u64 = 64;
+const MAX_KEPT_RATIO: u64 = 64;
 
 /// The part of a block that a selection covers.
 pub(super) struct BlockPart {
@@ -42,7 +42,7 @@ impl BlockPart {
     /// rows of a larger block, because few bytes may encode any number of values.
     pub(super) fn most_kept(&self) -> u64 {
         let encoded = self.block.bytes.end - self.block.bytes.start;
-        MOST_KEPT_BYTES.saturating_add(encoded.saturating_mul(MOST_KEPT_RATIO))
+        MAX_KEPT_BYTES.saturating_add(encoded.saturating_mul(MAX_KEPT_RATIO))
     }
 
     /// Returns the whole block.

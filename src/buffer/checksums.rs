@@ -1,7 +1,7 @@
 //! Spec: docs/format.md, "Checksums of raw buffers and block maps" (property
 //! `arrow_shard.checksums`).
 
-use super::carried::CarriedChecksums;
+use super::carried_checksums::CarriedChecksums;
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::format::{NameValuePair, ValueKind, checksum, find_property};
 use std::ops::Range;

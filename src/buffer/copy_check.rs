@@ -1,11 +1,11 @@
 //! Spec: docs/format.md, "Checksums of raw buffers and block maps": the checksums of a buffer that is copied, which are
 //! compared without decoding anything.
 
-use super::carried::CarriedChecksums;
+use super::carried_checksums::CarriedChecksums;
 use super::checksums::{Chunks, CoveredPart};
 use super::opaque_dictionary::OpaqueDictionary;
 use super::own_properties::OwnProperties;
-use super::stored_buffer::{Body, Place, place, stored_buffer};
+use super::stored_buffer::{Body, StoredRange, place, stored_buffer};
 use super::{RANGE_INDEX_HEADER, ValueDictionary};
 use crate::encoding::envelope;
 use crate::error::{Error, ErrorKind, Result};
@@ -19,7 +19,7 @@ const CHECKSUM: u64 = 4;
 #[derive(Debug)]
 pub struct CopyCheck {
     kind: BufferKind,
-    place: Place,
+    place: StoredRange,
     subject: Subject,
     /// Ordinal of the part of the next byte.
     next: usize,
@@ -42,7 +42,7 @@ enum Subject {
 
 /// Consecutive bytes of a buffer.
 #[derive(Debug, Clone, Copy)]
-enum Part {
+enum CopiedPart {
     Unchecked,
     /// Bytes with this checksum.
     Chunk(u32),
@@ -112,7 +112,7 @@ impl CopyCheck {
     }
 
     /// Returns the place of the buffer.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> StoredRange {
         self.place
     }
 
@@ -120,12 +120,14 @@ impl CopyCheck {
     ///
     /// # Errors
     /// [`Corrupt`](ErrorKind::Corrupt) if the block map is not in the buffer.
-    pub fn map_place(&self) -> Result<Option<Place>> {
+    pub fn map_place(&self) -> Result<Option<StoredRange>> {
         match &self.subject {
-            Subject::Stream(Body::Blocks(blocks)) if blocks.map().is_none() => Ok(Some(Place {
-                artifact: self.place.artifact,
-                range: blocks.described_in()?,
-            })),
+            Subject::Stream(Body::Blocks(blocks)) if blocks.map().is_none() => {
+                Ok(Some(StoredRange {
+                    artifact: self.place.artifact,
+                    range: blocks.described_in()?,
+                }))
+            }
             _ => Ok(None),
         }
     }
@@ -151,9 +153,9 @@ impl CopyCheck {
             let left = usize::try_from(end.saturating_sub(self.position)).unwrap_or(usize::MAX);
             let (own, rest) = bytes.split_at(left.min(bytes.len()));
             match part {
-                Part::Unchecked => {}
-                Part::Chunk(_) | Part::Block => self.running.update(own),
-                Part::Stored(_) | Part::Dictionary => self.held.extend_from_slice(own),
+                CopiedPart::Unchecked => {}
+                CopiedPart::Chunk(_) | CopiedPart::Block => self.running.update(own),
+                CopiedPart::Stored(_) | CopiedPart::Dictionary => self.held.extend_from_slice(own),
             }
             self.position += own.len() as u64;
             bytes = rest;
@@ -167,10 +169,10 @@ impl CopyCheck {
     }
 
     /// Returns the end of a part in the buffer, and what it is; `None` after the last part with a checksum.
-    fn part(&self, i: usize) -> Option<(u64, Part)> {
+    fn part(&self, i: usize) -> Option<(u64, CopiedPart)> {
         let chunk = |chunks: &Chunks, i: usize, start: u64| {
             let (end, checksum) = chunks.chunk(i)?;
-            Some((start.saturating_add(end), Part::Chunk(checksum)))
+            Some((start.saturating_add(end), CopiedPart::Chunk(checksum)))
         };
         match &self.subject {
             Subject::Index(chunks) | Subject::Stream(Body::Raw(Some(chunks))) => {
@@ -185,28 +187,28 @@ impl CopyCheck {
                     let bytes = map.block(i / 2)?.bytes;
                     return Some(if i.is_multiple_of(2) {
                         let end = bytes.end.saturating_sub(CHECKSUM).max(bytes.start);
-                        (end, Part::Block)
+                        (end, CopiedPart::Block)
                     } else {
-                        (bytes.end, Part::Stored(i / 2))
+                        (bytes.end, CopiedPart::Stored(i / 2))
                     });
                 };
                 let start = blocks.map_range.start() - self.place.range.start();
                 match after.checked_sub(1) {
-                    None => Some((start, Part::Unchecked)),
+                    None => Some((start, CopiedPart::Unchecked)),
                     Some(i) => chunk(blocks.map_checksums.as_ref()?, i, start),
                 }
             }
             Subject::ValueDictionary(_) | Subject::Compressor(_) => {
-                (i == 0).then_some((self.place.range.len(), Part::Dictionary))
+                (i == 0).then_some((self.place.range.len(), CopiedPart::Dictionary))
             }
         }
     }
 
     /// Compares the checksum of a part whose bytes have all arrived.
-    fn finish(&mut self, part: Part) -> Result<()> {
+    fn finish(&mut self, part: CopiedPart) -> Result<()> {
         match part {
-            Part::Unchecked | Part::Block => Ok(()),
-            Part::Chunk(expected) => {
+            CopiedPart::Unchecked | CopiedPart::Block => Ok(()),
+            CopiedPart::Chunk(expected) => {
                 let computed = std::mem::take(&mut self.running).value();
                 if computed == expected {
                     return Ok(());
@@ -220,13 +222,13 @@ impl CopyCheck {
                     ),
                 ))
             }
-            Part::Stored(ordinal) => {
+            CopiedPart::Stored(ordinal) => {
                 let computed = std::mem::take(&mut self.running).value();
                 let stored = std::mem::take(&mut self.held);
                 let compared = self.compare_block(ordinal, computed, &stored);
                 compared.map_err(|e| e.within(format!("block {ordinal}")))
             }
-            Part::Dictionary => {
+            CopiedPart::Dictionary => {
                 let bytes = Bytes::from(std::mem::take(&mut self.held));
                 self.check_dictionary(&bytes)
             }

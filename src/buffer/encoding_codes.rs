@@ -67,10 +67,14 @@ impl EncodingCodes {
         if lacking.is_empty() {
             return Ok(());
         }
-        const MOST: usize = 8;
-        let mut names: Vec<String> = lacking.iter().take(MOST).map(ToString::to_string).collect();
-        if lacking.len() > MOST {
-            names.push(format!("{} more", lacking.len() - MOST));
+        const MAX_LISTED_CODES: usize = 8;
+        let mut names: Vec<String> = lacking
+            .iter()
+            .take(MAX_LISTED_CODES)
+            .map(ToString::to_string)
+            .collect();
+        if lacking.len() > MAX_LISTED_CODES {
+            names.push(format!("{} more", lacking.len() - MAX_LISTED_CODES));
         }
         Err(Error::unsupported(format!(
             "blocks encoded as {} cannot be decoded by this build",

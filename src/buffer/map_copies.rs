@@ -8,11 +8,11 @@ use bytes::Bytes;
 pub const BLOCK_MAPS_PROPERTY: &str = "arrow_shard.block_maps";
 
 /// Largest block map that is copied, in bytes.
-const MOST_BYTES: usize = 4096;
+const MAX_COPY_BYTES: usize = 4096;
 
 /// Smallest ratio of a buffer to its block map for which the map is copied. In smaller buffers, readers
 /// fetch the map along with the blocks.
-const LEAST_RATIO: u64 = 256;
+const MIN_COPY_RATIO: u64 = 256;
 
 /// Copies of the block maps of a stripe field. With remote storage, a reader that has the descriptor need not
 /// request the map before the blocks.
@@ -34,8 +34,8 @@ struct MapCopy {
 impl MapCopies {
     /// Adds a copy of the map of a buffer of `buffer_len` bytes, if the map is much smaller than the buffer.
     pub fn add(&mut self, encoding: u16, buffer: u16, map: &[u8], buffer_len: u64) {
-        let is_small = (map.len() as u64).saturating_mul(LEAST_RATIO) <= buffer_len;
-        if is_small && map.len() <= MOST_BYTES {
+        let is_small = (map.len() as u64).saturating_mul(MIN_COPY_RATIO) <= buffer_len;
+        if is_small && map.len() <= MAX_COPY_BYTES {
             self.copies.push(MapCopy {
                 encoding,
                 buffer,
@@ -119,7 +119,7 @@ mod tests {
         let mut copies = MapCopies::default();
         copies.add(0, 1, b"a map", 1280);
         copies.add(0, 2, b"as large as its buffer", 30);
-        copies.add(0, 3, &[7; MOST_BYTES + 1], u64::MAX);
+        copies.add(0, 3, &[7; MAX_COPY_BYTES + 1], u64::MAX);
         copies.add(2, 0, b"", 0);
         let read = MapCopies::from_properties(&[copies.to_property()]).unwrap();
         assert_eq!(read, copies);

@@ -4,12 +4,13 @@
 mod blobs;
 mod block_map;
 mod block_part;
-mod carried;
+mod carried_checksums;
 mod checksums;
 mod copy_check;
 mod encoding_codes;
+mod field_layout;
 mod map_copies;
-mod needed;
+mod needed_ranges;
 mod offsets;
 mod opaque_dictionary;
 mod own_properties;
@@ -20,7 +21,6 @@ mod range_index;
 mod raw_part;
 mod runs;
 mod selection;
-mod stored;
 mod stored_buffer;
 mod stream;
 mod strings;
@@ -32,14 +32,17 @@ pub use blobs::BLOBS_PROPERTY;
 pub use blobs::{BlobTable, blob_header};
 pub use block_map::{BlockMap, BlockRange};
 #[cfg(feature = "experimental")]
-pub use carried::CarriedChecksums;
-pub(crate) use carried::wrong_file;
+pub use carried_checksums::CarriedChecksums;
+pub(crate) use carried_checksums::wrong_file;
 #[cfg(feature = "experimental")]
 pub use checksums::{CHECKSUMS_PROPERTY, ChecksumEntry, ChecksumTable, CoveredPart, VerifiedSet};
 pub use checksums::{CHUNK_BYTES, Chunks};
 pub use copy_check::CopyCheck;
 #[cfg(feature = "experimental")]
 pub use encoding_codes::{ENCODING_CODES_PROPERTY, EncodingCodes};
+pub use field_layout::{
+    FieldBuffers, FieldLayout, Storage, StoredDictionary, StoredIndex, packed_member,
+};
 #[cfg(feature = "experimental")]
 pub use map_copies::{BLOCK_MAPS_PROPERTY, MapCopies};
 pub use offsets::{OffsetsCache, Spans, offset_width};
@@ -53,10 +56,7 @@ pub use range_index::IndexedBlock;
 pub use range_index::{RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader, RangeIndexInput};
 pub use runs::{Runs, equal_blocks, is_single_value, read_runs};
 pub use selection::Selection;
-pub use stored::{
-    FieldBuffers, FieldLayout, Storage, StoredDictionary, StoredIndex, packed_member,
-};
-pub use stored_buffer::{Blocks, Body, Place, StoredBuffer};
+pub use stored_buffer::{Blocks, Body, StoredBuffer, StoredRange};
 pub use stream::{BlockCache, ByteSource, Numbers, ReadContext, read_bits, read_numbers};
 pub use strings::{StringCache, Strings, read_fixed, read_strings};
 pub use value_dictionary::{DictionaryInput, ValueDictionary};

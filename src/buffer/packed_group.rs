@@ -7,7 +7,7 @@
 //! The padding before the checksum makes the size of the super-block a multiple of 8.
 
 use super::own_properties::OwnProperties;
-use super::stored_buffer::{Body, Place, StoredBuffer, stored_buffer};
+use super::stored_buffer::{Body, StoredBuffer, StoredRange, stored_buffer};
 use crate::error::{Error, Result, to_usize};
 use crate::format::{BufferKind, DataEncoding, StripeFieldDescriptor, checksum};
 use crate::io::ByteRange;
@@ -52,7 +52,7 @@ impl PackedGroup {
     }
 
     /// Returns the place of the buffer, the range of its block map, and whether super-blocks have checksums.
-    pub fn parts(&self) -> (Place, Option<ByteRange>, bool) {
+    pub fn parts(&self) -> (StoredRange, Option<ByteRange>, bool) {
         let (map, checksums) = match &self.buffer.body {
             Body::Blocks(blocks) => (Some(blocks.map_range), blocks.checksums),
             Body::Raw(_) => (None, false),

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const PIECE_BYTES: usize = CHUNK_BYTES as usize;
 
 /// Largest vector for encoding a block that is kept, in bytes. Longer blocks are rare.
-const MOST_SCRATCH: usize = 1 << 20;
+const MAX_SCRATCH_BYTES: usize = 1 << 20;
 
 /// Memory of written pieces, for reuse by the next stripe. Getting fresh memory from the system takes longer
 /// than copying values into it.
@@ -30,7 +30,7 @@ impl PiecePool {
     pub(super) fn with_scratch<T>(&self, work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         let mut scratch = lock(&self.scratch).pop().unwrap_or_default();
         let done = work(&mut scratch);
-        if scratch.capacity() <= MOST_SCRATCH {
+        if scratch.capacity() <= MAX_SCRATCH_BYTES {
             scratch.clear();
             lock(&self.scratch).push(scratch);
         }

@@ -10,7 +10,7 @@
 
 use super::BUFFER_ALIGNMENT;
 use super::Chunks;
-use super::carried::checksums_at_ends;
+use super::carried_checksums::checksums_at_ends;
 use crate::encoding::{Context, NumberKind, envelope, number};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{AnyValue, BasicType, DataType, INDEX_BLOCK, ValueKind, decimal128};

@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "Encoded Buffers": from the descriptor of a buffer to a checked place.
 
 use super::BlockMap;
-use super::carried::{CarriedChecksums, list_range};
+use super::carried_checksums::{CarriedChecksums, list_range};
 use super::checksums::{Chunks, CoveredPart, VerifiedSet};
 use super::own_properties::OwnProperties;
 use crate::error::{Error, ErrorKind, Result, to_usize};
@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 /// A range of bytes of an artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct StoredRange {
     /// Number of the artifact in the table of the open shard.
     pub artifact: u32,
     /// The bytes.
@@ -25,7 +25,7 @@ pub struct StoredBuffer {
     /// Its role.
     pub kind: BufferKind,
     /// All of its bytes, including the block map.
-    pub place: Place,
+    pub place: StoredRange,
     /// How the bytes are organised.
     pub body: Body,
 }
@@ -222,10 +222,10 @@ impl StoredBuffer {
 pub(super) fn place(
     reference: Option<&DataRef>,
     artifact: &mut dyn FnMut(&str) -> Result<u32>,
-) -> Result<Place> {
+) -> Result<StoredRange> {
     let reference =
         reference.ok_or_else(|| Error::corrupt("the buffer has no reference to its bytes"))?;
-    Ok(Place {
+    Ok(StoredRange {
         artifact: artifact(&reference.url)?,
         range: reference.range,
     })

@@ -3,7 +3,7 @@
 use super::block_part::{BlockPart, block_parts};
 use super::packed_group::member_block;
 use super::raw_part::{RawPart, raw_bytes};
-use super::stored_buffer::{Blocks, Body, Place, StoredBuffer};
+use super::stored_buffer::{Blocks, Body, StoredBuffer, StoredRange};
 use super::{BlockRange, Selection};
 use crate::encoding::bytes::NullsOut;
 use crate::encoding::{
@@ -19,10 +19,10 @@ use std::ops::Range;
 /// A source of bytes of artifacts that have been fetched, or are always in memory.
 pub trait ByteSource {
     /// Returns the bytes of a place that was requested before.
-    fn bytes(&self, place: Place) -> Result<Bytes>;
+    fn bytes(&self, place: StoredRange) -> Result<Bytes>;
 
     /// Returns the bytes of any place if they are in memory, without a request.
-    fn resident(&self, place: Place) -> Result<Option<Bytes>>;
+    fn resident(&self, place: StoredRange) -> Result<Option<Bytes>>;
 
     /// Returns the name of an artifact for errors, unless they name it already.
     fn name(&self, artifact: u32) -> Option<String>;
@@ -125,7 +125,7 @@ pub(super) fn block_bytes(
     block: &BlockRange,
     cx: &ReadContext<'_>,
 ) -> Result<Bytes> {
-    let place = Place {
+    let place = StoredRange {
         artifact: buffer.place.artifact,
         range: buffer
             .place
@@ -164,7 +164,7 @@ pub(super) fn raw_slice(
     cx: &ReadContext<'_>,
 ) -> Result<Bytes> {
     let part = RawPart::new(buffer, elements, width, cx.verify)?;
-    let bytes = cx.source.bytes(Place {
+    let bytes = cx.source.bytes(StoredRange {
         artifact: buffer.place.artifact,
         range: (buffer.place.range).slice(part.covered.start, part.covered.end)?,
     })?;

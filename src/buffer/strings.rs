@@ -3,8 +3,8 @@
 
 use super::Selection;
 use super::block_part::{BlockPart, block_parts};
+use super::field_layout::FieldBuffers;
 use super::offsets::{OffsetsCache, Spans};
-use super::stored::FieldBuffers;
 use super::stored_buffer::{Body, StoredBuffer};
 use super::stream::{
     BlockCache, NullsBuilder, Numbers, ReadContext, block_bytes, raw_slice, read_numbers, read_raw,
@@ -393,7 +393,7 @@ impl FieldBuffers {
 #[cfg(test)]
 mod tests {
     use super::super::stream::ByteSource;
-    use super::super::{BlockMap, FieldLayout, Place, Storage};
+    use super::super::{BlockMap, FieldLayout, Storage, StoredRange};
     use super::*;
     use crate::encoding::Scratch;
     use crate::format::{
@@ -412,11 +412,11 @@ mod tests {
     struct Held(Bytes);
 
     impl ByteSource for Held {
-        fn bytes(&self, place: Place) -> Result<Bytes> {
+        fn bytes(&self, place: StoredRange) -> Result<Bytes> {
             Ok(self.0.slice(place.range.to_usize()?))
         }
 
-        fn resident(&self, _: Place) -> Result<Option<Bytes>> {
+        fn resident(&self, _: StoredRange) -> Result<Option<Bytes>> {
             Ok(None)
         }
 

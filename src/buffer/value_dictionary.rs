@@ -9,7 +9,7 @@
 //! ```
 
 use super::BUFFER_ALIGNMENT;
-use super::carried::checksums_at_ends;
+use super::carried_checksums::checksums_at_ends;
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::format::{BasicType, checksum};
 use crate::io::ByteRange;

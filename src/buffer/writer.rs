@@ -2,7 +2,7 @@
 
 use super::BlockMap;
 use super::blobs::BlobTable;
-use super::carried::{MOST_REPEATED, encode_list};
+use super::carried_checksums::{MAX_REPEATED_CHECKSUMS, encode_list};
 use super::checksums::CoveredPart;
 use super::own_properties::OwnProperties;
 use super::packed_group::write_super_block;
@@ -293,7 +293,7 @@ impl FinishedBuffer {
         else {
             return;
         };
-        if stream.carried.len() > MOST_REPEATED && !stream.is_listed {
+        if stream.carried.len() > MAX_REPEATED_CHECKSUMS && !stream.is_listed {
             let list = encode_list(&stream.carried);
             // The block map after the list stays aligned.
             let end = stream.blocks.len() + list.len();
@@ -405,7 +405,7 @@ impl FinishedBlocks {
         if self.is_listed {
             let list = encode_list(carried);
             (notes.checksums).add(0, ordinal, CoveredPart::BlockList, &list);
-        } else if carried.len() <= MOST_REPEATED {
+        } else if carried.len() <= MAX_REPEATED_CHECKSUMS {
             notes.checksums.add_carried(0, ordinal, carried.clone());
         }
         notes.maps.add(0, ordinal, map, buffer_len);

@@ -5,7 +5,7 @@
 
 use crate::arrow::type_fields;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::flat::{Budget, Ledger, References, Table};
+use crate::format::flat::{Budget, Ledger, OffsetVector, Table};
 use crate::limits::Limits;
 use arrow_array::types::{
     Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType,
@@ -40,7 +40,7 @@ pub(crate) struct ArrowSchemaHint {
 }
 
 /// The remaining limits for reading one field.
-struct Allowance<'a> {
+struct HintAllowance<'a> {
     fields: usize,
     depth: u32,
     budget: &'a mut Budget,
@@ -100,7 +100,7 @@ impl ArrowSchemaHint {
                 ));
             }
         };
-        let mut allowance = Allowance {
+        let mut allowance = HintAllowance {
             fields: self.message.len() / MIN_FIELD_BYTES,
             depth: self.max_depth,
             budget,
@@ -216,7 +216,7 @@ fn schema_table(message: &[u8]) -> Result<Table<'_>> {
     }
 }
 
-fn fields<'a>(schema: &Table<'a>) -> Result<Option<References<'a>>> {
+fn fields<'a>(schema: &Table<'a>) -> Result<Option<OffsetVector<'a>>> {
     schema.vector(1)
 }
 
@@ -243,7 +243,7 @@ fn metadata(
     Ok(metadata)
 }
 
-fn field(table: &Table<'_>, allowance: &mut Allowance<'_>) -> Result<Field> {
+fn field(table: &Table<'_>, allowance: &mut HintAllowance<'_>) -> Result<Field> {
     allowance.fields = allowance.fields.checked_sub(1).ok_or_else(|| {
         Error::new(
             ErrorKind::LimitExceeded,
@@ -258,7 +258,7 @@ fn field(table: &Table<'_>, allowance: &mut Allowance<'_>) -> Result<Field> {
     Ok(field)
 }
 
-fn named_field(table: &Table<'_>, name: &str, allowance: &mut Allowance<'_>) -> Result<Field> {
+fn named_field(table: &Table<'_>, name: &str, allowance: &mut HintAllowance<'_>) -> Result<Field> {
     let mut children = Vec::new();
     if let Some(stored) = table.vector(5)? {
         for child in stored.tables() {

@@ -7,7 +7,7 @@ use super::context::Context;
 #[cfg(feature = "zstd")]
 use super::dictionaries::ZstdDictionary;
 use super::fields::{size32, split_at};
-use super::trained::Trained;
+use super::trained_dictionary::Trained;
 use crate::error::{Error, Result};
 use arrow_buffer::MutableBuffer;
 

@@ -50,10 +50,10 @@ impl fmt::Display for DictionaryKind {
 
 /// The compressor dictionaries of a stripe field, prepared for decompression.
 #[derive(Debug, Default)]
-pub struct Dictionaries(Vec<(u32, Entry)>);
+pub struct Dictionaries(Vec<(u32, CompressorDictionary)>);
 
 #[derive(Debug)]
-enum Entry {
+enum CompressorDictionary {
     Zstd(ZstdDictionary),
     Symbols(Box<Symbols>),
 }
@@ -77,8 +77,10 @@ impl Dictionaries {
     /// another id.
     pub fn add(&mut self, id: u32, kind: DictionaryKind, payload: Bytes) -> Result<()> {
         let entry = match kind {
-            DictionaryKind::Zstd => Entry::Zstd(ZstdDictionary::try_new(id, payload)?),
-            DictionaryKind::Symbols => Entry::Symbols(Box::new(symbols(&payload)?)),
+            DictionaryKind::Zstd => {
+                CompressorDictionary::Zstd(ZstdDictionary::try_new(id, payload)?)
+            }
+            DictionaryKind::Symbols => CompressorDictionary::Symbols(Box::new(symbols(&payload)?)),
         };
         self.0.push((id, entry));
         Ok(())
@@ -86,14 +88,14 @@ impl Dictionaries {
 
     /// Returns the approximate memory of all dictionaries, in bytes.
     pub fn memory_size(&self) -> u64 {
-        let size = |(_, entry): &(u32, Entry)| match entry {
-            Entry::Zstd(dictionary) => TABLES + 2 * dictionary.payload.len() as u64,
-            Entry::Symbols(_) => size_of::<Symbols>() as u64,
+        let size = |(_, entry): &(u32, CompressorDictionary)| match entry {
+            CompressorDictionary::Zstd(dictionary) => TABLES + 2 * dictionary.payload.len() as u64,
+            CompressorDictionary::Symbols(_) => size_of::<Symbols>() as u64,
         };
         self.0.iter().map(size).fold(0, u64::saturating_add)
     }
 
-    fn find(&self, id: u32) -> Option<&Entry> {
+    fn find(&self, id: u32) -> Option<&CompressorDictionary> {
         self.0.iter().find(|(own, _)| *own == id).map(|(_, e)| e)
     }
 
@@ -108,7 +110,7 @@ impl Dictionaries {
     #[cfg(feature = "zstd")]
     pub(super) fn zstd(&self, id: u32) -> Result<&ZstdDictionary> {
         match self.find(id) {
-            Some(Entry::Zstd(dictionary)) => Ok(dictionary),
+            Some(CompressorDictionary::Zstd(dictionary)) => Ok(dictionary),
             _ => Err(Self::missing(id, DictionaryKind::Zstd)),
         }
     }
@@ -116,7 +118,7 @@ impl Dictionaries {
     /// Returns the symbols that a block refers to.
     pub(super) fn symbols(&self, id: u32) -> Result<&Symbols> {
         match self.find(id) {
-            Some(Entry::Symbols(symbols)) => Ok(symbols),
+            Some(CompressorDictionary::Symbols(symbols)) => Ok(symbols),
             _ => Err(Self::missing(id, DictionaryKind::Symbols)),
         }
     }

@@ -8,7 +8,7 @@ mod compress;
 mod context;
 mod dictionaries;
 mod fields;
-mod trained;
+mod trained_dictionary;
 
 pub mod bytes;
 pub mod envelope;
@@ -22,7 +22,7 @@ pub use crate::kernels::{NumberKind, Word};
 pub use code::EncodingCode;
 pub use context::{Context, Scratch};
 pub use dictionaries::{Dictionaries, DictionaryKind};
-pub use trained::Trained;
+pub use trained_dictionary::Trained;
 
 use std::ops::Range;
 

@@ -313,12 +313,14 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the vector of tables or of texts that a slot refers to.
-    pub(crate) fn vector(&self, slot: usize) -> Result<Option<References<'a>>> {
-        Ok(self.elements(slot, 4)?.map(|(start, elements)| References {
-            bytes: self.bytes,
-            start,
-            len: elements.len() / 4,
-        }))
+    pub(crate) fn vector(&self, slot: usize) -> Result<Option<OffsetVector<'a>>> {
+        Ok(self
+            .elements(slot, 4)?
+            .map(|(start, elements)| OffsetVector {
+                bytes: self.bytes,
+                start,
+                len: elements.len() / 4,
+            }))
     }
 }
 
@@ -332,13 +334,13 @@ fn utf8(bytes: &[u8], at: usize) -> Result<&str> {
 
 /// A vector of references to tables or to texts.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct References<'a> {
+pub(crate) struct OffsetVector<'a> {
     bytes: &'a [u8],
     start: usize,
     len: usize,
 }
 
-impl<'a> References<'a> {
+impl<'a> OffsetVector<'a> {
     /// Returns the number of elements.
     pub(crate) fn len(&self) -> usize {
         self.len

@@ -6,7 +6,7 @@ mod data_encoding;
 mod data_ref;
 pub(crate) mod decimal128;
 mod directory;
-mod field;
+mod field_descriptor;
 pub(crate) mod flat;
 mod foreign;
 mod frame;
@@ -31,7 +31,7 @@ pub use decimal128::decimal128_text;
 pub use directory::{
     ShardDirectory, ShardProperties, StripeDirectory, StripeList, StripeProperties, UrlList,
 };
-pub use field::{
+pub use field_descriptor::{
     CardinalityInfo, FieldDescriptor, HllSketch, LengthStats, RangeStats, SignStats, Sketch,
     SplitBlockBloomFilter, StripeFieldDescriptor, TypeStats,
 };

@@ -15,7 +15,7 @@
 //! | `extended_type` | 7 | 8 | | | | |
 //! | `lookup` | | 9 | | | | |
 
-use super::flat::{Budget, Ledger, References, Table};
+use super::flat::{Budget, Ledger, OffsetVector, Table};
 use super::wire::{Message, Wire};
 use super::{AnyValue, BasicType, DataType, ExtendedType, Field, PropertyValue};
 use crate::error::{Error, ErrorKind, Result, Within};
@@ -60,7 +60,7 @@ impl NamedFields<'_> {
 }
 
 /// Remaining resources of one call.
-struct Allowance<'a> {
+struct SchemaAllowance<'a> {
     nodes: u32,
     depth: u32,
     budget: &'a mut Budget,
@@ -119,7 +119,7 @@ impl SchemaReader {
 
     fn read_field(&self, i: usize, budget: &mut Budget) -> Result<Field> {
         let table = self.field_table(i)?;
-        let mut allowance = Allowance {
+        let mut allowance = SchemaAllowance {
             nodes: self.max_nodes(),
             depth: self.limits.max_schema_depth(),
             budget,
@@ -331,7 +331,7 @@ impl SchemaReader {
         fields(&self.payload)?.table(i)
     }
 
-    fn children<'a>(&self, node: &Table<'a>) -> Result<References<'a>> {
+    fn children<'a>(&self, node: &Table<'a>) -> Result<OffsetVector<'a>> {
         required(node.vector(4 + self.shift())?, "DataType.children")
     }
 
@@ -339,7 +339,7 @@ impl SchemaReader {
         &self,
         table: &Table<'_>,
         parent: u32,
-        allowance: &mut Allowance<'_>,
+        allowance: &mut SchemaAllowance<'_>,
     ) -> Result<DataType> {
         allowance.nodes = allowance
             .nodes
@@ -363,7 +363,7 @@ impl SchemaReader {
         table: &Table<'_>,
         name: &str,
         parent: u32,
-        allowance: &mut Allowance<'_>,
+        allowance: &mut SchemaAllowance<'_>,
     ) -> Result<DataType> {
         let shift = self.shift();
         let number = table.u8(0, 0)?;
@@ -469,7 +469,7 @@ fn too_many_nodes(most: u32) -> Error {
     )
 }
 
-fn fields(payload: &[u8]) -> Result<References<'_>> {
+fn fields(payload: &[u8]) -> Result<OffsetVector<'_>> {
     required(Table::root(payload)?.vector(0)?, "Schema.fields")
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Maximum number of open pooled files. A larger pool would rarely save an `open`, which takes microseconds.
-pub(super) const MOST_OPEN: usize = 64;
+pub(super) const MAX_OPEN_FILES: usize = 64;
 
 /// Pooled files use at most one in this many descriptors of the process. The others are for the caller, and for files
 /// that are still being read when the pool closes them.
@@ -89,10 +89,10 @@ fn most_open() -> usize {
     let share = limit.map_or(usize::MAX, |limit| {
         usize::try_from(limit / SHARE).unwrap_or(usize::MAX)
     });
-    share.clamp(1, MOST_OPEN)
+    share.clamp(1, MAX_OPEN_FILES)
 }
 
 #[cfg(not(unix))]
 fn most_open() -> usize {
-    MOST_OPEN
+    MAX_OPEN_FILES
 }

@@ -3,7 +3,7 @@
 use super::ByteRange;
 use super::descriptors::with_descriptor;
 use super::read_at::ReadAt;
-use super::recycled::{block, freeze};
+use super::recycled_memory::{block, freeze};
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use bytes::Bytes;
 use std::fs::{File, Metadata};

@@ -6,7 +6,7 @@ use super::local_sink::{LocalSink, folder_of, permissions};
 use super::pooled_file::PooledFile;
 use super::read_at::ReadAt;
 use super::sink::Sink;
-use super::temporary::Writer;
+use super::temporary_files::TemporaryWriter;
 use super::url::RelativeUrl;
 use crate::error::{Error, ErrorKind, Result, Within};
 use std::fs::Permissions;
@@ -22,7 +22,7 @@ pub struct LocalFolder {
     /// The permissions of files created here, if not the default.
     permissions: Option<Permissions>,
     /// The writer that owns the files created here: the writer of the first file, or of a sink elsewhere.
-    writer: Option<Writer>,
+    writer: Option<TemporaryWriter>,
 }
 
 impl LocalFolder {
@@ -120,7 +120,7 @@ impl SinkFactory for LocalFolder {
     fn create(&mut self, name: &str) -> Result<Box<dyn Sink>> {
         let path = self.locate(&RelativeUrl::from_file_name(name)?)?;
         // If the writer's first file is closed, it no longer protects other files.
-        let writer = self.writer.clone().filter(Writer::is_open);
+        let writer = self.writer.clone().filter(TemporaryWriter::is_open);
         let sink = LocalSink::create_for(path, self.permissions.as_ref(), writer.as_ref())?;
         self.writer = Some(sink.writer().clone());
         Ok(Box::new(sink))

@@ -3,9 +3,9 @@
 use super::local_file::{describe, existing_folder, version_of};
 use super::local_target::LocalTarget;
 use super::names::check_output_name;
-use super::sink::{Sink, State};
-use super::temporary::{self, Writer};
-use super::uncommitted::Listed;
+use super::sink::{ExistingFile, Sink, State};
+use super::temporary_files::{self, TemporaryWriter};
+use super::uncommitted_files::Listed;
 use crate::error::{Error, ErrorKind, Result, Within};
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -31,22 +31,11 @@ const BUFFER_BYTES: usize = 1 << 18;
 pub struct LocalSink {
     state: State<Temporary>,
     path: PathBuf,
-    existing: Existing,
+    existing: ExistingFile,
     /// The writer that owns the temporary file.
-    writer: Writer,
+    writer: TemporaryWriter,
     /// The last field, so that it is dropped after the file has been deleted.
     _listed: Listed,
-}
-
-/// How to treat an existing file of the same name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Existing {
-    /// Keep it, and fail.
-    Kept,
-    /// Replace it.
-    Replaced,
-    /// Replace it only if it exists with this version.
-    ReplacedIf(String),
 }
 
 /// The temporary file.
@@ -89,10 +78,10 @@ impl LocalSink {
     pub(super) fn create_for(
         path: impl AsRef<Path>,
         permissions: Option<&Permissions>,
-        writer: Option<&Writer>,
+        writer: Option<&TemporaryWriter>,
     ) -> Result<Self> {
         let path = path.as_ref();
-        Self::open(path, Existing::Kept, permissions, writer).within(|| describe(path))
+        Self::open(path, ExistingFile::Kept, permissions, writer).within(|| describe(path))
     }
 
     /// Creates a sink that replaces the file at `path` if it still has this [`version`](super::ReadAt::version). If
@@ -102,7 +91,7 @@ impl LocalSink {
     /// The commit fails with [`Conflict`](ErrorKind::Conflict) if the file has another version or no longer exists.
     pub(crate) fn replace(path: &Path, version: String) -> Result<Self> {
         let replaced = permissions(path);
-        let existing = Existing::ReplacedIf(version);
+        let existing = ExistingFile::ReplacedIf(version);
         Self::open(path, existing, replaced.as_ref(), None).within(|| describe(path))
     }
 
@@ -117,14 +106,14 @@ impl LocalSink {
         let target = target_of(path.as_ref())?;
         let path = target.as_path();
         let replaced = permissions(path);
-        Self::open(path, Existing::Replaced, replaced.as_ref(), None).within(|| describe(path))
+        Self::open(path, ExistingFile::Replaced, replaced.as_ref(), None).within(|| describe(path))
     }
 
     fn open(
         path: &Path,
-        existing: Existing,
+        existing: ExistingFile,
         permissions: Option<&Permissions>,
-        writer: Option<&Writer>,
+        writer: Option<&TemporaryWriter>,
     ) -> Result<Self> {
         check_name(path)?;
         // Does not follow links, because a rename replaces the link itself.
@@ -135,7 +124,7 @@ impl LocalSink {
                     "a folder of this name exists; choose another name",
                 ));
             }
-            Ok(_) if existing == Existing::Kept => return Err(already_exists()),
+            Ok(_) if existing == ExistingFile::Kept => return Err(already_exists()),
             Ok(_) => {}
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) => return Err(e.into()),
@@ -143,15 +132,15 @@ impl LocalSink {
         let folder = folder_of(path);
         existing_folder(folder)?;
         if writer.is_none() {
-            temporary::remove_stale(folder);
+            temporary_files::remove_stale(folder);
         }
-        let create = || temporary::create(folder, permissions, writer);
+        let create = || temporary_files::create(folder, permissions, writer);
         let (file, listed) = Listed::create(create)?;
         let (file, temporary) = file.into_parts();
         let file = Arc::new(file);
         let writer = match writer {
             Some(writer) => writer.clone(),
-            None => Writer::of_first(&temporary, &file),
+            None => TemporaryWriter::of_first(&temporary, &file),
         };
         let file = BufWriter::with_capacity(BUFFER_BYTES, file);
         Ok(Self {
@@ -164,7 +153,7 @@ impl LocalSink {
     }
 
     /// Returns the writer that owns the temporary files of this sink and of its companions.
-    pub(super) fn writer(&self) -> &Writer {
+    pub(super) fn writer(&self) -> &TemporaryWriter {
         &self.writer
     }
 
@@ -229,22 +218,22 @@ pub(super) fn permissions(path: &Path) -> Option<Permissions> {
     metadata.is_file().then(|| metadata.permissions())
 }
 
-fn persist(file: TempPath, path: &Path, existing: &Existing) -> Result<()> {
+fn persist(file: TempPath, path: &Path, existing: &ExistingFile) -> Result<()> {
     // Processes that replace a file hold its lock, so that they take turns.
     let _locked = match existing {
-        Existing::Kept => None,
-        Existing::Replaced => {
+        ExistingFile::Kept => None,
+        ExistingFile::Replaced => {
             check_replaceable(path)?;
             lock(path).ok().flatten()
         }
-        Existing::ReplacedIf(version) => match lock(path)? {
+        ExistingFile::ReplacedIf(version) => match lock(path)? {
             Some(locked) if is_still(version, &locked, path) => Some(locked),
             _ => return Err(conflict()),
         },
     };
     let renamed = match existing {
-        Existing::Kept => file.persist_noclobber(path),
-        Existing::Replaced | Existing::ReplacedIf(_) => file.persist(path),
+        ExistingFile::Kept => file.persist_noclobber(path),
+        ExistingFile::Replaced | ExistingFile::ReplacedIf(_) => file.persist(path),
     };
     renamed.map_err(|e| match e.error.kind() {
         io::ErrorKind::AlreadyExists => already_exists(),
@@ -267,7 +256,7 @@ fn check_replaceable(path: &Path) -> Result<()> {
 }
 
 /// Maximum number of attempts to lock a file that other processes keep replacing.
-const MOST_ROUNDS: u32 = 64;
+const MAX_LOCK_ATTEMPTS: u32 = 64;
 
 /// Opens the file at `path` and locks it while it is open, if the system supports locks. Returns `None` if there is no
 /// regular file.
@@ -295,7 +284,7 @@ fn lock(path: &Path) -> io::Result<Option<File>> {
         // time even for the same file, hence the limit.
         let now = found(std::fs::metadata(path))?;
         rounds += 1;
-        if rounds == MOST_ROUNDS || now.is_some_and(|now| is_same(&now, &file)) {
+        if rounds == MAX_LOCK_ATTEMPTS || now.is_some_and(|now| is_same(&now, &file)) {
             return Ok(Some(file));
         }
     }

@@ -39,15 +39,15 @@ mod pooled_file;
 mod range;
 mod read_at;
 #[cfg(not(target_family = "wasm"))]
-mod recycled;
+mod recycled_memory;
 mod sink;
 mod store;
 #[cfg(not(target_family = "wasm"))]
-mod temporary;
+mod temporary_files;
 #[cfg(test)]
 mod tests;
 #[cfg(not(target_family = "wasm"))]
-mod uncommitted;
+mod uncommitted_files;
 mod url;
 
 pub use async_read_at::{AsyncContainer, AsyncReadAt, BoxFuture};
@@ -79,14 +79,16 @@ pub use pooled_file::PooledFile;
 pub use range::ByteRange;
 pub use read_at::ReadAt;
 pub(crate) use read_at::{read_all, read_one};
+pub(crate) use sink::ExistingFile;
 pub use sink::{Sink, WriteSink};
 pub(crate) use store::{
-    Entry, Existing, Files, Held, Kept, NewFiles, NotWritten, Opened, Referred, SecondNames, Sinks,
+    DescriptorUse, FileContainer, FileToKeep, ListedFile, NewFiles, NotWritten, OpenedFile,
+    SecondNames, Sinks, VersionedFile,
 };
 pub use store::{Location, Store};
 #[cfg(not(target_family = "wasm"))]
-pub(crate) use uncommitted::commit_together;
+pub(crate) use uncommitted_files::commit_together;
 #[cfg(not(target_family = "wasm"))]
-pub use uncommitted::{Discarded, discard_uncommitted};
+pub use uncommitted_files::{Discarded, discard_uncommitted};
 pub use url::RelativeUrl;
 pub(crate) use url::{Reference, resolve};

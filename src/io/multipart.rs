@@ -14,12 +14,12 @@ use tokio::runtime::Handle;
 use tokio::task::{JoinError, JoinHandle};
 
 /// A request in flight, driven by a task of the runtime, or by the future that awaits it.
-enum Request<T> {
+enum UploadRequest<T> {
     Spawned(JoinHandle<Result<T>>),
     Polled(BoxFuture<'static, Result<T>>),
 }
 
-impl<T: Send + 'static> Request<T> {
+impl<T: Send + 'static> UploadRequest<T> {
     /// Starts to send a request.
     fn start(request: BoxFuture<'static, Result<T>>) -> Self {
         match Handle::try_current() {
@@ -29,7 +29,7 @@ impl<T: Send + 'static> Request<T> {
     }
 }
 
-impl Request<()> {
+impl UploadRequest<()> {
     /// Cancels the request. Awaiting it afterwards waits until it has ended.
     fn cancel(&mut self) {
         match self {
@@ -39,7 +39,7 @@ impl Request<()> {
     }
 }
 
-impl<T> Future for Request<T> {
+impl<T> Future for UploadRequest<T> {
     type Output = Result<T>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -64,10 +64,10 @@ fn stopped(error: JoinError) -> Error {
 #[derive(Default)]
 pub(super) struct Multipart {
     /// The request that begins the upload, until its answer has been taken.
-    begun: Option<Request<Box<dyn MultipartUpload>>>,
+    begun: Option<UploadRequest<Box<dyn MultipartUpload>>>,
     upload: Option<Box<dyn MultipartUpload>>,
     /// Parts in flight.
-    parts: FuturesUnordered<Request<()>>,
+    parts: FuturesUnordered<UploadRequest<()>>,
 }
 
 impl Multipart {
@@ -95,11 +95,11 @@ impl Multipart {
         if self.is_empty() {
             let (store, path) = (store.clone(), path.clone());
             let begin = Box::pin(async move { store.put_multipart(&path).await });
-            self.begun = Some(Request::start(begin));
+            self.begun = Some(UploadRequest::start(begin));
         }
         self.take_begun().await?;
         if let Some(upload) = &mut self.upload {
-            let part = Request::start(upload.put_part(part.into()));
+            let part = UploadRequest::start(upload.put_part(part.into()));
             self.parts.push(part);
         }
         Ok(())
@@ -151,7 +151,7 @@ impl Multipart {
     /// Aborts the upload, after all parts in flight have ended: a part that arrived later would stay in the store.
     /// After an error, the caller may try again.
     pub(super) async fn abort(&mut self) -> Result<()> {
-        self.parts.iter_mut().for_each(Request::cancel);
+        self.parts.iter_mut().for_each(UploadRequest::cancel);
         while self.parts.next().await.is_some() {}
         // An upload that failed to begin needs no abort.
         let _ = self.take_begun().await;

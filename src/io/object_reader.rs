@@ -21,11 +21,11 @@ pub struct ObjectReader {
     store: Arc<dyn ObjectStore>,
     path: Path,
     /// The object in the first answer.
-    known: OnceLock<Known>,
+    known: OnceLock<KnownObject>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownObject {
     meta: ObjectMeta,
     condition: GetOptions,
 }
@@ -60,7 +60,7 @@ impl ObjectReader {
                 None => GetOptions::new().with_if_unmodified_since(Some(meta.last_modified)),
             };
             let meta = meta.clone();
-            Known { meta, condition }
+            KnownObject { meta, condition }
         });
         // Requests sent before the first answer have no condition.
         let first = &known.meta;

@@ -94,14 +94,14 @@ impl ReadAt for PooledFile {
 
 #[cfg(test)]
 mod tests {
-    use super::super::descriptors::{MOST_OPEN, POOL};
+    use super::super::descriptors::{MAX_OPEN_FILES, POOL};
     use super::*;
 
     #[test]
     fn more_files_are_read_than_are_open_and_one_that_was_replaced_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = |i: usize| folder.path().join(format!("{i}"));
-        let files: Vec<PooledFile> = (0..3 * MOST_OPEN)
+        let files: Vec<PooledFile> = (0..3 * MAX_OPEN_FILES)
             .map(|i| {
                 std::fs::write(path(i), format!("{i:>8}")).unwrap();
                 PooledFile::open(path(i)).unwrap()
@@ -111,7 +111,7 @@ mod tests {
         for _ in 0..2 {
             for (i, file) in files.iter().enumerate() {
                 assert_eq!(file.read_at(all).unwrap(), format!("{i:>8}"));
-                assert!(lock(&POOL).len() <= MOST_OPEN);
+                assert!(lock(&POOL).len() <= MAX_OPEN_FILES);
             }
         }
         // Neither file is open, because the pool has opened others since.

@@ -32,6 +32,17 @@ pub trait Sink: Send {
     fn commit(&mut self) -> Result<()>;
 }
 
+/// The treatment of an existing file with the name of a new one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ExistingFile {
+    /// It stays, and is an error.
+    Kept,
+    /// It is replaced.
+    Replaced,
+    /// It is replaced if it still has this version.
+    ReplacedIf(String),
+}
+
 /// Appends to memory. The bytes are in the vector at once, with or without a commit.
 impl Sink for Vec<u8> {
     fn write_all(&mut self, bytes: &[u8]) -> Result<()> {

@@ -7,7 +7,7 @@
 #[cfg(target_arch = "x86_64")]
 use super::avx512::{unpack16, unpack32, unpack64};
 use super::chunk::{CHUNK, ORDER, row_start};
-use super::fresh::initialised;
+use super::fresh_memory::initialised;
 use super::{Word, dispatch, prefetch};
 use std::mem::MaybeUninit;
 
@@ -160,7 +160,7 @@ pub(super) fn unpack_places<W: Word>(
     dst: &mut [MaybeUninit<W>],
 ) {
     #[cfg(target_arch = "x86_64")]
-    if super::cpu::level() == super::cpu::Level::Avx512Vbmi2 && W::BYTES > 1 {
+    if super::cpu::level() == super::cpu::CpuLevel::Avx512Vbmi2 && W::BYTES > 1 {
         return unpack_chunks::<W, Funnels>(packed, width, reference, dst);
     }
     unpack_by_level(packed, width, reference, dst);

@@ -33,7 +33,7 @@ pub(crate) fn deposit(places: &BooleanBuffer, bits: &BooleanBuffer) -> BooleanBu
 fn scatter_all(masks: &mut [u64], bits: &[u64]) {
     #[cfg(target_arch = "x86_64")]
     {
-        use super::cpu::{Level, level};
+        use super::cpu::{CpuLevel, level};
 
         #[target_feature(enable = "bmi2,popcnt")]
         fn bmi2(masks: &mut [u64], bits: &[u64]) {
@@ -41,7 +41,7 @@ fn scatter_all(masks: &mut [u64], bits: &[u64]) {
                 std::arch::x86_64::_pdep_u64(bits, mask)
             });
         }
-        if level() >= Level::Avx2 {
+        if level() >= CpuLevel::Avx2 {
             // SAFETY: `level` returns this level and higher ones only on CPUs with these features.
             return unsafe { bmi2(masks, bits) };
         }

@@ -1,6 +1,6 @@
 //! Loops over byte strings: offsets, gathering, views.
 
-use super::fresh::append_bytes;
+use super::fresh_memory::append_bytes;
 use super::words::codes_below;
 use arrow_array::OffsetSizeTrait;
 use arrow_buffer::{ArrowNativeType, MutableBuffer, OffsetBuffer, ScalarBuffer};

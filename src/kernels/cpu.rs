@@ -3,7 +3,7 @@
 /// Instruction sets that loops are compiled for, in addition to the instruction set of the build.
 #[cfg(target_arch = "x86_64")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Level {
+pub(crate) enum CpuLevel {
     /// The instruction set of the build.
     Portable,
     /// 256-bit vectors.
@@ -17,9 +17,9 @@ pub(crate) enum Level {
 /// Returns the best level of this CPU, which is detected once.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-pub(crate) fn level() -> Level {
+pub(crate) fn level() -> CpuLevel {
     use std::sync::OnceLock;
-    static LEVEL: OnceLock<Level> = OnceLock::new();
+    static LEVEL: OnceLock<CpuLevel> = OnceLock::new();
     let level = *LEVEL.get_or_init(|| {
         let avx2 = is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("bmi1")
@@ -32,17 +32,17 @@ pub(crate) fn level() -> Level {
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl");
         if avx512 && is_x86_feature_detected!("avx512vbmi2") {
-            Level::Avx512Vbmi2
+            CpuLevel::Avx512Vbmi2
         } else if avx512 {
-            Level::Avx512
+            CpuLevel::Avx512
         } else if avx2 {
-            Level::Avx2
+            CpuLevel::Avx2
         } else {
-            Level::Portable
+            CpuLevel::Portable
         }
     });
     #[cfg(test)]
-    let level = level.min(tests::MOST.get());
+    let level = level.min(tests::MAX_LEVEL.get());
     level
 }
 
@@ -78,11 +78,11 @@ macro_rules! dispatch {
                 }
                 match $crate::kernels::cpu::level() {
                     // SAFETY: `level` returns these levels only on CPUs with these features.
-                    $crate::kernels::cpu::Level::Avx512
-                    | $crate::kernels::cpu::Level::Avx512Vbmi2 => return unsafe { avx512($($arg),*) },
+                    $crate::kernels::cpu::CpuLevel::Avx512
+                    | $crate::kernels::cpu::CpuLevel::Avx512Vbmi2 => return unsafe { avx512($($arg),*) },
                     // SAFETY: `level` returns this level only on CPUs with these features.
-                    $crate::kernels::cpu::Level::Avx2 => return unsafe { avx2($($arg),*) },
-                    $crate::kernels::cpu::Level::Portable => {}
+                    $crate::kernels::cpu::CpuLevel::Avx2 => return unsafe { avx2($($arg),*) },
+                    $crate::kernels::cpu::CpuLevel::Portable => {}
                 }
             }
             $body($($arg),*)
@@ -94,13 +94,13 @@ pub(crate) use dispatch;
 #[cfg(test)]
 pub(super) mod tests {
     #[cfg(target_arch = "x86_64")]
-    use super::{Level, level};
+    use super::{CpuLevel, level};
 
     #[cfg(target_arch = "x86_64")]
     thread_local! {
         /// Highest level that the loops of this thread use.
-        pub(super) static MOST: std::cell::Cell<Level> = const {
-            std::cell::Cell::new(Level::Avx512Vbmi2)
+        pub(super) static MAX_LEVEL: std::cell::Cell<CpuLevel> = const {
+            std::cell::Cell::new(CpuLevel::Avx512Vbmi2)
         };
     }
 
@@ -113,13 +113,13 @@ pub(super) mod tests {
         #[cfg(target_arch = "x86_64")]
         {
             let best = level();
-            for most in [Level::Portable, Level::Avx2, Level::Avx512] {
+            for most in [CpuLevel::Portable, CpuLevel::Avx2, CpuLevel::Avx512] {
                 if most < best {
-                    MOST.set(most);
+                    MAX_LEVEL.set(most);
                     test();
                 }
             }
-            MOST.set(best);
+            MAX_LEVEL.set(best);
         }
         test();
     }

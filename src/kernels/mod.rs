@@ -13,7 +13,7 @@ mod bytes;
 mod chunk;
 mod cpu;
 mod extremes;
-mod fresh;
+mod fresh_memory;
 mod fsst;
 mod fsst_encoder;
 mod gather;

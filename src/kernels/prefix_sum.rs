@@ -65,7 +65,7 @@ fn sums_of_chunk<W: Word>(
         use super::avx512::{
             unpack_sums32, unpack_sums32_vbmi2, unpack_sums64, unpack_sums64_vbmi2,
         };
-        use super::cpu::{Level, level};
+        use super::cpu::{CpuLevel, level};
         let (from, to) = (packed.as_ptr(), dst.as_mut_ptr().cast());
         let (reference, sum) = (reference.to_u64(), sum.to_u64());
         let (reference32, sum32) = (u32::truncate(reference), u32::truncate(sum));
@@ -73,16 +73,16 @@ fn sums_of_chunk<W: Word>(
         // and `dst` is a chunk of words of that size.
         let sum = unsafe {
             match (level(), W::BYTES) {
-                (Level::Avx512Vbmi2, 4) => {
+                (CpuLevel::Avx512Vbmi2, 4) => {
                     Some(unpack_sums32_vbmi2(from, width, reference32, sum32, to).into())
                 }
-                (Level::Avx512, 4) => {
+                (CpuLevel::Avx512, 4) => {
                     Some(unpack_sums32(from, width, reference32, sum32, to).into())
                 }
-                (Level::Avx512Vbmi2, 8) => {
+                (CpuLevel::Avx512Vbmi2, 8) => {
                     Some(unpack_sums64_vbmi2(from, width, reference, sum, to))
                 }
-                (Level::Avx512, 8) => Some(unpack_sums64(from, width, reference, sum, to)),
+                (CpuLevel::Avx512, 8) => Some(unpack_sums64(from, width, reference, sum, to)),
                 _ => None,
             }
         };
@@ -105,14 +105,14 @@ fn sums_of_chunk<W: Word>(
 #[cfg(target_arch = "x86_64")]
 fn vectors<W: Word>(values: &mut [W]) -> usize {
     use super::avx512::{BYTES, sum32, sum64};
-    use super::cpu::{Level, level};
+    use super::cpu::{CpuLevel, level};
     let count = size_of_val(values) / BYTES;
     let start = values.as_mut_ptr().cast();
     match (level(), W::BYTES) {
         // SAFETY: the CPU has the features, and `count` vectors of words lie in the slice.
-        (Level::Avx512 | Level::Avx512Vbmi2, 4) => unsafe { sum32(start, count) },
+        (CpuLevel::Avx512 | CpuLevel::Avx512Vbmi2, 4) => unsafe { sum32(start, count) },
         // SAFETY: as above.
-        (Level::Avx512 | Level::Avx512Vbmi2, 8) => unsafe { sum64(start, count) },
+        (CpuLevel::Avx512 | CpuLevel::Avx512Vbmi2, 8) => unsafe { sum64(start, count) },
         _ => return 0,
     }
     count * BYTES / W::BYTES

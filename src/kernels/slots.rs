@@ -2,7 +2,7 @@
 
 use super::bitpack::{chunk_bytes, unpack_places};
 use super::chunk::CHUNK;
-use super::fresh::{append_bytes, initialised};
+use super::fresh_memory::{append_bytes, initialised};
 use super::prefix_sum::unpack_sums_places;
 use super::word::Word;
 use super::words::gather_places;

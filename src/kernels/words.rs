@@ -1,6 +1,6 @@
 //! Loops over words: extremes, runs, gathering, expansion, presence bits.
 
-use super::fresh::append_bytes;
+use super::fresh_memory::append_bytes;
 use super::{NumberKind, Word, dispatch};
 use arrow_buffer::MutableBuffer;
 use std::mem::MaybeUninit;

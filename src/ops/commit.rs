@@ -1,21 +1,21 @@
 //! Makes the directory of an edited shard.
 
-use super::beside::Beside;
-use super::columns::{Column, Columns};
-use super::deletes::{Deleted, Stripe, deletes_shard};
-use super::node::Node;
-use super::source::Source;
+use super::column_file::ColumnFile;
+use super::deletes::{Deleted, EditedStripe, deletes_shard};
+use super::edited_columns::{EditedColumn, EditedColumns};
+use super::source::SourceShard;
+use super::united_node::UnitedNode;
 use super::wires;
 use crate::Limits;
 use crate::column::encode_arrow_schema;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{DataEncoding, HEADER, ShardProperties, StripeFieldDescriptor, Wire};
 use crate::io::{
-    FileCount, Kept, Place, Referred, RelativeUrl, SecondNames, random_stripe_file_name,
+    FileCount, FileToKeep, Place, RelativeUrl, SecondNames, VersionedFile, random_stripe_file_name,
 };
 use crate::sorting::SortingColumn;
 use crate::write::{
-    Output, StripeRecord, StripesMetadata, check_storable, shard_properties, stored_schema,
+    PositionedSink, StripeRecord, StripesMetadata, check_storable, shard_properties, stored_schema,
 };
 use arrow_schema::Schema;
 use bytes::Bytes;
@@ -132,12 +132,12 @@ impl EditSummary {
 
 /// The contents of a directory.
 #[derive(Debug)]
-pub(super) struct Plan<'a> {
+pub(super) struct DirectoryPlan<'a> {
     pub(super) wire: Wire,
-    pub(super) sources: &'a [Source],
-    pub(super) columns: &'a Columns,
+    pub(super) sources: &'a [SourceShard],
+    pub(super) columns: &'a EditedColumns,
     pub(super) schema: Schema,
-    pub(super) stripes: &'a [Stripe],
+    pub(super) stripes: &'a [EditedStripe],
     pub(super) properties: ShardProperties,
     pub(super) sorting_columns: Vec<SortingColumn>,
     pub(super) naming: Naming,
@@ -154,22 +154,22 @@ pub(super) enum Naming {
 
 /// The files to write for an edited shard.
 #[derive(Debug)]
-pub(super) struct Files {
+pub(super) struct CommitFiles {
     /// New files that the directory refers to, by their names in its folder.
     pub(super) others: Vec<(String, Bytes)>,
     /// Directory files of sources that the directory refers to by a new name.
-    pub(super) kept: Vec<Kept>,
+    pub(super) kept: Vec<FileToKeep>,
     /// Directory files of sources that the directory refers to by their present name.
-    pub(super) as_they_are: Vec<Referred>,
+    pub(super) as_they_are: Vec<VersionedFile>,
     /// Files that must exist already.
-    pub(super) needed: Vec<Needed>,
+    pub(super) needed: Vec<NeededFile>,
     pub(super) directory: Vec<u8>,
     pub(super) summary: EditSummary,
 }
 
 /// A file that the directory refers to, but that a commit does not write.
 #[derive(Debug, Clone)]
-pub(super) struct Needed {
+pub(super) struct NeededFile {
     pub(super) url: RelativeUrl,
     /// The minimum size in bytes.
     pub(super) least_size: u64,
@@ -177,7 +177,7 @@ pub(super) struct Needed {
     pub(super) is_new: bool,
 }
 
-impl Needed {
+impl NeededFile {
     /// Fails if the file is smaller than the directory needs.
     pub(super) fn check_size(&self, size: u64) -> Result<()> {
         let least = self.least_size;
@@ -207,9 +207,9 @@ impl Needed {
     }
 }
 
-impl Plan<'_> {
+impl DirectoryPlan<'_> {
     /// Returns the files for a shard with its directory file at `target`.
-    pub(super) async fn files(self, target: &Place) -> Result<Files> {
+    pub(super) async fn files(self, target: &Place) -> Result<CommitFiles> {
         let capabilities = self.wire.capabilities();
         let has_deleted = self.stripes.iter().any(|stripe| stripe.deleted_rows > 0);
         let stored = self.columns.to_stored(has_deleted);
@@ -225,7 +225,7 @@ impl Plan<'_> {
             ));
         }
         let deletes = Deletes::new(self.stripes, self.wire).await?;
-        let mut references = References {
+        let mut references = FileReferences {
             target,
             naming: self.naming,
             kept: Vec::new(),
@@ -257,19 +257,19 @@ impl Plan<'_> {
             &properties.custom_properties,
         );
         let (mut directory, mut position) = (Vec::new(), 0);
-        let mut out = Output::new(&mut directory, &mut position);
+        let mut out = PositionedSink::new(&mut directory, &mut position);
         out.begin()?;
         stripes.finish(&mut out, &stored_schema(stored, &capabilities), &properties)?;
         let deleted_rows = self.stripes.iter().map(|s| s.deleted_rows).sum();
         let added = self.columns.iter().filter_map(|c| c.added.as_ref()?.file());
         let deletes_file = deletes.file.as_ref().filter(|_| deletes.is_referred_to);
         let new_files = added.chain(deletes_file.map(|(file, _)| file));
-        let others: Vec<(String, Bytes)> = new_files.map(Beside::file).collect();
+        let others: Vec<(String, Bytes)> = new_files.map(ColumnFile::file).collect();
         let bytes: usize = others.iter().map(|(_, bytes)| bytes.len()).sum();
         let made = others.iter().map(|(name, _)| name);
         let made = made.chain(references.kept.iter().map(|kept| &kept.name));
         let needed = ends.into_needed(&made.map(String::as_str).collect())?;
-        Ok(Files {
+        Ok(CommitFiles {
             summary: EditSummary {
                 other_files: stripes.other_files(),
                 ..EditSummary::new(
@@ -291,9 +291,9 @@ impl Plan<'_> {
     async fn record(
         &self,
         ordinal: usize,
-        stripe: &Stripe,
-        nodes: &[(&Column, &Node)],
-        references: &mut References<'_>,
+        stripe: &EditedStripe,
+        nodes: &[(&EditedColumn, &UnitedNode)],
+        references: &mut FileReferences<'_>,
         has_deleted: bool,
         deletes: &Deletes,
     ) -> Result<StripeRecord> {
@@ -367,7 +367,7 @@ impl Plan<'_> {
 }
 
 /// Returns the nodes of all columns in the order of their numbers, each with its column.
-fn nodes(columns: &Columns) -> Vec<(&Column, &Node)> {
+fn nodes(columns: &EditedColumns) -> Vec<(&EditedColumn, &UnitedNode)> {
     let mut nodes = Vec::new();
     for column in columns.iter() {
         column.node.walk(&mut |node| nodes.push((column, node)));
@@ -401,7 +401,7 @@ impl Ends {
 
     /// Returns the files that must exist, ordered by URL. Files named in `made` are left out, because the commit writes
     /// them.
-    fn into_needed(self, made: &HashSet<&str>) -> Result<Vec<Needed>> {
+    fn into_needed(self, made: &HashSet<&str>) -> Result<Vec<NeededFile>> {
         let mut needed = Vec::new();
         for (url, (end, is_new)) in self.0 {
             let url: RelativeUrl = url.parse()?;
@@ -410,7 +410,7 @@ impl Ends {
                 .last()
                 .is_some_and(|name| made.contains(name));
             if !is_made {
-                needed.push(Needed {
+                needed.push(NeededFile {
                     url,
                     least_size: end.saturating_add(HEADER.len() as u64),
                     is_new,
@@ -423,26 +423,26 @@ impl Ends {
 }
 
 /// The references of the new directory to the files of the sources.
-struct References<'a> {
+struct FileReferences<'a> {
     target: &'a Place,
     naming: Naming,
-    kept: Vec<Kept>,
-    as_they_are: Vec<Referred>,
+    kept: Vec<FileToKeep>,
+    as_they_are: Vec<VersionedFile>,
     /// The URLs by place, and by whether the place is a source's own directory file: only such a file may get a new
     /// name.
     known: HashMap<(Place, bool), String>,
 }
 
-impl References<'_> {
+impl FileReferences<'_> {
     /// Returns the URL of an artifact of a source.
-    fn lead(&mut self, source: &Source, artifact: Option<&RelativeUrl>) -> Result<String> {
+    fn lead(&mut self, source: &SourceShard, artifact: Option<&RelativeUrl>) -> Result<String> {
         let place = match artifact {
             None => source.place.clone(),
             Some(url) => source.place.beside(url),
         };
         let is_directory_file = artifact.is_none() && !source.is_artifact;
         let key = (place, is_directory_file);
-        let file = || Referred {
+        let file = || VersionedFile {
             place: key.0.clone(),
             version: source.shard.version(),
         };
@@ -471,7 +471,7 @@ impl References<'_> {
     }
 
     /// Returns the URL of the directory file of a source.
-    fn directory_file(&mut self, file: Referred) -> Result<RelativeUrl> {
+    fn directory_file(&mut self, file: VersionedFile) -> Result<RelativeUrl> {
         let place = &file.place;
         match self.naming {
             Naming::AsItIs if place == self.target => Err(holds_rows()),
@@ -485,7 +485,7 @@ impl References<'_> {
                 place.seen_from(self.target)?;
                 let other = place.beside(&RelativeUrl::from_file_name(&name)?);
                 let url = other.seen_from(self.target)?;
-                self.kept.push(Kept { file, name });
+                self.kept.push(FileToKeep { file, name });
                 Ok(url)
             }
         }
@@ -503,7 +503,7 @@ pub(super) fn holds_rows() -> Error {
 /// The deleted rows of stripes with changed deletes, as a file to write.
 struct Deletes {
     /// The file, and the schema id of its only column.
-    file: Option<(Beside, u32)>,
+    file: Option<(ColumnFile, u32)>,
     /// Whether a stripe refers to the file. A stripe with all rows deleted records that without the file.
     is_referred_to: bool,
     /// The ordinal of each changed stripe in the shard, with its ordinal in the file.
@@ -511,7 +511,7 @@ struct Deletes {
 }
 
 impl Deletes {
-    async fn new(stripes: &[Stripe], wire: Wire) -> Result<Self> {
+    async fn new(stripes: &[EditedStripe], wire: Wire) -> Result<Self> {
         let changed = stripes.iter().enumerate();
         let changed = changed.filter_map(|(i, stripe)| match &stripe.deleted {
             Deleted::Rows(rows) => Some((i, rows)),
@@ -525,7 +525,7 @@ impl Deletes {
                 stripes: HashMap::new(),
             });
         }
-        let file = Beside::of(deletes_shard(&rows, wire)?)?;
+        let file = ColumnFile::of(deletes_shard(&rows, wire)?)?;
         let columns = file.shard().stored_columns().await?;
         let id = columns.first().map_or(0, |(_, node)| node.schema_id);
         let is_referred_to = rows.iter().any(|rows| rows.len() < rows.rows());

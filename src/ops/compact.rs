@@ -1,16 +1,16 @@
 //! Rewrites stripes that are small or have many deleted rows.
 
 use super::commit::EditSummary;
-use super::deletes::Stripe;
+use super::deletes::EditedStripe;
 use super::editor::ShardEditor;
-use super::limited::limits;
-use super::progress::Work;
+use super::limits_option::limits;
+use super::progress::WorkProgress;
 use crate::Shard;
 use crate::column::{TypeMapping, has_packed_columns};
 use crate::error::{Error, Result, Within};
 use crate::format::{DELETED_RECORD, Field};
 use crate::io::{
-    Held, Location, NotWritten, Place, RelativeUrl, Sinks, Store, random_stripe_file_name,
+    DescriptorUse, Location, NotWritten, Place, RelativeUrl, Sinks, Store, random_stripe_file_name,
 };
 use crate::limits::Limits;
 use crate::progress::{Listener, with_progress};
@@ -182,21 +182,21 @@ with_progress! {
 
 impl CompactOptions {
     /// Returns the work of rewriting these runs: their rows, without deleted rows.
-    fn rows_of(&self, stripes: &[Stripe], runs: &[Range<usize>]) -> Work {
+    fn rows_of(&self, stripes: &[EditedStripe], runs: &[Range<usize>]) -> WorkProgress {
         let stripes = runs.iter().filter_map(|run| stripes.get(run.clone()));
         let rows = stripes
             .flatten()
             .map(|stripe| stripe.rows - stripe.deleted_rows);
-        Work::new(self.listener.clone(), rows.sum())
+        WorkProgress::new(self.listener.clone(), rows.sum())
     }
 
     /// Whether a stripe has few rows, and is better joined with its neighbors.
-    fn is_small(&self, stripe: &Stripe) -> bool {
+    fn is_small(&self, stripe: &EditedStripe) -> bool {
         stripe.rows - stripe.deleted_rows < self.min_rows
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a share is no exact number")]
-    fn is_much_deleted(&self, stripe: &Stripe) -> bool {
+    fn is_much_deleted(&self, stripe: &EditedStripe) -> bool {
         stripe.deleted_rows as f64 > stripe.rows as f64 * self.max_deleted
     }
 
@@ -206,7 +206,7 @@ impl CompactOptions {
     /// # Errors
     /// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if `max_deleted` is negative or not a number, or
     /// if `threads` is 0.
-    fn runs(&self, stripes: &[Stripe]) -> Result<Vec<Range<usize>>> {
+    fn runs(&self, stripes: &[EditedStripe]) -> Result<Vec<Range<usize>>> {
         if self.max_deleted.is_nan() || self.max_deleted < 0.0 {
             return Err(Error::invalid(format!(
                 "a share of deleted rows is at least 0; {} is none",
@@ -250,7 +250,7 @@ impl CompactOptions {
 /// Rewritten stripes that no directory refers to yet.
 struct Rewritten {
     bytes: u64,
-    written: Written,
+    written: RewrittenFiles,
 }
 
 impl Rewritten {
@@ -272,12 +272,12 @@ impl Rewritten {
 }
 
 /// The files of rewritten stripes.
-struct Written {
+struct RewrittenFiles {
     store: Store,
     files: Vec<Place>,
 }
 
-impl Written {
+impl RewrittenFiles {
     /// Removes all files. Nothing refers to them, and the caller reports an earlier error.
     async fn remove(&self) {
         for file in &self.files {
@@ -302,7 +302,7 @@ async fn rewrite(
         editor.check_replaceable().await?;
     }
     let mut rows = options.rows_of(editor.stripes(), &runs);
-    let mut written = Written {
+    let mut written = RewrittenFiles {
         store,
         files: Vec::new(),
     };
@@ -321,8 +321,8 @@ async fn rewrite_all(
     editor: &mut ShardEditor,
     runs: Vec<Range<usize>>,
     options: &CompactOptions,
-    done: &mut Work,
-    written: &mut Written,
+    done: &mut WorkProgress,
+    written: &mut RewrittenFiles,
 ) -> Result<Option<u64>> {
     let mut all_bytes = None;
     // Backwards, so that the ordinals of earlier stripes do not change.
@@ -339,7 +339,7 @@ async fn rewrite_all(
         // The last chance of the listener to stop the compaction: the commit follows.
         done.add(0)?;
         let home = editor.store().home();
-        let opened = home.open(&file, Held::Open)?;
+        let opened = home.open(&file, DescriptorUse::Open)?;
         let rewritten = Shard::of_opened(opened, ShardOptions::default()).await;
         let rewritten = rewritten.within(place)?;
         // The writer ends a stripe early if the keys of a dictionary do not suffice for the next rows, so that the
@@ -364,7 +364,7 @@ async fn write_rows(
     rows: Range<u64>,
     file: &Place,
     options: &CompactOptions,
-    done: &mut Work,
+    done: &mut WorkProgress,
 ) -> Result<u64> {
     let writing = options.writing(shard).await?;
     let scan = shard.scan().with_row_range(rows);
@@ -442,8 +442,8 @@ mod tests {
     use crate::error::ErrorKind;
     use crate::ops::deletes::Deleted;
 
-    fn stripe(rows: u64, deleted_rows: u64, raw_bytes: u64) -> Stripe {
-        Stripe {
+    fn stripe(rows: u64, deleted_rows: u64, raw_bytes: u64) -> EditedStripe {
+        EditedStripe {
             source: 0,
             ordinal: 0,
             rows,
@@ -457,7 +457,7 @@ mod tests {
     #[test]
     fn what_is_written_anew_is_not_written_anew_again() {
         let options = CompactOptions::default();
-        let runs = |options: &CompactOptions, stripes: &[Stripe]| -> Vec<(usize, usize)> {
+        let runs = |options: &CompactOptions, stripes: &[EditedStripe]| -> Vec<(usize, usize)> {
             let runs = options.runs(stripes).unwrap().into_iter();
             runs.map(|run| (run.start, run.end)).collect()
         };

@@ -1,7 +1,7 @@
 //! The deleted rows of an edited shard.
 
 use super::row_set::RowSet;
-use super::source::Source;
+use super::source::SourceShard;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{StripeProperties, Wire};
 use crate::progress::{Listener, with_progress};
@@ -24,7 +24,7 @@ with_progress! {
 
 /// A stripe of an edited shard.
 #[derive(Debug, Clone)]
-pub(super) struct Stripe {
+pub(super) struct EditedStripe {
     /// Ordinal of the source.
     pub(super) source: usize,
     /// Ordinal of the stripe in the source.
@@ -50,9 +50,9 @@ pub(super) enum Deleted {
     Rows(RowSet),
 }
 
-impl Stripe {
+impl EditedStripe {
     /// Returns all stripes of a source. `ordinal` is its ordinal among the sources.
-    pub(super) fn all_of(source: &Source, ordinal: usize) -> Vec<Self> {
+    pub(super) fn all_of(source: &SourceShard, ordinal: usize) -> Vec<Self> {
         let stripes = (0..).zip(&source.stripes);
         let stripes = stripes.map(|(i, stripe)| Self {
             source: ordinal,
@@ -67,7 +67,7 @@ impl Stripe {
     }
 
     /// Whether the stripe is unchanged; `source` is its shard.
-    pub(super) fn is_as_there(&self, source: &Source) -> bool {
+    pub(super) fn is_as_there(&self, source: &SourceShard) -> bool {
         let place = usize::try_from(self.ordinal);
         let there = place.ok().and_then(|place| source.stripes.get(place));
         let deletes_are_as_there = match &self.deleted {
@@ -79,7 +79,7 @@ impl Stripe {
     }
 
     /// Returns the deleted rows.
-    async fn deleted(&self, source: &Source) -> Result<RowSet> {
+    async fn deleted(&self, source: &SourceShard) -> Result<RowSet> {
         let mut deleted = RowSet::none(self.rows);
         match &self.deleted {
             Deleted::Rows(rows) => return Ok(rows.clone()),
@@ -98,7 +98,7 @@ impl Stripe {
     /// Deletes or restores rows. Returns the number of rows that changed.
     pub(super) async fn set(
         &mut self,
-        source: &Source,
+        source: &SourceShard,
         rows: &RowSet,
         is_deleted: bool,
     ) -> Result<u64> {
@@ -126,7 +126,7 @@ impl Stripe {
     }
 
     /// Fails if a bit for each row would exceed the limit of readers.
-    fn check_bits(&self, source: &Source) -> Result<()> {
+    fn check_bits(&self, source: &SourceShard) -> Result<()> {
         let (rows, most) = (self.rows, source.shard.limits().max_batch_bytes());
         if rows.div_ceil(8) <= most {
             return Ok(());
@@ -155,7 +155,7 @@ impl RowSets {
     /// Returns the rows of a shard that match, by ordinal of the stripe in the shard. Calls `left` with the number of
     /// rows that have not been tested; its error ends the search.
     pub(super) async fn matching(
-        source: &Source,
+        source: &SourceShard,
         predicate: &Predicate,
         left: impl FnMut(u64) -> Result<()>,
     ) -> Result<Self> {

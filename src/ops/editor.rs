@@ -1,13 +1,13 @@
 //! Edits of a shard: changes that a new directory makes.
 
-use super::added::{Added, Constant, check_type, encode};
-use super::columns::Columns;
+use super::added_column::{AddedColumn, Constant, check_type, encode};
 use super::commit::EditSummary;
-use super::commit::{Files, Naming, Plan};
+use super::commit::{CommitFiles, DirectoryPlan, Naming};
 use super::constant::constant;
-use super::deletes::{DeleteOptions, RowSets, Stripe};
-use super::progress::Work;
-use super::source::Source;
+use super::deletes::{DeleteOptions, EditedStripe, RowSets};
+use super::edited_columns::EditedColumns;
+use super::progress::WorkProgress;
+use super::source::SourceShard;
 use super::wires;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result, Within};
@@ -52,13 +52,13 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct ShardEditor {
     /// The shard that was opened, followed by the appended shards.
-    sources: Vec<Source>,
-    columns: Columns,
+    sources: Vec<SourceShard>,
+    columns: EditedColumns,
     /// The columns of the shard that was opened.
-    first_columns: Columns,
+    first_columns: EditedColumns,
     /// Metadata of the Arrow schema.
     metadata: HashMap<String, String>,
-    stripes: Vec<Stripe>,
+    stripes: Vec<EditedStripe>,
     /// Without the properties that every commit makes again: see `is_foreign`.
     properties: ShardProperties,
     sorting_columns: Vec<SortingColumn>,
@@ -69,9 +69,9 @@ pub struct ShardEditor {
 
 impl ShardEditor {
     /// Returns an editor for a shard with loaded metadata.
-    pub(super) async fn of_source(source: Source) -> Result<Self> {
+    pub(super) async fn of_source(source: SourceShard) -> Result<Self> {
         let shard = &source.shard;
-        let columns = Columns::of(shard, 0).await?;
+        let columns = EditedColumns::of(shard, 0).await?;
         let metadata = shard.schema_async().await?.metadata().clone();
         let mut properties = shard.properties_async().await?.clone();
         properties.custom_properties.retain(is_foreign);
@@ -79,7 +79,7 @@ impl ShardEditor {
             first_columns: columns.clone(),
             columns,
             metadata,
-            stripes: Stripe::all_of(&source, 0),
+            stripes: EditedStripe::all_of(&source, 0),
             properties,
             sorting_columns: shard.sorting_columns_async().await?,
             wire: shard.wire(),
@@ -100,7 +100,7 @@ impl ShardEditor {
     }
 
     /// Appends the stripes of a shard with loaded metadata. After an error, the editor is unchanged.
-    pub(super) async fn append_source(&mut self, source: Source) -> Result<()> {
+    pub(super) async fn append_source(&mut self, source: SourceShard) -> Result<()> {
         let wire = wires::united(self.wire, source.shard.wire());
         for source in self.sources.iter().chain([&source]) {
             if source.shard.wire() != wire {
@@ -136,18 +136,18 @@ impl ShardEditor {
         if !source.stripes.is_empty() {
             self.sorting_columns.clear();
         }
-        self.stripes.extend(Stripe::all_of(&source, ordinal));
+        self.stripes.extend(EditedStripe::all_of(&source, ordinal));
         self.sources.push(source);
         Ok(())
     }
 
     /// Returns the shard that was opened, followed by the appended shards.
-    pub(super) fn sources(&self) -> &[Source] {
+    pub(super) fn sources(&self) -> &[SourceShard] {
         &self.sources
     }
 
     /// Returns the stripes with the changes applied.
-    pub(super) fn stripes(&self) -> &[Stripe] {
+    pub(super) fn stripes(&self) -> &[EditedStripe] {
         &self.stripes
     }
 
@@ -188,7 +188,7 @@ impl ShardEditor {
         shard: Shard,
         place: Place,
     ) -> Result<()> {
-        let mut source = Source::load(shard, self.store().clone(), place).await?;
+        let mut source = SourceShard::load(shard, self.store().clone(), place).await?;
         source.is_artifact = true;
         let ordinal = self.sources.len();
         self.columns.unite(&source.shard, ordinal).await?;
@@ -202,7 +202,7 @@ impl ShardEditor {
                 });
             }
         }
-        let mut stripes = Stripe::all_of(&source, ordinal);
+        let mut stripes = EditedStripe::all_of(&source, ordinal);
         for stripe in &mut stripes {
             stripe.properties.clone_from(&common);
         }
@@ -228,9 +228,9 @@ impl ShardEditor {
     }
 
     /// Returns the files to write for the changed shard with its directory file at `target`.
-    pub(super) async fn files(self, target: &Place, naming: Naming) -> Result<Files> {
+    pub(super) async fn files(self, target: &Place, naming: Naming) -> Result<CommitFiles> {
         let schema = Schema::new_with_metadata(self.columns.fields(), self.metadata.clone());
-        let plan = Plan {
+        let plan = DirectoryPlan {
             wire: self.wire,
             sources: &self.sources,
             columns: &self.columns,
@@ -251,7 +251,7 @@ impl ShardEditor {
     /// Returns whether there are changes to commit. A change without effect, such as a delete that matches no row, does
     /// not count.
     pub fn has_changes(&self) -> bool {
-        let is_there = |(i, stripe): (u64, &Stripe)| {
+        let is_there = |(i, stripe): (u64, &EditedStripe)| {
             let first = self.sources.first();
             first.is_some_and(|source| stripe.ordinal == i && stripe.is_as_there(source))
         };
@@ -337,8 +337,8 @@ impl ShardEditor {
     ) -> Result<u64> {
         let mut after = self.stripes.clone();
         let mut deleted = 0;
-        let total = self.sources.iter().map(Source::num_rows).sum();
-        let mut work = Work::new(options.listener, total);
+        let total = self.sources.iter().map(SourceShard::num_rows).sum();
+        let mut work = WorkProgress::new(options.listener, total);
         let mut before = 0;
         for (ordinal, source) in self.sources.iter().enumerate() {
             let place = || source.place.element();
@@ -397,7 +397,7 @@ impl ShardEditor {
 
     /// Restores all deleted rows, and returns their number.
     pub fn undelete(&mut self) -> u64 {
-        self.stripes.iter_mut().map(Stripe::undelete).sum()
+        self.stripes.iter_mut().map(EditedStripe::undelete).sum()
     }
 
     async fn set_rows(&mut self, rows: &[u64], is_deleted: bool) -> Result<u64> {
@@ -495,7 +495,7 @@ impl ShardEditor {
         let (node, constant) = ready_now(constant(&field, value, self.wire)).within(place)?;
         let sources = self.sources.len();
         let constant =
-            constant.map(|of_one| Added::Constant(Arc::new(Constant { of_one, sources })));
+            constant.map(|of_one| AddedColumn::Constant(Arc::new(Constant { of_one, sources })));
         self.add(field, node, constant);
         Ok(())
     }
@@ -531,19 +531,19 @@ impl ShardEditor {
         let place = || format!("column `{}`", field.name());
         let encoded = encode(&field, values, options, &self.stripes, self.wire);
         let (node, values) = encoded.within(place)?;
-        let added = Added::Values(Arc::new(values));
+        let added = AddedColumn::Values(Arc::new(values));
         self.add(field, node, Some(added));
         Ok(())
     }
 
-    fn add(&mut self, field: Field, node: DataType, added: Option<Added>) {
+    fn add(&mut self, field: Field, node: DataType, added: Option<AddedColumn>) {
         let mut columns = self.columns.clone();
         columns.add(field, node, added);
         self.set_columns(columns, None);
     }
 
     /// Replaces the columns. `renamed` is the path of a column before the change, and its new name.
-    fn set_columns(&mut self, columns: Columns, renamed: Option<(&[String], &str)>) {
+    fn set_columns(&mut self, columns: EditedColumns, renamed: Option<(&[String], &str)>) {
         columns.follow(&self.columns, renamed, &mut self.sorting_columns);
         self.columns = columns;
     }

@@ -1,10 +1,10 @@
 //! Opens the shards of a table or a merge.
 
-use super::progress::Work;
-use super::source::Source;
+use super::progress::WorkProgress;
+use super::source::SourceShard;
 use crate::Shard;
 use crate::error::{Error, Result};
-use crate::io::{FileRole, Held, Location};
+use crate::io::{DescriptorUse, FileRole, Location};
 use crate::read::{ShardOptions, ready_now};
 #[cfg(feature = "object_store")]
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -60,7 +60,7 @@ impl Opening {
     }
 
     /// Opens a shard that is one of many, without keeping a local file open.
-    pub(super) async fn open(&self, shard: &Location) -> Result<Source> {
+    pub(super) async fn open(&self, shard: &Location) -> Result<SourceShard> {
         let home = shard.home();
         let options = self.options.clone();
         let options = if home.is_near() {
@@ -71,12 +71,12 @@ impl Opening {
             options
         };
         let place = home.find(shard.name())?;
-        let opened = Shard::of_opened(home.open(&place, Held::Pooled)?, options).await?;
+        let opened = Shard::of_opened(home.open(&place, DescriptorUse::Pooled)?, options).await?;
         let store = shard.store().clone();
         if self.purpose == Purpose::Table && !store.is_near() {
-            Source::load_all(opened, store, place).await
+            SourceShard::load_all(opened, store, place).await
         } else {
-            Source::load(opened, store, place).await
+            SourceShard::load(opened, store, place).await
         }
     }
 }
@@ -87,9 +87,9 @@ pub(super) async fn open_all(
     shards: &[Location],
     opening: &Opening,
     is_left_out: fn(&Location, &Error) -> bool,
-    work: &mut Work,
-) -> Result<Vec<Source>> {
-    let keep = |shard: &Location, opened: Result<Source>| match opened {
+    work: &mut WorkProgress,
+) -> Result<Vec<SourceShard>> {
+    let keep = |shard: &Location, opened: Result<SourceShard>| match opened {
         Err(error) if is_left_out(shard, &error) => Ok(None),
         opened => opened.map(Some),
     };
@@ -114,9 +114,9 @@ pub(super) async fn open_all(
     let mut sources = Vec::with_capacity(shards.len());
     for some in shards.chunks(NEAR_AT_ONCE) {
         #[cfg(feature = "threads")]
-        let opened: Vec<Result<Option<Source>>> = some.par_iter().map(open).collect();
+        let opened: Vec<Result<Option<SourceShard>>> = some.par_iter().map(open).collect();
         #[cfg(not(feature = "threads"))]
-        let opened: Vec<Result<Option<Source>>> = some.iter().map(open).collect();
+        let opened: Vec<Result<Option<SourceShard>>> = some.iter().map(open).collect();
         // The first error is that of the first shard, whichever thread was faster.
         for source in opened {
             sources.extend(source?);
@@ -167,9 +167,12 @@ pub async fn list_shards_async(folder: impl Into<Location>) -> Result<Vec<Locati
 }
 
 /// Opens the shards of a folder, in the order of their names, without files of other formats.
-pub(super) async fn open_folder(folder: &Location, options: ShardOptions) -> Result<Vec<Source>> {
+pub(super) async fn open_folder(
+    folder: &Location,
+    options: ShardOptions,
+) -> Result<Vec<SourceShard>> {
     let shards = list_shards_async(folder.clone()).await?;
-    let (opening, mut work) = (Opening::table(options), Work::default());
+    let (opening, mut work) = (Opening::table(options), WorkProgress::default());
     open_all(&shards, &opening, Location::is_of_another_kind, &mut work).await
 }
 

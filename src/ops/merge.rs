@@ -2,9 +2,9 @@
 
 use super::commit::EditSummary;
 use super::editor::ShardEditor;
-use super::limited::limits;
+use super::limits_option::limits;
 use super::members::{Opening, open_all};
-use super::progress::Work;
+use super::progress::WorkProgress;
 use crate::error::{Error, Result};
 use crate::io::Location;
 use crate::limits::Limits;
@@ -94,7 +94,7 @@ pub async fn merge_with_async<L: Into<Location>>(
         first.store().check_same(other)?;
     }
     let opening = Opening::edit(options.shard_options());
-    let mut work = Work::new(options.listener, shards.len() as u64);
+    let mut work = WorkProgress::new(options.listener, shards.len() as u64);
     let mut editor = ShardEditor::open_with_async(first.clone(), opening.options.clone()).await?;
     work.add(1)?;
     for source in open_all(others, &opening, |_, _| false, &mut work).await? {

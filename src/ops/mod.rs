@@ -19,21 +19,20 @@
 //! [`Store`](crate::io::Store). Each function has a blocking form, for local files and memory, and a form for any store,
 //! whose name ends in `_async`. Only [`held_shards_async`] has no blocking form: its shards are open already.
 
-mod added;
+mod added_column;
 mod arrow;
-mod beside;
-mod columns;
+mod column_file;
 mod commit;
 mod compact;
 mod constant;
+mod contained_shards;
 mod deletes;
+mod edited_columns;
 mod editor;
-mod held;
-mod limited;
-mod located;
+mod editor_store;
+mod limits_option;
 mod members;
 mod merge;
-mod node;
 mod overlap;
 mod pack;
 mod progress;
@@ -41,6 +40,7 @@ mod put;
 mod row_set;
 mod set;
 mod source;
+mod united_node;
 mod vacuum;
 mod wires;
 
@@ -50,9 +50,9 @@ pub use compact::{
     CompactOptions, compact, compact_async, compact_to, compact_to_async, plan_compaction,
     plan_compaction_async,
 };
+pub use contained_shards::{held_by_others, held_by_others_async, held_shards_async};
 pub use deletes::DeleteOptions;
 pub use editor::ShardEditor;
-pub use held::{held_by_others, held_by_others_async, held_shards_async};
 pub use members::{list_shards, list_shards_async};
 pub use merge::{MergeOptions, merge, merge_async, merge_with, merge_with_async};
 pub use overlap::LeftOut;

@@ -1,6 +1,6 @@
 //! Finds shards of one table that refer to the same buffers: their rows would appear twice.
 
-use super::source::{Source, node_ids};
+use super::source::{SourceShard, node_ids};
 use crate::error::{Error, Result, Within};
 use crate::format::DataEncoding;
 use crate::io::{Place, RelativeUrl, Store};
@@ -53,9 +53,9 @@ pub(super) enum Overlap {
 /// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names both shards, if two shards share some
 /// buffers while each of them also has others.
 pub(super) async fn settle(
-    sources: Vec<Source>,
+    sources: Vec<SourceShard>,
     overlap: Overlap,
-) -> Result<(Vec<Source>, Vec<LeftOut>)> {
+) -> Result<(Vec<SourceShard>, Vec<LeftOut>)> {
     let held = held(&sources, overlap).await?;
     if held.is_empty() {
         return Ok((sources, Vec::new()));
@@ -78,12 +78,15 @@ pub(super) async fn settle(
 }
 
 /// Fails if two shards refer to the same buffers, unless both are one file that was named several times.
-pub(super) async fn refuse(sources: &[Source]) -> Result<()> {
+pub(super) async fn refuse(sources: &[SourceShard]) -> Result<()> {
     held(sources, Overlap::Refuse).await.map(drop)
 }
 
 /// Returns the shards that are contained in others, each with one shard that contains it.
-pub(super) async fn held(sources: &[Source], overlap: Overlap) -> Result<HashMap<usize, usize>> {
+pub(super) async fn held(
+    sources: &[SourceShard],
+    overlap: Overlap,
+) -> Result<HashMap<usize, usize>> {
     let mut ids = Ids {
         count: 0,
         numbers: HashMap::new(),
@@ -165,7 +168,7 @@ fn holds(buffers: &HashMap<usize, HashSet<Buffer>>, i: usize, j: usize) -> bool 
 }
 
 /// Fails if shards with the same buffers have different rows.
-fn check_equal(sources: &[Source], pair: (usize, usize), is_same: bool) -> Result<()> {
+fn check_equal(sources: &[SourceShard], pair: (usize, usize), is_same: bool) -> Result<()> {
     let rows = |i: usize| {
         let shard = sources.get(i).map(|source| &source.shard);
         shard.map(|shard| (shard.num_rows(), shard.num_deleted_rows()))
@@ -181,7 +184,7 @@ fn check_equal(sources: &[Source], pair: (usize, usize), is_same: bool) -> Resul
     }
 }
 
-fn both(sources: &[Source], (i, j): (usize, usize), what: &str) -> Error {
+fn both(sources: &[SourceShard], (i, j): (usize, usize), what: &str) -> Error {
     let name = |i: usize| {
         let place = sources.get(i).map(|source| source.place.to_string());
         place.unwrap_or_default()
@@ -234,7 +237,7 @@ impl Ids {
     }
 
     /// Returns the numbers of the directory file and of the files that it refers to.
-    async fn files_of(&mut self, source: &Source) -> Result<HashSet<usize>> {
+    async fn files_of(&mut self, source: &SourceShard) -> Result<HashSet<usize>> {
         let urls = source.files().await?;
         let others = urls.iter().map(|url| source.place.beside(url));
         let all = std::iter::once(source.place.clone()).chain(others);
@@ -242,7 +245,7 @@ impl Ids {
     }
 
     /// Returns the buffers of all columns of a shard.
-    async fn buffers_of(&mut self, source: &Source) -> Result<HashSet<Buffer>> {
+    async fn buffers_of(&mut self, source: &SourceShard) -> Result<HashSet<Buffer>> {
         let ids = node_ids(&source.shard).await?;
         let mut buffers = HashSet::new();
         for stripe in 0..source.shard.num_stripes() {

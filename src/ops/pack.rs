@@ -2,18 +2,18 @@
 
 use super::commit::EditSummary;
 use super::editor::ShardEditor;
-use super::limited::limits;
-use super::progress::Work;
-use super::source::{Source, node_ids};
+use super::limits_option::limits;
+use super::progress::WorkProgress;
+use super::source::{SourceShard, node_ids};
 use crate::Shard;
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{DataEncoding, DataRef, StripeFieldDescriptor};
-use crate::io::{AsyncSink, ByteRange, Existing, Held, Location, Referred};
+use crate::io::{AsyncSink, ByteRange, DescriptorUse, ExistingFile, Location, VersionedFile};
 use crate::limits::Limits;
 use crate::progress::{Listener, with_progress};
 use crate::read::{CopyChecks, ready_now};
 use crate::settings::settings;
-use crate::write::{BUFFER_ALIGNMENT, Output, StripeRecord, StripesMetadata};
+use crate::write::{BUFFER_ALIGNMENT, PositionedSink, StripeRecord, StripesMetadata};
 use std::collections::HashMap;
 
 /// Approximate number of bytes of buffers that are held at a time.
@@ -95,7 +95,7 @@ pub async fn pack_async(
     let (location, target) = (shard.into(), target.into());
     let home = location.home();
     let place = home.find(location.name())?;
-    let opened = home.open(&place, Held::Open)?;
+    let opened = home.open(&place, DescriptorUse::Open)?;
     let shard = Shard::of_opened(opened, options.shard_options()).await?;
     // An edit of the shard itself must not be lost, and no other shard may refer to what is replaced.
     let is_same = location.store().is_same(target.store());
@@ -110,16 +110,16 @@ pub async fn pack_async(
                 "the store does not tell one file from another of the same name",
             ));
         }
-        let source = Source::load(shard.clone(), location.store().clone(), place.clone());
+        let source = SourceShard::load(shard.clone(), location.store().clone(), place.clone());
         ShardEditor::of_source(source.await?)
             .await?
             .check_replaceable()
             .await?;
     }
     let existing = match &version {
-        Some(version) => Existing::ReplacedIf(version.clone()),
-        None if options.overwrite => Existing::Replaced,
-        None => Existing::Kept,
+        Some(version) => ExistingFile::ReplacedIf(version.clone()),
+        None if options.overwrite => ExistingFile::Replaced,
+        None => ExistingFile::Kept,
     };
     let mut sink = target.home().sink(target.name(), existing).await?;
     let copied = async {
@@ -127,7 +127,7 @@ pub async fn pack_async(
         if version.is_some() {
             let found = home.look(&place).await?;
             if found.and_then(|found| found.version) != version {
-                return Err(Referred { place, version }.conflict());
+                return Err(VersionedFile { place, version }.conflict());
             }
         }
         Ok(done)
@@ -165,7 +165,7 @@ async fn copy(
     let mut copying = Copying {
         shard,
         target,
-        work: Work::new(listener, rows),
+        work: WorkProgress::new(listener, rows),
         position: 0,
         pieces: Vec::new(),
         known: HashMap::new(),
@@ -207,7 +207,7 @@ async fn copy(
 struct Copying<'a> {
     shard: &'a Shard,
     target: &'a mut dyn AsyncSink,
-    work: Work,
+    work: WorkProgress,
     /// Number of bytes written, plus the bytes of `pieces`.
     position: u64,
     /// Ranges to copy next: the artifact, the range in it, and the position in the target.
@@ -224,9 +224,12 @@ struct Copying<'a> {
 
 impl Copying<'_> {
     /// Writes metadata that `write` makes in memory.
-    async fn metadata(&mut self, write: impl FnOnce(&mut Output<'_>) -> Result<()>) -> Result<()> {
+    async fn metadata(
+        &mut self,
+        write: impl FnOnce(&mut PositionedSink<'_>) -> Result<()>,
+    ) -> Result<()> {
         let mut bytes = Vec::new();
-        write(&mut Output::new(&mut bytes, &mut self.position))?;
+        write(&mut PositionedSink::new(&mut bytes, &mut self.position))?;
         self.target.write_all(bytes.into()).await
     }
 

@@ -5,13 +5,13 @@ use crate::progress::{Listener, Progress};
 
 /// The total and the finished number of rows or files.
 #[derive(Debug, Default)]
-pub(super) struct Work {
+pub(super) struct WorkProgress {
     listener: Listener,
     done: u64,
     total: u64,
 }
 
-impl Work {
+impl WorkProgress {
     /// Returns work of `total` units, none of them done.
     pub(super) fn new(listener: Listener, total: u64) -> Self {
         Self {

@@ -1,11 +1,11 @@
 //! Writes the files of a changed shard to its store.
 
-use super::commit::{EditSummary, Files, Needed};
+use super::commit::{CommitFiles, EditSummary, NeededFile};
 use super::members::all_at_once;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{FormatVersion, HEADER};
 use crate::io::{
-    ByteRange, Container, Existing, Files as FileContainer, NewFiles, NotWritten, Place, Store,
+    ByteRange, Container, ExistingFile, FileContainer, NewFiles, NotWritten, Place, Store,
 };
 use std::collections::HashSet;
 
@@ -13,13 +13,13 @@ use std::collections::HashSet;
 pub(super) async fn put(
     store: &Store,
     target: &Place,
-    existing: Existing,
-    files: Files,
+    existing: ExistingFile,
+    files: CommitFiles,
 ) -> Result<EditSummary, NotWritten> {
-    let is_replaced = matches!(existing, Existing::ReplacedIf(_));
+    let is_replaced = matches!(existing, ExistingFile::ReplacedIf(_));
     // Before the other objects are asked for, which may be many.
     if !store.is_near()
-        && matches!(existing, Existing::Kept)
+        && matches!(existing, ExistingFile::Kept)
         && store.home().look(target).await?.is_some()
     {
         let exists = Error::new(
@@ -44,7 +44,7 @@ pub(super) async fn put(
 async fn check_needed(
     store: &Store,
     target: &Place,
-    files: &Files,
+    files: &CommitFiles,
     is_replaced: bool,
 ) -> Result<()> {
     let folder = match store.home().container(target.folder())? {
@@ -68,7 +68,7 @@ async fn check_needed(
 }
 
 /// Checks that a file exists in the folder, is long enough, and begins with the header of the format.
-fn check(folder: &dyn Container, needed: &Needed) -> Result<()> {
+fn check(folder: &dyn Container, needed: &NeededFile) -> Result<()> {
     let file = folder.open(&needed.url)?;
     let checked = || {
         needed.check_size(file.size()?)?;
@@ -81,7 +81,7 @@ fn check(folder: &dyn Container, needed: &Needed) -> Result<()> {
 }
 
 /// Checks that a file of a store exists and is long enough.
-async fn check_size(store: &Store, place: Place, needed: &Needed) -> Result<()> {
+async fn check_size(store: &Store, place: Place, needed: &NeededFile) -> Result<()> {
     let checked = match store.home().look(&place).await? {
         Some(found) => needed.check_size(found.bytes),
         None => Err(Error::new(ErrorKind::NotFound, "the object does not exist")),

@@ -4,11 +4,11 @@ use super::commit::Naming;
 use super::editor::ShardEditor;
 use super::members::{Opening, no_shard, no_shard_in, open_all, open_folder};
 use super::overlap::{LeftOut, Overlap, settle};
-use super::progress::Work;
-use super::source::Source;
+use super::progress::WorkProgress;
+use super::source::SourceShard;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::{Container, Files, Location, Place};
+use crate::io::{Container, FileContainer, Location, Place};
 use crate::read::{Projection, ScanBuilder, ShardOptions, ready_now};
 use arrow_array::RecordBatch;
 use std::ffi::OsString;
@@ -175,13 +175,13 @@ impl ShardSet {
         for other in &shards {
             first.store().check_same(other)?;
         }
-        let (opening, mut work) = (Opening::table(options.clone()), Work::default());
+        let (opening, mut work) = (Opening::table(options.clone()), WorkProgress::default());
         let sources = open_all(&shards, &opening, |_, _| false, &mut work).await?;
         Self::of_sources(sources, Overlap::Refuse, options, through).await
     }
 
     async fn of_sources(
-        sources: Vec<Source>,
+        sources: Vec<SourceShard>,
         overlap: Overlap,
         options: ShardOptions,
         through: Option<Through<'_>>,
@@ -201,7 +201,9 @@ impl ShardSet {
         let files = editor.files(&target, Naming::AsItIs).await?;
         let folder = home.container(&root)?;
         let folder = match (folder, through) {
-            (Files::Blocking(folder), Some(through)) => Files::Blocking(through(folder)),
+            (FileContainer::Blocking(folder), Some(through)) => {
+                FileContainer::Blocking(through(folder))
+            }
             (folder, _) => folder,
         };
         let name = home.name_of(&home.folder(&root));
@@ -312,7 +314,7 @@ impl ShardSet {
 }
 
 /// Returns the path of the deepest folder that contains all shards.
-fn root_of(shards: &[Source]) -> Vec<OsString> {
+fn root_of(shards: &[SourceShard]) -> Vec<OsString> {
     let mut folders = shards.iter().map(|shard| shard.place.folder());
     let mut root = folders.next().unwrap_or_default().to_vec();
     for folder in folders {

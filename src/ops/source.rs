@@ -7,7 +7,7 @@ use crate::io::{Location, Place, RelativeUrl, Store};
 
 /// An open shard.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct SourceShard {
     pub(super) shard: Shard,
     /// The store that all of its files are in.
     pub(super) store: Store,
@@ -22,7 +22,7 @@ pub(super) struct Source {
     files: Option<Vec<RelativeUrl>>,
 }
 
-impl Source {
+impl SourceShard {
     /// Reads the metadata that every editor needs.
     pub(super) async fn load(shard: Shard, store: Store, place: Place) -> Result<Self> {
         let stripes = shard.stripe_directories().await?;

@@ -2,10 +2,10 @@
 
 mod other_format;
 
-use super::limited::limits;
+use super::limits_option::limits;
 #[cfg(feature = "object_store")]
 use super::members::AT_ONCE;
-use super::progress::Work;
+use super::progress::WorkProgress;
 use super::source::node_ids;
 use crate::Shard;
 use crate::error::{ErrorKind, Result, Within};
@@ -13,7 +13,8 @@ use crate::format::MAGIC;
 #[cfg(feature = "object_store")]
 use crate::io::BoxFuture;
 use crate::io::{
-    ByteRange, Entry, FileRole, Held, Location, Opened, Place, Store, is_own_stripe_file,
+    ByteRange, DescriptorUse, FileRole, ListedFile, Location, OpenedFile, Place, Store,
+    is_own_stripe_file,
 };
 use crate::limits::Limits;
 use crate::progress::{Listener, with_progress};
@@ -84,9 +85,10 @@ pub async fn vacuum_async(
     // Listed before the directories are read: a stripe file that appears later is in use.
     let listed = home.list(folder.name()).await?;
     // The age of temporary files is part of `is_abandoned`.
-    let is_old = |file: &Entry| role(file) == FileRole::Temporary || options.is_old(file.changed);
-    let is_candidate = |file: &&Entry| is_candidate(file) && is_old(file);
-    let candidates: Vec<Entry> = listed.iter().filter(is_candidate).cloned().collect();
+    let is_old =
+        |file: &ListedFile| role(file) == FileRole::Temporary || options.is_old(file.changed);
+    let is_candidate = |file: &&ListedFile| is_candidate(file) && is_old(file);
+    let candidates: Vec<ListedFile> = listed.iter().filter(is_candidate).cloned().collect();
     let mut directories = directories(listed);
     let (mut used, mut read) = (HashSet::new(), HashSet::new());
     let mut doubts = Vec::new();
@@ -100,20 +102,20 @@ pub async fn vacuum_async(
         work.expect(directories.len());
         for (place, found) in read_all(store, &directories, &options, &mut work).await? {
             match found {
-                Found::Shard(files) => {
+                FileContent::Shard(files) => {
                     used.extend(files);
                     // The shard may be a temporary file, and itself a candidate.
                     used.insert(place);
                 }
-                Found::Other => {}
-                Found::Doubt => doubts.push(place),
+                FileContent::Other => {}
+                FileContent::Doubt => doubts.push(place),
             }
         }
         directories = self::directories(home.list(folder.name()).await?);
     }
     doubts.sort_by_key(Place::to_string);
     let candidates = candidates.iter().filter(|file| !used.contains(&file.place));
-    let (temporary, stripes): (Vec<&Entry>, Vec<&Entry>) =
+    let (temporary, stripes): (Vec<&ListedFile>, Vec<&ListedFile>) =
         candidates.partition(|file| role(file) == FileRole::Temporary);
     let stripes = with_magic(store, stripes).await?;
     if !stripes.is_empty() {
@@ -139,7 +141,7 @@ pub async fn vacuum_async(
 }
 
 /// Returns the role of a file, by its name.
-fn role(file: &Entry) -> FileRole {
+fn role(file: &ListedFile) -> FileRole {
     file.place
         .names()
         .last()
@@ -147,7 +149,7 @@ fn role(file: &Entry) -> FileRole {
 }
 
 /// Whether this crate wrote the file, as far as its name tells, and no writer has it open.
-fn is_candidate(file: &Entry) -> bool {
+fn is_candidate(file: &ListedFile) -> bool {
     match role(file) {
         _ if file.is_link => false,
         FileRole::Shard => false,
@@ -157,25 +159,25 @@ fn is_candidate(file: &Entry) -> bool {
 }
 
 /// Whether the name of a stripe file is one that this crate generates.
-fn is_own(file: &Entry) -> bool {
+fn is_own(file: &ListedFile) -> bool {
     let name = file.place.names().last().and_then(|name| name.to_str());
     name.is_some_and(is_own_stripe_file)
 }
 
 /// Returns the files that may refer to others. The target of a link is read under any name.
-fn directories(mut files: Vec<Entry>) -> Vec<Entry> {
+fn directories(mut files: Vec<ListedFile>) -> Vec<ListedFile> {
     files.retain(|file| file.is_link || role(file) != FileRole::Stripes || !is_own(file));
     files
 }
 
 /// Returns what differs for another file of the same name.
-fn state(file: &Entry) -> (Option<String>, SystemTime, u64) {
+fn state(file: &ListedFile) -> (Option<String>, SystemTime, u64) {
     (file.version.clone(), file.changed, file.bytes)
 }
 
 /// The result of reading a file.
 #[derive(Debug)]
-enum Found {
+enum FileContent {
     /// A shard that refers to these files.
     Shard(Vec<Place>),
     /// A file that refers to no others.
@@ -187,21 +189,21 @@ enum Found {
 /// Reads directory files, several at a time if the store answers later.
 async fn read_all(
     store: &Store,
-    files: &[Entry],
+    files: &[ListedFile],
     options: &VacuumOptions,
-    work: &mut Work,
-) -> Result<Vec<(Place, Found)>> {
+    work: &mut WorkProgress,
+) -> Result<Vec<(Place, FileContent)>> {
     let mut all = Vec::with_capacity(files.len());
     #[cfg(feature = "object_store")]
     if !store.is_near() {
-        let read = |file: &Entry| {
+        let read = |file: &ListedFile| {
             let (store, file) = (store.clone(), file.clone());
             async move {
                 let found = used_by(&store, &file, options).await?;
                 Ok((file.place, found))
             }
         };
-        let reads: Vec<BoxFuture<'_, Result<(Place, Found)>>> =
+        let reads: Vec<BoxFuture<'_, Result<(Place, FileContent)>>> =
             files.iter().map(|file| Box::pin(read(file)) as _).collect();
         let mut reads = stream::iter(reads).buffered(AT_ONCE);
         while let Some(found) = reads.next().await {
@@ -218,10 +220,10 @@ async fn read_all(
 }
 
 /// Reads the references of a file.
-async fn used_by(store: &Store, file: &Entry, options: &VacuumOptions) -> Result<Found> {
+async fn used_by(store: &Store, file: &ListedFile, options: &VacuumOptions) -> Result<FileContent> {
     use ErrorKind::{Corrupt, NotAShard, NotFound};
     let (home, place) = (store.home(), &file.place);
-    let opened = match home.open(place, Held::Open) {
+    let opened = match home.open(place, DescriptorUse::Open) {
         Ok(opened) => Shard::of_opened(opened, options.shard_options()).await,
         Err(error) => Err(error),
     };
@@ -233,22 +235,22 @@ async fn used_by(store: &Store, file: &Entry, options: &VacuumOptions) -> Result
             let files = urls
                 .iter()
                 .filter_map(|url| home.resolve(place.beside(url)));
-            Ok(Found::Shard(files.collect()))
+            Ok(FileContent::Shard(files.collect()))
         }
         Err(error) => match (role(file), error.kind()) {
             // A writer may be writing the file, or may have renamed it.
-            (FileRole::Temporary, Corrupt | NotAShard | NotFound) => Ok(Found::Other),
+            (FileRole::Temporary, Corrupt | NotAShard | NotFound) => Ok(FileContent::Other),
             // A data file of a stripe has no directory.
-            (FileRole::Stripes, Corrupt | NotAShard) => Ok(Found::Other),
+            (FileRole::Stripes, Corrupt | NotAShard) => Ok(FileContent::Other),
             _ if store.at(home.name_of(place)).is_of_another_kind(&error) => {
                 let len = |bytes: usize| (bytes as u64).min(file.bytes);
                 let head = bytes(store, place, 0, len(HEAD_BYTES)).await?;
                 let tail = len(TAIL_BYTES);
                 let tail = bytes(store, place, file.bytes - tail, tail).await?;
                 if is_other_format(&head, &tail) {
-                    Ok(Found::Other)
+                    Ok(FileContent::Other)
                 } else {
-                    Ok(Found::Doubt)
+                    Ok(FileContent::Doubt)
                 }
             }
             // A missing object is an error: it may have another name now, which was not listed.
@@ -258,13 +260,13 @@ async fn used_by(store: &Store, file: &Entry, options: &VacuumOptions) -> Result
 }
 
 /// Returns the files that begin with the header of a shard, several at a time if the store answers later.
-async fn with_magic<'a>(store: &Store, files: Vec<&'a Entry>) -> Result<Vec<&'a Entry>> {
+async fn with_magic<'a>(store: &Store, files: Vec<&'a ListedFile>) -> Result<Vec<&'a ListedFile>> {
     let mut found = Vec::with_capacity(files.len());
     #[cfg(feature = "object_store")]
     if !store.is_near() {
-        let look = |file: &'a Entry| {
+        let look = |file: &'a ListedFile| {
             let store = store.clone();
-            let looked: BoxFuture<'a, Result<Option<&'a Entry>>> =
+            let looked: BoxFuture<'a, Result<Option<&'a ListedFile>>> =
                 Box::pin(async move { Ok(begins_with_magic(&store, file).await?.then_some(file)) });
             looked
         };
@@ -284,7 +286,7 @@ async fn with_magic<'a>(store: &Store, files: Vec<&'a Entry>) -> Result<Vec<&'a 
 }
 
 /// Whether a file begins with the header of a shard. False if it no longer exists.
-async fn begins_with_magic(store: &Store, file: &Entry) -> Result<bool> {
+async fn begins_with_magic(store: &Store, file: &ListedFile) -> Result<bool> {
     let len = (MAGIC.len() as u64).min(file.bytes);
     match bytes(store, &file.place, 0, len).await {
         Ok(head) => Ok(*head == MAGIC),
@@ -299,9 +301,9 @@ async fn bytes(store: &Store, file: &Place, start: u64, len: u64) -> Result<Byte
     if len == 0 {
         return Ok(Bytes::new());
     }
-    match store.home().open(file, Held::Open)? {
-        Opened::Blocking(reader, _) => reader.read_at(range),
-        Opened::Async(reader, _) => {
+    match store.home().open(file, DescriptorUse::Open)? {
+        OpenedFile::Blocking(reader, _) => reader.read_at(range),
+        OpenedFile::Async(reader, _) => {
             let read = reader.read_ranges(vec![range]).await?;
             Ok(read.into_iter().next().unwrap_or_default())
         }
@@ -349,8 +351,8 @@ with_progress! {
 
 impl VacuumOptions {
     /// Returns the work of reading the directory files. Their number is not known yet.
-    fn directories(&self) -> Work {
-        Work::new(self.listener.clone(), 0)
+    fn directories(&self) -> WorkProgress {
+        WorkProgress::new(self.listener.clone(), 0)
     }
 
     /// Whether a file that was last changed at this time is old enough.

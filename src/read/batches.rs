@@ -1,7 +1,7 @@
 //! Readers of batches: all rows of a range, or only the rows that are selected and match.
 
 use super::filter::{Filter, FilteredReader};
-use super::scan::rows::{RowFormat, RowReader};
+use super::scan::rows::{RowReader, ScanFormat};
 use super::shard::waiting::ready_now;
 use crate::buffer::Selection;
 use crate::error::Result;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Rows and columns that a scan reads.
 #[derive(Debug, Clone)]
 pub(super) struct RowPlan {
-    pub(super) format: RowFormat,
+    pub(super) format: ScanFormat,
     /// The rows that match; `None` if all do.
     pub(super) filter: Option<Arc<Filter>>,
     /// The selected rows, by number; `None` if all are. Requires a filter.

@@ -6,7 +6,7 @@ use super::shard::column::Column;
 use super::shard::metadata::{Metadata, ready};
 use super::shard::projection::Projection;
 use super::shard::waiting::{ready_now, ready_now_or};
-use crate::buffer::{Body, Place, Storage, blob_header, wrong_file};
+use crate::buffer::{Body, Storage, StoredRange, blob_header, wrong_file};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::RunningChecksum;
 use crate::io::{AsyncReadAt, BoxFuture, ByteRange, ReadAt};
@@ -57,7 +57,7 @@ impl Shard {
         Ok(source.map(|source| AsyncBlob(Cursor::new(source))))
     }
 
-    async fn find_blob(&self, row: u64, name: &str) -> Result<Option<Source>> {
+    async fn find_blob(&self, row: u64, name: &str) -> Result<Option<BlobSource>> {
         let inner = &self.inner;
         let projection = Projection::from([name]);
         let columns = inner.run(|step| inner.columns(step, &projection)).await?;
@@ -76,7 +76,7 @@ impl Shard {
         let none = Projection::Indices(Vec::new());
         self.scan().with_projection(none).take_async(&[row]).await?;
         if let Some(stored) = self.find_stored(row, &column).await? {
-            return Ok(Some(Source::Stored(Arc::new(stored))));
+            return Ok(Some(BlobSource::Stored(Arc::new(stored))));
         }
         let wanted = Field::new(name, DataType::LargeBinary, true);
         let scan = self.scan().with_schema(Arc::new(Schema::new(vec![wanted])));
@@ -84,7 +84,7 @@ impl Shard {
         let values = batch.column(0).as_binary::<i64>();
         Ok(values
             .is_valid(0)
-            .then(|| Source::Memory(Bytes::copy_from_slice(values.value(0)))))
+            .then(|| BlobSource::Memory(Bytes::copy_from_slice(values.value(0)))))
     }
 
     /// Locates the value of a row in its file; `None` if it is not a blob.
@@ -135,7 +135,7 @@ impl Shard {
 
 /// The bytes of a value, in memory or in a file.
 #[derive(Debug, Clone)]
-enum Source {
+enum BlobSource {
     Memory(Bytes),
     Stored(Arc<Stored>),
 }
@@ -154,7 +154,7 @@ struct Stored {
     expected: Option<u32>,
 }
 
-impl Source {
+impl BlobSource {
     fn len(&self) -> u64 {
         match self {
             Self::Memory(bytes) => bytes.len() as u64,
@@ -179,7 +179,7 @@ impl Stored {
     async fn read(&self, range: ByteRange) -> Result<Bytes> {
         let artifact = self.artifact;
         let artifacts = &self.metadata.artifacts;
-        let read = artifacts.read(&[Place { artifact, range }]).await;
+        let read = artifacts.read(&[StoredRange { artifact, range }]).await;
         let bytes = read.within(|| self.name.clone())?.into_iter().next();
         bytes.ok_or_else(|| Error::new(ErrorKind::Io, "the reader gave nothing"))
     }
@@ -215,14 +215,14 @@ impl Stored {
 /// A value and the position of the next read.
 #[derive(Debug, Clone)]
 struct Cursor {
-    source: Source,
+    source: BlobSource,
     position: u64,
     /// Checksum of the block up to a position of the value; `None` once a read has skipped bytes.
     running: Option<(RunningChecksum, u64)>,
 }
 
 impl Cursor {
-    fn new(source: Source) -> Self {
+    fn new(source: BlobSource) -> Self {
         Self {
             source,
             position: 0,
@@ -243,7 +243,7 @@ impl Cursor {
         }
         let range = ByteRange::with_len(self.position, len)?;
         let bytes = match &self.source {
-            Source::Stored(stored) if stored.is_checked() => {
+            BlobSource::Stored(stored) if stored.is_checked() => {
                 // A copy, because the next read starts from the same checksum if this one fails or is cancelled.
                 let mut running = match &self.running {
                     _ if self.position == 0 => {
@@ -413,18 +413,18 @@ impl AsyncReadAt for AsyncBlob {
         Box::pin(async move {
             let len = self.len();
             match &self.0.source {
-                Source::Memory(_) => {
+                BlobSource::Memory(_) => {
                     let mut all = Vec::with_capacity(ranges.len());
                     for range in ranges {
                         all.push(self.0.source.read(range).await?);
                     }
                     Ok(all)
                 }
-                Source::Stored(stored) => {
+                BlobSource::Stored(stored) => {
                     let mut places = Vec::with_capacity(ranges.len());
                     for range in ranges {
                         let range = range.within_size(len)?;
-                        places.push(Place {
+                        places.push(StoredRange {
                             artifact: stored.artifact,
                             range: stored.value.slice(range.start(), range.end())?,
                         });

@@ -1,9 +1,9 @@
 //! Opening and scanning without I/O: a decoder names the bytes that it needs, and the caller supplies them.
 
 use super::batches::BatchReader;
-use super::cut::Cut;
+use super::offset_limit::OffsetLimit;
 use super::open_shard::Shard;
-use super::polled::PolledReader;
+use super::polled_reader::PolledReader;
 use super::scan_builder::ScanBuilder;
 use super::shard::options::ShardOptions;
 use crate::error::{Error, Result};
@@ -346,11 +346,11 @@ pub struct ScanDecoder {
 }
 
 /// The batches of a scan, its offset and limit, and the schema.
-type Planned = (BatchReader, Cut, SchemaRef);
+type PlannedBatches = (BatchReader, OffsetLimit, SchemaRef);
 
 enum ScanState {
-    Planning(BoxFuture<'static, Result<Planned>>),
-    Reading(PolledReader, Cut),
+    Planning(BoxFuture<'static, Result<PlannedBatches>>),
+    Reading(PolledReader, OffsetLimit),
     Over,
 }
 

@@ -7,27 +7,27 @@
 
 mod batches;
 mod blob;
-mod copied;
-mod cut;
+mod copy_checks;
 mod decoder;
 mod filter;
 pub mod inspect;
+mod offset_limit;
 mod open_shard;
-mod polled;
+mod polled_reader;
 mod reader;
-mod referenced;
 mod report;
 mod row_filter;
 mod scan;
 mod scan_builder;
 mod shard;
 mod shard_properties;
+mod stored_form;
 mod stream;
 mod stripe;
 #[cfg(feature = "threads")]
 mod threads;
 
-pub(crate) use copied::CopyChecks;
+pub(crate) use copy_checks::CopyChecks;
 pub(crate) use row_filter::{ColumnRange, RowFilter};
 pub(crate) use scan::row_selection::check_rows;
 pub(crate) use shard::projection::unknown_column;

@@ -1,6 +1,6 @@
 //! An open shard.
 
-use super::filter::predicate::{Bound, Predicate, parse};
+use super::filter::predicate::{BoundPredicate, Predicate, parse};
 use super::scan_builder::ScanBuilder;
 use super::shard::artifacts::Artifacts;
 #[cfg(any(test, feature = "experimental"))]
@@ -9,7 +9,7 @@ use super::shard::metadata::{Metadata, ready};
 use super::shard::names::{FILE, FileNames, OBJECT};
 use super::shard::options::ShardOptions;
 use super::shard::projection::Projection;
-use super::shard::store::Reader;
+use super::shard::store::ArtifactReader;
 use super::shard::waiting::{ready_now, ready_now_or};
 use super::stripe::Stripe;
 use crate::error::{Error, ErrorKind, Result, Within};
@@ -18,8 +18,8 @@ use crate::format::{
     Wire, open,
 };
 use crate::io::{
-    AsyncContainer, AsyncReadAt, ByteRange, Container, Files, Held, InMemory, Location,
-    NoContainer, Opened, ReadAt,
+    AsyncContainer, AsyncReadAt, ByteRange, Container, DescriptorUse, FileContainer, InMemory,
+    Location, NoContainer, OpenedFile, ReadAt,
 };
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 use crate::io::{LocalFolder, MappedFile, MappedFolder};
@@ -77,7 +77,7 @@ impl Shard {
     pub fn open_with(shard: impl Into<Location>, options: ShardOptions) -> Result<Self> {
         let shard = shard.into();
         shard.store().check_near("Shard::open_async")?;
-        ready_now(Self::of_opened(shard.open(Held::Open)?, options))
+        ready_now(Self::of_opened(shard.open(DescriptorUse::Open)?, options))
     }
 
     /// Opens a shard that is one of many: its file does not stay open, but is reopened for reads. Any number of shards
@@ -92,7 +92,7 @@ impl Shard {
     pub fn open_pooled(shard: impl Into<Location>, options: ShardOptions) -> Result<Self> {
         let shard = shard.into();
         shard.store().check_near("Shard::open_async")?;
-        ready_now(Self::of_opened(shard.open(Held::Pooled)?, options))
+        ready_now(Self::of_opened(shard.open(DescriptorUse::Pooled)?, options))
     }
 
     /// Opens the shard with its directory file at a location: [`open`](Self::open) for any store. See
@@ -114,7 +114,7 @@ impl Shard {
         shard: impl Into<Location>,
         options: ShardOptions,
     ) -> Result<Self> {
-        Self::of_opened(shard.into().open(Held::Open)?, options).await
+        Self::of_opened(shard.into().open(DescriptorUse::Open)?, options).await
     }
 
     /// Opens a shard through memory maps of the directory file and of the files that it refers to. Buffers of the
@@ -183,10 +183,12 @@ impl Shard {
     }
 
     /// Opens a file of a store.
-    pub(crate) async fn of_opened(opened: Opened, options: ShardOptions) -> Result<Self> {
+    pub(crate) async fn of_opened(opened: OpenedFile, options: ShardOptions) -> Result<Self> {
         match opened {
-            Opened::Blocking(reader, container) => Self::from_reader(reader, container, options),
-            Opened::Async(reader, container) => {
+            OpenedFile::Blocking(reader, container) => {
+                Self::from_reader(reader, container, options)
+            }
+            OpenedFile::Async(reader, container) => {
                 Self::from_async_reader(reader, container, options).await
             }
         }
@@ -197,14 +199,16 @@ impl Shard {
     pub(crate) async fn of_table(
         directory: Bytes,
         folder: String,
-        files: Files,
+        files: FileContainer,
         options: ShardOptions,
     ) -> Result<Self> {
         // The tail covers the whole directory, so nothing is fetched in addition.
         let options = options.with_tail_bytes(directory.len() as u64);
         let (noun, reader) = match &files {
-            Files::Blocking(_) => (FILE, Reader::Blocking(Arc::new(directory))),
-            Files::Async(_) => (OBJECT, Reader::Async(Arc::new(InMemory(directory)))),
+            FileContainer::Blocking(_) => (FILE, ArtifactReader::Blocking(Arc::new(directory))),
+            FileContainer::Async(_) => {
+                (OBJECT, ArtifactReader::Async(Arc::new(InMemory(directory))))
+            }
         };
         let names = FileNames::of_table(folder, noun);
         Self::open_at(names, reader, files, None, options).await
@@ -241,7 +245,10 @@ impl Shard {
             FILE
         };
         let names = FileNames::new(reader.name(), None, noun);
-        let (reader, files) = (Reader::Async(reader), Files::Async(container));
+        let (reader, files) = (
+            ArtifactReader::Async(reader),
+            FileContainer::Async(container),
+        );
         Self::open_at(names, reader, files, None, options).await
     }
 
@@ -296,14 +303,17 @@ impl Shard {
         options: ShardOptions,
     ) -> Result<Self> {
         let base = container.base();
-        let (reader, files) = (Reader::Blocking(reader), Files::Blocking(container));
+        let (reader, files) = (
+            ArtifactReader::Blocking(reader),
+            FileContainer::Blocking(container),
+        );
         ready_now(Self::open_at(names, reader, files, base, options))
     }
 
     async fn open_at(
         names: FileNames,
-        reader: Reader,
-        files: Files,
+        reader: ArtifactReader,
+        files: FileContainer,
         base: Option<String>,
         options: ShardOptions,
     ) -> Result<Self> {
@@ -419,7 +429,9 @@ impl Shard {
     /// is damaged.
     pub fn parse_predicate(&self, text: &str) -> Result<Predicate> {
         parse(text, &|part| {
-            let bound = self.inner.run(|step| Bound::load(&self.inner, step, part));
+            let bound = self
+                .inner
+                .run(|step| BoundPredicate::load(&self.inner, step, part));
             ready_now_or("`parse_predicate_async`", bound).map(drop)
         })
     }
@@ -469,7 +481,7 @@ fn find(path: &Path) -> Result<(PathBuf, LocalFolder)> {
 }
 
 async fn read_directory(
-    reader: &Reader,
+    reader: &ArtifactReader,
     size: u64,
     tail: &Bytes,
     options: &ShardOptions,

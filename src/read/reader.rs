@@ -1,8 +1,8 @@
 //! A running scan.
 
 use super::batches::BatchReader;
-use super::cut::Cut;
 use super::filter::{Filter, ScanMetrics};
+use super::offset_limit::OffsetLimit;
 #[cfg(feature = "threads")]
 use super::threads::ThreadedReader;
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -19,7 +19,7 @@ pub struct ShardReader {
     pub(in crate::read) schema: SchemaRef,
     pub(in crate::read) batches: Batches,
     pub(in crate::read) filter: Option<Arc<Filter>>,
-    pub(in crate::read) cut: Cut,
+    pub(in crate::read) cut: OffsetLimit,
     pub(in crate::read) bytes_read: Arc<AtomicU64>,
 }
 

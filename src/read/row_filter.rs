@@ -1,7 +1,7 @@
 //! Predicates over rows that are not stored in a shard, for readers of other formats.
 
-use super::filter::predicate::{Bound, Predicate, Rows, Truth};
-use super::filter::prune::{Bound as End, Facts, truth};
+use super::filter::predicate::{BoundPredicate, Predicate, PredicateRows, Truth};
+use super::filter::prune::{Facts, ValueBound, truth};
 use super::open_shard::Shard;
 use super::shard::metadata::ready;
 use super::shard::projection::Projection;
@@ -14,7 +14,7 @@ use arrow_buffer::BooleanBuffer;
 /// A predicate for rows of one schema without structs, dictionaries, floats and nulls.
 #[derive(Debug)]
 pub(crate) struct RowFilter {
-    bound: Bound,
+    bound: BoundPredicate,
     /// Ordinals in the schema of the predicate's columns.
     ordinals: Vec<usize>,
 }
@@ -37,7 +37,7 @@ impl RowFilter {
     pub(crate) fn try_new(shard: &Shard, predicate: &Predicate) -> Result<Self> {
         let metadata = &shard.inner;
         let (bound, columns) = ready_now(metadata.run(|step| {
-            let bound = ready!(Bound::load(metadata, step, predicate));
+            let bound = ready!(BoundPredicate::load(metadata, step, predicate));
             let columns = ready!(metadata.columns(step, &Projection::All));
             Ok(Some((bound, columns)))
         }))?;
@@ -66,7 +66,7 @@ impl RowFilter {
         let truths = self.bound.leaves.iter().map(|leaf| {
             let ColumnRange { low, high } = range(self.ordinals[leaf.column]);
             let end = |value: Option<ArrayRef>| {
-                value.map(|value| End {
+                value.map(|value| ValueBound {
                     value,
                     inclusive: true,
                 })
@@ -89,7 +89,7 @@ impl RowFilter {
     pub(crate) fn evaluate(&self, len: usize, columns: Vec<ArrayRef>) -> Result<BooleanArray> {
         let columns: Vec<_> = columns.into_iter().map(Some).collect();
         let entries = vec![None; self.bound.leaves.len()];
-        let rows = Rows {
+        let rows = PredicateRows {
             len,
             columns: &columns,
             entries: &entries,

@@ -1,13 +1,13 @@
 //! Scans: rows of a shard, in order, as RecordBatches.
 
 use super::batches::{BatchReader, RowPlan};
-use super::cut::Cut;
 use super::filter::predicate::Predicate;
 use super::filter::{Conditions, DynamicPredicate, Filter};
+use super::offset_limit::OffsetLimit;
 use super::reader::{Batches, ShardReader};
 use super::scan::opening::stripe_of;
 use super::scan::row_selection::{RowSelection, check_rows};
-use super::scan::rows::RowFormat;
+use super::scan::rows::ScanFormat;
 use super::scan::take::take;
 use super::scan::windows::split;
 use super::shard::blob_form::BlobForm;
@@ -290,7 +290,7 @@ impl ScanBuilder {
                  its parts",
             ));
         }
-        let Wanted {
+        let WantedRows {
             rows, selection, ..
         } = self.wanted()?;
         let part = |rows: Range<u64>| {
@@ -320,7 +320,7 @@ impl ScanBuilder {
             self.metadata.artifacts.check_may_wait()?;
             self.plan().await
         };
-        let Planned { plan, wanted } = ready_now_or("`ScanBuilder::build_stream`", planned)?;
+        let PlannedScan { plan, wanted } = ready_now_or("`ScanBuilder::build_stream`", planned)?;
         let filter = plan.filter.clone();
         Ok(ShardReader {
             schema: plan.format.schema.clone(),
@@ -336,7 +336,7 @@ impl ScanBuilder {
     }
 
     /// Plans the scan: its columns, filter and rows.
-    async fn plan(&self) -> Result<Planned> {
+    async fn plan(&self) -> Result<PlannedScan> {
         if self.batch_size == 0 {
             return Err(Error::invalid("a batch must have at least one row"));
         }
@@ -367,7 +367,7 @@ impl ScanBuilder {
             filter: is_filtered.then(|| Arc::new(filter)),
             selection: selection.map(Arc::new),
         };
-        Ok(Planned { plan, wanted })
+        Ok(PlannedScan { plan, wanted })
     }
 
     /// Starts the scan as a stream, for a shard behind an asynchronous reader. This reads the schema, the stripe list,
@@ -382,7 +382,7 @@ impl ScanBuilder {
     /// # Errors
     /// Returns the same errors as [`build`](Self::build).
     pub async fn build_stream(self) -> Result<ShardStream> {
-        let Planned { plan, wanted } = self.plan().await?;
+        let PlannedScan { plan, wanted } = self.plan().await?;
         ShardStream::start(plan, wanted.rows, wanted.cut, self.prefetch).await
     }
 
@@ -393,8 +393,11 @@ impl ScanBuilder {
 
     /// Returns a reader of the whole scan on one thread, its offset and limit, and the schema. With `gives_way`, the
     /// reader yields to other tasks while it looks for matching rows.
-    pub(super) async fn planned(self, gives_way: bool) -> Result<(BatchReader, Cut, SchemaRef)> {
-        let Planned { mut plan, wanted } = self.plan().await?;
+    pub(super) async fn planned(
+        self,
+        gives_way: bool,
+    ) -> Result<(BatchReader, OffsetLimit, SchemaRef)> {
+        let PlannedScan { mut plan, wanted } = self.plan().await?;
         plan.format.gives_way = gives_way;
         let schema = plan.format.schema.clone();
         Ok((plan.read(wanted.rows), wanted.cut, schema))
@@ -465,7 +468,7 @@ impl ScanBuilder {
     }
 
     /// Returns the columns that the scan reads, and the format of its batches.
-    async fn format(&self, rows: Range<u64>) -> Result<RowFormat> {
+    async fn format(&self, rows: Range<u64>) -> Result<ScanFormat> {
         let columns = self.metadata.run(|step| {
             let columns = self.columns(step)?;
             if !self.metadata.artifacts.are_near() {
@@ -480,7 +483,7 @@ impl ScanBuilder {
             Ok(columns)
         });
         let (columns, schema) = columns.await?;
-        Ok(RowFormat {
+        Ok(ScanFormat {
             metadata: self.metadata.clone(),
             columns,
             schema,
@@ -498,7 +501,7 @@ impl ScanBuilder {
 
     /// Returns the rows to read, by number. Offset and limit are applied here unless the scan is filtered; then `cut`
     /// holds them.
-    fn wanted(&self) -> Result<Wanted> {
+    fn wanted(&self) -> Result<WantedRows> {
         let total = self.metadata.directory.total_record_count;
         let rows = self.rows.clone().unwrap_or(0..total);
         let last = self.selection.as_ref().and_then(|s| s.ranges().last());
@@ -508,10 +511,10 @@ impl ScanBuilder {
         let selection = self.selection.clone();
         let selection = selection.map(|selection| selection.into_inner().within(&rows));
         if self.is_filtered() {
-            return Ok(Wanted {
+            return Ok(WantedRows {
                 rows,
                 selection,
-                cut: Cut::new(self.offset, self.limit),
+                cut: OffsetLimit::new(self.offset, self.limit),
             });
         }
         let cut = |start: u64, end: u64| {
@@ -529,10 +532,10 @@ impl ScanBuilder {
                 (first..selection.end(), Some(selection))
             }
         };
-        Ok(Wanted {
+        Ok(WantedRows {
             rows,
             selection,
-            cut: Cut::default(),
+            cut: OffsetLimit::default(),
         })
     }
 
@@ -576,14 +579,14 @@ impl ScanBuilder {
 }
 
 /// The columns, filter and rows of a scan.
-struct Planned {
+struct PlannedScan {
     plan: RowPlan,
-    wanted: Wanted,
+    wanted: WantedRows,
 }
 
 /// The rows that a scan reads.
-struct Wanted {
+struct WantedRows {
     rows: Range<u64>,
     selection: Option<Selection>,
-    cut: Cut,
+    cut: OffsetLimit,
 }

@@ -1,9 +1,9 @@
 //! A running scan as a stream.
 
 use super::batches::{BatchReader, RowPlan};
-use super::cut::Cut;
 use super::filter::{Filter, ScanMetrics};
-use super::polled::PolledReader;
+use super::offset_limit::OffsetLimit;
+use super::polled_reader::PolledReader;
 use super::scan::opening::{described_bytes, stripe_of};
 use super::scan::sizing::rows_of_bytes;
 use super::scan::windows::Windows;
@@ -36,9 +36,9 @@ const FILTERED_WINDOWS: u64 = 16;
 pub struct ShardStream {
     plan: RowPlan,
     pieces: Windows,
-    cut: Cut,
+    cut: OffsetLimit,
     /// Pieces that are being fetched, in order.
-    ahead: VecDeque<Ahead>,
+    ahead: VecDeque<PrefetchedPiece>,
     /// Most pieces to fetch at a time, not counting the current one.
     prefetch: usize,
     /// Stripes with a fetched piece, so that the metadata of their fields are known.
@@ -49,7 +49,7 @@ pub struct ShardStream {
 }
 
 /// A piece of the rows, and its stripe.
-struct Ahead {
+struct PrefetchedPiece {
     stripe: u64,
     state: Fetching,
 }
@@ -61,7 +61,7 @@ enum Fetching {
     Done(BatchReader, Result<()>),
 }
 
-impl fmt::Debug for Ahead {
+impl fmt::Debug for PrefetchedPiece {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.state {
             Fetching::Waits(_) => "waits",
@@ -79,7 +79,7 @@ impl ShardStream {
     pub(in crate::read) async fn start(
         mut plan: RowPlan,
         rows: Range<u64>,
-        cut: Cut,
+        cut: OffsetLimit,
         prefetch: usize,
     ) -> Result<Self> {
         plan.format.gives_way = true;
@@ -129,7 +129,7 @@ impl ShardStream {
             && let Some(rows) = self.pieces.next()
         {
             let state = Fetching::Waits(rows);
-            self.ahead.push_back(Ahead { stripe, state });
+            self.ahead.push_back(PrefetchedPiece { stripe, state });
         }
         if let Some(front) = self.ahead.front() {
             self.known_stripes = self.known_stripes.split_off(&front.stripe);
@@ -178,7 +178,7 @@ impl ShardStream {
                 None => self.is_over = true,
                 Some(false) => return Poll::Pending,
                 Some(true) => {
-                    if let Some(Ahead {
+                    if let Some(PrefetchedPiece {
                         state: Fetching::Done(reader, fetched),
                         ..
                     }) = self.ahead.pop_front()

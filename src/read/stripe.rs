@@ -1,7 +1,7 @@
 //! One stripe of an open shard.
 
 use super::scan_builder::ScanBuilder;
-use super::shard::deleted::live_rows;
+use super::shard::deleted_records::live_rows;
 use super::shard::metadata::Metadata;
 use super::shard::waiting::ready_now_or;
 use crate::error::Result;

@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The batches of a task, up to the first error; or a panic of the caller's code.
-type Outcome = std::thread::Result<Vec<Result<RecordBatch>>>;
+type TaskOutcome = std::thread::Result<Vec<Result<RecordBatch>>>;
 
 /// Tasks that a thread of the pool reads before it returns to other work of the pool.
 const TURN: usize = 8;
@@ -55,24 +55,24 @@ struct State {
 #[derive(Debug)]
 struct Task {
     rows: Range<u64>,
-    progress: Progress,
+    progress: TaskProgress,
 }
 
 #[derive(Debug)]
-enum Progress {
+enum TaskProgress {
     Waits,
     Runs,
-    Done(Outcome),
+    Done(TaskOutcome),
 }
 
 impl Task {
     fn waits(&self) -> bool {
-        matches!(self.progress, Progress::Waits)
+        matches!(self.progress, TaskProgress::Waits)
     }
 }
 
 /// A task that only one thread works on.
-struct Claim {
+struct ClaimedTask {
     ordinal: u64,
     rows: Range<u64>,
     reader: Option<BatchReader>,
@@ -84,8 +84,8 @@ impl Tasks {
     }
 
     /// Reads a task on this thread.
-    fn work(&self, claim: Claim) {
-        let Claim {
+    fn work(&self, claim: ClaimedTask) {
+        let ClaimedTask {
             ordinal,
             rows,
             reader,
@@ -132,7 +132,7 @@ impl Tasks {
 
     /// Takes the first task once it has been read. Until then, this thread reads tasks itself. If none is left, a
     /// thread of the pool does other work of the pool, so that a pool of one thread does not wait for itself.
-    fn take_first(&self) -> Option<(Range<u64>, Outcome)> {
+    fn take_first(&self) -> Option<(Range<u64>, TaskOutcome)> {
         let in_pool = rayon::current_thread_index().is_some();
         let mut state = self.lock();
         loop {
@@ -161,11 +161,11 @@ impl Tasks {
 }
 
 impl State {
-    fn claim(&mut self) -> Option<Claim> {
+    fn claim(&mut self) -> Option<ClaimedTask> {
         let mut tasks = (self.first..).zip(&mut self.queue);
         let (ordinal, task) = tasks.find(|(_, task)| task.waits())?;
-        task.progress = Progress::Runs;
-        Some(Claim {
+        task.progress = TaskProgress::Runs;
+        Some(ClaimedTask {
             ordinal,
             rows: task.rows.clone(),
             reader: self.idle.pop(),
@@ -173,19 +173,19 @@ impl State {
     }
 
     /// Keeps the outcome, unless the task was cancelled.
-    fn finish(&mut self, ordinal: u64, outcome: Outcome) {
+    fn finish(&mut self, ordinal: u64, outcome: TaskOutcome) {
         let place = usize::try_from(ordinal - self.first);
         if let Some(task) = place.ok().and_then(|place| self.queue.get_mut(place)) {
-            task.progress = Progress::Done(outcome);
+            task.progress = TaskProgress::Done(outcome);
         }
     }
 
     /// Takes the first task, if it has been read.
-    fn take_first(&mut self) -> Option<(Range<u64>, Outcome)> {
+    fn take_first(&mut self) -> Option<(Range<u64>, TaskOutcome)> {
         match self.queue.pop_front()? {
             Task {
                 rows,
-                progress: Progress::Done(outcome),
+                progress: TaskProgress::Done(outcome),
             } => {
                 self.first += 1;
                 Some((rows, outcome))
@@ -235,7 +235,7 @@ impl ThreadedReader {
         while state.queue.len() < 2 * self.threads
             && let Some(rows) = self.windows.next()
         {
-            let progress = Progress::Waits;
+            let progress = TaskProgress::Waits;
             state.queue.push_back(Task { rows, progress });
         }
         let waiting = state.queue.iter().filter(|task| task.waits()).count();
@@ -298,14 +298,14 @@ impl Iterator for ThreadedReader {
 }
 
 /// Fewest rows of a task; fewer would take hardly less time.
-const FEWEST_ROWS: u64 = 8192;
+const MIN_TASK_ROWS: u64 = 8192;
 
 /// Most windows of a task.
-const MOST_WINDOWS: u64 = 4;
+const MAX_TASK_WINDOWS: u64 = 4;
 
 /// Returns the number of rows per task. Finished tasks wait for their turn; the less data wait, the more of them are
 /// still in the processor's caches. If small reads are as fast as large ones, tasks are therefore as small as blocks
-/// and batches allow. Otherwise a task is one fetch, but has at most [`MOST_WINDOWS`] windows and at most an equal
+/// and batches allow. Otherwise a task is one fetch, but has at most [`MAX_TASK_WINDOWS`] windows and at most an equal
 /// share of the rows per thread.
 fn unit(plan: &RowPlan, wanted: &Range<u64>, threads: usize) -> u64 {
     let (format, inner) = (&plan.format, &plan.format.metadata);
@@ -326,11 +326,11 @@ fn unit(plan: &RowPlan, wanted: &Range<u64>, threads: usize) -> u64 {
                 .min(rows)
                 .div_ceil(threads as u64);
             let share = share.next_multiple_of(WINDOW).max(WINDOW);
-            return Ok(Some(fetched.min(share).min(MOST_WINDOWS * WINDOW)));
+            return Ok(Some(fetched.min(share).min(MAX_TASK_WINDOWS * WINDOW)));
         }
         let block_rows = fields.block_rows(rows).min(WINDOW);
         Ok(Some(
-            block_rows.next_power_of_two().max(batch).max(FEWEST_ROWS),
+            block_rows.next_power_of_two().max(batch).max(MIN_TASK_ROWS),
         ))
     });
     // The reader of the stripe reports its errors.

@@ -9,7 +9,7 @@ mod hll;
 mod lengths;
 mod merge;
 mod number;
-mod wide;
+mod wide_decimals;
 
 pub(crate) use blocks::IndexedRanges;
 pub(crate) use bloom::{BloomFilter, FilterSizing};
@@ -19,4 +19,4 @@ pub(crate) use hash::is_hashed;
 pub(crate) use lengths::Lengths;
 pub(crate) use merge::ShardStats;
 pub(crate) use number::{NumberDomain, NumberStats};
-pub(crate) use wide::{DecimalForm, DecimalStats};
+pub(crate) use wide_decimals::{DecimalForm, DecimalStats};

@@ -132,7 +132,7 @@ impl AsyncShardWriter {
             outbox,
             uploads: Uploads {
                 factory,
-                open: BTreeMap::from([(directory, Artifact::new(None, sink))]),
+                open: BTreeMap::from([(directory, FileInProgress::new(None, sink))]),
                 complete: Vec::new(),
                 may_be_visible: false,
             },
@@ -261,7 +261,7 @@ impl fmt::Debug for AsyncShardWriter {
 }
 
 /// A file that is being written.
-struct Artifact {
+struct FileInProgress {
     /// The name of a stripe file; `None` for the directory file.
     name: Option<String>,
     sink: Box<dyn AsyncSink>,
@@ -269,7 +269,7 @@ struct Artifact {
     is_committed: bool,
 }
 
-impl Artifact {
+impl FileInProgress {
     fn new(name: Option<String>, sink: Box<dyn AsyncSink>) -> Self {
         Self {
             name,
@@ -283,7 +283,7 @@ impl Artifact {
 struct Uploads {
     factory: Option<Box<dyn AsyncSinkFactory>>,
     /// Files that are not complete, or whose completion is unknown, by artifact number.
-    open: BTreeMap<u64, Artifact>,
+    open: BTreeMap<u64, FileInProgress>,
     /// Names of stripe files that are complete, or may be.
     complete: Vec<String>,
     /// Whether the directory file, which refers to the stripe files, is visible or may be.
@@ -296,7 +296,7 @@ impl Uploads {
         open.map(|artifact| artifact.sink.memory_size()).sum()
     }
 
-    fn artifact(&mut self, number: u64) -> Result<&mut Artifact> {
+    fn artifact(&mut self, number: u64) -> Result<&mut FileInProgress> {
         let none = "the writer went on with an artifact that it had not begun";
         self.open
             .get_mut(&number)
@@ -311,7 +311,8 @@ impl Uploads {
                     let none = "the writer has no place for stripe files";
                     let factory = self.factory.as_mut().ok_or_else(|| Error::invalid(none))?;
                     let sink = factory.create(&name).await?;
-                    self.open.insert(number, Artifact::new(Some(name), sink));
+                    self.open
+                        .insert(number, FileInProgress::new(Some(name), sink));
                 }
                 Event::Append(number, bytes) => {
                     self.artifact(number)?.sink.write_all(bytes).await?;

@@ -4,7 +4,7 @@ use super::field::bits::{BitPiece, finish_pieces};
 use super::field::encoder::FieldEncoder;
 use super::field::values::BitCounts;
 use super::layout::directory::StripesMetadata;
-use super::layout::output::Output;
+use super::layout::positioned_sink::PositionedSink;
 use super::layout::stripe::{EncodedStripe, write_stripe};
 use super::options::WriterOptions;
 use super::schema::{field_plans, shard_schema, stored_schema};
@@ -42,7 +42,7 @@ pub(crate) fn bits_shard<P: Iterator<Item = BitPiece>>(
         return Err(Error::invalid("a column of bits has one node"));
     };
     let (mut file, mut position) = (Vec::new(), 0);
-    let mut out = Output::new(&mut file, &mut position);
+    let mut out = PositionedSink::new(&mut file, &mut position);
     out.begin()?;
     let mut metadata = StripesMetadata::new(wire, plans.len());
     for StripeBits { rows, ones, pieces } in stripes {

@@ -25,7 +25,7 @@ pub(crate) use crate::buffer::BUFFER_ALIGNMENT;
 pub(crate) use bits_shard::{StripeBits, bits_shard};
 pub(crate) use field::bits::{BitPiece, WINDOW_BITS};
 pub(crate) use layout::directory::{StripeRecord, StripesMetadata};
-pub(crate) use layout::output::Output;
+pub(crate) use layout::positioned_sink::PositionedSink;
 pub(crate) use schema::{check_storable, stored_schema};
 pub(crate) use shard_properties::shard_properties;
 

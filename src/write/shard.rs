@@ -8,7 +8,7 @@ use super::choose::settings::WINDOW;
 use super::field::plan::FieldPlan;
 use super::internal_values::now;
 use super::layout::directory::{StripeRecord, StripesMetadata};
-use super::layout::output::Output;
+use super::layout::positioned_sink::PositionedSink;
 use super::layout::stripe::{EncodedStripe, FullStripe, NodeChunk, StripeBuilder, write_stripe};
 use super::layout::stripe_files::StripeFiles;
 use super::layout::workers::Workers;
@@ -388,7 +388,7 @@ impl<S: Sink> ShardWriter<S> {
         // In a two-level shard, this file holds only metadata, so they need not wait for more data.
         let most = self.options.memory_limit() / METADATA_SHARE;
         if self.stripe_files.is_some() || self.stripes.kept_bytes() as u64 > most {
-            let mut out = Output::new(&mut self.sink, &mut self.position);
+            let mut out = PositionedSink::new(&mut self.sink, &mut self.position);
             out.begin()?;
             self.stripes.place(&mut out)?;
         }
@@ -420,7 +420,7 @@ impl<S: Sink> ShardWriter<S> {
         let properties = self.column_properties();
         let capabilities = &self.options.wire().capabilities();
         let Some(files) = &mut self.stripe_files else {
-            let mut out = Output::new(&mut self.sink, &mut self.position);
+            let mut out = PositionedSink::new(&mut self.sink, &mut self.position);
             out.begin()?;
             return write_stripe(stripe, String::new(), &mut out, properties, capabilities);
         };
@@ -469,7 +469,7 @@ impl<S: Sink> ShardWriter<S> {
         };
         let capabilities = self.options.wire().capabilities();
         let schema = stored_schema(std::mem::take(&mut self.shard_schema), &capabilities);
-        let mut out = Output::new(&mut self.sink, &mut self.position);
+        let mut out = PositionedSink::new(&mut self.sink, &mut self.position);
         out.begin()?;
         self.stripes
             .finish(&mut out, &schema, &properties)

@@ -20,11 +20,11 @@ pub(super) struct ShardColumn {
     pub(super) internal: Option<(String, DataType)>,
     /// The positions of packed columns among the columns that readers see, if this is a struct of them.
     pub(super) packed: Option<Vec<usize>>,
-    values: Values,
+    values: ColumnValues,
 }
 
 #[derive(Debug)]
-enum Values {
+enum ColumnValues {
     /// The values of the column with that ordinal.
     Column(usize),
     Time(u64),
@@ -73,12 +73,12 @@ impl ShardColumns {
                 field: arrow.clone(),
                 internal: Some((kind, field.data_type.clone())),
                 packed: None,
-                values: Values::Column(i),
+                values: ColumnValues::Column(i),
             });
         }
         let mut taken = vec![false; schema.fields().len()];
         for column in &internal {
-            if let Values::Column(i) = column.values
+            if let ColumnValues::Column(i) = column.values
                 && std::mem::replace(&mut taken[i], true)
             {
                 let name = column.field.name();
@@ -94,7 +94,7 @@ impl ShardColumns {
                 field: field.clone(),
                 internal: None,
                 packed: None,
-                values: Values::Column(i),
+                values: ColumnValues::Column(i),
             })
             .collect();
         let visible = if internal.is_empty() {
@@ -120,13 +120,15 @@ impl ShardColumns {
     ) -> impl Iterator<Item = Result<(&'a Field, ArrayRef)>> + 'a {
         self.columns.iter().map(move |column| {
             let array = match &column.values {
-                Values::Column(i) => batch.column(*i).slice(at, len),
-                Values::Time(ticks) => Arc::new(UInt64Array::from(vec![*ticks; len])) as ArrayRef,
-                Values::Identities(identities) => {
+                ColumnValues::Column(i) => batch.column(*i).slice(at, len),
+                ColumnValues::Time(ticks) => {
+                    Arc::new(UInt64Array::from(vec![*ticks; len])) as ArrayRef
+                }
+                ColumnValues::Identities(identities) => {
                     let bytes = identities.bytes(first, len).into();
                     Arc::new(FixedSizeBinaryArray::try_new(16, bytes, None)?)
                 }
-                Values::Packed(fields, columns) => {
+                ColumnValues::Packed(fields, columns) => {
                     let slice = |i: &usize| batch.column(*i).slice(at, len);
                     let arrays = columns.iter().map(slice).collect();
                     Arc::new(StructArray::try_new(fields.clone(), arrays, None)?)
@@ -162,7 +164,9 @@ fn pack(columns: Vec<ShardColumn>, options: &WriterOptions) -> Result<Vec<ShardC
     let mut rest = Vec::with_capacity(columns.len());
     for (position, column) in columns.into_iter().enumerate() {
         match (group_of.get(column.field.name().as_str()), &column.values) {
-            (Some(&group), Values::Column(i)) => members[group].push((position, *i, column.field)),
+            (Some(&group), ColumnValues::Column(i)) => {
+                members[group].push((position, *i, column.field))
+            }
             _ => rest.push(column),
         }
     }
@@ -173,7 +177,7 @@ fn pack(columns: Vec<ShardColumn>, options: &WriterOptions) -> Result<Vec<ShardC
             field: Arc::new(Field::new(name, ArrowType::Struct(fields.clone()), false)),
             internal: None,
             packed: Some(members.iter().map(|(position, ..)| *position).collect()),
-            values: Values::Packed(fields, members.iter().map(|(_, i, _)| *i).collect()),
+            values: ColumnValues::Packed(fields, members.iter().map(|(_, i, _)| *i).collect()),
         });
     }
     Ok(rest)
@@ -188,12 +192,12 @@ fn ingestion_timestamp(
         InternalValues::Generated => {
             let ticks = options.creation_time().unwrap_or_else(now);
             let field = Field::new(INGESTION_TIMESTAMP, ArrowType::UInt64, false);
-            (Arc::new(field), Values::Time(ticks))
+            (Arc::new(field), ColumnValues::Time(ticks))
         }
         InternalValues::Column(name) => column(schema, name, INGESTION_TIMESTAMP)?,
     };
     let node = match values {
-        Values::Time(_) => DataType::new(BasicType::DateTime, ""),
+        ColumnValues::Time(_) => DataType::new(BasicType::DateTime, ""),
         _ => node(&field, INGESTION_TIMESTAMP, BasicType::DateTime)?,
     };
     Ok(ShardColumn {
@@ -208,7 +212,10 @@ fn record_identity(schema: &SchemaRef, values: &InternalValues) -> Result<ShardC
     let (field, values) = match values {
         InternalValues::Generated => {
             let field = Field::new(RECORD_IDENTITY, ArrowType::FixedSizeBinary(16), false);
-            (Arc::new(field), Values::Identities(Identities::random()))
+            (
+                Arc::new(field),
+                ColumnValues::Identities(Identities::random()),
+            )
         }
         InternalValues::Column(name) => column(schema, name, RECORD_IDENTITY)?,
     };
@@ -226,11 +233,11 @@ fn record_identity(schema: &SchemaRef, values: &InternalValues) -> Result<ShardC
 }
 
 /// Returns the column of that name, which will be an internal field.
-fn column(schema: &SchemaRef, name: &str, kind: &str) -> Result<(FieldRef, Values)> {
+fn column(schema: &SchemaRef, name: &str, kind: &str) -> Result<(FieldRef, ColumnValues)> {
     let fields = schema.fields().iter().enumerate();
     let mut found = fields.filter(|(_, field)| field.name() == name);
     match (found.next(), found.next()) {
-        (Some((i, field)), None) => Ok((field.clone(), Values::Column(i))),
+        (Some((i, field)), None) => Ok((field.clone(), ColumnValues::Column(i))),
         (Some(_), Some(_)) => Err(Error::new(
             ErrorKind::AmbiguousColumn,
             format!("several columns are named `{name}`, which is to be {kind}"),

@@ -106,7 +106,7 @@ pub(super) fn checked(array: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef> 
     // `arrow-cast` panics if offsets overflow while it formats numbers as text.
     if let Some(wide) = wide
         && *array.data_type() != wide
-        && array.len() > MOST_SHORT_TEXTS
+        && array.len() > MAX_SHORT_TEXTS
     {
         let array = checked(array, &wide)?;
         check_offsets32(byte_len(&array))?;
@@ -130,7 +130,7 @@ fn kind_of(array: &ArrayRef) -> String {
 
 /// Most values to format as text with 32-bit offsets without a check: the offsets leave 512 bytes for each value, more
 /// than the text of any number needs.
-const MOST_SHORT_TEXTS: usize = 1 << 22;
+const MAX_SHORT_TEXTS: usize = 1 << 22;
 
 /// Casts an array with `arrow-cast`. Where its arithmetic would wrap around, the cast goes through intermediate types
 /// that avoid this.

@@ -229,20 +229,23 @@ fn choose<W: Word>(values: &[W]) -> (u8, u8) {
     } else {
         MAX_EXPONENT_64
     };
-    let mut best = Fit::NONE;
+    let mut best = ScaleCost::NONE;
     let mut pair = (0, 0);
     // Fewer digits after the decimal point make narrower integers.
     for digits in 0..=largest {
         let scale = |exponent| Scale::new(W::BYTES, exponent, exponent - digits);
         // A large exponent may be too large for the values, and a small one may lose their last bits.
         let few = &some[..some.len().min(AT_A_TIME)];
-        let suits = |exponent| scale(exponent).and_then(|scale| Fit::of(few, scale, u64::MAX));
+        let suits =
+            |exponent| scale(exponent).and_then(|scale| ScaleCost::of(few, scale, u64::MAX));
         let probes = [largest, digits.midpoint(largest), digits];
         if !probes.into_iter().any(|exponent| suits(exponent).is_some()) {
             continue;
         }
         for exponent in (digits..=largest).rev().filter(|&e| digits > 0 || e == 0) {
-            if let Some(fit) = scale(exponent).and_then(|scale| Fit::of(&some, scale, best.bits)) {
+            if let Some(fit) =
+                scale(exponent).and_then(|scale| ScaleCost::of(&some, scale, best.bits))
+            {
                 (best, pair) = (fit, (exponent, exponent - digits));
                 // Other exponents result in the same integers.
                 if fit.exceptions == 0 {
@@ -259,12 +262,12 @@ fn choose<W: Word>(values: &[W]) -> (u8, u8) {
 
 /// Size of some values with a given scale.
 #[derive(Debug, Clone, Copy)]
-struct Fit {
+struct ScaleCost {
     bits: u64,
     exceptions: u64,
 }
 
-impl Fit {
+impl ScaleCost {
     const NONE: Self = Self {
         bits: u64::MAX,
         exceptions: u64::MAX,

@@ -136,7 +136,7 @@ fn left_of<W: Word>(value: W, right_bits: u32) -> u16 {
 const TRIED: usize = 512;
 
 /// The number of right bits, and the left parts that get an entry.
-struct Cut {
+struct WordSplit {
     right_bits: u32,
     entries: Vec<u16>,
     /// Expected number of values without an entry for their left part.
@@ -144,14 +144,14 @@ struct Cut {
 }
 
 /// Returns the cut with the fewest bits for these values, judged by some of them.
-fn choose<W: Word>(values: &[W]) -> Cut {
+fn choose<W: Word>(values: &[W]) -> WordSplit {
     let step = values.len().div_ceil(TRIED).max(1);
     let some = values.iter().step_by(step);
     let mut lefts: Vec<u16> = some
         .map(|v| left_of(*v, W::BITS - u32::from(LEFT_BITS)))
         .collect();
     lefts.sort_unstable();
-    let mut best = Cut {
+    let mut best = WordSplit {
         right_bits: W::BITS - 1,
         entries: Vec::new(),
         exceptions: 0,
@@ -175,7 +175,7 @@ fn choose<W: Word>(values: &[W]) -> Cut {
         let bits = u64::from(right_bits + code_bits) * lefts.len() as u64 + 48 * exceptions as u64;
         if bits < fewest {
             fewest = bits;
-            best = Cut {
+            best = WordSplit {
                 right_bits,
                 entries: top.into_iter().map(|(_, left)| left).collect(),
                 exceptions: exceptions * step,
@@ -192,7 +192,7 @@ pub(super) fn encode<W: Word>(
     right_plan: &Plan,
     out: &mut Vec<u8>,
 ) -> Result<bool> {
-    let Cut {
+    let WordSplit {
         right_bits,
         mut entries,
         ..

@@ -7,7 +7,7 @@
 use super::super::fields::{Fields, pad, write_word};
 use super::ffor::Ffor;
 use super::fl_bit_pack::FlBitPack;
-use super::packed::{Layout, Packed};
+use super::packed::{Packed, PackedLayout};
 use super::{
     Children, Codec, Context, EncodingCode, Estimate, NumberKind, Part, Plan, Request, Stats, Word,
 };

@@ -6,13 +6,13 @@
 //! The reference has the type of the values and is their minimum.
 
 use super::super::fields::{Fields, pad, write_word};
-use super::packed::{Layout, Packed, packed_bytes, width_byte, write_chunks};
+use super::packed::{Packed, PackedLayout, packed_bytes, width_byte, write_chunks};
 use super::{EncodingCode, Estimate, NumberKind, Stats, Word, single_value};
 use crate::error::Result;
 
 pub(super) struct Ffor;
 
-impl Layout for Ffor {
+impl PackedLayout for Ffor {
     fn parse<W: Word>(values: &[u8], n: usize) -> Result<Packed<'_, W>> {
         let (mut fields, chunks) = Fields::split(values, W::BYTES + 1)?;
         let reference = fields.word()?;

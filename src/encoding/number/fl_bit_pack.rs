@@ -5,13 +5,13 @@
 //! ```
 
 use super::super::fields::{Fields, pad};
-use super::packed::{Layout, Packed, packed_bytes, width_byte, write_chunks};
+use super::packed::{Packed, PackedLayout, packed_bytes, width_byte, write_chunks};
 use super::{EncodingCode, Estimate, NumberKind, Stats, Word, single_value};
 use crate::error::Result;
 
 pub(super) struct FlBitPack;
 
-impl Layout for FlBitPack {
+impl PackedLayout for FlBitPack {
     fn parse<W: Word>(values: &[u8], n: usize) -> Result<Packed<'_, W>> {
         let (mut fields, chunks) = Fields::split(values, 1)?;
         Packed::try_new(chunks, fields.u8()?, W::ZERO, n)

@@ -7,14 +7,14 @@
 //! The writer does not choose this encoding, so there is no estimate. The encoder serves the tests of the decoder.
 
 use super::super::fields::{Fields, pad, write_word};
-use super::mapped::Layout;
+use super::mapped::MappedLayout;
 use super::{EncodingCode, NumberKind, Part, Plan, Request, Word};
 use crate::error::Result;
 use crate::kernels::{add, key_range};
 
 pub(super) struct For;
 
-impl Layout for For {
+impl MappedLayout for For {
     const NESTED: &'static str = "deltas";
 
     fn parse<W: Word>(request: Request<'_>) -> Result<(W, Part<'_>)> {

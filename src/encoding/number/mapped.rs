@@ -6,7 +6,7 @@ use crate::kernels::Slots;
 use std::marker::PhantomData;
 
 /// An encoding that maps each value from an unsigned value of a nested region.
-pub(super) trait Layout {
+pub(super) trait MappedLayout {
     /// Name of the nested values.
     const NESTED: &'static str;
 
@@ -17,10 +17,10 @@ pub(super) trait Layout {
     fn map<W: Word>(values: &mut [W], reference: W);
 }
 
-/// The codec of a [`Layout`].
+/// The codec of a [`MappedLayout`].
 pub(super) struct Mapped<L>(PhantomData<L>);
 
-impl<L: Layout> Codec for Mapped<L> {
+impl<L: MappedLayout> Codec for Mapped<L> {
     fn decode<W: Word>(
         request: Request<'_>,
         cx: &mut Context<'_>,

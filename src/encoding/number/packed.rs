@@ -9,15 +9,15 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 /// An encoding that consists of a header and bit-packed values.
-pub(super) trait Layout {
+pub(super) trait PackedLayout {
     /// Parses a region of `n` values.
     fn parse<W: Word>(values: &[u8], n: usize) -> Result<Packed<'_, W>>;
 }
 
-/// The codec of a [`Layout`].
+/// The codec of a [`PackedLayout`].
 pub(super) struct BitPacked<L>(PhantomData<L>);
 
-impl<L: Layout> Codec for BitPacked<L> {
+impl<L: PackedLayout> Codec for BitPacked<L> {
     fn decode<W: Word>(
         request: Request<'_>,
         _cx: &mut Context<'_>,
@@ -91,7 +91,7 @@ impl<'a, W: Word> Packed<'a, W> {
 
     pub(super) fn select(&self, ranges: &[Range<usize>], dst: &mut [W]) {
         let mut values = None;
-        let mut ahead = Ahead {
+        let mut ahead = Prefetcher {
             wanted: ranges.iter().cloned().flatten(),
             taken: 0,
             places: [BitPlace::default(); AHEAD],
@@ -163,7 +163,7 @@ fn too_few(n: usize) -> Error {
 }
 
 /// An unpacker of scattered values that prefetches the following ones from memory.
-struct Ahead<I> {
+struct Prefetcher<I> {
     /// Indexes of all wanted values.
     wanted: I,
     /// Number of indexes that were taken.
@@ -172,7 +172,7 @@ struct Ahead<I> {
     places: [BitPlace; AHEAD],
 }
 
-impl<I: Iterator<Item = usize>> Ahead<I> {
+impl<I: Iterator<Item = usize>> Prefetcher<I> {
     /// Unpacks the next `dst.len()` of the wanted values, starting with number `first`.
     fn unpack<W: Word>(&mut self, packed: &Packed<'_, W>, first: usize, dst: &mut [W]) {
         let (chunks, width) = (packed.chunks, packed.width);

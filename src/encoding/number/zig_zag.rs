@@ -7,14 +7,14 @@
 //! The writer does not choose this encoding, so there is no estimate. The encoder serves the tests of the decoder.
 
 use super::super::fields::{Fields, pad};
-use super::mapped::Layout;
+use super::mapped::MappedLayout;
 use super::{EncodingCode, NumberKind, Part, Plan, Request, Word};
 use crate::error::Result;
 use crate::kernels::un_zig_zag;
 
 pub(super) struct ZigZag;
 
-impl Layout for ZigZag {
+impl MappedLayout for ZigZag {
     const NESTED: &'static str = "values";
 
     fn parse<W: Word>(request: Request<'_>) -> Result<(W, Part<'_>)> {

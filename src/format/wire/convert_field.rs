@@ -9,7 +9,7 @@ use super::super::{
 use super::conversion::{
     Cx, FromWire, ToWire, from_list, from_option, part_of, to_list, to_option,
 };
-use super::{Wire, filter, reference, sketch, spec};
+use super::{Wire, bloom_filter, reference, sketch, spec};
 use crate::error::{Error, Result, Within};
 
 macro_rules! field_conversions {
@@ -172,7 +172,7 @@ macro_rules! field_conversions {
                     cardinality: to_option(&self.cardinality, cx, "cardinality")?,
                     membership_filters: filter
                         .map(|f| {
-                            let sbbf = Some(filter::encode(f, $wire)?.into());
+                            let sbbf = Some(bloom_filter::encode(f, $wire)?.into());
                             Ok($p::MembershipFilters { sbbf })
                         })
                         .transpose()
@@ -203,7 +203,7 @@ macro_rules! field_conversions {
                     range_stats: from_option(m.range_stats, cx, "range_stats")?,
                     cardinality: from_option(m.cardinality, cx, "cardinality")?,
                     membership_filter: sbbf
-                        .map(|f| filter::decode(&f, $wire))
+                        .map(|f| bloom_filter::decode(&f, $wire))
                         .transpose()
                         .within(|| "membership_filters".to_owned())?,
                     indexes: indexes.map(|i| i.0).unwrap_or_default(),

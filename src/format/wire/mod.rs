@@ -4,12 +4,12 @@
 //! differently. The types of [`format`](super) are the same for both.
 
 mod artifact;
+mod bloom_filter;
 mod capabilities;
 mod conversion;
 mod convert;
 mod convert_field;
 mod data_refs;
-mod filter;
 mod raw;
 mod sketch;
 

@@ -21,7 +21,7 @@ const MAX_ROW_BYTES: u64 = i32::MAX as u64;
 
 /// The columns and rows to read.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct ReadPlan {
     pub(super) schema: SchemaRef,
     /// Ordinals of the columns of `schema`.
     pub(super) columns: Vec<usize>,
@@ -37,7 +37,7 @@ pub(super) struct Wanted {
 #[derive(Debug)]
 pub struct Reader {
     source: PageSource,
-    wanted: Wanted,
+    wanted: ReadPlan,
     /// Ordinal of the next row group, and the number of its first row.
     next_group: (usize, u64),
     group: Option<GroupReader>,
@@ -56,7 +56,7 @@ struct GroupReader {
 }
 
 impl Reader {
-    pub(super) fn new(source: PageSource, wanted: Wanted, offset: u64, limit: u64) -> Self {
+    pub(super) fn new(source: PageSource, wanted: ReadPlan, offset: u64, limit: u64) -> Self {
         Self {
             source,
             wanted,
@@ -197,7 +197,7 @@ impl GroupReader {
     fn next_batch(
         &mut self,
         source: &PageSource,
-        wanted: &Wanted,
+        wanted: &ReadPlan,
         most: u64,
     ) -> Result<Option<RecordBatch>> {
         let mut rows = self.first(most);
@@ -236,7 +236,7 @@ impl GroupReader {
     fn batch(
         &mut self,
         source: &PageSource,
-        wanted: &Wanted,
+        wanted: &ReadPlan,
         rows: &[Range<u32>],
         sizes: Vec<u64>,
     ) -> Result<RecordBatch> {

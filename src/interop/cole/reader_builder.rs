@@ -5,7 +5,7 @@ use super::footer::{FOOTER_LEN, read_footer};
 use super::header::{HEADER_LEN, check_header};
 use super::metadata::FileMetadata;
 use super::page_header::AbsentBounds;
-use super::reader::{Reader, Wanted};
+use super::reader::{ReadPlan, Reader};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::{ByteRange, ReadAt, read_all, read_one};
 use crate::limits::Limits;
@@ -202,7 +202,7 @@ impl ReaderBuilder {
             Some(predicate) => Some(RowFilter::try_new(&empty_shard(&self.schema)?, predicate)?),
             None => None,
         };
-        let wanted = Wanted {
+        let wanted = ReadPlan {
             schema: Arc::new(self.schema.project(&columns)?),
             columns,
             filter,

@@ -1,7 +1,7 @@
 //! Writing of files.
 
 use super::column_schema::{ColumnSchema, ColumnType};
-use super::encoding::{EncodedPage, Values};
+use super::encoding::{EncodedPage, PageValues};
 use super::encoding_type::Encoding;
 use super::footer::footer;
 use super::header::header;
@@ -90,7 +90,7 @@ pub struct Writer<S> {
 /// A column of the current row group.
 #[derive(Debug)]
 struct ColumnWriter {
-    values: Values,
+    values: PageValues,
     headers: Vec<PageHeader>,
     /// Headers and data of the pages.
     pages: Vec<u8>,
@@ -129,7 +129,7 @@ impl<S: Sink> Writer<S> {
         let header = header();
         sink.write_all(&header)?;
         let writers = columns.iter().map(|column| ColumnWriter {
-            values: Values::new(column.column_type),
+            values: PageValues::new(column.column_type),
             headers: Vec::new(),
             pages: Vec::new(),
             encodings: [0; 4],

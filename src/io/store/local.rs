@@ -1,15 +1,15 @@
 //! Local files as a store.
 
 use super::{
-    BoxFuture, Entry, Existing, FileId, Files, Found, Held, Home, Kept, NewFiles, NotWritten,
-    NowSink, Opened, SecondNames, Sinks,
+    BoxFuture, DescriptorUse, ExistingFile, FileContainer, FileId, FileState, FileToKeep, Home,
+    ListedFile, NewFiles, NotWritten, NowSink, OpenedFile, SecondNames, Sinks,
 };
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::local_file::{describe, describe_folder, existing_folder, version_of};
 use crate::io::local_sink::{folder_of, sync_folder};
 use crate::io::names::{STRIPE_FILE_SUFFIX, check_output_name, is_temporary};
 use crate::io::place::Place;
-use crate::io::temporary::is_abandoned_temporary;
+use crate::io::temporary_files::is_abandoned_temporary;
 use crate::io::{
     AsyncSink, ByteRange, LocalFile, LocalFolder, LocalSink, PooledFile, ReadAt, Sink, SinkFactory,
     commit_together,
@@ -133,19 +133,21 @@ impl Home for LocalHome {
         Some(place_of(&path_of(&place).canonicalize().ok()?))
     }
 
-    fn open(&self, file: &Place, held: Held) -> Result<Opened> {
+    fn open(&self, file: &Place, held: DescriptorUse) -> Result<OpenedFile> {
         let path = path_of(file);
         open(&path, path.display().to_string(), held)
     }
 
-    fn open_by_name(&self, name: &OsStr, held: Held) -> Result<Opened> {
+    fn open_by_name(&self, name: &OsStr, held: DescriptorUse) -> Result<OpenedFile> {
         let path = path_of(&self.find(name)?);
         open(&path, name.display().to_string(), held)
     }
 
-    fn container(&self, folder: &[OsString]) -> Result<Files> {
+    fn container(&self, folder: &[OsString]) -> Result<FileContainer> {
         let folder = path_of(&Place::local(folder.iter().cloned()));
-        Ok(Files::Blocking(Arc::new(LocalFolder::open(folder)?)))
+        Ok(FileContainer::Blocking(Arc::new(LocalFolder::open(
+            folder,
+        )?)))
     }
 
     fn sinks(&self, beside: &Place) -> Result<Sinks> {
@@ -157,7 +159,7 @@ impl Home for LocalHome {
     fn sink<'a>(
         &'a self,
         name: &'a OsStr,
-        existing: Existing,
+        existing: ExistingFile,
     ) -> BoxFuture<'a, Result<Box<dyn AsyncSink>>> {
         let create = || {
             let sink = sink(&self.path_to(name)?, existing)?;
@@ -169,7 +171,7 @@ impl Home for LocalHome {
     fn write<'a>(
         &'a self,
         target: &'a Place,
-        existing: Existing,
+        existing: ExistingFile,
         files: NewFiles,
     ) -> BoxFuture<'a, Result<SecondNames, NotWritten>> {
         let path = path_of(target);
@@ -177,9 +179,9 @@ impl Home for LocalHome {
         Box::pin(std::future::ready(written.map_err(NotWritten::from)))
     }
 
-    fn look<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<Option<Found>>> {
+    fn look<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<Option<FileState>>> {
         let found = match path_of(file).metadata().map_err(Error::from) {
-            Ok(found) => Ok(Some(Found {
+            Ok(found) => Ok(Some(FileState {
                 bytes: found.len(),
                 version: version_of(&found),
             })),
@@ -195,7 +197,7 @@ impl Home for LocalHome {
         Box::pin(std::future::ready(names))
     }
 
-    fn list<'a>(&'a self, folder: &'a OsStr) -> BoxFuture<'a, Result<Vec<Entry>>> {
+    fn list<'a>(&'a self, folder: &'a OsStr) -> BoxFuture<'a, Result<Vec<ListedFile>>> {
         let list = || {
             let path = self.path_to(folder)?;
             let root = path.canonicalize().map_err(Error::from);
@@ -268,21 +270,21 @@ fn place_of(path: &Path) -> Place {
 }
 
 /// Opens a file with a name for errors.
-fn open(path: &Path, name: String, held: Held) -> Result<Opened> {
+fn open(path: &Path, name: String, held: DescriptorUse) -> Result<OpenedFile> {
     let folder = LocalFolder::of_file(path)?;
     let reader: Arc<dyn ReadAt> = match held {
-        Held::Open => Arc::new(LocalFile::open(path)?.with_name(name)),
-        Held::Pooled => Arc::new(PooledFile::open(path)?.with_name(name)),
+        DescriptorUse::Open => Arc::new(LocalFile::open(path)?.with_name(name)),
+        DescriptorUse::Pooled => Arc::new(PooledFile::open(path)?.with_name(name)),
     };
-    Ok(Opened::Blocking(reader, Arc::new(folder)))
+    Ok(OpenedFile::Blocking(reader, Arc::new(folder)))
 }
 
 /// Returns the sink of a file with any name that is not reserved.
-fn sink(path: &Path, existing: Existing) -> Result<LocalSink> {
+fn sink(path: &Path, existing: ExistingFile) -> Result<LocalSink> {
     match existing {
-        Existing::Kept => LocalSink::create(path),
-        Existing::Replaced => LocalSink::create_or_replace(path),
-        Existing::ReplacedIf(version) => {
+        ExistingFile::Kept => LocalSink::create(path),
+        ExistingFile::Replaced => LocalSink::create_or_replace(path),
+        ExistingFile::ReplacedIf(version) => {
             let target = path.canonicalize().map_err(Error::from);
             let path = target.within(|| describe(path))?;
             let name = path.file_name().unwrap_or_default();
@@ -293,11 +295,11 @@ fn sink(path: &Path, existing: Existing) -> Result<LocalSink> {
 }
 
 /// Writes all files of a shard, the directory last. After an error, no new file remains.
-fn write(path: &Path, existing: Existing, files: &NewFiles) -> Result<SecondNames> {
+fn write(path: &Path, existing: ExistingFile, files: &NewFiles) -> Result<SecondNames> {
     let mut sink = match existing {
-        Existing::Kept => LocalSink::create(path)?,
-        Existing::Replaced => LocalSink::create_or_replace(path)?,
-        Existing::ReplacedIf(version) => LocalSink::replace(path, version)?,
+        ExistingFile::Kept => LocalSink::create(path)?,
+        ExistingFile::Replaced => LocalSink::create_or_replace(path)?,
+        ExistingFile::ReplacedIf(version) => LocalSink::replace(path, version)?,
     };
     sink.write_all(&files.directory)?;
     let folder = LocalFolder::of_file(path)?;
@@ -336,7 +338,12 @@ fn write(path: &Path, existing: Existing, files: &NewFiles) -> Result<SecondName
 /// Gives the bytes of a file a second name, and counts the way it was done. A clone is tried first, because it does not
 /// change if the file is overwritten; then a hard link. If both fail, the file is copied. It is also copied on systems
 /// that do not record when a file got its name: a vacuum would mistake a new link for an old file.
-fn keep(kept: &Kept, path: &Path, may_clone: &mut bool, names: &mut SecondNames) -> Result<()> {
+fn keep(
+    kept: &FileToKeep,
+    path: &Path,
+    may_clone: &mut bool,
+    names: &mut SecondNames,
+) -> Result<()> {
     let other = path.with_file_name(&kept.name);
     // The opened file is the one to keep: the name may refer to another file by now.
     let file = LocalFile::open(path)?;
@@ -404,7 +411,7 @@ fn names_in(folder: &Path) -> Result<Vec<OsString>> {
 }
 
 /// Returns the files of a folder and its subfolders. Links to folders are not followed.
-fn entries_below(root: &Path) -> Result<Vec<Entry>> {
+fn entries_below(root: &Path) -> Result<Vec<ListedFile>> {
     let mut entries = Vec::new();
     let mut open = vec![root.to_path_buf()];
     while let Some(folder) = open.pop() {
@@ -428,7 +435,7 @@ fn entries_below(root: &Path) -> Result<Vec<Entry>> {
 }
 
 /// Returns the present state of a file, or `None` if it no longer exists.
-fn entry_of(path: &Path, is_link: bool) -> Result<Option<Entry>> {
+fn entry_of(path: &Path, is_link: bool) -> Result<Option<ListedFile>> {
     // Before the metadata: a writer may rename the file in between.
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_abandoned = is_temporary(&name) && is_abandoned_temporary(path);
@@ -436,7 +443,7 @@ fn entry_of(path: &Path, is_link: bool) -> Result<Option<Entry>> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         metadata => metadata.within(|| describe(path))?,
     };
-    Ok(Some(Entry {
+    Ok(Some(ListedFile {
         place: place_of(path),
         bytes: metadata.len(),
         changed: last_change(&metadata).within(|| describe(path))?,

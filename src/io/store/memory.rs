@@ -1,8 +1,8 @@
 //! A folder in memory as a store.
 
 use super::{
-    BoxFuture, Entry, Existing, Files, Found, Held, Home, Kept, NewFiles, NotWritten, NowSink,
-    Opened, SecondNames, Sinks,
+    BoxFuture, DescriptorUse, ExistingFile, FileContainer, FileState, FileToKeep, Home, ListedFile,
+    NewFiles, NotWritten, NowSink, OpenedFile, SecondNames, Sinks,
 };
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::names::check_output_name;
@@ -33,20 +33,20 @@ fn missing(file: &Place) -> Error {
 fn write(
     all: &mut BTreeMap<String, Bytes>,
     target: &Place,
-    existing: &Existing,
+    existing: &ExistingFile,
     files: NewFiles,
 ) -> Result<()> {
     let name = target.to_string();
     match (existing, all.get(&name)) {
-        (Existing::Kept, Some(_)) => {
+        (ExistingFile::Kept, Some(_)) => {
             return Err(Error::new(
                 ErrorKind::AlreadyExists,
                 "the file exists; choose another name",
             ));
         }
-        (Existing::Kept, None) | (Existing::Replaced, _) => {}
-        (Existing::ReplacedIf(version), Some(found)) if version_of(found) == *version => {}
-        (Existing::ReplacedIf(_), _) => {
+        (ExistingFile::Kept, None) | (ExistingFile::Replaced, _) => {}
+        (ExistingFile::ReplacedIf(version), Some(found)) if version_of(found) == *version => {}
+        (ExistingFile::ReplacedIf(_), _) => {
             return Err(Error::new(
                 ErrorKind::Conflict,
                 "the file was replaced or removed meanwhile, and is left as it is; open it again and repeat the change",
@@ -54,7 +54,7 @@ fn write(
         }
     }
     let mut added = Vec::new();
-    for Kept { file, name } in &files.kept {
+    for FileToKeep { file, name } in &files.kept {
         let found = all.get(&file.place.to_string());
         let content = found.ok_or_else(|| missing(&file.place))?.clone();
         let expected = file.version.as_ref();
@@ -141,7 +141,7 @@ impl Home for MemoryHome {
         self.get(&place).ok().map(|_| place)
     }
 
-    fn open(&self, file: &Place, _held: Held) -> Result<Opened> {
+    fn open(&self, file: &Place, _held: DescriptorUse) -> Result<OpenedFile> {
         let content = Named {
             content: self.get(file)?,
             name: file.to_string(),
@@ -150,11 +150,11 @@ impl Home for MemoryHome {
             folder: self.0.clone(),
             names: file.folder().to_vec(),
         };
-        Ok(Opened::Blocking(Arc::new(content), Arc::new(folder)))
+        Ok(OpenedFile::Blocking(Arc::new(content), Arc::new(folder)))
     }
 
-    fn container(&self, folder: &[OsString]) -> Result<Files> {
-        Ok(Files::Blocking(Arc::new(MemoryBelow {
+    fn container(&self, folder: &[OsString]) -> Result<FileContainer> {
+        Ok(FileContainer::Blocking(Arc::new(MemoryBelow {
             folder: self.0.clone(),
             names: folder.to_vec(),
         })))
@@ -170,11 +170,11 @@ impl Home for MemoryHome {
     fn sink<'a>(
         &'a self,
         name: &'a OsStr,
-        existing: Existing,
+        existing: ExistingFile,
     ) -> BoxFuture<'a, Result<Box<dyn AsyncSink>>> {
         let sink = self.find_new(name).and_then(|place| {
             let name = place.to_string();
-            let sink = self.0.sink(&name, !matches!(existing, Existing::Kept));
+            let sink = self.0.sink(&name, !matches!(existing, ExistingFile::Kept));
             let sink = sink.within(|| place.element())?;
             Ok(Box::new(NowSink(Some(sink))) as Box<dyn AsyncSink>)
         });
@@ -184,7 +184,7 @@ impl Home for MemoryHome {
     fn write<'a>(
         &'a self,
         target: &'a Place,
-        existing: Existing,
+        existing: ExistingFile,
         files: NewFiles,
     ) -> BoxFuture<'a, Result<SecondNames, NotWritten>> {
         let written = self.0.change(|all| write(all, target, &existing, files));
@@ -194,9 +194,9 @@ impl Home for MemoryHome {
         Box::pin(ready(names.map_err(NotWritten::from)))
     }
 
-    fn look<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<Option<Found>>> {
+    fn look<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<Option<FileState>>> {
         let content = self.0.get(&file.to_string());
-        let found = content.map(|content| Found {
+        let found = content.map(|content| FileState {
             bytes: content.len() as u64,
             version: Some(version_of(&content)),
         });
@@ -212,20 +212,23 @@ impl Home for MemoryHome {
         Box::pin(ready(Ok(names.collect())))
     }
 
-    fn list<'a>(&'a self, folder: &'a OsStr) -> BoxFuture<'a, Result<Vec<Entry>>> {
+    fn list<'a>(&'a self, folder: &'a OsStr) -> BoxFuture<'a, Result<Vec<ListedFile>>> {
         let folder = place_of(folder);
         let entries = self.0.names().into_iter().filter_map(|name| {
             let place = place_of(OsStr::new(&name));
             let content = self.0.get(&name)?;
-            place.names().starts_with(folder.names()).then(|| Entry {
-                place,
-                bytes: content.len() as u64,
-                // Memory keeps no times: every file counts as old.
-                changed: SystemTime::UNIX_EPOCH,
-                version: Some(version_of(&content)),
-                is_link: false,
-                is_abandoned: false,
-            })
+            place
+                .names()
+                .starts_with(folder.names())
+                .then(|| ListedFile {
+                    place,
+                    bytes: content.len() as u64,
+                    // Memory keeps no times: every file counts as old.
+                    changed: SystemTime::UNIX_EPOCH,
+                    version: Some(version_of(&content)),
+                    is_link: false,
+                    is_abandoned: false,
+                })
         });
         Box::pin(ready(Ok(entries.collect())))
     }

@@ -12,8 +12,8 @@ mod url;
 
 use super::place::Place;
 use super::{
-    AsyncContainer, AsyncReadAt, AsyncSink, AsyncSinkFactory, BoxFuture, Container, FileCount,
-    MemoryFolder, ReadAt, SinkFactory,
+    AsyncContainer, AsyncReadAt, AsyncSink, AsyncSinkFactory, BoxFuture, Container, ExistingFile,
+    FileCount, MemoryFolder, ReadAt, SinkFactory,
 };
 use crate::error::{Error, ErrorKind, Result};
 use bytes::Bytes;
@@ -211,7 +211,7 @@ impl Location {
     }
 
     /// Opens the file, with this name in its errors.
-    pub(crate) fn open(&self, held: Held) -> Result<Opened> {
+    pub(crate) fn open(&self, held: DescriptorUse) -> Result<OpenedFile> {
         self.store.home.open_by_name(&self.name, held)
     }
 
@@ -257,7 +257,7 @@ impl<P: AsRef<std::path::Path>> From<P> for Location {
 
 /// An open file, and the container of the other files in its folder.
 #[derive(Debug)]
-pub(crate) enum Opened {
+pub(crate) enum OpenedFile {
     Blocking(Arc<dyn ReadAt>, Arc<dyn Container>),
     #[cfg_attr(
         not(feature = "object_store"),
@@ -268,22 +268,11 @@ pub(crate) enum Opened {
 
 /// Whether an open file keeps its descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Held {
+pub(crate) enum DescriptorUse {
     /// It is read even after another file has replaced it.
     Open,
     /// It is one of many, and opened again when it is read.
     Pooled,
-}
-
-/// The treatment of an existing file with the name of a new one.
-#[derive(Debug, Clone)]
-pub(crate) enum Existing {
-    /// It stays, and is an error.
-    Kept,
-    /// It is replaced.
-    Replaced,
-    /// It is replaced if it still has this version.
-    ReplacedIf(String),
 }
 
 /// Where new files of a shard are created.
@@ -298,12 +287,12 @@ pub(crate) enum Sinks {
 
 /// A file of a source, with its version when it was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Referred {
+pub(crate) struct VersionedFile {
     pub(crate) place: Place,
     pub(crate) version: Option<String>,
 }
 
-impl Referred {
+impl VersionedFile {
     /// Returns the error for a file that was replaced after it was opened.
     pub(crate) fn conflict(&self) -> Error {
         Error::new(
@@ -318,8 +307,8 @@ impl Referred {
 
 /// A file that needs another name for its buffers, because another directory may replace it.
 #[derive(Debug, Clone)]
-pub(crate) struct Kept {
-    pub(crate) file: Referred,
+pub(crate) struct FileToKeep {
+    pub(crate) file: VersionedFile,
     /// The new name, in the same folder.
     pub(crate) name: String,
 }
@@ -332,13 +321,13 @@ pub(crate) struct NewFiles {
     /// New files next to the directory file.
     pub(crate) others: Vec<(String, Bytes)>,
     /// Files that get a second name.
-    pub(crate) kept: Vec<Kept>,
+    pub(crate) kept: Vec<FileToKeep>,
     /// Files that the directory refers to by their own names, and that must not have been replaced.
     #[cfg_attr(
         not(feature = "object_store"),
         expect(dead_code, reason = "only objects keep their names")
     )]
-    pub(crate) as_they_are: Vec<Referred>,
+    pub(crate) as_they_are: Vec<VersionedFile>,
 }
 
 /// The second names that a write has made.
@@ -375,14 +364,14 @@ impl From<NotWritten> for Error {
 
 /// The present state of a file.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct FileState {
     pub(crate) bytes: u64,
     pub(crate) version: Option<String>,
 }
 
 /// A file in a listing.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub(crate) struct ListedFile {
     pub(crate) place: Place,
     pub(crate) bytes: u64,
     /// The time when the file was written or got its name, whichever is later.
@@ -444,15 +433,15 @@ pub(crate) trait Home: Send + Sync + Debug {
     fn resolve(&self, place: Place) -> Option<Place>;
 
     /// Opens a file. If the store answers later, a missing file is an error of the first read.
-    fn open(&self, file: &Place, held: Held) -> Result<Opened>;
+    fn open(&self, file: &Place, held: DescriptorUse) -> Result<OpenedFile>;
 
     /// Opens a file by its name, which errors show.
-    fn open_by_name(&self, name: &OsStr, held: Held) -> Result<Opened> {
+    fn open_by_name(&self, name: &OsStr, held: DescriptorUse) -> Result<OpenedFile> {
         self.open(&self.find(name)?, held)
     }
 
     /// Returns the container of the files in a folder, given by the names on its path.
-    fn container(&self, folder: &[OsString]) -> Result<Files>;
+    fn container(&self, folder: &[OsString]) -> Result<FileContainer>;
 
     /// Returns the sinks of data files in the folder of a directory file.
     fn sinks(&self, beside: &Place) -> Result<Sinks>;
@@ -461,7 +450,7 @@ pub(crate) trait Home: Send + Sync + Debug {
     fn sink<'a>(
         &'a self,
         name: &'a OsStr,
-        existing: Existing,
+        existing: ExistingFile,
     ) -> BoxFuture<'a, Result<Box<dyn AsyncSink>>>;
 
     /// Writes the files of a shard, the directory last. After an error, new files are removed, unless the directory may
@@ -469,18 +458,18 @@ pub(crate) trait Home: Send + Sync + Debug {
     fn write<'a>(
         &'a self,
         target: &'a Place,
-        existing: Existing,
+        existing: ExistingFile,
         files: NewFiles,
     ) -> BoxFuture<'a, Result<SecondNames, NotWritten>>;
 
     /// Returns the present state of a file, or `None` if there is no such file.
-    fn look<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<Option<Found>>>;
+    fn look<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<Option<FileState>>>;
 
     /// Returns the names of the files in a folder, without subfolders.
     fn names<'a>(&'a self, folder: &'a OsStr) -> BoxFuture<'a, Result<Vec<OsString>>>;
 
     /// Returns the files below a folder.
-    fn list<'a>(&'a self, folder: &'a OsStr) -> BoxFuture<'a, Result<Vec<Entry>>>;
+    fn list<'a>(&'a self, folder: &'a OsStr) -> BoxFuture<'a, Result<Vec<ListedFile>>>;
 
     /// Removes a file. Another process may have removed it already.
     fn remove<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<()>>;
@@ -517,7 +506,7 @@ pub(crate) trait Home: Send + Sync + Debug {
 
 /// The container of the files that references name.
 #[derive(Debug, Clone)]
-pub(crate) enum Files {
+pub(crate) enum FileContainer {
     Blocking(Arc<dyn Container>),
     Async(Arc<dyn AsyncContainer>),
 }

@@ -1,8 +1,8 @@
 //! The objects of a store.
 
 use super::{
-    BoxFuture, Entry, Existing, Files, Found, Held, Home, NewFiles, NotWritten, Opened, Referred,
-    SecondNames, Sinks,
+    BoxFuture, DescriptorUse, ExistingFile, FileContainer, FileState, Home, ListedFile, NewFiles,
+    NotWritten, OpenedFile, SecondNames, Sinks, VersionedFile,
 };
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::names::check_output_name;
@@ -77,26 +77,28 @@ impl ObjectHome {
     }
 
     /// Returns the mode of a write, or the error if the present object does not allow it.
-    async fn mode(&self, path: &Path, existing: Existing) -> Result<PutMode> {
+    async fn mode(&self, path: &Path, existing: ExistingFile) -> Result<PutMode> {
         match (existing, self.head(path).await?) {
-            (Existing::Kept, None) => Ok(PutMode::Create),
-            (Existing::Replaced, _) => Ok(PutMode::Overwrite),
-            (Existing::Kept, Some(_)) => Err(already_exists()),
-            (Existing::ReplacedIf(e_tag), Some(found)) if found.e_tag.as_ref() == Some(&e_tag) => {
+            (ExistingFile::Kept, None) => Ok(PutMode::Create),
+            (ExistingFile::Replaced, _) => Ok(PutMode::Overwrite),
+            (ExistingFile::Kept, Some(_)) => Err(already_exists()),
+            (ExistingFile::ReplacedIf(e_tag), Some(found))
+                if found.e_tag.as_ref() == Some(&e_tag) =>
+            {
                 // Some stores compare the e-tag, and some the version.
                 Ok(PutMode::Update(UpdateVersion {
                     e_tag: Some(e_tag),
                     version: found.version,
                 }))
             }
-            (Existing::ReplacedIf(_), _) => Err(conflict()),
+            (ExistingFile::ReplacedIf(_), _) => Err(conflict()),
         }
     }
 
     /// Checks that the objects are still the ones that were opened: otherwise the directory would refer to bytes of
     /// other objects.
-    async fn check_unchanged(&self, files: &[Referred]) -> Result<()> {
-        let check = |file: Referred| async move {
+    async fn check_unchanged(&self, files: &[VersionedFile]) -> Result<()> {
+        let check = |file: VersionedFile| async move {
             match self.head(&path_of(&file.place)).await? {
                 Some(found) if found.e_tag == file.version => Ok(()),
                 _ => Err(file.conflict()),
@@ -110,7 +112,7 @@ impl ObjectHome {
     async fn write_all(
         &self,
         path: &Path,
-        existing: Existing,
+        existing: ExistingFile,
         files: NewFiles,
     ) -> Result<SecondNames, NotWritten> {
         // Conflicts are found before anything is written that would have to be removed again.
@@ -278,16 +280,16 @@ impl Home for ObjectHome {
         Some(place)
     }
 
-    fn open(&self, file: &Place, _held: Held) -> Result<Opened> {
+    fn open(&self, file: &Place, _held: DescriptorUse) -> Result<OpenedFile> {
         let path = path_of(file);
         let folder = ObjectFolder::of_object(self.store.clone(), &path);
         let reader = ObjectReader::new(self.store.clone(), path);
-        Ok(Opened::Async(Arc::new(reader), Arc::new(folder)))
+        Ok(OpenedFile::Async(Arc::new(reader), Arc::new(folder)))
     }
 
-    fn container(&self, folder: &[OsString]) -> Result<Files> {
+    fn container(&self, folder: &[OsString]) -> Result<FileContainer> {
         let folder = ObjectFolder::new(self.store.clone(), folder_of(folder));
-        Ok(Files::Async(Arc::new(folder)))
+        Ok(FileContainer::Async(Arc::new(folder)))
     }
 
     fn sinks(&self, beside: &Place) -> Result<Sinks> {
@@ -298,12 +300,12 @@ impl Home for ObjectHome {
     fn sink<'a>(
         &'a self,
         name: &'a OsStr,
-        existing: Existing,
+        existing: ExistingFile,
     ) -> BoxFuture<'a, Result<Box<dyn AsyncSink>>> {
         Box::pin(async move {
             let path = path_of(&self.find_new(name)?);
             let folder = ObjectFolder::of_object(self.store.clone(), &path);
-            let folder = folder.with_overwrite(!matches!(existing, Existing::Kept));
+            let folder = folder.with_overwrite(!matches!(existing, ExistingFile::Kept));
             Ok(Box::new(folder.create_object(&path).await?) as Box<dyn AsyncSink>)
         })
     }
@@ -311,7 +313,7 @@ impl Home for ObjectHome {
     fn write<'a>(
         &'a self,
         target: &'a Place,
-        existing: Existing,
+        existing: ExistingFile,
         files: NewFiles,
     ) -> BoxFuture<'a, Result<SecondNames, NotWritten>> {
         Box::pin(async move {
@@ -324,10 +326,10 @@ impl Home for ObjectHome {
         })
     }
 
-    fn look<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<Option<Found>>> {
+    fn look<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<Option<FileState>>> {
         Box::pin(async move {
             let found = self.head(&path_of(file)).await?;
-            Ok(found.map(|found| Found {
+            Ok(found.map(|found| FileState {
                 bytes: found.size,
                 version: found.e_tag,
             }))
@@ -350,10 +352,10 @@ impl Home for ObjectHome {
         })
     }
 
-    fn list<'a>(&'a self, folder: &'a OsStr) -> BoxFuture<'a, Result<Vec<Entry>>> {
+    fn list<'a>(&'a self, folder: &'a OsStr) -> BoxFuture<'a, Result<Vec<ListedFile>>> {
         Box::pin(async move {
             let path = self.path(folder)?;
-            let listed = self.store.list(Some(&path)).map_ok(|object| Entry {
+            let listed = self.store.list(Some(&path)).map_ok(|object| ListedFile {
                 place: place_of(&object.location),
                 bytes: object.size,
                 changed: SystemTime::from(object.last_modified),

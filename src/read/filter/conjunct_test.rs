@@ -3,14 +3,14 @@
 use super::candidates::Candidates;
 use super::metrics::count;
 use super::plan::Filter;
-use super::predicate::{Rows, member};
+use super::predicate::{PredicateRows, member};
 use super::runs::{RunValues, tests_values};
 use super::stripe_plan::{Conjunct, StripePlan};
 use crate::arrow::defeats_filter;
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
-use crate::read::scan::fit::Fit;
-use crate::read::scan::rows::RowFormat;
+use crate::read::scan::row_limiter::RowLimiter;
+use crate::read::scan::rows::ScanFormat;
 use crate::read::scan::source::ReadState;
 use crate::read::scan::stripe_reader::{StripeReader, is_blockwise};
 use crate::read::shard::fetch::{FetchPolicy, Fetched, StepBytes, drive};
@@ -22,7 +22,7 @@ const MAX_KEPT_BYTES: usize = 64 << 20;
 
 /// Tests rows of a stripe for one conjunct.
 pub(super) struct ConjunctTest<'a> {
-    pub(super) format: &'a RowFormat,
+    pub(super) format: &'a ScanFormat,
     pub(super) filter: &'a Filter,
     pub(super) plan: &'a StripePlan,
     pub(super) conjunct: &'a Conjunct,
@@ -90,7 +90,7 @@ impl ConjunctTest<'_> {
         }
         // Only these rows have been fetched.
         let dense = if is_whole { usize::MAX } else { 0 };
-        let (mut fit, mut pieces) = (Fit::default(), Vec::new());
+        let (mut fit, mut pieces) = (RowLimiter::default(), Vec::new());
         let mut from = 0;
         while from < chunk.len() {
             let (len, (mut piece, read)) = fit.read(chunk.len() - from, |len| {
@@ -226,7 +226,7 @@ impl ConjunctTest<'_> {
     ) -> Result<BooleanArray> {
         count(&self.filter.counters.values_tested, len as u64);
         let entries = &self.plan.entries;
-        let values = Rows {
+        let values = PredicateRows {
             len,
             columns,
             entries,

@@ -1,6 +1,6 @@
 //! Predicates that become narrower while a scan runs.
 
-use super::predicate::{Bound, Predicate};
+use super::predicate::{BoundPredicate, Predicate};
 use crate::error::Result;
 use crate::read::shard::metadata::Metadata;
 use std::fmt::Debug;
@@ -51,7 +51,7 @@ pub(in crate::read) struct Conditions {
 
 impl Conditions {
     /// Combines the conditions, and binds them to the columns of a shard.
-    pub(super) async fn bind(&self, metadata: &Metadata) -> Result<Bound> {
+    pub(super) async fn bind(&self, metadata: &Metadata) -> Result<BoundPredicate> {
         let narrower = self.dynamic.as_ref().and_then(|source| source.predicate());
         let predicate = match (&self.predicate, narrower) {
             (Some(predicate), Some(narrower)) => Some(predicate.clone().and(narrower)),
@@ -60,10 +60,10 @@ impl Conditions {
         };
         let mut bound = match &predicate {
             Some(predicate) => {
-                let bound = metadata.run(|step| Bound::load(metadata, step, predicate));
+                let bound = metadata.run(|step| BoundPredicate::load(metadata, step, predicate));
                 bound.await?
             }
-            None => Bound::default(),
+            None => BoundPredicate::default(),
         };
         if self.hides_deleted {
             let column = metadata.run(|step| metadata.deleted_column(step));

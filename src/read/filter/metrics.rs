@@ -70,7 +70,7 @@ impl fmt::Display for ScanMetrics {
 
 /// The level of metadata that rules out a stripe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
+pub(super) enum PruningLevel {
     Statistics,
     MembershipFilters,
     RangeIndexes,
@@ -109,7 +109,7 @@ pub(super) fn discount(counter: &AtomicU64, n: u64) {
 
 impl Counters {
     /// Counts a stripe, and its skip as a whole, unless the stripe has been counted before.
-    pub(super) fn count_stripe(&self, ordinal: u64, skipped: Option<Level>) {
+    pub(super) fn count_stripe(&self, ordinal: u64, skipped: Option<PruningLevel>) {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         if counted.insert(ordinal) {
             count(&self.stripes, 1);
@@ -120,13 +120,13 @@ impl Counters {
     }
 
     /// Returns the counters of one level.
-    pub(super) fn skipped_by(&self, level: Level) -> &SkipCounters {
+    pub(super) fn skipped_by(&self, level: PruningLevel) -> &SkipCounters {
         let [statistics, filters, indexes, dictionaries] = &self.skipped;
         match level {
-            Level::Statistics => statistics,
-            Level::MembershipFilters => filters,
-            Level::RangeIndexes => indexes,
-            Level::Dictionaries => dictionaries,
+            PruningLevel::Statistics => statistics,
+            PruningLevel::MembershipFilters => filters,
+            PruningLevel::RangeIndexes => indexes,
+            PruningLevel::Dictionaries => dictionaries,
         }
     }
 
@@ -142,10 +142,10 @@ impl Counters {
         ScanMetrics {
             rows: get(&self.rows),
             stripes: get(&self.stripes),
-            skipped_by_statistics: skipped(Level::Statistics),
-            skipped_by_membership_filters: skipped(Level::MembershipFilters),
-            skipped_by_range_indexes: skipped(Level::RangeIndexes),
-            skipped_by_dictionaries: skipped(Level::Dictionaries),
+            skipped_by_statistics: skipped(PruningLevel::Statistics),
+            skipped_by_membership_filters: skipped(PruningLevel::MembershipFilters),
+            skipped_by_range_indexes: skipped(PruningLevel::RangeIndexes),
+            skipped_by_dictionaries: skipped(PruningLevel::Dictionaries),
             rows_known_to_match: get(&self.rows_known_to_match),
             values_tested: get(&self.values_tested),
             rows_matched: get(&self.rows_matched),

@@ -5,7 +5,6 @@
 //! one after the other, each only where the previous ones leave a row, and the other columns only where the predicate
 //! matches. Runs of equal values are tested run by run.
 
-mod alike;
 mod candidates;
 mod conjunct_test;
 mod dynamic;
@@ -20,6 +19,7 @@ mod reader;
 mod runs;
 mod statistics;
 mod stripe_plan;
+mod uniform_columns;
 
 pub use dynamic::DynamicPredicate;
 pub use metrics::{ScanMetrics, Skipped};

@@ -10,9 +10,9 @@ use super::candidates::Candidates;
 use super::metrics::count;
 use crate::buffer::Selection;
 use crate::error::{Error, Result, to_usize};
-use crate::read::scan::fit::{Fit, fewer_may_fit};
 use crate::read::scan::opening::open_fields;
-use crate::read::scan::rows::RowFormat;
+use crate::read::scan::row_limiter::{RowLimiter, fewer_may_fit};
+use crate::read::scan::rows::ScanFormat;
 use crate::read::scan::sizing::{fetched_rows, scanned_rows};
 use crate::read::scan::source::{ReadState, StripeFields};
 use crate::read::scan::stripe_reader::StripeReader;
@@ -37,8 +37,8 @@ fn read_rows(part: &Candidates) -> Selection {
 
 /// Reads the columns of the scan.
 #[derive(Debug)]
-pub(super) struct Output {
-    format: Arc<RowFormat>,
+pub(super) struct OutputReader {
+    format: Arc<ScanFormat>,
     counters: Arc<Counters>,
     stripe: u64,
     /// Number of the stripe's first row.
@@ -50,14 +50,14 @@ pub(super) struct Output {
     fetched: Fetched,
     /// Rows covered by the last fetch, which fetched bytes only where they match.
     window: Range<u64>,
-    fit: Fit,
+    fit: RowLimiter,
 }
 
-impl Output {
+impl OutputReader {
     /// Creates the output for stripe number `stripe`, which has these rows. `fields` are the fields of the columns, if
     /// they are open already. `fetched` are the bytes that were fetched with the metadata.
     pub(super) fn new(
-        format: Arc<RowFormat>,
+        format: Arc<ScanFormat>,
         counters: Arc<Counters>,
         stripe: u64,
         rows: &Range<u64>,
@@ -75,7 +75,7 @@ impl Output {
             format,
             counters,
             window: 0..0,
-            fit: Fit::default(),
+            fit: RowLimiter::default(),
         }
     }
 
@@ -103,7 +103,7 @@ impl Output {
     }
 
     /// Returns a reader of fetched rows, and the number of rows that fit.
-    fn reader(&mut self) -> Result<(ColumnsReader<'_>, &mut Fit)> {
+    fn reader(&mut self) -> Result<(ColumnsReader<'_>, &mut RowLimiter)> {
         let Some(fields) = &self.fields else {
             return Err(Error::corrupt("the stripe is not open"));
         };

@@ -2,12 +2,12 @@
 
 use super::Counters;
 use super::dynamic::{Conditions, DynamicPredicate};
-use super::metrics::Level;
-use super::predicate::{Bound, FilterColumn, Leaf, Node, Test, Truth};
+use super::metrics::PruningLevel;
+use super::predicate::{BoundPredicate, FilterColumn, Leaf, PredicateNode, Test, Truth};
 use super::prune::{Facts, simplify, truth};
 use super::range_index::{IndexedStripe, indexed_columns};
 use super::statistics::{absent, facts};
-use super::stripe_plan::{Conjunct, Entries, Matching, StripePlan};
+use super::stripe_plan::{Conjunct, EntryTests, Matching, StripePlan};
 use crate::buffer::{RangeIndex, Selection, Storage};
 use crate::column::{DictionaryEntries, has_dictionary};
 use crate::error::{ErrorKind, Result, Within};
@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 /// The predicate of a scan, and its results that stripes and readers share.
 #[derive(Debug)]
 pub(in crate::read) struct Filter {
-    pub(super) bound: Bound,
+    pub(super) bound: BoundPredicate,
     pub(in crate::read) counters: Arc<Counters>,
     /// Follows a dynamic predicate; `None` if the predicate does not change.
     refresh: Option<Refresh>,
@@ -59,7 +59,7 @@ struct Plans {
 type Descriptors<'a> = Vec<Option<&'a FieldDescriptor>>;
 
 impl Filter {
-    pub(in crate::read) fn new(bound: Bound) -> Self {
+    pub(in crate::read) fn new(bound: BoundPredicate) -> Self {
         Self {
             bound,
             counters: Arc::default(),
@@ -155,7 +155,7 @@ impl Filter {
         stripe: &StripeDirectory,
     ) -> Result<Option<StripePlan>> {
         let bound = &self.bound;
-        let decided = |matching: Matching<Node>| StripePlan {
+        let decided = |matching: Matching<PredicateNode>| StripePlan {
             matching: matching.map(|_| Vec::new()),
             rows: None,
             fields: StripeFields::new(ordinal, Vec::new(), step),
@@ -166,7 +166,7 @@ impl Filter {
             return Ok(Some(decided(Matching::All)));
         }
         if ready!(self.none_matches(metadata, step)) {
-            return Ok(Some(decided(Matching::None(Level::Statistics))));
+            return Ok(Some(decided(Matching::None(PruningLevel::Statistics))));
         }
         let rows = stripe.total_record_count;
         let read = |column: &FilterColumn| {
@@ -195,7 +195,7 @@ impl Filter {
             None => None,
         };
         if selected.as_ref().is_some_and(Selection::is_empty) {
-            return Ok(Some(decided(Matching::None(Level::RangeIndexes))));
+            return Ok(Some(decided(Matching::None(PruningLevel::RangeIndexes))));
         }
         let wanted = self.columns_of(&conjuncts);
         let columns: Vec<Column> = wanted
@@ -212,9 +212,9 @@ impl Filter {
                 truths[i] = found;
             }
         }
-        let matching = match self.matching(&truths, Level::Dictionaries) {
+        let matching = match self.matching(&truths, PruningLevel::Dictionaries) {
             Matching::Some(conjuncts) => {
-                self.without_alike(metadata, step, &fields, &entries, conjuncts)
+                self.without_uniform(metadata, step, &fields, &entries, conjuncts)
             }
             other => other,
         };
@@ -270,7 +270,7 @@ impl Filter {
             .map(|nodes| nodes.iter().map(Option::as_ref).collect())
             .collect();
         let facts = self.facts(&descriptors, directory.total_record_count, true);
-        let matching = self.matching(&self.truths(&facts, &[])?, Level::Statistics);
+        let matching = self.matching(&self.truths(&facts, &[])?, PruningLevel::Statistics);
         let none = matches!(matching, Matching::None(_));
         Ok(Some(*self.none_matches.get_or_init(|| none)))
     }
@@ -318,7 +318,7 @@ impl Filter {
         metadata: &Metadata,
         step: &StepBytes<'_>,
         stripe: u64,
-        conjuncts: &[Node],
+        conjuncts: &[PredicateNode],
     ) -> Result<Option<Vec<Option<Arc<RangeIndex>>>>> {
         let mut indexes = vec![None; self.bound.columns.len()];
         let mut complete = true;
@@ -348,9 +348,9 @@ impl Filter {
         &self,
         facts: &[Facts],
         descriptors: &[Descriptors<'_>],
-    ) -> Result<(Vec<Truth>, Matching<Node>)> {
+    ) -> Result<(Vec<Truth>, Matching<PredicateNode>)> {
         let truths = self.truths(facts, &[])?;
-        let matching = self.matching(&truths, Level::Statistics);
+        let matching = self.matching(&truths, PruningLevel::Statistics);
         if !matches!(matching, Matching::Some(_)) {
             return Ok((truths, matching));
         }
@@ -359,12 +359,12 @@ impl Filter {
             return Ok((truths, matching));
         }
         let truths = self.truths(facts, &absent)?;
-        let matching = self.matching(&truths, Level::MembershipFilters);
+        let matching = self.matching(&truths, PruningLevel::MembershipFilters);
         Ok((truths, matching))
     }
 
     /// Returns the rows that match, given the truth of the leaves by metadata of a level.
-    fn matching(&self, truths: &[Truth], level: Level) -> Matching<Node> {
+    fn matching(&self, truths: &[Truth], level: PruningLevel) -> Matching<PredicateNode> {
         let leaf = |i: usize| truths.get(i).copied().unwrap_or(Truth::ANY);
         let mut rest = Vec::new();
         for node in &self.bound.conjuncts {
@@ -380,16 +380,19 @@ impl Filter {
     }
 
     /// Returns the ordinals of the columns that predicates use, ascending.
-    pub(super) fn columns_of<'a>(&self, nodes: impl IntoIterator<Item = &'a Node>) -> Vec<usize> {
+    pub(super) fn columns_of<'a>(
+        &self,
+        nodes: impl IntoIterator<Item = &'a PredicateNode>,
+    ) -> Vec<usize> {
         let mut columns = Vec::new();
-        let mut open: Vec<&Node> = nodes.into_iter().collect();
+        let mut open: Vec<&PredicateNode> = nodes.into_iter().collect();
         while let Some(node) = open.pop() {
             match node {
-                Node::Known(_) => {}
-                Node::Leaf(leaf) => columns.push(self.bound.leaves[*leaf].column),
-                Node::Function(f) => columns.extend(&self.bound.functions[*f].columns),
-                Node::And(parts) | Node::Or(parts) => open.extend(parts),
-                Node::Not(part) => open.push(part),
+                PredicateNode::Known(_) => {}
+                PredicateNode::Leaf(leaf) => columns.push(self.bound.leaves[*leaf].column),
+                PredicateNode::Function(f) => columns.extend(&self.bound.functions[*f].columns),
+                PredicateNode::And(parts) | PredicateNode::Or(parts) => open.extend(parts),
+                PredicateNode::Not(part) => open.push(part),
             }
         }
         columns.sort_unstable();
@@ -400,7 +403,7 @@ impl Filter {
     /// Tests every dictionary entry of the wanted columns. Returns the results by leaf, and the columns to read as
     /// codes. Other columns are read as values: an entry that is not a value of the type matters only if a row in
     /// question has it.
-    fn entries(&self, fields: &StripeFields, wanted: &[usize]) -> Result<(Entries, Vec<bool>)> {
+    fn entries(&self, fields: &StripeFields, wanted: &[usize]) -> Result<(EntryTests, Vec<bool>)> {
         let bound = &self.bound;
         let mut truths = vec![None; bound.leaves.len()];
         let mut are_coded = vec![false; bound.columns.len()];
@@ -437,7 +440,12 @@ impl Filter {
     }
 
     /// Groups conjuncts of the same columns, so that each column is read once.
-    fn grouped(&self, nodes: Vec<Node>, fields: &StripeFields, rows: u64) -> Vec<Conjunct> {
+    fn grouped(
+        &self,
+        nodes: Vec<PredicateNode>,
+        fields: &StripeFields,
+        rows: u64,
+    ) -> Vec<Conjunct> {
         let mut groups: Vec<Conjunct> = Vec::new();
         for node in nodes {
             let columns = self.columns_of([&node]);
@@ -445,13 +453,13 @@ impl Filter {
             let same = |group: &&mut Conjunct| !calls && !group.calls && group.columns == columns;
             match groups.iter_mut().find(same) {
                 Some(group) => {
-                    let all = std::mem::replace(&mut group.node, Node::And(Vec::new()));
+                    let all = std::mem::replace(&mut group.node, PredicateNode::And(Vec::new()));
                     group.node = match all {
-                        Node::And(mut parts) => {
+                        PredicateNode::And(mut parts) => {
                             parts.push(node);
-                            Node::And(parts)
+                            PredicateNode::And(parts)
                         }
-                        one => Node::And(vec![one, node]),
+                        one => PredicateNode::And(vec![one, node]),
                     };
                 }
                 None => {
@@ -517,7 +525,7 @@ mod tests {
         let shard = Shard::from_bytes(file.into()).unwrap();
         let inner = &shard.inner;
         let predicate = col("c").eq("text 3");
-        let bound = shard.drive(|step| Bound::load(inner, step, &predicate));
+        let bound = shard.drive(|step| BoundPredicate::load(inner, step, &predicate));
         let filter = Filter::new(bound.unwrap());
         let plan = |ordinal: usize| {
             let plan = shard.drive(|step| {

@@ -6,7 +6,7 @@ use super::plan::Filter;
 use super::stripe_plan::{Conjunct, Matching, StripePlan};
 use crate::buffer::{Physical, Storage};
 use crate::error::{Result, Within};
-use crate::read::scan::rows::RowFormat;
+use crate::read::scan::rows::ScanFormat;
 use crate::read::scan::source::ReadState;
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::Fetched;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Tests the rows of a stripe.
 #[derive(Debug)]
 pub(super) struct Probe {
-    format: Arc<RowFormat>,
+    format: Arc<ScanFormat>,
     filter: Arc<Filter>,
     plan: Arc<StripePlan>,
     state: ReadState,
@@ -30,7 +30,7 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    pub(super) fn new(format: Arc<RowFormat>, filter: Arc<Filter>, plan: Arc<StripePlan>) -> Self {
+    pub(super) fn new(format: Arc<ScanFormat>, filter: Arc<Filter>, plan: Arc<StripePlan>) -> Self {
         let conjuncts = match &plan.matching {
             Matching::Some(conjuncts) => conjuncts.len(),
             _ => 0,

@@ -1,6 +1,6 @@
 //! Spec: docs/format.md, "Range indexes": which positions of a stripe may match.
 
-use super::predicate::{Bound, Comparison, FilterColumn, Node, Test, Truth};
+use super::predicate::{BoundPredicate, Comparison, FilterColumn, PredicateNode, Test, Truth};
 use super::prune::{Facts, is_nan, truths};
 use super::statistics::outer_zeros;
 use crate::buffer::{RangeIndex, Selection};
@@ -31,7 +31,7 @@ impl IndexedStripe {
     /// Evaluates the leaves on the range indexes, which are by ordinal of the column. `truths` are the truth values of
     /// the leaves over the whole stripe. `None` if no leaf can be narrowed.
     pub(super) fn try_new(
-        bound: &Bound,
+        bound: &BoundPredicate,
         rows: u64,
         facts: &[Facts],
         truths: &[Truth],
@@ -66,7 +66,7 @@ impl IndexedStripe {
     }
 
     /// Returns the rows for which all of the predicates may be true.
-    pub(super) fn rows(&self, conjuncts: &[Node]) -> Result<Selection> {
+    pub(super) fn rows(&self, conjuncts: &[PredicateNode]) -> Result<Selection> {
         let mut may = BooleanBuffer::new_set(self.blocks);
         let leaf = |leaf: usize| self.leaves[leaf].clone();
         for node in conjuncts {
@@ -237,20 +237,20 @@ fn is_narrowed(test: &Test) -> bool {
 }
 
 /// Returns the ordinals of the columns with range indexes that may narrow the leaves of the nodes.
-pub(super) fn indexed_columns(bound: &Bound, nodes: &[Node]) -> Vec<usize> {
+pub(super) fn indexed_columns(bound: &BoundPredicate, nodes: &[PredicateNode]) -> Vec<usize> {
     let mut columns = Vec::new();
-    let mut open: Vec<&Node> = nodes.iter().collect();
+    let mut open: Vec<&PredicateNode> = nodes.iter().collect();
     while let Some(node) = open.pop() {
         match node {
-            Node::Leaf(leaf) => {
+            PredicateNode::Leaf(leaf) => {
                 let leaf = &bound.leaves[*leaf];
                 if is_narrowed(&leaf.test) && bound.columns[leaf.column].value_type.is_primitive() {
                     columns.push(leaf.column);
                 }
             }
-            Node::And(parts) | Node::Or(parts) => open.extend(parts),
-            Node::Not(part) => open.push(part),
-            Node::Known(_) | Node::Function(_) => {}
+            PredicateNode::And(parts) | PredicateNode::Or(parts) => open.extend(parts),
+            PredicateNode::Not(part) => open.push(part),
+            PredicateNode::Known(_) | PredicateNode::Function(_) => {}
         }
     }
     columns.sort_unstable();

@@ -1,8 +1,8 @@
 //! Reads the matching rows, batch by batch.
 
 use super::candidates::Candidates;
-use super::metrics::{Level, count, discount};
-use super::output::{Output, Pending};
+use super::metrics::{PruningLevel, count, discount};
+use super::output::{OutputReader, Pending};
 use super::plan::Filter;
 use super::probe::Probe;
 use super::stripe_plan::{Matching, StripePlan};
@@ -10,7 +10,7 @@ use crate::arrow::defeats_filter;
 use crate::buffer::Selection;
 use crate::error::{Error, Result};
 use crate::read::scan::opening::{open_fields, stripe_of};
-use crate::read::scan::rows::RowFormat;
+use crate::read::scan::rows::ScanFormat;
 use crate::read::scan::sizing::fetched_rows;
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::{FetchPolicy, Span, drive};
@@ -22,16 +22,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Most windows of rows to test at a time if bytes have to be fetched.
-const MOST_WINDOWS: u64 = 16;
+const MAX_TESTED_WINDOWS: u64 = 16;
 
 /// Most nodes in a scan for which metadata are fetched along with the predicate's: in most stripes that are not
 /// skipped, some rows match and need them.
-const MOST_ALONG: usize = 256;
+const MAX_NODES_ALONG: usize = 256;
 
 /// Reads the selected and matching rows of a range, on the calling thread.
 #[derive(Debug)]
 pub(in crate::read) struct FilteredReader {
-    format: Arc<RowFormat>,
+    format: Arc<ScanFormat>,
     filter: Arc<Filter>,
     /// The selected rows, by number in the shard; `None` if all are.
     selection: Option<Arc<Selection>>,
@@ -39,12 +39,12 @@ pub(in crate::read) struct FilteredReader {
     rows: Range<u64>,
     /// Whether a batch may be joined from several pieces.
     joins: bool,
-    stripe: Option<OpenStripe>,
+    stripe: Option<FilteredStripe>,
 }
 
 /// The stripe that is being read.
 #[derive(Debug)]
-struct OpenStripe {
+struct FilteredStripe {
     plan: Arc<StripePlan>,
     /// Number in the shard of the stripe's first row.
     first: u64,
@@ -55,7 +55,7 @@ struct OpenStripe {
     /// The selected rows, by number in the stripe.
     wanted: Option<Selection>,
     probe: Probe,
-    output: Output,
+    output: OutputReader,
     /// Rows that have been tested, in pieces of at most one batch.
     parts: VecDeque<Candidates>,
     /// Scattered matching rows that wait until they make a batch.
@@ -69,7 +69,7 @@ struct OpenStripe {
     tested: Vec<usize>,
 }
 
-impl OpenStripe {
+impl FilteredStripe {
     /// Whether scattered matching rows have still to be read from the bytes that were fetched to test them.
     fn is_awaited(&self) -> bool {
         let is_unread = |&column: &usize| self.pending.values(column).is_none();
@@ -109,7 +109,7 @@ impl OpenStripe {
 
 impl FilteredReader {
     pub(in crate::read) fn new(
-        format: RowFormat,
+        format: ScanFormat,
         filter: Arc<Filter>,
         selection: Option<Arc<Selection>>,
         rows: Range<u64>,
@@ -273,7 +273,7 @@ impl FilteredReader {
             discount(&counters.rows_known_to_match, left);
         }
         if let Some(indexed) = &stripe.plan.rows {
-            let skipped = &counters.skipped_by(Level::RangeIndexes).rows;
+            let skipped = &counters.skipped_by(PruningLevel::RangeIndexes).rows;
             discount(skipped, left - indexed.within(&stripe.rows).len());
         }
     }
@@ -288,7 +288,7 @@ impl FilteredReader {
         let mut fetched = self.format.fetched();
         let policy = FetchPolicy::new(Span::NotOthers);
         let columns = &self.format.columns;
-        let mut along = !inner.artifacts.are_near() && count_nodes(columns) <= MOST_ALONG;
+        let mut along = !inner.artifacts.are_near() && count_nodes(columns) <= MAX_NODES_ALONG;
         let mut fields = None;
         let (plan, rows) = drive(&inner.artifacts, &mut fetched, policy, |step| {
             let stripes = ready!(inner.stripes(step));
@@ -331,7 +331,7 @@ impl FilteredReader {
         });
         if let Some(indexed) = &plan.rows {
             let inside = indexed.within(&(row - first..end - first));
-            let skipped = &counters.skipped_by(Level::RangeIndexes).rows;
+            let skipped = &counters.skipped_by(PruningLevel::RangeIndexes).rows;
             count(skipped, looked_at - inside.len());
             wanted = Some(match wanted {
                 Some(wanted) => wanted.intersection(&inside),
@@ -347,7 +347,8 @@ impl FilteredReader {
         // Keep the metadata, so that requests for values do not fetch it again with the gaps between them.
         probe.adopt(&fetched)?;
         let counters = counters.clone();
-        let mut output = Output::new(format.clone(), counters, stripe, &rows, fields, fetched);
+        let mut output =
+            OutputReader::new(format.clone(), counters, stripe, &rows, fields, fetched);
         // If no column is tested, only the columns of the scan are fetched.
         let window = if plan.fields.is_empty() {
             output.window_rows().await?
@@ -359,7 +360,7 @@ impl FilteredReader {
         } else {
             plan.tested(columns)
         };
-        self.stripe = Some(OpenStripe {
+        self.stripe = Some(FilteredStripe {
             first,
             next_look: (row - first).saturating_add(WINDOW),
             tested,
@@ -371,7 +372,7 @@ impl FilteredReader {
             parts: VecDeque::new(),
             pending: Pending::new(self.format.columns.len()),
             chunk_rows: self.format.batch_size,
-            window_rows: window.map(|rows| rows.min(MOST_WINDOWS * WINDOW)),
+            window_rows: window.map(|rows| rows.min(MAX_TESTED_WINDOWS * WINDOW)),
         });
         Ok(())
     }

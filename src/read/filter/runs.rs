@@ -1,6 +1,6 @@
 //! Tests of rows that are stored as runs of equal values: each run is tested once.
 
-use super::predicate::{Bound, Node};
+use super::predicate::{BoundPredicate, PredicateNode};
 use crate::buffer::Selection;
 use crate::column::{Chunk, Values};
 use crate::error::Result;
@@ -121,15 +121,17 @@ impl RunValues {
 
 /// Whether a predicate consists only of tests of values, so that equal values have equal truths. Functions of the caller
 /// may have side effects, so they see every row.
-pub(super) fn tests_values(node: &Node, bound: &Bound) -> bool {
+pub(super) fn tests_values(node: &PredicateNode, bound: &BoundPredicate) -> bool {
     match node {
-        Node::Known(_) | Node::Leaf(_) => true,
-        Node::Function(f) => {
+        PredicateNode::Known(_) | PredicateNode::Leaf(_) => true,
+        PredicateNode::Function(f) => {
             let function = bound.functions.get(*f);
             function.is_some_and(|function| function.function.written.is_some())
         }
-        Node::And(parts) | Node::Or(parts) => parts.iter().all(|part| tests_values(part, bound)),
-        Node::Not(part) => tests_values(part, bound),
+        PredicateNode::And(parts) | PredicateNode::Or(parts) => {
+            parts.iter().all(|part| tests_values(part, bound))
+        }
+        PredicateNode::Not(part) => tests_values(part, bound),
     }
 }
 

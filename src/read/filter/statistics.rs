@@ -1,11 +1,11 @@
 //! Spec: Chapter 6, "(Shard) Field Descriptor": what descriptors say about the values of a column.
 
 use super::predicate::{Comparison, FilterColumn, Test};
-use super::prune::{Bound, Facts, is_nan};
+use super::prune::{Facts, ValueBound, is_nan};
 use crate::column::{Chunk, Values, may_exceed_arrow, shred};
 use crate::format::{AnyValue, FieldDescriptor};
 use crate::read::scan::constant::{bound_value, constant_array};
-use crate::read::shard::described;
+use crate::read::shard::descriptor_stats;
 use crate::stats::{BloomFilter, is_hashed};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
@@ -30,8 +30,8 @@ pub(in crate::read) fn facts(
     if matches!(column.value_type, DataType::Union(..)) {
         return facts;
     }
-    let is_present = |d: &FieldDescriptor| described::has_no_nulls(d, rows);
-    let is_null = described::is_null;
+    let is_present = |d: &FieldDescriptor| descriptor_stats::has_no_nulls(d, rows);
+    let is_null = descriptor_stats::is_null;
     facts.may_be_null = !descriptors.iter().all(|d| d.is_some_and(is_present));
     facts.may_be_present = descriptors.iter().all(|d| d.is_some_and(|d| !is_null(d)));
     let Some(Some(leaf)) = descriptors.last() else {
@@ -46,9 +46,9 @@ pub(in crate::read) fn facts(
         Some(constant) if !is_shard && column.is_tested => facts.constant = value(constant),
         _ => {}
     }
-    facts.may_be_nan = described::may_be_nan(leaf, column.leaf());
+    facts.may_be_nan = descriptor_stats::may_be_nan(leaf, column.leaf());
     if column.is_tested {
-        let bound = |stored: described::Bound| {
+        let bound = |stored: descriptor_stats::DescriptorBound| {
             let (stored, inclusive) = stored?;
             let stored = bound_value(&stored, inclusive, column.leaf())?;
             let value = value(&stored).filter(|value| !is_nan(value, 0))?;
@@ -64,9 +64,9 @@ pub(in crate::read) fn facts(
                     | DataType::BinaryView
             );
             let inclusive = inclusive || !exact;
-            Some(Bound { value, inclusive })
+            Some(ValueBound { value, inclusive })
         };
-        let (low, high) = described::bounds(leaf);
+        let (low, high) = descriptor_stats::bounds(leaf);
         (facts.low, facts.high) = (bound(low), bound(high));
     }
     facts

@@ -1,7 +1,7 @@
 //! The tests that remain for the rows of a stripe.
 
-use super::metrics::Level;
-use super::predicate::Node;
+use super::metrics::PruningLevel;
+use super::predicate::PredicateNode;
 use crate::buffer::Selection;
 use crate::read::scan::source::StripeFields;
 use crate::read::shard::column::Column;
@@ -19,11 +19,11 @@ pub(super) struct StripePlan {
     pub(super) fields: StripeFields,
     /// By ordinal of the column: the columns that are still tested, in the types that the tests read.
     pub(super) columns: Vec<Option<Column>>,
-    pub(super) entries: Entries,
+    pub(super) entries: EntryTests,
 }
 
 /// By ordinal of the leaf: the result of its test for every dictionary entry of its column.
-pub(super) type Entries = Vec<Option<Arc<BooleanArray>>>;
+pub(super) type EntryTests = Vec<Option<Arc<BooleanArray>>>;
 
 impl StripePlan {
     /// Whether no row remains to be tested or read.
@@ -56,7 +56,7 @@ impl StripePlan {
 #[derive(Debug)]
 pub(super) enum Matching<T> {
     /// No row matches, because of metadata of this level.
-    None(Level),
+    None(PruningLevel),
     /// All rows match.
     All,
     /// The rows match for which all of these conjuncts are true.
@@ -86,7 +86,7 @@ impl<T> Matching<T> {
 /// A part of a conjunction.
 #[derive(Debug)]
 pub(super) struct Conjunct {
-    pub(super) node: Node,
+    pub(super) node: PredicateNode,
     /// Ordinals of the columns that it uses.
     pub(super) columns: Vec<usize>,
     /// Cost of a test per row: the stored bytes of these columns, plus a constant.

@@ -7,9 +7,9 @@ use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{AnyValue, BasicType, DataType, FieldDescriptor, Wire};
 use crate::read::open_shard::Shard;
 use crate::read::scan::constant::bound_value;
-use crate::read::scan::source::{ReadState, Source, StripeFields};
+use crate::read::scan::source::{ReadState, StripeFields, StripeSource};
 use crate::read::shard::column::Column;
-use crate::read::shard::described::{self, Bound};
+use crate::read::shard::descriptor_stats::{self, DescriptorBound};
 use crate::read::shard::fetch::StepBytes;
 use crate::read::shard::metadata::{Metadata, OpenField, ready};
 use crate::read::shard::projection::Projection;
@@ -94,7 +94,7 @@ const AT_ONCE: usize = 1 << 15;
 
 /// Numbers of rows.
 #[derive(Debug, Clone, Copy)]
-struct Rows {
+struct RowCounts {
     /// All rows, including the deleted ones.
     all: u64,
     deleted: u64,
@@ -116,14 +116,14 @@ async fn statistics(inner: &Metadata, projection: Projection, scope: Scope) -> R
     for column in &columns {
         add_targets(column, None, Vec::new(), &mut targets);
     }
-    let rows: Vec<Rows> = match scope {
-        Scope::Shard => vec![Rows {
+    let rows: Vec<RowCounts> = match scope {
+        Scope::Shard => vec![RowCounts {
             all: inner.directory.total_record_count,
             deleted: inner.directory.deleted_record_count,
         }],
         Scope::Stripes => {
             let rows = inner.run(|step| {
-                let rows = ready!(inner.stripes(step)).iter().map(|stripe| Rows {
+                let rows = ready!(inner.stripes(step)).iter().map(|stripe| RowCounts {
                     all: stripe.total_record_count,
                     deleted: stripe.deleted_record_count,
                 });
@@ -190,11 +190,11 @@ fn known_of(
     step: &StepBytes<'_>,
     target: &Target,
     scope: Scope,
-    rows: &[Rows],
-) -> Result<Option<Vec<Known>>> {
+    rows: &[RowCounts],
+) -> Result<Option<Vec<KnownStatistics>>> {
     let mut all = Vec::with_capacity(rows.len());
     let mut complete = true;
-    for (stripe, &Rows { all: rows, deleted }) in (0..).zip(rows) {
+    for (stripe, &RowCounts { all: rows, deleted }) in (0..).zip(rows) {
         let read = |id| match scope {
             Scope::Shard => metadata.shard_descriptor(step, id),
             Scope::Stripes => {
@@ -207,7 +207,7 @@ fn known_of(
         for &id in &target.around {
             match read(id)? {
                 Some(Some(field)) => {
-                    may_be_null |= !described::has_no_nulls(&field, rows);
+                    may_be_null |= !descriptor_stats::has_no_nulls(&field, rows);
                 }
                 Some(None) => may_be_null = true,
                 None => complete = false,
@@ -216,7 +216,8 @@ fn known_of(
         match own {
             Some(own) => {
                 let own = own.as_ref();
-                let known = Known::new(own, may_be_null, rows, &target.node, metadata.wire);
+                let known =
+                    KnownStatistics::new(own, may_be_null, rows, &target.node, metadata.wire);
                 all.push(match deleted {
                     0 => known,
                     _ => known.of_some(rows, rows - deleted),
@@ -230,7 +231,7 @@ fn known_of(
 
 /// The known statistics of a field over some rows.
 #[derive(Default)]
-struct Known {
+struct KnownStatistics {
     null_count: Option<u64>,
     min: Option<(AnyValue, bool)>,
     max: Option<(AnyValue, bool)>,
@@ -238,7 +239,7 @@ struct Known {
     distinct: Option<(u64, bool)>,
 }
 
-impl Known {
+impl KnownStatistics {
     fn new(
         field: Option<&FieldDescriptor>,
         may_be_null: bool,
@@ -285,7 +286,7 @@ impl Known {
     }
 }
 
-impl Known {
+impl KnownStatistics {
     /// Returns the statistics of any `rows` of `all` rows.
     fn of_some(self, all: u64, rows: u64) -> Self {
         let inexact = |(value, _)| (value, false);
@@ -306,7 +307,7 @@ impl Known {
 }
 
 /// Whether both bounds are values that occur, and differ.
-fn are_two_values(min: &Bound, max: &Bound) -> bool {
+fn are_two_values(min: &DescriptorBound, max: &DescriptorBound) -> bool {
     match (min, max) {
         (Some((min, true)), Some((max, true))) => min.compare(max) == Some(Ordering::Less),
         _ => false,
@@ -314,14 +315,14 @@ fn are_two_values(min: &Bound, max: &Bound) -> bool {
 }
 
 /// Returns the bounds of all values that are not null, including a constant; none if a value may be NaN.
-fn bounds(field: &FieldDescriptor, node: &DataType) -> (Bound, Bound) {
+fn bounds(field: &FieldDescriptor, node: &DataType) -> (DescriptorBound, DescriptorBound) {
     match (&field.constant_value, &field.range_stats) {
-        (Some(value), None) if !value.is_null() && !described::is_float(node) => {
+        (Some(value), None) if !value.is_null() && !descriptor_stats::is_float(node) => {
             let bound = Some((value.clone(), true));
             (bound.clone(), bound)
         }
-        _ if described::may_be_nan(field, node) => (None, None),
-        _ => described::bounds(field),
+        _ if descriptor_stats::may_be_nan(field, node) => (None, None),
+        _ => descriptor_stats::bounds(field),
     }
 }
 
@@ -329,7 +330,7 @@ fn known_array(
     metadata: &Metadata,
     step: &StepBytes<'_>,
     target: &Target,
-    known: &[Known],
+    known: &[KnownStatistics],
 ) -> Result<StructArray> {
     let mut null_count = UInt64Builder::new();
     let mut is_constant = BooleanBuilder::new();
@@ -340,7 +341,7 @@ fn known_array(
         distinct.append_option(known.distinct.map(|(count, _)| count));
         exact.append_option(known.distinct.map(|(_, exact)| exact));
     }
-    let values = |side: fn(&Known) -> &Bound| -> Result<(ArrayRef, ArrayRef)> {
+    let values = |side: fn(&KnownStatistics) -> &DescriptorBound| -> Result<(ArrayRef, ArrayRef)> {
         let mut arrays = Vec::with_capacity(known.len());
         let mut exact = BooleanBuilder::new();
         for bound in known.iter().map(side) {
@@ -416,7 +417,7 @@ pub(super) fn value_array(
         dictionary: None,
     };
     let fields = StripeFields::new(0, vec![(node.schema_id, field)], step);
-    let mut source = Source {
+    let mut source = StripeSource {
         metadata,
         step,
         fields: &fields,

@@ -2,7 +2,7 @@
 
 mod columns;
 mod data;
-mod deleted;
+mod deleted_count;
 mod files;
 mod order;
 mod report;
@@ -13,7 +13,7 @@ mod values;
 
 pub use report::{Problem, VerifyReport};
 
-use super::ahead::PREFETCH;
+use super::concurrent_parts::PREFETCH;
 use super::inspect::child_name;
 use crate::column::may_exceed_arrow;
 use crate::encoding::Scratch;
@@ -30,7 +30,7 @@ use crate::read::shard::projection::Projection;
 use crate::read::shard::waiting::{give_way, ready_now_or};
 use crate::read::stripe::Stripe;
 use crate::settings::{check_threads, settings};
-use columns::Columns;
+use columns::VisibleColumns;
 use report::At;
 use statistics::Counts;
 use std::iter;
@@ -45,7 +45,7 @@ const ROWS_PER_BYTE: u64 = 8192;
 const COUNTED_BYTES: u64 = 512;
 /// Most bytes of values to assemble for a column of a stripe, in addition to [`BYTES_PER_BYTE`] for each byte of its
 /// buffers.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_COLUMN_BYTES: u64 = 64 << 20;
 /// Upper bound of the ratio of values to encoded bytes: exceeds the ratio of the longest run of 8-byte values that a
 /// writer creates.
 const BYTES_PER_BYTE: u64 = 65_536;
@@ -321,12 +321,12 @@ impl<'a> Verifier<'a> {
     }
 
     /// Returns the columns that readers may see. If one of them is damaged, loads each on its own.
-    async fn columns(&mut self, schema: &Schema) -> Columns {
+    async fn columns(&mut self, schema: &Schema) -> VisibleColumns {
         let inner = &self.shard.inner;
         let all =
             inner.run(|step| inner.columns_with(step, &Projection::All, InternalFields::Shown));
         if let Ok(columns) = all.await {
-            return Columns::new(columns);
+            return VisibleColumns::new(columns);
         }
         let mut columns = Vec::new();
         for i in 0..schema.fields.len() {
@@ -340,7 +340,7 @@ impl<'a> Verifier<'a> {
                 Err(error) => self.add(self.root(), error),
             }
         }
-        Columns::new(columns)
+        VisibleColumns::new(columns)
     }
 
     /// Checks the messages of a stripe. Returns false if its fields cannot be found.
@@ -361,7 +361,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Checks a column of a stripe: first its buffers, then the assembled values.
-    async fn column(&mut self, stripe: &Stripe, field: &Field, columns: &Columns) {
+    async fn column(&mut self, stripe: &Stripe, field: &Field, columns: &VisibleColumns) {
         let node = &field.data_type;
         let mut sound = self.fields(stripe, node).await;
         let id = node.schema_id;
@@ -421,7 +421,7 @@ impl<'a> Verifier<'a> {
         let most = bytes.saturating_mul(ROWS_PER_BYTE).max(BATCH_ROWS.into());
         rows.end = rows.end.min(rows.start.saturating_add(most));
         let mut nulls = (rows.end == stripe.row_range().end).then_some(0);
-        let mut left_bytes = MOST_BYTES.saturating_add(bytes.saturating_mul(BYTES_PER_BYTE));
+        let mut left_bytes = MAX_COLUMN_BYTES.saturating_add(bytes.saturating_mul(BYTES_PER_BYTE));
         let mut batch_rows = if checked.largest_block > ORDINARY_BLOCK {
             FIRST_ROWS
         } else {

@@ -1,13 +1,13 @@
 //! Steps that turn bytes into rows.
 
 pub(in crate::read) mod constant;
-mod described;
-pub(in crate::read) mod fit;
 pub(in crate::read) mod opening;
+pub(in crate::read) mod row_limiter;
 pub(in crate::read) mod row_selection;
 pub(in crate::read) mod rows;
 pub(in crate::read) mod sizing;
 pub(in crate::read) mod source;
 pub(in crate::read) mod stripe_reader;
 pub(in crate::read) mod take;
+mod value_descriptions;
 pub(in crate::read) mod windows;

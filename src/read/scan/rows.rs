@@ -1,7 +1,7 @@
 //! Rows of a shard in order, as RecordBatches.
 
-use super::fit::Fit;
 use super::opening::{open_fields, stripe_of};
+use super::row_limiter::RowLimiter;
 use super::sizing::scanned_rows;
 use super::source::{ReadState, StripeFields};
 use super::stripe_reader::StripeReader;
@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::{FetchPolicy, Fetched, Span, StepBytes, drive};
 use crate::read::shard::metadata::{Metadata, WINDOW, ready};
-use crate::read::shard::shared::Shared;
+use crate::read::shard::shared_bytes::SharedBytes;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::SchemaRef;
 use std::ops::Range;
@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicU64;
 
 /// The columns that a scan reads, and the format of its batches.
 #[derive(Debug, Clone)]
-pub(in crate::read) struct RowFormat {
+pub(in crate::read) struct ScanFormat {
     pub(in crate::read) metadata: Arc<Metadata>,
     pub(in crate::read) columns: Arc<[Column]>,
     pub(in crate::read) schema: SchemaRef,
@@ -33,14 +33,14 @@ pub(in crate::read) struct RowFormat {
     /// The rows of the whole scan.
     pub(in crate::read) rows: Range<u64>,
     /// The bytes that readers of other rows fetch at the same time, if there are such readers.
-    pub(in crate::read) shared: Option<Arc<Shared>>,
+    pub(in crate::read) shared: Option<Arc<SharedBytes>>,
     /// Number of bytes that all readers of the scan have read.
     pub(in crate::read) bytes_read: Arc<AtomicU64>,
     /// Whether other tasks may run between two windows of rows without a match.
     pub(in crate::read) gives_way: bool,
 }
 
-impl RowFormat {
+impl ScanFormat {
     /// Creates the storage for the bytes that a reader of the scan fetches.
     pub(in crate::read) fn fetched(&self) -> Fetched {
         let fetched = Fetched::default().share(self.shared.as_ref());
@@ -98,7 +98,7 @@ pub(super) fn record_batch(
 /// Reads a range of rows, batch by batch, on the calling thread.
 #[derive(Debug)]
 pub(in crate::read) struct RowReader {
-    format: RowFormat,
+    format: ScanFormat,
     /// Rows that are still to be read.
     rows: Range<u64>,
     stripe: Option<OpenStripe>,
@@ -120,7 +120,7 @@ struct OpenStripe {
 }
 
 impl RowReader {
-    pub(in crate::read) fn new(format: RowFormat, rows: Range<u64>) -> Self {
+    pub(in crate::read) fn new(format: ScanFormat, rows: Range<u64>) -> Self {
         // A reader of all rows keeps bytes that were fetched too early; a reader of a part loses them.
         let span = if format.metadata.artifacts.are_near() {
             Span::Any
@@ -229,7 +229,7 @@ impl RowReader {
         let (inner, state) = (&self.format.metadata, &mut self.state);
         let artifacts = &inner.artifacts;
         let (first, len) = (stripe.rows.start, to_usize(rows.end - rows.start)?);
-        let (len, columns) = Fit::default().read(len, |len| {
+        let (len, columns) = RowLimiter::default().read(len, |len| {
             let rows = rows.start..rows.start + len as u64;
             let step = StepBytes::new(artifacts, &self.fetched);
             let mut reader = StripeReader {

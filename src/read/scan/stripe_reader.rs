@@ -1,7 +1,7 @@
 //! The executor of a step on the rows of one stripe: notes the bytes that the rows lack, and reads the rows.
 
-use super::source::{ReadState, Source, StripeFields, stored_rows};
-use crate::buffer::{FieldLayout, Place, Runs, Selection, Storage};
+use super::source::{ReadState, StripeFields, StripeSource, stored_rows};
+use crate::buffer::{FieldLayout, Runs, Selection, Storage, StoredRange};
 use crate::column::{NodeSource, assemble_as};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{BasicType, DataType};
@@ -110,7 +110,7 @@ impl StripeReader<'_> {
         Ok(true)
     }
 
-    fn at_hand(&self, places: &[Place]) -> Result<bool> {
+    fn at_hand(&self, places: &[StoredRange]) -> Result<bool> {
         let mut complete = true;
         for &place in places {
             complete &= self.step.get(place)?.is_some();
@@ -118,8 +118,8 @@ impl StripeReader<'_> {
         Ok(complete)
     }
 
-    pub(super) fn source(&mut self) -> Source<'_> {
-        Source {
+    pub(super) fn source(&mut self) -> StripeSource<'_> {
+        StripeSource {
             metadata: self.metadata,
             step: self.step,
             fields: self.fields,
@@ -150,7 +150,7 @@ impl StripeReader<'_> {
             .collect()
     }
 
-    /// Reads the values of a column of numbers as runs, see [`Source::runs`].
+    /// Reads the values of a column of numbers as runs, see [`StripeSource::runs`].
     pub(in crate::read) fn runs(
         &mut self,
         column: &Column,
@@ -162,7 +162,7 @@ impl StripeReader<'_> {
     }
 
     /// Finds the blocks of equal byte strings that hold some rows of a column, as
-    /// [`equal_blocks`](super::source::Source::equal_blocks) does.
+    /// [`equal_blocks`](super::source::StripeSource::equal_blocks) does.
     pub(in crate::read) fn equal_blocks(
         &mut self,
         column: &Column,

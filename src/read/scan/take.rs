@@ -1,7 +1,7 @@
 //! Random access: reads rows by number.
 
 use super::opening::{ask_for_rows, open_fields, stripe_of};
-use super::rows::{RowFormat, record_batch};
+use super::rows::{ScanFormat, record_batch};
 use super::source::{ReadState, StripeFields};
 use super::stripe_reader::StripeReader;
 use crate::arrow::{pick, repeated_bytes};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Returns the rows with the given numbers, in the given order. Fails if the column `deleted` is true for one of them.
 pub(in crate::read) async fn take(
-    format: &RowFormat,
+    format: &ScanFormat,
     rows: &[u64],
     deleted: Option<Column>,
 ) -> Result<RecordBatch> {
@@ -93,10 +93,10 @@ fn check_live(rows: &[u64], deleted: &[ArrayRef]) -> Result<()> {
 }
 
 /// Most stripes to fetch at once: enough that many stripes take few rounds.
-const MOST_STRIPES: usize = 64;
+const MAX_FETCHED_STRIPES: usize = 64;
 
 /// The rows of a stripe, by number in it.
-struct StripeRows {
+struct StripeSelection {
     ordinal: u64,
     /// Number of rows of the whole stripe.
     count: u64,
@@ -114,7 +114,7 @@ async fn read_stripes(
         group_by_stripe(stripes, sorted).map(Some)
     });
     let mut parts = Vec::new();
-    for some in stripes.await?.chunks(MOST_STRIPES) {
+    for some in stripes.await?.chunks(MAX_FETCHED_STRIPES) {
         let mut fetched = Fetched::default();
         let policy = FetchPolicy::for_sparse_rows();
         let mut opened: Vec<Option<StripeFields>> = some.iter().map(|_| None).collect();
@@ -172,7 +172,7 @@ fn reader<'a>(
 }
 
 /// Groups sorted rows by stripe.
-fn group_by_stripe(stripes: &[StripeDirectory], sorted: &[u64]) -> Result<Vec<StripeRows>> {
+fn group_by_stripe(stripes: &[StripeDirectory], sorted: &[u64]) -> Result<Vec<StripeSelection>> {
     let mut groups = Vec::new();
     let mut rest = sorted;
     while let Some(&row) = rest.first() {
@@ -181,7 +181,7 @@ fn group_by_stripe(stripes: &[StripeDirectory], sorted: &[u64]) -> Result<Vec<St
         let (first, count) = (directory.record_offset, directory.total_record_count);
         let inside = rest.partition_point(|&row| row - first < count);
         let selection = rest[..inside].iter();
-        groups.push(StripeRows {
+        groups.push(StripeSelection {
             ordinal,
             count,
             selection: selection.map(|row| row - first..row - first + 1).collect(),

@@ -2,11 +2,11 @@
 
 use super::names::FileNames;
 use super::options::ShardOptions;
-use super::store::{Reader, join_all};
+use super::store::{ArtifactReader, join_all};
 use super::waiting::check_may_wait;
-use crate::buffer::Place;
+use crate::buffer::StoredRange;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::io::Files;
+use crate::io::FileContainer;
 use crate::io::{ByteRange, ReadAt, Reference, RelativeUrl, read_all, read_all_async, resolve};
 use crate::limits::Limits;
 use bytes::Bytes;
@@ -15,10 +15,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Most artifacts that are kept open, not counting the directory file and those in memory: a shard may have thousands
 /// of stripes, and some containers hold a file descriptor for each open file.
-const MOST_OPEN: usize = 64;
+const MAX_OPEN_ARTIFACTS: usize = 64;
 
 /// Most artifacts that are read at a time.
-const MOST_READ: usize = 16;
+const MAX_CONCURRENT_READS: usize = 16;
 
 /// Largest gap that an asynchronous reader fetches along: transferring it is faster than another request.
 const DISTANT_GAP: u64 = 1 << 20;
@@ -33,12 +33,12 @@ const DISTANT_FETCH_BYTES: u64 = 32 << 20;
 #[derive(Debug)]
 pub(in crate::read) struct Artifacts {
     names: FileNames,
-    root: Reader,
+    root: ArtifactReader,
     root_size: u64,
     root_resident: Option<Bytes>,
     /// The last bytes of the directory file.
     tail: Bytes,
-    files: Files,
+    files: FileContainer,
     base: Option<String>,
     options: ShardOptions,
     others: Mutex<Others>,
@@ -62,7 +62,7 @@ struct Artifact {
     /// Its reader and bytes if it is in memory; it then stays open.
     resident: Option<(Arc<dyn ReadAt>, Bytes)>,
     /// Its reader if it is asynchronous; such a reader holds no open file.
-    distant: Option<Reader>,
+    distant: Option<ArtifactReader>,
 }
 
 /// Properties that show whether a reopened artifact is still the same file.
@@ -115,7 +115,7 @@ impl Others {
         match reader.resident() {
             Some(bytes) => artifact.resident = Some((reader.clone(), bytes)),
             None => {
-                if self.open.len() >= MOST_OPEN {
+                if self.open.len() >= MAX_OPEN_ARTIFACTS {
                     self.open.remove(0);
                 }
                 self.open.push((ordinal, reader.clone()));
@@ -128,10 +128,10 @@ impl Others {
 impl Artifacts {
     pub(in crate::read) fn new(
         names: FileNames,
-        root: Reader,
+        root: ArtifactReader,
         root_size: u64,
         tail: Bytes,
-        files: Files,
+        files: FileContainer,
         base: Option<String>,
         options: ShardOptions,
     ) -> Self {
@@ -159,8 +159,8 @@ impl Artifacts {
     /// Returns the version of the directory file when it was opened, if it is known.
     pub(in crate::read) fn version(&self) -> Option<String> {
         match &self.root {
-            Reader::Blocking(reader) => reader.version(),
-            Reader::Async(reader) => reader.version(),
+            ArtifactReader::Blocking(reader) => reader.version(),
+            ArtifactReader::Async(reader) => reader.version(),
         }
     }
 
@@ -227,7 +227,7 @@ impl Artifacts {
 
     /// Whether the files are behind asynchronous readers.
     fn are_async(&self) -> bool {
-        matches!(self.root, Reader::Async(_))
+        matches!(self.root, ArtifactReader::Async(_))
     }
 
     /// Fails if the files are behind asynchronous readers and a blocking method runs, even for bytes in memory.
@@ -256,14 +256,14 @@ impl Artifacts {
     }
 
     /// Returns the end of the directory file, which was read when the shard was opened.
-    pub(in crate::read) fn tail(&self) -> Result<(Place, Bytes)> {
+    pub(in crate::read) fn tail(&self) -> Result<(StoredRange, Bytes)> {
         let start = self.root_size - self.tail.len() as u64;
         let range = ByteRange::try_new(start, self.root_size)?;
-        Ok((Place { artifact: 0, range }, self.tail.clone()))
+        Ok((StoredRange { artifact: 0, range }, self.tail.clone()))
     }
 
     /// Returns the bytes of a place, if they were read when the shard was opened.
-    pub(in crate::read) fn in_tail(&self, place: Place) -> Option<Bytes> {
+    pub(in crate::read) fn in_tail(&self, place: StoredRange) -> Option<Bytes> {
         let start = self.root_size - self.tail.len() as u64;
         if place.artifact != 0 || place.range.end() > self.root_size {
             return None;
@@ -276,8 +276,8 @@ impl Artifacts {
     /// Returns the largest gap that a request spans.
     pub(in crate::read) fn coalesce_gap(&self) -> u64 {
         match &self.root {
-            Reader::Blocking(_) => self.options.coalesce_gap(),
-            Reader::Async(_) => self.options.coalesce_gap().max(DISTANT_GAP),
+            ArtifactReader::Blocking(_) => self.options.coalesce_gap(),
+            ArtifactReader::Async(_) => self.options.coalesce_gap().max(DISTANT_GAP),
         }
     }
 
@@ -292,10 +292,11 @@ impl Artifacts {
     }
 
     /// Reads places of one or more artifacts. Asynchronous readers of several artifacts work at the same time.
-    pub(in crate::read) async fn read(&self, places: &[Place]) -> Result<Vec<Bytes>> {
+    pub(in crate::read) async fn read(&self, places: &[StoredRange]) -> Result<Vec<Bytes>> {
         let mut out = Vec::with_capacity(places.len());
-        let groups: Vec<&[Place]> = places.chunk_by(|a, b| a.artifact == b.artifact).collect();
-        for some in groups.chunks(MOST_READ) {
+        let groups: Vec<&[StoredRange]> =
+            places.chunk_by(|a, b| a.artifact == b.artifact).collect();
+        for some in groups.chunks(MAX_CONCURRENT_READS) {
             let reads = some.iter().map(|group| self.read_group(group));
             for read in join_all(reads).await {
                 out.extend(read?);
@@ -305,13 +306,13 @@ impl Artifacts {
     }
 
     /// Reads places of one artifact.
-    async fn read_group(&self, places: &[Place]) -> Result<Vec<Bytes>> {
+    async fn read_group(&self, places: &[StoredRange]) -> Result<Vec<Bytes>> {
         let artifact = places.first().map_or(0, |place| place.artifact);
         let reader = self.reader(artifact)?;
         let size = match (artifact, &reader) {
             (0, _) => Ok(Some(self.root_size)),
-            (_, Reader::Blocking(reader)) => reader.size().map(Some),
-            (_, Reader::Async(reader)) => Ok(reader.known_size()),
+            (_, ArtifactReader::Blocking(reader)) => reader.size().map(Some),
+            (_, ArtifactReader::Async(reader)) => Ok(reader.known_size()),
         };
         let ranges = size.and_then(|size| {
             let ranges = places.iter().map(|place| match size {
@@ -322,8 +323,8 @@ impl Artifacts {
         });
         let ranges = ranges.within(|| self.place_of(artifact))?;
         let read = match reader {
-            Reader::Blocking(reader) => read_all(&*reader, &ranges),
-            Reader::Async(reader) => match check_may_wait() {
+            ArtifactReader::Blocking(reader) => read_all(&*reader, &ranges),
+            ArtifactReader::Async(reader) => match check_may_wait() {
                 Ok(()) => read_all_async(&*reader, ranges).await,
                 Err(error) => Err(error),
             },
@@ -332,7 +333,7 @@ impl Artifacts {
         read.within(|| self.place_of(artifact))
     }
 
-    fn reader(&self, artifact: u32) -> Result<Reader> {
+    fn reader(&self, artifact: u32) -> Result<ArtifactReader> {
         if artifact == 0 {
             return Ok(self.root.clone());
         }
@@ -343,7 +344,7 @@ impl Artifacts {
                 return Ok(distant);
             }
             if let Some(reader) = others.reader(ordinal) {
-                return Ok(Reader::Blocking(reader));
+                return Ok(ArtifactReader::Blocking(reader));
             }
             match others.get(artifact) {
                 Some(other) => other.url.clone(),
@@ -351,11 +352,11 @@ impl Artifacts {
             }
         };
         let opened = match &self.files {
-            Files::Blocking(container) => container
+            FileContainer::Blocking(container) => container
                 .open(&url)
                 .and_then(|reader| self.others().keep(ordinal, reader))
-                .map(Reader::Blocking),
-            Files::Async(container) => container.open(&url).map(|reader| {
+                .map(ArtifactReader::Blocking),
+            FileContainer::Async(container) => container.open(&url).map(|reader| {
                 let mut others = self.others();
                 let distant = others
                     .artifacts
@@ -363,8 +364,8 @@ impl Artifacts {
                     .map(|other| &mut other.distant);
                 // Another thread may have been faster.
                 match distant {
-                    Some(distant) => distant.get_or_insert(Reader::Async(reader)).clone(),
-                    None => Reader::Async(reader),
+                    Some(distant) => distant.get_or_insert(ArtifactReader::Async(reader)).clone(),
+                    None => ArtifactReader::Async(reader),
                 }
             }),
         };

@@ -9,12 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// first; a caller that holds one keeps it.
 #[derive(Debug)]
 pub(in crate::read) struct Cache<K, V> {
-    kept: Mutex<Kept<K, V>>,
+    kept: Mutex<CacheElements<K, V>>,
     max_bytes: u64,
 }
 
+/// The elements that a cache holds.
 #[derive(Debug)]
-struct Kept<K, V> {
+struct CacheElements<K, V> {
     elements: HashMap<K, (Arc<V>, u64)>,
     /// The keys, the oldest first.
     order: VecDeque<K>,
@@ -23,7 +24,7 @@ struct Kept<K, V> {
 
 impl<K: Eq + Hash + Copy, V> Cache<K, V> {
     pub(in crate::read) fn new(max_bytes: u64) -> Self {
-        let kept = Kept {
+        let kept = CacheElements {
             elements: HashMap::new(),
             order: VecDeque::new(),
             bytes: 0,
@@ -34,7 +35,7 @@ impl<K: Eq + Hash + Copy, V> Cache<K, V> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept<K, V>> {
+    fn lock(&self) -> MutexGuard<'_, CacheElements<K, V>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -72,7 +73,7 @@ impl<K: Eq + Hash + Copy, V> Cache<K, V> {
     }
 }
 
-impl<K: Eq + Hash + Copy, V> Kept<K, V> {
+impl<K: Eq + Hash + Copy, V> CacheElements<K, V> {
     fn shrink(&mut self, max_bytes: u64) {
         while self.bytes > max_bytes
             && let Some(oldest) = self.order.pop_front()

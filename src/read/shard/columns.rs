@@ -3,7 +3,7 @@
 use super::column::{Column, ProjectedColumns};
 use super::fetch::StepBytes;
 use super::metadata::{Metadata, ready};
-use super::projection::{Parts, Projection, prune, unknown_column};
+use super::projection::{ColumnParts, Projection, prune, unknown_column};
 use crate::column::{
     ArrowSchemaHint, Casts, ColumnPlace, NativeTypes, check_cast, column_places, complete_labels,
     has_packed_columns, to_arrow,
@@ -359,11 +359,11 @@ impl Metadata {
                 columns.len() + columns.internal.len()
             }
         };
-        let mut wanted: Vec<(usize, Parts)> = Vec::new();
+        let mut wanted: Vec<(usize, ColumnParts)> = Vec::new();
         let mut places: HashMap<usize, usize> = HashMap::new();
         let mut add = |column: usize, below: &[&str]| {
             let place = *places.entry(column).or_insert_with(|| {
-                wanted.push((column, Parts::default()));
+                wanted.push((column, ColumnParts::default()));
                 wanted.len() - 1
             });
             wanted[place].1.add(below);
@@ -386,7 +386,7 @@ impl Metadata {
                 }
             }
         }
-        let read = |(i, parts): (usize, Parts)| {
+        let read = |(i, parts): (usize, ColumnParts)| {
             let column = match internal {
                 InternalFields::Stored if i >= columns.len() => columns.stored(i)?,
                 _ => columns.column(i)?,

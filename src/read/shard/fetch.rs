@@ -8,8 +8,8 @@
 
 use super::artifacts::Artifacts;
 use super::requests::{MAX_REQUEST, SPARSE_GAP, coalesce, cut, sparse_gap};
-use super::shared::{Claim, Shared};
-use crate::buffer::{ByteSource, Place};
+use super::shared_bytes::{RangeClaim, SharedBytes};
+use crate::buffer::{ByteSource, StoredRange};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{DataRef, open};
 use crate::io::ByteRange;
@@ -74,17 +74,17 @@ impl FetchPolicy {
 /// Bytes of artifacts, by artifact and position.
 #[derive(Debug, Default)]
 pub(in crate::read) struct Fetched {
-    pieces: BTreeMap<(u32, u64), Piece>,
+    pieces: BTreeMap<(u32, u64), FetchedPiece>,
     /// The bytes that readers of other rows fetch.
-    shared: Option<Arc<Shared>>,
+    shared: Option<Arc<SharedBytes>>,
     /// Claims on kept bytes, which other readers then need not fetch.
-    claims: Vec<Claim>,
+    claims: Vec<RangeClaim>,
     /// Counter of the bytes that are read.
     bytes_read: Option<Arc<AtomicU64>>,
 }
 
 #[derive(Debug)]
-struct Piece {
+struct FetchedPiece {
     bytes: Bytes,
     /// Whether the piece has been used since [`Fetched::retire`].
     is_used: AtomicBool,
@@ -92,7 +92,7 @@ struct Piece {
 
 impl Fetched {
     /// Does not fetch bytes that readers of other rows fetch at the same time.
-    pub(in crate::read) fn share(mut self, shared: Option<&Arc<Shared>>) -> Self {
+    pub(in crate::read) fn share(mut self, shared: Option<&Arc<SharedBytes>>) -> Self {
         self.shared = shared.cloned();
         self
     }
@@ -104,9 +104,9 @@ impl Fetched {
     }
 
     /// Adds the bytes of a place.
-    fn insert(&mut self, place: Place, bytes: Bytes) {
+    fn insert(&mut self, place: StoredRange, bytes: Bytes) {
         let is_used = AtomicBool::new(true);
-        let Place { artifact, range } = place;
+        let StoredRange { artifact, range } = place;
         let key = (artifact, range.start());
         // `piece_at` looks for the last piece that begins before a position; a piece inside of this one would hide it.
         let begin_inside = self.pieces.range(key..(artifact, range.end()));
@@ -117,7 +117,7 @@ impl Fetched {
         for key in inside {
             self.pieces.remove(&key);
         }
-        self.pieces.insert(key, Piece { bytes, is_used });
+        self.pieces.insert(key, FetchedPiece { bytes, is_used });
     }
 
     /// Also keeps the pieces of another, so that they are not fetched again. Pieces that are not used until
@@ -126,7 +126,7 @@ impl Fetched {
         for (&(artifact, start), piece) in &other.pieces {
             let end = start.saturating_add(piece.bytes.len() as u64);
             let range = ByteRange::try_new(start, end)?;
-            let place = Place { artifact, range };
+            let place = StoredRange { artifact, range };
             if !self.lacking(place)?.is_empty() {
                 self.insert(place, piece.bytes.clone());
                 if let Some(piece) = self.pieces.get(&(artifact, start)) {
@@ -165,10 +165,10 @@ impl Fetched {
     }
 
     /// Reads missing places. Waits for those that other readers fetch.
-    async fn read(&mut self, artifacts: &Artifacts, mut places: Vec<Place>) -> Result<()> {
+    async fn read(&mut self, artifacts: &Artifacts, mut places: Vec<StoredRange>) -> Result<()> {
         if let Some(shared) = self.shared.clone() {
             let (claims, others) = shared.claim(&places)?;
-            let own: Vec<Place> = claims.iter().map(Claim::place).collect();
+            let own: Vec<StoredRange> = claims.iter().map(RangeClaim::place).collect();
             let read = self.read_own(artifacts, &own).await?;
             for (claim, bytes) in claims.into_iter().zip(read) {
                 self.insert(claim.place(), bytes.clone());
@@ -193,7 +193,7 @@ impl Fetched {
     }
 
     /// Reads places, and counts their bytes.
-    async fn read_own(&self, artifacts: &Artifacts, places: &[Place]) -> Result<Vec<Bytes>> {
+    async fn read_own(&self, artifacts: &Artifacts, places: &[StoredRange]) -> Result<Vec<Bytes>> {
         let read = artifacts.read(places).await?;
         if let Some(bytes_read) = &self.bytes_read {
             let bytes = read.iter().map(|bytes| bytes.len() as u64).sum();
@@ -203,7 +203,7 @@ impl Fetched {
     }
 
     /// Returns the last piece that begins at or before a position, and its bytes from that position on.
-    fn piece_at(&self, artifact: u32, position: u64) -> Option<(&Piece, Bytes)> {
+    fn piece_at(&self, artifact: u32, position: u64) -> Option<(&FetchedPiece, Bytes)> {
         let (&(of, start), piece) = self.pieces.range(..=(artifact, position)).next_back()?;
         if of != artifact {
             return None;
@@ -213,7 +213,7 @@ impl Fetched {
     }
 
     /// Returns the bytes of a place, if one piece contains them all.
-    pub(in crate::read) fn get(&self, place: Place) -> Option<Bytes> {
+    pub(in crate::read) fn get(&self, place: StoredRange) -> Option<Bytes> {
         let (piece, bytes) = self.piece_at(place.artifact, place.range.start())?;
         let len = usize::try_from(place.range.len()).ok()?;
         let found = (len <= bytes.len()).then(|| bytes.slice(..len))?;
@@ -222,8 +222,8 @@ impl Fetched {
     }
 
     /// Returns the parts of a place that are in no piece.
-    fn lacking(&self, place: Place) -> Result<Vec<Place>> {
-        let Place { artifact, range } = place;
+    fn lacking(&self, place: StoredRange) -> Result<Vec<StoredRange>> {
+        let StoredRange { artifact, range } = place;
         let (mut at, mut parts) = (range.start(), Vec::new());
         while at < range.end() {
             if let Some((_, bytes)) = self.piece_at(artifact, at) {
@@ -234,7 +234,7 @@ impl Fetched {
             let mut behind = self.pieces.range(behind);
             let next = behind.next().map_or(range.end(), |(&(_, start), _)| start);
             let range = ByteRange::try_new(at, next)?;
-            parts.push(Place { artifact, range });
+            parts.push(StoredRange { artifact, range });
             at = next;
         }
         Ok(parts)
@@ -243,11 +243,11 @@ impl Fetched {
     /// Returns the requests that bring all of these places into pieces and read no byte twice.
     fn requests(
         &self,
-        missing: &[Place],
+        missing: &[StoredRange],
         gap: u64,
-        later: &[Place],
+        later: &[StoredRange],
         policy: FetchPolicy,
-    ) -> Result<Vec<Place>> {
+    ) -> Result<Vec<StoredRange>> {
         let mut lacking = Vec::new();
         for place in missing {
             lacking.extend(self.lacking(*place)?);
@@ -267,7 +267,7 @@ impl Fetched {
     }
 
     /// Joins the pieces that contain parts of a place into one, if there are several.
-    fn join(&mut self, place: Place) -> Result<()> {
+    fn join(&mut self, place: StoredRange) -> Result<()> {
         if self.get(place).is_some() {
             return Ok(());
         }
@@ -295,11 +295,11 @@ pub(in crate::read) struct StepBytes<'a> {
     artifacts: &'a Artifacts,
     fetched: &'a Fetched,
     policy: FetchPolicy,
-    missing: RefCell<Vec<Place>>,
+    missing: RefCell<Vec<StoredRange>>,
     /// Places of bytes that are read later.
-    later: RefCell<Vec<Place>>,
+    later: RefCell<Vec<StoredRange>>,
     /// Places of bytes that will be needed together with the missing ones.
-    along: RefCell<Vec<Place>>,
+    along: RefCell<Vec<StoredRange>>,
 }
 
 impl<'a> StepBytes<'a> {
@@ -315,10 +315,10 @@ impl<'a> StepBytes<'a> {
     }
 
     /// Notes bytes that are read later and must not be fetched twice.
-    pub(in crate::read) fn note_later(&self, place: Place) {
+    pub(in crate::read) fn note_later(&self, place: StoredRange) {
         let is_small = place.range.len() <= self.policy.along_each && !self.artifacts.are_near();
         // The members of a packed group note the same place one after the other.
-        let push = |places: &RefCell<Vec<Place>>| {
+        let push = |places: &RefCell<Vec<StoredRange>>| {
             let mut places = places.borrow_mut();
             if places.last() != Some(&place) {
                 places.push(place);
@@ -333,7 +333,7 @@ impl<'a> StepBytes<'a> {
     }
 
     /// Returns the bytes of a place. If they have to be fetched first, notes the place and returns `None`.
-    pub(in crate::read) fn get(&self, place: Place) -> Result<Option<Bytes>> {
+    pub(in crate::read) fn get(&self, place: StoredRange) -> Result<Option<Bytes>> {
         if place.range.is_empty() {
             return Ok(Some(Bytes::new()));
         }
@@ -364,7 +364,7 @@ impl<'a> StepBytes<'a> {
         artifact: u32,
         reference: &DataRef,
     ) -> Result<Option<Bytes>> {
-        let place = Place {
+        let place = StoredRange {
             artifact: self.artifacts.resolve(&reference.url, artifact)?,
             range: reference.range,
         };
@@ -380,7 +380,7 @@ impl<'a> StepBytes<'a> {
     }
 
     /// Returns the missing places, the places to fetch along with them, and the places that requests must not span.
-    fn into_missing(self) -> (Vec<Place>, Vec<Place>, Vec<Place>) {
+    fn into_missing(self) -> (Vec<StoredRange>, Vec<StoredRange>, Vec<StoredRange>) {
         let along = self.along.into_inner();
         let bytes = along.iter().map(|place| place.range.len());
         let most = if self.policy.is_sparse {
@@ -403,12 +403,12 @@ impl<'a> StepBytes<'a> {
 }
 
 impl ByteSource for StepBytes<'_> {
-    fn bytes(&self, place: Place) -> Result<Bytes> {
+    fn bytes(&self, place: StoredRange) -> Result<Bytes> {
         self.get(place)?
             .ok_or_else(|| Error::corrupt(format!("bytes {} have not been fetched", place.range)))
     }
 
-    fn resident(&self, place: Place) -> Result<Option<Bytes>> {
+    fn resident(&self, place: StoredRange) -> Result<Option<Bytes>> {
         if self.is_resident(place.artifact) {
             return self.get(place);
         }
@@ -430,7 +430,7 @@ pub(in crate::read) async fn drive<T>(
     policy: FetchPolicy,
     mut step: impl FnMut(&StepBytes<'_>) -> Result<Option<T>>,
 ) -> Result<T> {
-    let mut asked: Vec<Place> = Vec::new();
+    let mut asked: Vec<StoredRange> = Vec::new();
     loop {
         let (missing, requests) = match attempt(artifacts, fetched, policy, &mut step, &asked)? {
             Attempt::Done(done) => return Ok(done),
@@ -449,8 +449,8 @@ enum Attempt<T> {
     Done(T),
     /// The places that it lacks, and the requests for them.
     Lacks {
-        missing: Vec<Place>,
-        requests: Vec<Place>,
+        missing: Vec<StoredRange>,
+        requests: Vec<StoredRange>,
     },
 }
 
@@ -459,7 +459,7 @@ fn attempt<T>(
     fetched: &mut Fetched,
     policy: FetchPolicy,
     step: &mut impl FnMut(&StepBytes<'_>) -> Result<Option<T>>,
-    asked: &[Place],
+    asked: &[StoredRange],
 ) -> Result<Attempt<T>> {
     let bytes = StepBytes {
         policy,

@@ -7,8 +7,8 @@ use super::fetch::{FetchPolicy, Fetched, StepBytes, drive};
 #[cfg(any(test, feature = "experimental", feature = "threads"))]
 use super::waiting::ready_now;
 use crate::buffer::{
-    Chunks, FieldLayout, PackedGroup, Place, RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader,
-    Storage, StoredIndex,
+    Chunks, FieldLayout, PackedGroup, RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader, Storage,
+    StoredIndex, StoredRange,
 };
 use crate::column::{ArraySlot, ArrowSchemaHint, DictionaryEntries};
 use crate::encoding::{Context, Scratch};
@@ -484,7 +484,7 @@ impl Metadata {
         };
         let range = stored.place.range;
         let range = range.slice(0, range.len().min(RANGE_INDEX_HEADER as u64))?;
-        let place = Place {
+        let place = StoredRange {
             range,
             ..stored.place
         };

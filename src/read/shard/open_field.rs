@@ -3,8 +3,8 @@
 use super::fetch::StepBytes;
 use super::metadata::{FieldKey, Metadata, OpenField, StripeField, ready};
 use crate::buffer::{
-    Body, FieldBuffers, FieldLayout, OpaqueDictionary, PackedGroup, Place, Storage,
-    StoredDictionary, ValueDictionary, packed_member,
+    Body, FieldBuffers, FieldLayout, OpaqueDictionary, PackedGroup, Storage, StoredDictionary,
+    StoredRange, ValueDictionary, packed_member,
 };
 use crate::column::DictionaryEntries;
 use crate::encoding::Dictionaries;
@@ -164,7 +164,7 @@ impl Metadata {
             if let Body::Blocks(blocks) = &buffer.body
                 && blocks.map().is_none()
             {
-                let place = Place {
+                let place = StoredRange {
                     artifact: buffer.place.artifact,
                     range: blocks.described_in()?,
                 };
@@ -226,7 +226,7 @@ impl Metadata {
         key: FieldKey,
         field: &StripeField,
         layout: &FieldLayout,
-        (place, node): (Place, &DataType),
+        (place, node): (StoredRange, &DataType),
     ) -> Result<Option<Arc<DictionaryEntries>>> {
         if let Some(entries) = field.dictionary.get() {
             return Ok(Some(entries.clone()));

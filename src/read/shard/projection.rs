@@ -86,9 +86,9 @@ impl From<&[usize]> for Projection {
 
 /// The parts of a column to read; without parts, the whole column is read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::read) struct Parts(Vec<Vec<String>>);
+pub(in crate::read) struct ColumnParts(Vec<Vec<String>>);
 
-impl Parts {
+impl ColumnParts {
     /// Adds the part below the path.
     pub(in crate::read) fn add(&mut self, path: &[&str]) {
         self.0
@@ -125,7 +125,7 @@ impl Parts {
 pub(in crate::read) fn prune(
     field: &Field,
     node: &DataType,
-    parts: &Parts,
+    parts: &ColumnParts,
 ) -> Result<(Field, DataType)> {
     if parts.is_all() {
         return Ok((field.clone(), node.clone()));
@@ -155,13 +155,13 @@ fn prune_members(
     name: &str,
     members: &Fields,
     node: &DataType,
-    parts: &Parts,
+    parts: &ColumnParts,
 ) -> Result<(Fields, DataType)> {
     if let Some(missing) = parts
         .names()
         .find(|name| members.iter().all(|m| m.name() != name))
     {
-        let mut only = Parts::default();
+        let mut only = ColumnParts::default();
         only.add(&[missing]);
         let place = format!("the struct `{name}`");
         let names = members.iter().map(|m| m.name().as_str());
@@ -183,7 +183,7 @@ fn prune_members(
 fn prune_item(
     item: &FieldRef,
     node: &DataType,
-    parts: &Parts,
+    parts: &ColumnParts,
     list: impl Fn(FieldRef) -> ArrowType,
 ) -> Result<(ArrowType, DataType)> {
     let (Some(below), [child]) = (parts.child(item.name()), node.children.as_slice()) else {
@@ -196,7 +196,7 @@ fn prune_item(
     Ok((list(Arc::new(item)), pruned))
 }
 
-fn unknown<'a>(parts: &Parts, place: &str, known: impl Iterator<Item = &'a str>) -> Error {
+fn unknown<'a>(parts: &ColumnParts, place: &str, known: impl Iterator<Item = &'a str>) -> Error {
     let name = parts.names().next().unwrap_or_default();
     unknown_column(name, place, known)
 }
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn a_path_keeps_what_it_leads_to_and_nothing_else() {
         let (field, node) = column();
-        let mut parts = Parts::default();
+        let mut parts = ColumnParts::default();
         parts.add(&["l", "item", "y"]);
         let (field, node) = prune(&field, &node, &parts).unwrap();
         assert_eq!(
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn a_wrong_name_is_an_error_with_the_nearest_right_one() {
         let (field, node) = column();
-        let mut parts = Parts::default();
+        let mut parts = ColumnParts::default();
         parts.add(&["l", "item", "yy"]);
         let error = prune(&field, &node, &parts).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnknownColumn);

@@ -1,6 +1,6 @@
 //! Requests for the bytes of many places.
 
-use crate::buffer::Place;
+use crate::buffer::StoredRange;
 use crate::error::{Result, to_usize};
 use crate::io::ByteRange;
 use std::ops::Range;
@@ -19,7 +19,7 @@ const LARGE_REQUEST: u64 = 512 << 10;
 
 /// Returns the smallest gap, between [`SPARSE_GAP`] and `most`, that leaves few requests for the places. Returns a
 /// smaller gap if this one would read more unwanted than wanted bytes.
-pub(super) fn sparse_gap(places: &[Place], most: u64) -> Result<u64> {
+pub(super) fn sparse_gap(places: &[StoredRange], most: u64) -> Result<u64> {
     let least = most.min(SPARSE_GAP);
     let requests = coalesce(places.to_vec(), least, u64::MAX, &[])?;
     let small = requests.iter().filter(|r| r.range.len() < LARGE_REQUEST);
@@ -44,8 +44,8 @@ pub(super) fn sparse_gap(places: &[Place], most: u64) -> Result<u64> {
 
 /// Cuts a place into requests of [`MAX_REQUEST`] bytes at most, and at least half of that, because several requests
 /// transfer more bytes per second than one.
-pub(super) fn cut(place: Place, requests: &mut Vec<Place>) -> Result<()> {
-    let Place { artifact, range } = place;
+pub(super) fn cut(place: StoredRange, requests: &mut Vec<StoredRange>) -> Result<()> {
+    let StoredRange { artifact, range } = place;
     let parts = (range.len() / (MAX_REQUEST / 2)).max(1);
     let border = |part: u64| range.start() + range.len() / parts * part;
     for part in 0..parts {
@@ -55,7 +55,7 @@ pub(super) fn cut(place: Place, requests: &mut Vec<Place>) -> Result<()> {
             border(part + 1)
         };
         let range = ByteRange::try_new(border(part), end)?;
-        requests.push(Place { artifact, range });
+        requests.push(StoredRange { artifact, range });
     }
     Ok(())
 }
@@ -63,18 +63,18 @@ pub(super) fn cut(place: Place, requests: &mut Vec<Place>) -> Result<()> {
 /// Joins places that are at most `gap` bytes apart, until a range has `most` bytes. A gap that contains bytes of the
 /// sorted places `later` is never joined.
 pub(super) fn coalesce(
-    mut places: Vec<Place>,
+    mut places: Vec<StoredRange>,
     gap: u64,
     most: u64,
-    later: &[Place],
-) -> Result<Vec<Place>> {
+    later: &[StoredRange],
+) -> Result<Vec<StoredRange>> {
     let spares = |artifact: u32, gap: Range<u64>| {
-        let behind = |p: &Place| (p.artifact, p.range.end()) <= (artifact, gap.start);
+        let behind = |p: &StoredRange| (p.artifact, p.range.end()) <= (artifact, gap.start);
         let next = later.get(later.partition_point(behind));
         gap.is_empty() || next.is_none_or(|p| (p.artifact, p.range.start()) >= (artifact, gap.end))
     };
     places.sort_unstable_by_key(|p| (p.artifact, p.range));
-    let mut joined: Vec<Place> = Vec::new();
+    let mut joined: Vec<StoredRange> = Vec::new();
     for place in places {
         if let Some(last) = joined.last_mut()
             && last.artifact == place.artifact
@@ -96,8 +96,8 @@ pub(super) fn coalesce(
 pub(super) mod tests {
     use super::*;
 
-    pub(in crate::read::shard) fn place(artifact: u32, start: u64, end: u64) -> Place {
-        Place {
+    pub(in crate::read::shard) fn place(artifact: u32, start: u64, end: u64) -> StoredRange {
+        StoredRange {
             artifact,
             range: ByteRange::try_new(start, end).unwrap(),
         }

@@ -11,12 +11,12 @@ use std::task::Poll;
 
 /// A reader of an artifact.
 #[derive(Debug, Clone)]
-pub(in crate::read) enum Reader {
+pub(in crate::read) enum ArtifactReader {
     Blocking(Arc<dyn ReadAt>),
     Async(Arc<dyn AsyncReadAt>),
 }
 
-impl Reader {
+impl ArtifactReader {
     /// Returns the last `len` bytes, and the size of the file.
     pub(in crate::read) async fn tail(&self, len: u64) -> Result<(Bytes, u64)> {
         match self {

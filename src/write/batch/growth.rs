@@ -7,7 +7,7 @@ use arrow_buffer::Buffer;
 use arrow_schema::DataType;
 
 /// Most views to look at to estimate whether values are shared.
-const LOOKED_AT: usize = 64;
+const MAX_SAMPLED_VIEWS: usize = 64;
 
 /// Bytes of indexes per gathered element: the indexes are collected, shared, and collected again for the kernel that
 /// gathers values.
@@ -68,6 +68,6 @@ fn of_views(all: &[u128], buffers: &[Buffer]) -> u64 {
         .iter()
         .map(|buffer| buffer.len() as u64)
         .sum::<u64>();
-    let viewed = view_bytes(all, LOOKED_AT).saturating_sub(size_of_val(all) as u64);
+    let viewed = view_bytes(all, MAX_SAMPLED_VIEWS).saturating_sub(size_of_val(all) as u64);
     viewed.saturating_sub(held)
 }

@@ -46,12 +46,12 @@ pub(in crate::write) enum FilterChoice {
 }
 
 /// Minimum number of numbers per block: bit-packing works on groups of this size.
-pub(in crate::write) const LEAST_NUMBERS: usize = 1024;
+pub(in crate::write) const MIN_BLOCK_NUMBERS: usize = 1024;
 
 impl Settings {
     /// Returns the count of numbers per block.
     pub(in crate::write) fn block_numbers(&self) -> usize {
-        self.block_values.max(LEAST_NUMBERS)
+        self.block_values.max(MIN_BLOCK_NUMBERS)
     }
 
     /// Returns these settings adapted to a member of the packed group.

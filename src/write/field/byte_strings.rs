@@ -5,7 +5,7 @@ mod compressor_dictionaries;
 mod window;
 
 use super::byte_run::{check_length, note_run};
-use super::codes::{Codes, Entries, NULL};
+use super::codes::{Codes, FinishedEntries, NULL};
 use super::finished_leaf::{FinishedBytes, FinishedLeaf};
 use super::leaf_encoder::BytesEncoder;
 use super::nulls::StagedPresence;
@@ -473,7 +473,7 @@ impl BytesEncoder for BlockBytes {
                 FinishedLeaf::plain(buffers)
             }
         };
-        for (entry, times) in leaf.entries.iter().flat_map(Entries::used) {
+        for (entry, times) in leaf.entries.iter().flat_map(FinishedEntries::used) {
             self.stats.update_repeated(entry, times);
         }
         Ok(FinishedBytes {

@@ -39,7 +39,7 @@ impl EntryType {
 
 /// The entries of a finished dictionary, and the frequency of each.
 #[derive(Debug)]
-pub(super) struct Entries {
+pub(super) struct FinishedEntries {
     pub(super) entries: Interner,
     pub(super) frequencies: Vec<u32>,
     /// Whether no two entries are equal.
@@ -48,7 +48,7 @@ pub(super) struct Entries {
     pub(super) size: u64,
 }
 
-impl Entries {
+impl FinishedEntries {
     /// Returns the number of distinct values that occur, if the entries are unique.
     pub(super) fn distinct(&self) -> Option<u64> {
         self.unique.then(|| self.used().count() as u64)

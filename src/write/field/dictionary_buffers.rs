@@ -1,6 +1,6 @@
 //! Spec: Chapter 6, "Value Dictionary": the buffers of codes, and of the dictionary they refer to.
 
-use super::codes::{Codes, Entries, EntryType, NULL};
+use super::codes::{Codes, EntryType, FinishedEntries, NULL};
 use super::interner::Interner;
 use super::numbers::plain_numbers;
 use crate::buffer::{DictionaryInput, FinishedBuffer};
@@ -19,7 +19,7 @@ impl Codes {
         self,
         entry: EntryType,
         settings: Settings,
-    ) -> Result<(Vec<FinishedBuffer>, Entries)> {
+    ) -> Result<(Vec<FinishedBuffer>, FinishedEntries)> {
         let Self {
             entries,
             mut codes,
@@ -60,7 +60,7 @@ impl Codes {
         encoder.push(&codes, present.as_ref())?;
         let mut buffers = encoder.finish(BufferKind::Data)?.buffers;
         buffers.push(FinishedBuffer::dictionary(dictionary));
-        let entries = Entries {
+        let entries = FinishedEntries {
             entries,
             frequencies,
             unique: !entry.ordered,

@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "Dictionary Encoding": dictionary arrays on their way into codes and a value
 //! dictionary.
 
-use super::codes::{Codes, Entries, EntryType, NULL, Used};
+use super::codes::{Codes, EntryType, FinishedEntries, NULL, Used};
 use crate::buffer::FinishedBuffer;
 use crate::column::{ByteValues, Chunk, Values};
 use crate::error::{Error, Result};
@@ -138,7 +138,7 @@ impl DictionaryEncoder {
     }
 
     /// Returns the finished buffers (codes and dictionary) and the entries.
-    pub(super) fn finish(self) -> Result<(Vec<FinishedBuffer>, Entries)> {
+    pub(super) fn finish(self) -> Result<(Vec<FinishedBuffer>, FinishedEntries)> {
         self.codes.finish(self.entry, self.settings)
     }
 }

@@ -1,6 +1,6 @@
 //! The finished values of a leaf field.
 
-use super::codes::Entries;
+use super::codes::FinishedEntries;
 use crate::buffer::FinishedBuffer;
 use crate::encoding::Word;
 use crate::stats::{ByteStats, DecimalStats, DistinctStats};
@@ -10,7 +10,7 @@ use crate::stats::{ByteStats, DecimalStats, DistinctStats};
 pub(super) struct FinishedLeaf {
     pub(super) buffers: Vec<FinishedBuffer>,
     /// The entries of the dictionary, if there is one.
-    pub(super) entries: Option<Entries>,
+    pub(super) entries: Option<FinishedEntries>,
     pub(super) distinct: Option<DistinctStats>,
     /// Number of distinct values, if known.
     pub(super) distinct_count: Option<u64>,
@@ -41,7 +41,7 @@ impl FinishedLeaf {
     }
 
     /// Returns values with a dictionary.
-    pub(super) fn with_entries(buffers: Vec<FinishedBuffer>, entries: Entries) -> Self {
+    pub(super) fn with_entries(buffers: Vec<FinishedBuffer>, entries: FinishedEntries) -> Self {
         Self {
             distinct_count: entries.distinct(),
             entries: Some(entries),

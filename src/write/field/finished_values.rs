@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "Stripe Field Descriptor": the finished buffers of a stripe field, and the statistics of its
 //! values.
 
-use super::codes::Entries;
+use super::codes::FinishedEntries;
 use super::dictionary_encoder::DictionaryEncoder;
 use super::finished_leaf::{FinishedBytes, FinishedLeaf};
 use super::plan::FieldPlan;
@@ -21,11 +21,11 @@ use crate::write::choose::profile::Profile;
 use crate::write::choose::settings::FilterChoice;
 
 /// Fewest distinct values for an automatic Bloom filter: with fewer, the dictionary answers.
-const FEWEST_FILTERED: u64 = 256;
+const MIN_BLOOM_VALUES: u64 = 256;
 /// An automatic Bloom filter takes at most `1 / FILTER_SHARE` of the bytes of its field.
 const FILTER_SHARE: u64 = 8;
 /// Most bytes of a Bloom filter, because its descriptor contains it.
-const MOST_FILTER_BYTES: u64 = 256 << 20;
+const MAX_BLOOM_BYTES: u64 = 256 << 20;
 
 /// The encoded values of a field, and their statistics.
 #[derive(Debug, Default)]
@@ -125,8 +125,8 @@ impl FinishedValues {
         }
         let asked = plan.settings.filter == FilterChoice::Always || !spec;
         self.distinct.take()?.filter(|values, bytes| {
-            let pays = values >= FEWEST_FILTERED && bytes.saturating_mul(FILTER_SHARE) <= stored;
-            bytes <= MOST_FILTER_BYTES && (asked || pays)
+            let pays = values >= MIN_BLOOM_VALUES && bytes.saturating_mul(FILTER_SHARE) <= stored;
+            bytes <= MAX_BLOOM_BYTES && (asked || pays)
         })
     }
 
@@ -226,7 +226,7 @@ pub(super) fn finish_dictionary(
         _ => {
             let mut stats = plan.byte_stats();
             let mut decimals = plan.decimal_stats();
-            for (entry, times) in leaf.entries.iter().flat_map(Entries::used) {
+            for (entry, times) in leaf.entries.iter().flat_map(FinishedEntries::used) {
                 stats.update_repeated(entry, times);
                 if let Some(decimals) = &mut decimals {
                     decimals.update_repeated(entry, times);
@@ -243,7 +243,7 @@ pub(super) fn finish_dictionary(
 
 fn of_entries<W: Word>(leaf: FinishedLeaf, plan: &FieldPlan) -> FinishedValues {
     let mut stats = NumberStats::<W>::new(plan.domain, plan.settings.statistics);
-    for (entry, times) in leaf.entries.iter().flat_map(Entries::used) {
+    for (entry, times) in leaf.entries.iter().flat_map(FinishedEntries::used) {
         if let Some(&bytes) = W::chunks(entry).first() {
             stats.update_repeated(W::from_le(bytes), times);
         }

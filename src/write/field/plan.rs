@@ -135,7 +135,7 @@ fn most_dictionary_bytes() -> usize {
 }
 
 /// Distinct values above which the reference implementation writes no filter.
-const MOST_FILTERED: usize = 1024;
+const MAX_BLOOM_VALUES: usize = 1024;
 
 impl FieldPlan {
     /// Returns a collector of hashes of values, if the field has a sketch or a filter.
@@ -152,7 +152,7 @@ impl FieldPlan {
             most_values: if capabilities.spec_statistics {
                 usize::MAX
             } else {
-                MOST_FILTERED
+                MAX_BLOOM_VALUES
             },
         };
         (self.sketched || self.filtered)

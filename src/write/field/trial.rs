@@ -25,11 +25,11 @@ const UNWEIGHED: u32 = 7;
 const SCATTER: u64 = 0x9E37_79B9_7F4A_7C15;
 /// A dictionary of numbers may cost at most this share of the alternative: gathering numbers is expensive compared to
 /// unpacking.
-const MOST_OF_NUMBERS: f64 = 0.8;
+const MAX_NUMBER_COST: f64 = 0.8;
 /// The cost that a dictionary may have in a full first window, relative to the alternative.
 const FIRST_WINDOW: f64 = 1.2;
 /// A dictionary of numbers is tried only if the first window has at least this many numbers.
-const FEWEST_NUMBERS: usize = 4096;
+const MIN_NUMBERS: usize = 4096;
 /// Bytes of a dictionary besides its entries: header, padding, entry in the descriptor.
 const OVERHEAD: f64 = 256.0;
 
@@ -253,7 +253,7 @@ impl TrialWindows {
         let before = self.codes.codes().len();
         let entries_before = self.codes.entries().len();
         let is_number = self.entry.kind.is_some();
-        if is_number && before == 0 && len < FEWEST_NUMBERS {
+        if is_number && before == 0 && len < MIN_NUMBERS {
             return Ok(false);
         }
         // Later windows will share the entries of the first, so it may cost more.
@@ -271,8 +271,8 @@ impl TrialWindows {
             // If nearly every number so far is new, most later ones will be new too.
             let taken = start + STRIDE;
             let hopeless = is_number
-                && taken == FEWEST_NUMBERS
-                && self.codes.entries().len() - entries_before > FEWEST_NUMBERS * 7 / 8;
+                && taken == MIN_NUMBERS
+                && self.codes.entries().len() - entries_before > MIN_NUMBERS * 7 / 8;
             let too_large = self.codes.used(self.entry).bytes > self.entry.most_bytes;
             let cost = self.cost(before + len, settings) + self.of_codes;
             if hopeless || too_large || cost > budget {
@@ -347,7 +347,7 @@ impl TrialWindows {
     }
 
     fn share(&self) -> f64 {
-        self.entry.kind.map_or(1.0, |_| MOST_OF_NUMBERS)
+        self.entry.kind.map_or(1.0, |_| MAX_NUMBER_COST)
     }
 }
 

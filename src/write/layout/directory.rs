@@ -11,7 +11,7 @@
 //! typical shard, and locates the remaining metadata of a large one. If the stripes' metadata are too large to keep in
 //! memory, they are written between later stripes.
 
-use super::output::Output;
+use super::positioned_sink::PositionedSink;
 use crate::error::Result;
 use crate::format::{
     DataRef, DataRefArray, FieldDescriptor, HEADER, Message, Schema, ShardDirectory,
@@ -168,7 +168,7 @@ impl StripesMetadata {
     }
 
     /// Writes the kept metadata to the directory file.
-    pub(crate) fn place(&mut self, out: &mut Output<'_>) -> Result<()> {
+    pub(crate) fn place(&mut self, out: &mut PositionedSink<'_>) -> Result<()> {
         let wire = self.wire;
         let mut writer = MetadataWriter { out, wire };
         let starts = writer.descriptors(&self.kept)?;
@@ -176,7 +176,7 @@ impl StripesMetadata {
     }
 
     /// Writes the field lists, which refer to the descriptors, and the properties of the kept stripes.
-    fn list(&mut self, starts: &[u64], out: &mut Output<'_>) -> Result<()> {
+    fn list(&mut self, starts: &[u64], out: &mut PositionedSink<'_>) -> Result<()> {
         let wire = self.wire;
         let mut writer = MetadataWriter { out, wire };
         let last = self.placed.last();
@@ -193,7 +193,7 @@ impl StripesMetadata {
     /// Writes the remaining metadata, up to the footer.
     pub(crate) fn finish(
         &mut self,
-        out: &mut Output<'_>,
+        out: &mut PositionedSink<'_>,
         schema: &Schema,
         properties: &ShardProperties,
     ) -> Result<()> {
@@ -240,7 +240,7 @@ impl KeptStripe {
 }
 
 struct MetadataWriter<'a, 'b> {
-    out: &'a mut Output<'b>,
+    out: &'a mut PositionedSink<'b>,
     wire: Wire,
 }
 
@@ -311,10 +311,10 @@ impl MetadataWriter<'_, '_> {
 
 /// Fewest positions for which the sketch of a field is stored. A sketch takes 200 bytes, and a smaller stripe is read
 /// as fast. Statistics of the shard use the sketches of all stripes, stored or not.
-const FEWEST_SKETCHED: u64 = 4096;
+const MIN_SKETCHED_POSITIONS: u64 = 4096;
 
 fn sketch_pays(descriptor: &FieldDescriptor, wire: Wire) -> bool {
-    descriptor.position_count >= FEWEST_SKETCHED || !wire.capabilities().spec_statistics
+    descriptor.position_count >= MIN_SKETCHED_POSITIONS || !wire.capabilities().spec_statistics
 }
 
 fn drop_sketch(descriptor: &mut FieldDescriptor) {

@@ -30,7 +30,7 @@ struct State {
     encoder: Option<Box<FieldEncoder>>,
     /// Memory of the encoder after each of the last append jobs.
     sizes: VecDeque<usize>,
-    outcome: Option<Outcome>,
+    outcome: Option<LaneOutcome>,
 }
 
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Job {
 
 /// The final state of the lane.
 #[derive(Debug)]
-enum Outcome {
+enum LaneOutcome {
     Encoded(Box<EncodedField>),
     Failed(Error),
     Panicked(Box<dyn Any + Send>),
@@ -69,7 +69,7 @@ enum Outcome {
 
 impl State {
     fn is_behind(&self, most: usize) -> bool {
-        let is_well = matches!(self.outcome, None | Some(Outcome::Encoded(_)));
+        let is_well = matches!(self.outcome, None | Some(LaneOutcome::Encoded(_)));
         is_well && self.open > most
     }
 }
@@ -150,13 +150,13 @@ impl Lane {
                     state.sizes.push_back(size);
                 }
                 Some(Ok(Ok(Done::Finished(field)))) => {
-                    state.outcome = Some(Outcome::Encoded(field));
+                    state.outcome = Some(LaneOutcome::Encoded(field));
                 }
                 Some(Ok(Err(e))) => {
                     let e = e.within(format!("column `{}`", self.path));
-                    state.outcome = Some(Outcome::Failed(e));
+                    state.outcome = Some(LaneOutcome::Failed(e));
                 }
-                Some(Err(panic)) => state.outcome = Some(Outcome::Panicked(panic)),
+                Some(Err(panic)) => state.outcome = Some(LaneOutcome::Panicked(panic)),
             }
             state.open -= 1;
             self.changed.notify_all();
@@ -191,8 +191,8 @@ impl Lane {
             .wait_while(state, |state| state.is_behind(most));
         let mut state = waited.unwrap_or_else(PoisonError::into_inner);
         match state.outcome.take() {
-            Some(Outcome::Failed(e)) => Err(e),
-            Some(Outcome::Panicked(panic)) => {
+            Some(LaneOutcome::Failed(e)) => Err(e),
+            Some(LaneOutcome::Panicked(panic)) => {
                 drop(state);
                 resume_unwind(panic)
             }
@@ -232,7 +232,7 @@ impl Lane {
     /// Returns the error of a failed job.
     pub(super) fn encoded(&self) -> Result<EncodedField> {
         match self.wait(0)?.outcome.take() {
-            Some(Outcome::Encoded(field)) => Ok(*field),
+            Some(LaneOutcome::Encoded(field)) => Ok(*field),
             _ => Err(Error::invalid("the field has not been finished")),
         }
     }

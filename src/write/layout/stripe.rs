@@ -3,8 +3,8 @@
 use super::dictionary_headroom::DictionaryHeadroom;
 use super::directory::StripeRecord;
 use super::lane::Lane;
-use super::output::Output;
 use super::packed_group::pack;
+use super::positioned_sink::PositionedSink;
 use super::workers::Workers;
 use crate::buffer::OwnProperties;
 use crate::column::{Chunk, Values};
@@ -25,13 +25,13 @@ use std::sync::Arc;
 pub(in crate::write) type NodeChunk = (u32, Chunk<Values>);
 
 /// Most batches held back, so that a field encodes several together.
-const MOST_PENDING: usize = 64;
+const MAX_PENDING_BATCHES: usize = 64;
 /// Most bytes of Arrow data held back.
-const MOST_PENDING_BYTES: u64 = 32 << 20;
+const MAX_PENDING_BYTES: u64 = 32 << 20;
 
 /// Most rounds of batches that a field may lag behind. With more, threads wait less for each other, but the batches
 /// take more memory.
-const MOST_BEHIND: usize = 2;
+const MAX_LATE_ROUNDS: usize = 2;
 
 /// The fields of a stripe, by schema id. Dropping this cancels the jobs that have not begun.
 #[derive(Debug)]
@@ -212,8 +212,8 @@ impl StripeBuilder {
         self.pending_batches += 1;
         self.pending_bytes += memory.max(held);
         let full = self.rows.is_multiple_of(WINDOW as u64)
-            || self.pending_batches >= MOST_PENDING
-            || self.pending_bytes >= MOST_PENDING_BYTES;
+            || self.pending_batches >= MAX_PENDING_BATCHES
+            || self.pending_bytes >= MAX_PENDING_BYTES;
         if full { self.settle(workers) } else { Ok(()) }
     }
 
@@ -228,13 +228,17 @@ impl StripeBuilder {
                 workers.run(lane);
             }
         }
-        for (lane, size) in self.lanes.all_caught_up(MOST_BEHIND).zip(&mut self.sizes) {
-            *size = lane.size_before(MOST_BEHIND)?.unwrap_or(*size);
+        for (lane, size) in self
+            .lanes
+            .all_caught_up(MAX_LATE_ROUNDS)
+            .zip(&mut self.sizes)
+        {
+            *size = lane.size_before(MAX_LATE_ROUNDS)?.unwrap_or(*size);
         }
         self.pending_batches = 0;
         self.since
             .push_back(std::mem::take(&mut self.pending_bytes));
-        if self.since.len() > MOST_BEHIND {
+        if self.since.len() > MAX_LATE_ROUNDS {
             self.since.pop_front();
         }
         Ok(())
@@ -312,7 +316,7 @@ impl FullStripe {
 pub(in crate::write) fn write_stripe(
     stripe: EncodedStripe,
     url: String,
-    out: &mut Output<'_>,
+    out: &mut PositionedSink<'_>,
     properties: Vec<(usize, Vec<NameValuePair>)>,
     capabilities: &Capabilities,
 ) -> Result<StripeRecord> {

@@ -1,6 +1,6 @@
 //! The stripe files of a two-level shard.
 
-use super::output::Output;
+use super::positioned_sink::PositionedSink;
 use crate::error::Result;
 use crate::format::HEADER;
 use crate::io::{Sink, SinkFactory, random_stripe_file_name};
@@ -38,12 +38,12 @@ impl StripeFiles {
     /// Writes one more file. `content` receives its name and writes everything between header and footer.
     pub(in crate::write) fn write<R>(
         &mut self,
-        content: impl FnOnce(String, &mut Output<'_>) -> Result<R>,
+        content: impl FnOnce(String, &mut PositionedSink<'_>) -> Result<R>,
     ) -> Result<R> {
         let name = random_stripe_file_name();
         let mut sink = self.factory.create(&name)?;
         let mut position = 0;
-        let mut out = Output::new(&mut *sink, &mut position);
+        let mut out = PositionedSink::new(&mut *sink, &mut position);
         out.begin()?;
         let written = content(name.clone(), &mut out)?;
         out.write(&HEADER)?;

@@ -14,7 +14,7 @@ mod write;
 
 pub(super) use page::{Page, PageInteger};
 pub(super) use strings::StringBuilder;
-pub(super) use write::{EncodedPage, Values};
+pub(super) use write::{EncodedPage, PageValues};
 
 /// Converts a number of values to a length in memory.
 fn to_len(num_values: u32) -> usize {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Returns the page that a writer makes of an array.
 fn encode(array: &ArrayRef) -> EncodedPage {
-    let mut values = Values::new(column_type(array));
+    let mut values = PageValues::new(column_type(array));
     let taken = values.take(array, 0, usize::MAX, usize::MAX).unwrap();
     assert_eq!(taken, array.len());
     let page = values.encode().unwrap();

@@ -15,7 +15,7 @@ use arrow_array::{Array, ArrayRef};
 
 /// Values collected for the next page.
 #[derive(Debug)]
-pub(in crate::interop::cole) enum Values {
+pub(in crate::interop::cole) enum PageValues {
     Int32(Vec<i32>),
     Int64(Vec<i64>),
     Strings { offsets: Vec<u32>, data: Vec<u8> },
@@ -28,7 +28,7 @@ pub(in crate::interop::cole) struct EncodedPage {
     pub(in crate::interop::cole) data: Vec<u8>,
 }
 
-impl Values {
+impl PageValues {
     pub(in crate::interop::cole) fn new(column_type: ColumnType) -> Self {
         match column_type {
             ColumnType::Int32 => Self::Int32(Vec::new()),

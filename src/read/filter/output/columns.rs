@@ -4,7 +4,7 @@ use crate::arrow::defeats_filter;
 use crate::buffer::{Body, Selection, Storage};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::read::filter::candidates::Candidates;
-use crate::read::scan::rows::RowFormat;
+use crate::read::scan::rows::ScanFormat;
 use crate::read::scan::source::{ReadState, StripeFields};
 use crate::read::scan::stripe_reader::{StripeReader, is_blockwise};
 use crate::read::shard::column::Column;
@@ -15,7 +15,7 @@ use std::cell::OnceCell;
 
 /// Reads the columns of a scan from fetched bytes.
 pub(super) struct ColumnsReader<'a> {
-    pub(super) format: &'a RowFormat,
+    pub(super) format: &'a ScanFormat,
     /// Number in the shard of the stripe's first row.
     pub(super) first: u64,
     pub(super) fields: &'a StripeFields,

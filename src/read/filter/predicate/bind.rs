@@ -23,14 +23,14 @@ use std::sync::Arc;
 
 /// A predicate bound to the columns of a shard.
 #[derive(Debug, Default)]
-pub(in crate::read) struct Bound {
+pub(in crate::read) struct BoundPredicate {
     /// The columns that the predicate uses.
     pub(in crate::read) columns: Vec<FilterColumn>,
     /// The tests of single columns in the predicate.
     pub(in crate::read) leaves: Vec<Leaf>,
     pub(in crate::read) functions: Vec<BoundFunction>,
     /// A row matches if all of these are true.
-    pub(in crate::read) conjuncts: Vec<Node>,
+    pub(in crate::read) conjuncts: Vec<PredicateNode>,
 }
 
 /// A column, or a member of structs, that a predicate uses.
@@ -192,17 +192,17 @@ pub(in crate::read) struct BoundFunction {
 
 /// A predicate over leaves and functions, by ordinal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::read) enum Node {
+pub(in crate::read) enum PredicateNode {
     /// One truth value that is known without reading values.
     Known(Truth),
     Leaf(usize),
     Function(usize),
-    And(Vec<Node>),
-    Or(Vec<Node>),
-    Not(Box<Node>),
+    And(Vec<PredicateNode>),
+    Or(Vec<PredicateNode>),
+    Not(Box<PredicateNode>),
 }
 
-impl Node {
+impl PredicateNode {
     /// Whether the predicate calls a function.
     pub(in crate::read) fn calls(&self) -> bool {
         match self {
@@ -214,7 +214,7 @@ impl Node {
     }
 }
 
-impl Bound {
+impl BoundPredicate {
     /// Resolves the columns of a predicate, and converts its literals to the columns' types.
     pub(in crate::read) fn load(
         metadata: &Metadata,
@@ -230,14 +230,14 @@ impl Bound {
         let root = ready!(root.within(|| format!("filter `{predicate}`")));
         let mut bound = binder.bound;
         bound.conjuncts = match root {
-            Node::And(parts) => parts,
+            PredicateNode::And(parts) => parts,
             root => vec![root],
         };
         Ok(Some(bound))
     }
 }
 
-impl Bound {
+impl BoundPredicate {
     /// Excludes rows for which a column is true.
     pub(in crate::read) fn exclude(&mut self, column: Column) {
         let ordinal = self.columns.len();
@@ -246,13 +246,13 @@ impl Bound {
                 column: ordinal,
                 test,
             });
-            Node::Leaf(self.leaves.len() - 1)
+            PredicateNode::Leaf(self.leaves.len() - 1)
         };
         let is_true: ArrayRef = Arc::new(BooleanArray::from(vec![true]));
         let is_null = leaf(Test::IsNull);
         let is_true = leaf(Test::Compare(Comparison::Eq, is_true));
-        let is_kept = vec![is_null, Node::Not(Box::new(is_true))];
-        self.conjuncts.push(Node::Or(is_kept));
+        let is_kept = vec![is_null, PredicateNode::Not(Box::new(is_true))];
+        self.conjuncts.push(PredicateNode::Or(is_kept));
         self.columns.push(FilterColumn {
             path: ColumnPath::Names(column.field.name().clone()),
             value_type: column.field.data_type().clone(),
@@ -266,16 +266,18 @@ impl Bound {
 struct Binder<'a> {
     metadata: &'a Metadata,
     step: &'a StepBytes<'a>,
-    bound: Bound,
+    bound: BoundPredicate,
 }
 
 impl Binder<'_> {
-    fn node(&mut self, expr: &Expr) -> Result<Option<Node>> {
+    fn node(&mut self, expr: &Expr) -> Result<Option<PredicateNode>> {
         let (path, test) = match expr {
-            Expr::And(parts) => return Ok(self.nodes(parts)?.map(Node::And)),
-            Expr::Or(parts) => return Ok(self.nodes(parts)?.map(Node::Or)),
+            Expr::And(parts) => return Ok(self.nodes(parts)?.map(PredicateNode::And)),
+            Expr::Or(parts) => return Ok(self.nodes(parts)?.map(PredicateNode::Or)),
             Expr::Not(part) => {
-                return Ok(self.node(part)?.map(|part| Node::Not(Box::new(part))));
+                return Ok(self
+                    .node(part)?
+                    .map(|part| PredicateNode::Not(Box::new(part))));
             }
             Expr::Function(function) => return self.function(function),
             Expr::TooDeep => {
@@ -302,10 +304,10 @@ impl Binder<'_> {
         let test = test.within(|| format!("column `{}`", path.name()))?;
         let column = ready!(self.column(path, true));
         self.bound.leaves.push(Leaf { column, test });
-        Ok(Some(Node::Leaf(self.bound.leaves.len() - 1)))
+        Ok(Some(PredicateNode::Leaf(self.bound.leaves.len() - 1)))
     }
 
-    fn nodes(&mut self, parts: &[Expr]) -> Result<Option<Vec<Node>>> {
+    fn nodes(&mut self, parts: &[Expr]) -> Result<Option<Vec<PredicateNode>>> {
         let mut nodes = Vec::with_capacity(parts.len());
         for part in parts {
             nodes.push(ready!(self.node(part)));
@@ -313,7 +315,7 @@ impl Binder<'_> {
         Ok(Some(nodes))
     }
 
-    fn function(&mut self, function: &Function) -> Result<Option<Node>> {
+    fn function(&mut self, function: &Function) -> Result<Option<PredicateNode>> {
         let mut columns = Vec::with_capacity(function.paths.len());
         let mut fields = Vec::with_capacity(function.paths.len());
         for path in &function.paths {
@@ -331,7 +333,9 @@ impl Binder<'_> {
             schema: Arc::new(schema),
             function: function.clone(),
         });
-        Ok(Some(Node::Function(self.bound.functions.len() - 1)))
+        Ok(Some(PredicateNode::Function(
+            self.bound.functions.len() - 1,
+        )))
     }
 
     /// Returns the column at a path, reduced to the member that the path leads to, and the number of structs around the

@@ -1,7 +1,7 @@
 //! Evaluation of predicates on rows that have been read.
 
 use super::Comparison;
-use super::bind::{Bound, BoundFunction, Leaf, MANY_VALUES, Node, Test};
+use super::bind::{BoundFunction, BoundPredicate, Leaf, MANY_VALUES, PredicateNode, Test};
 use super::truth::Truth;
 use crate::column::{codes_within, integer_key, integers_within};
 use crate::error::{Error, ErrorKind, Result, Within};
@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// The columns of some rows, and the results of tests on their dictionaries.
-pub(in crate::read) struct Rows<'a> {
+pub(in crate::read) struct PredicateRows<'a> {
     pub(in crate::read) len: usize,
     /// By ordinal of the column, without the structs around a member. Dictionaries have keys of type UInt32.
     pub(in crate::read) columns: &'a [Option<ArrayRef>],
@@ -26,33 +26,37 @@ pub(in crate::read) struct Rows<'a> {
     pub(in crate::read) entries: &'a [Option<Arc<BooleanArray>>],
 }
 
-impl Bound {
+impl BoundPredicate {
     /// Evaluates a predicate for every row.
-    pub(in crate::read) fn evaluate(&self, node: &Node, rows: &Rows<'_>) -> Result<BooleanArray> {
+    pub(in crate::read) fn evaluate(
+        &self,
+        node: &PredicateNode,
+        rows: &PredicateRows<'_>,
+    ) -> Result<BooleanArray> {
         match node {
-            Node::Known(truth) => Ok(match truth.known() {
+            PredicateNode::Known(truth) => Ok(match truth.known() {
                 Some(Some(true)) => BooleanArray::new(BooleanBuffer::new_set(rows.len), None),
                 Some(Some(false)) => BooleanArray::new(BooleanBuffer::new_unset(rows.len), None),
                 _ => BooleanArray::new_null(rows.len),
             }),
-            Node::Leaf(leaf) => match self.range(std::slice::from_ref(node), rows)? {
+            PredicateNode::Leaf(leaf) => match self.range(std::slice::from_ref(node), rows)? {
                 Some(truths) => Ok(truths),
                 None => self.leaf(*leaf, rows),
             },
-            Node::Function(function) => self.functions[*function].call(rows),
-            Node::And(parts) => match self.range(parts, rows)? {
+            PredicateNode::Function(function) => self.functions[*function].call(rows),
+            PredicateNode::And(parts) => match self.range(parts, rows)? {
                 Some(truths) => Ok(truths),
                 None => self.fold(parts, rows, true, and_kleene),
             },
-            Node::Or(parts) => self.fold(parts, rows, false, or_kleene),
-            Node::Not(part) => Ok(not(&self.evaluate(part, rows)?)?),
+            PredicateNode::Or(parts) => self.fold(parts, rows, false, or_kleene),
+            PredicateNode::Not(part) => Ok(not(&self.evaluate(part, rows)?)?),
         }
     }
 
     fn fold(
         &self,
-        parts: &[Node],
-        rows: &Rows<'_>,
+        parts: &[PredicateNode],
+        rows: &PredicateRows<'_>,
         empty: bool,
         join: fn(
             &BooleanArray,
@@ -60,7 +64,7 @@ impl Bound {
         ) -> std::result::Result<BooleanArray, arrow_schema::ArrowError>,
     ) -> Result<BooleanArray> {
         let Some((first, rest)) = parts.split_first() else {
-            return self.evaluate(&Node::Known(Truth::always(empty)), rows);
+            return self.evaluate(&PredicateNode::Known(Truth::always(empty)), rows);
         };
         let mut all = self.evaluate(first, rows)?;
         for part in rest {
@@ -71,14 +75,18 @@ impl Bound {
 
     /// Evaluates a conjunction that restricts the integers of one column to a range; returns `None` for other
     /// conjunctions.
-    fn range(&self, parts: &[Node], rows: &Rows<'_>) -> Result<Option<BooleanArray>> {
-        let Some(Node::Leaf(first)) = parts.first() else {
+    fn range(
+        &self,
+        parts: &[PredicateNode],
+        rows: &PredicateRows<'_>,
+    ) -> Result<Option<BooleanArray>> {
+        let Some(PredicateNode::Leaf(first)) = parts.first() else {
             return Ok(None);
         };
         let column = self.leaves[*first].column;
         let (mut low, mut high, mut is_empty) = (0, u128::MAX, false);
         for part in parts {
-            let Node::Leaf(leaf) = part else {
+            let PredicateNode::Leaf(leaf) = part else {
                 return Ok(None);
             };
             let leaf = &self.leaves[*leaf];
@@ -113,7 +121,7 @@ impl Bound {
         Ok(Some(BooleanArray::new(values, array.nulls().cloned())))
     }
 
-    fn leaf(&self, ordinal: usize, rows: &Rows<'_>) -> Result<BooleanArray> {
+    fn leaf(&self, ordinal: usize, rows: &PredicateRows<'_>) -> Result<BooleanArray> {
         let Leaf { column, test } = &self.leaves[ordinal];
         let array = rows.column(*column)?;
         let (Some(entries), DataType::Dictionary(..)) = (&rows.entries[ordinal], array.data_type())
@@ -164,7 +172,7 @@ fn one_stretch(bits: &BooleanBuffer) -> Option<(u32, u32)> {
     Some((code(from)?, code(to - 1)?))
 }
 
-impl Rows<'_> {
+impl PredicateRows<'_> {
     fn column(&self, ordinal: usize) -> Result<&ArrayRef> {
         let column = self.columns.get(ordinal).and_then(Option::as_ref);
         column.ok_or_else(|| Error::corrupt("a column of the filter has not been read"))
@@ -172,7 +180,7 @@ impl Rows<'_> {
 }
 
 impl BoundFunction {
-    fn call(&self, rows: &Rows<'_>) -> Result<BooleanArray> {
+    fn call(&self, rows: &PredicateRows<'_>) -> Result<BooleanArray> {
         let columns = self.columns.iter().map(|&c| rows.column(c).cloned());
         let columns = columns.collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len));

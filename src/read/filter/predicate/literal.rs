@@ -26,12 +26,12 @@ use std::sync::Arc;
 pub struct Literal {
     /// An array of length 1, not of a dictionary or of runs.
     value: ArrayRef,
-    written: Written,
+    written: LiteralForm,
 }
 
 /// The way a literal was written, which decides the types that it may be compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Written {
+pub(super) enum LiteralForm {
     /// As an Arrow value, which has a type of its own.
     Typed,
     /// As the digits of a number, which takes the type of the column.
@@ -77,12 +77,12 @@ impl Literal {
     }
 
     /// Returns the literal, marked as written in this way.
-    pub(super) fn with_written(mut self, written: Written) -> Self {
+    pub(super) fn with_written(mut self, written: LiteralForm) -> Self {
         self.written = written;
         self
     }
 
-    pub(super) fn written(&self) -> Written {
+    pub(super) fn written(&self) -> LiteralForm {
         self.written
     }
 
@@ -93,7 +93,7 @@ impl Literal {
     pub(super) fn array_of(value: ArrayRef) -> Self {
         Self {
             value,
-            written: Written::Typed,
+            written: LiteralForm::Typed,
         }
     }
 }
@@ -114,7 +114,7 @@ impl fmt::Display for Literal {
             return write!(f, "a {data_type}");
         };
         let word = match (self.written, data_type) {
-            (Written::Time(word), _) => Some(word),
+            (LiteralForm::Time(word), _) => Some(word),
             (_, Date32) => Some(TimeWord::Date),
             (_, Date64 | Timestamp(..)) => Some(TimeWord::Timestamp),
             (_, Time32(_) | Time64(_)) => Some(TimeWord::Time),

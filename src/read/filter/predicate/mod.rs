@@ -5,6 +5,7 @@ mod bind;
 mod evaluate;
 mod functions;
 mod literal;
+mod literal_text;
 mod number;
 mod parse;
 mod path;
@@ -14,12 +15,11 @@ mod tests;
 mod time_word;
 mod truth;
 mod value;
-mod written;
 
 pub use literal::{Literal, lit};
 
-pub(in crate::read) use bind::{Bound, FilterColumn, Leaf, Node, Test};
-pub(in crate::read) use evaluate::{Rows, member};
+pub(in crate::read) use bind::{BoundPredicate, FilterColumn, Leaf, PredicateNode, Test};
+pub(in crate::read) use evaluate::{PredicateRows, member};
 pub(in crate::read) use parse::parse;
 pub(in crate::read) use path::ColumnPath;
 pub(in crate::read) use truth::Truth;

@@ -1,6 +1,6 @@
 //! Numbers in the text of a predicate.
 
-use super::literal::Written;
+use super::literal::LiteralForm;
 use super::{Literal, lit};
 use crate::error::{Error, Result};
 use arrow_array::types::Decimal256Type;
@@ -75,7 +75,7 @@ pub(super) fn number(text: &str) -> Result<Literal> {
             )));
         }
     };
-    Ok(literal.with_written(Written::Number))
+    Ok(literal.with_written(LiteralForm::Number))
 }
 
 fn decimal_literal(value: i256, scale: i8) -> Result<Literal> {

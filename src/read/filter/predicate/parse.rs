@@ -19,9 +19,9 @@
 pub(super) mod tokens;
 
 use super::functions::{Pattern, columns_compared, may_be_like};
+use super::literal_text::time_literal;
 use super::number::number;
 use super::time_word::TimeWord;
-use super::written::time_literal;
 use super::{Comparison, Literal, Predicate, col, lit};
 use crate::error::{Error, ErrorKind, Result};
 use tokens::{Token, error, tokens};

@@ -2,7 +2,7 @@
 
 use super::Literal;
 use super::advice::advice;
-use super::literal::Written;
+use super::literal::LiteralForm;
 use super::number::decimal;
 use super::value::{bytes, double, text};
 use crate::error::{Error, ErrorKind, Result};
@@ -123,7 +123,7 @@ pub(super) fn place(literal: &Literal, data_type: &DataType) -> Result<LiteralPl
     let value = literal.array();
     match (literal.written(), value.data_type(), data_type) {
         // A written number means the nearest float.
-        (Written::Number, DataType::Decimal256(_, 1..), float) if float.is_floating() => {
+        (LiteralForm::Number, DataType::Decimal256(_, 1..), float) if float.is_floating() => {
             let text = array_value_to_string(value, 0)?;
             let nearest: f64 = text.parse().map_err(|_| Error::invalid(text))?;
             #[expect(clippy::cast_possible_truncation, reason = "the nearest is wanted")]
@@ -137,7 +137,7 @@ pub(super) fn place(literal: &Literal, data_type: &DataType) -> Result<LiteralPl
             among_floats(nearest, |v| v.total_cmp(&nearest), data_type)
         }
         (written, number, DataType::Duration(unit))
-            if written == Written::Number || number.is_integer() =>
+            if written == LiteralForm::Number || number.is_integer() =>
         {
             match Exact::of(value) {
                 Some(Exact {
@@ -161,7 +161,7 @@ pub(super) fn place(literal: &Literal, data_type: &DataType) -> Result<LiteralPl
                 ))),
             }
         }
-        (Written::Time(word), ..) if !is_time(data_type) => Err(incomparable(
+        (LiteralForm::Time(word), ..) if !is_time(data_type) => Err(incomparable(
             data_type,
             format_args!("a {}", word.text()),
             "",

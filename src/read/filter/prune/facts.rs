@@ -18,16 +18,16 @@ pub(in crate::read) struct Facts {
     /// The value of every row that is not null, as an array of length 1.
     pub(in crate::read) constant: Option<ArrayRef>,
     /// Lower bound of the values other than NaN.
-    pub(in crate::read) low: Option<Bound>,
+    pub(in crate::read) low: Option<ValueBound>,
     /// Upper bound of the values other than NaN.
-    pub(in crate::read) high: Option<Bound>,
+    pub(in crate::read) high: Option<ValueBound>,
     /// Whether a value may be NaN.
     pub(in crate::read) may_be_nan: bool,
 }
 
 /// An end of a range of values.
 #[derive(Debug, Clone)]
-pub(in crate::read) struct Bound {
+pub(in crate::read) struct ValueBound {
     /// An array of length 1, of the column's type; not NaN.
     pub(in crate::read) value: ArrayRef,
     /// Whether a value may be equal to it.
@@ -105,8 +105,8 @@ impl Facts {
         values: &'a ArrayRef,
         absent: Option<&'a BooleanBuffer>,
     ) -> Result<impl Iterator<Item = Position> + 'a> {
-        let comparator = |bound: &'a Option<Bound>| -> Result<Option<_>> {
-            let Some(Bound { value, inclusive }) = bound else {
+        let comparator = |bound: &'a Option<ValueBound>| -> Result<Option<_>> {
+            let Some(ValueBound { value, inclusive }) = bound else {
                 return Ok(None);
             };
             let compare = make_comparator(value, values, SortOptions::default())?;
@@ -226,8 +226,8 @@ mod tests {
         }
     }
 
-    fn bound(values: &dyn Array, i: usize) -> Option<Bound> {
-        Some(Bound {
+    fn bound(values: &dyn Array, i: usize) -> Option<ValueBound> {
+        Some(ValueBound {
             value: one(values, i),
             inclusive: true,
         })
@@ -318,7 +318,7 @@ mod tests {
         let values = StringArray::from(vec!["b", "d"]);
         let exclusive = |i| {
             let bound = bound(&values, i);
-            bound.map(|bound| Bound {
+            bound.map(|bound| ValueBound {
                 inclusive: false,
                 ..bound
             })

@@ -5,38 +5,38 @@
 
 mod facts;
 
-pub(in crate::read) use facts::{Bound, Facts, is_nan};
+pub(in crate::read) use facts::{Facts, ValueBound, is_nan};
 
-use super::predicate::{Node, Truth};
+use super::predicate::{PredicateNode, Truth};
 use std::ops::{BitAnd, BitOr};
 
 /// Returns the truth values that a predicate may have, given the truth values of its leaves.
-pub(in crate::read) fn truth(node: &Node, leaf: &dyn Fn(usize) -> Truth) -> Truth {
+pub(in crate::read) fn truth(node: &PredicateNode, leaf: &dyn Fn(usize) -> Truth) -> Truth {
     truths(node, leaf, &|truth| truth)
 }
 
 /// Returns the truth values that a predicate may have, like [`truth`], for each of several blocks of rows. `all`
 /// returns the same truth for all blocks.
 pub(in crate::read) fn truths<B>(
-    node: &Node,
+    node: &PredicateNode,
     leaf: &dyn Fn(usize) -> Truth<B>,
     all: &dyn Fn(Truth) -> Truth<B>,
 ) -> Truth<B>
 where
     for<'a> &'a B: BitAnd<&'a B, Output = B> + BitOr<&'a B, Output = B>,
 {
-    let part = |node: &Node| truths(node, leaf, all);
+    let part = |node: &PredicateNode| truths(node, leaf, all);
     let start = || all(Truth::always(true));
     match node {
-        Node::Known(known) => all(*known),
-        Node::Leaf(ordinal) => leaf(*ordinal),
-        Node::Function(_) => all(Truth::ANY),
-        Node::Not(node) => part(node).not(),
-        Node::And(nodes) => nodes
+        PredicateNode::Known(known) => all(*known),
+        PredicateNode::Leaf(ordinal) => leaf(*ordinal),
+        PredicateNode::Function(_) => all(Truth::ANY),
+        PredicateNode::Not(node) => part(node).not(),
+        PredicateNode::And(nodes) => nodes
             .iter()
             .fold(start(), |both, node| both.and(&part(node))),
         // De Morgan holds in three-valued logic as well.
-        Node::Or(nodes) => {
+        PredicateNode::Or(nodes) => {
             let neither = |both: Truth<B>, node| both.and(&part(node).not());
             nodes.iter().fold(start(), neither).not()
         }
@@ -44,22 +44,25 @@ where
 }
 
 /// Simplifies a predicate, given the truth of some leaves.
-pub(in crate::read) fn simplify(node: &Node, leaf: &dyn Fn(usize) -> Truth) -> Node {
+pub(in crate::read) fn simplify(
+    node: &PredicateNode,
+    leaf: &dyn Fn(usize) -> Truth,
+) -> PredicateNode {
     let whole = truth(node, leaf);
     if whole.is_known() {
-        return Node::Known(whole);
+        return PredicateNode::Known(whole);
     }
     // A part that is always true does not narrow a conjunction. A part that is always false does not widen a
     // disjunction.
-    let rest = |parts: &[Node], neutral: bool| -> Vec<Node> {
+    let rest = |parts: &[PredicateNode], neutral: bool| -> Vec<PredicateNode> {
         let parts = parts.iter().map(|part| simplify(part, leaf));
-        let neutral = Node::Known(Truth::always(neutral));
+        let neutral = PredicateNode::Known(Truth::always(neutral));
         parts.filter(|part| *part != neutral).collect()
     };
     match node {
-        Node::And(parts) => Node::And(rest(parts, true)),
-        Node::Or(parts) => Node::Or(rest(parts, false)),
-        Node::Not(part) => Node::Not(Box::new(simplify(part, leaf))),
+        PredicateNode::And(parts) => PredicateNode::And(rest(parts, true)),
+        PredicateNode::Or(parts) => PredicateNode::Or(rest(parts, false)),
+        PredicateNode::Not(part) => PredicateNode::Not(Box::new(simplify(part, leaf))),
         other => other.clone(),
     }
 }
@@ -86,7 +89,7 @@ mod tests {
     fn a_junction_may_have_the_values_that_its_parts_give_and_no_other() {
         for (a, b) in all().flat_map(|a| all().map(move |b| (a, b))) {
             let leaf = |i: usize| if i == 0 { a } else { b };
-            let parts = || vec![Node::Leaf(0), Node::Leaf(1)];
+            let parts = || vec![PredicateNode::Leaf(0), PredicateNode::Leaf(1)];
             let mut both = Truth::default();
             let mut either = Truth::default();
             for (x, y) in VALUES
@@ -106,8 +109,16 @@ mod tests {
                     }));
                 }
             }
-            assert_eq!(truth(&Node::And(parts()), &leaf), both, "{a:?} AND {b:?}");
-            assert_eq!(truth(&Node::Or(parts()), &leaf), either, "{a:?} OR {b:?}");
+            assert_eq!(
+                truth(&PredicateNode::And(parts()), &leaf),
+                both,
+                "{a:?} AND {b:?}"
+            );
+            assert_eq!(
+                truth(&PredicateNode::Or(parts()), &leaf),
+                either,
+                "{a:?} OR {b:?}"
+            );
         }
     }
 
@@ -119,16 +130,19 @@ mod tests {
             2 => Truth::UNKNOWN,
             _ => Truth::ANY,
         };
-        let and = |parts: [usize; 2]| Node::And(parts.map(Node::Leaf).to_vec());
+        let and = |parts: [usize; 2]| PredicateNode::And(parts.map(PredicateNode::Leaf).to_vec());
         assert_eq!(
             simplify(&and([0, 3]), &leaf),
-            Node::And(vec![Node::Leaf(3)])
+            PredicateNode::And(vec![PredicateNode::Leaf(3)])
         );
         assert_eq!(
             simplify(&and([1, 3]), &leaf),
-            Node::Known(Truth::always(false))
+            PredicateNode::Known(Truth::always(false))
         );
-        let unknown = Node::And(vec![Node::Known(Truth::UNKNOWN), Node::Leaf(3)]);
+        let unknown = PredicateNode::And(vec![
+            PredicateNode::Known(Truth::UNKNOWN),
+            PredicateNode::Leaf(3),
+        ]);
         assert_eq!(simplify(&and([2, 3]), &leaf), unknown);
     }
 }

@@ -11,7 +11,7 @@ const GROUP_BYTES: u64 = 4 << 20;
 
 /// The elements of a buffer's blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::read) enum Elements {
+pub(in crate::read) enum BlockElements {
     /// Numbers of this many bytes.
     Numbers(NumberKind, usize),
     /// Byte values, all of the same size if it is given.
@@ -33,7 +33,7 @@ pub(in crate::read) struct BufferRole {
     pub(in crate::read) separate_offsets: bool,
 }
 
-impl Elements {
+impl BlockElements {
     /// Returns the elements of the blocks of a buffer of `node`; `None` if they are unknown or there are none.
     pub(in crate::read) fn of(
         node: &DataType,

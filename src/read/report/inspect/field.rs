@@ -1,6 +1,6 @@
 //! Inspection of one field of a stripe, with its buffers and blocks.
 
-use super::blocks::{BufferRole, Elements, block_groups};
+use super::blocks::{BlockElements, BufferRole, block_groups};
 use super::statistics::{contradictions, folded};
 use super::value_types::ValueTypes;
 use super::{
@@ -8,8 +8,8 @@ use super::{
     RangeIndexInfo, problem,
 };
 use crate::buffer::{
-    BlobTable, BlockMap, BlockRange, OpaqueDictionary, PackedGroup, Physical, Place, member_block,
-    packed_member,
+    BlobTable, BlockMap, BlockRange, OpaqueDictionary, PackedGroup, Physical, StoredRange,
+    member_block, packed_member,
 };
 use crate::encoding::presence::PresenceKind;
 use crate::encoding::{EncodingTree, bytes, envelope, number, presence};
@@ -136,7 +136,7 @@ impl Inspector<'_> {
                 DataEncoding::Native(native) => {
                     for buffer in &native.buffers {
                         let part = part_of(native, buffer);
-                        let elements = Elements::of(node, physical, part);
+                        let elements = BlockElements::of(node, physical, part);
                         let mut described = match packed_member(buffer) {
                             Some(member) => {
                                 self.member(key, ordinal, buffer, member, elements).await?
@@ -171,7 +171,7 @@ impl Inspector<'_> {
         encoding: usize,
         buffer: &EncodedBuffer,
         member: u32,
-        elements: Option<Elements>,
+        elements: Option<BlockElements>,
     ) -> Result<Option<BufferInfo>> {
         let inner = &self.shard.inner;
         let parent = inner.run(|step| inner.parent_field(step, key)).await?;
@@ -199,7 +199,7 @@ impl Inspector<'_> {
     }
 
     /// Describes a buffer, still without its blocks.
-    fn info(&self, encoding: usize, buffer: &EncodedBuffer, place: Place) -> BufferInfo {
+    fn info(&self, encoding: usize, buffer: &EncodedBuffer, place: StoredRange) -> BufferInfo {
         BufferInfo {
             encoding,
             kind: buffer.kind,
@@ -223,13 +223,13 @@ impl Inspector<'_> {
         artifact: u32,
         encoding: usize,
         buffer: &EncodedBuffer,
-        elements: Option<Elements>,
+        elements: Option<BlockElements>,
     ) -> Result<Option<BufferInfo>> {
         let Some(reference) = &buffer.buffer else {
             return Ok(None);
         };
         let artifacts = &self.shard.inner.artifacts;
-        let place = Place {
+        let place = StoredRange {
             artifact: artifacts.resolve(&reference.url, artifact)?,
             range: reference.range,
         };
@@ -244,7 +244,7 @@ impl Inspector<'_> {
                 map_bytes: map.range.len(),
                 ..BlocksInfo::default()
             };
-            info.delimited = elements == Some(Elements::Delimited);
+            info.delimited = elements == Some(BlockElements::Delimited);
             let elements = elements.map(|elements| (elements, None));
             let described = self.blocks(place, map.range, elements, &mut blocks).await;
             info.problem = described.err().map(problem).transpose()?;
@@ -253,7 +253,12 @@ impl Inspector<'_> {
         Ok(Some(info))
     }
 
-    async fn compressor(&self, place: Place, id: Option<u32>, info: &mut BufferInfo) -> Result<()> {
+    async fn compressor(
+        &self,
+        place: StoredRange,
+        id: Option<u32>,
+        info: &mut BufferInfo,
+    ) -> Result<()> {
         let limits = self.shard.inner.artifacts.limits();
         limits.check_message_bytes(place.range.len())?;
         let bytes = self.shard.bytes_at(place).await?;
@@ -283,9 +288,9 @@ impl Inspector<'_> {
 
     async fn blocks(
         &self,
-        place: Place,
+        place: StoredRange,
         map_range: ByteRange,
-        elements: Option<(Elements, Option<u32>)>,
+        elements: Option<(BlockElements, Option<u32>)>,
         info: &mut BlocksInfo,
     ) -> Result<()> {
         if !place.range.contains(map_range) {
@@ -294,7 +299,7 @@ impl Inspector<'_> {
                 place.range
             )));
         }
-        let map = Place {
+        let map = StoredRange {
             artifact: place.artifact,
             range: map_range,
         };
@@ -310,7 +315,7 @@ impl Inspector<'_> {
             return Ok(());
         };
         for (group, blocks) in block_groups(&map) {
-            let bytes = Place {
+            let bytes = StoredRange {
                 artifact: place.artifact,
                 range: place.range.slice(group.start, group.end)?,
             };
@@ -397,14 +402,14 @@ fn block_content(bytes: &[u8], checksums: bool, member: Option<u32>) -> Result<&
 fn describe_block(
     content: &[u8],
     block: &BlockRange,
-    elements: Elements,
+    elements: BlockElements,
 ) -> Result<(u64, PresenceKind, EncodingTree)> {
     let envelope = envelope::open(content)?;
     let n = to_usize(block.values.end - block.values.start)?;
     let tree = match elements {
-        Elements::Numbers(kind, width) => number::describe(envelope.values, kind, n, width)?,
-        Elements::Bytes(fixed) => bytes::describe(envelope.values, n, fixed)?,
-        Elements::Delimited => bytes::describe_delimited(envelope.values, n)?,
+        BlockElements::Numbers(kind, width) => number::describe(envelope.values, kind, n, width)?,
+        BlockElements::Bytes(fixed) => bytes::describe(envelope.values, n, fixed)?,
+        BlockElements::Delimited => bytes::describe_delimited(envelope.values, n)?,
     };
     let kind = presence::kind(envelope.presence, n)?;
     Ok((envelope.presence.len() as u64, kind, tree))

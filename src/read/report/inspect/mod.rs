@@ -7,12 +7,12 @@ mod statistics;
 mod tests;
 mod value_types;
 
-pub(in crate::read) use blocks::{BufferRole, Elements, block_groups};
+pub(in crate::read) use blocks::{BlockElements, BufferRole, block_groups};
 pub(in crate::read) use field::child_name;
 pub(in crate::read) use statistics::contradictions;
 
-use super::ahead::{PREFETCH, read_field_lists, try_in_order};
-use crate::buffer::Place;
+use super::concurrent_parts::{PREFETCH, read_field_lists, try_in_order};
+use crate::buffer::StoredRange;
 use crate::column::TypeMapping;
 use crate::encoding::presence::PresenceKind;
 use crate::encoding::{DictionaryKind, EncodingCode, EncodingTree};
@@ -384,7 +384,7 @@ impl Shard {
     }
 
     /// Reads the bytes of a place.
-    pub(in crate::read) async fn bytes_at(&self, place: Place) -> Result<bytes::Bytes> {
+    pub(in crate::read) async fn bytes_at(&self, place: StoredRange) -> Result<bytes::Bytes> {
         let bytes = self.inner.run(|step| step.get(place));
         bytes.await
     }

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 /// Returns statistics that contradict each other. If the two wires define a statistic differently, both readings are
 /// accepted.
 pub(in crate::read) fn contradictions(field: &FieldDescriptor) -> Vec<String> {
-    let mut found = Found(Vec::new());
+    let mut found = Contradictions(Vec::new());
     let positions = field.position_count;
     let nulls = field.null_count;
     found.above("null_count", nulls, "position_count", Some(positions));
@@ -91,9 +91,9 @@ fn double(value: Option<&AnyValue>) -> Option<f64> {
     }
 }
 
-struct Found(Vec<String>);
+struct Contradictions(Vec<String>);
 
-impl Found {
+impl Contradictions {
     fn add(&mut self, what: String) {
         self.0.push(what);
     }

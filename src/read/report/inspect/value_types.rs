@@ -18,7 +18,7 @@ use std::collections::HashMap;
 pub(super) struct ValueTypes(HashMap<u32, (ArrowType, DataType)>);
 
 /// The constant, the least and the greatest value of a field.
-type Values = (Option<ArrayRef>, Option<ArrayRef>, Option<ArrayRef>);
+type TypedRange = (Option<ArrayRef>, Option<ArrayRef>, Option<ArrayRef>);
 
 impl ValueTypes {
     /// Loads the types of all columns of a shard. Returns none if the columns cannot be read as Arrow types, because
@@ -60,7 +60,7 @@ impl ValueTypes {
         shard: &Shard,
         schema_id: u32,
         field: &FieldDescriptor,
-    ) -> Result<Values> {
+    ) -> Result<TypedRange> {
         let Some((value_type, node)) = self.0.get(&schema_id) else {
             return Ok((None, None, None));
         };

@@ -1,6 +1,6 @@
 //! The columns of all stripes, checked by one thread or by several.
 
-use super::super::ahead::{in_order, in_order_until, read_field_lists};
+use super::super::concurrent_parts::{in_order, in_order_until, read_field_lists};
 use super::{Column, Verifier, VerifyOptions};
 use crate::error::Result;
 use crate::format::Schema;
@@ -12,20 +12,20 @@ use std::collections::BTreeMap;
 use std::ops::{ControlFlow, RangeInclusive};
 
 /// The columns of all stripes with a readable field list, numbered from 0.
-struct Work<'a> {
+struct ColumnTasks<'a> {
     schema: &'a Schema,
     stripes: Vec<&'a Stripe>,
-    columns: Columns,
+    columns: VisibleColumns,
 }
 
 /// The columns that readers may see.
-pub(super) struct Columns {
+pub(super) struct VisibleColumns {
     all: Vec<Column>,
     /// Ordinals by the schema id of the node: the nodes of packed columns lie among others.
     by_id: BTreeMap<u32, usize>,
 }
 
-impl Columns {
+impl VisibleColumns {
     pub(super) fn new(all: Vec<Column>) -> Self {
         let ids = all.iter().map(|column| column.node.schema_id);
         let by_id = ids.zip(0..).collect();
@@ -42,7 +42,7 @@ impl Columns {
     }
 }
 
-impl Work<'_> {
+impl ColumnTasks<'_> {
     fn len(&self) -> usize {
         self.stripes.len().saturating_mul(self.schema.fields.len())
     }
@@ -95,7 +95,7 @@ impl<'s> Verifier<'s> {
         }
         // Columns of unreadable stripes count as done.
         let mut done = total - fields.saturating_mul(readable.len() as u64);
-        let work = Work {
+        let work = ColumnTasks {
             schema,
             stripes: readable,
             columns,
@@ -125,7 +125,7 @@ impl<'s> Verifier<'s> {
 
 #[cfg(feature = "threads")]
 mod threads {
-    use super::{Verifier, Work};
+    use super::{ColumnTasks, Verifier};
     use crate::error::Result;
     use crate::read::open_shard::Shard;
     use crate::read::shard::waiting::ready_now;
@@ -136,7 +136,7 @@ mod threads {
 
     /// Checks the columns on this many other threads. This thread passes the results to `take`, in order.
     pub(super) fn check<'s>(
-        work: &Work<'_>,
+        work: &ColumnTasks<'_>,
         shard: &'s Shard,
         threads: usize,
         mut take: impl FnMut(Verifier<'s>) -> ControlFlow<()>,

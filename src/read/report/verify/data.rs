@@ -1,13 +1,13 @@
 //! The buffers of one stripe field: checksums, block maps, blocks, dictionaries, range indexes.
 
-use super::super::inspect::{BufferRole, Elements, block_groups};
+use super::super::inspect::{BlockElements, BufferRole, block_groups};
 use super::report::At;
 use super::{Checked, Verifier};
 use crate::buffer::{
     BlockCache, BlockRange, Blocks, Body, ByteSource, CHUNK_BYTES, Chunks, FieldBuffers,
-    FieldLayout, PackedGroup, Place, RangeIndex, ReadContext, Selection, Storage, StoredBuffer,
-    StoredIndex, StringCache, ValueDictionary, blob_header, is_single_value, read_fixed,
-    read_numbers, read_strings,
+    FieldLayout, PackedGroup, RangeIndex, ReadContext, Selection, Storage, StoredBuffer,
+    StoredIndex, StoredRange, StringCache, ValueDictionary, blob_header, is_single_value,
+    read_fixed, read_numbers, read_strings,
 };
 use crate::encoding::bytes::BytesLayout;
 use crate::encoding::{Context, Dictionaries, NumberKind};
@@ -85,7 +85,7 @@ impl Verifier<'_> {
                     };
                     let loaded = load_map(self.shard, buffer, blocks, descriptor).await;
                     readable &= self.note(at.clone(), loaded).is_some();
-                    let elements = Elements::of(node, layout.physical, part);
+                    let elements = BlockElements::of(node, layout.physical, part);
                     let checked = self.blocks(&layout, buffers, buffer, blocks, elements, &at);
                     largest_block = largest_block.max(checked.await);
                 }
@@ -173,7 +173,7 @@ impl Verifier<'_> {
         buffers: &FieldBuffers,
         buffer: &StoredBuffer,
         blocks: &Blocks,
-        elements: Option<Elements>,
+        elements: Option<BlockElements>,
         at: &At,
     ) -> u64 {
         let mut largest = 0;
@@ -212,7 +212,7 @@ impl Verifier<'_> {
     async fn dictionary(
         &mut self,
         buffers: &FieldBuffers,
-        place: Place,
+        place: StoredRange,
         node: &DataType,
         layout: &FieldLayout,
         filter: Option<&SplitBlockBloomFilter>,
@@ -271,13 +271,13 @@ impl Verifier<'_> {
 }
 
 /// Reads a part of a buffer.
-async fn read_part(shard: &Shard, buffer: &StoredBuffer, part: Range<u64>) -> Result<Piece> {
-    let place = Place {
+async fn read_part(shard: &Shard, buffer: &StoredBuffer, part: Range<u64>) -> Result<PlacedBytes> {
+    let place = StoredRange {
         artifact: buffer.place.artifact,
         range: buffer.place.range.slice(part.start, part.end)?,
     };
     let bytes = shard.bytes_at(place).await?;
-    Ok(Piece { place, bytes })
+    Ok(PlacedBytes { place, bytes })
 }
 
 /// Reads the block map of a buffer, and compares it with the descriptor.
@@ -287,7 +287,7 @@ async fn load_map(
     blocks: &Blocks,
     descriptor: &StripeFieldDescriptor,
 ) -> Result<()> {
-    let place = Place {
+    let place = StoredRange {
         artifact: buffer.place.artifact,
         range: blocks.described_in()?,
     };
@@ -339,13 +339,13 @@ pub(super) fn native_buffers(
 }
 
 /// Bytes that have been read, and their place.
-struct Piece {
-    place: Place,
+struct PlacedBytes {
+    place: StoredRange,
     bytes: Bytes,
 }
 
-impl ByteSource for Piece {
-    fn bytes(&self, place: Place) -> Result<Bytes> {
+impl ByteSource for PlacedBytes {
+    fn bytes(&self, place: StoredRange) -> Result<Bytes> {
         if place.artifact != self.place.artifact || !self.place.range.contains(place.range) {
             return Err(Error::corrupt(format!(
                 "bytes {} have not been read",
@@ -356,7 +356,7 @@ impl ByteSource for Piece {
         Ok(self.bytes.slice(from..from + to_usize(place.range.len())?))
     }
 
-    fn resident(&self, _: Place) -> Result<Option<Bytes>> {
+    fn resident(&self, _: StoredRange) -> Result<Option<Bytes>> {
         Ok(None)
     }
 
@@ -375,22 +375,25 @@ struct BlockDecoder<'a> {
 }
 
 impl BlockDecoder<'_> {
-    fn decode(&mut self, block: &BlockRange, elements: Option<Elements>) -> Result<()> {
+    fn decode(&mut self, block: &BlockRange, elements: Option<BlockElements>) -> Result<()> {
         let mut values = block.values.clone();
-        let has_region = matches!(elements, Some(Elements::Numbers(..) | Elements::Bytes(_)));
+        let has_region = matches!(
+            elements,
+            Some(BlockElements::Numbers(..) | BlockElements::Bytes(_))
+        );
         if has_region && is_single_value(self.buffer, block, &self.cx)? {
             // The file may claim any number of equal values; checking one of them is enough.
             values.end = values.end.min(values.start + 1);
         }
         let values = Selection::range(values);
         match elements {
-            Some(Elements::Numbers(kind, width)) => self.numbers(&values, kind, width),
-            Some(Elements::Bytes(Some(width))) => {
+            Some(BlockElements::Numbers(kind, width)) => self.numbers(&values, kind, width),
+            Some(BlockElements::Bytes(Some(width))) => {
                 let embedded = self.buffers.embedded_presence;
                 let cache = &mut StringCache::default();
                 read_fixed(self.buffer, width, embedded, &values, &mut self.cx, cache).map(|_| ())
             }
-            Some(Elements::Bytes(None) | Elements::Delimited) => {
+            Some(BlockElements::Bytes(None) | BlockElements::Delimited) => {
                 let (positions, cache) = (self.layout.positions, &mut StringCache::default());
                 // With views, entries of a block that many values share are not copied.
                 let (layout, cx) = (BytesLayout::Views, &mut self.cx);
@@ -410,7 +413,7 @@ impl BlockDecoder<'_> {
         let range = self.buffer.place.range;
         let range = range.slice(block.bytes.start, block.bytes.end)?;
         let artifact = self.buffer.place.artifact;
-        let bytes = self.cx.source.bytes(Place { artifact, range })?;
+        let bytes = self.cx.source.bytes(StoredRange { artifact, range })?;
         if bytes.starts_with(&blob_header(value.end - value.start)) {
             Ok(())
         } else {

@@ -2,12 +2,12 @@
 
 use super::report::At;
 use super::{Verifier, VerifyOptions};
-use crate::buffer::Place;
+use crate::buffer::StoredRange;
 use crate::error::{Error, Result};
 use crate::format::{DirectoryTail, FormatVersion, HEADER_LEN};
 use crate::io::{ByteRange, RelativeUrl};
 use crate::read::open_shard::Shard;
-use crate::read::report::ahead::in_order;
+use crate::read::report::concurrent_parts::in_order;
 use std::collections::HashSet;
 
 impl Verifier<'_> {
@@ -50,7 +50,7 @@ async fn ends(shard: &Shard, artifact: u32) -> Result<()> {
     let size = shard.inner.artifacts.size_of(artifact).await?;
     let bytes = async |start: u64, len: u64| {
         let range = ByteRange::with_len(start, len)?;
-        shard.bytes_at(Place { artifact, range }).await
+        shard.bytes_at(StoredRange { artifact, range }).await
     };
     let len = HEADER_LEN as u64;
     FormatVersion::parse(&bytes(0, len).await?, "header")?;

@@ -14,7 +14,7 @@ use arrow_array::types::UInt64Type;
 use arrow_schema::{Fields, SchemaRef};
 
 /// The columns to read for the check of an order.
-struct Wanted {
+struct OrderColumns {
     projection: Projection,
     /// The stored columns.
     nodes: Vec<DataType>,
@@ -63,7 +63,7 @@ impl Verifier<'_> {
     }
 
     /// Returns the columns of the order, and their fields in the order of the batches.
-    async fn wanted(&self, schema: &SchemaRef, paths: &[&str]) -> Result<(Wanted, Fields)> {
+    async fn wanted(&self, schema: &SchemaRef, paths: &[&str]) -> Result<(OrderColumns, Fields)> {
         let places = paths.iter().map(|path| place_of(schema.fields(), path));
         let whole = places.map(|place| match place.as_deref() {
             Some(&[column]) => Some(column),
@@ -89,7 +89,7 @@ impl Verifier<'_> {
         while read.fields().find(&row_number).is_some() {
             row_number.push('_');
         }
-        let wanted = Wanted {
+        let wanted = OrderColumns {
             projection,
             nodes,
             row_number,
@@ -100,7 +100,7 @@ impl Verifier<'_> {
     async fn stripe_order(
         &mut self,
         stripe: &Stripe,
-        wanted: &Wanted,
+        wanted: &OrderColumns,
         order: &mut OrderCheck,
     ) -> Result<()> {
         let mut rows = stripe.row_range();

@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "(Shard) Field Descriptor": what descriptors say of fields, as far as it is cheap
 //! to see that it is false.
 
-use super::super::ahead::in_order;
+use super::super::concurrent_parts::in_order;
 use super::super::inspect::contradictions;
 use super::report::At;
 use super::{Stripe, Verifier, VerifyOptions, nodes_of};

@@ -38,7 +38,7 @@ pub(super) struct Claims {
 }
 
 /// The values of some rows.
-struct Rows {
+struct MemberRows {
     /// In the type of the member's values.
     values: ArrayRef,
     /// Rows that are not null, and not in a null struct either.
@@ -52,7 +52,7 @@ type Compare = fn(&dyn Datum, &dyn Datum) -> Result<BooleanArray, ArrowError>;
 impl Claims {
     /// Returns the values of the member, from the values of the column; `None` if they cannot be cast to the type of
     /// the claims.
-    fn rows(&self, column: &ArrayRef) -> Option<Rows> {
+    fn rows(&self, column: &ArrayRef) -> Option<MemberRows> {
         let (mut values, mut nulls) = (column.clone(), None);
         for &ordinal in &self.ordinals {
             nulls = NullBuffer::union(nulls.as_ref(), values.nulls());
@@ -68,7 +68,7 @@ impl Claims {
         } else {
             BooleanBuffer::new_unset(len)
         };
-        Some(Rows {
+        Some(MemberRows {
             valid: nulls.map_or_else(|| BooleanBuffer::new_set(len), |n| n.inner().clone()),
             values,
             nan,
@@ -76,8 +76,8 @@ impl Claims {
     }
 
     /// Returns the rows that contradict a fact, for each fact. The first row has the number `first` in the stripe.
-    fn wrong(&self, rows: &Rows, first: u64) -> Result<Vec<(&'static str, BooleanBuffer)>> {
-        let Rows { values, valid, nan } = rows;
+    fn wrong(&self, rows: &MemberRows, first: u64) -> Result<Vec<(&'static str, BooleanBuffer)>> {
+        let MemberRows { values, valid, nan } = rows;
         let numbers = valid & &!nan;
         let found = |compare: Compare, other: &dyn Datum| -> Result<BooleanBuffer> {
             let (found, known) = compare(values, other)?.into_parts();

@@ -1,7 +1,7 @@
 //! Values of leaf nodes.
 
 use super::super::constant::{constant_bool, constant_bytes};
-use super::{Source, number_kind, pad_nulls, required};
+use super::{StripeSource, number_kind, pad_nulls, required};
 use crate::buffer::{
     Physical, Runs, Selection, Storage, Strings, equal_blocks, offset_width, read_bits, read_fixed,
     read_runs, read_strings, words,
@@ -18,7 +18,7 @@ use std::ops::Range;
 /// Approximate size of an array that consists of bytes of the file.
 const ARRAY_BYTES: u64 = 512;
 
-impl Source<'_> {
+impl StripeSource<'_> {
     pub(super) fn read_padded_bits(
         &mut self,
         node: &DataType,

@@ -7,8 +7,8 @@ mod tests;
 
 use super::constant::constant_len;
 use crate::buffer::{
-    BlockCache, Body, FieldBuffers, FieldLayout, Numbers, OffsetsCache, Physical, Place,
-    ReadContext, Runs, Selection, Spans, Storage, StoredBuffer, StringCache, read_bits,
+    BlockCache, Body, FieldBuffers, FieldLayout, Numbers, OffsetsCache, Physical, ReadContext,
+    Runs, Selection, Spans, Storage, StoredBuffer, StoredRange, StringCache, read_bits,
     read_numbers,
 };
 use crate::column::{
@@ -75,7 +75,7 @@ impl StripeFields {
     }
 
     /// Returns the places of the streams of all fields, each once: the members of a packed group share one.
-    pub(in crate::read) fn places(&self) -> impl Iterator<Item = Place> {
+    pub(in crate::read) fn places(&self) -> impl Iterator<Item = StoredRange> {
         let mut last_group = None;
         self.layouts()
             .filter_map(|layout| match &layout.storage {
@@ -152,7 +152,7 @@ impl ReadState {
 }
 
 /// The decoded values of one stripe.
-pub(in crate::read) struct Source<'a> {
+pub(in crate::read) struct StripeSource<'a> {
     pub(in crate::read) metadata: &'a Metadata,
     pub(in crate::read) step: &'a StepBytes<'a>,
     pub(in crate::read) fields: &'a StripeFields,
@@ -162,15 +162,15 @@ pub(in crate::read) struct Source<'a> {
 }
 
 /// A field, its state, and the context for decoding.
-struct Opened<'a> {
+struct OpenedField<'a> {
     layout: &'a FieldLayout,
     state: &'a mut FieldState,
     cx: ReadContext<'a>,
 }
 
-impl Source<'_> {
+impl StripeSource<'_> {
     /// Returns the field of a node, if it has the rows.
-    fn open(&mut self, node: &DataType, rows: &Selection) -> Result<Opened<'_>> {
+    fn open(&mut self, node: &DataType, rows: &Selection) -> Result<OpenedField<'_>> {
         let index = self
             .fields
             .index(node.schema_id)
@@ -185,7 +185,7 @@ impl Source<'_> {
             Storage::Buffers(buffers) => buffers.dictionaries(),
             Storage::Null | Storage::Constant(_) => None,
         };
-        Ok(Opened {
+        Ok(OpenedField {
             layout,
             state: &mut self.state.fields[index],
             cx: ReadContext {
@@ -225,7 +225,7 @@ impl Source<'_> {
     }
 }
 
-impl Opened<'_> {
+impl OpenedField<'_> {
     fn all_null(&self, rows: &Selection) -> Result<NullBuffer> {
         self.cx.check_batch_bytes(rows.len().div_ceil(8), 1)?;
         Ok(NullBuffer::new_null(to_usize(rows.len())?))
@@ -285,7 +285,7 @@ fn required<'a>(buffer: Option<&'a StoredBuffer>, name: &str) -> Result<&'a Stor
     buffer.ok_or_else(|| Error::corrupt(format!("the field has no {name} buffer")))
 }
 
-impl Source<'_> {
+impl StripeSource<'_> {
     /// Returns the items of the rows' lists. For values with a separate OFFSETS buffer, returns their bytes in DATA.
     pub(in crate::read) fn items_ahead(
         &mut self,
@@ -319,7 +319,7 @@ pub(in crate::read) fn number_kind(node: &DataType) -> NumberKind {
     }
 }
 
-impl NodeSource for Source<'_> {
+impl NodeSource for StripeSource<'_> {
     fn check_bytes(&self, bytes: u64) -> Result<()> {
         let limits = self.metadata.artifacts.limits();
         limits.check_batch_bytes(bytes, 1)

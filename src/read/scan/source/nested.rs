@@ -1,7 +1,7 @@
 //! Spec: Chapter 6, "List Encoding", "Map Encoding" and "Union Encoding": presence, offsets and
 //! variants.
 
-use super::{Opened, Source, pad_nulls, required};
+use super::{OpenedField, StripeSource, pad_nulls, required};
 use crate::buffer::{
     BlockCache, Body, Selection, Spans, Storage, StoredBuffer, offset_width, read_numbers, words,
 };
@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::format::DataType;
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 
-impl Source<'_> {
+impl StripeSource<'_> {
     pub(super) fn read_presence(
         &mut self,
         node: &DataType,
@@ -139,7 +139,7 @@ impl Source<'_> {
     }
 }
 
-impl Opened<'_> {
+impl OpenedField<'_> {
     /// Returns raw offsets of the wanted width without a copy, if the rows begin at 0: they are valid Arrow offsets.
     fn offsets_in_place(
         &mut self,

@@ -2,7 +2,7 @@
 
 use super::super::opening::open_fields;
 use super::super::stripe_reader::StripeReader;
-use super::{ReadState, Source, StripeFields};
+use super::{ReadState, StripeFields, StripeSource};
 use crate::buffer::Selection;
 use crate::column::{ByteLayout, ByteValues, NodeSource};
 use crate::error::{ErrorKind, Result};
@@ -51,7 +51,7 @@ fn a_block_that_is_kept_serves_every_layout() {
     let shard = Shard::from_bytes(written(Arc::new(texts))).unwrap();
     let (columns, fields) = opened(&shard);
     let (fetched, mut state) = (Fetched::default(), ReadState::default());
-    let mut source = Source {
+    let mut source = StripeSource {
         metadata: &shard.inner,
         step: &StepBytes::new(&shard.inner.artifacts, &fetched),
         fields: &fields,

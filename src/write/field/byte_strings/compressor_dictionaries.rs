@@ -11,7 +11,7 @@ use crate::write::choose::{self, Choice};
 use arrow_buffer::ArrowNativeType;
 
 /// Fewest blocks of a window for a compressor dictionary: with fewer, there is too little to judge by.
-const LEAST_BLOCKS: usize = 8;
+const MIN_BLOCKS: usize = 8;
 /// Blocks to try plans on. They are not used for training.
 const TRIED_BLOCKS: usize = 4;
 /// Bytes per training sample: consecutive values of a block.
@@ -48,7 +48,7 @@ impl CompressorDictionaries {
     ) -> Result<Choice<bytes::Plan>> {
         let settings = window.settings;
         let blocks = WindowBlocks::new(window);
-        if blocks.places.len() < LEAST_BLOCKS {
+        if blocks.places.len() < MIN_BLOCKS {
             return Ok(choice);
         }
         let tried: Vec<BlockInput<'_>> = blocks.tried().collect();

@@ -6,12 +6,12 @@ use crate::format::HEADER;
 use crate::io::{ByteRange, Sink};
 
 /// A sink and its position.
-pub(crate) struct Output<'a> {
+pub(crate) struct PositionedSink<'a> {
     sink: &'a mut dyn Sink,
     position: &'a mut u64,
 }
 
-impl<'a> Output<'a> {
+impl<'a> PositionedSink<'a> {
     /// Wraps a sink. `position` is the number of bytes already written to it.
     pub(crate) fn new(sink: &'a mut dyn Sink, position: &'a mut u64) -> Self {
         Self { sink, position }

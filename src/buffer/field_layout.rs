@@ -1,13 +1,13 @@
 //! Spec: Chapter 6, "Data Encoding" and "Encoded Buffers": from descriptors to checked places.
 
 use super::blobs::BlobTable;
-use super::carried::CarriedChecksums;
+use super::carried_checksums::CarriedChecksums;
 use super::checksums::{Chunks, CoveredPart};
 use super::opaque_dictionary::MAX_OPAQUE_DICTIONARIES;
 use super::own_properties::OwnProperties;
 use super::packed_group::PackedGroup;
 use super::physical::Physical;
-use super::stored_buffer::{Body, Place, StoredBuffer, place, stored_buffer};
+use super::stored_buffer::{Body, StoredBuffer, StoredRange, place, stored_buffer};
 use super::{BlockRange, RANGE_INDEX_HEADER, Selection};
 use crate::encoding::Dictionaries;
 use crate::error::{Error, Result};
@@ -50,7 +50,7 @@ pub struct FieldBuffers {
     /// Offsets, stored separately from the values.
     pub offsets: Option<StoredBuffer>,
     /// The value dictionary for the codes in `data`.
-    pub dictionary: Option<Place>,
+    pub dictionary: Option<StoredRange>,
     /// The checksums that the value dictionary must carry, if they are known.
     pub dictionary_checksums: Option<CarriedChecksums>,
     /// Compressor dictionaries that the blocks share.
@@ -59,7 +59,7 @@ pub struct FieldBuffers {
     /// The range index over the values.
     pub range_index: Option<StoredIndex>,
     /// The super-blocks of a struct's members.
-    pub packed_group: Option<Place>,
+    pub packed_group: Option<StoredRange>,
     /// Whether the blocks of `data` hold the presence of their values.
     pub embedded_presence: bool,
     /// Whether the blocks of `data` hold the offsets of their values.
@@ -111,7 +111,7 @@ impl FieldBuffers {
     fn add_compressor(
         &mut self,
         id: Option<u32>,
-        place: Place,
+        place: StoredRange,
         carried: Option<CarriedChecksums>,
     ) -> Result<()> {
         let id = id.filter(|id| *id > 0).ok_or_else(|| {
@@ -139,7 +139,7 @@ pub struct StoredDictionary {
     /// The id by which blocks refer to it, from 1 on.
     pub id: u32,
     /// The bytes.
-    pub place: Place,
+    pub place: StoredRange,
     /// The checksum that it must carry, if it is known.
     pub carried: Option<CarriedChecksums>,
 }
@@ -148,7 +148,7 @@ pub struct StoredDictionary {
 #[derive(Debug)]
 pub struct StoredIndex {
     /// The bytes.
-    pub place: Place,
+    pub place: StoredRange,
     /// Checksums of its header, if there are any.
     pub header_checksums: Option<Chunks>,
     /// The checksums that its parts must carry, if they are known.

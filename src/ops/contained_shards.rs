@@ -2,7 +2,7 @@
 
 use super::members::open_folder;
 use super::overlap::{LeftOut, Overlap, held, settle};
-use super::source::Source;
+use super::source::SourceShard;
 use crate::Shard;
 use crate::error::Result;
 use crate::io::Location;
@@ -26,7 +26,7 @@ pub async fn held_shards_async<L: Into<Location>>(
     let mut sources = Vec::with_capacity(shards.len());
     for (location, shard) in shards {
         let place = location.home().find(location.name())?;
-        sources.push(Source::load(shard, location.store().clone(), place).await?);
+        sources.push(SourceShard::load(shard, location.store().clone(), place).await?);
     }
     let held = held(&sources, Overlap::LeaveOut).await?;
     let mut held: Vec<(usize, usize)> = held.into_iter().collect();

@@ -47,7 +47,7 @@ pub(super) fn encode(filter: &SplitBlockBloomFilter, wire: Wire) -> Result<Vec<u
 
 /// The three layouts of the message.
 #[derive(Debug, Clone, Copy)]
-enum Layout {
+enum BloomLayout {
     DataLast,
     BlocksFirst,
     Seeded,
@@ -55,7 +55,7 @@ enum Layout {
 
 pub(super) fn decode(bytes: &Bytes, wire: Wire) -> Result<SplitBlockBloomFilter> {
     let filter = match layout(bytes, wire)? {
-        Layout::DataLast => {
+        BloomLayout::DataLast => {
             let m: spec::SplitBlockBloomFilter = parse(bytes.clone())?;
             SplitBlockBloomFilter {
                 num_blocks: m.num_blocks,
@@ -66,7 +66,7 @@ pub(super) fn decode(bytes: &Bytes, wire: Wire) -> Result<SplitBlockBloomFilter>
                 data: m.data,
             }
         }
-        Layout::BlocksFirst => {
+        BloomLayout::BlocksFirst => {
             let m: spec::SplitBlockBloomFilterBlocks = parse(bytes.clone())?;
             SplitBlockBloomFilter {
                 num_blocks: m.num_blocks,
@@ -77,7 +77,7 @@ pub(super) fn decode(bytes: &Bytes, wire: Wire) -> Result<SplitBlockBloomFilter>
                 data: m.blocks,
             }
         }
-        Layout::Seeded => {
+        BloomLayout::Seeded => {
             let m: reference::SplitBlockBloomFilter = parse(bytes.clone())?;
             SplitBlockBloomFilter {
                 num_blocks: m.num_blocks,
@@ -93,7 +93,7 @@ pub(super) fn decode(bytes: &Bytes, wire: Wire) -> Result<SplitBlockBloomFilter>
     Ok(filter)
 }
 
-fn layout(bytes: &[u8], wire: Wire) -> Result<Layout> {
+fn layout(bytes: &[u8], wire: Wire) -> Result<BloomLayout> {
     let (mut blocks, mut fourth, mut fifth) = (0, 0, 0);
     let mut seeded = wire == Wire::Reference;
     for field in RawFields::new(bytes) {
@@ -104,18 +104,18 @@ fn layout(bytes: &[u8], wire: Wire) -> Result<Layout> {
                 fifth = value.len();
                 seeded = false;
             }
-            (5, Raw::I64(_)) | (6, _) => return Ok(Layout::Seeded),
+            (5, Raw::I64(_)) | (6, _) => return Ok(BloomLayout::Seeded),
             _ => {}
         }
     }
     if seeded {
-        return Ok(Layout::Seeded);
+        return Ok(BloomLayout::Seeded);
     }
     let expected = byte_len(blocks);
     if expected == Some(fifth) {
-        Ok(Layout::DataLast)
+        Ok(BloomLayout::DataLast)
     } else if expected == Some(fourth) {
-        Ok(Layout::BlocksFirst)
+        Ok(BloomLayout::BlocksFirst)
     } else {
         Err(Error::corrupt(format!(
             "neither field 4 ({fourth} bytes) nor field 5 ({fifth} bytes) of a membership filter is as long as its {blocks} blocks of 32 bytes"

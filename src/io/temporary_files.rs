@@ -6,7 +6,7 @@
 
 use super::local_file::describe_folder;
 use super::names::{TEMPORARY_PREFIX as PREFIX, TEMPORARY_SUFFIX as SUFFIX, writer_of};
-use super::uncommitted::{absolute, is_listed};
+use super::uncommitted_files::{absolute, is_listed};
 use crate::error::{Result, Within};
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata, Permissions, symlink_metadata};
@@ -21,13 +21,13 @@ const STALE: Duration = Duration::from_secs(60 * 60);
 
 /// The writer of temporary files, which may own several.
 #[derive(Debug, Clone)]
-pub(super) struct Writer {
+pub(super) struct TemporaryWriter {
     name: String,
     /// The first file, while it is open.
     first: Weak<File>,
 }
 
-impl Writer {
+impl TemporaryWriter {
     /// Returns the writer with the file at `path` as its first file.
     pub(super) fn of_first(path: &Path, file: &Arc<File>) -> Self {
         let name = path.file_name().and_then(|name| name.to_str());
@@ -57,7 +57,7 @@ impl Writer {
 pub(super) fn create(
     folder: &Path,
     permissions: Option<&Permissions>,
-    writer: Option<&Writer>,
+    writer: Option<&TemporaryWriter>,
 ) -> Result<NamedTempFile> {
     let mut options = File::options();
     options.write(true).create_new(true);
@@ -172,10 +172,10 @@ mod tests {
     }
 
     /// Creates a writer with its first file.
-    fn begin(folder: &Path) -> (Arc<File>, tempfile::TempPath, Writer) {
+    fn begin(folder: &Path) -> (Arc<File>, tempfile::TempPath, TemporaryWriter) {
         let (file, path) = create(folder, None, None).unwrap().into_parts();
         let file = Arc::new(file);
-        let writer = Writer::of_first(&path, &file);
+        let writer = TemporaryWriter::of_first(&path, &file);
         (file, path, writer)
     }
 

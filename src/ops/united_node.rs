@@ -7,10 +7,10 @@ use crate::format::{BasicType, DataType};
 
 /// A node of the united schema, and its number in each of the sources.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Node {
+pub(super) struct UnitedNode {
     /// The node without its children. Its number is not used.
     pub(super) stored: DataType,
-    pub(super) children: Vec<Node>,
+    pub(super) children: Vec<UnitedNode>,
     /// The number of the node in each source, by ordinal of the source.
     ids: Vec<Option<u32>>,
     /// Ordinals of the sources that store 32-bit integers for this 64-bit node.
@@ -19,7 +19,7 @@ pub(super) struct Node {
     added: Option<(u32, BasicType)>,
 }
 
-impl Node {
+impl UnitedNode {
     /// Returns a node that no source has.
     pub(super) fn new(mut stored: DataType) -> Self {
         let children = std::mem::take(&mut stored.children);

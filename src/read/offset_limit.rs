@@ -4,14 +4,14 @@ use arrow_array::RecordBatch;
 
 /// The remaining offset and limit of a scan with a filter.
 #[derive(Debug, Clone, Default)]
-pub(in crate::read) struct Cut {
+pub(in crate::read) struct OffsetLimit {
     /// Matching rows still to be skipped.
     skip: u64,
     /// Most matching rows still to be returned; `None` without a limit.
     left: Option<u64>,
 }
 
-impl Cut {
+impl OffsetLimit {
     pub(in crate::read) fn new(skip: u64, left: Option<u64>) -> Self {
         Self { skip, left }
     }

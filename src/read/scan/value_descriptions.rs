@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The blobs among the rows, and the other rows.
 #[derive(Default)]
-struct Found {
+struct BlobRows {
     /// Ordinal of a blob's row among the rows, and the blob's byte range in the file.
     blobs: Vec<(usize, Range<u64>)>,
     others: Selection,
@@ -32,7 +32,7 @@ impl StripeReader<'_> {
     /// Returns the positions and sizes of the column's values.
     pub(super) fn read_described(&mut self, column: &Column, rows: &Selection) -> Result<ArrayRef> {
         let found = self.find_blobs(&column.node, rows);
-        let Found { blobs, others } =
+        let BlobRows { blobs, others } =
             found.within(|| format!("field `{}`", column.field.name()))?;
         let field = Field::new(column.field.name(), ArrowType::LargeBinary, true);
         let Column { node, casts, .. } = column;
@@ -76,11 +76,11 @@ impl StripeReader<'_> {
     }
 
     /// Separates the blobs among the rows from the other rows.
-    fn find_blobs(&self, node: &DataType, rows: &Selection) -> Result<Found> {
+    fn find_blobs(&self, node: &DataType, rows: &Selection) -> Result<BlobRows> {
         let layout = self.fields.layout(node.schema_id);
-        let all = || Found {
+        let all = || BlobRows {
             others: rows.clone(),
-            ..Found::default()
+            ..BlobRows::default()
         };
         let Some(Storage::Buffers(buffers)) = layout.map(|layout| &layout.storage) else {
             return Ok(all());
@@ -94,7 +94,7 @@ impl StripeReader<'_> {
         let map = blocks
             .map()
             .ok_or_else(|| Error::corrupt("block map not loaded"))?;
-        let (mut found, mut before) = (Found::default(), 0);
+        let (mut found, mut before) = (BlobRows::default(), 0);
         for range in rows.ranges() {
             // A row that is in no block counts as one of the others; reading it fails.
             let mut read = range.start;

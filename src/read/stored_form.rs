@@ -10,12 +10,12 @@
 
 use super::open_shard::Shard;
 use super::scan::constant::constant_bool;
-use super::scan::rows::{RowFormat, RowReader};
+use super::scan::rows::{RowReader, ScanFormat};
 use super::shard::fetch::StepBytes;
 use super::shard::metadata::{Metadata, ready};
 use super::shard::waiting::{give_way, ready_now_or};
 use crate::Limits;
-use crate::buffer::{Place, Selection, Storage};
+use crate::buffer::{Selection, Storage, StoredRange};
 use crate::error::{Error, Result};
 use crate::format::{
     DataEncoding, DataType, FieldDescriptor, IndexCollection, IndexDescriptor, StripeDirectory,
@@ -202,8 +202,8 @@ impl Shard {
     /// Reads bytes of files, as they are stored.
     pub(crate) async fn read_artifacts(&self, places: &[(u32, ByteRange)]) -> Result<Vec<Bytes>> {
         let places = places.iter();
-        let places: Vec<Place> = places
-            .map(|&(artifact, range)| Place { artifact, range })
+        let places: Vec<StoredRange> = places
+            .map(|&(artifact, range)| StoredRange { artifact, range })
             .collect();
         self.inner.artifacts.read(&places).await
     }
@@ -357,7 +357,7 @@ impl Shard {
             }
             Storage::Buffers(_) => {}
         }
-        let format = RowFormat {
+        let format = ScanFormat {
             metadata: inner.clone(),
             schema: Arc::new(Schema::new(vec![column.field.clone()])),
             columns: [column].into(),

@@ -1,6 +1,6 @@
 //! Literals from the text of a value.
 
-use super::literal::{Literal, Written, lit};
+use super::literal::{Literal, LiteralForm, lit};
 use super::number::number;
 use super::place::{LiteralPlace, place};
 use super::time_word::TimeWord;
@@ -28,7 +28,7 @@ pub(super) fn time_literal(word: TimeWord, text: &str) -> Result<Literal> {
     let is_date = |place: &LiteralPlace| matches!(place, LiteralPlace::At(_));
     match place(&literal, &data_type) {
         Ok(place) if word != TimeWord::Date || is_date(&place) => {
-            Ok(literal.with_written(Written::Time(word)))
+            Ok(literal.with_written(LiteralForm::Time(word)))
         }
         _ => Err(Error::invalid(format!(
             "expected {} '{example}', found '{text}'",

@@ -1,11 +1,11 @@
 //! Spec: Chapter 6, "Encoded Buffers": which bytes of its buffers some positions of a field need.
 
 use super::Selection;
+use super::field_layout::{FieldLayout, Storage};
 use super::offsets::offset_width;
 use super::physical::Physical;
 use super::raw_part::RawPart;
-use super::stored::{FieldLayout, Storage};
-use super::stored_buffer::{Body, Place, StoredBuffer};
+use super::stored_buffer::{Body, StoredBuffer, StoredRange};
 use crate::error::Result;
 use std::ops::Range;
 
@@ -19,11 +19,11 @@ impl StoredBuffer {
         &self,
         elements: &Selection,
         width: usize,
-        out: &mut Vec<Place>,
+        out: &mut Vec<StoredRange>,
     ) -> Result<()> {
         let mut push = |relative: Range<u64>| -> Result<()> {
             let range = self.place.range.slice(relative.start, relative.end)?;
-            out.push(Place {
+            out.push(StoredRange {
                 artifact: self.place.artifact,
                 range,
             });
@@ -72,7 +72,7 @@ impl FieldLayout {
         &self,
         rows: &Selection,
         with_items: bool,
-        out: &mut Vec<Place>,
+        out: &mut Vec<StoredRange>,
     ) -> Result<bool> {
         let Storage::Buffers(buffers) = &self.storage else {
             return Ok(false);

@@ -1,6 +1,6 @@
 //! Bytes that readers of adjacent rows need at the same time: if both have rows in a block, one of them fetches it.
 
-use crate::buffer::Place;
+use crate::buffer::StoredRange;
 use crate::error::Result;
 use crate::io::ByteRange;
 use bytes::Bytes;
@@ -10,12 +10,12 @@ use std::task::{Poll, Waker};
 
 /// Places that the readers of a scan fetch, or have fetched and still keep.
 #[derive(Debug, Default)]
-pub(in crate::read) struct Shared(Mutex<Vec<Weak<Claimed>>>);
+pub(in crate::read) struct SharedBytes(Mutex<Vec<Weak<Claimed>>>);
 
 /// A place that one of the readers fetches.
 #[derive(Debug)]
 struct Claimed {
-    place: Place,
+    place: StoredRange,
     state: Mutex<State>,
 }
 
@@ -30,19 +30,19 @@ enum State {
 
 /// A place that only its owner fetches, as long as the claim lives.
 #[derive(Debug)]
-pub(super) struct Claim(Arc<Claimed>);
+pub(super) struct RangeClaim(Arc<Claimed>);
 
 /// A part of a place that another reader fetches.
 #[derive(Debug)]
 pub(super) struct Awaited {
-    place: Place,
+    place: StoredRange,
     claimed: Arc<Claimed>,
 }
 
-impl Shared {
+impl SharedBytes {
     /// Claims the parts of places that no other reader fetches. Returns these claims, and the parts that other readers
     /// fetch.
-    pub(super) fn claim(&self, places: &[Place]) -> Result<(Vec<Claim>, Vec<Awaited>)> {
+    pub(super) fn claim(&self, places: &[StoredRange]) -> Result<(Vec<RangeClaim>, Vec<Awaited>)> {
         let mut all = lock(&self.0);
         all.retain(|claimed| claimed.strong_count() > 0);
         let (mut claims, mut others) = (Vec::new(), Vec::new());
@@ -66,10 +66,14 @@ impl Shared {
             }
             claims.extend(left.into_iter().map(|place| {
                 let state = Mutex::new(State::Fetched(Vec::new()));
-                Claim(Arc::new(Claimed { place, state }))
+                RangeClaim(Arc::new(Claimed { place, state }))
             }));
         }
-        all.extend(claims.iter().map(|claim: &Claim| Arc::downgrade(&claim.0)));
+        all.extend(
+            claims
+                .iter()
+                .map(|claim: &RangeClaim| Arc::downgrade(&claim.0)),
+        );
         Ok((claims, others))
     }
 }
@@ -88,8 +92,8 @@ impl Claimed {
     }
 }
 
-impl Claim {
-    pub(super) fn place(&self) -> Place {
+impl RangeClaim {
+    pub(super) fn place(&self) -> StoredRange {
         self.0.place
     }
 
@@ -100,14 +104,14 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for RangeClaim {
     fn drop(&mut self) {
         self.0.set(State::Gone);
     }
 }
 
 impl Awaited {
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> StoredRange {
         self.place
     }
 
@@ -126,7 +130,7 @@ impl Awaited {
             return Ok(None);
         };
         let start = self.claimed.place.range.start();
-        let Place { range, .. } = self.place;
+        let StoredRange { range, .. } = self.place;
         let range = ByteRange::try_new(range.start() - start, range.end() - start)?;
         Ok(Some(
             bytes.slice(range.within_size(bytes.len() as u64)?.to_usize()?),
@@ -135,23 +139,23 @@ impl Awaited {
 }
 
 /// Returns the intersection of two places.
-fn common(a: Place, b: Place) -> Result<Option<Place>> {
+fn common(a: StoredRange, b: StoredRange) -> Result<Option<StoredRange>> {
     let start = a.range.start().max(b.range.start());
     let end = a.range.end().min(b.range.end());
     if a.artifact != b.artifact || start >= end {
         return Ok(None);
     }
     let range = ByteRange::try_new(start, end)?;
-    Ok(Some(Place { range, ..a }))
+    Ok(Some(StoredRange { range, ..a }))
 }
 
 /// Returns the rest of a place before and after a part of it.
-fn without(place: Place, part: ByteRange) -> Result<impl Iterator<Item = Place>> {
+fn without(place: StoredRange, part: ByteRange) -> Result<impl Iterator<Item = StoredRange>> {
     let before = ByteRange::try_new(place.range.start(), part.start())?;
     let behind = ByteRange::try_new(part.end(), place.range.end())?;
     let parts = [before, behind].into_iter();
     let parts = parts.filter(|range| !range.is_empty());
-    Ok(parts.map(move |range| Place { range, ..place }))
+    Ok(parts.map(move |range| StoredRange { range, ..place }))
 }
 
 /// Locks the mutex. A poisoned lock is used as it is, because no code panics while it holds one.
@@ -166,8 +170,8 @@ mod tests {
     use std::pin::pin;
     use std::task::Context;
 
-    fn places(claims: &[Claim]) -> Vec<Place> {
-        claims.iter().map(Claim::place).collect()
+    fn places(claims: &[RangeClaim]) -> Vec<StoredRange> {
+        claims.iter().map(RangeClaim::place).collect()
     }
 
     fn poll(awaited: &Awaited) -> Poll<Option<Bytes>> {
@@ -177,13 +181,13 @@ mod tests {
 
     #[test]
     fn one_fetches_what_several_need() {
-        let shared = Shared::default();
+        let shared = SharedBytes::default();
         let (mut first, others) = shared.claim(&[place(1, 10, 20), place(1, 30, 40)]).unwrap();
         assert_eq!(places(&first), [place(1, 10, 20), place(1, 30, 40)]);
         assert!(others.is_empty());
         let (second, others) = shared.claim(&[place(1, 15, 35), place(2, 10, 20)]).unwrap();
         assert_eq!(places(&second), [place(1, 20, 30), place(2, 10, 20)]);
-        let waits: Vec<Place> = others.iter().map(Awaited::place).collect();
+        let waits: Vec<StoredRange> = others.iter().map(Awaited::place).collect();
         assert_eq!(waits, [place(1, 15, 20), place(1, 30, 35)]);
         assert_eq!(poll(&others[0]), Poll::Pending);
         let last = first.pop().unwrap();

@@ -8,13 +8,13 @@ use bytes::Bytes;
 
 /// A shard of one column with the name of a stripe file, held in memory until a commit writes it.
 #[derive(Debug, Clone)]
-pub(super) struct Beside {
+pub(super) struct ColumnFile {
     name: String,
     bytes: Bytes,
     shard: Shard,
 }
 
-impl Beside {
+impl ColumnFile {
     /// Opens the bytes of a shard.
     pub(super) fn of(file: Vec<u8>) -> Result<Self> {
         let bytes = Bytes::from(file);

@@ -1,9 +1,9 @@
 //! Conjuncts on columns with equal values in all rows of a stripe: the test of the first row decides for all.
 
-use super::metrics::Level;
+use super::metrics::PruningLevel;
 use super::plan::Filter;
-use super::predicate::{FilterColumn, Node, Rows, member};
-use super::stripe_plan::{Entries, Matching};
+use super::predicate::{FilterColumn, PredicateNode, PredicateRows, member};
+use super::stripe_plan::{EntryTests, Matching};
 use crate::buffer::{Physical, Selection, Storage};
 use crate::error::Result;
 use crate::read::scan::source::{ReadState, StripeFields};
@@ -14,14 +14,14 @@ use crate::read::shard::metadata::Metadata;
 impl Filter {
     /// Tests the conjuncts on columns with equal values, and returns the other conjuncts, or the result if these tests
     /// decide.
-    pub(super) fn without_alike(
+    pub(super) fn without_uniform(
         &self,
         metadata: &Metadata,
         step: &StepBytes<'_>,
         fields: &StripeFields,
-        entries: &Entries,
-        conjuncts: Vec<Node>,
-    ) -> Matching<Node> {
+        entries: &EntryTests,
+        conjuncts: Vec<PredicateNode>,
+    ) -> Matching<PredicateNode> {
         let mut rest = Vec::with_capacity(conjuncts.len());
         for node in conjuncts {
             let columns = self.columns_of([&node]);
@@ -43,7 +43,7 @@ impl Filter {
             };
             match self.of_first_row(&node, &columns, &mut reader, entries) {
                 Ok(Some(true)) => {}
-                Ok(Some(false) | None) => return Matching::None(Level::Statistics),
+                Ok(Some(false) | None) => return Matching::None(PruningLevel::Statistics),
                 // The error matters only if a row is in question; the test of that row will return it.
                 Err(_) => rest.push(node),
             }
@@ -53,22 +53,24 @@ impl Filter {
 
     /// Whether a conjunct calls only functions of this crate. Functions of the caller may have side effects, and must
     /// see only rows in question.
-    fn is_own(&self, node: &Node) -> bool {
+    fn is_own(&self, node: &PredicateNode) -> bool {
         match node {
-            Node::Known(_) | Node::Leaf(_) => true,
-            Node::Function(f) => self.bound.functions[*f].function.written.is_some(),
-            Node::And(parts) | Node::Or(parts) => parts.iter().all(|part| self.is_own(part)),
-            Node::Not(part) => self.is_own(part),
+            PredicateNode::Known(_) | PredicateNode::Leaf(_) => true,
+            PredicateNode::Function(f) => self.bound.functions[*f].function.written.is_some(),
+            PredicateNode::And(parts) | PredicateNode::Or(parts) => {
+                parts.iter().all(|part| self.is_own(part))
+            }
+            PredicateNode::Not(part) => self.is_own(part),
         }
     }
 
     /// Returns the truth of a conjunct for the first row of a stripe.
     fn of_first_row(
         &self,
-        node: &Node,
+        node: &PredicateNode,
         ordinals: &[usize],
         reader: &mut StripeReader<'_>,
-        entries: &Entries,
+        entries: &EntryTests,
     ) -> Result<Option<bool>> {
         let first = Selection::range(0..1);
         let mut columns = vec![None; self.bound.columns.len()];
@@ -81,7 +83,7 @@ impl Filter {
                 member(&read[0], tested.depth)?
             });
         }
-        let rows = Rows {
+        let rows = PredicateRows {
             len: 1,
             columns: &columns,
             entries,

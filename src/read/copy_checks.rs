@@ -1,7 +1,7 @@
 //! The checksums of buffers that are copied to another file.
 
 use super::open_shard::Shard;
-use crate::buffer::{CopyCheck, OwnProperties, Place};
+use crate::buffer::{CopyCheck, OwnProperties, StoredRange};
 use crate::error::{Error, Result, Within};
 use crate::format::{DataEncoding, StripeFieldDescriptor};
 use crate::io::ByteRange;
@@ -37,7 +37,7 @@ impl CopyChecks {
                 let check = CopyCheck::try_new(buffer, ordinals, &notes, most, artifact)
                     .within(|| format!("{:?} buffer", buffer.kind))?;
                 if let Some(check) = check {
-                    let Place { artifact, range } = check.place();
+                    let StoredRange { artifact, range } = check.place();
                     let entry = self.checks.entry((artifact, range));
                     entry.or_insert_with(|| (name.to_owned(), check));
                 }
@@ -56,7 +56,7 @@ impl CopyChecks {
             let place = check
                 .map_place()
                 .within(|| place_of(shard, *buffer, name, check))?;
-            if let Some(Place { artifact, range }) = place {
+            if let Some(StoredRange { artifact, range }) = place {
                 let limits = shard.inner.artifacts.limits();
                 limits
                     .check_message_bytes(range.len())

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use std::sync::{Mutex, PoisonError};
 
 /// Shorter reads use the allocator, which keeps small blocks itself.
-const LEAST_BYTES: usize = 32 << 10;
+const MIN_RECYCLED_BYTES: usize = 32 << 10;
 /// Number of bytes kept for later reads of all files in the process.
 const KEPT_BYTES: usize = 32 << 20;
 /// Number of different block lengths between one power of two and the next. Rounding lengths allows a block to serve
@@ -59,7 +59,7 @@ impl Free {
 /// # Errors
 /// Returns [`LimitExceeded`](ErrorKind::LimitExceeded) if there is not enough memory.
 pub(super) fn block(len: usize) -> Result<Vec<u8>> {
-    if len < LEAST_BYTES {
+    if len < MIN_RECYCLED_BYTES {
         return zeroed(len);
     }
     let used = FREE
@@ -84,7 +84,7 @@ fn zeroed(len: usize) -> Result<Vec<u8>> {
 
 /// Makes the bytes immutable. When the last slice is dropped, later reads reuse the memory.
 pub(super) fn freeze(bytes: Vec<u8>) -> Bytes {
-    if bytes.len() < LEAST_BYTES {
+    if bytes.len() < MIN_RECYCLED_BYTES {
         return Bytes::from(bytes);
     }
     Bytes::from_owner(Recycled(bytes))

@@ -5,10 +5,10 @@ use super::editor::ShardEditor;
 use super::members::Opening;
 use super::overlap::refuse;
 use super::put::put;
-use super::source::Source;
+use super::source::SourceShard;
 use crate::Shard;
 use crate::error::{Error, Result};
-use crate::io::{Existing, Held, Location, NotWritten, Place};
+use crate::io::{DescriptorUse, ExistingFile, Location, NotWritten, Place};
 use crate::read::{ShardOptions, ready_now};
 use std::ffi::OsStr;
 
@@ -53,9 +53,9 @@ impl ShardEditor {
         let shard = shard.into();
         let home = shard.home();
         let place = home.find(shard.name())?;
-        let open = home.open(&place, Held::Open)?;
+        let open = home.open(&place, DescriptorUse::Open)?;
         let open = Shard::of_opened(open, options.clone()).await?;
-        let source = Source::load(open, shard.store().clone(), place).await?;
+        let source = SourceShard::load(open, shard.store().clone(), place).await?;
         Ok(Self::of_source(source).await?.with_options(options))
     }
 
@@ -175,7 +175,7 @@ impl ShardEditor {
             Naming::AsItIs
         };
         let (place, existing) = match target {
-            Some(place) => (place, Existing::Kept),
+            Some(place) => (place, ExistingFile::Kept),
             None if !self.has_changes() => return Ok(self.unchanged().await?),
             None => {
                 let version = self.version().ok_or_else(|| {
@@ -186,7 +186,7 @@ impl ShardEditor {
                 if naming == Naming::AsItIs {
                     self.check_replaceable().await?;
                 }
-                (self.place().clone(), Existing::ReplacedIf(version))
+                (self.place().clone(), ExistingFile::ReplacedIf(version))
             }
         };
         let files = self.files(&place, naming).await?;

@@ -1,8 +1,8 @@
 //! The columns of an edited shard.
 
-use super::added::Added;
+use super::added_column::AddedColumn;
 use super::arrow;
-use super::node::{Node, places};
+use super::united_node::{UnitedNode, places};
 use crate::Shard;
 use crate::column::{ColumnPlace, column_places, has_packed_columns};
 use crate::error::{Error, ErrorKind, Result};
@@ -15,17 +15,17 @@ use std::sync::Arc;
 
 /// A column, and its node in each of the sources.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Column {
+pub(super) struct EditedColumn {
     /// The field as readers see it. An internal field has only a name.
     field: Field,
     /// The role of an internal field, which readers do not see.
     internal_kind: Option<String>,
-    pub(super) node: Node,
+    pub(super) node: UnitedNode,
     /// The values of an added column, unless they are null.
-    pub(super) added: Option<Added>,
+    pub(super) added: Option<AddedColumn>,
 }
 
-impl Column {
+impl EditedColumn {
     /// Whether this is a struct of packed columns. Readers see the columns instead of the struct.
     fn has_packed(&self) -> bool {
         has_packed_columns(&self.node.stored)
@@ -50,22 +50,22 @@ impl Column {
 
 /// The columns of an edited shard.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Columns {
+pub(super) struct EditedColumns {
     /// The columns that readers see. Structs of packed columns are last.
-    visible: Vec<Column>,
+    visible: Vec<EditedColumn>,
     /// Internal fields, except for the deleted-record field.
-    internal: Vec<Column>,
+    internal: Vec<EditedColumn>,
     /// The deleted-record field, which not every source has.
-    pub(super) deleted: Node,
+    pub(super) deleted: UnitedNode,
 }
 
-impl Columns {
+impl EditedColumns {
     /// Returns the columns of a shard. `source` is its ordinal among the sources.
     pub(super) async fn of(shard: &Shard, source: usize) -> Result<Self> {
-        let column = |field, internal_kind, node| Column {
+        let column = |field, internal_kind, node| EditedColumn {
             field,
             internal_kind,
-            node: Node::of(node, source),
+            node: UnitedNode::of(node, source),
             added: None,
         };
         let visible = shard.stored_columns().await?.into_iter();
@@ -74,7 +74,7 @@ impl Columns {
                 .map(|(field, node)| column(field, None, node))
                 .collect(),
             internal: Vec::new(),
-            deleted: Node::new(DataType::new(BasicType::Boolean, "")),
+            deleted: UnitedNode::new(DataType::new(BasicType::Boolean, "")),
         };
         for field in shard.stored_schema().await?.fields {
             let Some(kind) = field.internal_kind else {
@@ -104,10 +104,10 @@ impl Columns {
         let places = places(&own, &names, "")?;
         for ((field, node), place) in others.into_iter().zip(places) {
             let Some(column) = place.and_then(|place| all.visible.get_mut(place)) else {
-                all.visible.push(Column {
+                all.visible.push(EditedColumn {
                     field: field.with_nullable(true),
                     internal_kind: None,
-                    node: Node::of(node, source),
+                    node: UnitedNode::of(node, source),
                     added: None,
                 });
                 continue;
@@ -132,22 +132,22 @@ impl Columns {
             } else if let Some(own) = internal.find(|c| c.internal_kind.as_ref() == Some(&kind)) {
                 own.node.unite(field.data_type, source, &kind)?;
             } else {
-                all.internal.push(Column {
+                all.internal.push(EditedColumn {
                     field: Field::new(&kind, ArrowType::Null, true),
                     internal_kind: Some(kind),
-                    node: Node::of(field.data_type, source),
+                    node: UnitedNode::of(field.data_type, source),
                     added: None,
                 });
             }
         }
-        all.visible.sort_by_key(Column::has_packed);
+        all.visible.sort_by_key(EditedColumn::has_packed);
         all.check_packed()?;
         *self = all;
         Ok(())
     }
 
     /// Returns all columns, internal ones last, without the deleted-record field.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Column> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &EditedColumn> {
         self.visible.iter().chain(&self.internal)
     }
 
@@ -162,7 +162,7 @@ impl Columns {
             })
             .collect();
         let places: Vec<_> = stored.iter().map(Option::as_ref).enumerate().collect();
-        let seen: Vec<Vec<Field>> = self.visible.iter().map(Column::seen).collect();
+        let seen: Vec<Vec<Field>> = self.visible.iter().map(EditedColumn::seen).collect();
         let field = |place: ColumnPlace| seen.get(place.field)?.get(place.member.unwrap_or(0));
         let fields = column_places(&places).into_iter().filter_map(field);
         fields.cloned().collect()
@@ -197,7 +197,7 @@ impl Columns {
 
     /// Returns the stored schema with numbers. If `has_deleted`, the deleted-record field is last.
     pub(super) fn to_stored(&self, has_deleted: bool) -> Schema {
-        let stored = |column: &Column| StoredField {
+        let stored = |column: &EditedColumn| StoredField {
             data_type: column.node.to_stored(),
             internal_kind: column.internal_kind.clone(),
         };
@@ -215,7 +215,7 @@ impl Columns {
 
     /// Returns the column of that name.
     fn find(&self, name: &str) -> Result<Option<usize>> {
-        let has_name = |column: &Column| column.field.name() == name && !column.has_packed();
+        let has_name = |column: &EditedColumn| column.field.name() == name && !column.has_packed();
         let mut found = (0..self.visible.len()).filter(|&i| has_name(&self.visible[i]));
         let first = found.next();
         match found.next() {
@@ -338,14 +338,14 @@ impl Columns {
     }
 
     /// Adds a column.
-    pub(super) fn add(&mut self, field: Field, node: DataType, added: Option<Added>) {
-        self.visible.push(Column {
+    pub(super) fn add(&mut self, field: Field, node: DataType, added: Option<AddedColumn>) {
+        self.visible.push(EditedColumn {
             field,
             internal_kind: None,
-            node: Node::added(node),
+            node: UnitedNode::added(node),
             added,
         });
-        self.visible.sort_by_key(Column::has_packed);
+        self.visible.sort_by_key(EditedColumn::has_packed);
     }
 
     /// Updates the sorting columns after a change. `before` are the columns before it, and `renamed` is the old path
@@ -409,10 +409,10 @@ fn check_is_new<'a>(name: &str, others: impl IntoIterator<Item = &'a String>) ->
 
 /// Changes the struct at the path `around` in a column.
 fn at(
-    column: &mut Column,
+    column: &mut EditedColumn,
     around: &[&str],
     path: &str,
-    change: &mut dyn FnMut(&ArrowType, &mut Node) -> Result<ArrowType>,
+    change: &mut dyn FnMut(&ArrowType, &mut UnitedNode) -> Result<ArrowType>,
 ) -> Result<()> {
     let changed = below(
         column.field.data_type(),
@@ -427,10 +427,10 @@ fn at(
 
 fn below(
     data_type: &ArrowType,
-    node: &mut Node,
+    node: &mut UnitedNode,
     around: &[&str],
     path: &str,
-    change: &mut dyn FnMut(&ArrowType, &mut Node) -> Result<ArrowType>,
+    change: &mut dyn FnMut(&ArrowType, &mut UnitedNode) -> Result<ArrowType>,
 ) -> Result<ArrowType> {
     let Some((name, around)) = around.split_first() else {
         return change(data_type, node);

@@ -4,18 +4,18 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Reads fewer rows at once if the requested type cannot address all of them.
 #[derive(Debug)]
-pub(in crate::read) struct Fit {
+pub(in crate::read) struct RowLimiter {
     /// Most rows to read at once: about as many as fitted last, once some did not fit.
     most: usize,
 }
 
-impl Default for Fit {
+impl Default for RowLimiter {
     fn default() -> Self {
         Self { most: usize::MAX }
     }
 }
 
-impl Fit {
+impl RowLimiter {
     /// Returns the number of rows that are worth a try.
     pub(in crate::read) fn most(&self) -> usize {
         self.most
@@ -65,7 +65,7 @@ mod tests {
     /// Reads rows of the given sizes in bytes; an array holds 100 bytes. Returns the rows of each piece, and the number
     /// of tries.
     fn pieces(bytes: &[u64]) -> Result<(Vec<usize>, usize)> {
-        let (mut fit, mut pieces, mut tries) = (Fit::default(), Vec::new(), 0);
+        let (mut fit, mut pieces, mut tries) = (RowLimiter::default(), Vec::new(), 0);
         let mut from = 0;
         while from < bytes.len() {
             let (len, sum) = fit.read(bytes.len() - from, |len| {
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn other_errors_are_not_tried_again() {
         let mut tries = 0;
-        let read = Fit::default().read(8, |_| {
+        let read = RowLimiter::default().read(8, |_| {
             tries += 1;
             Err::<(), _>(Error::corrupt("damaged"))
         });

@@ -4,7 +4,7 @@
 use crate::format::{AnyValue, BasicType, DataType, FieldDescriptor, TypeStats, ValueKind};
 
 /// A bound of the values that are neither null nor NaN, and whether it is itself one of the values.
-pub(in crate::read) type Bound = Option<(AnyValue, bool)>;
+pub(in crate::read) type DescriptorBound = Option<(AnyValue, bool)>;
 
 /// Whether the field has `rows` positions, none of them null.
 pub(in crate::read) fn has_no_nulls(field: &FieldDescriptor, rows: u64) -> bool {
@@ -32,7 +32,7 @@ pub(in crate::read) fn is_float(node: &DataType) -> bool {
 
 /// Returns the least and the greatest value. Statistics treat both zeros as equal, but the order of Arrow does not: a
 /// zero becomes the outer one (-0.0 as least, 0.0 as greatest).
-pub(in crate::read) fn bounds(field: &FieldDescriptor) -> (Bound, Bound) {
+pub(in crate::read) fn bounds(field: &FieldDescriptor) -> (DescriptorBound, DescriptorBound) {
     if let Some((low, high)) = truth_bounds(field) {
         return (Some((low.into(), true)), Some((high.into(), true)));
     }

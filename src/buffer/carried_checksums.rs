@@ -8,7 +8,7 @@ use crate::io::ByteRange;
 /// Most blocks with checksums that a descriptor repeats. If there are more blocks, their checksums are listed before
 /// the block map, which has about the same size. A block takes at least two bytes of the map, so
 /// buffers with a copied map (at most 4,096 bytes) do not exceed this number.
-pub(super) const MOST_REPEATED: usize = 2048;
+pub(super) const MAX_REPEATED_CHECKSUMS: usize = 2048;
 
 /// The checksums that the parts of a buffer must carry, in the order of the parts: the blocks of a
 /// stream, the header and sections of a value dictionary, or the parts of a range index.
@@ -130,7 +130,7 @@ pub(super) fn checksums_at_ends(
 #[cfg(test)]
 mod tests {
     use super::super::own_properties::OwnProperties;
-    use super::super::stored_buffer::{Body, Place, StoredBuffer, stored_buffer};
+    use super::super::stored_buffer::{Body, StoredBuffer, StoredRange, stored_buffer};
     use super::super::{
         BlockCache, BlockStreamWriter, ByteSource, ReadContext, Selection, read_numbers,
     };
@@ -174,11 +174,11 @@ mod tests {
     struct Held(Bytes);
 
     impl ByteSource for Held {
-        fn bytes(&self, place: Place) -> Result<Bytes> {
+        fn bytes(&self, place: StoredRange) -> Result<Bytes> {
             Ok(self.0.slice(place.range.to_usize()?))
         }
 
-        fn resident(&self, _: Place) -> Result<Option<Bytes>> {
+        fn resident(&self, _: StoredRange) -> Result<Option<Bytes>> {
             Ok(None)
         }
 
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn blocks_of_another_stream_are_refused_however_many_there_are() {
-        let most = u32::try_from(MOST_REPEATED).unwrap();
+        let most = u32::try_from(MAX_REPEATED_CHECKSUMS).unwrap();
         for blocks in [1, 5, most, most + 1, 3 * most + 1, 20 * most] {
             let (described, bytes, notes) = stream(blocks, 0, true);
             let (same, other, _) = stream(blocks, 1, true);

@@ -1,9 +1,9 @@
 //! Added columns, which no source has.
 
-use super::beside::Beside;
+use super::column_file::ColumnFile;
 use super::constant::repeated;
-use super::deletes::Stripe;
-use super::node::Node;
+use super::deletes::EditedStripe;
+use super::united_node::UnitedNode;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{DataType, FieldDescriptor, StripeFieldDescriptor, Wire};
 use crate::read::ready_now;
@@ -16,11 +16,11 @@ use std::sync::Arc;
 /// The values of the rows that existed when a column was added, unless they are null. Rows of shards that are appended
 /// later are null.
 #[derive(Debug, Clone)]
-pub(super) enum Added {
+pub(super) enum AddedColumn {
     /// The same value for all rows.
     Constant(Arc<Constant>),
     /// A value for each row.
-    Values(Arc<Values>),
+    Values(Arc<AddedValues>),
 }
 
 /// A single value for all rows of the first sources.
@@ -34,8 +34,8 @@ pub(super) struct Constant {
 
 /// The values as a shard of one column, with the stripes of the edited shard, except for empty stripes.
 #[derive(Debug)]
-pub(super) struct Values {
-    pub(super) file: Beside,
+pub(super) struct AddedValues {
+    pub(super) file: ColumnFile,
     /// The wire of the file.
     pub(super) wire: Wire,
     /// The ordinal of the stripe in the file, by ordinals of the source and of its stripe.
@@ -43,7 +43,7 @@ pub(super) struct Values {
 }
 
 /// Whether both are the same addition. Values are not compared.
-impl PartialEq for Added {
+impl PartialEq for AddedColumn {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Constant(a), Self::Constant(b)) => Arc::ptr_eq(a, b),
@@ -53,12 +53,12 @@ impl PartialEq for Added {
     }
 }
 
-impl Added {
+impl AddedColumn {
     /// Returns the descriptor of a node of the column for a stripe, or `None` if it is null there.
     pub(super) async fn descriptor(
         &self,
-        node: &Node,
-        stripe: &Stripe,
+        node: &UnitedNode,
+        stripe: &EditedStripe,
         urls: &mut Vec<String>,
     ) -> Result<Option<StripeFieldDescriptor>> {
         match self {
@@ -88,7 +88,7 @@ impl Added {
     }
 
     /// Returns the file that a commit has to write.
-    pub(super) fn file(&self) -> Option<&Beside> {
+    pub(super) fn file(&self) -> Option<&ColumnFile> {
         match self {
             Self::Constant(_) => None,
             Self::Values(values) => Some(&values.file),
@@ -101,9 +101,9 @@ pub(super) fn encode(
     field: &Field,
     values: impl IntoIterator<Item = ArrayRef>,
     column: ColumnOptions,
-    stripes: &[Stripe],
+    stripes: &[EditedStripe],
     wire: Wire,
-) -> Result<(DataType, Values)> {
+) -> Result<(DataType, AddedValues)> {
     let schema = Arc::new(Schema::new(vec![field.clone()]));
     let options = WriterOptions::default()
         .with_wire(wire)
@@ -139,13 +139,13 @@ pub(super) fn encode(
         return Err(other_count(given, total));
     }
     writer.finish()?;
-    let file = Beside::of(file)?;
+    let file = ColumnFile::of(file)?;
     let places = places(stripes, &file)?;
     let columns = ready_now(file.shard().stored_columns())?;
     let Some((_, node)) = columns.into_iter().next() else {
         return Err(Error::corrupt("a shard of one column has none"));
     };
-    let values = Values {
+    let values = AddedValues {
         file,
         wire,
         stripes: places,
@@ -181,7 +181,7 @@ fn other_count(given: u64, total: u64) -> Error {
 }
 
 /// Maps each stripe that has rows to its ordinal in the file.
-fn places(stripes: &[Stripe], file: &Beside) -> Result<HashMap<(usize, u64), u64>> {
+fn places(stripes: &[EditedStripe], file: &ColumnFile) -> Result<HashMap<(usize, u64), u64>> {
     let filled = stripes.iter().filter(|stripe| stripe.rows > 0);
     let written = file.shard().stripes()?;
     let mut rows = written.iter().map(|stripe| stripe.num_rows());
