@@ -9,6 +9,8 @@ use super::chunk::CHUNK;
 use std::mem::MaybeUninit;
 
 /// Replaces values by their running sums modulo 2^`BITS`.
+// Inlined into a decoder, the loop is not unrolled and takes more than twice as many instructions.
+#[inline(never)]
 pub(crate) fn prefix_sum<W: Word>(values: &mut [W]) {
     let done = vectors(values);
     let (done, rest) = values.split_at_mut(done);

@@ -2,7 +2,7 @@
 //!
 //! Numbers are handled as their bits, [`Word`]s. A [`NumberKind`] determines which encodings are legal for
 //! them. A new encoding needs a file with a `Codec`, a line in `with_codec`, and a variant
-//! of [`Plan`]. A [`Part`] holds the numbers that an encoding nests.
+//! of [`Plan`]. A `Part` holds the numbers that an encoding nests.
 
 mod alp;
 mod alp_rd;
