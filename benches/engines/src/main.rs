@@ -24,7 +24,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Compares shards with Parquet and Vortex in DataFusion.
 #[derive(Parser)]
 struct Cli {
-    /// Folder of the tables and measurements: on a disk, with room for 4 GB, or for 8 GB with ten million rows of `hits`.
+    /// Folder of the tables and measurements: on a disk, with room for 4 GB, or 8 GB if `hits` has ten million rows.
     #[arg(long)]
     data: PathBuf,
     /// File for the report, in addition to standard output.

@@ -34,8 +34,8 @@ const START: i64 = 1_372_723_200;
 const DURATION: usize = 30 * 86_400 - 1;
 /// Greatest delay of a hit, in seconds.
 const DELAY: usize = 90;
-/// A visit takes place during about `1 / VISITS` of all rows, so that its hits are about a minute apart.
-const VISITS: usize = 30_000;
+/// Rows for each visit that takes place at the same time: hits of a visit are about a minute apart.
+const ROWS_PER_VISIT: usize = 30_000;
 /// The probability that a visit ends before its next hit: visits have five hits on average.
 const END: f64 = 0.2;
 
@@ -66,13 +66,13 @@ impl Hits {
         let web = Web {
             words: Words::new(),
             seed,
-            // About three of seven users have no hit, and a hit in six is the first one of its user.
+            // More than half of them have no hit. About one hit in seven is the first of its user.
             users: rows / 3 + 1,
-            // Almost a fifth of all addresses occur once.
+            // Large enough that about a fifth of the rows have an address that no earlier row has.
             pages: rows / 30,
         };
         let mut rng = StdRng::seed_from_u64(seed);
-        let visits = (rows / VISITS).max(16);
+        let visits = (rows / ROWS_PER_VISIT).max(16);
         Self {
             visits: (0..visits).map(|_| Visit::new(&web, &mut rng)).collect(),
             web,

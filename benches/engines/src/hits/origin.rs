@@ -7,7 +7,7 @@ use super::visitor::Visitor;
 use rand::Rng;
 use rand::rngs::StdRng;
 
-/// Number of phrases that users may search for; about half of those in a table occur once.
+/// Number of phrases that users may search for; most phrases of a small table occur once.
 const PHRASES: usize = 10_000_000;
 
 /// Values of `SearchEngineID`, and hosts.

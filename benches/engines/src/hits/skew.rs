@@ -10,8 +10,8 @@ pub(super) fn zipf(n: usize, rng: &mut StdRng) -> usize {
     rank.clamp(1, n) - 1
 }
 
-/// Returns a rank below `n`: rank `r` is about as frequent as `r` to the power of `1 / power - 1`. This is less steep than
-/// [`zipf`], and the steeper, the larger `power` is.
+/// Returns a rank below `n`: rank `r` is about as frequent as `r` to the power of `1 / power - 1`. A larger `power` is
+/// steeper; [`zipf`] is its limit.
 pub(super) fn tail(n: usize, power: i32, rng: &mut StdRng) -> usize {
     (rng.random::<f64>().powi(power) * n as f64) as usize
 }

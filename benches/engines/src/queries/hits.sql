@@ -1,6 +1,6 @@
--- The 43 queries of ClickBench, in its order, adapted to a smaller and generated table. More columns break ties, so that
--- the answer is the same over every format. HAVING asks for fewer rows, and OFFSET skips fewer. The user of hits-20 and
--- the hashes of hits-41 and hits-42 are in tables of every seed.
+-- The 43 queries of ClickBench, in its order, adapted to a smaller and generated table. More columns break ties, so
+-- that the answer is the same over every format. HAVING asks for fewer rows, and OFFSET skips fewer. The user of
+-- hits-20 and the page of hits-41 and hits-42 do not depend on the seed.
 
 SELECT count(*) FROM hits;
 
