@@ -69,7 +69,7 @@ impl Hits {
             // More than half of them have no hit. About one hit in seven is the first of its user.
             users: rows / 3 + 1,
             // Large enough that about a fifth of the rows have an address that no earlier row has.
-            pages: rows / 30,
+            pages: rows / 100,
         };
         let mut rng = StdRng::seed_from_u64(seed);
         let visits = (rows / ROWS_PER_VISIT).max(16);

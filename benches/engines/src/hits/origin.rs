@@ -122,7 +122,7 @@ impl Origin {
                 web.words.slug(number, "+"),
                 visitor.region,
                 zipf(10, rng),
-                zipf(2_000_000, rng)
+                zipf(1000, rng)
             ),
             ..Self::default()
         }

@@ -52,7 +52,7 @@ impl Site {
                 small(32, 9000) as i16
             },
             region: if bits & 2 == 0 { 0 } else { small(36, 300) },
-            pages: pages / (rank + 1) + 30,
+            pages: pages / (rank + 1) + 10,
         }
     }
 

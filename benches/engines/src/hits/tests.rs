@@ -7,7 +7,7 @@ use super::words::Words;
 use super::{BATCH_ROWS, DELAY, Hits};
 use crate::queries;
 use crate::tables::Tables;
-use arrow::array::{Array, AsArray, RecordBatch, RecordBatchReader};
+use arrow::array::{AsArray, RecordBatch, RecordBatchReader};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, Int64Type, TimeUnit, TimestampMicrosecondType};
 use datafusion::prelude::SessionContext;

@@ -246,8 +246,8 @@ impl Visit {
             campaign.append(&mut self.url, rng);
         } else if self.page > 0 {
             match rng.random_range(0..100) {
-                0..6 => self.url += &format!("?sid={:032x}", rng.random::<u128>()),
-                6..20 => self.url += &format!("?page={}&sort=date", 1 + zipf(50, rng)),
+                0..5 => self.url += &format!("?sid={:032x}", rng.random::<u128>()),
+                5..15 => self.url += &format!("?page={}&sort=date", 1 + zipf(50, rng)),
                 _ => {}
             }
         }
