@@ -66,9 +66,10 @@ impl Subject {
             options.execution.parquet.reorder_filters = true;
         }
         if self == Self::ShardNoPushdown {
-            let mut shards = TableShardOptions::default();
-            shards.pushdown_filters = false;
-            options.extensions.insert(shards);
+            options.extensions.insert(TableShardOptions {
+                pushdown_filters: false,
+                ..TableShardOptions::default()
+            });
         }
         let mut state = SessionStateBuilder::new()
             .with_config(config)
