@@ -3,6 +3,7 @@
 //! One worker process measures each number of threads, with the formats in turn for each query. The main process
 //! prepares the tables, starts the workers, and reports their measurements.
 
+mod hits;
 mod queries;
 mod report;
 mod sample;
@@ -15,6 +16,7 @@ use clap::Parser;
 use std::path::PathBuf;
 use std::process::Command;
 use subject::Subject;
+use tables::{Size, Tables};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -22,15 +24,17 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Compares shards with Parquet and Vortex in DataFusion.
 #[derive(Parser)]
 struct Cli {
-    /// Folder of the tables and measurements: on a disk, with room for 4 GB.
+    /// Folder of the tables and measurements: on a disk, with room for 4 GB, or 8 GB if `hits` has ten million rows.
     #[arg(long)]
     data: PathBuf,
     /// File for the report, in addition to standard output.
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Scale factor of TPC-H; the log has a tenth of its lines below 1.
-    #[arg(long, default_value_t = 1.0)]
-    scale: f64,
+    /// Tables to measure, separated by commas.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "tpch,log")]
+    tables: Vec<Tables>,
+    #[command(flatten)]
+    size: Size,
     /// Fewest runs of every query over every format.
     #[arg(long, default_value_t = 5)]
     repeat: usize,
@@ -40,7 +44,8 @@ struct Cli {
     /// Names of queries, separated by commas; all by default.
     #[arg(long, value_delimiter = ',')]
     queries: Vec<String>,
-    /// Formats to measure, with `--worker`: `shard`, `parquet`, `parquet-pushdown`, `vortex`; all by default.
+    /// Formats to measure, with `--worker`: `shard`, `shard-no-pushdown`, `parquet`, `parquet-pushdown`,
+    /// `vortex`; all by default.
     #[arg(long, value_delimiter = ',', requires = "worker")]
     subjects: Vec<Subject>,
     /// Only report the measurements of an earlier run.
@@ -58,15 +63,25 @@ fn main() -> Result<()> {
             [] => &Subject::ALL,
             subjects => subjects,
         };
-        return worker::measure(&cli.data, threads, cli.repeat, &cli.queries, subjects);
+        return worker::measure(
+            &cli.data,
+            threads,
+            cli.repeat,
+            &cli.tables,
+            &cli.queries,
+            subjects,
+        );
     }
     if !cli.report_only {
-        tables::prepare(&cli.data, cli.scale)?;
+        tables::prepare(&cli.data, &cli.tables, cli.size)?;
         for threads in &cli.threads {
             let mut worker = Command::new(std::env::current_exe()?);
             worker.arg("--data").arg(&cli.data);
             worker.args(["--worker", &threads.to_string()]);
             worker.args(["--repeat", &cli.repeat.to_string()]);
+            for tables in &cli.tables {
+                worker.args(["--tables", tables.option()]);
+            }
             if !cli.queries.is_empty() {
                 worker.args(["--queries", &cli.queries.join(",")]);
             }
@@ -77,7 +92,7 @@ fn main() -> Result<()> {
             );
         }
     }
-    let report = report::write(&cli.data, &cli.threads)?;
+    let report = report::write(&cli.data, &cli.tables, &cli.threads)?;
     print!("{report}");
     if let Some(out) = cli.out {
         std::fs::write(&out, report).with_context(|| out.display().to_string())?;

@@ -3,9 +3,11 @@
 use crate::queries;
 use crate::sample::{self, Sample};
 use crate::subject::Subject;
-use crate::tables::TABLES;
-use anyhow::Result;
+use crate::tables::Tables;
+use anyhow::{Context, Result};
+use datafusion::parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fmt::Write;
+use std::fs::File;
 use std::path::Path;
 
 const PARQUET: [Subject; 2] = [Subject::Parquet, Subject::ParquetPushdown];
@@ -21,6 +23,8 @@ struct Line {
     /// Number of runs.
     runs: usize,
     shard: Times,
+    /// Shards with filters above the scan.
+    no_pushdown: Option<Times>,
     /// The better of the two ways to run Parquet, for each of the two times.
     parquet: Times,
     /// Whether filters in the scan are the better way.
@@ -68,6 +72,7 @@ fn line(samples: &[Sample], query: &str) -> Option<Line> {
             .filter(|sample| sample.query == query && sample.subject == Subject::Shard)
             .count(),
         shard,
+        no_pushdown: times(samples, query, Subject::ShardNoPushdown),
         parquet: Times {
             total: above.total.min(within.total),
             scans: above.scans.min(within.scans),
@@ -80,7 +85,7 @@ fn line(samples: &[Sample], query: &str) -> Option<Line> {
 fn table(text: &mut String, lines: &[Line]) -> Result<()> {
     writeln!(
         text,
-        "| | shards | Parquet | Vortex | of Parquet | of Vortex | scans | of Parquet's |\n|-|-:|-:|-:|-:|-:|-:|-:|"
+        "| | shards | no pushdown | Parquet | Vortex | of Parquet | of Vortex | scans | of Parquet's |\n|-|-:|-:|-:|-:|-:|-:|-:|-:|"
     )?;
     for line in lines {
         let star = if line.pushdown { "*" } else { "" };
@@ -91,13 +96,17 @@ fn table(text: &mut String, lines: &[Line]) -> Result<()> {
             ),
             None => ("–".to_owned(), "–".to_owned()),
         };
+        let no_pushdown = match line.no_pushdown {
+            Some(times) => format!("{:.1}", times.total),
+            None => "–".to_owned(),
+        };
         let scans = match line.parquet.scans {
             0.0 => "–".to_owned(),
             parquet => format!("{:.2}", line.shard.scans / parquet),
         };
         writeln!(
             text,
-            "| {} | {:.1} | {:.1}{star} | {vortex} | {:.2} | {of_vortex} | {:.1} | {scans} |",
+            "| {} | {:.1} | {no_pushdown} | {:.1}{star} | {vortex} | {:.2} | {of_vortex} | {:.1} | {scans} |",
             line.query,
             line.shard.total,
             line.parquet.total,
@@ -155,15 +164,20 @@ fn goals(text: &mut String, lines: &[Line]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the report of the measurements with these numbers of threads.
-pub(crate) fn write(data: &Path, threads: &[usize]) -> Result<String> {
-    let mut text = String::from(HEAD);
+/// Returns the report of the measurements of these tables with these numbers of threads.
+pub(crate) fn write(data: &Path, tables: &[Tables], threads: &[usize]) -> Result<String> {
+    let options: Vec<&str> = tables.iter().map(|tables| tables.option()).collect();
+    let mut text = HEAD.replace("TABLES", &options.join(","));
     writeln!(
         text,
-        "Sizes of files in MB:\n\n| | shards | Parquet | Vortex |\n|-|-:|-:|-:|"
+        "Sizes of files in MB:\n\n| | rows | shards | Parquet | Vortex |\n|-|-:|-:|-:|-:|"
     )?;
-    for table in TABLES {
-        write!(text, "| {table} |")?;
+    for table in tables.iter().flat_map(|tables| tables.names()) {
+        let path = Subject::Parquet.file(data, table);
+        let parquet = File::open(&path).with_context(|| path.display().to_string())?;
+        let parquet = SerializedFileReader::new(parquet)?;
+        let rows = parquet.metadata().file_metadata().num_rows();
+        write!(text, "| {table} | {rows} |")?;
         for subject in [Subject::Shard, Subject::Parquet, Subject::Vortex] {
             let bytes = std::fs::metadata(subject.file(data, table)).map_or(0, |file| file.len());
             write!(text, " {:.1} |", bytes as f64 / 1e6)?;
@@ -177,20 +191,18 @@ pub(crate) fn write(data: &Path, threads: &[usize]) -> Result<String> {
             threads => format!("{threads} threads"),
         };
         let mut all = Vec::new();
-        for (title, set) in [("TPC-H", "q"), ("The log", "log-")] {
-            let lines: Vec<Line> = queries::chosen(&[])
-                .into_iter()
-                .map(|query| query.name)
-                .filter(|name| name.starts_with(set))
-                .filter_map(|name| line(&samples, &name))
-                .collect();
+        for &set in tables {
+            let queries = queries::chosen(&[set], &[]);
+            let lines = queries.iter().map(|query| line(&samples, &query.name));
+            let lines: Vec<Line> = lines.flatten().collect();
             if lines.is_empty() {
                 continue;
             }
             let fewest = lines.iter().map(|line| line.runs).min().unwrap_or(0);
             writeln!(
                 text,
-                "\n## {title}, {count}\n\nMedians of {fewest} runs, of short queries of more.\n"
+                "\n## {}, {count}\n\nMedians of {fewest} runs, of short queries of more.\n",
+                set.title()
             )?;
             table(&mut text, &lines)?;
             goals(&mut text, &lines)?;
@@ -224,14 +236,14 @@ Made by
 
 ```sh
 cd benches/engines
-cargo run --release -- --data DIR --out ../../docs/benchmarks-engines.md
+cargo run --release -- --data DIR --tables TABLES --out ../../docs/benchmarks-engines.md
 ```
 
 What was measured:
 
-* TPC-H at scale factor 1, one file for each table, and the log of four million lines that `benches/peers` makes. All files
-  are written by `COPY`: shards with the profile Balanced, Parquet with Zstandard at level 3 and the page index, Vortex
-  as `vortex-datafusion` writes by itself.
+* TPC-H at scale factor 1, one file for each table; the log of four million lines that `benches/peers` makes; and a table
+  like ClickBench's `hits`, generated, with its 43 queries. All files are written by `COPY`: shards with the profile
+  Balanced, Parquet with Zstandard at level 3 and the page index, Vortex as `vortex-datafusion` writes by itself.
 * DataFusion 55.2, as many partitions as threads, and no more processors than these. mimalloc is the allocator. Formats take
   turns, query by query, in one process; every answer is compared with Parquet's first. Files are in the cache of the
   operating system, and sessions last, as those of a server do: what a format keeps in memory of its files was read before
@@ -239,7 +251,9 @@ What was measured:
   what was read too, and which checksums were right.
 * Times are in milliseconds, from the text of a query to its last row. Short queries are run more often,
   up to 1001 times: what answers from metadata takes the same few tenths of a millisecond over any format. A query is slower
-  if the ratio says so with two digits. Parquet is run with filters above the scan, and with `pushdown_filters` and `reorder_filters`; the better one counts, for each query, and has a star if it is the latter.
+  if the ratio says so with two digits. Parquet is run with filters above the scan, and with `pushdown_filters` and
+  `reorder_filters`; the better one counts, for each query, and has a star if it is the latter. **no pushdown** is the
+  time over shards with filters above the scan.
 * **scans** is the time that the scans of all partitions took to process what they read (`time_elapsed_processing`), and
   filters directly above them (`elapsed_compute`), again beside the better one of Parquet's. Vortex decodes in tasks of its
   own, which no metric of DataFusion's counts. Scans of shards and of Parquet do more than read: they compute expressions of

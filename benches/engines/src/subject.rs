@@ -1,6 +1,7 @@
 //! The compared subjects: formats with options of DataFusion.
 
 use anyhow::{Result, bail};
+use arrow_shard_datafusion::TableShardOptions;
 use datafusion::common::GetExt;
 use datafusion::datasource::provider::DefaultTableFactory;
 use datafusion::execution::SessionStateBuilder;
@@ -18,7 +19,10 @@ use vortex_datafusion::VortexFormatFactory;
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum,
 )]
 pub(crate) enum Subject {
+    /// Filters in the scan.
     Shard,
+    /// Filters above the scan, which still skips stripes by their statistics.
+    ShardNoPushdown,
     /// Filters above the scan.
     Parquet,
     /// Filters in the scan, in an order that the scan chooses.
@@ -27,8 +31,9 @@ pub(crate) enum Subject {
 }
 
 impl Subject {
-    pub(crate) const ALL: [Self; 4] = [
+    pub(crate) const ALL: [Self; 5] = [
         Self::Shard,
+        Self::ShardNoPushdown,
         Self::Parquet,
         Self::ParquetPushdown,
         Self::Vortex,
@@ -37,7 +42,7 @@ impl Subject {
     /// Returns the name for `STORED AS`; in lower case, it is the extension of files.
     pub(crate) fn format(self) -> &'static str {
         match self {
-            Self::Shard => "SHARD",
+            Self::Shard | Self::ShardNoPushdown => "SHARD",
             Self::Parquet | Self::ParquetPushdown => "PARQUET",
             Self::Vortex => "VORTEX",
         }
@@ -46,7 +51,7 @@ impl Subject {
     /// Returns the options for writing a table.
     pub(crate) fn copy_options(self) -> &'static str {
         match self {
-            Self::Shard => "OPTIONS ('format.profile' 'balanced')",
+            Self::Shard | Self::ShardNoPushdown => "OPTIONS ('format.profile' 'balanced')",
             Self::Parquet | Self::ParquetPushdown => "OPTIONS ('format.compression' 'zstd(3)')",
             Self::Vortex => "",
         }
@@ -55,10 +60,16 @@ impl Subject {
     /// Creates a session that reads and writes the format with this number of partitions.
     pub(crate) fn session(self, partitions: usize) -> Result<SessionContext> {
         let mut config = SessionConfig::new().with_target_partitions(partitions);
-        let parquet = &mut config.options_mut().execution.parquet;
+        let options = config.options_mut();
         if self == Self::ParquetPushdown {
-            parquet.pushdown_filters = true;
-            parquet.reorder_filters = true;
+            options.execution.parquet.pushdown_filters = true;
+            options.execution.parquet.reorder_filters = true;
+        }
+        if self == Self::ShardNoPushdown {
+            options.extensions.insert(TableShardOptions {
+                pushdown_filters: false,
+                ..TableShardOptions::default()
+            });
         }
         let mut state = SessionStateBuilder::new()
             .with_config(config)
@@ -74,7 +85,7 @@ impl Subject {
             }
         }
         let context = SessionContext::new_with_state(state.build());
-        if self == Self::Shard {
+        if matches!(self, Self::Shard | Self::ShardNoPushdown) {
             arrow_shard_datafusion::register(&context)?;
         }
         Ok(context)

@@ -1,11 +1,16 @@
-//! Creates the tables of TPC-H, and the log.
+//! Creates the tables.
 
+use crate::hits::Hits;
 use crate::subject::Subject;
 use anyhow::{Context, Result};
-use arrow::array::{RecordBatch, RecordBatchReader};
-use arrow::error::ArrowError;
-use datafusion::datasource::MemTable;
-use std::path::Path;
+use arrow::array::{AsArray, RecordBatchReader};
+use arrow::datatypes::{SchemaRef, UInt64Type};
+use datafusion::catalog::streaming::StreamingTable;
+use datafusion::error::DataFusionError;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::stream::RecordBatchReceiverStream;
+use datafusion::physical_plan::streaming::PartitionStream;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tpchgen::generators::{
     CustomerGenerator, LineItemGenerator, NationGenerator, OrderGenerator, PartGenerator,
@@ -16,32 +21,81 @@ use tpchgen_arrow::{
     SupplierArrow,
 };
 
-pub(crate) const TABLES: [&str; 9] = [
-    "customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier", "log",
-];
+/// Tables that are measured together, by queries of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Tables {
+    /// The tables of TPC-H.
+    Tpch,
+    /// The log of `benches/peers`.
+    Log,
+    /// A table like the `hits` of ClickBench.
+    Hits,
+}
+
+impl Tables {
+    /// Returns the name for `--tables`.
+    pub(crate) fn option(self) -> &'static str {
+        match self {
+            Self::Tpch => "tpch",
+            Self::Log => "log",
+            Self::Hits => "hits",
+        }
+    }
+
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Tpch => "TPC-H",
+            Self::Log => "The log",
+            Self::Hits => "Hits",
+        }
+    }
+
+    /// Returns the names of the tables.
+    pub(crate) fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Tpch => &[
+                "customer", "lineitem", "nation", "orders", "part", "partsupp", "region",
+                "supplier",
+            ],
+            Self::Log => &["log"],
+            Self::Hits => &["hits"],
+        }
+    }
+}
+
+/// The sizes of generated tables.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Size {
+    /// Scale factor of TPC-H; the log has a tenth of its lines below 1.
+    #[arg(long, default_value_t = 1.0)]
+    scale: f64,
+    /// Rows of `hits`.
+    #[arg(long, default_value_t = 2_000_000)]
+    rows: usize,
+    /// Seed of `hits`.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
 
 /// Writes each table in each format, unless its file exists.
-pub(crate) fn prepare(data: &Path, scale: f64) -> Result<()> {
+pub(crate) fn prepare(data: &Path, tables: &[Tables], size: Size) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    for table in TABLES {
+    for &table in tables.iter().flat_map(|tables| tables.names()) {
         let missing = |subject: &&Subject| !subject.file(data, table).is_file();
         let all = [Subject::Shard, Subject::Parquet, Subject::Vortex];
         let subjects: Vec<&Subject> = all.iter().filter(missing).collect();
         if subjects.is_empty() {
             continue;
         }
-        let generated = generate(data, table, scale)?;
-        let schema = generated.schema();
-        let batches: Vec<RecordBatch> = generated.collect::<Result<_, ArrowError>>()?;
-        let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
-        let source = Arc::new(MemTable::try_new(schema, vec![batches])?);
+        let source = Arc::new(Source::new(data, table, size)?);
         for subject in subjects {
             let path = subject.file(data, table);
             std::fs::create_dir_all(path.parent().context("a file is in a folder")?)?;
             let session = subject.session(1)?;
-            session.register_table("source", source.clone())?;
+            let streamed = StreamingTable::try_new(source.schema.clone(), vec![source.clone()])?;
+            session.register_table("source", Arc::new(streamed))?;
             let copy = format!(
                 "COPY source TO '{}' STORED AS {} {}",
                 path.display(),
@@ -49,7 +103,9 @@ pub(crate) fn prepare(data: &Path, scale: f64) -> Result<()> {
                 subject.copy_options()
             );
             let copied = async { session.sql(&copy).await?.collect().await };
-            runtime.block_on(copied).with_context(|| copy.clone())?;
+            let copied = runtime.block_on(copied).with_context(|| copy.clone())?;
+            let rows = copied.first().context("COPY returns a number")?;
+            let rows = rows.column(0).as_primitive::<UInt64Type>().value(0);
             let bytes = std::fs::metadata(&path)?.len();
             eprintln!(
                 "{table}: {rows} rows, {bytes} bytes of {}",
@@ -60,7 +116,52 @@ pub(crate) fn prepare(data: &Path, scale: f64) -> Result<()> {
     Ok(())
 }
 
-fn generate(data: &Path, table: &str, scale: f64) -> Result<Box<dyn RecordBatchReader>> {
+/// A generated table. It is generated again for every format, because large tables do not fit in memory.
+#[derive(Debug)]
+struct Source {
+    data: PathBuf,
+    table: &'static str,
+    size: Size,
+    schema: SchemaRef,
+}
+
+impl Source {
+    fn new(data: &Path, table: &'static str, size: Size) -> Result<Self> {
+        Ok(Self {
+            data: data.to_owned(),
+            table,
+            size,
+            schema: generate(data, table, size)?.schema(),
+        })
+    }
+}
+
+impl PartitionStream for Source {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let (data, table, size) = (self.data.clone(), self.table, self.size);
+        let mut stream = RecordBatchReceiverStream::builder(self.schema.clone(), 2);
+        let batches = stream.tx();
+        stream.spawn_blocking(move || {
+            let generated = generate(&data, table, size)
+                .map_err(|error| DataFusionError::External(error.into()))?;
+            for batch in generated {
+                if batches.blocking_send(batch.map_err(Into::into)).is_err() {
+                    // The writer has failed, and reports why.
+                    break;
+                }
+            }
+            Ok(())
+        });
+        stream.build()
+    }
+}
+
+fn generate(data: &Path, table: &str, size: Size) -> Result<Box<dyn RecordBatchReader>> {
+    let Size { scale, rows, seed } = size;
     Ok(match table {
         "customer" => Box::new(CustomerArrow::new(CustomerGenerator::new(scale, 1, 1))),
         "lineitem" => Box::new(LineItemArrow::new(LineItemGenerator::new(scale, 1, 1))),
@@ -70,6 +171,7 @@ fn generate(data: &Path, table: &str, scale: f64) -> Result<Box<dyn RecordBatchR
         "partsupp" => Box::new(PartSuppArrow::new(PartSuppGenerator::new(scale, 1, 1))),
         "region" => Box::new(RegionArrow::new(RegionGenerator::new(scale, 1, 1))),
         "supplier" => Box::new(SupplierArrow::new(SupplierGenerator::new(scale, 1, 1))),
+        "hits" => Box::new(Hits::new(rows, seed)),
         log => {
             let scale = if scale < 1.0 {
                 peers::Scale::Small

@@ -3,7 +3,7 @@
 use crate::queries::{self, Query};
 use crate::sample::{self, Sample};
 use crate::subject::Subject;
-use crate::tables::TABLES;
+use crate::tables::Tables;
 use anyhow::{Result, bail};
 use arrow::array::{Float64Array, RecordBatch};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -30,6 +30,7 @@ pub(crate) fn measure(
     data: &Path,
     threads: usize,
     repeat: usize,
+    tables: &[Tables],
     names: &[String],
     subjects: &[Subject],
 ) -> Result<()> {
@@ -43,10 +44,10 @@ pub(crate) fn measure(
         .build()?;
     let sessions: Vec<(Subject, SessionContext)> = subjects
         .iter()
-        .map(|&subject| Ok((subject, open(&runtime, subject, data, threads)?)))
+        .map(|&subject| Ok((subject, open(&runtime, subject, data, threads, tables)?)))
         .collect::<Result<_>>()?;
     let mut out = File::create(sample::path(data, threads))?;
-    for query in queries::chosen(names) {
+    for query in queries::chosen(tables, names) {
         eprintln!("{} with {threads} threads", query.name);
         let failed = compare(&runtime, &sessions, &query);
         let (mut round, begin) = (0, Instant::now());
@@ -83,9 +84,10 @@ fn open(
     subject: Subject,
     data: &Path,
     threads: usize,
+    tables: &[Tables],
 ) -> Result<SessionContext> {
     let session = subject.session(threads)?;
-    for table in TABLES {
+    for table in tables.iter().flat_map(|tables| tables.names()) {
         let create = format!(
             "CREATE EXTERNAL TABLE {table} STORED AS {} LOCATION '{}'",
             subject.format(),
@@ -116,6 +118,11 @@ fn compare(
     let fault = |(subject, answer): &(Subject, Result<Vec<String>>)| {
         let fault = match (answer, expected) {
             (Err(error), _) => format!("{error:#}"),
+            (Ok(answer), Some(expected))
+                if query.has_any_rows() && answer.len() == expected.len() =>
+            {
+                return None;
+            }
             (Ok(answer), Some(expected)) if answer != expected => {
                 let differs = |(a, b): &(&String, &String)| a != b;
                 let first = answer.iter().zip(expected).find(differs);

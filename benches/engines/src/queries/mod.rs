@@ -1,5 +1,7 @@
 //! The queries.
 
+use crate::tables::Tables;
+
 /// A query and its name.
 #[derive(Debug, Clone)]
 pub(crate) struct Query {
@@ -10,7 +12,7 @@ pub(crate) struct Query {
 macro_rules! tpch {
     ($($number:literal)*) => {
         [$(include_str!(concat!(
-            "../../../integrations/datafusion/tests/tpch/queries/q",
+            "../../../../integrations/datafusion/tests/tpch/queries/q",
             $number,
             ".sql"
         ))),*]
@@ -50,17 +52,32 @@ const LOG: [&str; 26] = [
     "SELECT service, level, max(latency_ms), min(bytes) FROM log WHERE host LIKE 'node-00%' AND user_id IS NOT NULL GROUP BY service, level ORDER BY service, level",
 ];
 
-/// Returns all queries, or only the queries with the given names.
-pub(crate) fn chosen(names: &[String]) -> Vec<Query> {
-    let named = |set: &str, from: &[&'static str]| -> Vec<Query> {
-        let number = |(i, sql): (usize, &&'static str)| Query {
-            name: format!("{set}{}", i + 1),
-            sql,
-        };
-        from.iter().enumerate().map(number).collect()
-    };
-    let mut all = named("q", &TPCH);
-    all.extend(named("log-", &LOG));
+/// The queries of ClickBench.
+const HITS: &str = include_str!("hits.sql");
+
+/// Returns the queries over these tables: all of them, or only the queries with the given names.
+pub(crate) fn chosen(tables: &[Tables], names: &[String]) -> Vec<Query> {
+    let mut all: Vec<Query> = tables.iter().flat_map(|&tables| over(tables)).collect();
     all.retain(|query| names.is_empty() || names.contains(&query.name));
     all
+}
+
+fn over(tables: Tables) -> Vec<Query> {
+    let (prefix, texts) = match tables {
+        Tables::Tpch => ("q", TPCH.to_vec()),
+        Tables::Log => ("log-", LOG.to_vec()),
+        Tables::Hits => ("hits-", HITS.trim_end().split_terminator(';').collect()),
+    };
+    let numbered = |(i, sql)| Query {
+        name: format!("{prefix}{}", i + 1),
+        sql,
+    };
+    texts.into_iter().enumerate().map(numbered).collect()
+}
+
+impl Query {
+    /// Returns whether any rows of the result are an answer, because a limit has no order.
+    pub(crate) fn has_any_rows(&self) -> bool {
+        self.sql.contains("LIMIT") && !self.sql.contains("ORDER BY")
+    }
 }
