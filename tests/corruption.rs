@@ -460,7 +460,7 @@ impl<'a> Trial<'a> {
             .or(same(statistics, "statistics"))
     }
 
-    /// Panics if any case failed, or if there was no case.
+    /// Panics if any case failed, or if few cases ran.
     fn finish(self) {
         assert!(self.trials > 1000, "only {} trials", self.trials);
         assert!(

@@ -44,7 +44,8 @@ pub(super) fn defeats_repeated_take(data_type: &DataType) -> bool {
     })
 }
 
-/// Returns whether a type passes a test, or the type of a member or run, of which there is at most one value per row.
+/// Returns whether a type passes a test, or a type inside of it that has at most one value per row: a member or the
+/// values of runs.
 fn has_row_of(data_type: &DataType, test: fn(&DataType) -> bool) -> bool {
     test(data_type)
         || match data_type {

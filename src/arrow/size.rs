@@ -112,7 +112,7 @@ fn bytes_of(array: &dyn Array) -> u64 {
     let below = inner.iter().map(|(values, uses)| match *uses {
         Uses::Once => bytes_of(values),
         Uses::Selected(count) => share(count, values),
-        // Count no more entries than rows: other arrays may share the dictionary.
+        // Count at most one entry per row: other arrays may share the dictionary.
         Uses::Shared(rows) => share(rows.min(values.len() as u64), values),
     });
     nulls + own + below.sum::<u64>()

@@ -175,7 +175,7 @@ pub fn encode(nulls: &BooleanBuffer, plain_only: bool) -> Result<Vec<u8>> {
     if present == 0 {
         return Ok(vec![ALL_NULLS]);
     }
-    // A Roaring array takes 2 bytes per position, so a list of half of the positions is no smaller than `PLAIN`.
+    // A Roaring array takes 2 bytes per position, so a list of half of the positions is as large as `PLAIN`.
     let negated = n - present < present;
     let listed = present.min(n - present);
     if !plain_only && listed * 2 < n {

@@ -61,7 +61,7 @@ impl AsyncContainer for super::NoContainer {
     }
 }
 
-/// Bytes in memory, for a shard whose other files answer later.
+/// Bytes in memory, for a shard that reads its other files asynchronously.
 #[derive(Debug)]
 pub(crate) struct InMemory(pub(crate) Bytes);
 

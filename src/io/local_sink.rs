@@ -212,7 +212,7 @@ fn check_name(path: &Path) -> Result<()> {
     }
 }
 
-/// Returns the permissions of a regular file, or `None` if there is no such file.
+/// Returns the permissions of a file, or `None` if `path` does not name a regular file.
 pub(super) fn permissions(path: &Path) -> Option<Permissions> {
     let metadata = std::fs::symlink_metadata(path).ok()?;
     metadata.is_file().then(|| metadata.permissions())
@@ -258,8 +258,8 @@ fn check_replaceable(path: &Path) -> Result<()> {
 /// Maximum number of attempts to lock a file that other processes keep replacing.
 const MAX_LOCK_ATTEMPTS: u32 = 64;
 
-/// Opens the file at `path` and locks it while it is open, if the system supports locks. Returns `None` if there is no
-/// regular file.
+/// Opens the file at `path` and locks it while it is open, if the system supports locks. Returns `None` if
+/// `path` does not name a regular file.
 fn lock(path: &Path) -> io::Result<Option<File>> {
     let found = |metadata: io::Result<std::fs::Metadata>| match metadata {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -71,7 +71,7 @@ impl MappedFolder {
 impl Container for MappedFolder {
     #[expect(
         unsafe_code,
-        reason = "whoever made the folder has vouched for its files"
+        reason = "the caller of `new` has vouched for the files of the folder"
     )]
     fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
         let path = self.folder.find(url)?;

@@ -71,7 +71,7 @@ pub(super) struct Multipart {
 }
 
 impl Multipart {
-    /// Whether there is no upload to complete or abort.
+    /// Whether no upload needs to be completed or aborted.
     pub(super) fn is_empty(&self) -> bool {
         self.begun.is_none() && self.upload.is_none()
     }

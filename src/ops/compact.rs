@@ -54,9 +54,9 @@ pub async fn plan_compaction_async(
 }
 
 /// Rewrites stripes of a shard: small stripes together with their neighbors, and stripes with many deleted rows without
-/// these rows. The new directory refers to all other stripes as they are. Returns `None`, and changes nothing, if there
-/// is no such stripe, or if rewriting would not reduce the number of stripes: the keys of an Arrow dictionary may be too
-/// small for the values of two stripes.
+/// these rows. The new directory refers to all other stripes as they are. Returns `None`, and changes nothing, if no
+/// stripe needs rewriting, or if rewriting would not reduce the number of stripes, because the keys of an Arrow dictionary
+/// are too small for the values of two stripes.
 ///
 /// Rows keep their order, but rows after removed ones get lower numbers. Rewritten stripes are files next to the
 /// directory file. The old stripes stay in the folder for readers that have the shard open, until
@@ -316,7 +316,7 @@ async fn rewrite(
 }
 
 /// Rewrites runs of stripes and returns the number of bytes written, or `None` if no run is worth rewriting. A
-/// rewritten run has fewer stripes or no deleted rows, so repeated compactions come to an end.
+/// rewritten run has fewer stripes or no deleted rows, so repeated compactions end.
 async fn rewrite_all(
     editor: &mut ShardEditor,
     runs: Vec<Range<usize>>,
@@ -342,8 +342,8 @@ async fn rewrite_all(
         let opened = home.open(&file, DescriptorUse::Open)?;
         let rewritten = Shard::of_opened(opened, ShardOptions::default()).await;
         let rewritten = rewritten.within(place)?;
-        // The writer ends a stripe early if the keys of a dictionary do not suffice for the next rows, so that the
-        // rewritten run can have as many stripes as before.
+        // The writer ends a stripe early if the keys of a dictionary do not suffice for the next rows, so the
+        // rewritten run may not have fewer stripes.
         if rewritten.num_stripes() >= run.len() as u64 && !has_deleted {
             // Nothing refers to the file.
             let _ = home.remove(&file).await;

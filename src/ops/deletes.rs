@@ -140,7 +140,7 @@ impl EditedStripe {
         ))
     }
 
-    /// Restores all rows. Returns how many were deleted.
+    /// Restores all rows. Returns the number of rows that were deleted.
     pub(super) fn undelete(&mut self) -> u64 {
         self.deleted = Deleted::Nothing;
         std::mem::take(&mut self.deleted_rows)

@@ -359,7 +359,7 @@ impl ShardEditor {
         Ok(deleted)
     }
 
-    /// Deletes rows by number, and returns how many of them were not deleted before. The numbers are those of
+    /// Deletes rows by number, and returns the number of rows that were not deleted before. Rows are numbered as by
     /// [`ScanBuilder::with_row_number`](crate::read::ScanBuilder::with_row_number): deleted rows count, and the rows of
     /// appended shards follow.
     ///
@@ -378,7 +378,7 @@ impl ShardEditor {
         self.set_rows(rows, true).await
     }
 
-    /// Restores deleted rows by number, and returns how many of them were deleted.
+    /// Restores deleted rows by number, and returns the number of rows that were deleted before.
     ///
     /// # Errors
     /// Returns [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange) for a row that does not exist; no row is restored

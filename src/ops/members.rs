@@ -117,7 +117,7 @@ pub(super) async fn open_all(
         let opened: Vec<Result<Option<SourceShard>>> = some.par_iter().map(open).collect();
         #[cfg(not(feature = "threads"))]
         let opened: Vec<Result<Option<SourceShard>>> = some.iter().map(open).collect();
-        // The first error is that of the first shard, whichever thread was faster.
+        // Report the error of the first failing shard in the list, even if a later shard failed earlier.
         for source in opened {
             sources.extend(source?);
             work.add(1)?;

@@ -16,8 +16,8 @@
 //! several files, which must be kept together; `pack` combines them into one file again.
 //!
 //! A shard is at a [`Location`](crate::io::Location): the path of a local file, or a file of a
-//! [`Store`](crate::io::Store). Each function has a blocking form, for local files and memory, and a form for any store,
-//! whose name ends in `_async`. Only [`held_shards_async`] has no blocking form: its shards are open already.
+//! [`Store`](crate::io::Store). Each function has a blocking form for local files and memory, and an `_async` form for
+//! any store. Only [`held_shards_async`] has no blocking form: its shards are open already.
 
 mod added_column;
 mod arrow;

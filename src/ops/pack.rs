@@ -97,7 +97,8 @@ pub async fn pack_async(
     let place = home.find(location.name())?;
     let opened = home.open(&place, DescriptorUse::Open)?;
     let shard = Shard::of_opened(opened, options.shard_options()).await?;
-    // An edit of the shard itself must not be lost, and no other shard may refer to what is replaced.
+    // If the target replaces the shard itself, a concurrent edit must not be lost, and no other shard may refer to the
+    // replaced file.
     let is_same = location.store().is_same(target.store());
     let replaced = (options.overwrite && is_same)
         .then(|| target.home().find(target.name()).ok())

@@ -55,8 +55,8 @@ impl ShardSet {
     ///
     /// # Errors
     /// Returns the errors of [`Shard::open`] and of [`ShardEditor::append`], or
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if there are no shards, if two different shards refer to the
-    /// same data, such as a merged shard and one that it was made from, or if the store answers later: use
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if `shards` is empty, if two different shards refer to the
+    /// same data, such as a merged shard and one of its sources, or if the store answers later: use
     /// [`open_async`](Self::open_async).
     pub fn open<L: Into<Location>>(shards: impl IntoIterator<Item = L>) -> Result<Self> {
         Self::open_with(shards, ShardOptions::default())
@@ -245,8 +245,8 @@ impl ShardSet {
     }
 
     /// Returns the ordinal of the shard that holds a row of the table, and the number of the row in it, as
-    /// [`take`](Self::take) expects them; `None` if the table has no such row. The numbers of rows in the table are
-    /// those of [`ScanBuilder::with_row_number`].
+    /// [`take`](Self::take) expects them; `None` if the table has no such row. The rows of the table are numbered
+    /// as by [`ScanBuilder::with_row_number`].
     ///
     /// ```no_run
     /// # let table = arrow_shard::ops::ShardSet::open_folder("days")?;

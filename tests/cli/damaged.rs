@@ -1,5 +1,5 @@
-//! Damaged files of other formats: a message of one line, exit code 1, no output file, and no more memory than for a
-//! sound file.
+//! Damaged files of other formats: a message of one line, exit code 1, no output file, and at most the memory that a
+//! sound file takes.
 
 use super::data::{nested, plain};
 use super::{Folder, NAMES};

@@ -45,7 +45,7 @@ fn shards_are_merged_and_appended_by_reference() {
         said.starts_with("m.amudai.shard has 12 rows in 4 stripes; "),
         "{said}"
     );
-    // The output reports how files got their second names, and how many files belong to the shard.
+    // The output reports how files got their second names, and the number of files of the shard.
     let lines: Vec<&str> = said.lines().collect();
     let named = lines[1].starts_with("2 files with rows have a ")
         && lines[1].contains(" as a second name (")

@@ -285,7 +285,7 @@ fn a_circle_is_found() {
     assert!(circles(map).is_empty());
 }
 
-/// The rooms inside of a room, from the lowest; "" stands for its files outside of these rooms.
+/// The rooms inside of a room, from the lowest; "" means its files outside of these rooms.
 const FLOORS: [(&str, &[&str]); 2] = [
     ("read", &["shard", "scan", "filter", "", "report"]),
     ("write", &["batch", "choose", "field", "layout", ""]),

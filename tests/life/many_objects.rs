@@ -227,7 +227,7 @@ fn more_than_a_hundred_shards_in_s3_are_one_table() {
             taken.column(0).as_primitive::<Int64Type>().values(),
             &[1199, 600]
         );
-        // The same for a directory that stays.
+        // A committed directory of all shards opens as a table, too.
         let all = Path::from("table/all.amudai.shard");
         let mut editor =
             ShardEditor::open_async(Store::object(store.clone()).at(name(0).to_string()))

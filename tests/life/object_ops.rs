@@ -454,7 +454,7 @@ fn objects_keep_their_names_whatever_the_characters() {
         let editor = ShardEditor::open_async(&listed[0]).await.unwrap();
         let error = editor.commit_to_async("m.amudai.shard").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
-        // The whole store is no object.
+        // The name of the whole store does not name an object.
         for target in ["", "/"] {
             let error = pack_async(&listed[0], store.at(target), options.clone()).await;
             assert_eq!(error.unwrap_err().kind(), ErrorKind::InvalidArgument);

@@ -98,7 +98,7 @@ fn a_damaged_directory_file_of_any_name_stops_a_vacuum() {
     }
     assert_eq!(vacuum(&path, at_once()).unwrap().len(), 2);
     assert_eq!(read(&file), (0..30).collect::<Vec<_>>());
-    // If there is nothing to remove, a file that may have been a shard is no problem either.
+    // With nothing to remove, a vacuum also accepts a file that may have been a shard.
     fs::write(path.join("_SUCCESS"), "").unwrap();
     assert_eq!(vacuum(&path, at_once()).unwrap(), []);
 }

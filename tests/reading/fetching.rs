@@ -206,7 +206,7 @@ fn answers_of_another_length_are_the_fault_of_the_reader() {
             assert_eq!(numbers[1], numbers[0] + more, "{error}");
             assert!(range.contains("asked for bytes "), "{error}");
         }
-        // The same for requests while the shard is opened.
+        // Opening a shard also checks the lengths of answers.
         let below = u64::MAX;
         let bytes = bytes.slice(..bytes.len() - 1);
         let file = Arc::new(Inexact {

@@ -156,7 +156,7 @@ fn smaller_batches_of_fixed_width_and_text_lie_in_the_bytes_too() {
 
 #[cfg(feature = "mmap")]
 #[test]
-#[expect(unsafe_code, reason = "a memory map of a file that nobody touches")]
+#[expect(unsafe_code, reason = "a memory map of a file that does not change")]
 fn arrays_of_a_mapped_plain_shard_lie_in_the_map() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.amudai.shard");

@@ -198,7 +198,7 @@ fn range_is_of_the_type(range: &[u8], node: &Node) -> Check {
     Ok(())
 }
 
-/// Checks that there are no properties of this library, because the reference wire does not need them.
+/// Checks that all properties are the caller's: the reference wire does not need this library's.
 fn properties_are_those_of_the_caller(message: &Message<'_>) -> Check {
     for property in message.lens(40)? {
         let property = Message::parse(property, "NameValuePair", &[1, 2])?;

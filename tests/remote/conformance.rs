@@ -114,7 +114,7 @@ impl ReadAt for Faulty {
 
     fn read_at(&self, range: ByteRange) -> Result<Bytes> {
         let range = match self.1 {
-            // Returns as many bytes as exist, like `read`.
+            // Returns the part of the range that exists, like `read`.
             1 => ByteRange::try_new(
                 range.start().min(self.0.size()?),
                 range.end().min(self.0.size()?),

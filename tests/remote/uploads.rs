@@ -157,7 +157,7 @@ fn an_object_that_exists_is_replaced_on_request_only() {
         writer.finish().await.unwrap();
         assert_eq!(read(store.clone()).await.unwrap(), second);
 
-        // The same with an upload in parts.
+        // An upload in parts does not replace an object that was written in the meantime either.
         let watched = Arc::new(Watched::default());
         let store: Arc<dyn ObjectStore> = watched.clone();
         let mut writer = begin(folder(&store), &second, Layout::SingleFile)

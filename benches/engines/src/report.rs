@@ -201,7 +201,7 @@ pub(crate) fn write(data: &Path, tables: &[Tables], threads: &[usize]) -> Result
             let fewest = lines.iter().map(|line| line.runs).min().unwrap_or(0);
             writeln!(
                 text,
-                "\n## {}, {count}\n\nMedians of {fewest} runs, of short queries of more.\n",
+                "\n## {}, {count}\n\nMedians of {fewest} runs; short queries run more often.\n",
                 set.title()
             )?;
             table(&mut text, &lines)?;
@@ -230,7 +230,7 @@ pub(crate) fn write(data: &Path, tables: &[Tables], threads: &[usize]) -> Result
     Ok(text)
 }
 
-const HEAD: &str = "# Shards beside Parquet and Vortex in DataFusion
+const HEAD: &str = "# Shards compared with Parquet and Vortex in DataFusion
 
 Made by
 
@@ -239,25 +239,26 @@ cd benches/engines
 cargo run --release -- --data DIR --tables TABLES --out ../../docs/benchmarks-engines.md
 ```
 
-What was measured:
+How the numbers were measured:
 
-* TPC-H at scale factor 1, one file for each table; the log of four million lines that `benches/peers` makes; and a table
-  like ClickBench's `hits`, generated, with its 43 queries. All files are written by `COPY`: shards with the profile
-  Balanced, Parquet with Zstandard at level 3 and the page index, Vortex as `vortex-datafusion` writes by itself.
-* DataFusion 55.2, as many partitions as threads, and no more processors than these. mimalloc is the allocator. Formats take
-  turns, query by query, in one process; every answer is compared with Parquet's first. Files are in the cache of the
-  operating system, and sessions last, as those of a server do: what a format keeps in memory of its files was read before
-  the runs that count. Parquet keeps footers and the page index; shards keep the dictionaries and the maps of blocks of
-  what was read too, and which checksums were right.
-* Times are in milliseconds, from the text of a query to its last row. Short queries are run more often,
-  up to 1001 times: what answers from metadata takes the same few tenths of a millisecond over any format. A query is slower
-  if the ratio says so with two digits. Parquet is run with filters above the scan, and with `pushdown_filters` and
-  `reorder_filters`; the better one counts, for each query, and has a star if it is the latter. **no pushdown** is the
-  time over shards with filters above the scan.
-* **scans** is the time that the scans of all partitions took to process what they read (`time_elapsed_processing`), and
-  filters directly above them (`elapsed_compute`), again beside the better one of Parquet's. Vortex decodes in tasks of its
-  own, which no metric of DataFusion's counts. Scans of shards and of Parquet do more than read: they compute expressions of
-  a projection. Those of shards also look up rows in the hash tables that joins hand down, which Parquet without
-  `pushdown_filters` leaves to the joins.
+* TPC-H at scale factor 1, one file for each table; the log of four million lines that `benches/peers` makes; and a
+  table like ClickBench's `hits`, generated, with its 43 queries. All files are written by `COPY`: shards with the
+  profile Balanced, Parquet with Zstandard at level 3 and the page index, Vortex with the defaults of
+  `vortex-datafusion`.
+* DataFusion 55.2 runs with one partition per thread, on one processor per thread. mimalloc is the allocator. Formats
+  take turns, query by query, in one process; every answer is compared with Parquet's first. Files are in the page cache
+  of the operating system. A session lasts for all queries, as in a server, so each format has filled its caches before
+  the runs that count. Parquet caches footers and the page index; shards also cache dictionaries and block maps that
+  were read, and which checksums were verified.
+* Times are in milliseconds, from the text of a query to its last row. Short queries are run more often, up to 1001
+  times: a query that is answered from metadata takes the same few tenths of a millisecond over any format. A query
+  counts as slower if its ratio is above 1 when rounded to two digits. Parquet runs in two ways: with filters above the
+  scan, and with `pushdown_filters` and `reorder_filters`. The faster way counts for each query; a star marks the second
+  way. **no pushdown** is the time over shards with filters above the scan.
+* **scans** is the time that the scans of all partitions took to process the data they read (`time_elapsed_processing`),
+  plus the time of filters directly above them (`elapsed_compute`). It is also compared with the better way of Parquet.
+  Vortex decodes in its own tasks, which no metric of DataFusion counts. Scans of shards and of Parquet do more than
+  read: they compute expressions of a projection. Scans of shards also look up rows in the hash tables that joins push
+  down; Parquet without `pushdown_filters` leaves this to the joins.
 
 ";

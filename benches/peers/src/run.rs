@@ -238,7 +238,7 @@ fn all_if_empty<T: ValueEnum>(chosen: Vec<T>) -> Vec<T> {
     }
 }
 
-/// Returns the median; of two middle values, the larger one.
+/// Returns the median. If the number of values is even, returns the larger middle value.
 pub(crate) fn median(values: &mut [u64]) -> Option<u64> {
     values.sort_unstable();
     values.get(values.len() / 2).copied()

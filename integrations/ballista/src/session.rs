@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 /// Returns the configuration of a session over shards: Ballista's settings, the options `shard.*`, and both codecs.
 ///
-/// Text is read as strings instead of views, because Arrow Flight may send many times as many bytes for views. The
+/// Text is read as strings instead of views, because Arrow Flight may send many times the bytes for views. The
 /// planner is Ballista's static one, because the adaptive planner of version 55.0 plans the stages of some anti joins
 /// again and again forever.
 pub fn session_config() -> SessionConfig {

@@ -149,8 +149,7 @@ impl BytesBuilder {
         )))
     }
 
-    /// Appends ranges of the values of a block, whose bytes are `data`. The spans of the block end within
-    /// `data`.
+    /// Appends ranges of the values of a block with the bytes `data`. The spans of the block end within `data`.
     pub(super) fn push_slices(
         &mut self,
         spans: Spans<'_>,
@@ -172,7 +171,7 @@ impl BytesBuilder {
         Ok(())
     }
 
-    /// Appends ranges of the values of a block, whose bytes `fill` appends to a buffer. If all values are
+    /// Appends ranges of the values of a block. `fill` appends the bytes of the block to a buffer. If all values are
     /// wanted, they are decoded in place.
     pub(super) fn push_decoded(
         &mut self,

@@ -174,7 +174,7 @@ impl Learned {
         }
     }
 
-    /// Runs `f` with the symbols, which are learned from these values if there are none.
+    /// Runs `f` with the symbols. Learns them from `values` first if that has not been done.
     pub(super) fn with<T>(&self, values: &[u8], f: impl FnOnce(&FsstEncoder) -> T) -> T {
         match &self.lesson {
             Some(lesson) => f(&lesson.encoder),

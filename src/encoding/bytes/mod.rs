@@ -181,7 +181,7 @@ fn code_of(values: &[u8], fixed: Option<usize>) -> Result<EncodingCode> {
 /// themselves mark as null (code 0 of a dictionary) are cleared in it.
 ///
 /// # Errors
-/// [`Corrupt`](crate::ErrorKind::Corrupt) if the region does not hold exactly that many values,
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if the region does not hold exactly `n` values,
 /// [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown encoding,
 /// [`OffsetOverflow`](crate::ErrorKind::OffsetOverflow) if the layout cannot hold all bytes,
 /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for the limits of `cx`. After an overflow, `out` is

@@ -95,7 +95,7 @@ impl Scale {
     /// Converts a float to an integer, both as bits.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "saturation is what the format asks for"
+        reason = "the format requires saturation"
     )]
     fn encode<W: Word>(self, word: W) -> W {
         match self {
@@ -143,7 +143,7 @@ impl Scale {
 
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "the low half is what is asked for"
+    reason = "the caller needs only the low half"
 )]
 fn low32<W: Word>(word: W) -> u32 {
     word.to_u64() as u32

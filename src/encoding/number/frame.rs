@@ -4,7 +4,7 @@
 //! u16 code = 3 | reference | pad to 8 | unsigned differences to the reference, encoded
 //! ```
 //!
-//! The writer does not choose this encoding, so there is no estimate. The encoder serves the tests of the decoder.
+//! The writer does not choose this encoding, so it needs no estimate. The encoder serves the tests of the decoder.
 
 use super::super::fields::{Fields, pad, write_word};
 use super::mapped::MappedLayout;

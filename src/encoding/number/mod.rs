@@ -193,8 +193,8 @@ fn code_of<W: Word>(values: &[u8], kind: NumberKind) -> Result<EncodingCode> {
 /// Decodes all `dst.len()` values of a region.
 ///
 /// # Errors
-/// [`Corrupt`](crate::ErrorKind::Corrupt) if the region does not hold exactly that many values of
-/// that type, [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown encoding,
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if the region does not hold exactly `dst.len()` values of
+/// type `kind`, [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown encoding,
 /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for encodings that are nested too deep.
 pub fn decode<W: Word>(
     values: &[u8],

@@ -103,7 +103,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Appends numbers as a part of a region: encoded, or raw if there is no plan.
+/// Appends numbers as a part of a region: encoded by the plan, or as raw words without one.
 pub(in super::super) fn encode<W: Word>(
     values: &[W],
     kind: NumberKind,

@@ -6,7 +6,7 @@
 //! ```
 //! Positions ascend. Positions that are not listed hold 0.
 //!
-//! The writer does not choose this encoding, so there is no estimate. The encoder serves the tests of the decoder.
+//! The writer does not choose this encoding, so it needs no estimate. The encoder serves the tests of the decoder.
 
 use super::super::fields::{Fields, pad, size32, split_padded, write_sized};
 use super::exceptions::for_selected;

@@ -38,7 +38,7 @@ impl Alike {
         let pairs = || sample.windows(2).step_by(step).take(COMPARED);
         let key = |value: W| value.to_u64().wrapping_add(1).wrapping_mul(SCATTER);
         let values = alike(pairs().map(|pair| key(pair[0])));
-        // There are at most as many repeated pairs as repeated values.
+        // A pair repeats only if its first value repeats.
         let pairs = match values {
             0 => 0,
             _ => alike(pairs().map(|pair| key(pair[0]).rotate_left(20) ^ key(pair[1]))),

@@ -5,7 +5,7 @@
 //! ```
 //! The values are in the signed range of the target width.
 //!
-//! The writer does not choose this encoding, so there is no estimate. The encoder serves the tests of the decoder.
+//! The writer does not choose this encoding, so it needs no estimate. The encoder serves the tests of the decoder.
 
 use super::super::fields::{Fields, pad};
 use super::{

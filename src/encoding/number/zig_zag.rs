@@ -4,7 +4,7 @@
 //! u16 code = 18 | u8 nested | pad to 8 | unsigned values, encoded (or raw if nested is 0)
 //! ```
 //!
-//! The writer does not choose this encoding, so there is no estimate. The encoder serves the tests of the decoder.
+//! The writer does not choose this encoding, so it needs no estimate. The encoder serves the tests of the decoder.
 
 use super::super::fields::{Fields, pad};
 use super::mapped::MappedLayout;

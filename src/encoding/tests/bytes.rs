@@ -506,7 +506,7 @@ fn selected(
 
 #[test]
 fn null_entries_are_held_to_the_limits() {
-    // All codes are 0, and there are no entries.
+    // All codes are 0, and the dictionary is empty.
     let region = hex("0e00 06000000 00000000 00000000 00 00 0700 00000000 0000");
     assert!(selected(&region, 9, Some(100), 0..9, 1 << 20).is_ok());
     let error = selected(&region, 9, Some(1 << 46), 0..9, 1 << 20).unwrap_err();

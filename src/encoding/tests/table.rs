@@ -128,7 +128,7 @@ fn plans(inner: &Plan) -> Vec<Plan> {
     ]
 }
 
-/// Records which code is nested in which part of which other code.
+/// Records each nested code, with the code around it and the part that it encodes.
 fn note(tree: &EncodingTree, found: &mut BTreeSet<(u16, &'static str, u16)>) {
     for (part, child) in &tree.children {
         found.insert((tree.code.to_u16(), *part, child.code.to_u16()));
@@ -160,7 +160,7 @@ fn part(shape: usize, n: usize) -> Vec<u64> {
 }
 const PART_SHAPES: usize = 12;
 
-/// Returns numbers whose encoding by the plan has these values in its parts.
+/// Returns numbers that the plan encodes into parts with these values.
 fn whole(plan: &Plan, kind: NumberKind, width: usize, part: &[u64]) -> Vec<u64> {
     let wide = part.iter().enumerate();
     let decimal = |v: u64| {

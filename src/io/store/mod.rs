@@ -81,7 +81,7 @@ impl Store {
         Self::object_below(store, object_store::path::Path::default())
     }
 
-    /// Returns the objects of a store whose paths begin with `prefix` and a `/`. Names are relative to the prefix.
+    /// Returns the objects of a store below the folder `prefix`. Names are relative to the prefix.
     #[cfg(feature = "object_store")]
     pub fn object_below(
         store: Arc<dyn object_store::ObjectStore>,
@@ -132,8 +132,8 @@ impl Store {
     }
 
     /// Returns whether every answer comes at once, as from local files and memory. The blocking functions of
-    /// [`ops`](crate::ops) need that; the functions whose names end in `_async` work with any store. With such a store,
-    /// they do all of their work in one poll: call them where a task may block.
+    /// [`ops`](crate::ops) require such a store; the `_async` functions work with any store. On a store that answers at
+    /// once, an `_async` function does all of its work in one poll: call it where a task may block.
     pub fn is_near(&self) -> bool {
         self.home.is_near()
     }
@@ -395,8 +395,8 @@ pub(crate) struct FileId {
 
 /// A kind of store.
 ///
-/// Names are what callers use: paths of the operating system or of an object store. A [`Place`] is a name that has been
-/// resolved to the names from the root of the store.
+/// Names are paths of the operating system or of an object store, as callers write them. A [`Place`] is a name that has
+/// been resolved to the names from the root of the store.
 pub(crate) trait Home: Send + Sync + Debug {
     /// Whether every answer comes at once.
     fn is_near(&self) -> bool;
@@ -462,7 +462,7 @@ pub(crate) trait Home: Send + Sync + Debug {
         files: NewFiles,
     ) -> BoxFuture<'a, Result<SecondNames, NotWritten>>;
 
-    /// Returns the present state of a file, or `None` if there is no such file.
+    /// Returns the current state of a file, or `None` if it does not exist.
     fn look<'a>(&'a self, file: &'a Place) -> BoxFuture<'a, Result<Option<FileState>>>;
 
     /// Returns the names of the files in a folder, without subfolders.

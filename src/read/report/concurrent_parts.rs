@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 /// Default number of columns of a stripe that are processed concurrently.
 pub(super) const PREFETCH: usize = 8;
 
-/// About how many entries of field lists to fetch at once.
+/// Approximate number of field list entries to fetch at once.
 const AT_ONCE: usize = 1 << 15;
 
 /// A future that has been polled, or its output.

@@ -58,7 +58,7 @@ impl NodeInfo {
         }
     }
 
-    /// Returns the label with its properties: `arrow.timestamp{unit=us}`; empty if there is no label.
+    /// Returns the label with its properties: `arrow.timestamp{unit=us}`; empty without a label.
     pub fn label_text(&self) -> String {
         let label = self.label.as_deref().unwrap_or_default();
         match self.properties.as_slice() {

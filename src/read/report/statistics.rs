@@ -89,7 +89,7 @@ enum Scope {
     Stripes,
 }
 
-/// About how many descriptors to fetch at once.
+/// Approximate number of descriptors to fetch at once.
 const AT_ONCE: usize = 1 << 15;
 
 /// Numbers of rows.

@@ -404,8 +404,8 @@ impl<'a> Verifier<'a> {
     }
 
     /// Reads a column of a stripe, batch by batch, and compares it with its metadata. Returns the number of its nulls
-    /// if all rows were read. Does not repeat problems of its buffers. Stops after as many rows as the size of its
-    /// buffers allows.
+    /// if all rows were read. Does not repeat problems of its buffers. The size of the buffers limits the
+    /// number of rows that are read.
     async fn assemble(
         &mut self,
         stripe: &Stripe,

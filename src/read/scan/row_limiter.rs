@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// Reads fewer rows at once if the requested type cannot address all of them.
 #[derive(Debug)]
 pub(in crate::read) struct RowLimiter {
-    /// Most rows to read at once: about as many as fitted last, once some did not fit.
+    /// Most rows to read at once: unlimited until rows do not fit, then once or twice the number that fitted last.
     most: usize,
 }
 
@@ -21,7 +21,7 @@ impl RowLimiter {
         self.most
     }
 
-    /// Reads the first of `len` rows, trying half as many rows after each failure. Returns the number of rows and the
+    /// Reads the first of `len` rows, and halves their number while they do not fit. Returns the number of rows and the
     /// result. A single row that does not fit is an error, which comes after all rows before it.
     pub(in crate::read) fn read<T>(
         &mut self,
@@ -29,7 +29,7 @@ impl RowLimiter {
         mut read: impl FnMut(usize) -> Result<T>,
     ) -> Result<(usize, T)> {
         let mut now = len.min(self.most);
-        // Twice as many of the next rows may fit.
+        // The rows after these may be smaller: let the next read try twice the number.
         let mut most = if now < len {
             now.saturating_mul(2)
         } else {

@@ -1,10 +1,10 @@
-//! How many rows to fetch at a time, from the stored size of their values.
+//! The number of rows to fetch at a time, from the stored size of their values.
 
 use super::source::StripeFields;
 use crate::read::shard::artifacts::Artifacts;
 use crate::read::shard::metadata::WINDOW;
 
-/// Returns the size of the fields' values in bytes.
+/// Returns the stored size of the fields in bytes.
 fn stored_bytes(fields: &StripeFields) -> u64 {
     let bytes = fields.places().map(|place| place.range.len());
     bytes.fold(0, u64::saturating_add)
@@ -15,7 +15,7 @@ pub(in crate::read) fn window_rows(fields: &StripeFields, rows: u64, fetch_bytes
     rows_of_bytes(stored_bytes(fields), rows, fetch_bytes)
 }
 
-/// Returns the number of rows with about `fetch_bytes` bytes, if `rows` rows have `bytes` bytes: a multiple of the
+/// Returns the number of rows with about `fetch_bytes` bytes, given that `rows` rows have `bytes` bytes: a multiple of the
 /// window.
 pub(in crate::read) fn rows_of_bytes(bytes: u64, rows: u64, fetch_bytes: u64) -> u64 {
     let windows = rows.div_ceil(WINDOW).max(1);
@@ -27,9 +27,10 @@ pub(in crate::read) fn rows_of_bytes(bytes: u64, rows: u64, fetch_bytes: u64) ->
 /// Most bytes to read at a time from a near file.
 const NEAR_BYTES: u64 = 1 << 20;
 
-/// Returns the number of rows to fetch at a time when rows are read in order. For near files it is as small as blocks
-/// allow. Then bytes are decoded while the processor's caches still hold them, and wide rows, with windows of far more
-/// than `fetch_bytes`, need no more memory than that. For other files it is the result of [`window_rows`].
+/// Returns the number of rows to fetch at a time when rows are read in order: for near files about 1 MiB, or the rows of
+/// one block if that is larger. Bytes are then decoded while the processor's caches still hold them, and a window of wide
+/// rows, which can be far larger than `fetch_bytes`, is not read at once. For other files it is the result of
+/// [`window_rows`].
 pub(in crate::read) fn scanned_rows(
     fields: &StripeFields,
     rows: u64,

@@ -92,7 +92,7 @@ fn check_live(rows: &[u64], deleted: &[ArrayRef]) -> Result<()> {
     }
 }
 
-/// Most stripes to fetch at once: enough that many stripes take few rounds.
+/// Most stripes to fetch at once, so that rows in hundreds of stripes take few rounds of requests.
 const MAX_FETCHED_STRIPES: usize = 64;
 
 /// The rows of a stripe, by number in it.

@@ -281,7 +281,7 @@ impl Artifacts {
         }
     }
 
-    /// Returns about how many bytes to fetch at a time.
+    /// Returns the approximate number of bytes to fetch at a time.
     pub(in crate::read) fn fetch_bytes(&self) -> u64 {
         let default = if self.are_near() {
             NEAR_FETCH_BYTES

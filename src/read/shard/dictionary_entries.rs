@@ -1,4 +1,4 @@
-//! Spec: Chapter 6, "Value Dictionary": the entries that codes stand for.
+//! Spec: Chapter 6, "Value Dictionary": the entries that codes refer to.
 
 use crate::buffer::{FieldLayout, Physical, ValueDictionary};
 use crate::column::{ByteValues, Chunk, DictionaryEntries, Values};

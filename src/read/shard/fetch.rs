@@ -32,7 +32,7 @@ pub(in crate::read) enum Span {
     Few,
 }
 
-/// The bytes that are fetched besides the missing ones.
+/// Which bytes are fetched in addition to the missing ones.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::read) struct FetchPolicy {
     span: Span,
@@ -52,7 +52,7 @@ impl FetchPolicy {
         }
     }
 
-    /// For scattered rows: bridges only as many gaps as are needed to keep the number of requests small. Small buffers
+    /// For scattered rows: requests span gaps only to keep the number of requests small. Small buffers
     /// are fetched along with the metadata that locate rows in them.
     pub(in crate::read) fn for_sparse_rows() -> Self {
         Self {

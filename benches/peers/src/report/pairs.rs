@@ -37,13 +37,13 @@ const FILTERS: [Pair; 2] = [
 
 /// Writes the sections on threads, and on filters that keep most rows.
 pub(super) fn sections(page: &mut String, answers: &Answers) -> Result<()> {
-    let about = "Milliseconds of wall time. What is written is in memory before the clock starts: it stands still \
-                 for nothing\nthat threads could use.";
+    let about = "Wall time in milliseconds. The table is in memory before a write starts, so \
+                 the clock is never paused to\nread it.";
     section(page, answers, ("One thread and two", about), &THREADS)?;
-    let about = "Milliseconds to read the rows that a filter on `l_shipdate` keeps: by a scan that \
-                 is given the\nfilter, and by a scan of all rows that arrow's kernels filter, batch \
-                 by batch; of a memory map that is open. All\nrows are of 1992 to 1998, nearly all \
-                 of February 1992 to October 1998.";
+    let about = "Milliseconds to read the rows that match a filter on `l_shipdate` from an open memory \
+                 map: by a scan with the\nfilter, and by a scan of all rows that filters each batch \
+                 by arrow's kernels. All rows are of 1992 to 1998,\nnearly all of February 1992 to \
+                 October 1998.";
     section(
         page,
         answers,
@@ -52,7 +52,7 @@ pub(super) fn sections(page: &mut String, answers: &Answers) -> Result<()> {
     )
 }
 
-/// Writes a table of the formats with answers to both questions of a pair; nothing if there are none.
+/// Writes a table of the formats with answers to both questions of a pair, unless no format has them.
 fn section(
     page: &mut String,
     answers: &Answers,

@@ -207,7 +207,7 @@ impl Measured<'_> {
 }
 
 const COMPARED_ABOUT: &str = "\
-MB and milliseconds. In brackets: how many times as good as the best peer, which is bold; below 1 the peer is better.
+MB and milliseconds. In brackets: the ratio to the best peer (bold). Above 1, the shard is better.
 ";
 
 /// Writes geometric means over all tables.
@@ -215,8 +215,8 @@ pub(super) fn summary(page: &mut String, answers: &Answers) -> Result<()> {
     writeln!(
         page,
         "## All tables\n\n\
-         How many times as good as the best peer of each table and row: geometric means over the tables\n\
-         that all formats hold. More is better; below 1 another peer was better.\n"
+         Ratios to the best peer of each table and row: geometric means over the tables that were written\n\
+         in all formats. More is better; below 1, a peer is better.\n"
     )?;
     let formats = answers.formats();
     let holds = |table: &&String| {
@@ -268,7 +268,7 @@ pub(super) fn under_the_system(page: &mut String, answers: &Answers) -> Result<(
         writeln!(
             page,
             "## {table}, with the allocator of the system\n\n\
-             The same questions to programs that choose no allocator, and so have that of the C library.\n\
+             The same measurements in programs that use the allocator of the C library.\n\
              {COMPARED_ABOUT}"
         )?;
         measured.compared(page, &COMPARED)?;
@@ -294,7 +294,7 @@ pub(super) fn details(page: &mut String, answers: &Answers, table: &str) -> Resu
     measured.costs(page, &COSTS)
 }
 
-/// Writes the answers for a table in a remote store; returns `false` if there are none.
+/// Writes the answers for a table in a remote store. Returns `false` if no question was measured.
 pub(super) fn behind_a_store(page: &mut String, answers: &Answers, table: &str) -> Result<bool> {
     let measured = Measured {
         answers,
@@ -308,8 +308,8 @@ pub(super) fn behind_a_store(page: &mut String, answers: &Answers, table: &str) 
     measured.compared(page, &STORE_COMPARED)?;
     writeln!(
         page,
-        "Requests in the longest chain of those that waited for each other, all requests, MB that came; CPU\n\
-         time in milliseconds, peak memory in MB.\n"
+        "Rounds (the longest chain of requests that wait for each other), all requests, MB received; CPU time\n\
+         in milliseconds, peak memory in MB.\n"
     )?;
     measured.costs(page, &STORE_COSTS)?;
     Ok(true)

@@ -34,7 +34,7 @@ pub(in crate::read) struct BufferRole {
 }
 
 impl BlockElements {
-    /// Returns the elements of the blocks of a buffer of `node`; `None` if they are unknown or there are none.
+    /// Returns the elements of the blocks of a buffer of `node`; `None` if the buffer has none, or of an unknown type.
     pub(in crate::read) fn of(
         node: &DataType,
         physical: Physical,

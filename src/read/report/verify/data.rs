@@ -395,7 +395,7 @@ impl BlockDecoder<'_> {
             }
             Some(BlockElements::Bytes(None) | BlockElements::Delimited) => {
                 let (positions, cache) = (self.layout.positions, &mut StringCache::default());
-                // With views, entries of a block that many values share are not copied.
+                // Views do not copy a block's entry for each value that refers to it.
                 let (layout, cx) = (BytesLayout::Views, &mut self.cx);
                 read_strings(self.buffers, positions, layout, &values, cx, cache)?;
                 self.blob(block)

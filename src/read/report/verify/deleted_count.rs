@@ -1,4 +1,4 @@
-//! Spec: Chapter 6, "Internal Fields": whether as many records are deleted as the stripes say.
+//! Spec: Chapter 6, "Internal Fields": checks the number of deleted records that stripes declare.
 
 use super::Verifier;
 use crate::error::Error;

@@ -105,7 +105,7 @@ impl StripeFields {
         buffers.flatten().max().unwrap_or(1)
     }
 
-    /// Whether there are no fields.
+    /// Whether the columns have no fields in this stripe.
     pub(in crate::read) fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
@@ -405,7 +405,7 @@ impl NodeSource for StripeSource<'_> {
     }
 }
 
-/// Returns about how many bytes an item takes that is not stored; `constant` is the length of a value of variable size.
+/// Estimates the size of an item that is not stored in bytes; `constant` is the length of a value of variable size.
 fn absent_bytes(physical: Physical, constant: u64) -> u64 {
     match physical {
         Physical::Number(width) | Physical::Fixed(width) => width as u64,

@@ -2,7 +2,7 @@
 
 #![expect(
     deprecated,
-    reason = "what users have, until they implement the reader themselves"
+    reason = "the reader of users who do not implement their own"
 )]
 
 use super::super::{Opened, Source, Want};
