@@ -1,5 +1,5 @@
-//! Metadata that writers store and readers return: properties, sorting columns, internal fields, and the form of the
-//! metadata themselves.
+//! Metadata that writers store and readers return: properties, sorting columns, internal fields, the mapping of
+//! types, and the wire form of the metadata.
 
 pub use crate::column::TypeMapping;
 pub use crate::format::{

@@ -19,7 +19,7 @@ use arrow_select::take::take;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Joins at least one piece into one array.
+/// Joins one or more pieces into one array.
 ///
 /// # Errors
 /// [`OffsetOverflow`](ErrorKind::OffsetOverflow) if their values do not fit one array.
@@ -37,7 +37,7 @@ pub(crate) fn join(pieces: &[ArrayRef]) -> Result<ArrayRef> {
     concat(&all).map_err(overflow)
 }
 
-/// Returns the values of at least one piece in `rows`. Rows are numbered through all pieces, may be in any order, and
+/// Returns the values in `rows` of one or more pieces. Rows are numbered through all pieces, may be in any order, and
 /// may be repeated.
 ///
 /// # Errors
@@ -112,7 +112,7 @@ fn check(found: usize, what: &str, integer: &DataType) -> Result<()> {
     Err(too_many(format_args!("{found} {what} of type {integer}")))
 }
 
-/// Fails if run ends cannot count the rows, at every depth with one value per row.
+/// Fails if run ends, at any depth with one value per row, cannot count the rows.
 fn check_run_ends(data_type: &DataType, rows: usize) -> Result<()> {
     match data_type {
         DataType::RunEndEncoded(ends, _) => check(rows, "rows exceed run ends", ends.data_type()),

@@ -26,8 +26,8 @@ pub(crate) fn defeats_filter(data_type: &DataType) -> bool {
     })
 }
 
-/// Returns whether the `take` kernel cannot be used for a type. It has the faults of the other kernels. It also lists
-/// the items of fixed-size lists, and a list may have any number of items without bytes.
+/// Returns whether the `take` kernel cannot be used for a type. It has the faults of the other kernels. It also
+/// allocates an index for each item of fixed-size lists, which may have any number of items without bytes.
 pub(super) fn defeats_take(data_type: &DataType) -> bool {
     has_row_of(data_type, |row| matches!(row, DataType::FixedSizeList(..)))
         || defeats_kernels(data_type)

@@ -26,7 +26,8 @@ pub(crate) enum Uses {
     Shared(u64),
 }
 
-/// Returns the arrays inside of an array. If its rows use consecutive values, no others are returned.
+/// Returns the arrays inside of an array, and how its rows use them. If the rows use consecutive values, the returned
+/// array has only these values.
 pub(crate) fn inner_arrays(array: &dyn Array) -> Vec<(ArrayRef, Uses)> {
     let shared = Uses::Shared(array.len() as u64);
     match array.data_type() {
@@ -156,8 +157,8 @@ pub(crate) fn share(count: u64, values: &dyn Array) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
-/// Returns the size in bytes of an array with `times[i]` copies of row `i` of another array, without bitmaps. Values
-/// that views and keys share are not copied.
+/// Returns the size in bytes of an array that repeats row `i` of `array` `times[i]` times, without bitmaps. Views and
+/// keys of the repeated rows share their values, so these do not count.
 pub(crate) fn repeated_bytes(array: &dyn Array, times: &[u64]) -> u64 {
     let rows = || times.iter().fold(0u64, |sum, n| sum.saturating_add(*n));
     let slots = |width: usize| rows().saturating_mul(width as u64);
@@ -225,7 +226,8 @@ pub(crate) fn repeated_bytes(array: &dyn Array, times: &[u64]) -> u64 {
     }
 }
 
-/// Returns the size in bytes of each value of a type, if all values have the same size.
+/// Returns the size in bytes of each value of a type, if all values have the same size, without bitmaps and without the
+/// values that views and keys refer to.
 fn width(data_type: &DataType) -> Option<u64> {
     match data_type {
         DataType::Null | DataType::Boolean => Some(0),
@@ -297,7 +299,7 @@ mod tests {
         }
         close(&lists.finish().slice(500, 100), 100 * (4 + 4 * 19 / 2));
 
-        // A slice of the rows counts only its part of a shared dictionary.
+        // Of a dictionary with more entries than rows, only one entry per row counts.
         let keys = Int8Array::from_iter_values((0..100).map(|i| i % 10));
         let entries: ArrayRef = Arc::new(StringArray::from(text));
         let codes = DictionaryArray::new(keys, entries);

@@ -55,8 +55,8 @@ pub async fn plan_compaction_async(
 
 /// Rewrites stripes of a shard: small stripes together with their neighbors, and stripes with many deleted rows without
 /// these rows. The new directory refers to all other stripes as they are. Returns `None`, and changes nothing, if no
-/// stripe needs rewriting, or if rewriting would not reduce the number of stripes, because the keys of an Arrow dictionary
-/// are too small for the values of two stripes.
+/// stripe needs rewriting, or if rewriting would not reduce the number of stripes: the keys of an Arrow dictionary may
+/// be too small for the values of two stripes.
 ///
 /// Rows keep their order, but rows after removed ones get lower numbers. Rewritten stripes are files next to the
 /// directory file. The old stripes stay in the folder for readers that have the shard open, until

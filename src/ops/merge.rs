@@ -41,8 +41,8 @@ with_progress! {
 ///
 /// # Errors
 /// Returns the errors of [`ShardEditor::append`], [`ShardEditor::check_distinct`] and [`ShardEditor::commit_to`], and
-/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if `shards` is empty, if the shards and the target are not all
-/// in one store, or if the store answers later: use [`merge_async`].
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if `shards` is empty, if the shards and the target are not
+/// all in one store, or if the store answers later: use [`merge_async`].
 pub fn merge<L: Into<Location>>(
     shards: impl IntoIterator<Item = L>,
     target: impl Into<Location>,

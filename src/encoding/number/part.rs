@@ -119,8 +119,8 @@ pub(in super::super) fn encode<W: Word>(
     }
 }
 
-/// Estimates the results of storing `n` numbers as a part of a region. Their statistics are collected only if there is
-/// a plan.
+/// Estimates the size and the decoding cost of `n` numbers that are stored as a part of a region. Their statistics are
+/// collected only if there is a plan.
 pub(super) fn estimate<W: Word>(
     n: usize,
     plan: Option<&Plan>,

@@ -17,7 +17,7 @@ use crate::read::shard::fetch::{FetchPolicy, Fetched, StepBytes, drive};
 use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 
-/// Size of values that a test keeps for the columns of the scan, at most, in bytes.
+/// Most bytes of values that a test of runs reads ahead and keeps for the columns of the scan.
 const MAX_KEPT_BYTES: usize = 64 << 20;
 
 /// Tests rows of a stripe for one conjunct.
@@ -33,7 +33,7 @@ pub(super) struct ConjunctTest<'a> {
 }
 
 impl ConjunctTest<'_> {
-    /// Fetches the bytes for the rows of the chunks to read.
+    /// Fetches the bytes of the rows to read in the chunks.
     pub(super) async fn fetch(&mut self, chunks: &[Candidates]) -> Result<()> {
         let (plan, conjunct) = (self.plan, self.conjunct);
         if plan.fields.are_resident() {
@@ -88,7 +88,7 @@ impl ConjunctTest<'_> {
             }
             return Ok(());
         }
-        // Only these rows have been fetched.
+        // If the chunk is not read as a whole, only the rows in question have been fetched.
         let dense = if is_whole { usize::MAX } else { 0 };
         let (mut fit, mut pieces) = (RowLimiter::default(), Vec::new());
         let mut from = 0;

@@ -21,7 +21,8 @@ pub(in crate::read) fn stripe_of(
     (row - stripe.record_offset < stripe.total_record_count).then_some((ordinal as u64, stripe))
 }
 
-/// Opens the fields of the columns in a stripe: descriptors, block maps, dictionaries.
+/// Opens the fields of the columns in a stripe: descriptors, block maps, dictionaries. Returns `None` if bytes must be
+/// fetched first.
 pub(in crate::read) fn open_fields(
     metadata: &Metadata,
     step: &StepBytes<'_>,
@@ -100,7 +101,8 @@ fn check_positions(
     Ok(())
 }
 
-/// Returns the size of the columns' values in a stripe in bytes; needs only descriptors.
+/// Returns the size in bytes of the columns' values in a stripe, from the descriptors alone; `None` if these must be
+/// fetched first.
 pub(in crate::read) fn described_bytes(
     metadata: &Metadata,
     step: &StepBytes<'_>,

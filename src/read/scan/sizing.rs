@@ -15,8 +15,8 @@ pub(in crate::read) fn window_rows(fields: &StripeFields, rows: u64, fetch_bytes
     rows_of_bytes(stored_bytes(fields), rows, fetch_bytes)
 }
 
-/// Returns the number of rows with about `fetch_bytes` bytes, given that `rows` rows have `bytes` bytes: a multiple of the
-/// window.
+/// Returns the number of rows with about `fetch_bytes` bytes, given that `rows` rows have `bytes` bytes: a multiple of
+/// the window.
 pub(in crate::read) fn rows_of_bytes(bytes: u64, rows: u64, fetch_bytes: u64) -> u64 {
     let windows = rows.div_ceil(WINDOW).max(1);
     let per_window = (bytes / windows).max(1);
@@ -27,10 +27,10 @@ pub(in crate::read) fn rows_of_bytes(bytes: u64, rows: u64, fetch_bytes: u64) ->
 /// Most bytes to read at a time from a near file.
 const NEAR_BYTES: u64 = 1 << 20;
 
-/// Returns the number of rows to fetch at a time when rows are read in order: for near files about 1 MiB, or the rows of
-/// one block if that is larger. Bytes are then decoded while the processor's caches still hold them, and a window of wide
-/// rows, which can be far larger than `fetch_bytes`, is not read at once. For other files it is the result of
-/// [`window_rows`].
+/// Returns the number of rows to fetch at a time when rows are read in order. For near files, these are rows of about
+/// 1 MiB, or of one block if it is larger. The processor's caches then still hold the bytes when they are decoded, and
+/// a window of wide rows, which can be far larger than `fetch_bytes`, is not read at once. For other files, this is the
+/// result of [`window_rows`].
 pub(in crate::read) fn scanned_rows(
     fields: &StripeFields,
     rows: u64,

@@ -1,4 +1,4 @@
-//! The executor of a step on the rows of one stripe: notes the bytes that the rows lack, and reads the rows.
+//! Reads rows of one stripe in a step, or notes the bytes that are missing for them.
 
 use super::source::{ReadState, StripeFields, StripeSource, stored_rows};
 use crate::buffer::{FieldLayout, Runs, Selection, Storage, StoredRange};
@@ -193,7 +193,7 @@ impl StripeReader<'_> {
     }
 }
 
-/// If at least one value in this many is wanted, decode and keep whole blocks.
+/// Whole blocks are decoded and kept if at least one in this many values is wanted.
 const BLOCKWISE: u64 = 32;
 
 /// Whether enough of the rows between the first and the last are wanted to decode whole blocks.

@@ -59,10 +59,10 @@ impl ShardOptions {
         self.fetch_bytes
     }
 
-    /// Sets the approximate number of bytes that a scan fetches at a time. The default is 32 MiB, which take few requests
-    /// to a store, of 8 to 16 MiB where columns are adjacent. For local files, the default is 8 MiB in scans that test
-    /// rows by a filter. Other scans read at most 1 MiB of a local file at a time, so that the processor's caches still
-    /// hold the bytes when they are decoded.
+    /// Sets the approximate number of bytes that a scan fetches at a time. The default is 32 MiB, fetched from a store
+    /// in few requests: of 8 to 16 MiB if columns are adjacent. For local files, the default is 8 MiB in scans that
+    /// test rows by a filter. Other scans read at most 1 MiB of a local file at a time, so that the processor's caches
+    /// still hold the bytes when they are decoded.
     #[must_use]
     pub fn with_fetch_bytes(mut self, bytes: u64) -> Self {
         self.fetch_bytes = Some(bytes);

@@ -18,7 +18,7 @@ pub(super) fn check_length(len: usize) -> Result<()> {
     Ok(())
 }
 
-/// Adds the first `len` values that are not null to the statistics.
+/// Adds the first `len` values, except nulls, to the statistics.
 pub(super) fn note_run<E: Fn(usize) -> usize>(
     stats: &mut ByteStats,
     distinct: &mut Option<DistinctStats>,

@@ -33,7 +33,7 @@ const WINDOW_BYTES: usize = 4 << 20;
 pub(super) struct BlockBytes {
     settings: Settings,
     staged: StagedBytes,
-    /// Positions of the window that are already encoded.
+    /// Positions of the window before the staged ones.
     in_window: usize,
     presence: StagedPresence,
     /// Nulls among the staged positions, for encodings with a code for null.
@@ -381,7 +381,7 @@ impl BlockBytes {
         Ok(())
     }
 
-    /// Drops the staged values, which have been stored.
+    /// Drops the staged values, which are stored in blocks or taken by the dictionary.
     fn clear_window(&mut self) {
         self.total_bytes += self.staged.values.len() as u64;
         self.in_window = (self.in_window + self.staged.len) % WINDOW;

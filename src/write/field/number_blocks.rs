@@ -195,7 +195,7 @@ impl<W: Word> NumberBlocks<W> {
         Ok(())
     }
 
-    /// Drops the staged values, which have been stored.
+    /// Drops the staged values, which are stored in blocks or taken by the dictionary.
     pub(super) fn clear_window(&mut self) {
         self.staged.clear();
         self.blank = 0;

@@ -178,7 +178,7 @@ impl FieldPlan {
         Some(DecimalStats::new(form))
     }
 
-    /// Returns the type of the entries if the field has a dictionary.
+    /// Returns the type of the entries that a dictionary of the field has.
     pub(in crate::write) fn entry_type(&self) -> EntryType {
         let is_number = matches!(self.physical, Physical::Number(_));
         EntryType {

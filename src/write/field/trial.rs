@@ -30,7 +30,7 @@ const MAX_NUMBER_COST: f64 = 0.8;
 const FIRST_WINDOW: f64 = 1.2;
 /// A dictionary of numbers is tried only if the first window has at least this many numbers.
 const MIN_NUMBERS: usize = 4096;
-/// Bytes of a dictionary besides its entries: header, padding, entry in the descriptor.
+/// Bytes of a dictionary in addition to its entries: header, padding, entry in the descriptor.
 const OVERHEAD: f64 = 256.0;
 
 /// A recent byte string: its first and last 8 bytes (all bytes of a short one), its length and its code.
@@ -173,7 +173,7 @@ impl TrialWindows {
     }
 
     /// Returns the last estimate of the cost per value without a dictionary, if the dictionary pays and the estimate is
-    /// recent. Codes are still encoded window by window, so changing values lose little.
+    /// recent. The encoding of codes is still chosen window by window, so little is lost if the values change.
     fn known_alternative(&mut self, settings: &Settings) -> Option<f64> {
         let cost = self.cost(self.codes.codes().len(), settings) + self.of_codes;
         let (per_value, since) = self.weighed.as_mut()?;

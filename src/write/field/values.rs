@@ -32,6 +32,7 @@ pub(super) enum ValueEncoder {
     Bytes(Box<dyn BytesEncoder>),
     Dictionary(DictionaryEncoder),
     Lists(ListEncoder, Lengths),
+    /// The ordinals of the children, the offsets of a dense union, and the number of values of each child so far.
     Union(
         Box<dyn NumberEncoder<u8>>,
         Option<Box<dyn NumberEncoder<u64>>>,
@@ -367,7 +368,7 @@ impl ValueEncoder {
     }
 }
 
-/// Returns an encoder for the offsets of lists: one more than there are lists.
+/// Returns an encoder for the offsets of lists or of a dense union, which are never null.
 fn offsets_encoder(plan: &FieldPlan) -> Box<dyn NumberEncoder<u64>> {
     let settings = Settings {
         embedded_presence: false,

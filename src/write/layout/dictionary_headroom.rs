@@ -5,7 +5,8 @@ use crate::write::field::codes::{EntryType, Used};
 use crate::write::field::plan::FieldPlan;
 use std::sync::Arc;
 
-/// An upper bound for the size of a field's dictionary. It is known without asking the field, which may lag behind.
+/// An upper bound for the size of a field's dictionary. It is known without waiting for the field's encoder, which may
+/// lag behind.
 #[derive(Debug)]
 pub(super) struct DictionaryHeadroom {
     entry: EntryType,
@@ -15,7 +16,7 @@ pub(super) struct DictionaryHeadroom {
     most_entries: usize,
     /// Size of the dictionary when the field last reported it, plus an upper bound for the chunks since.
     used: Used,
-    /// The entries added last. They add less when they come again.
+    /// The entries added last. If they come again, only positions beyond the earlier ones can add entries.
     last: Option<Given>,
     /// The entries counted last as memory, possibly for the previous stripe.
     counted: Option<Arc<Chunk<Values>>>,
@@ -84,6 +85,7 @@ impl DictionaryHeadroom {
         (used, given)
     }
 
+    /// Returns whether the dictionary certainly has room for a chunk. If not, only the field's encoder can decide.
     pub(super) fn surely_holds(&self, chunk: &Chunk<Values>) -> bool {
         let Values::Dictionary { entries, .. } = &chunk.values else {
             return true;

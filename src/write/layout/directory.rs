@@ -112,7 +112,7 @@ impl StripesMetadata {
         self.rows
     }
 
-    /// Returns the size of metadata that are not in the directory file yet in bytes.
+    /// Returns the size in bytes of the metadata that are not in the directory file yet.
     pub(crate) fn kept_bytes(&self) -> usize {
         self.kept_bytes
     }
@@ -309,8 +309,8 @@ impl MetadataWriter<'_, '_> {
     }
 }
 
-/// Fewest positions for which the sketch of a field is stored. A sketch takes 200 bytes, and a smaller stripe is read
-/// as fast. Statistics of the shard use the sketches of all stripes, stored or not.
+/// Fewest positions for which the sketch of a field is stored. A sketch takes 200 bytes, and the values of a smaller
+/// stripe can be read about as fast. Statistics of the shard use the sketches of all stripes, stored or not.
 const MIN_SKETCHED_POSITIONS: u64 = 4096;
 
 fn sketch_pays(descriptor: &FieldDescriptor, wire: Wire) -> bool {

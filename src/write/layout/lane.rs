@@ -101,7 +101,7 @@ impl Lane {
         self.add(Job::Append(chunks))
     }
 
-    /// Adds the end of the field. Returns whether the caller must have the lane [`run`](Self::run).
+    /// Adds the job that finishes the field. Returns whether the caller must have the lane [`run`](Self::run).
     #[must_use]
     pub(super) fn finish(&self) -> bool {
         self.add(Job::Finish)
@@ -124,7 +124,7 @@ impl Lane {
     }
 
     /// Runs one job if no thread is running this lane's jobs. Continues with the other jobs unless a thread has been
-    /// asked to run them.
+    /// asked to run them. Returns whether it ran any.
     pub(super) fn help(&self) -> bool {
         let state = self.lock();
         let can_help = !state.is_busy && !state.jobs.is_empty();

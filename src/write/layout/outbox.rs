@@ -106,7 +106,7 @@ impl SinkFactory for Outbox {
         Ok(sink)
     }
 
-    /// Nothing to do: nothing is visible before it is sent, and the sender withdraws what it sent.
+    /// Does nothing: no file is visible before it is sent, and the sender removes the files that it sent.
     fn remove(&mut self, _: &str) -> Result<()> {
         Ok(())
     }

@@ -26,7 +26,7 @@ pub(in crate::write) type NodeChunk = (u32, Chunk<Values>);
 
 /// Most batches held back, so that a field encodes several together.
 const MAX_PENDING_BATCHES: usize = 64;
-/// Most bytes of Arrow data held back.
+/// Most bytes of values held back.
 const MAX_PENDING_BYTES: u64 = 32 << 20;
 
 /// Most rounds of batches that a field may lag behind. With more, threads wait less for each other, but the batches
@@ -38,8 +38,8 @@ const MAX_LATE_ROUNDS: usize = 2;
 struct Lanes(Vec<Arc<Lane>>);
 
 impl Lanes {
-    /// Returns a lane once at most `most` of its jobs are open. Until then, this thread runs jobs that no other thread
-    /// has taken, starting with the jobs of that lane.
+    /// Returns a lane. While more than `most` of its jobs are open, this thread first runs jobs that no other thread
+    /// has taken, starting with the jobs of that lane. If none is left, the lane may still be behind; its methods wait.
     fn caught_up(&self, ordinal: usize, most: usize) -> Option<&Lane> {
         let (before, behind) = self.0.split_at_checked(ordinal)?;
         let lane = behind.first()?;
@@ -56,7 +56,7 @@ impl Lanes {
         Some(lane)
     }
 
-    /// Returns all lanes in order, each once it is [`caught_up`](Self::caught_up).
+    /// Returns all lanes in order, each as [`caught_up`](Self::caught_up) does.
     fn all_caught_up(&self, most: usize) -> impl Iterator<Item = &Lane> {
         (0..self.0.len()).filter_map(move |ordinal| self.caught_up(ordinal, most))
     }
@@ -217,7 +217,7 @@ impl StripeBuilder {
         if full { self.settle(workers) } else { Ok(()) }
     }
 
-    /// Passes the chunks to all fields, and waits for fields that lag too far behind.
+    /// Passes the pending chunks to all fields, and waits for fields that lag too far behind.
     fn settle(&mut self, workers: &Workers) -> Result<()> {
         if self.pending_batches == 0 {
             return Ok(());

@@ -12,7 +12,7 @@ use arrow_buffer::ArrowNativeType;
 
 /// Fewest blocks of a window for a compressor dictionary: with fewer, there is too little to judge by.
 const MIN_BLOCKS: usize = 8;
-/// Blocks to try plans on. They are not used for training.
+/// Approximate number of blocks to try plans on. They are not used for training.
 const TRIED_BLOCKS: usize = 4;
 /// Bytes per training sample: consecutive values of a block.
 const SAMPLE_BYTES: usize = 2048;
@@ -190,7 +190,8 @@ impl<'a> WindowBlocks<'a> {
     }
 
     /// Returns the dictionary with the lowest cost per value, the cost of the blocks alone, and the cost including a
-    /// share of the dictionary. The dictionary must pay in this window alone; later windows use it for free.
+    /// share of the dictionary. The dictionary must pay in this window alone; later windows use it
+    /// without that share.
     fn best_dictionary(
         &self,
         id: u32,
