@@ -299,7 +299,7 @@ mod tests {
         }
         close(&lists.finish().slice(500, 100), 100 * (4 + 4 * 19 / 2));
 
-        // Of a dictionary with more entries than rows, only one entry per row counts.
+        // At most one entry of a dictionary counts per row.
         let keys = Int8Array::from_iter_values((0..100).map(|i| i % 10));
         let entries: ArrayRef = Arc::new(StringArray::from(text));
         let codes = DictionaryArray::new(keys, entries);
