@@ -8,7 +8,9 @@ use crate::error::{Error, ErrorKind, Result, Within};
 use arrow_arith::boolean::{and_kleene, not, or_kleene};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, Scalar};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, OffsetSizeTrait, RecordBatch, RecordBatchOptions, Scalar,
+};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_ord::cmp;
 use arrow_ord::ord::make_comparator;
@@ -258,6 +260,12 @@ impl Comparison {
         {
             return Ok(self.of_booleans(array, value.value(0)));
         }
+        if is_empty_bytes(value)
+            && let Some(has_bytes) = has_bytes(array)
+        {
+            // The empty value is the least of all, as `false` is.
+            return Ok(self.of_booleans(&has_bytes, false));
+        }
         let value = Scalar::new(value.clone());
         Ok(match self {
             Self::Eq => cmp::eq(array, &value),
@@ -287,6 +295,36 @@ impl Comparison {
         };
         BooleanArray::new(values, array.nulls().cloned())
     }
+}
+
+/// Returns whether an array of one value holds a text or binary value of no bytes.
+fn is_empty_bytes(value: &ArrayRef) -> bool {
+    value.len() == 1
+        && value.is_valid(0)
+        && has_bytes(value).is_some_and(|has_bytes| !has_bytes.value(0))
+}
+
+/// Returns whether each text or binary value has at least one byte; `None` for values of other types. Lengths answer
+/// this without the values, whose comparison costs Arrow's kernels up to ten times as much if there are no bytes to
+/// compare.
+fn has_bytes(array: &ArrayRef) -> Option<BooleanArray> {
+    let len = array.len();
+    let of_views =
+        |views: &[u128]| BooleanBuffer::collect_bool(len, |i| views[i] & u128::from(u32::MAX) != 0);
+    fn of_offsets<O: OffsetSizeTrait>(offsets: &[O]) -> BooleanBuffer {
+        let len = offsets.len().saturating_sub(1);
+        BooleanBuffer::collect_bool(len, |i| offsets[i] != offsets[i + 1])
+    }
+    let values = match array.data_type() {
+        DataType::Utf8 => of_offsets(array.as_string::<i32>().value_offsets()),
+        DataType::LargeUtf8 => of_offsets(array.as_string::<i64>().value_offsets()),
+        DataType::Binary => of_offsets(array.as_binary::<i32>().value_offsets()),
+        DataType::LargeBinary => of_offsets(array.as_binary::<i64>().value_offsets()),
+        DataType::Utf8View => of_views(array.as_string_view().views()),
+        DataType::BinaryView => of_views(array.as_binary_view().views()),
+        _ => return None,
+    };
+    Some(BooleanArray::new(values, array.nulls().cloned()))
 }
 
 fn is_in(array: &ArrayRef, values: &ArrayRef) -> Result<BooleanArray> {
@@ -374,6 +412,52 @@ pub(in crate::read) fn member(array: &ArrayRef, depth: usize) -> Result<ArrayRef
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::StringArray;
+
+    /// Asserts that all comparisons with a value have the results of Arrow's kernels.
+    #[track_caller]
+    fn assert_compared(array: &ArrayRef, value: &ArrayRef) {
+        let scalar = Scalar::new(value.clone());
+        let pairs = [
+            (Comparison::Eq, cmp::eq(array, &scalar)),
+            (Comparison::NotEq, cmp::neq(array, &scalar)),
+            (Comparison::Lt, cmp::lt(array, &scalar)),
+            (Comparison::LtEq, cmp::lt_eq(array, &scalar)),
+            (Comparison::Gt, cmp::gt(array, &scalar)),
+            (Comparison::GtEq, cmp::gt_eq(array, &scalar)),
+        ];
+        for (comparison, expected) in pairs {
+            let found = comparison.of(array, value).unwrap();
+            assert_eq!(found, expected.unwrap(), "{comparison:?} {value:?}");
+        }
+    }
+
+    #[test]
+    fn empty_values_compare_as_arrow_compares_them() {
+        let texts = [
+            Some(""),
+            Some("a"),
+            None,
+            Some(""),
+            Some("a longer text than 12 bytes"),
+        ];
+        let texts: ArrayRef = Arc::new(StringArray::from(texts.repeat(30)));
+        let types = [
+            DataType::Utf8,
+            DataType::LargeUtf8,
+            DataType::Utf8View,
+            DataType::Binary,
+            DataType::LargeBinary,
+            DataType::BinaryView,
+        ];
+        for data_type in types {
+            let array = arrow_cast::cast(&texts, &data_type).unwrap();
+            for value in [0, 1, 4] {
+                assert_compared(&array.slice(1, 100), &array.slice(value, 1));
+            }
+            assert_compared(&array.slice(3, 0), &array.slice(0, 1));
+        }
+    }
 
     #[test]
     fn booleans_compare_as_arrow_compares_them() {
@@ -381,20 +465,10 @@ mod tests {
             BooleanArray::from(vec![Some(false), None, Some(true), Some(false), Some(true)]);
         let array: ArrayRef = Arc::new(array.slice(1, 4));
         for value in [false, true] {
-            let value: ArrayRef = Arc::new(BooleanArray::from(vec![value]));
-            let scalar = Scalar::new(value.clone());
-            let pairs = [
-                (Comparison::Eq, cmp::eq(&array, &scalar)),
-                (Comparison::NotEq, cmp::neq(&array, &scalar)),
-                (Comparison::Lt, cmp::lt(&array, &scalar)),
-                (Comparison::LtEq, cmp::lt_eq(&array, &scalar)),
-                (Comparison::Gt, cmp::gt(&array, &scalar)),
-                (Comparison::GtEq, cmp::gt_eq(&array, &scalar)),
-            ];
-            for (comparison, expected) in pairs {
-                let found = comparison.of(&array, &value).unwrap();
-                assert_eq!(found, expected.unwrap(), "{comparison:?} {value:?}");
-            }
+            assert_compared(
+                &array,
+                &(Arc::new(BooleanArray::from(vec![value])) as ArrayRef),
+            );
         }
         // A comparison with null is unknown.
         let null: ArrayRef = Arc::new(BooleanArray::from(vec![None]));

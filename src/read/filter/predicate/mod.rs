@@ -2,8 +2,9 @@
 
 mod advice;
 mod bind;
+mod column_comparison;
 mod evaluate;
-mod functions;
+mod like;
 mod literal;
 mod literal_text;
 mod number;
@@ -432,7 +433,7 @@ impl fmt::Display for Expr {
             }
             Self::IsNull(path) => write!(f, "{path} IS NULL"),
             Self::StartsWith(path, prefix) => {
-                let prefix = functions::escaped(&String::from_utf8_lossy(prefix));
+                let prefix = like::escaped(&String::from_utf8_lossy(prefix));
                 let pattern = literal::quoted(&format!("{prefix}%"));
                 write!(f, "{path} LIKE {pattern}")
             }

@@ -18,7 +18,8 @@
 
 pub(super) mod tokens;
 
-use super::functions::{Pattern, columns_compared, may_be_like};
+use super::column_comparison::columns_compared;
+use super::like::{Pattern, may_be_like};
 use super::literal_text::time_literal;
 use super::number::number;
 use super::time_word::TimeWord;

@@ -1,19 +1,32 @@
-//! Tests in the text of a predicate that are functions of values: statistics and dictionaries cannot answer them.
+//! Patterns of LIKE.
 
+use super::column_comparison::{is_bytes, plain};
 use super::literal::quoted;
-use super::{CheckColumns, ColumnPath, Comparison, Predicate, col};
+use super::{CheckColumns, ColumnPath, Predicate, col};
 use crate::arrow::value_type;
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray};
-use arrow_cast::cast;
-use arrow_ord::cmp;
-use arrow_schema::{ArrowError, DataType, Schema};
+use arrow_array::{Array, BooleanArray};
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::{DataType, Schema};
+use memchr::memmem::Finder;
 use std::fmt;
 
 /// A pattern of LIKE.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Pattern(Vec<Wildcard>);
+
+/// The test of texts against a pattern.
+enum Matcher {
+    /// For patterns with a `%` and without `_`: texts that begin with `start`, end with `end`, and have the other
+    /// parts between, in this order.
+    Parts {
+        start: String,
+        between: Vec<Finder<'static>>,
+        end: String,
+    },
+    Wildcards(Vec<Wildcard>),
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wildcard {
@@ -47,13 +60,6 @@ impl Pattern {
     /// Returns the test of a column against the pattern. Whole texts and prefixes become tests that statistics and
     /// dictionaries can answer.
     pub(super) fn predicate(self, path: &str) -> Predicate {
-        let text = |parts: &[Wildcard]| -> Option<String> {
-            let char = |part: &Wildcard| match part {
-                Wildcard::Char(c) => Some(*c),
-                _ => None,
-            };
-            parts.iter().map(char).collect()
-        };
         if let Some(all) = text(&self.0) {
             return col(path).eq(all);
         }
@@ -65,42 +71,95 @@ impl Pattern {
         let path = ColumnPath::from(path);
         let written = format!("{path} LIKE {}", quoted(&self.to_string()));
         let written = Some((written, check_text as CheckColumns));
+        let matcher = self.matcher();
         Predicate::function(vec![path], written, move |batch| {
             let texts = plain(batch.column(0), &DataType::Utf8View)?;
-            let texts = texts.as_string_view().iter();
-            Ok(texts
-                .map(|text| text.map(|text| self.matches(text)))
-                .collect())
+            let texts = texts.as_string_view();
+            let matches = |i: usize| texts.is_valid(i) && matcher.matches(texts.value(i));
+            let matches = BooleanBuffer::collect_bool(texts.len(), matches);
+            Ok(BooleanArray::new(matches, texts.nulls().cloned()))
         })
     }
 
-    /// Whether the whole text matches the pattern.
+    fn matcher(self) -> Matcher {
+        let parts = self.0.split(|part| *part == Wildcard::Any);
+        match parts.map(text).collect::<Option<Vec<_>>>().as_deref() {
+            Some([start, between @ .., end]) => Matcher::Parts {
+                start: start.clone(),
+                between: between
+                    .iter()
+                    .filter(|part| !part.is_empty())
+                    .map(|part| Finder::new(part.as_bytes()).into_owned())
+                    .collect(),
+                end: end.clone(),
+            },
+            _ => Matcher::Wildcards(self.0),
+        }
+    }
+}
+
+/// Returns the characters of a part of a pattern without wildcards.
+fn text(parts: &[Wildcard]) -> Option<String> {
+    let char = |part: &Wildcard| match part {
+        Wildcard::Char(c) => Some(*c),
+        Wildcard::One | Wildcard::Any => None,
+    };
+    parts.iter().map(char).collect()
+}
+
+impl Matcher {
+    /// Returns whether the whole text matches.
     fn matches(&self, text: &str) -> bool {
-        let parts = &self.0;
-        let (mut rest, mut at) = (text.chars(), 0);
-        // The position after the last `%`, and the text that this `%` has not consumed yet.
-        let mut retry = None;
-        loop {
-            let mut next = rest.clone();
-            match (parts.get(at), next.next()) {
-                (Some(Wildcard::Any), _) => {
-                    at += 1;
-                    retry = Some((at, rest.clone()));
-                }
-                (Some(Wildcard::One), Some(_)) => (rest, at) = (next, at + 1),
-                (Some(Wildcard::Char(want)), Some(found)) if *want == found => {
-                    (rest, at) = (next, at + 1);
-                }
-                (None, None) => return true,
-                _ => {
-                    let Some((behind, taken)) = &mut retry else {
+        match self {
+            Self::Wildcards(parts) => matches_wildcards(parts, text),
+            Self::Parts {
+                start,
+                between,
+                end,
+            } => {
+                let Some(rest) = text.strip_prefix(start.as_str()) else {
+                    return false;
+                };
+                let Some(mut rest) = rest.strip_suffix(end.as_str()).map(str::as_bytes) else {
+                    return false;
+                };
+                between.iter().all(|part| {
+                    let Some(at) = part.find(rest) else {
                         return false;
                     };
-                    if taken.next().is_none() {
-                        return false;
-                    }
-                    (rest, at) = (taken.clone(), *behind);
+                    rest = &rest[at + part.needle().len()..];
+                    true
+                })
+            }
+        }
+    }
+}
+
+/// Returns whether the whole text matches the pattern. After a mismatch, the last `%` consumes one character more.
+fn matches_wildcards(parts: &[Wildcard], text: &str) -> bool {
+    let (mut rest, mut at) = (text.chars(), 0);
+    // The position after the last `%`, and the text that this `%` has not consumed yet.
+    let mut retry = None;
+    loop {
+        let mut next = rest.clone();
+        match (parts.get(at), next.next()) {
+            (Some(Wildcard::Any), _) => {
+                at += 1;
+                retry = Some((at, rest.clone()));
+            }
+            (Some(Wildcard::One), Some(_)) => (rest, at) = (next, at + 1),
+            (Some(Wildcard::Char(want)), Some(found)) if *want == found => {
+                (rest, at) = (next, at + 1);
+            }
+            (None, None) => return true,
+            _ => {
+                let Some((behind, taken)) = &mut retry else {
+                    return false;
+                };
+                if taken.next().is_none() {
+                    return false;
                 }
+                (rest, at) = (taken.clone(), *behind);
             }
         }
     }
@@ -156,11 +215,6 @@ fn check_types(columns: &Schema, takes: impl Fn(&DataType) -> bool, what: &str) 
     Ok(())
 }
 
-/// Whether the type is bytes of any length.
-fn is_bytes(data_type: &DataType) -> bool {
-    data_type.is_binary() && !matches!(data_type, DataType::FixedSizeBinary(_))
-}
-
 /// Returns a predicate for the check whether LIKE applies to a column; it is never evaluated for a match.
 pub(super) fn may_be_like(path: &str) -> Predicate {
     let path = ColumnPath::from(path);
@@ -168,81 +222,6 @@ pub(super) fn may_be_like(path: &str) -> Predicate {
     Predicate::function(vec![path], written, |batch| {
         Ok(BooleanArray::new_null(batch.num_rows()))
     })
-}
-
-/// Refuses columns that cannot be compared with each other.
-fn check_same(columns: &Schema) -> Result<()> {
-    let mut types = columns
-        .fields()
-        .iter()
-        .map(|field| (field, value_type(field.data_type())));
-    let (Some((left, first)), Some((right, second))) = (types.next(), types.next()) else {
-        return Ok(());
-    };
-    let why = match common_type(first, second) {
-        Some(_) if first.is_nested() => "such values are not compared",
-        Some(_) => return Ok(()),
-        None => "two columns are compared if both are of one type, integers, floats, text or bytes",
-    };
-    let message = format!(
-        "`{}` is {first} and `{}` is {second}: {why}",
-        left.name(),
-        right.name()
-    );
-    Err(Error::new(ErrorKind::SchemaMismatch, message))
-}
-
-/// Returns a type that holds the values of both types and compares them in the same order.
-fn common_type(first: &DataType, second: &DataType) -> Option<DataType> {
-    let both = |is: fn(&DataType) -> bool| is(first) && is(second);
-    if first == second {
-        Some(first.clone())
-    } else if both(DataType::is_signed_integer) {
-        Some(DataType::Int64)
-    } else if both(DataType::is_unsigned_integer) {
-        Some(DataType::UInt64)
-    } else if both(DataType::is_integer) {
-        // The greatest integer has 20 digits.
-        Some(DataType::Decimal128(20, 0))
-    } else if both(DataType::is_floating) {
-        Some(DataType::Float64)
-    } else if both(DataType::is_string) {
-        Some(DataType::Utf8View)
-    } else if both(is_bytes) {
-        Some(DataType::BinaryView)
-    } else {
-        None
-    }
-}
-
-/// Compares two columns. Their types must be equal, or have a common type that holds the values of both; dictionaries
-/// and runs count as the type of their values.
-pub(super) fn columns_compared(left: String, comparison: Comparison, right: String) -> Predicate {
-    let compare = match comparison {
-        Comparison::Eq => cmp::eq,
-        Comparison::NotEq => cmp::neq,
-        Comparison::Lt => cmp::lt,
-        Comparison::LtEq => cmp::lt_eq,
-        Comparison::Gt => cmp::gt,
-        Comparison::GtEq => cmp::gt_eq,
-    };
-    let (left, right) = (ColumnPath::Names(left), ColumnPath::Names(right));
-    let written = format!("{left} {comparison} {right}");
-    let written = Some((written, check_same as CheckColumns));
-    Predicate::function(vec![left, right], written, move |batch| {
-        let (left, right) = (batch.column(0), batch.column(1));
-        let types = [left, right].map(|column| value_type(column.data_type()));
-        let common = common_type(types[0], types[1]).unwrap_or_else(|| types[0].clone());
-        compare(&plain(left, &common)?, &plain(right, &common)?)
-    })
-}
-
-fn plain(column: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
-    if column.data_type() == data_type {
-        Ok(column.clone())
-    } else {
-        cast(column, data_type)
-    }
 }
 
 #[cfg(test)]
@@ -263,17 +242,21 @@ mod tests {
             ("%bc", "abcbc", true),
             ("a%b%c", "axxbyyc", true),
             ("a%b%c", "axxcyyb", false),
+            ("ab%ba", "aba", false),
+            ("ab%b%ba", "abxbba", true),
+            ("ä%ö", "äxö", true),
+            ("%ö%", "\u{c3}", false),
+            ("%%b%%", "abc", true),
             ("%_", "", false),
             ("%__", "ab", true),
             ("50\\%", "50%", true),
             ("50\\%", "500", false),
             ("%a%a%a%b", &"a".repeat(2_000), false),
         ] {
-            assert_eq!(
-                Pattern::parse(pattern).unwrap().matches(text),
-                want,
-                "{pattern} {text}"
-            );
+            let pattern = Pattern::parse(pattern).unwrap();
+            let shown = format!("{pattern} {text}");
+            assert_eq!(matches_wildcards(&pattern.0, text), want, "{shown}");
+            assert_eq!(pattern.matcher().matches(text), want, "{shown}");
         }
         assert!(Pattern::parse("a\\").is_err());
     }
