@@ -175,10 +175,8 @@ pub fn encode(nulls: &BooleanBuffer, plain_only: bool) -> Result<Vec<u8>> {
     if present == 0 {
         return Ok(vec![ALL_NULLS]);
     }
-    // A Roaring array takes 2 bytes per position, so a list of half of the positions is as large as `PLAIN`.
     let negated = n - present < present;
-    let listed = present.min(n - present);
-    if !plain_only && listed * 2 < n {
+    if !plain_only {
         let positions = positions(nulls, negated)?;
         if positions.serialized_size() < n - 1 {
             let mut section = Vec::with_capacity(2 + positions.serialized_size());

@@ -159,8 +159,8 @@ impl ColumnOptions {
     /// Sets whether texts and binary values of this column are delimited: each value follows its length, without
     /// offsets, as in many streams of records. Off by default, because a reader finds a single value only by walking
     /// over the earlier values of its block. Delimited columns get no dictionaries, except that ordered Arrow
-    /// dictionaries stay as they are. Presence has a separate buffer. [`Wire::Reference`](crate::metadata::Wire::Reference) has
-    /// no delimited values.
+    /// dictionaries stay as they are. Presence has a separate buffer.
+    /// [`Wire::Reference`](crate::metadata::Wire::Reference) has no delimited values.
     ///
     /// Spec: Chapter 6, "Primitive Variable-Sized Encoding", "Delimited Data Buffer".
     #[must_use]

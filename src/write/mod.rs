@@ -1,7 +1,7 @@
 //! Writing shards.
 //!
-//! A [`ShardWriter`] writes RecordBatches to a shard, with [`WriterOptions`]. [`AsyncShardWriter`] writes to asynchronous
-//! stores. [`explain`] shows the encodings that it considers for a batch.
+//! A [`ShardWriter`] writes RecordBatches to a shard, with [`WriterOptions`]. [`AsyncShardWriter`] writes to
+//! asynchronous stores. [`explain`] shows the encodings that it considers for a batch.
 
 mod async_shard;
 mod batch;

@@ -267,8 +267,8 @@ impl WriterOptions {
         &self.sorting_columns
     }
 
-    /// Writes [`INGESTION_TIMESTAMP`](crate::metadata::INGESTION_TIMESTAMP), an internal field: the time when each record was
-    /// ingested. If the writer generates it, all records of the shard have the same time:
+    /// Writes [`INGESTION_TIMESTAMP`](crate::metadata::INGESTION_TIMESTAMP), an internal field: the time when each
+    /// record was ingested. If the writer generates it, all records of the shard have the same time:
     /// [`with_creation_time`](Self::with_creation_time), or else the time when the writer was created. The caller may
     /// supply a column of timestamps or dates instead, which may differ by record and contain nulls.
     ///

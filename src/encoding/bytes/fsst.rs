@@ -174,7 +174,7 @@ impl Learned {
         }
     }
 
-    /// Runs `f` with the symbols. Learns them from `values` first if that has not been done.
+    /// Runs `f` with the symbols. If there are none, learns some from `values` for this call alone.
     pub(super) fn with<T>(&self, values: &[u8], f: impl FnOnce(&FsstEncoder) -> T) -> T {
         match &self.lesson {
             Some(lesson) => f(&lesson.encoder),
