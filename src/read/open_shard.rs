@@ -334,7 +334,7 @@ impl Shard {
         })
     }
 
-    /// Runs a step of a plan to its end.
+    /// Runs a step to its end.
     #[cfg(any(test, feature = "experimental"))]
     pub(in crate::read) fn drive<T>(
         &self,

@@ -21,7 +21,7 @@ pub struct ScanMetrics {
     pub skipped_by_range_indexes: Skipped,
     /// Rows ruled out by the entries of value dictionaries.
     pub skipped_by_dictionaries: Skipped,
-    /// Rows of stripes in which every row matches according to their statistics.
+    /// Rows of stripes in which every row matches according to their metadata: statistics or dictionaries.
     pub rows_known_to_match: u64,
     /// Values of the predicate's columns that were tested, not counting dictionary entries. A run of
     /// equal values counts once.

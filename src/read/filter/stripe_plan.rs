@@ -15,7 +15,7 @@ pub(super) struct StripePlan {
     pub(super) matching: Matching<Conjunct>,
     /// The rows that may match, by number in the stripe; `None` if all may.
     pub(super) rows: Option<Selection>,
-    /// The fields of the columns that are still tested.
+    /// The fields of the columns that statistics left to test; dictionaries may have decided some of them since.
     pub(super) fields: StripeFields,
     /// By ordinal of the column: the columns that are still tested, in the types that the tests read.
     pub(super) columns: Vec<Option<Column>>,

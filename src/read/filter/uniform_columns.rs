@@ -3,6 +3,7 @@
 use super::metrics::PruningLevel;
 use super::plan::Filter;
 use super::predicate::{FilterColumn, PredicateNode, PredicateRows, member};
+use super::runs::tests_values;
 use super::stripe_plan::{EntryTests, Matching};
 use crate::buffer::{Physical, Selection, Storage};
 use crate::error::Result;
@@ -26,10 +27,10 @@ impl Filter {
         for node in conjuncts {
             let columns = self.columns_of([&node]);
             let mut bound = columns.iter().map(|&c| &self.bound.columns[c]);
-            let is_alike = !columns.is_empty()
-                && self.is_own(&node)
-                && bound.all(|column| is_alike(column, fields));
-            if !is_alike {
+            let are_uniform = !columns.is_empty()
+                && tests_values(&node, &self.bound)
+                && bound.all(|column| is_uniform(column, fields));
+            if !are_uniform {
                 rest.push(node);
                 continue;
             }
@@ -49,19 +50,6 @@ impl Filter {
             }
         }
         Matching::of(rest)
-    }
-
-    /// Whether a conjunct calls only functions of this crate. Functions of the caller may have side effects, and must
-    /// see only rows in question.
-    fn is_own(&self, node: &PredicateNode) -> bool {
-        match node {
-            PredicateNode::Known(_) | PredicateNode::Leaf(_) => true,
-            PredicateNode::Function(f) => self.bound.functions[*f].function.written.is_some(),
-            PredicateNode::And(parts) | PredicateNode::Or(parts) => {
-                parts.iter().all(|part| self.is_own(part))
-            }
-            PredicateNode::Not(part) => self.is_own(part),
-        }
     }
 
     /// Returns the truth of a conjunct for the first row of a stripe.
@@ -94,10 +82,10 @@ impl Filter {
 }
 
 /// Whether a column has the same value in all rows and stores no bytes for them.
-fn is_alike(column: &FilterColumn, fields: &StripeFields) -> bool {
-    let mut is_alike = true;
+fn is_uniform(column: &FilterColumn, fields: &StripeFields) -> bool {
+    let mut is_uniform = true;
     let mut look = |node: &crate::format::DataType| {
-        is_alike &= fields.layout(node.schema_id).is_some_and(|layout| {
+        is_uniform &= fields.layout(node.schema_id).is_some_and(|layout| {
             match (&layout.storage, layout.physical) {
                 (Storage::Null | Storage::Constant(_), _) => true,
                 (Storage::Buffers(buffers), Physical::Presence) => {
@@ -112,5 +100,5 @@ fn is_alike(column: &FilterColumn, fields: &StripeFields) -> bool {
     } else {
         column.column.node.walk(&mut look);
     }
-    is_alike
+    is_uniform
 }

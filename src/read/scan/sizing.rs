@@ -28,9 +28,9 @@ pub(in crate::read) fn rows_of_bytes(bytes: u64, rows: u64, fetch_bytes: u64) ->
 const NEAR_BYTES: u64 = 1 << 20;
 
 /// Returns the number of rows to fetch at a time when rows are read in order. For near files, these are rows of about
-/// 1 MiB, or of one block if it is larger. The processor's caches then still hold the bytes when they are decoded, and
-/// a window of wide rows, which can be far larger than `fetch_bytes`, is not read at once. For other files, this is the
-/// result of [`window_rows`].
+/// 1 MiB, or of `fetch_bytes` if that is less, or of one block if it is larger. The processor's caches then still hold
+/// the bytes when they are decoded, and a window of wide rows, which can be far larger than `fetch_bytes`, is not read
+/// at once. For other files, this is the result of [`window_rows`].
 pub(in crate::read) fn scanned_rows(
     fields: &StripeFields,
     rows: u64,

@@ -116,7 +116,7 @@ impl Metadata {
         self.stripes.get().map(|(_, stripes)| stripes.as_slice())
     }
 
-    /// Runs a step of a plan to its end without waiting.
+    /// Runs a step to its end without waiting.
     #[cfg(any(test, feature = "experimental", feature = "threads"))]
     pub(in crate::read) fn drive<T>(
         &self,
@@ -125,7 +125,7 @@ impl Metadata {
         ready_now(self.run(step))
     }
 
-    /// Runs a step of a plan to its end.
+    /// Runs a step to its end.
     pub(in crate::read) async fn run<T>(
         &self,
         step: impl FnMut(&StepBytes<'_>) -> Result<Option<T>>,

@@ -61,8 +61,8 @@ impl ShardOptions {
 
     /// Sets the approximate number of bytes that a scan fetches at a time. The default is 32 MiB, fetched from a store
     /// in few requests: of 8 to 16 MiB if columns are adjacent. For local files, the default is 8 MiB in scans that
-    /// test rows by a filter. Other scans read at most 1 MiB of a local file at a time, so that the processor's caches
-    /// still hold the bytes when they are decoded.
+    /// test rows by a filter. Other scans read at most 1 MiB, or one block, of a local file at a time, so that the
+    /// processor's caches still hold the bytes when they are decoded.
     #[must_use]
     pub fn with_fetch_bytes(mut self, bytes: u64) -> Self {
         self.fetch_bytes = Some(bytes);

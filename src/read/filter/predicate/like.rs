@@ -16,15 +16,19 @@ use std::fmt;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Pattern(Vec<Wildcard>);
 
+/// Most parts of a pattern that are searched. A searcher takes some 240 bytes, whatever the length of its part.
+const MAX_SEARCHED_PARTS: usize = 64;
+
 /// The test of texts against a pattern.
 enum Matcher {
-    /// For patterns with a `%` and without `_`: texts that begin with `start`, end with `end`, and have the other
-    /// parts between, in this order.
+    /// For patterns of few parts with a `%` and without `_`: texts that begin with `start`, end with `end`, and have
+    /// the other parts between, in this order.
     Parts {
         start: String,
         between: Vec<Finder<'static>>,
         end: String,
     },
+    /// For other patterns.
     Wildcards(Vec<Wildcard>),
 }
 
@@ -83,6 +87,10 @@ impl Pattern {
 
     fn matcher(self) -> Matcher {
         let parts = self.0.split(|part| *part == Wildcard::Any);
+        // As the first and the last part are not searched, one more is allowed for each of them.
+        if parts.clone().count() > MAX_SEARCHED_PARTS + 2 {
+            return Matcher::Wildcards(self.0);
+        }
         match parts.map(text).collect::<Option<Vec<_>>>().as_deref() {
             Some([start, between @ .., end]) => Matcher::Parts {
                 start: start.clone(),
@@ -251,6 +259,8 @@ mod tests {
             ("ä%ö", "äxö", true),
             ("%ö%", "\u{c3}", false),
             ("%%b%%", "abc", true),
+            (&"%a".repeat(100), &"a".repeat(100), true),
+            (&"%a".repeat(100), &"a".repeat(99), false),
             ("%_", "", false),
             ("%__", "ab", true),
             ("50\\%", "50%", true),

@@ -24,7 +24,7 @@ use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The opened fields of a stripe that a plan reads: all that is needed to read them except for their bytes.
+/// The opened fields of a stripe that a scan reads: all that is needed to read them except for their bytes.
 #[derive(Debug)]
 pub(in crate::read) struct StripeFields {
     pub(in crate::read) stripe: u64,
