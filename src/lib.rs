@@ -129,8 +129,9 @@
 //!
 //! # Conventions
 //!
-//! * Methods that read have a blocking form and, with a name that ends in `_async`, an asynchronous one, for stores that
-//!   answer later: see [`Shard::from_async_reader`]. Asynchronous methods need no feature and no particular runtime.
+//! * Most methods that read have a blocking form and, with a name that ends in `_async`, an asynchronous one, for stores
+//!   that answer later: see [`Shard::from_async_reader`]. The twin of `ScanBuilder::build` is `build_stream`.
+//!   Asynchronous methods need no feature and no particular runtime.
 //! * Options are passed by value, as the last argument. If there is also a form without options, the name of the form
 //!   with options ends in `_with`: [`Shard::open`] and [`Shard::open_with`].
 //! * The options of long operations take a callback that follows their [`Progress`] and may stop them.

@@ -81,6 +81,15 @@ impl BatchReader {
         }
     }
 
+    /// Tests the next rows of a filtered scan, unless matches wait to be read. Returns false if there is nothing to test
+    /// before the next batch is read.
+    pub(in crate::read) async fn test_some(&mut self) -> Result<bool> {
+        match self {
+            Self::All(_) => Ok(false),
+            Self::Filtered(reader) => reader.test_some().await,
+        }
+    }
+
     /// Fetches the bytes for the next batch, and the bytes that are fetched together with them.
     pub(in crate::read) async fn prefetch(&mut self) -> Result<()> {
         match self {

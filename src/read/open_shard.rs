@@ -441,8 +441,10 @@ impl Shard {
     /// # Errors
     /// Returns the same errors as [`parse_predicate`](Self::parse_predicate).
     pub async fn parse_predicate_async(&self, text: &str) -> Result<Predicate> {
-        // The schema is all that the checks of the columns need.
-        self.schema_async().await?;
+        // The stored schema is all that the checks need; other columns may be of unsupported types.
+        let none = Projection::Indices(Vec::new());
+        let load = |step: &StepBytes<'_>| self.inner.columns(step, &none);
+        self.inner.run(load).await?;
         self.parse_predicate(text)
     }
 

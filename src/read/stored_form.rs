@@ -310,6 +310,12 @@ impl Shard {
                 found(rows)?;
                 left(reader.remaining_rows())?;
             }
+            // Rows without a match count as progress, too.
+            if reader.test_some().await? {
+                left(reader.remaining_rows())?;
+                give_way().await;
+                continue;
+            }
             let Some(batch) = reader.next_batch().await.transpose()? else {
                 break;
             };

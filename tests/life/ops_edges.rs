@@ -390,6 +390,29 @@ fn progress_is_told_of_rows_that_are_looked_at_and_written_anew() {
 }
 
 #[test]
+fn rows_without_a_match_are_progress() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("even");
+    let rows = 200_000;
+    let even = (0..rows).map(|i| i * 7919 % 200_003 * 2);
+    let even = Arc::new(Int64Array::from_iter_values(even)) as ArrayRef;
+    write(&path, vec![("id", even)], WriterOptions::default());
+    let mut editor = ShardEditor::open(&path).unwrap();
+    let (sender, calls) = std::sync::mpsc::channel();
+    let options = DeleteOptions::default().with_progress(move |progress| {
+        sender.send((progress.done, progress.total)).unwrap();
+        ControlFlow::Break(())
+    });
+    let odd = editor.delete_with(&col("id").eq(100_001), options);
+    assert_eq!(odd.unwrap_err().kind(), ErrorKind::Stopped);
+    let calls: Vec<_> = calls.iter().collect();
+    let [(done, total)] = calls[..] else {
+        panic!("{calls:?}");
+    };
+    assert!(done < total && total == 200_000, "{calls:?}");
+}
+
+#[test]
 fn who_is_told_of_progress_may_end_the_work() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");

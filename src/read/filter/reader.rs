@@ -191,6 +191,23 @@ impl FilteredReader {
         }
     }
 
+    /// Tests the next rows of the open stripe, unless matches wait to be read. Returns whether there was something to
+    /// do.
+    pub(in crate::read) async fn test_some(&mut self) -> Result<bool> {
+        match &self.stripe {
+            Some(stripe) if !stripe.parts.is_empty() || !stripe.pending.is_empty() => Ok(false),
+            Some(stripe) if stripe.rows.is_empty() => {
+                self.stripe = None;
+                Ok(true)
+            }
+            Some(_) => {
+                self.test_rows().await?;
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
     /// Yields to other tasks, if the scan is meant to.
     async fn give_way(&self) {
         if self.format.gives_way {

@@ -71,9 +71,8 @@ async fn all<T>(looks: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> 
 impl Found {
     async fn of(location: &Location, files: &Files) -> Result<Self> {
         let shard = files.open(location).await?;
-        shard.properties_async().await?;
         let mut sorted = Vec::new();
-        for column in shard.sorting_columns()? {
+        for column in shard.sorting_columns_async().await? {
             let statistics = shard.statistics_async([column.path.as_str()]).await?;
             sorted.push((column.path, statistics));
         }
