@@ -397,7 +397,9 @@ fn rows_without_a_match_are_progress() {
     let even = (0..rows).map(|i| i * 7919 % 200_003 * 2);
     let even = Arc::new(Int64Array::from_iter_values(even)) as ArrayRef;
     write(&path, vec![("id", even)], WriterOptions::default());
-    let mut editor = ShardEditor::open(&path).unwrap();
+    // A window has 65,536 rows.
+    let window = ShardOptions::default().with_fetch_bytes(1);
+    let mut editor = ShardEditor::open_with(&path, window).unwrap();
     let (sender, calls) = std::sync::mpsc::channel();
     let options = DeleteOptions::default().with_progress(move |progress| {
         sender.send((progress.done, progress.total)).unwrap();
