@@ -443,8 +443,8 @@ impl Shard {
     pub async fn parse_predicate_async(&self, text: &str) -> Result<Predicate> {
         // The stored schema is all that the checks need; other columns may be of unsupported types.
         let none = Projection::Indices(Vec::new());
-        let load = |step: &StepBytes<'_>| self.inner.columns(step, &none);
-        self.inner.run(load).await?;
+        let load = self.inner.run(|step| self.inner.columns(step, &none));
+        load.await?;
         self.parse_predicate(text)
     }
 
