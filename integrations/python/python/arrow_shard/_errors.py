@@ -149,6 +149,12 @@ class PoisonedError(ShardError):
     kind = "poisoned writer"
 
 
+class StoppedError(ShardError):
+    """The operation was stopped before its end, and has changed nothing."""
+
+    kind = "stopped"
+
+
 class ArrowError(ShardError, ValueError):
     """An Arrow kernel failed, or the source of the rows."""
 
@@ -185,6 +191,7 @@ _CLASSES = {
         NotFoundError,
         ForbiddenUrlError,
         PoisonedError,
+        StoppedError,
         ArrowError,
         ExternalError,
     )
