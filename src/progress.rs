@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The progress of a long operation: the argument of the callback that `with_progress` sets in the options of the
 /// operation. The callback stops the operation by returning [`ControlFlow::Break`].
 ///
-/// Clones of options share the callback, whose calls never overlap: an operation with such a clone waits for the call
-/// of another one to end. So a callback must neither run an operation with a clone of its own options, nor wait for
-/// threads that do.
+/// Clones of options share the callback, and its calls never overlap: if two operations use clones, one waits until
+/// the call of the other returns. So a callback must neither run an operation with a clone of its own options, nor wait
+/// for threads that do.
 ///
 /// ```no_run
 /// use arrow_shard::ops::{CompactOptions, compact};

@@ -126,8 +126,8 @@ impl Matcher {
                 end,
             } => {
                 let text = text.as_bytes();
-                // Comparing no bytes with those of an empty string takes longer than a search on some CPUs: `memcmp`
-                // loads from its address, where nothing is.
+                // On some CPUs, `memcmp` of zero bytes takes longer than a search: it loads from the address of the
+                // empty string, where nothing is.
                 let is_framed = text.len() >= start.len() + end.len()
                     && (start.is_empty() || text.starts_with(start.as_bytes()))
                     && (end.is_empty() || text.ends_with(end.as_bytes()));
