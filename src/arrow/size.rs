@@ -87,7 +87,7 @@ fn viewed_items<O: OffsetSizeTrait>(lists: &GenericListViewArray<O>) -> (ArrayRe
 
 /// Estimates the bytes of the values of an array, without other values in its buffers. Values that are selected from
 /// another array in any order count with the average size there.
-fn bytes_of(array: &dyn Array) -> u64 {
+pub(crate) fn bytes_of(array: &dyn Array) -> u64 {
     let len = array.len() as u64;
     let nulls = array.nulls().map_or(0, |_| len.div_ceil(8));
     let inner = inner_arrays(array);

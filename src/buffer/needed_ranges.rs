@@ -4,7 +4,7 @@ use super::Selection;
 use super::field_layout::{FieldLayout, Storage};
 use super::offsets::offset_width;
 use super::physical::Physical;
-use super::raw_part::RawPart;
+use super::raw_part::raw_stretches;
 use super::stored_buffer::{Body, StoredBuffer, StoredRange};
 use crate::error::Result;
 use std::ops::Range;
@@ -31,8 +31,8 @@ impl StoredBuffer {
         };
         match &self.body {
             Body::Raw(_) => {
-                for range in elements.ranges() {
-                    push(RawPart::new(self, range, width, true)?.covered)?;
+                for stretch in raw_stretches(self, elements, width, true)? {
+                    push(stretch.covered)?;
                 }
             }
             Body::Blocks(blocks) => {

@@ -2,8 +2,9 @@
 //!
 //! Offsets of lists, and of byte strings that are stored separately from their offsets.
 
+use super::read_context::ReadContext;
 use super::stored_buffer::{Body, StoredBuffer};
-use super::stream::{BlockCache, Numbers, ReadContext, read_numbers};
+use super::stream::{BlockCache, Numbers, read_numbers};
 use super::{Selection, words};
 use crate::encoding::NumberKind;
 use crate::error::{Error, Result, Within, to_usize};

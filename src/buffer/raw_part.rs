@@ -1,5 +1,6 @@
 //! Spec: docs/format.md, "Raw buffers": elements of a raw buffer, and what is verified with them.
 
+use super::Selection;
 use super::checksums::Chunks;
 use super::stored_buffer::{Body, StoredBuffer};
 use crate::error::{Error, Result, to_usize};
@@ -45,6 +46,49 @@ impl<'a> RawPart<'a> {
         let from = to_usize(self.wanted.start - self.covered.start)?;
         Ok(from..from + to_usize(self.wanted.end - self.wanted.start)?)
     }
+}
+
+/// Most bytes between two ranges that are read together with them: they take less time than another read.
+const MAX_GAP: u64 = 4 << 10;
+
+/// Ranges of elements that lie close together, and are read together.
+pub(super) struct RawStretch<'e> {
+    pub(super) elements: &'e [Range<u64>],
+    /// The bytes that must be read to verify the elements.
+    pub(super) covered: Range<u64>,
+}
+
+/// Divides elements of a raw buffer into stretches. When checksums have been verified in the meantime, each stretch
+/// lies in one that was found before.
+pub(super) fn raw_stretches<'e>(
+    buffer: &StoredBuffer,
+    elements: &'e Selection,
+    width: usize,
+    verify: bool,
+) -> Result<Vec<RawStretch<'e>>> {
+    let ranges = elements.ranges();
+    let mut stretches = Vec::new();
+    let (mut first, mut covered) = (0, 0..0);
+    for (i, range) in ranges.iter().enumerate() {
+        if i > first && raw_bytes(range, width)?.end <= covered.end {
+            continue;
+        }
+        let part = RawPart::new(buffer, range, width, verify)?.covered;
+        if i == first {
+            covered = part;
+        } else if part.start <= covered.end.saturating_add(MAX_GAP) {
+            covered.end = part.end;
+        } else {
+            let elements = ranges.get(first..i).unwrap_or_default();
+            stretches.push(RawStretch { elements, covered });
+            (first, covered) = (i, part);
+        }
+    }
+    let elements = ranges.get(first..).unwrap_or_default();
+    if !elements.is_empty() {
+        stretches.push(RawStretch { elements, covered });
+    }
+    Ok(stretches)
 }
 
 /// Returns the bytes of elements of `width` bytes.

@@ -2,8 +2,9 @@
 //! without decoding each of them.
 
 use super::block_part::block_parts;
+use super::read_context::ReadContext;
 use super::stored_buffer::{Body, StoredBuffer};
-use super::stream::{BlockCache, ReadContext, block_bytes};
+use super::stream::{BlockCache, block_bytes};
 use super::{BlockRange, Selection};
 use crate::encoding::number::{self, View};
 use crate::encoding::{EncodingCode, NumberKind, Word, envelope, presence};

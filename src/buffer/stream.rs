@@ -2,72 +2,17 @@
 
 use super::block_part::{BlockPart, block_parts};
 use super::packed_group::member_block;
-use super::raw_part::{RawPart, raw_bytes};
+use super::raw_values::read_raw;
+use super::read_context::{ReadContext, in_file};
 use super::stored_buffer::{Blocks, Body, StoredBuffer, StoredRange};
 use super::{BlockRange, Selection};
 use crate::encoding::bytes::NullsOut;
-use crate::encoding::{
-    Context, Dictionaries, NumberKind, Scratch, Word, envelope, number, presence,
-};
+use crate::encoding::{NumberKind, Word, envelope, number, presence};
 use crate::error::{Error, Result, Within, to_usize};
-use crate::kernels::{Growing, Slots, prefetch};
-use crate::limits::Limits;
-use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, MutableBuffer};
+use crate::kernels::{Growing, Slots};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer};
 use bytes::Bytes;
 use std::ops::Range;
-
-/// A source of bytes of artifacts that have been fetched, or are always in memory.
-pub trait ByteSource {
-    /// Returns the bytes of a place that was requested before.
-    fn bytes(&self, place: StoredRange) -> Result<Bytes>;
-
-    /// Returns the bytes of any place if they are in memory, without a request.
-    fn resident(&self, place: StoredRange) -> Result<Option<Bytes>>;
-
-    /// Returns the name of an artifact for errors, unless they name it already.
-    fn name(&self, artifact: u32) -> Option<String>;
-}
-
-/// Inputs of decoding other than the buffers.
-pub struct ReadContext<'a> {
-    /// The encoded bytes.
-    pub source: &'a dyn ByteSource,
-    /// Limits on the resources that decoding may take.
-    pub limits: &'a Limits,
-    /// Memory that is reused from block to block.
-    pub scratch: &'a mut Scratch,
-    /// Compressor dictionaries that the blocks of the field share.
-    pub dictionaries: &'a Dictionaries,
-    /// Whether to verify checksums that have not been verified yet.
-    pub verify: bool,
-    /// Whether the rest of a block is likely to be needed next, so that it is worth keeping.
-    pub sequential: bool,
-}
-
-impl std::fmt::Debug for ReadContext<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ReadContext")
-            .field("limits", self.limits)
-            .field("verify", &self.verify)
-            .field("sequential", &self.sequential)
-            .finish_non_exhaustive()
-    }
-}
-
-impl ReadContext<'_> {
-    pub(super) fn decoding(&mut self) -> Context<'_> {
-        Context {
-            limits: self.limits,
-            scratch: self.scratch,
-            dictionaries: self.dictionaries,
-        }
-    }
-
-    /// Checks that `elements` elements of `width` bytes are within the limits.
-    pub(crate) fn check_batch_bytes(&self, elements: u64, width: usize) -> Result<()> {
-        self.limits.check_batch_bytes(elements, width)
-    }
-}
 
 /// Decoded numbers and, if their blocks hold it, their presence.
 #[derive(Debug, Clone)]
@@ -105,15 +50,6 @@ impl<T, K: PartialEq> BlockCache<T, K> {
     /// Frees the memory of the block, so that the next decoder finds it in the CPU cache.
     fn clear(&mut self) {
         self.0 = None;
-    }
-}
-
-/// Adds the name of a buffer's file to an error.
-#[cold]
-fn in_file(error: Error, buffer: &StoredBuffer, cx: &ReadContext<'_>) -> Error {
-    match cx.source.name(buffer.place.artifact) {
-        Some(name) => error.within(name),
-        None => error,
     }
 }
 
@@ -156,75 +92,6 @@ fn of_member(blocks: &Blocks, block: Bytes) -> Result<Bytes> {
     }
 }
 
-/// Returns the bytes of elements of a raw buffer, after verifying their checksums.
-pub(super) fn raw_slice(
-    buffer: &StoredBuffer,
-    elements: &Range<u64>,
-    width: usize,
-    cx: &ReadContext<'_>,
-) -> Result<Bytes> {
-    let part = RawPart::new(buffer, elements, width, cx.verify)?;
-    let bytes = cx.source.bytes(StoredRange {
-        artifact: buffer.place.artifact,
-        range: (buffer.place.range).slice(part.covered.start, part.covered.end)?,
-    })?;
-    let wanted = part.verify(&bytes);
-    Ok(bytes.slice(wanted.map_err(|e| in_file(e, buffer, cx))?))
-}
-
-/// Number of scattered ranges that are prefetched from memory.
-const AHEAD: usize = 16;
-
-/// Appends elements of a raw buffer, whose bytes are all in `whole`.
-fn copy_raw(
-    buffer: &StoredBuffer,
-    whole: &[u8],
-    elements: &Selection,
-    width: usize,
-    cx: &ReadContext<'_>,
-    out: &mut MutableBuffer,
-) -> Result<()> {
-    let mut ahead = elements.ranges().iter();
-    let fetch = |range: &Range<u64>| {
-        let start = raw_bytes(range, width).and_then(|bytes| to_usize(bytes.start));
-        prefetch(whole, start.unwrap_or(usize::MAX));
-    };
-    ahead.by_ref().take(AHEAD).for_each(fetch);
-    for range in elements.ranges() {
-        ahead.next().into_iter().for_each(fetch);
-        let part = RawPart::new(buffer, range, width, cx.verify)?;
-        let covered = to_usize(part.covered.start)?..to_usize(part.covered.end)?;
-        let covered = whole.get(covered).unwrap_or_default();
-        let wanted = part.verify(covered);
-        let wanted = wanted.map_err(|e| in_file(e, buffer, cx))?;
-        let bytes = covered.get(wanted);
-        out.extend_from_slice(bytes.ok_or_else(|| buffer.too_few(elements.end(), 0))?);
-    }
-    Ok(())
-}
-
-/// Returns elements of a raw buffer, without a copy if they are one range.
-pub(super) fn read_raw(
-    buffer: &StoredBuffer,
-    elements: &Selection,
-    width: usize,
-    cx: &ReadContext<'_>,
-) -> Result<Buffer> {
-    if let Some(range) = elements.as_range() {
-        return Ok(Buffer::from(raw_slice(buffer, &range, width, cx)?));
-    }
-    cx.check_batch_bytes(elements.len(), width)?;
-    let mut out = MutableBuffer::new(to_usize(elements.len())?.saturating_mul(width));
-    if let Some(whole) = cx.source.resident(buffer.place)? {
-        copy_raw(buffer, &whole, elements, width, cx, &mut out)?;
-        return Ok(out.into());
-    }
-    for range in elements.ranges() {
-        out.extend_from_slice(&raw_slice(buffer, range, width, cx)?);
-    }
-    Ok(out.into())
-}
-
 /// Reads elements of a buffer of numbers. With `embedded_presence`, blocks hold the presence of their
 /// values.
 ///
@@ -241,7 +108,7 @@ pub fn read_numbers<W: Word>(
     let blocks = match &buffer.body {
         Body::Raw(_) => {
             return Ok(Numbers {
-                data: read_raw(buffer, elements, W::BYTES, cx)?,
+                data: read_raw::<W>(buffer, elements, W::BYTES, cx)?,
                 nulls: None,
             });
         }
@@ -311,7 +178,8 @@ impl NumberReader<'_> {
                     let block = cache
                         .get_or_decode(part.block.ordinal, || self.read_whole::<W>(part, cx))?;
                     data.append(part.selected(), |slots| {
-                        let is_whole = slots.copy_ranges_from_le(&block.data, &part.ranges);
+                        let is_whole =
+                            slots.copy_ranges_from_le(&block.data, part.ranges.iter().cloned());
                         is_whole.then_some(()).ok_or_else(|| {
                             let len = block.data.len() / W::BYTES;
                             self.buffer.too_few(part.len as u64, len as u64)

@@ -5,10 +5,10 @@ use super::Selection;
 use super::block_part::{BlockPart, block_parts};
 use super::field_layout::FieldBuffers;
 use super::offsets::{OffsetsCache, Spans};
+use super::raw_values::{raw_slice, read_raw};
+use super::read_context::ReadContext;
 use super::stored_buffer::{Body, StoredBuffer};
-use super::stream::{
-    BlockCache, NullsBuilder, Numbers, ReadContext, block_bytes, raw_slice, read_numbers, read_raw,
-};
+use super::stream::{BlockCache, NullsBuilder, Numbers, block_bytes, read_numbers};
 use crate::encoding::NumberKind;
 use crate::encoding::bytes::{self, BytesBuilder, BytesLayout, Decoded};
 use crate::encoding::envelope;
@@ -89,7 +89,7 @@ pub fn read_fixed(
 ) -> Result<Numbers> {
     if let Body::Raw(_) = data.body {
         return Ok(Numbers {
-            data: read_raw(data, rows, width, cx)?,
+            data: read_raw::<u8>(data, rows, width, cx)?,
             nulls: None,
         });
     }
@@ -392,7 +392,7 @@ impl FieldBuffers {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stream::ByteSource;
+    use super::super::read_context::ByteSource;
     use super::super::{BlockMap, FieldLayout, Storage, StoredRange};
     use super::*;
     use crate::encoding::Scratch;

@@ -74,11 +74,15 @@ impl<W: Word> Slots<'_, W> {
     /// Copies ranges of little-endian words, one range after the other. Returns false if a range is out of bounds,
     /// or if the total length of the ranges is not the number of places.
     #[must_use]
-    pub(crate) fn copy_ranges_from_le(&mut self, bytes: &[u8], ranges: &[Range<usize>]) -> bool {
+    pub(crate) fn copy_ranges_from_le(
+        &mut self,
+        bytes: &[u8],
+        ranges: impl Iterator<Item = Range<usize>>,
+    ) -> bool {
         let words = W::chunks(bytes);
         let mut rest = &mut *self.places;
         for range in ranges {
-            let Some(words) = words.get(range.clone()) else {
+            let Some(words) = words.get(range) else {
                 return false;
             };
             let Some((places, after)) = rest.split_at_mut_checked(words.len()) else {
@@ -237,7 +241,9 @@ mod tests {
     fn ranges_are_copied_one_after_the_other_or_not_at_all() {
         let bytes: Vec<u8> = (0..10u32).flat_map(|i| (i * 300).to_le_bytes()).collect();
         let copied = |count: usize, ranges: &[Range<usize>]| {
-            appended(count, |slots| slots.copy_ranges_from_le(&bytes, ranges))
+            appended(count, |slots| {
+                slots.copy_ranges_from_le(&bytes, ranges.iter().cloned())
+            })
         };
         assert_eq!(copied(4, &[1..3, 5..5, 8..10]), [300, 600, 2400, 2700]);
         assert_eq!(copied(0, &[]), [0; 0]);

@@ -47,7 +47,7 @@ pub(super) fn copy_selected<W: Word>(
     dst: &mut [W],
 ) -> Result<()> {
     expect_words::<W>(bytes, n)?;
-    if Slots::from(dst).copy_ranges_from_le(bytes, ranges) {
+    if Slots::from(dst).copy_ranges_from_le(bytes, ranges.iter().cloned()) {
         Ok(())
     } else {
         Err(Error::invalid(format!("expected ranges of {n} values")))

@@ -10,4 +10,5 @@ pub(in crate::read) mod source;
 pub(in crate::read) mod stripe_reader;
 pub(in crate::read) mod take;
 mod value_descriptions;
+mod whole_windows;
 pub(in crate::read) mod windows;

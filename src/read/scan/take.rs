@@ -3,16 +3,18 @@
 use super::opening::{ask_for_rows, open_fields, stripe_of};
 use super::rows::{ScanFormat, record_batch};
 use super::source::{ReadState, StripeFields};
-use super::stripe_reader::StripeReader;
-use crate::arrow::{pick, repeated_bytes};
+use super::stripe_reader::{StripeReader, is_blockwise};
+use super::whole_windows::WholeWindows;
+use crate::arrow::{bytes_of, join, pick, repeated_bytes};
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::StripeDirectory;
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::{FetchPolicy, Fetched, StepBytes, drive};
+use crate::read::shard::fetch::{FetchPolicy, Fetched, drive};
 use crate::read::shard::metadata::{Metadata, ready};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array, new_empty_array};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Returns the rows with the given numbers, in the given order. Fails if the column `deleted` is true for one of them.
@@ -22,34 +24,15 @@ pub(in crate::read) async fn take(
     deleted: Option<Column>,
 ) -> Result<RecordBatch> {
     let (metadata, columns) = (&format.metadata, &format.columns);
-    let total = metadata.directory.total_record_count;
-    if let Some(row) = rows.iter().find(|&&row| row >= total) {
-        return Err(Error::new(
-            ErrorKind::RowOutOfRange,
-            format!("row {row} of a shard of {total} rows"),
-        ));
+    let wanted = WantedRows::new(rows, metadata.directory.total_record_count)?;
+    let mut all = columns.to_vec();
+    all.extend(deleted.clone());
+    let mut pieces = read_stripes(metadata, &all, &wanted.sorted).await?;
+    if deleted.is_some() {
+        let deleted = pieces.pop().unwrap_or_default();
+        check_live(&wanted.sorted, &deleted).within(|| metadata.artifacts.place())?;
     }
-    let mut sorted = rows.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    let parts = match deleted {
-        None => read_stripes(metadata, columns, &sorted).await?,
-        Some(deleted) => {
-            let columns: Vec<Column> = columns.iter().cloned().chain([deleted]).collect();
-            let mut parts = read_stripes(metadata, &columns, &sorted).await?;
-            let deleted: Vec<ArrayRef> = parts.iter_mut().filter_map(Vec::pop).collect();
-            check_live(&sorted, &deleted).within(|| metadata.artifacts.place())?;
-            parts
-        }
-    };
-    let order: Vec<usize> = rows
-        .iter()
-        .map(|row| sorted.partition_point(|before| before < row))
-        .collect();
-    let mut times = vec![0; sorted.len()];
-    for &place in &order {
-        times[place] += 1;
-    }
+    let times = wanted.times();
     let limits = metadata.artifacts.limits();
     let mut bytes = if format.row_number {
         (rows.len() as u64).saturating_mul(size_of::<u64>() as u64)
@@ -57,26 +40,82 @@ pub(in crate::read) async fn take(
         0
     };
     let mut arrays = Vec::with_capacity(format.schema.fields().len());
-    for (i, column) in columns.iter().enumerate() {
+    for (column, pieces) in columns.iter().zip(pieces) {
         let place = || format!("field `{}`", column.field.name());
-        let pieces: Vec<ArrayRef> = parts.iter().map(|part| part[i].clone()).collect();
         let mut before = 0;
         for piece in &pieces {
-            let of_piece = &times[before..before + piece.len()];
-            bytes = bytes.saturating_add(repeated_bytes(piece, of_piece));
+            let of_piece = match &times {
+                None => bytes_of(piece),
+                Some(times) => repeated_bytes(piece, &times[before..before + piece.len()]),
+            };
+            bytes = bytes.saturating_add(of_piece);
             before += piece.len();
         }
         limits.check_batch_bytes(bytes, 1).within(place)?;
-        arrays.push(if pieces.is_empty() {
-            new_empty_array(column.field.data_type())
-        } else {
-            pick(&pieces, &order).within(place)?
-        });
+        let array = match &wanted.order {
+            _ if pieces.is_empty() => Ok(new_empty_array(column.field.data_type())),
+            None => join(&pieces),
+            Some(order) => pick(&pieces, order),
+        };
+        arrays.push(array.within(place)?);
     }
     if format.row_number {
         arrays.push(Arc::new(UInt64Array::from(rows.to_vec())));
     }
     record_batch(&format.schema, arrays, rows.len()).within(|| metadata.artifacts.place())
+}
+
+/// The rows to take.
+struct WantedRows<'a> {
+    /// Their numbers, ascending and without repetitions.
+    sorted: Cow<'a, [u64]>,
+    /// For each row of the result, its ordinal in `sorted`. `None` if these are the ordinals in ascending order.
+    order: Option<Vec<usize>>,
+}
+
+impl<'a> WantedRows<'a> {
+    /// Sorts the numbers of rows of a shard that has `total` rows.
+    fn new(rows: &'a [u64], total: u64) -> Result<Self> {
+        if let Some(row) = rows.iter().find(|&&row| row >= total) {
+            return Err(Error::new(
+                ErrorKind::RowOutOfRange,
+                format!("row {row} of a shard of {total} rows"),
+            ));
+        }
+        if rows.is_sorted_by(|a, b| a < b) {
+            return Ok(Self {
+                sorted: Cow::Borrowed(rows),
+                order: None,
+            });
+        }
+        let mut places: Vec<(u64, usize)> = rows.iter().copied().zip(0..).collect();
+        places.sort_unstable();
+        let mut sorted = Vec::with_capacity(rows.len());
+        let mut order = vec![0; rows.len()];
+        for (row, place) in places {
+            if sorted.last() != Some(&row) {
+                sorted.push(row);
+            }
+            order[place] = sorted.len() - 1;
+        }
+        Ok(Self {
+            sorted: Cow::Owned(sorted),
+            order: Some(order),
+        })
+    }
+
+    /// Returns how often each row is wanted; `None` if each is wanted once.
+    fn times(&self) -> Option<Vec<u64>> {
+        let order = self.order.as_ref()?;
+        if order.len() == self.sorted.len() {
+            return None;
+        }
+        let mut times = vec![0; self.sorted.len()];
+        for &ordinal in order {
+            times[ordinal] += 1;
+        }
+        Some(times)
+    }
 }
 
 /// Fails if a row is deleted; `deleted` has the flags of the rows, in consecutive arrays.
@@ -92,8 +131,11 @@ fn check_live(rows: &[u64], deleted: &[ArrayRef]) -> Result<()> {
     }
 }
 
-/// Most stripes to fetch at once, so that rows in hundreds of stripes take few rounds of requests.
+/// Most stripes to fetch at once from distant files, so that rows in hundreds of stripes take few rounds of requests.
 const MAX_FETCHED_STRIPES: usize = 64;
+
+/// Most columns of near files to read at a time; the last decoded block of each may be kept until all have been read.
+const MAX_NEAR_COLUMNS: usize = 1024;
 
 /// The rows of a stripe, by number in it.
 struct StripeSelection {
@@ -103,7 +145,7 @@ struct StripeSelection {
     selection: Selection,
 }
 
-/// Reads the sorted rows, stripe by stripe.
+/// Reads the sorted rows. Returns for each column consecutive arrays.
 async fn read_stripes(
     inner: &Metadata,
     columns: &[Column],
@@ -113,62 +155,169 @@ async fn read_stripes(
         let stripes = ready!(inner.stripes(step));
         group_by_stripe(stripes, sorted).map(Some)
     });
-    let mut parts = Vec::new();
-    for some in stripes.await?.chunks(MAX_FETCHED_STRIPES) {
-        let mut fetched = Fetched::default();
-        let policy = FetchPolicy::for_sparse_rows();
-        let mut opened: Vec<Option<StripeFields>> = some.iter().map(|_| None).collect();
-        let mut states: Vec<ReadState> = some.iter().map(|_| ReadState::default()).collect();
-        let arrays = drive(&inner.artifacts, &mut fetched, policy, |step| {
-            // Request all stripes before returning, so that one round fetches them all.
-            for (stripe, fields) in some.iter().zip(&mut opened) {
-                if fields.is_none() {
-                    *fields = open_fields(inner, step, stripe.ordinal, stripe.count, columns)?;
-                }
-                if fields.is_none() && !inner.artifacts.are_near() {
-                    ask_for_rows(inner, step, stripe.ordinal, columns, &stripe.selection);
-                }
+    let stripes = stripes.await?;
+    let mut pieces: Vec<Vec<ArrayRef>> = columns.iter().map(|_| Vec::new()).collect();
+    if inner.artifacts.are_near() {
+        for stripe in &stripes {
+            read_near(inner, columns, stripe, &mut pieces).await?;
+        }
+    } else {
+        for some in stripes.chunks(MAX_FETCHED_STRIPES) {
+            for read in read_distant(inner, columns, some).await? {
+                let pieces = pieces.iter_mut().zip(read);
+                pieces.for_each(|(pieces, read)| pieces.push(read));
             }
-            let Some(fields) = opened
-                .iter()
-                .map(Option::as_ref)
-                .collect::<Option<Vec<_>>>()
-            else {
-                return Ok(None);
-            };
-            let mut complete = true;
-            for ((stripe, fields), state) in some.iter().zip(&fields).zip(&mut states) {
-                let mut reader = reader(inner, step, fields, state);
-                complete &= reader.fetch(columns, &stripe.selection)?;
-            }
-            if !complete {
-                return Ok(None);
-            }
-            let mut read = Vec::with_capacity(some.len());
-            for ((stripe, fields), state) in some.iter().zip(&fields).zip(&mut states) {
-                let mut reader = reader(inner, step, fields, state);
-                read.push(reader.read(columns, &stripe.selection)?);
-            }
-            Ok(Some(read))
-        });
-        parts.extend(arrays.await?);
+        }
     }
-    Ok(parts)
+    Ok(pieces)
 }
 
-fn reader<'a>(
-    metadata: &'a Metadata,
-    step: &'a StepBytes<'a>,
-    fields: &'a StripeFields,
-    state: &'a mut ReadState,
-) -> StripeReader<'a> {
-    StripeReader {
-        metadata,
-        step,
-        fields,
-        state,
-        sequential: false,
+/// Reads the rows of a stripe of a near file, and appends one or more arrays to the pieces of each column. It fetches a
+/// few columns at a time, so that later columns are read into the same memory.
+async fn read_near(
+    inner: &Metadata,
+    columns: &[Column],
+    stripe: &StripeSelection,
+    pieces: &mut [Vec<ArrayRef>],
+) -> Result<()> {
+    let mut fetched = Fetched::default();
+    let policy = FetchPolicy::for_sparse_rows();
+    let fields = drive(&inner.artifacts, &mut fetched, policy, |step| {
+        open_fields(inner, step, stripe.ordinal, stripe.count, columns)
+    });
+    let fields = fields.await?;
+    let windows = WholeWindows::new(&stripe.selection)?;
+    let suits = |column: &Column| windows.as_ref().is_some_and(|w| w.suit(column, &fields));
+    let (mut whole, mut apart) = (Vec::new(), Vec::new());
+    for (column, pieces) in columns.iter().zip(pieces) {
+        if suits(column) {
+            whole.push((column, pieces));
+        } else {
+            apart.push((column, pieces));
+        }
     }
+    if let Some(windows) = windows.as_ref().filter(|_| !whole.is_empty()) {
+        let columns: Vec<&Column> = whole.iter().map(|(column, _)| *column).collect();
+        match windows.read(inner, &columns, &fields, stripe.count).await {
+            Ok(read) => {
+                let pieces = whole.into_iter().zip(read);
+                pieces.for_each(|((_, pieces), read)| pieces.extend(read));
+            }
+            // The error may be about rows that are not wanted.
+            Err(_) => apart.append(&mut whole),
+        }
+    }
+    let mut state = ReadState::default();
+    let mut apart = apart.as_mut_slice();
+    while !apart.is_empty() {
+        let some = apart
+            .iter()
+            .take(MAX_NEAR_COLUMNS)
+            .map(|(column, _)| *column);
+        let columns: Vec<&Column> = some.collect();
+        let is_dense = windows.is_some();
+        if is_dense {
+            // Frees the last blocks of other columns.
+            state.clear();
+        }
+        let read = read_some(inner, &columns, &fields, stripe, is_dense, &mut state).await?;
+        let (now, later) = apart.split_at_mut(read.len());
+        let pieces = now.iter_mut().zip(read);
+        pieces.for_each(|((_, pieces), read)| pieces.push(read));
+        apart = later;
+    }
+    Ok(())
+}
+
+/// Reads the rows of a stripe in one or more of the columns, at most as many as are fetched at a time. If the rows are
+/// dense, blocks are decoded whole.
+async fn read_some(
+    inner: &Metadata,
+    columns: &[&Column],
+    fields: &StripeFields,
+    stripe: &StripeSelection,
+    is_dense: bool,
+    state: &mut ReadState,
+) -> Result<Vec<ArrayRef>> {
+    let rows = &stripe.selection;
+    let mut fetched = Fetched::default();
+    let mut count = None;
+    let policy = FetchPolicy::for_sparse_rows();
+    let read = drive(&inner.artifacts, &mut fetched, policy, |step| {
+        let mut reader = StripeReader {
+            metadata: inner,
+            step,
+            fields,
+            state,
+            sequential: is_dense && is_blockwise(rows),
+        };
+        let (mut complete, mut len) = (true, 0);
+        for column in &columns[..count.unwrap_or(columns.len())] {
+            let has_enough = step.missing_bytes() >= inner.artifacts.fetch_bytes();
+            if count.is_none() && len > 0 && has_enough {
+                break;
+            }
+            complete &= reader.fetch(std::slice::from_ref(column), rows)?;
+            len += 1;
+        }
+        count = Some(len);
+        if !complete {
+            return Ok(None);
+        }
+        let mut read = Vec::with_capacity(len);
+        for column in &columns[..len] {
+            read.extend(reader.read(std::slice::from_ref(column), rows)?);
+        }
+        Ok(Some(read))
+    });
+    read.await
+}
+
+/// Reads the rows of several stripes of a distant file.
+async fn read_distant(
+    inner: &Metadata,
+    columns: &[Column],
+    stripes: &[StripeSelection],
+) -> Result<Vec<Vec<ArrayRef>>> {
+    let mut fetched = Fetched::default();
+    let policy = FetchPolicy::for_sparse_rows();
+    let mut opened: Vec<Option<StripeFields>> = stripes.iter().map(|_| None).collect();
+    let mut states: Vec<ReadState> = stripes.iter().map(|_| ReadState::default()).collect();
+    let arrays = drive(&inner.artifacts, &mut fetched, policy, |step| {
+        // Request all stripes before returning, so that one round fetches them all.
+        for (stripe, fields) in stripes.iter().zip(&mut opened) {
+            if fields.is_none() {
+                *fields = open_fields(inner, step, stripe.ordinal, stripe.count, columns)?;
+            }
+            if fields.is_none() {
+                ask_for_rows(inner, step, stripe.ordinal, columns, &stripe.selection);
+            }
+        }
+        let fields = opened.iter().map(Option::as_ref).collect();
+        let Some(fields): Option<Vec<_>> = fields else {
+            return Ok(None);
+        };
+        let states = stripes.iter().zip(&fields).zip(&mut states);
+        let readers = states.map(|((stripe, fields), state)| StripeReader {
+            metadata: inner,
+            step,
+            fields,
+            state,
+            sequential: is_blockwise(&stripe.selection),
+        });
+        let mut readers: Vec<_> = readers.collect();
+        let mut complete = true;
+        for (stripe, reader) in stripes.iter().zip(&mut readers) {
+            complete &= reader.fetch(columns, &stripe.selection)?;
+        }
+        if !complete {
+            return Ok(None);
+        }
+        let read = stripes.iter().zip(&mut readers);
+        let read = read.map(|(stripe, reader)| reader.read(columns, &stripe.selection));
+        read.collect::<Result<Vec<_>>>().map(Some)
+    });
+    arrays.await
 }
 
 /// Groups sorted rows by stripe.

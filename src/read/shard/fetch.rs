@@ -14,7 +14,7 @@ use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{DataRef, open};
 use crate::io::ByteRange;
 use bytes::Bytes;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -296,6 +296,7 @@ pub(in crate::read) struct StepBytes<'a> {
     fetched: &'a Fetched,
     policy: FetchPolicy,
     missing: RefCell<Vec<StoredRange>>,
+    missing_bytes: Cell<u64>,
     /// Places of bytes that are read later.
     later: RefCell<Vec<StoredRange>>,
     /// Places of bytes that will be needed together with the missing ones.
@@ -309,6 +310,7 @@ impl<'a> StepBytes<'a> {
             fetched,
             policy: FetchPolicy::default(),
             missing: RefCell::default(),
+            missing_bytes: Cell::default(),
             later: RefCell::default(),
             along: RefCell::default(),
         }
@@ -349,8 +351,15 @@ impl<'a> StepBytes<'a> {
             .or_else(|| self.fetched.get(place));
         if found.is_none() {
             self.missing.borrow_mut().push(place);
+            let bytes = self.missing_bytes.get().saturating_add(place.range.len());
+            self.missing_bytes.set(bytes);
         }
         Ok(found)
+    }
+
+    /// Returns the total size of the missing places; places that overlap count repeatedly.
+    pub(in crate::read) fn missing_bytes(&self) -> u64 {
+        self.missing_bytes.get()
     }
 
     /// Whether all bytes of an artifact are in memory anyway.

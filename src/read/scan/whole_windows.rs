@@ -1,0 +1,190 @@
+//! Reads rows that lie close together: all rows around them, window by window, without the rows in between.
+//!
+//! Copying a value out of a buffer takes several times as long as decoding it together with its neighbours.
+
+use super::sizing::scanned_rows;
+use super::source::{ReadState, StripeFields};
+use super::stripe_reader::StripeReader;
+use crate::arrow::{contains, defeats_filter};
+use crate::buffer::{Body, Selection, Storage, StoredBuffer};
+use crate::error::{Error, Result, to_usize};
+use crate::read::shard::column::Column;
+use crate::read::shard::fetch::{FetchPolicy, Fetched, drive};
+use crate::read::shard::metadata::Metadata;
+use arrow_array::{ArrayRef, BooleanArray};
+use arrow_buffer::BooleanBufferBuilder;
+use arrow_schema::DataType;
+use arrow_select::filter::{FilterBuilder, FilterPredicate};
+use std::ops::Range;
+
+/// If at least one row in this many is wanted, all rows of texts and lists in memory are read: their arrays consist of
+/// the stored bytes, unless they are views.
+const RESIDENT_WHOLE: u64 = 128;
+
+/// If at least one row in this many is wanted, all rows of other columns with raw values are read.
+const RAW_WHOLE: u64 = 40;
+
+/// If at least one row in this many is wanted, all rows of encoded columns are read.
+const ENCODED_WHOLE: u64 = 3;
+
+/// Rows of a window, a power of two: few enough for the processor's caches.
+const ROWS: u64 = 16 << 10;
+
+/// The windows of a stripe that hold wanted rows.
+pub(super) struct WholeWindows {
+    windows: Vec<Window>,
+    /// Number of rows from the first wanted one to the last.
+    span: u64,
+    /// Number of wanted rows.
+    count: u64,
+}
+
+struct Window {
+    rows: Selection,
+    /// Drops the other rows; `None` if all rows are wanted.
+    filter: Option<FilterPredicate>,
+}
+
+impl WholeWindows {
+    /// Divides the wanted rows into windows; `None` if they lie so far apart that no column is read like this, or are
+    /// one range.
+    pub(super) fn new(wanted: &Selection) -> Result<Option<Self>> {
+        let first = wanted.ranges().first().map_or(0, |range| range.start);
+        let (count, span) = (wanted.len(), wanted.end() - first);
+        if count.saturating_mul(RESIDENT_WHOLE) < span || wanted.ranges().len() < 2 {
+            return Ok(None);
+        }
+        let mut windows = Vec::new();
+        let mut from = first;
+        while let Some(start) = wanted.next_from(from) {
+            let end = (start / ROWS * ROWS).saturating_add(ROWS).min(wanted.end());
+            windows.push(Window::new(start..end, &wanted.within(&(start..end)))?);
+            from = end;
+        }
+        Ok(Some(Self {
+            windows,
+            span,
+            count,
+        }))
+    }
+
+    /// Whether all rows of the windows are read for a column.
+    pub(super) fn suit(&self, column: &Column, fields: &StripeFields) -> bool {
+        let is_view = |t: &DataType| matches!(t, DataType::Utf8View | DataType::BinaryView);
+        let has_views = contains(column.field.data_type(), &is_view);
+        let most = match RawBuffers::of(column, fields) {
+            RawBuffers { offsets: true, .. } if fields.are_resident() && !has_views => {
+                RESIDENT_WHOLE
+            }
+            RawBuffers { any: true, .. } => RAW_WHOLE,
+            _ => ENCODED_WHOLE,
+        };
+        self.count.saturating_mul(most) >= self.span
+            && !column.described
+            && !defeats_filter(column.field.data_type())
+    }
+
+    /// Reads the wanted rows of columns, in one or more arrays for each column.
+    pub(super) async fn read(
+        &self,
+        inner: &Metadata,
+        columns: &[&Column],
+        fields: &StripeFields,
+        stripe_rows: u64,
+    ) -> Result<Vec<Vec<ArrayRef>>> {
+        let mut pieces: Vec<Vec<ArrayRef>> = columns.iter().map(|_| Vec::new()).collect();
+        let mut state = ReadState::default();
+        let mut fetched = Fetched::default();
+        let rows = scanned_rows(fields, stripe_rows, &inner.artifacts);
+        let count = to_usize(rows / ROWS)?.max(1);
+        for windows in self.windows.chunks(count) {
+            fetched.retire();
+            let ranges = windows.iter().flat_map(|window| window.rows.ranges());
+            let rows: Selection = ranges.cloned().collect();
+            drive(
+                &inner.artifacts,
+                &mut fetched,
+                FetchPolicy::default(),
+                |step| {
+                    let mut reader = StripeReader {
+                        metadata: inner,
+                        step,
+                        fields,
+                        state: &mut state,
+                        sequential: true,
+                    };
+                    let mut complete = true;
+                    for column in columns {
+                        complete &= reader.fetch(std::slice::from_ref(column), &rows)?;
+                    }
+                    if !complete {
+                        return Ok(None);
+                    }
+                    for window in windows {
+                        for (column, pieces) in columns.iter().zip(&mut pieces) {
+                            pieces.push(window.read(&mut reader, column)?);
+                        }
+                    }
+                    Ok(Some(()))
+                },
+            )
+            .await?;
+            fetched.drop_unused();
+        }
+        Ok(pieces)
+    }
+}
+
+impl Window {
+    fn new(rows: Range<u64>, wanted: &Selection) -> Result<Self> {
+        let len = to_usize(rows.end - rows.start)?;
+        if wanted.len() == len as u64 {
+            let rows = Selection::range(rows);
+            return Ok(Self { rows, filter: None });
+        }
+        let mut bits = BooleanBufferBuilder::new(len);
+        for range in wanted.ranges() {
+            bits.append_n(to_usize(range.start - rows.start)? - bits.len(), false);
+            bits.append_n(to_usize(range.end - range.start)?, true);
+        }
+        bits.append_n(len - bits.len(), false);
+        let bits = BooleanArray::new(bits.finish(), None);
+        let filter = FilterBuilder::new(&bits).optimize().build();
+        Ok(Self {
+            rows: Selection::range(rows),
+            filter: Some(filter),
+        })
+    }
+
+    fn read(&self, reader: &mut StripeReader<'_>, column: &Column) -> Result<ArrayRef> {
+        let read = reader.read(std::slice::from_ref(column), &self.rows)?.pop();
+        let read = read.ok_or_else(|| Error::corrupt("a column was not read"))?;
+        match &self.filter {
+            None => Ok(read),
+            Some(filter) => Ok(filter.filter(&read)?),
+        }
+    }
+}
+
+/// The raw buffers of a column, at any depth.
+#[derive(Default)]
+struct RawBuffers {
+    any: bool,
+    offsets: bool,
+}
+
+impl RawBuffers {
+    fn of(column: &Column, fields: &StripeFields) -> Self {
+        let mut found = Self::default();
+        column.node.walk(&mut |node| {
+            if let Some(layout) = fields.layout(node.schema_id)
+                && let Storage::Buffers(buffers) = &layout.storage
+            {
+                let is_raw = |buffer: &StoredBuffer| matches!(buffer.body, Body::Raw(_));
+                found.any |= buffers.streams().any(is_raw);
+                found.offsets |= buffers.offsets.as_ref().is_some_and(is_raw);
+            }
+        });
+        found
+    }
+}
