@@ -130,10 +130,9 @@ pub(super) fn checksums_at_ends(
 #[cfg(test)]
 mod tests {
     use super::super::own_properties::OwnProperties;
-    use super::super::stored_buffer::{Body, StoredBuffer, StoredRange, stored_buffer};
-    use super::super::{
-        BlockCache, BlockStreamWriter, ByteSource, ReadContext, Selection, read_numbers,
-    };
+    use super::super::stored_buffer::{Body, StoredBuffer, stored_buffer};
+    use super::super::test_source::TestSource;
+    use super::super::{BlockCache, BlockStreamWriter, ReadContext, Selection, read_numbers};
     use super::*;
     use crate::encoding::number::{Plan, encode};
     use crate::encoding::{Dictionaries, NumberKind, Scratch};
@@ -171,22 +170,6 @@ mod tests {
         (described, bytes.into(), notes)
     }
 
-    struct Held(Bytes);
-
-    impl ByteSource for Held {
-        fn bytes(&self, place: StoredRange) -> Result<Bytes> {
-            Ok(self.0.slice(place.range.to_usize()?))
-        }
-
-        fn resident(&self, _: StoredRange) -> Result<Option<Bytes>> {
-            Ok(None)
-        }
-
-        fn name(&self, _: u32) -> Option<String> {
-            Some("file `s.stripe`".to_owned())
-        }
-    }
-
     /// Reads all numbers of a buffer from these bytes.
     fn read(described: &EncodedBuffer, notes: &OwnProperties, bytes: &Bytes) -> Result<Vec<u8>> {
         let buffer: StoredBuffer = stored_buffer(described, 0, 0, notes, &mut |_| Ok(0))?;
@@ -198,7 +181,7 @@ mod tests {
         let elements = Selection::range(0..blocks.map().unwrap().value_count());
         let limits = Limits::default();
         let mut cx = ReadContext {
-            source: &Held(bytes.clone()),
+            source: &TestSource::fetched(bytes.clone()),
             limits: &limits,
             scratch: &mut Scratch::default(),
             dictionaries: Dictionaries::none(),

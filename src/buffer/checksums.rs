@@ -118,7 +118,7 @@ impl ChecksumTable {
         }
     }
 
-    fn insert(&mut self, entry: ChecksumEntry) {
+    pub(super) fn insert(&mut self, entry: ChecksumEntry) {
         let at = self.entries.partition_point(|e| e.place() <= entry.place());
         self.entries.insert(at, entry);
     }

@@ -26,6 +26,8 @@ mod selection;
 mod stored_buffer;
 mod stream;
 mod strings;
+#[cfg(test)]
+mod test_source;
 mod value_dictionary;
 mod writer;
 

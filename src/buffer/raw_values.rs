@@ -133,3 +133,151 @@ impl<W: Word> Copier<'_, W> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::checksums::{ChecksumEntry, CoveredPart};
+    use super::super::own_properties::OwnProperties;
+    use super::super::stored_buffer::stored_buffer;
+    use super::super::test_source::TestSource;
+    use super::*;
+    use crate::encoding::{Dictionaries, Scratch};
+    use crate::error::ErrorKind;
+    use crate::format::{BufferKind, DataRef, EncodedBuffer, checksum};
+    use crate::io::ByteRange;
+    use crate::limits::Limits;
+    use rand::rngs::StdRng;
+    use rand::{Rng, SeedableRng};
+
+    const LEN: usize = 60_000;
+
+    /// Returns a raw buffer of these bytes with checksums of chunks of `chunk` bytes; without checksums for 0.
+    fn raw(bytes: &[u8], chunk: usize) -> StoredBuffer {
+        let range = ByteRange::try_new(0, bytes.len() as u64).unwrap();
+        let described = EncodedBuffer::new(BufferKind::Data, DataRef::this(range));
+        let mut notes = OwnProperties::default();
+        if chunk > 0 {
+            let entry = ChecksumEntry {
+                encoding: 0,
+                buffer: 0,
+                part: CoveredPart::Raw,
+                chunk_bytes: u32::try_from(chunk).unwrap(),
+                checksums: bytes.chunks(chunk).map(checksum).collect(),
+            };
+            notes.checksums.insert(entry);
+        }
+        stored_buffer(&described, 0, 0, &notes, &mut |_| Ok(0)).unwrap()
+    }
+
+    fn read<W: Word>(
+        buffer: &StoredBuffer,
+        source: &TestSource,
+        rows: &Selection,
+        width: usize,
+    ) -> Result<Buffer> {
+        let cx = ReadContext {
+            source,
+            limits: &Limits::default(),
+            scratch: &mut Scratch::default(),
+            dictionaries: Dictionaries::none(),
+            verify: true,
+            sequential: false,
+        };
+        read_raw::<W>(buffer, rows, width, &cx)
+    }
+
+    /// Selects ranges of one or two elements, `gap` elements apart on average.
+    fn scattered(rng: &mut StdRng, count: u64, gap: u64) -> Selection {
+        let mut rows = Selection::default();
+        let mut next = rng.random_range(0..gap);
+        while next + 2 < count {
+            let end = next + rng.random_range(1..=2);
+            rows.push(next..end);
+            next = end + rng.random_range(1..=2 * gap);
+        }
+        rows
+    }
+
+    #[test]
+    fn scattered_values_are_those_of_their_rows() {
+        let mut rng = StdRng::seed_from_u64(3);
+        let bytes: Vec<u8> = (0..LEN).map(|_| rng.random()).collect();
+        for (chunk, width) in [(0, 4), (100, 4), (100, 3), (4096, 16), (1 << 16, 8), (7, 1)] {
+            for gap in [1, 2, 10, 100, 900, 5000] {
+                let buffer = raw(&bytes, chunk);
+                let rows = scattered(&mut rng, (LEN / width) as u64, gap);
+                let expected: Vec<u8> = (rows.ranges().iter())
+                    .flat_map(|range| {
+                        let bytes = raw_bytes(range, width).unwrap();
+                        bytes.start as usize..bytes.end as usize
+                    })
+                    .map(|at| bytes[at])
+                    .collect();
+                for is_resident in [false, true, false] {
+                    let source = TestSource {
+                        is_resident,
+                        ..TestSource::fetched(bytes.clone())
+                    };
+                    let found = match width {
+                        4 => read::<u32>(&buffer, &source, &rows, width),
+                        8 => read::<u64>(&buffer, &source, &rows, width),
+                        _ => read::<u8>(&buffer, &source, &rows, width),
+                    };
+                    let found = found.unwrap();
+                    assert!(found.as_slice() == expected, "{chunk} {width} {gap}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn stretches_have_no_large_gaps_and_become_no_larger() {
+        let mut rng = StdRng::seed_from_u64(4);
+        let bytes: Vec<u8> = (0..LEN).map(|_| rng.random()).collect();
+        let buffer = raw(&bytes, 1000);
+        let mut before: Vec<Range<u64>> = vec![0..LEN as u64];
+        let rows: Selection = [5..6, 7..8, 1500..1501, 1600..1601, 9000..9001]
+            .into_iter()
+            .collect();
+        for _ in 0..2 {
+            let stretches = raw_stretches(&buffer, &rows, 4, true).unwrap();
+            let covered: Vec<Range<u64>> = stretches.iter().map(|s| s.covered.clone()).collect();
+            let is_inside = |range: &Range<u64>| {
+                let mut outer = before.iter();
+                outer.any(|outer| outer.start <= range.start && range.end <= outer.end)
+            };
+            assert!(covered.iter().all(is_inside), "{covered:?} in {before:?}");
+            before = covered;
+            read::<u32>(&buffer, &TestSource::fetched(bytes.clone()), &rows, 4).unwrap();
+        }
+        assert_eq!(before, [20..32, 6000..6404, 36_000..36_004]);
+    }
+
+    #[test]
+    fn damage_between_the_rows_is_harmless_unless_a_chunk_covers_it() {
+        let bytes = vec![1; LEN];
+        let rows: Selection = [10..11, 20..21, 700..701].into_iter().collect();
+        for (at, is_found) in [
+            (0, true),
+            (399, true),
+            (400, false),
+            (2800, true),
+            (3200, false),
+        ] {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            for is_resident in [false, true] {
+                let source = TestSource {
+                    is_resident,
+                    ..TestSource::fetched(damaged.clone())
+                };
+                let read = read::<u32>(&raw(&bytes, 400), &source, &rows, 4);
+                let kind = read.err().map(|e| {
+                    assert!(e.to_string().contains("file `s.stripe`"), "{e}");
+                    e.kind()
+                });
+                assert_eq!(kind, is_found.then_some(ErrorKind::Checksum), "byte {at}");
+            }
+        }
+    }
+}

@@ -392,8 +392,8 @@ impl FieldBuffers {
 
 #[cfg(test)]
 mod tests {
-    use super::super::read_context::ByteSource;
-    use super::super::{BlockMap, FieldLayout, Storage, StoredRange};
+    use super::super::test_source::TestSource;
+    use super::super::{BlockMap, FieldLayout, Storage};
     use super::*;
     use crate::encoding::Scratch;
     use crate::format::{
@@ -402,31 +402,14 @@ mod tests {
     };
     use crate::io::ByteRange;
     use crate::{ErrorKind, Limits};
-    use ::bytes::Bytes;
 
     /// Size of the block, in bytes.
     const BLOCK: usize = 24;
     /// Number of values that it claims to hold, the most that a block may hold.
     const CLAIMED: u32 = 1 << 20;
 
-    struct Held(Bytes);
-
-    impl ByteSource for Held {
-        fn bytes(&self, place: StoredRange) -> Result<Bytes> {
-            Ok(self.0.slice(place.range.to_usize()?))
-        }
-
-        fn resident(&self, _: StoredRange) -> Result<Option<Bytes>> {
-            Ok(None)
-        }
-
-        fn name(&self, _: u32) -> Option<String> {
-            None
-        }
-    }
-
     /// Returns a DATA buffer of one block that claims very many values of the node, and its bytes.
-    fn claimed(node: &DataType) -> (StoredBuffer, Held) {
+    fn claimed(node: &DataType) -> (StoredBuffer, TestSource) {
         let mut map = BlockMap::default();
         map.push(CLAIMED, u32::try_from(BLOCK).unwrap());
         let mut bytes = vec![0; BLOCK];
@@ -459,7 +442,7 @@ mod tests {
         };
         let map = &bytes[BLOCK..];
         blocks.load_map(data.place.range, map, false).unwrap();
-        (data, Held(bytes.into()))
+        (data, TestSource::fetched(bytes))
     }
 
     #[test]

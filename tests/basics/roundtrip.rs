@@ -18,7 +18,7 @@ use arrow_shard::Shard;
 use arrow_shard::metadata::{TypeMapping, Wire};
 use arrow_shard::write::{Profile, WriterOptions};
 use rand::rngs::StdRng;
-use rand::seq::IndexedRandom;
+use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 
@@ -347,13 +347,39 @@ fn part(rng: &mut StdRng, data: &Data, shard: &Shard) -> Result<(), String> {
     }
 }
 
-fn take(rng: &mut StdRng, data: &Data, shard: &Shard) -> Result<(), String> {
+/// Returns some rows, in any order; they may be repeated.
+fn few_rows(rng: &mut StdRng, total: usize) -> Vec<usize> {
     let count = *[0, 1, 5, 40].choose(rng).unwrap();
-    let count = if data.rows == 0 { 0 } else { count };
-    let mut rows: Vec<usize> = (0..count).map(|_| rng.random_range(0..data.rows)).collect();
+    let count = if total == 0 { 0 } else { count };
+    let mut rows: Vec<usize> = (0..count).map(|_| rng.random_range(0..total)).collect();
     if rng.random() {
         rows.sort_unstable();
     }
+    rows
+}
+
+/// Returns many rows that lie close together, with a gap. They ascend, or are shuffled, or some are repeated.
+fn dense_rows(rng: &mut StdRng, total: usize) -> Vec<usize> {
+    let share = *[0.01, 0.03, 0.2, 0.5, 0.97].choose(rng).unwrap();
+    let gap = rng.random_range(0..=total / 2);
+    let gap = gap..rng.random_range(gap..=total);
+    let mut rows: Vec<usize> = (0..total)
+        .filter(|row| !gap.contains(row) && rng.random_bool(share))
+        .collect();
+    match rng.random_range(0..3) {
+        0 => rows.shuffle(rng),
+        1 => rows.extend_from_within(..rows.len() / 20),
+        _ => {}
+    }
+    rows
+}
+
+fn take(rng: &mut StdRng, data: &Data, shard: &Shard) -> Result<(), String> {
+    let rows = if rng.random_bool(0.3) {
+        dense_rows(rng, data.rows)
+    } else {
+        few_rows(rng, data.rows)
+    };
     let (projection, picks) = random_projection(rng, &data.schema);
     let numbers: Vec<u64> = rows.iter().map(|&row| row as u64).collect();
     let what = format!("take {numbers:?} of {projection:?}");
