@@ -5,7 +5,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+say() { printf '== %s\n' "$1" >&2; }
 install() {
+    say "installing $* by apt-get"
     apt-get update -qq
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@"
 }
@@ -15,6 +17,7 @@ if ! command -v cmake >/dev/null; then
     if has_apt; then
         install cmake
     elif command -v pip >/dev/null; then
+        say "installing cmake by pip, for this user"
         pip install --quiet --user cmake
         echo "cmake is in $(python3 -m site --user-base)/bin, which must be on PATH" >&2
     else
@@ -30,6 +33,7 @@ fi
 if has_venv; then
     stores=target/stores wanted=tests/stores/requirements.txt
     if ! cmp -s "$wanted" "$stores/installed.txt"; then
+        say "installing moto, a server that speaks S3, in $stores: half a minute"
         python3 -m venv "$stores"
         "$stores/bin/pip" install --quiet --disable-pip-version-check -r "$wanted"
         cp "$wanted" "$stores/installed.txt"
@@ -41,6 +45,7 @@ fi
 if command -v npm >/dev/null; then
     azurite=target/azurite wanted=tests/stores/package.json
     if ! cmp -s "$wanted" "$azurite/installed.json"; then
+        say "installing Azurite, an emulator of Azure, in $azurite: half a minute"
         mkdir -p "$azurite"
         cp "$wanted" "$azurite/package.json"
         npm install --prefix "$azurite" --silent --no-audit --no-fund

@@ -3,6 +3,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/setup.sh
+if [ ! -d target/debug ]; then
+    printf '== compiling everything: about 8 minutes on two cores; then the tests run for 4\n' >&2
+fi
 if [ -x target/stores/bin/moto_server ]; then
     # Tests over S3 may be left out no more.
     export REQUIRE_S3=1

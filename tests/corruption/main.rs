@@ -1,15 +1,17 @@
 //! Damaged shards: every byte changed, every number replaced, every truncation; without and with repaired checksums, as
-//! an attacker would do. Reading returns an error or the written data. It never panics, hangs, returns other data, or
+//! an attacker would do. A quarter of these changes are tried, all of them if the variable `FULL` is set. Reading returns an error or the written data. It never panics, hangs, returns other data, or
 //! takes more memory than 64 MiB plus 64 bytes for every byte of the shard.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 #![expect(clippy::panic, reason = "reports what went wrong with many files")]
 
-#[path = "support/covered.rs"]
+#[path = "../support/covered.rs"]
 mod covered;
-#[path = "support/descriptors.rs"]
+#[path = "../support/descriptors.rs"]
 mod descriptors;
-#[path = "support/subjects.rs"]
+mod sample;
+#[path = "../support/subjects.rs"]
 mod subjects;
+#[path = "../support/mod.rs"]
 mod support;
 
 use arrow_array::{Array, BooleanArray, RecordBatch, Scalar};
@@ -22,6 +24,7 @@ use arrow_shard::write::WriterOptions;
 use arrow_shard::{Error, Limits, Result, Shard};
 use bytes::Bytes;
 use covered::{Covered, covered};
+use sample::Sample;
 use std::io::Read;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -460,9 +463,10 @@ impl<'a> Trial<'a> {
             .or(same(statistics, "statistics"))
     }
 
-    /// Panics if any case failed, or if few cases ran.
-    fn finish(self) {
-        assert!(self.trials > 1000, "only {} trials", self.trials);
+    /// Panics if any case failed, or if few cases of the sample ran.
+    fn finish(self, sample: &Sample) {
+        let least = sample.share_of(1000);
+        assert!(self.trials > least, "only {} trials", self.trials);
         assert!(
             self.accepted < self.trials,
             "no damage was noticed: {} of {}",
@@ -483,71 +487,41 @@ fn memory_and_panics_are_noticed() {
     assert!((1 << 20..2 << 20).contains(&peak), "{peak}");
     let panic = allocations::caught(|| panic!("on purpose")).unwrap_err();
     assert!(
-        panic.contains("on purpose") && panic.contains("corruption.rs"),
+        panic.contains("on purpose") && panic.contains("corruption/main.rs"),
         "{panic}"
     );
-}
-
-/// Calls `each` with a copy of `bytes` for every change of the bytes in `range`.
-fn changes(
-    bytes: &[u8],
-    range: std::ops::Range<usize>,
-    mut each: impl FnMut(&mut Vec<u8>, usize, &dyn std::fmt::Display),
-) {
-    let mut changed = bytes.to_vec();
-    for at in range.clone() {
-        for mask in [0x01, 0x80, 0xFF] {
-            changed[at] ^= mask;
-            each(&mut changed, at, &format_args!("byte {at} ^ {mask:#04x}"));
-            changed.copy_from_slice(bytes);
-        }
-        for (width, name) in [(4, "u32"), (8, "u64")] {
-            let end = at + width;
-            if end > range.end {
-                continue;
-            }
-            let mut one = [0; 8];
-            one[0] = 1;
-            for (value, shown) in [([0; 8], "0"), (one, "1"), ([0xFF; 8], "max")] {
-                if bytes[at..end] == value[..width] {
-                    continue;
-                }
-                changed[at..end].copy_from_slice(&value[..width]);
-                each(&mut changed, at, &format_args!("{name} at {at} = {shown}"));
-                changed.copy_from_slice(bytes);
-            }
-        }
-    }
 }
 
 /// Damages every file in every way, without repairing checksums.
 fn damage(subject: &Subject) {
     let mut trial = Trial::new(subject, Allowed::SameData);
+    let mut sample = Sample::default();
     for (i, (name, bytes)) in subject.files.iter().enumerate() {
         let mut files = subject.files.clone();
-        changes(bytes, 0..bytes.len(), |changed, _, what| {
+        sample.changes(bytes, 0..bytes.len(), |changed, what| {
             std::mem::swap(&mut files[i].1, changed);
             trial.read(&files, || format!("{name}, {what}"));
             std::mem::swap(&mut files[i].1, changed);
         });
-        for len in 0..bytes.len() {
+        for len in (0..bytes.len()).filter(|_| sample.takes_next()) {
             files[i].1.truncate(0);
             files[i].1.extend_from_slice(&bytes[..len]);
             trial.read(&files, || format!("{name}, cut to {len} bytes"));
         }
     }
-    trial.finish();
+    trial.finish(&sample);
 }
 
 /// Damages everything that a checksum covers, and repairs the checksum, and the checksums that cover it.
 fn mended(subject: &Subject) {
     let mut trial = Trial::new(subject, Allowed::AnyData);
+    let mut sample = Sample::default();
     let regions = covered(&subject.files);
     let mut files = subject.files.clone();
     for region in &regions {
         let name = &subject.files[region.file].0;
         let bytes = &subject.files[region.file].1;
-        changes(bytes, region.bytes.clone(), |changed, _, what| {
+        sample.changes(bytes, region.bytes.clone(), |changed, what| {
             std::mem::swap(&mut files[region.file].1, changed);
             Covered::mend(&regions, region, &mut files);
             trial.read(&files, || {
@@ -556,7 +530,7 @@ fn mended(subject: &Subject) {
             files.clone_from(&subject.files);
         });
     }
-    trial.finish();
+    trial.finish(&sample);
 }
 
 macro_rules! subjects {
