@@ -23,7 +23,7 @@ pub(crate) struct Key {
     pub(crate) predicate: fn(ColumnRef) -> Predicate,
     /// Tests the values that a scan returned.
     pub(crate) kernel: fn(&dyn Array) -> Result<BooleanArray, ArrowError>,
-    /// Returns values of which exactly those match whose bits are set.
+    /// Returns values that match exactly where the bits are set.
     pub(crate) values: fn(&[bool], &mut SmallRng) -> ArrayRef,
 }
 

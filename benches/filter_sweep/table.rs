@@ -60,7 +60,7 @@ impl fmt::Display for Share {
     }
 }
 
-/// A column to filter by, of which a share of the rows matches.
+/// A column to filter by, and the share of the rows that match.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeyColumn {
     pub(crate) key: &'static Key,
