@@ -137,7 +137,7 @@ pub(crate) const KEYS: [Key; 8] = [
         kernel: |array| cmp::neq(&array, &Int64Array::new_scalar(0)),
         values: |matches, random| {
             // One in ten of the values that do not match is null.
-            let values = matches.iter().map(|matches| {
+            let values = matches.iter().map(|&matches| {
                 if matches {
                     Some(random.random_range(1..INTEGER))
                 } else {

@@ -10,7 +10,6 @@
 //! cargo bench --bench filter_sweep -- --svg filters.svg     # also draws the ratios
 //! ```
 #![expect(clippy::expect_used, reason = "a bench that fails has nothing to tell")]
-#![expect(clippy::cast_possible_truncation, reason = "rows of a bench are few")]
 
 mod keys;
 mod plot;
@@ -38,7 +37,16 @@ const ARRANGEMENTS: [Arrangement; 3] = [
 ];
 
 /// From 0.01 % to 99.99 %.
-const SHARES: [Share; 8] = [1, 10, 100, 1000, 5000, 9000, 9900, 9999].map(Share);
+const SHARES: [Share; 8] = [
+    Share(1),
+    Share(10),
+    Share(100),
+    Share(1000),
+    Share(5000),
+    Share(9000),
+    Share(9900),
+    Share(9999),
+];
 
 /// Numbers of returned columns, and how many types share the points with that number. The more columns, the longer a
 /// point takes, and the less depends on the type of the tested column.
@@ -298,7 +306,7 @@ fn main() {
     let mut measurements = Vec::new();
     println!("{rows} rows; milliseconds");
     println!("profile         type       arrangement  share outputs    filter     after  ratio");
-    for profile in PROFILES.into_iter().filter(Profile::is_available) {
+    for profile in PROFILES.into_iter().filter(|p| p.is_available()) {
         let points = options.points(profile);
         let mut keys: Vec<KeyColumn> = points.iter().map(|point| point.column).collect();
         keys.dedup_by_key(|key| key.name());

@@ -120,7 +120,7 @@ type Values = fn(usize, Range<usize>, &mut SmallRng) -> ArrayRef;
 /// The types of the columns to return.
 const OUTPUTS: [(&str, Values); 7] = [
     ("count", |before, rows, random| {
-        let most = 10i64.pow(6 - before as u32 % 5);
+        let most = [1_000_000, 100_000, 10_000, 1000, 100][before % 5];
         let values = rows.map(|_| random.random_range(0..most));
         Arc::new(Int64Array::from_iter_values(values))
     }),
@@ -137,7 +137,8 @@ const OUTPUTS: [(&str, Values); 7] = [
         Arc::new(StringArray::from_iter_values(values))
     }),
     ("time", |_, rows, random| {
-        let values = rows.map(|row| row as i64 * 1_000_000 + random.random_range(0..5_000_000));
+        let second = |row| i64::try_from(row).expect("few rows") * 1_000_000;
+        let values = rows.map(|row| second(row) + random.random_range(0..5_000_000));
         Arc::new(TimestampMicrosecondArray::from_iter_values(values))
     }),
     ("age", |_, rows, random| {
