@@ -57,10 +57,17 @@ struct Cli {
     /// Measure with this number of threads, and report nothing.
     #[arg(long)]
     worker: Option<usize>,
+    /// Compute for half a second, and print the number of rounds.
+    #[arg(long, hide = true)]
+    spin: bool,
 }
 
 fn main() -> Result<()> {
     let cli = Cli::parse();
+    if cli.spin {
+        println!("{}", peers::spin());
+        return Ok(());
+    }
     if let Some(threads) = cli.worker {
         let subjects = match cli.subjects.as_slice() {
             [] => &Subject::ALL,

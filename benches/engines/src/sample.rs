@@ -40,8 +40,11 @@ fn machine(data: &Path) -> PathBuf {
 
 /// Stores this machine as the machine of the measurements.
 pub(crate) fn write_machine(data: &Path) -> Result<()> {
-    let text = serde_json::to_string(&Machine::here()?)?;
-    Ok(std::fs::write(machine(data), text)?)
+    let here = Machine::here(|program| program.arg("--spin").arg("--data").arg(data))?;
+    Ok(std::fs::write(
+        machine(data),
+        serde_json::to_string(&here)?,
+    )?)
 }
 
 /// Returns the machine of the measurements; `None` for measurements of earlier versions.

@@ -28,7 +28,7 @@ mod worker;
 pub use allocator::Allocator;
 pub use data::Scale;
 pub use load::{Idleness, Load, LoadMeter};
-pub use machine::{Machine, reason_against_two_threads};
+pub use machine::{Machine, reason_against_two_threads, spin};
 
 use anyhow::Result;
 use arrow_ipc::reader::FileReader;
@@ -109,6 +109,9 @@ enum Command {
         #[arg(long, value_enum)]
         question: Question,
     },
+    /// Computes for half a second, and prints the number of rounds.
+    #[command(hide = true)]
+    Spin,
 }
 
 #[derive(Args)]
@@ -163,6 +166,10 @@ pub fn main(allocator: Allocator) -> Result<()> {
         } => {
             let measurement = worker::measure(&place.data, &table, format, question, allocator)?;
             println!("{}", serde_json::to_string(&measurement)?);
+            Ok(())
+        }
+        Command::Spin => {
+            println!("{}", spin());
             Ok(())
         }
     }

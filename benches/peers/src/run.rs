@@ -109,7 +109,7 @@ impl Run {
         let mut out = File::create(results(&self.data))?;
         let header = Header {
             time: SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs(),
-            machine: Machine::here()?,
+            machine: Machine::here(|program| program.arg("spin"))?,
             repeat: self.repeat,
             versions: versions(),
         };
