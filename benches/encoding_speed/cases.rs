@@ -18,8 +18,6 @@ pub(crate) struct Numbers<W> {
     pub(crate) kind: NumberKind,
     pub(crate) plan: Plan,
     pub(crate) values: Vec<W>,
-    /// Whether the goal is half of the speed of a copy.
-    pub(crate) goal: bool,
 }
 
 /// A block of byte strings to encode.
@@ -57,7 +55,7 @@ pub(crate) fn integers<W: Word>() -> Vec<Numbers<W>> {
     cases
 }
 
-/// Returns the cases with speed goals: packed integers.
+/// Returns the cases of packed integers.
 fn packed<W: Word>() -> Vec<Numbers<W>> {
     let rng = &mut StdRng::seed_from_u64(1);
     let widths = if W::BITS == 32 {
@@ -72,7 +70,6 @@ fn packed<W: Word>() -> Vec<Numbers<W>> {
             kind: NumberKind::Unsigned,
             plan: Plan::FlBitPack,
             values: values(|| noise(rng, width)),
-            goal: true,
         });
     }
     for width in widths {
@@ -81,7 +78,6 @@ fn packed<W: Word>() -> Vec<Numbers<W>> {
             kind: NumberKind::Signed,
             plan: Plan::Ffor,
             values: values(|| noise(rng, width).wrapping_sub(1000)),
-            goal: true,
         });
     }
     for width in [2, 8, 13] {
@@ -94,7 +90,6 @@ fn packed<W: Word>() -> Vec<Numbers<W>> {
                 sum += noise(rng, width);
                 sum
             }),
-            goal: true,
         });
     }
     cases
@@ -112,7 +107,6 @@ fn nested<W: Word>() -> Vec<Numbers<W>> {
             kind,
             plan,
             values,
-            goal: false,
         });
     };
     let all_bits = values(|| noise(&mut rng, W::BITS));
@@ -195,7 +189,6 @@ pub(crate) fn floats<W: Word>(bits: impl Fn(f64) -> u64) -> Vec<Numbers<W>> {
         kind,
         plan,
         values,
-        goal: false,
     };
     let decimals: Vec<W> = values(|| bits(noise(&mut rng, 10) as f64 / 10.0));
     let uniform = values(|| bits(rng.random::<f64>()));

@@ -79,7 +79,6 @@ struct Row {
     encoded: usize,
     decoded: usize,
     times: Times,
-    goal: bool,
 }
 
 impl Row {
@@ -151,7 +150,6 @@ fn numbers<W: Word>(case: &Numbers<W>) -> Row {
         encoded: region.len(),
         decoded: bytes,
         times: Times::of(bytes, decode, get),
-        goal: case.goal,
     }
 }
 
@@ -201,7 +199,6 @@ fn strings(case: &Strings) -> Row {
         encoded: region.len(),
         decoded,
         times: Times::of(decoded, decode, get),
-        goal: false,
     }
 }
 
@@ -232,13 +229,6 @@ fn all_numbers<W: Word>(cases: &[Numbers<W>]) -> Vec<Row> {
     cases.iter().map(numbers).collect()
 }
 
-/// Returns the rows that miss the goal of half the speed of a copy.
-fn missed<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<String> {
-    let slow = rows.filter(|row| row.goal && row.times.share < 0.5);
-    slow.map(|row| format!("{} of {} ({:.2})", row.name, row.about, row.times.share))
-        .collect()
-}
-
 fn main() {
     let integers = [
         (
@@ -260,16 +250,4 @@ fn main() {
     print("Floats of 64 bits", &all_numbers(&double));
     let texts: Vec<Row> = cases::strings().iter().map(strings).collect();
     print("Byte strings", &texts);
-    let rows = || integers.iter().flat_map(|(_, rows)| rows);
-    let (all, missed) = (rows().filter(|row| row.goal).count(), missed(rows()));
-    let reached = all - missed.len();
-    let others = if missed.is_empty() {
-        String::new()
-    } else {
-        format!(" The others: {}.", missed.join("; "))
-    };
-    println!(
-        "{reached} of the {all} rows of FLBitPack, FFOR and Delta over FFOR reach half of the speed of a \
-         copy.{others}"
-    );
 }

@@ -51,13 +51,23 @@ struct Cli {
     /// Only report the measurements of an earlier run.
     #[arg(long)]
     report_only: bool,
+    /// Report although the machine is not known to have been idle otherwise.
+    #[arg(long)]
+    although_busy: bool,
     /// Measure with this number of threads, and report nothing.
     #[arg(long)]
     worker: Option<usize>,
+    /// Compute for half a second, and print the number of rounds.
+    #[arg(long, hide = true)]
+    spin: bool,
 }
 
 fn main() -> Result<()> {
     let cli = Cli::parse();
+    if cli.spin {
+        println!("{}", peers::spin());
+        return Ok(());
+    }
     if let Some(threads) = cli.worker {
         let subjects = match cli.subjects.as_slice() {
             [] => &Subject::ALL,
@@ -74,6 +84,7 @@ fn main() -> Result<()> {
     }
     if !cli.report_only {
         tables::prepare(&cli.data, &cli.tables, cli.size)?;
+        sample::write_machine(&cli.data)?;
         for threads in &cli.threads {
             let mut worker = Command::new(std::env::current_exe()?);
             worker.arg("--data").arg(&cli.data);
@@ -92,7 +103,7 @@ fn main() -> Result<()> {
             );
         }
     }
-    let report = report::write(&cli.data, &cli.tables, &cli.threads)?;
+    let report = report::write(&cli.data, &cli.tables, &cli.threads, cli.although_busy)?;
     print!("{report}");
     if let Some(out) = cli.out {
         std::fs::write(&out, report).with_context(|| out.display().to_string())?;

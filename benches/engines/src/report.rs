@@ -6,16 +6,20 @@ use crate::subject::Subject;
 use crate::tables::Tables;
 use anyhow::{Context, Result};
 use datafusion::parquet::file::reader::{FileReader, SerializedFileReader};
+use peers::{Idleness, reason_against_two_threads};
 use std::fmt::Write;
 use std::fs::File;
 use std::path::Path;
 
 const PARQUET: [Subject; 2] = [Subject::Parquet, Subject::ParquetPushdown];
 
-/// Goals for shards, as ratios to the time of a peer.
-const GOAL_OF_PARQUET: f64 = 0.75;
-const GOAL_OF_VORTEX: f64 = 0.9;
-const GOAL_OF_SCANS: f64 = 0.4;
+/// A peer: its name, and its times of a query.
+type Peer = (&'static str, fn(&Line) -> Option<Times>);
+
+const PEERS: [Peer; 2] = [
+    ("Parquet", |line| Some(line.parquet)),
+    ("Vortex", |line| line.vortex),
+];
 
 /// Medians of one query in milliseconds.
 struct Line {
@@ -89,12 +93,16 @@ fn table(text: &mut String, lines: &[Line]) -> Result<()> {
     )?;
     for line in lines {
         let star = if line.pushdown { "*" } else { "" };
-        let (vortex, of_vortex) = match line.vortex {
-            Some(vortex) => (
-                format!("{:.1}", vortex.total),
-                format!("{:.2}", line.shard.total / vortex.total),
-            ),
-            None => ("–".to_owned(), "–".to_owned()),
+        let ratios = PEERS.map(|(_, times)| Some(line.shard.total / times(line)?.total));
+        let best = ratios.iter().flatten().copied().fold(0.0, f64::max);
+        let [of_parquet, of_vortex] = ratios.map(|ratio| match ratio {
+            Some(ratio) if ratio == best => format!("**{ratio:.2}**"),
+            Some(ratio) => format!("{ratio:.2}"),
+            None => "–".to_owned(),
+        });
+        let vortex = match line.vortex {
+            Some(times) => format!("{:.1}", times.total),
+            None => "–".to_owned(),
         };
         let no_pushdown = match line.no_pushdown {
             Some(times) => format!("{:.1}", times.total),
@@ -106,68 +114,87 @@ fn table(text: &mut String, lines: &[Line]) -> Result<()> {
         };
         writeln!(
             text,
-            "| {} | {:.1} | {no_pushdown} | {:.1}{star} | {vortex} | {:.2} | {of_vortex} | {:.1} | {scans} |",
-            line.query,
-            line.shard.total,
-            line.parquet.total,
-            line.shard.total / line.parquet.total,
-            line.shard.scans,
+            "| {} | {:.1} | {no_pushdown} | {:.1}{star} | {vortex} | {of_parquet} | {of_vortex} | {:.1} | {scans} |",
+            line.query, line.shard.total, line.parquet.total, line.shard.scans,
         )?;
     }
     Ok(())
 }
 
-/// Writes which goals the lines meet.
-fn goals(text: &mut String, lines: &[Line]) -> Result<()> {
-    let sum = |value: &dyn Fn(&Line) -> f64| lines.iter().map(value).sum::<f64>();
-    let shards = sum(&|line| line.shard.total);
-    let parquet = sum(&|line| line.parquet.total);
-    let both: Vec<(&Line, Times)> = lines
-        .iter()
-        .filter_map(|line| Some((line, line.vortex?)))
-        .collect();
-    let vortex: f64 = both.iter().map(|(_, vortex)| vortex.total).sum();
-    let beside_vortex: f64 = both.iter().map(|(line, _)| line.shard.total).sum();
-    let scans = sum(&|line| line.shard.scans) / sum(&|line| line.parquet.scans);
-    let slower: Vec<String> = lines
-        .iter()
-        .map(|line| (line, line.shard.total / line.parquet.total))
-        // Rounded like the table.
-        .filter(|(_, ratio)| (100.0 * ratio).round() > 100.0)
-        .map(|(line, ratio)| format!("{} ({ratio:.2})", line.query))
-        .collect();
-    let slower = match slower.as_slice() {
-        [] => "none".to_owned(),
-        slower => slower.join(", "),
-    };
-    let verdict = |value: f64, goal: f64| if value <= goal { "met" } else { "missed" };
+/// Writes sums over the lines, and the queries that take longer over shards than over each peer.
+fn sums(text: &mut String, lines: &[Line]) -> Result<()> {
     writeln!(
         text,
-        "\n| goal | measured | |\n|-|-|-|\n\
-         | no query slower than over Parquet | slower: {slower} | {} |\n\
-         | sum at most {GOAL_OF_PARQUET} of Parquet's | {shards:.0} ms of {parquet:.0} ms, {:.2} | {} |\n\
-         | scans at most {GOAL_OF_SCANS} of Parquet's | {scans:.2} | {} |",
-        if slower == "none" { "met" } else { "missed" },
-        shards / parquet,
-        verdict(shards / parquet, GOAL_OF_PARQUET),
-        verdict(scans, GOAL_OF_SCANS),
+        "\n| | queries | shards | peer | ratio | longer over shards |\n|-|-:|-:|-:|-:|-|"
     )?;
-    if !both.is_empty() {
+    for (name, times) in PEERS {
+        let both: Vec<(&Line, f64)> = lines
+            .iter()
+            .filter_map(|line| Some((line, times(line)?.total)))
+            .collect();
+        if both.is_empty() {
+            continue;
+        }
+        let shards: f64 = both.iter().map(|(line, _)| line.shard.total).sum();
+        let peer: f64 = both.iter().map(|(_, peer)| peer).sum();
+        let longer: Vec<String> = both
+            .iter()
+            .map(|(line, peer)| (line, line.shard.total / peer))
+            // Rounded like the table.
+            .filter(|(_, ratio)| (100.0 * ratio).round() > 100.0)
+            .map(|(line, ratio)| format!("{} ({ratio:.2})", line.query))
+            .collect();
+        let longer = match longer.as_slice() {
+            [] => "none".to_owned(),
+            longer => longer.join(", "),
+        };
         writeln!(
             text,
-            "| sum at most {GOAL_OF_VORTEX} of Vortex's | {beside_vortex:.0} ms of {vortex:.0} ms, {:.2}, {} queries | {} |",
-            beside_vortex / vortex,
+            "| {name} | {} | {shards:.0} | {peer:.0} | {:.2} | {longer} |",
             both.len(),
-            verdict(beside_vortex / vortex, GOAL_OF_VORTEX),
+            shards / peer
         )?;
     }
+    let sum = |value: fn(&Line) -> f64| lines.iter().map(value).sum::<f64>();
+    let scans = sum(|line| line.shard.scans) / sum(|line| line.parquet.scans);
+    writeln!(
+        text,
+        "\nThe scans of shards take {scans:.2} of the time of Parquet's scans."
+    )?;
     Ok(())
 }
 
 /// Returns the report of the measurements of these tables with these numbers of threads.
-pub(crate) fn write(data: &Path, tables: &[Tables], threads: &[usize]) -> Result<String> {
+///
+/// # Errors
+/// Returns an error if the machine is not known to have been idle, unless `although_busy`.
+pub(crate) fn write(
+    data: &Path,
+    tables: &[Tables],
+    threads: &[usize],
+    although_busy: bool,
+) -> Result<String> {
+    let measured: Vec<(usize, Vec<Sample>)> = threads
+        .iter()
+        .map(|&threads| Ok((threads, sample::read(data, threads)?)))
+        .collect::<Result<_>>()?;
+    // All runs of a query have the same load.
+    let idleness: Idleness = measured
+        .iter()
+        .flat_map(|(_, samples)| samples.chunk_by(|a, b| a.query == b.query))
+        .map(|runs| runs.first()?.load)
+        .collect();
+    idleness.check(although_busy)?;
+    let machine = sample::read_machine(data)?;
+    let made = match &machine {
+        Some(machine) => format!("Made on {machine} by"),
+        None => "Made by".to_owned(),
+    };
     let options: Vec<&str> = tables.iter().map(|tables| tables.option()).collect();
-    let mut text = HEAD.replace("TABLES", &options.join(","));
+    let mut text = HEAD
+        .replace("MADE", &made)
+        .replace("TABLES", &options.join(","))
+        .replace("IDLENESS", &idleness.note());
     writeln!(
         text,
         "Sizes of files in MB:\n\n| | rows | shards | Parquet | Vortex |\n|-|-:|-:|-:|-:|"
@@ -184,60 +211,71 @@ pub(crate) fn write(data: &Path, tables: &[Tables], threads: &[usize]) -> Result
         }
         writeln!(text)?;
     }
-    for &threads in threads {
-        let samples = sample::read(data, threads)?;
+    for (threads, samples) in &measured {
         let count = match threads {
             1 => "one thread".to_owned(),
             threads => format!("{threads} threads"),
         };
-        let mut all = Vec::new();
-        for &set in tables {
-            let queries = queries::chosen(&[set], &[]);
-            let lines = queries.iter().map(|query| line(&samples, &query.name));
-            let lines: Vec<Line> = lines.flatten().collect();
-            if lines.is_empty() {
-                continue;
+        match reason_against_two_threads(machine.as_ref()) {
+            Some(reason) if *threads > 1 => {
+                writeln!(text, "\n## All queries, {count}\n\n{reason}")?;
             }
-            let fewest = lines.iter().map(|line| line.runs).min().unwrap_or(0);
-            writeln!(
-                text,
-                "\n## {}, {count}\n\nMedians of {fewest} runs; short queries run more often.\n",
-                set.title()
-            )?;
-            table(&mut text, &lines)?;
-            goals(&mut text, &lines)?;
-            all.extend(lines);
+            _ => sections(&mut text, tables, samples, &count)?,
         }
-        writeln!(text, "\n## All queries, {count}")?;
-        goals(&mut text, &all)?;
-        let mut faults: Vec<String> = samples
-            .iter()
-            .filter_map(|s| {
-                Some(format!(
-                    "{} of {:?}: {}",
-                    s.query,
-                    s.subject,
-                    s.error.as_ref()?
-                ))
-            })
-            .collect();
-        faults.dedup();
-        for fault in faults {
-            let first = fault.lines().next().unwrap_or_default();
-            writeln!(text, "* {first}")?;
-        }
+        faults(&mut text, samples)?;
     }
     Ok(text)
 }
 
+/// Writes the queries of each set of tables, and sums over all of them.
+fn sections(text: &mut String, tables: &[Tables], samples: &[Sample], count: &str) -> Result<()> {
+    let mut all = Vec::new();
+    for &set in tables {
+        let queries = queries::chosen(&[set], &[]);
+        let lines = queries.iter().map(|query| line(samples, &query.name));
+        let lines: Vec<Line> = lines.flatten().collect();
+        if lines.is_empty() {
+            continue;
+        }
+        let fewest = lines.iter().map(|line| line.runs).min().unwrap_or(0);
+        writeln!(
+            text,
+            "\n## {}, {count}\n\nMedians of {fewest} runs; short queries run more often.\n",
+            set.title()
+        )?;
+        table(text, &lines)?;
+        sums(text, &lines)?;
+        all.extend(lines);
+    }
+    writeln!(text, "\n## All queries, {count}")?;
+    sums(text, &all)
+}
+
+/// Writes which queries had errors or other answers than over Parquet.
+fn faults(text: &mut String, samples: &[Sample]) -> Result<()> {
+    let described = samples.iter().filter_map(|sample| {
+        let error = sample.error.as_ref()?;
+        Some(format!("{} of {:?}: {error}", sample.query, sample.subject))
+    });
+    let mut faults: Vec<String> = described.collect();
+    faults.dedup();
+    for fault in faults {
+        let first = fault.lines().next().unwrap_or_default();
+        writeln!(text, "* {first}")?;
+    }
+    Ok(())
+}
+
 const HEAD: &str = "# Shards compared with Parquet and Vortex in DataFusion
 
-Made by
+MADE
 
 ```sh
 cd benches/engines
 cargo run --release -- --data DIR --tables TABLES --out ../../docs/benchmarks-engines.md
 ```
+
+IDLENESS
 
 How the numbers were measured:
 
@@ -251,10 +289,11 @@ How the numbers were measured:
   the runs that count. Parquet caches footers and the page index; shards also cache dictionaries and block maps that
   were read, and which checksums were verified.
 * Times are in milliseconds, from the text of a query to its last row. Short queries are run more often, up to 1001
-  times: a query that is answered from metadata takes the same few tenths of a millisecond over any format. A query
-  counts as slower if its ratio is above 1 when rounded to two digits. Parquet runs in two ways: with filters above the
-  scan, and with `pushdown_filters` and `reorder_filters`. The faster way counts for each query; a star marks the second
-  way. **no pushdown** is the time over shards with filters above the scan.
+  times: a query that is answered from metadata takes the same few tenths of a millisecond over any format. Parquet runs
+  in two ways: with filters above the scan, and with `pushdown_filters` and `reorder_filters`. The faster way counts for
+  each query; a star marks the second way. **no pushdown** is the time over shards with filters above the scan.
+* **of Parquet**, **of Vortex**: the time over shards divided by the time over the peer. The ratio to the best peer is
+  bold. Below 1, shards are faster. A query takes longer over shards if its ratio is above 1 when rounded to two digits.
 * **scans** is the time that the scans of all partitions took to process the data they read (`time_elapsed_processing`),
   plus the time of filters directly above them (`elapsed_compute`). It is also compared with the better way of Parquet.
   Vortex decodes in its own tasks, which no metric of DataFusion counts. Scans of shards and of Parquet do more than

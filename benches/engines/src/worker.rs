@@ -10,6 +10,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::SessionContext;
+use peers::{Load, LoadMeter};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::fs::File;
 use std::io::Write;
@@ -51,6 +52,7 @@ pub(crate) fn measure(
         eprintln!("{} with {threads} threads", query.name);
         let failed = compare(&runtime, &sessions, &query);
         let (mut round, begin) = (0, Instant::now());
+        let (meter, mut samples) = (LoadMeter::start(), Vec::new());
         let least = MIN_TIME * u32::try_from(sessions.len())?;
         while round < repeat || (begin.elapsed() < least && round < MAX_ROUNDS) {
             for turn in 0..sessions.len() {
@@ -67,13 +69,22 @@ pub(crate) fn measure(
                     total: 0,
                     scans: 0,
                     error: error.map(|(_, error)| error.clone()),
+                    load: None,
                 };
                 if sample.error.is_none() {
                     (sample.total, sample.scans) = run(&runtime, session, query.sql)?;
                 }
-                writeln!(out, "{}", serde_json::to_string(&sample)?)?;
+                samples.push(sample);
             }
             round += 1;
+        }
+        let load = meter.and_then(LoadMeter::stop);
+        if let Some(load) = load.filter(Load::is_disturbed) {
+            eprintln!("{} with {threads} threads: {load}", query.name);
+        }
+        for sample in samples {
+            let sample = Sample { load, ..sample };
+            writeln!(out, "{}", serde_json::to_string(&sample)?)?;
         }
     }
     Ok(())

@@ -14,6 +14,8 @@ mod allocator;
 mod clock;
 mod counted;
 mod data;
+mod load;
+mod machine;
 mod peer;
 mod question;
 mod report;
@@ -25,6 +27,8 @@ mod worker;
 
 pub use allocator::Allocator;
 pub use data::Scale;
+pub use load::{Idleness, Load, LoadMeter};
+pub use machine::{Machine, reason_against_two_threads, spin};
 
 use anyhow::Result;
 use arrow_ipc::reader::FileReader;
@@ -89,6 +93,9 @@ enum Command {
         /// Folder of the report.
         #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs"))]
         out: PathBuf,
+        /// Write the report although the machine is not known to have been idle otherwise.
+        #[arg(long)]
+        although_busy: bool,
     },
     /// Measures one question, and prints a line of JSON.
     #[command(hide = true)]
@@ -102,6 +109,9 @@ enum Command {
         #[arg(long, value_enum)]
         question: Question,
     },
+    /// Computes for half a second, and prints the number of rounds.
+    #[command(hide = true)]
+    Spin,
 }
 
 #[derive(Args)]
@@ -143,7 +153,11 @@ pub fn main(allocator: Allocator) -> Result<()> {
             keep,
         } => run::Run::new(place.data, tables, formats, questions, repeat, keep)?.all(),
         Command::Check { place } => run::check(&place.data),
-        Command::Report { place, out } => report::write(&place.data, &out),
+        Command::Report {
+            place,
+            out,
+            although_busy,
+        } => report::write(&place.data, &out, although_busy),
         Command::Worker {
             place,
             table,
@@ -152,6 +166,10 @@ pub fn main(allocator: Allocator) -> Result<()> {
         } => {
             let measurement = worker::measure(&place.data, &table, format, question, allocator)?;
             println!("{}", serde_json::to_string(&measurement)?);
+            Ok(())
+        }
+        Command::Spin => {
+            println!("{}", spin());
             Ok(())
         }
     }

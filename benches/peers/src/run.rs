@@ -2,6 +2,8 @@
 
 use crate::allocator::Allocator;
 use crate::data;
+use crate::load::{Load, LoadMeter};
+use crate::machine::Machine;
 use crate::peer::Format;
 use crate::question::Question;
 use crate::worker::{self, Measurement};
@@ -15,48 +17,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Returns the path of the last run's results: one JSON object per line, the [`Machine`] first.
+/// Returns the path of the last run's results: one JSON object per line, the [`Header`] first.
 pub(crate) fn results(data: &Path) -> PathBuf {
     data.join("results.jsonl")
 }
 
-/// The machine and the time of a run.
+/// The time, the machine and the programs of a run.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Machine {
+pub(crate) struct Header {
     /// Seconds since 1970.
     pub(crate) time: u64,
-    pub(crate) cpu: String,
-    pub(crate) cores: usize,
-    pub(crate) kernel: String,
-    pub(crate) memory_bytes: u64,
-    /// Load average of the minute before the run.
-    pub(crate) load: f64,
+    #[serde(flatten)]
+    pub(crate) machine: Machine,
     pub(crate) repeat: usize,
     pub(crate) versions: BTreeMap<String, String>,
-}
-
-impl Machine {
-    fn here(repeat: usize) -> Result<Self> {
-        let text = |path: &str| std::fs::read_to_string(path).with_context(|| path.to_owned());
-        let value = |text: &str, name: &str| {
-            let line = text.lines().find(|line| line.starts_with(name))?;
-            Some(line.split_once(':')?.1.trim().to_owned())
-        };
-        let memory = value(&text("/proc/meminfo")?, "MemTotal")
-            .and_then(|total| total.split_whitespace().next()?.parse::<u64>().ok());
-        let loads = text("/proc/loadavg")?;
-        let load = loads.split_whitespace().next().and_then(|l| l.parse().ok());
-        Ok(Self {
-            time: SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs(),
-            cpu: value(&text("/proc/cpuinfo")?, "model name").unwrap_or_default(),
-            cores: std::thread::available_parallelism()?.get(),
-            kernel: text("/proc/sys/kernel/osrelease")?.trim().to_owned(),
-            memory_bytes: memory.context("/proc/meminfo has no MemTotal")? * 1024,
-            load: load.context("/proc/loadavg has no load")?,
-            repeat,
-            versions: versions(),
-        })
-    }
 }
 
 /// The crates with versions in the report.
@@ -133,8 +107,13 @@ impl Run {
     /// when their table is done, unless the run keeps them.
     pub(crate) fn all(&self) -> Result<()> {
         let mut out = File::create(results(&self.data))?;
-        let machine = Machine::here(self.repeat)?;
-        writeln!(out, "{}", serde_json::to_string(&machine)?)?;
+        let header = Header {
+            time: SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs(),
+            machine: Machine::here(|program| program.arg("spin"))?,
+            repeat: self.repeat,
+            versions: versions(),
+        };
+        writeln!(out, "{}", serde_json::to_string(&header)?)?;
         for table in &self.tables {
             let schema = data::open(&self.data, table)?.schema();
             let times = if self.questions.contains(&Question::Write) {
@@ -187,6 +166,10 @@ impl Run {
                     )
                 })?;
                 writeln!(out, "{}", serde_json::to_string(&answer)?)?;
+                if let Some(load) = answer.load.filter(Load::is_disturbed) {
+                    let (question, format) = (question.name(), format.name());
+                    eprintln!("{table} {question} {format}, {allocator:?}: {load}");
+                }
                 answers.push(answer);
             }
         }
@@ -213,6 +196,7 @@ impl Run {
         question: Question,
         allocator: Allocator,
     ) -> Result<Measurement> {
+        let meter = LoadMeter::start();
         let output = Command::new(allocator.program()?)
             .arg("worker")
             .arg("--data")
@@ -221,12 +205,16 @@ impl Run {
             .args(["--question", &question.name()])
             .stderr(Stdio::inherit())
             .output()?;
+        let load = meter.and_then(LoadMeter::stop);
         ensure!(
             output.status.success(),
             "the process ended with {}",
             output.status
         );
-        Ok(serde_json::from_slice(&output.stdout)?)
+        Ok(Measurement {
+            load,
+            ..serde_json::from_slice(&output.stdout)?
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use crate::allocator::Allocator;
 use crate::clock::{Clock, Sample, Status};
 use crate::counted::Reads;
 use crate::data::{self, Filter};
+use crate::load::Load;
 use crate::peer::{Format, Opened, Peer, Source, Want};
 use crate::question::{Access, Condition, Question, Read};
 use crate::strings::{cast_batch, with_utf8};
@@ -51,6 +52,8 @@ pub(crate) struct Measurement {
     /// The longest chain of requests to a store that each began after the previous one had ended.
     pub(crate) rounds: u64,
     pub(crate) read_bytes: u64,
+    /// Work of other programs while the process ran; earlier runs did not measure it.
+    pub(crate) load: Option<Load>,
 }
 
 /// Returns the path of a table's file in a format.
@@ -81,6 +84,7 @@ pub(crate) fn measure(
         requests: 0,
         rounds: 0,
         read_bytes: 0,
+        load: None,
     };
     let begun = Instant::now();
     match question.read() {

@@ -113,18 +113,15 @@ pub(super) fn page(answers: &Answers) -> Result<String> {
     Ok(page)
 }
 
-/// Writes the time, the machine and the versions of the run.
+/// Writes the time, the machine and the versions of the run, and whether the machine was idle.
 fn made(page: &mut String, answers: &Answers) -> Result<()> {
-    let machine = &answers.machine;
+    let header = &answers.header;
     writeln!(
         page,
-        "Made on {}, processes per answer: {}, on {} ({} cores, {} GB, Linux {}), by\n",
-        date(machine.time),
-        machine.repeat,
-        machine.cpu,
-        machine.cores,
-        machine.memory_bytes >> 30,
-        machine.kernel
+        "Made on {}, processes per answer: {}, on {}, by\n",
+        date(header.time),
+        header.repeat,
+        header.machine
     )?;
     writeln!(
         page,
@@ -132,18 +129,11 @@ fn made(page: &mut String, answers: &Answers) -> Result<()> {
          cargo run --release -- generate --data DIR\n\
          cargo run --release -- run --data DIR --repeat {}\n\
          cargo run --release -- report --data DIR\n```\n",
-        machine.repeat
+        header.repeat
     )?;
-    let versions = machine.versions.iter();
+    let versions = header.versions.iter();
     let named: Vec<_> = versions.map(|(name, v)| format!("{name} {v}")).collect();
-    writeln!(page, "Versions: {}.", named.join(", "))?;
-    if machine.load > 0.5 {
-        let load = machine.load;
-        writeln!(
-            page,
-            "\n**The load average of the machine was {load} when the run began, so other programs may \
-             have slowed some answers. These times are rough.**"
-        )?;
-    }
+    writeln!(page, "Versions: {}.\n", named.join(", "))?;
+    writeln!(page, "{}", answers.idleness.note())?;
     Ok(())
 }

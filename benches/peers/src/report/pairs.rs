@@ -2,6 +2,7 @@
 
 use super::Answers;
 use super::numbers::{milliseconds, short};
+use crate::machine::reason_against_two_threads;
 use crate::peer::Format;
 use crate::question::Question;
 use anyhow::Result;
@@ -37,9 +38,7 @@ const FILTERS: [Pair; 2] = [
 
 /// Writes the sections on threads, and on filters that keep most rows.
 pub(super) fn sections(page: &mut String, answers: &Answers) -> Result<()> {
-    let about = "Wall time in milliseconds. The table is in memory before a write starts, so \
-                 the clock is never paused to\nread it.";
-    section(page, answers, ("One thread and two", about), &THREADS)?;
+    threads(page, answers)?;
     let about = "Milliseconds to read the rows that match a filter on `l_shipdate` from an open memory \
                  map: by a scan with the\nfilter, and by a scan of all rows that filters each batch \
                  by arrow's kernels. All rows are of 1992 to 1998,\nnearly all of February 1992 to \
@@ -50,6 +49,21 @@ pub(super) fn sections(page: &mut String, answers: &Answers) -> Result<()> {
         ("Filters that keep nearly all", about),
         &FILTERS,
     )
+}
+
+/// Writes the section on threads, or the reason to leave its table out.
+fn threads(page: &mut String, answers: &Answers) -> Result<()> {
+    let title = "One thread and two";
+    let about = "Wall time in milliseconds. The table is in memory before a write starts, so \
+                 the clock is never paused to\nread it.";
+    let Some(reason) = reason_against_two_threads(Some(&answers.header.machine)) else {
+        return section(page, answers, (title, about), &THREADS);
+    };
+    let two = |key: &(_, _, _, Question)| key.3.threads() == 2;
+    if answers.answers.keys().any(two) {
+        writeln!(page, "## {title}\n\n{reason}\n")?;
+    }
+    Ok(())
 }
 
 /// Writes a table of the formats with answers to both questions of a pair, unless no format has them.

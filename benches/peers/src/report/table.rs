@@ -190,20 +190,6 @@ impl Measured<'_> {
         writeln!(page)?;
         Ok(())
     }
-
-    fn costs(&self, page: &mut String, rows: &'static [Row]) -> Result<()> {
-        header(page, self.answers)?;
-        for row in self.answered(rows) {
-            write!(page, "| {} |", row.title)?;
-            for format in self.answers.formats() {
-                let value = self.value(format, row).map(short).unwrap_or_default();
-                write!(page, " {value} |")?;
-            }
-            writeln!(page)?;
-        }
-        writeln!(page)?;
-        Ok(())
-    }
 }
 
 const COMPARED_ABOUT: &str = "\
@@ -291,7 +277,7 @@ pub(super) fn details(page: &mut String, answers: &Answers, table: &str) -> Resu
         page,
         "CPU time in milliseconds, peak memory in MB, reads.\n"
     )?;
-    measured.costs(page, &COSTS)
+    measured.compared(page, &COSTS)
 }
 
 /// Writes the answers for a table in a remote store. Returns `false` if no question was measured.
@@ -311,7 +297,7 @@ pub(super) fn behind_a_store(page: &mut String, answers: &Answers, table: &str) 
         "Rounds (the longest chain of requests that wait for each other), all requests, MB received; CPU time\n\
          in milliseconds, peak memory in MB.\n"
     )?;
-    measured.costs(page, &STORE_COSTS)?;
+    measured.compared(page, &STORE_COSTS)?;
     Ok(true)
 }
 
