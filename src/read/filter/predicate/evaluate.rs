@@ -432,7 +432,7 @@ pub(in crate::read) fn member(array: &ArrayRef, depth: usize) -> Result<ArrayRef
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::StringArray;
+    use arrow_array::{BinaryArray, BinaryViewArray, StringArray, StringViewArray};
 
     /// Asserts that all comparisons with a value have the results of Arrow's kernels.
     #[track_caller]
@@ -495,12 +495,6 @@ mod tests {
         let found = Comparison::Eq.of(&array, &null).unwrap();
         assert_eq!(found.null_count(), array.len());
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use arrow_array::{BinaryArray, BinaryViewArray, StringViewArray};
 
     #[test]
     fn values_of_every_length_begin_with_their_first_bytes() {
