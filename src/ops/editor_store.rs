@@ -30,7 +30,9 @@ impl ShardEditor {
     /// Returns the errors of [`open`](Self::open).
     pub fn open_with(shard: impl Into<Location>, options: ShardOptions) -> Result<Self> {
         let shard = shard.into();
-        shard.store().check_near("ShardEditor::open_async")?;
+        shard
+            .store()
+            .check_near("ShardEditor::open_async or open_with_async")?;
         ready_now(Self::open_with_async(shard, options))
     }
 

@@ -73,7 +73,7 @@ impl ShardSet {
         options: ShardOptions,
     ) -> Result<Self> {
         let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
-        check_near(&shards, "ShardSet::open_async")?;
+        check_near(&shards, "ShardSet::open_async or open_with_async")?;
         ready_now(Self::of_shards(shards, options, None))
     }
 

@@ -76,7 +76,9 @@ impl Shard {
     /// Returns the same errors as [`open`](Self::open).
     pub fn open_with(shard: impl Into<Location>, options: ShardOptions) -> Result<Self> {
         let shard = shard.into();
-        shard.store().check_near("Shard::open_async")?;
+        shard
+            .store()
+            .check_near("Shard::open_async or open_with_async")?;
         ready_now(Self::of_opened(shard.open(DescriptorUse::Open)?, options))
     }
 
@@ -91,7 +93,7 @@ impl Shard {
     #[cfg(not(target_family = "wasm"))]
     pub fn open_pooled(shard: impl Into<Location>, options: ShardOptions) -> Result<Self> {
         let shard = shard.into();
-        shard.store().check_near("Shard::open_async")?;
+        shard.store().check_near("Shard::open_with_async")?;
         ready_now(Self::of_opened(shard.open(DescriptorUse::Pooled)?, options))
     }
 

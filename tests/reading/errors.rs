@@ -594,21 +594,3 @@ fn nulls_that_a_field_need_not_declare_are_stored() {
         );
     }
 }
-
-#[test]
-fn blocks_that_are_too_large_are_refused_however_they_are_read() {
-    let numbers: Int64Array = (0..20_000i64).map(|i| i.wrapping_mul(i << 40)).collect();
-    let batch = RecordBatch::try_from_iter([("a", Arc::new(numbers) as ArrayRef)]).unwrap();
-    let file = written_bytes(&[batch], WriterOptions::default());
-    let limits = Limits::default().with_max_block_bytes(60_000);
-    let options = ShardOptions::default().with_limits(limits);
-    let shard = Shard::from_reader(Arc::new(file), Arc::new(NoContainer), options).unwrap();
-    // Whole blocks of 8,192 values, and parts of blocks.
-    for rows in [8192, 1000, 10_000] {
-        let mut reader = shard.scan().with_batch_size(rows).build().unwrap();
-        let error = reader.next().unwrap().unwrap_err();
-        let error = inner(&error);
-        assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
-        assert!(error.to_string().contains("block 0"), "{error}");
-    }
-}
