@@ -221,14 +221,23 @@ pub(super) fn view(data: &[u8], start: usize, len: usize, buffer: u32) -> u128 {
             u128::from_le_bytes(sixteen)
         }
     };
-    if len <= INLINE {
-        let kept = head & ((1u128 << (8 * len)) - 1);
-        (kept << 32) | len as u128
-    } else {
-        let prefix = head & u128::from(u32::MAX);
-        len as u128 | (prefix << 32) | (u128::from(buffer) << 64) | ((start as u128) << 96)
-    }
+    // Both kinds are computed, because the lengths of mixed values cannot be predicted.
+    let short = (head & FIRST_BYTES[len.min(INLINE)]) << 32;
+    let prefix = head & u128::from(u32::MAX);
+    let long = (prefix << 32) | (u128::from(buffer) << 64) | ((start as u128) << 96);
+    len as u128 | if len <= INLINE { short } else { long }
 }
+
+/// Masks of the first 0 to 12 bytes.
+const FIRST_BYTES: [u128; INLINE + 1] = {
+    let mut masks = [0; INLINE + 1];
+    let mut len = 1;
+    while len <= INLINE {
+        masks[len] = masks[len - 1] << 8 | 0xFF;
+        len += 1;
+    }
+    masks
+};
 
 #[cfg(test)]
 mod tests {
