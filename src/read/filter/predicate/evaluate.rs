@@ -397,10 +397,17 @@ fn views_start_with<T: ByteViewType>(
         (*wanted, *mask) = (*byte, 0xFF);
     }
     let (wanted, mask) = (u32::from_le_bytes(wanted), u32::from_le_bytes(mask));
-    BooleanBuffer::collect_bool(array.len(), |i| {
-        let view = ByteView::from(array.views()[i]);
-        let begins = view.length as usize >= prefix.len() && view.prefix & mask == wanted;
-        begins && (prefix.len() <= 4 || AsRef::<[u8]>::as_ref(array.value(i)).starts_with(prefix))
+    let views = array.views();
+    // Without a branch, because matches may be anywhere.
+    let begins = |i: usize| {
+        let view = ByteView::from(views[i]);
+        (view.length as usize >= prefix.len()) & (view.prefix & mask == wanted)
+    };
+    if prefix.len() <= 4 {
+        return BooleanBuffer::collect_bool(views.len(), begins);
+    }
+    BooleanBuffer::collect_bool(views.len(), |i| {
+        begins(i) && AsRef::<[u8]>::as_ref(array.value(i)).starts_with(prefix)
     })
 }
 
