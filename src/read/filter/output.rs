@@ -8,16 +8,18 @@ pub(super) use pending::Pending;
 use super::Counters;
 use super::candidates::Candidates;
 use super::metrics::count;
+use super::probe::Probe;
+use super::stripe_plan::StripePlan;
 use crate::buffer::Selection;
 use crate::error::{Error, Result, to_usize};
 use crate::read::scan::opening::open_fields;
 use crate::read::scan::row_limiter::{RowLimiter, fewer_may_fit};
 use crate::read::scan::rows::ScanFormat;
-use crate::read::scan::sizing::{fetched_rows, scanned_rows};
+use crate::read::scan::sizing::{fetched_rows, scanned_rows, stored_bytes};
 use crate::read::scan::source::{ReadState, StripeFields};
 use crate::read::scan::stripe_reader::StripeReader;
-use crate::read::shard::fetch::{FetchPolicy, Fetched, StepBytes, drive};
-use crate::read::shard::metadata::WINDOW;
+use crate::read::shard::fetch::{FetchPolicy, Fetched, Span, StepBytes, drive};
+use crate::read::shard::metadata::{Metadata, WINDOW};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use columns::ColumnsReader;
 use std::collections::VecDeque;
@@ -30,9 +32,24 @@ const SCATTERED: usize = 35;
 /// Factor by which the share of matching rows must cross that threshold before the way of reading parts changes.
 const LATITUDE: usize = 4;
 
+/// Most bytes of columns to fetch before the rows are tested: several requests transfer about as many in the time that
+/// another round would take.
+const MAX_ALONG_BYTES: u64 = 4 << 20;
+
 /// Returns the rows that may have to be read for the matching rows of a part.
 fn read_rows(part: &Candidates) -> Selection {
     part.selection(SCATTERED * LATITUDE)
+}
+
+/// Returns some rows of each part that has rows in question.
+fn rows_in(parts: &[Candidates], some: impl Fn(&Candidates) -> Selection) -> Selection {
+    let mut rows = Selection::default();
+    for part in parts.iter().filter(|part| part.matches() > 0) {
+        for range in some(part).ranges() {
+            rows.push(range.clone());
+        }
+    }
+    rows
 }
 
 /// Reads the columns of the scan.
@@ -117,6 +134,11 @@ impl OutputReader {
         Ok((reader, &mut self.fit))
     }
 
+    /// Whether the fields of the columns are open.
+    pub(super) fn is_open(&self) -> bool {
+        self.fields.is_some()
+    }
+
     /// Opens the fields of the columns, unless they are open.
     async fn open(&mut self) -> Result<()> {
         if self.fields.is_none() {
@@ -130,6 +152,68 @@ impl OutputReader {
             self.fields = Some(opened.await?);
         }
         Ok(())
+    }
+
+    /// Opens the fields of the columns, unless they are open, and fetches the bytes to test the first rows in the same
+    /// round.
+    ///
+    /// Errors of the columns matter only if rows match; reading these then returns them.
+    pub(super) async fn open_with_test(
+        &mut self,
+        plan: &StripePlan,
+        probe: &mut Probe,
+        chunks: &[Candidates],
+    ) -> Result<()> {
+        let (format, stripe, total) = (&self.format, self.stripe, self.total);
+        let inner = &format.metadata;
+        let (rows, tested) = (rows_in(chunks, Candidates::tested), probe.columns(false));
+        let (fields, mut tests, mut opens) = (&mut self.fields, ReadState::default(), true);
+        let policy = FetchPolicy::new(Span::NotOthers);
+        drive(&inner.artifacts, probe.fetched_mut(), policy, |step| {
+            let mut test = reader(inner, step, &plan.fields, &mut tests);
+            let is_fetched = test.fetch(&tested, &rows)?;
+            if opens {
+                let opened = open_fields(inner, step, stripe, total, &format.columns);
+                opens = matches!(opened, Ok(None));
+                *fields = opened.ok().flatten();
+            }
+            Ok((is_fetched && !opens).then_some(()))
+        })
+        .await
+    }
+
+    /// If range indexes leave few rows, fetches the bytes to test and to read them in one round, because most of them
+    /// are likely to match.
+    ///
+    /// Errors of the columns matter only if rows match; reading these then returns them.
+    pub(super) async fn fetch_few(
+        &mut self,
+        plan: &StripePlan,
+        probe: &mut Probe,
+        chunks: &[Candidates],
+    ) -> Result<()> {
+        let format = &self.format;
+        let inner = &format.metadata;
+        let Some(fields) = &self.fields else {
+            return Ok(());
+        };
+        let rows = rows_in(chunks, read_rows);
+        let bytes = u128::from(stored_bytes(fields)) * u128::from(rows.len());
+        let most = MAX_ALONG_BYTES.min(inner.artifacts.fetch_bytes());
+        if bytes > u128::from(most) * u128::from(self.total) {
+            return Ok(());
+        }
+        let tested = probe.columns(true);
+        let (state, mut tests) = (&mut self.state, ReadState::default());
+        let policy = FetchPolicy::for_sparse_rows();
+        drive(&inner.artifacts, &mut self.fetched, policy, |step| {
+            let mut test = reader(inner, step, &plan.fields, &mut tests);
+            let is_fetched = test.fetch(&tested, &rows)?;
+            let fetched = reader(inner, step, fields, state).fetch(&format.columns, &rows);
+            Ok((is_fetched && fetched.unwrap_or(true)).then_some(()))
+        })
+        .await?;
+        probe.adopt(&self.fetched)
     }
 
     /// Returns the number of rows to fetch at a time; `None` if all bytes are in memory.
@@ -199,13 +283,7 @@ impl OutputReader {
         let state = &mut self.state;
         let policy = FetchPolicy::default();
         drive(&inner.artifacts, &mut self.fetched, policy, |step| {
-            let mut reader = StripeReader {
-                metadata: inner,
-                step,
-                fields,
-                state,
-                sequential: true,
-            };
+            let mut reader = reader(inner, step, fields, state);
             let mut complete = true;
             for (column, kept) in format.columns.iter().zip(&kept) {
                 if !kept {
@@ -275,5 +353,20 @@ impl OutputReader {
         count(&self.counters.rows_matched, len as u64);
         pending.skip(&rows, len as u64)?;
         self.format.batch(columns, len, self.first, || now)
+    }
+}
+
+fn reader<'a>(
+    metadata: &'a Metadata,
+    step: &'a StepBytes<'a>,
+    fields: &'a StripeFields,
+    state: &'a mut ReadState,
+) -> StripeReader<'a> {
+    StripeReader {
+        metadata,
+        step,
+        fields,
+        state,
+        sequential: true,
     }
 }

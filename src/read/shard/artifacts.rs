@@ -291,6 +291,11 @@ impl Artifacts {
         self.options.fetch_bytes().unwrap_or(default)
     }
 
+    /// Returns the size of the directory file in bytes.
+    pub(in crate::read) fn root_size(&self) -> u64 {
+        self.root_size
+    }
+
     /// Reads places of one or more artifacts. Asynchronous readers of several artifacts work at the same time.
     pub(in crate::read) async fn read(&self, places: &[StoredRange]) -> Result<Vec<Bytes>> {
         let mut out = Vec::with_capacity(places.len());
