@@ -41,6 +41,12 @@ fn read_rows(part: &Candidates) -> Selection {
     part.selection(SCATTERED * LATITUDE)
 }
 
+/// Returns the end of the rows that are fetched at a time, `window` rows or a little fewer, from `start` on.
+fn fetch_border(start: u64, window: u64) -> u64 {
+    let unit = window.clamp(1, WINDOW);
+    start.saturating_add(window) / unit * unit
+}
+
 /// Returns some rows of each part that has rows in question.
 fn rows_in(parts: &[Candidates], some: impl Fn(&Candidates) -> Selection) -> Selection {
     let mut rows = Selection::default();
@@ -197,10 +203,15 @@ impl OutputReader {
         let Some(fields) = &self.fields else {
             return Ok(());
         };
-        let rows = rows_in(chunks, read_rows);
-        let bytes = u128::from(stored_bytes(fields)) * u128::from(rows.len());
+        let start = chunks.first().map_or(0, |chunk| chunk.rows().start);
+        let border = fetch_border(start, scanned_rows(fields, self.total, &inner.artifacts));
+        let inside = chunks.partition_point(|chunk| chunk.rows().end <= border);
+        let rows = rows_in(&chunks[..inside], read_rows);
+        let stored = stored_bytes(fields).saturating_add(stored_bytes(&plan.fields));
         let most = MAX_ALONG_BYTES.min(inner.artifacts.fetch_bytes());
-        if bytes > u128::from(most) * u128::from(self.total) {
+        let are_few = u128::from(stored) * u128::from(rows.len())
+            <= u128::from(most) * u128::from(self.total);
+        if rows.is_empty() || !are_few {
             return Ok(());
         }
         let tested = probe.columns(true);
@@ -257,9 +268,7 @@ impl OutputReader {
         if self.window.start <= start && rows.end() <= self.window.end {
             return Ok(());
         }
-        let window = scanned_rows(fields, self.total, &inner.artifacts);
-        let unit = window.clamp(1, WINDOW);
-        let border = start.saturating_add(window) / unit * unit;
+        let border = fetch_border(start, scanned_rows(fields, self.total, &inner.artifacts));
         let mut end = rows.end();
         let ahead = parts.iter().take_while(|part| part.rows().end <= border);
         let mut kept = vec![true; format.columns.len()];

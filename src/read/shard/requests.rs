@@ -116,6 +116,22 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn few_large_places_are_cut_into_several_requests() {
+        let requests = |places: &[StoredRange]| {
+            let mut requests = Vec::new();
+            for place in places {
+                cut(*place, part_bytes(places), &mut requests).unwrap();
+            }
+            requests.len()
+        };
+        let small = place(0, 0, LARGE_REQUEST);
+        assert_eq!(requests(&[small]), 1);
+        assert_eq!(requests(&[place(0, 0, 4 * LARGE_REQUEST + 1), small]), 5);
+        assert_eq!(requests(&[place(0, 0, 64 << 20)]), FEW_REQUESTS);
+        assert_eq!(requests(&[place(0, 0, 1 << 30)]), 128);
+    }
+
+    #[test]
     fn neighbours_become_one_request_and_others_stay_apart() {
         let places = vec![
             place(0, 100, 200),
