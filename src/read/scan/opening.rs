@@ -191,20 +191,25 @@ pub(in crate::read) fn ask_for_rows(
         let (mut opened, mut complete) = (Vec::new(), true);
         column.node.walk(&mut |node| {
             match metadata.open_codes(step, (stripe, node.schema_id), node) {
-                Ok(Some(field)) => opened.push((node.schema_id, field)),
+                Ok(Some((field, has_maps))) => {
+                    opened.push((node.schema_id, field));
+                    complete &= has_maps;
+                }
                 // The reader of the rows reports the error.
                 Ok(None) | Err(_) => complete = false,
             }
         });
+        let mut reader = StripeReader {
+            metadata,
+            step,
+            fields: &StripeFields::new(stripe, opened, step),
+            state: &mut ReadState::default(),
+            sequential: false,
+        };
         if complete {
-            let mut reader = StripeReader {
-                metadata,
-                step,
-                fields: &StripeFields::new(stripe, opened, step),
-                state: &mut ReadState::default(),
-                sequential: false,
-            };
             drop(reader.fetch(std::slice::from_ref(column), rows));
+        } else {
+            reader.guess(&column.node, rows);
         }
     }
 }

@@ -55,10 +55,7 @@ impl StripeReader<'_> {
         let rows = &*stored_rows(rows, &layout, self.metadata.wire);
         layout.check_rows(rows)?;
         if !self.fetch_own(node, &layout, rows)? {
-            let mut places = Vec::new();
-            if self.step.guesses() && self.guess_items(node, rows, &mut places).is_ok() {
-                self.step.guess(places);
-            }
+            self.guess(node, rows);
             return Ok(false);
         }
         let mut complete = true;
@@ -112,6 +109,14 @@ impl StripeReader<'_> {
             return self.at_hand(&places);
         }
         Ok(true)
+    }
+
+    /// Guesses the places that the children of a node need for some rows, if the step guesses.
+    pub(super) fn guess(&self, node: &DataType, rows: &Selection) {
+        let mut places = Vec::new();
+        if self.step.guesses() && self.guess_items(node, rows, &mut places).is_ok() {
+            self.step.guess(places);
+        }
     }
 
     /// Appends the places that the children of a node with missing offsets are likely to need for some rows.
