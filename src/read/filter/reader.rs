@@ -423,7 +423,7 @@ impl FilteredReader {
             chunk_rows: self.format.batch_size,
             window_rows: window.map(|rows| rows.min(MAX_TESTED_WINDOWS * WINDOW)),
         };
-        let is_narrow = stripe.plan.rows.is_some();
+        let is_narrow = stripe.plan.rows.is_some() && inner.artifacts.have_latency();
         if along && (is_narrow || !stripe.output.is_open()) {
             let (_, chunks) = stripe.next_chunks(inner.artifacts.limits())?;
             let (plan, probe) = (&stripe.plan, &mut stripe.probe);

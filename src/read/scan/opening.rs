@@ -110,7 +110,9 @@ pub(super) async fn fetch_descriptors(
                 }
             });
         }
-        drop(metadata.guess_values(step, stripe, &missing));
+        if step.guesses() {
+            drop(metadata.guess_values(step, stripe, &missing));
+        }
         Ok(missing.is_empty().then_some(()))
     })
     .await

@@ -289,7 +289,7 @@ impl<'a> StepBytes<'a> {
 
     /// Whether to [`guess`](Self::guess) places.
     pub(in crate::read) fn guesses(&self) -> bool {
-        self.policy.guesses && !self.artifacts.are_near()
+        self.policy.guesses && self.artifacts.have_latency()
     }
 
     /// Notes places that only missing bytes determine. They are estimates: fetching them with the missing bytes saves a
