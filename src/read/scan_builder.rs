@@ -370,8 +370,8 @@ impl ScanBuilder {
         Ok(PlannedScan { plan, wanted })
     }
 
-    /// Starts the scan as a stream, for a shard behind an asynchronous reader. This reads the schema, the stripe list,
-    /// and the metadata of the first stripe.
+    /// Starts the scan as a stream, for a shard behind an asynchronous reader. This reads the schema and the stripe
+    /// list, and the metadata of the first stripe unless the shard fits in one fetch.
     ///
     /// While the caller works on a batch, the stream fetches the bytes of the next rows:
     /// [`with_prefetch`](Self::with_prefetch) windows of about [`fetch_bytes`](super::ShardOptions::with_fetch_bytes)

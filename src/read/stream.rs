@@ -7,6 +7,7 @@ use super::polled_reader::PolledReader;
 use super::scan::opening::{described_bytes, stripe_of};
 use super::scan::sizing::rows_of_bytes;
 use super::scan::windows::Windows;
+use super::shard::fetch::{FetchPolicy, Fetched, drive};
 use super::shard::metadata::{WINDOW, ready};
 use crate::error::Result;
 use crate::io::BoxFuture;
@@ -219,14 +220,22 @@ async fn piece_rows(plan: &RowPlan, rows: &Range<u64>) -> Result<u64> {
     if plan.filter.is_some() {
         return Ok(FILTERED_WINDOWS * WINDOW);
     }
-    let piece = metadata.run(|step| {
+    let artifacts = &metadata.artifacts;
+    let fetch_bytes = artifacts.fetch_bytes();
+    let fits_in_fetch = metadata.is_one_file() && artifacts.root_size() <= fetch_bytes;
+    let (mut fetched, policy) = (Fetched::default(), FetchPolicy::for_sparse_rows());
+    let piece = drive(artifacts, &mut fetched, policy, |step| {
         let stripes = ready!(metadata.stripes(step));
         let Some((ordinal, directory)) = stripe_of(stripes, rows.start) else {
             return Ok(Some(WINDOW));
         };
         let count = directory.total_record_count;
-        let bytes = ready!(described_bytes(metadata, step, ordinal, &format.columns));
-        let fetch_bytes = metadata.artifacts.fetch_bytes();
+        let bytes = match described_bytes(metadata, step, ordinal, &format.columns)? {
+            Some(bytes) => bytes,
+            // The reader fetches the descriptors along with other bytes.
+            None if fits_in_fetch => 0,
+            None => return Ok(None),
+        };
         Ok(Some(rows_of_bytes(bytes, count, fetch_bytes)))
     });
     piece.await

@@ -21,6 +21,9 @@ mod process;
 #[path = "../support/predicates.rs"]
 mod random_predicates;
 #[cfg(feature = "object_store")]
+#[path = "../support/rounds.rs"]
+mod rounds;
+#[cfg(feature = "object_store")]
 #[path = "../support/server.rs"]
 mod server;
 #[path = "../support/mod.rs"]
@@ -35,6 +38,8 @@ mod blobs;
 mod cloud_stores;
 #[cfg(all(feature = "experimental", feature = "object_store"))]
 mod conformance;
+#[cfg(feature = "object_store")]
+mod few_rows;
 #[cfg(feature = "object_store")]
 mod http;
 #[cfg(feature = "object_store")]

@@ -78,7 +78,6 @@ impl DataRefs {
         Ok(refs)
     }
 
-    #[cfg(any(test, feature = "experimental"))]
     /// Returns the number of references, including absent ones.
     pub fn len(&self) -> usize {
         self.starts.len()

@@ -8,16 +8,18 @@ pub(super) use pending::Pending;
 use super::Counters;
 use super::candidates::Candidates;
 use super::metrics::count;
+use super::probe::Probe;
+use super::stripe_plan::StripePlan;
 use crate::buffer::Selection;
 use crate::error::{Error, Result, to_usize};
 use crate::read::scan::opening::open_fields;
 use crate::read::scan::row_limiter::{RowLimiter, fewer_may_fit};
 use crate::read::scan::rows::ScanFormat;
-use crate::read::scan::sizing::{fetched_rows, scanned_rows};
+use crate::read::scan::sizing::{fetched_rows, scanned_rows, stored_bytes};
 use crate::read::scan::source::{ReadState, StripeFields};
 use crate::read::scan::stripe_reader::StripeReader;
-use crate::read::shard::fetch::{FetchPolicy, Fetched, StepBytes, drive};
-use crate::read::shard::metadata::WINDOW;
+use crate::read::shard::fetch::{FetchPolicy, Fetched, Span, StepBytes, drive};
+use crate::read::shard::metadata::{Metadata, WINDOW};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use columns::ColumnsReader;
 use std::collections::VecDeque;
@@ -30,9 +32,30 @@ const SCATTERED: usize = 35;
 /// Factor by which the share of matching rows must cross that threshold before the way of reading parts changes.
 const LATITUDE: usize = 4;
 
+/// Most bytes of columns to fetch before the rows are tested: several requests transfer about as many in the time that
+/// another round would take.
+const MAX_ALONG_BYTES: u64 = 4 << 20;
+
 /// Returns the rows that may have to be read for the matching rows of a part.
 fn read_rows(part: &Candidates) -> Selection {
     part.selection(SCATTERED * LATITUDE)
+}
+
+/// Returns the end of the rows that are fetched at a time, `window` rows or a little fewer, from `start` on.
+fn fetch_border(start: u64, window: u64) -> u64 {
+    let unit = window.clamp(1, WINDOW);
+    start.saturating_add(window) / unit * unit
+}
+
+/// Returns some rows of each part that has rows in question.
+fn rows_in(parts: &[Candidates], some: impl Fn(&Candidates) -> Selection) -> Selection {
+    let mut rows = Selection::default();
+    for part in parts.iter().filter(|part| part.matches() > 0) {
+        for range in some(part).ranges() {
+            rows.push(range.clone());
+        }
+    }
+    rows
 }
 
 /// Reads the columns of the scan.
@@ -117,6 +140,11 @@ impl OutputReader {
         Ok((reader, &mut self.fit))
     }
 
+    /// Whether the fields of the columns are open.
+    pub(super) fn is_open(&self) -> bool {
+        self.fields.is_some()
+    }
+
     /// Opens the fields of the columns, unless they are open.
     async fn open(&mut self) -> Result<()> {
         if self.fields.is_none() {
@@ -130,6 +158,73 @@ impl OutputReader {
             self.fields = Some(opened.await?);
         }
         Ok(())
+    }
+
+    /// Opens the fields of the columns, unless they are open, and fetches the bytes to test the first rows in the same
+    /// round.
+    ///
+    /// Errors of the columns matter only if rows match; reading these then returns them.
+    pub(super) async fn open_with_test(
+        &mut self,
+        plan: &StripePlan,
+        probe: &mut Probe,
+        chunks: &[Candidates],
+    ) -> Result<()> {
+        let (format, stripe, total) = (&self.format, self.stripe, self.total);
+        let inner = &format.metadata;
+        let (rows, tested) = (rows_in(chunks, Candidates::tested), probe.columns(false));
+        let (fields, mut tests, mut opens) = (&mut self.fields, ReadState::default(), true);
+        let policy = FetchPolicy::new(Span::NotOthers);
+        drive(&inner.artifacts, probe.fetched_mut(), policy, |step| {
+            let mut test = reader(inner, step, &plan.fields, &mut tests);
+            let is_fetched = test.fetch(&tested, &rows)?;
+            if opens {
+                let opened = open_fields(inner, step, stripe, total, &format.columns);
+                opens = matches!(opened, Ok(None));
+                *fields = opened.ok().flatten();
+            }
+            Ok((is_fetched && !opens).then_some(()))
+        })
+        .await
+    }
+
+    /// If range indexes leave few rows, fetches the bytes to test and to read them in one round, because most of them
+    /// are likely to match.
+    ///
+    /// Errors of the columns matter only if rows match; reading these then returns them.
+    pub(super) async fn fetch_few(
+        &mut self,
+        plan: &StripePlan,
+        probe: &mut Probe,
+        chunks: &[Candidates],
+    ) -> Result<()> {
+        let format = &self.format;
+        let inner = &format.metadata;
+        let Some(fields) = &self.fields else {
+            return Ok(());
+        };
+        let start = chunks.first().map_or(0, |chunk| chunk.rows().start);
+        let border = fetch_border(start, scanned_rows(fields, self.total, &inner.artifacts));
+        let inside = chunks.partition_point(|chunk| chunk.rows().end <= border);
+        let rows = rows_in(&chunks[..inside], read_rows);
+        let stored = stored_bytes(fields).saturating_add(stored_bytes(&plan.fields));
+        let most = MAX_ALONG_BYTES.min(inner.artifacts.fetch_bytes());
+        let are_few = u128::from(stored) * u128::from(rows.len())
+            <= u128::from(most) * u128::from(self.total);
+        if rows.is_empty() || !are_few {
+            return Ok(());
+        }
+        let tested = probe.columns(true);
+        let (state, mut tests) = (&mut self.state, ReadState::default());
+        let policy = FetchPolicy::for_sparse_rows();
+        drive(&inner.artifacts, &mut self.fetched, policy, |step| {
+            let mut test = reader(inner, step, &plan.fields, &mut tests);
+            let is_fetched = test.fetch(&tested, &rows)?;
+            let fetched = reader(inner, step, fields, state).fetch(&format.columns, &rows);
+            Ok((is_fetched && fetched.unwrap_or(true)).then_some(()))
+        })
+        .await?;
+        probe.adopt(&self.fetched)
     }
 
     /// Returns the number of rows to fetch at a time; `None` if all bytes are in memory.
@@ -173,9 +268,7 @@ impl OutputReader {
         if self.window.start <= start && rows.end() <= self.window.end {
             return Ok(());
         }
-        let window = scanned_rows(fields, self.total, &inner.artifacts);
-        let unit = window.clamp(1, WINDOW);
-        let border = start.saturating_add(window) / unit * unit;
+        let border = fetch_border(start, scanned_rows(fields, self.total, &inner.artifacts));
         let mut end = rows.end();
         let ahead = parts.iter().take_while(|part| part.rows().end <= border);
         let mut kept = vec![true; format.columns.len()];
@@ -199,13 +292,7 @@ impl OutputReader {
         let state = &mut self.state;
         let policy = FetchPolicy::default();
         drive(&inner.artifacts, &mut self.fetched, policy, |step| {
-            let mut reader = StripeReader {
-                metadata: inner,
-                step,
-                fields,
-                state,
-                sequential: true,
-            };
+            let mut reader = reader(inner, step, fields, state);
             let mut complete = true;
             for (column, kept) in format.columns.iter().zip(&kept) {
                 if !kept {
@@ -275,5 +362,20 @@ impl OutputReader {
         count(&self.counters.rows_matched, len as u64);
         pending.skip(&rows, len as u64)?;
         self.format.batch(columns, len, self.first, || now)
+    }
+}
+
+fn reader<'a>(
+    metadata: &'a Metadata,
+    step: &'a StepBytes<'a>,
+    fields: &'a StripeFields,
+    state: &'a mut ReadState,
+) -> StripeReader<'a> {
+    StripeReader {
+        metadata,
+        step,
+        fields,
+        state,
+        sequential: true,
     }
 }

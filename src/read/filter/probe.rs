@@ -103,6 +103,23 @@ impl Probe {
         &self.fetched
     }
 
+    /// Returns the columns that are tested: all, or those that the first test reads.
+    pub(super) fn columns(&self, are_all: bool) -> Vec<Column> {
+        let Matching::Some(conjuncts) = &self.plan.matching else {
+            return Vec::new();
+        };
+        let columns = self.plan.columns.iter().enumerate();
+        let first = self.order(conjuncts).first().map(|&i| &conjuncts[i]);
+        let is_first = |i| first.is_some_and(|conjunct| conjunct.columns.contains(&i));
+        let wanted = columns.filter(|(i, _)| are_all || is_first(*i));
+        wanted.filter_map(|(_, column)| column.clone()).collect()
+    }
+
+    /// Returns the store of the bytes of the rows that are tested.
+    pub(super) fn fetched_mut(&mut self) -> &mut Fetched {
+        &mut self.fetched
+    }
+
     /// Rules out the rows of the chunks that do not match. Drops bytes of rows tested before that these rows do not
     /// need, unless other rows wait for them.
     pub(super) async fn test(

@@ -9,7 +9,8 @@ use super::stripe_plan::{Matching, StripePlan};
 use crate::arrow::defeats_filter;
 use crate::buffer::Selection;
 use crate::error::{Error, Result};
-use crate::read::scan::opening::{open_fields, stripe_of};
+use crate::limits::Limits;
+use crate::read::scan::opening::{ask_for_small_fields, open_fields, stripe_of};
 use crate::read::scan::rows::ScanFormat;
 use crate::read::scan::sizing::fetched_rows;
 use crate::read::shard::column::Column;
@@ -74,6 +75,32 @@ impl FilteredStripe {
     fn is_awaited(&self) -> bool {
         let is_unread = |&column: &usize| self.pending.values(column).is_none();
         !self.pending.is_empty() && self.tested.iter().any(is_unread)
+    }
+
+    /// Returns the next rows to test, and these rows in chunks.
+    fn next_chunks(&self, limits: &Limits) -> Result<(Range<u64>, Vec<Candidates>)> {
+        let next = match &self.wanted {
+            None => Some(self.rows.start),
+            Some(wanted) => wanted.next_from(self.rows.start),
+        };
+        let start = next.unwrap_or(self.rows.end).min(self.rows.end);
+        // Data in memory are tested and read chunk by chunk.
+        let most = self.window_rows.unwrap_or(0).max(self.chunk_rows);
+        let border = |from: u64, rows: u64| match rows % WINDOW {
+            0 => (from / rows * rows).saturating_add(rows),
+            _ => from.saturating_add(rows),
+        };
+        let end = border(start, most).min(self.rows.end);
+        let mut chunks = Vec::new();
+        let mut from = start;
+        while from < end {
+            let to = border(from, self.chunk_rows).min(end);
+            // One bit per row.
+            limits.check_batch_bytes((to - from).div_ceil(8), 1)?;
+            chunks.push(Candidates::new(from..to, self.wanted.as_ref())?);
+            from = to;
+        }
+        Ok((start..end, chunks))
     }
 
     /// Fetches the bytes for the pending rows, and for the rows of a part.
@@ -303,7 +330,7 @@ impl FilteredReader {
         let (inner, filter) = (&self.format.metadata, &self.filter);
         let row = self.rows.start;
         let mut fetched = self.format.fetched();
-        let policy = FetchPolicy::new(Span::NotOthers);
+        let policy = FetchPolicy::new(Span::NotOthers).with_small_gaps();
         let columns = &self.format.columns;
         let mut along = !inner.artifacts.are_near() && count_nodes(columns) <= MAX_NODES_ALONG;
         let mut fields = None;
@@ -314,9 +341,14 @@ impl FilteredReader {
             let (first, total) = (directory.record_offset, directory.total_record_count);
             let plan = filter.plan(inner, step, ordinal, directory)?;
             let is_skipped = plan.as_ref().is_some_and(|plan| plan.matches_none());
-            if along && fields.is_none() && !is_skipped {
+            let are_described = plan.is_some() || filter.are_described(inner, ordinal);
+            if along && !are_described {
+                ask_for_small_fields(inner, step, ordinal, total, columns);
+            } else if along && fields.is_none() && !is_skipped {
                 match open_fields(inner, step, ordinal, total, columns) {
                     Ok(Some(opened)) => fields = Some(opened),
+                    // The rest is fetched together with the bytes of the first rows to test.
+                    Ok(None) if plan.as_ref().is_some_and(|plan| !plan.fields.is_empty()) => {}
                     Ok(None) => return Ok(None),
                     // The error matters only if rows match; reading them will return it.
                     Err(_) => along = false,
@@ -359,13 +391,13 @@ impl FilteredReader {
             return Ok(());
         }
         let format = &self.format;
-        let stripe = plan.fields.stripe;
+        let ordinal = plan.fields.stripe;
         let mut probe = Probe::new(format.clone(), filter.clone(), plan.clone());
         // Keep the metadata, so that requests for values do not fetch it again with the gaps between them.
         probe.adopt(&fetched)?;
         let counters = counters.clone();
         let mut output =
-            OutputReader::new(format.clone(), counters, stripe, &rows, fields, fetched);
+            OutputReader::new(format.clone(), counters, ordinal, &rows, fields, fetched);
         // If no column is tested, only the columns of the scan are fetched.
         let window = if plan.fields.is_empty() {
             output.window_rows().await?
@@ -377,7 +409,7 @@ impl FilteredReader {
         } else {
             plan.tested(columns)
         };
-        self.stripe = Some(FilteredStripe {
+        let mut stripe = FilteredStripe {
             first,
             next_look: (row - first).saturating_add(WINDOW),
             tested,
@@ -390,7 +422,18 @@ impl FilteredReader {
             pending: Pending::new(self.format.columns.len()),
             chunk_rows: self.format.batch_size,
             window_rows: window.map(|rows| rows.min(MAX_TESTED_WINDOWS * WINDOW)),
-        });
+        };
+        let is_narrow = stripe.plan.rows.is_some() && inner.artifacts.have_latency();
+        if along && (is_narrow || !stripe.output.is_open()) {
+            let (_, chunks) = stripe.next_chunks(inner.artifacts.limits())?;
+            let (plan, probe) = (&stripe.plan, &mut stripe.probe);
+            if stripe.output.is_open() {
+                stripe.output.fetch_few(plan, probe, &chunks).await?;
+            } else {
+                stripe.output.open_with_test(plan, probe, &chunks).await?;
+            }
+        }
+        self.stripe = Some(stripe);
         Ok(())
     }
 
@@ -399,34 +442,14 @@ impl FilteredReader {
         let Some(stripe) = &mut self.stripe else {
             return Ok(());
         };
-        let next = match &stripe.wanted {
-            None => Some(stripe.rows.start),
-            Some(wanted) => wanted.next_from(stripe.rows.start),
-        };
-        let start = next.unwrap_or(stripe.rows.end).min(stripe.rows.end);
-        // Data in memory are tested and read chunk by chunk.
-        let most = stripe.window_rows.unwrap_or(0).max(stripe.chunk_rows);
-        let border = |from: u64, rows: u64| match rows % WINDOW {
-            0 => (from / rows * rows).saturating_add(rows),
-            _ => from.saturating_add(rows),
-        };
-        let end = border(start, most).min(stripe.rows.end);
-        stripe.rows.start = end;
         let limits = self.format.metadata.artifacts.limits();
-        let mut chunks = Vec::new();
-        let mut from = start;
-        while from < end {
-            let to = border(from, stripe.chunk_rows).min(end);
-            // One bit per row.
-            limits.check_batch_bytes((to - from).div_ceil(8), 1)?;
-            chunks.push(Candidates::new(from..to, stripe.wanted.as_ref())?);
-            from = to;
-        }
+        let (rows, mut chunks) = stripe.next_chunks(limits)?;
+        stripe.rows.start = rows.end;
         let are_awaited = stripe.is_awaited();
         stripe.probe.test(&mut chunks, are_awaited).await?;
         // If few rows match, larger chunks cost less.
         let matches: u64 = chunks.iter().map(|chunk| chunk.matches() as u64).sum();
-        let is_sparse = matches.saturating_mul(32) < end - start;
+        let is_sparse = matches.saturating_mul(32) < rows.end - rows.start;
         stripe.chunk_rows = if is_sparse && stripe.probe.may_grow() {
             self.format.batch_size.max(WINDOW)
         } else {

@@ -6,7 +6,7 @@ use crate::buffer::{Selection, Storage};
 use crate::error::{Error, Result, Within};
 use crate::format::{BasicType, DataType, StripeDirectory, Wire};
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::StepBytes;
+use crate::read::shard::fetch::{FetchPolicy, Fetched, StepBytes, drive};
 use crate::read::shard::metadata::Metadata;
 
 /// Returns the stripe that contains a row, and its ordinal.
@@ -62,6 +62,60 @@ pub(in crate::read) fn open_fields(
             .within(|| format!("stripe {stripe}, field `{}`", column.node.name))?;
     }
     Ok(Some(fields))
+}
+
+/// Largest descriptors of a column that are fetched before it is known whether the stripe has matching rows. Only Bloom
+/// filters make descriptors larger.
+const MAX_SMALL_DESCRIPTORS: u64 = 64 << 10;
+
+/// Notes the metadata of the columns in a stripe that have to be fetched, except for columns with large descriptors.
+pub(in crate::read) fn ask_for_small_fields(
+    metadata: &Metadata,
+    step: &StepBytes<'_>,
+    stripe: u64,
+    rows: u64,
+    columns: &[Column],
+) {
+    for column in columns {
+        let mut bytes = Some(0u64);
+        column.node.walk(&mut |node| {
+            let of_node = metadata.descriptor_bytes(step, (stripe, node.schema_id));
+            let sum = bytes.zip(of_node.ok().flatten());
+            bytes = sum.map(|(sum, of_node)| sum.saturating_add(of_node));
+        });
+        if bytes.is_some_and(|bytes| bytes <= MAX_SMALL_DESCRIPTORS) {
+            // The reader of the column reports the error.
+            let column = std::slice::from_ref(column);
+            drop(open_fields(metadata, step, stripe, rows, column));
+        }
+    }
+}
+
+/// Fetches the descriptors of the columns in a stripe, unless they are known. In the same round, fetches bytes that are
+/// likely to contain the values of these columns.
+pub(super) async fn fetch_descriptors(
+    metadata: &Metadata,
+    fetched: &mut Fetched,
+    stripe: u64,
+    columns: &[Column],
+) -> Result<()> {
+    let policy = FetchPolicy::for_sparse_rows();
+    drive(&metadata.artifacts, fetched, policy, |step| {
+        let mut missing = Vec::new();
+        for column in columns {
+            // `open_fields` reports errors.
+            column.node.walk(&mut |node| {
+                if let Ok(None) = metadata.field(step, (stripe, node.schema_id)) {
+                    missing.push(node.schema_id);
+                }
+            });
+        }
+        if step.guesses() {
+            drop(metadata.guess_values(step, stripe, &missing));
+        }
+        Ok(missing.is_empty().then_some(()))
+    })
+    .await
 }
 
 /// Checks the number of positions of a field, which follows from its parent's, except for list items.
@@ -139,20 +193,25 @@ pub(in crate::read) fn ask_for_rows(
         let (mut opened, mut complete) = (Vec::new(), true);
         column.node.walk(&mut |node| {
             match metadata.open_codes(step, (stripe, node.schema_id), node) {
-                Ok(Some(field)) => opened.push((node.schema_id, field)),
+                Ok(Some((field, has_maps))) => {
+                    opened.push((node.schema_id, field));
+                    complete &= has_maps;
+                }
                 // The reader of the rows reports the error.
                 Ok(None) | Err(_) => complete = false,
             }
         });
+        let mut reader = StripeReader {
+            metadata,
+            step,
+            fields: &StripeFields::new(stripe, opened, step),
+            state: &mut ReadState::default(),
+            sequential: false,
+        };
         if complete {
-            let mut reader = StripeReader {
-                metadata,
-                step,
-                fields: &StripeFields::new(stripe, opened, step),
-                state: &mut ReadState::default(),
-                sequential: false,
-            };
             drop(reader.fetch(std::slice::from_ref(column), rows));
+        } else {
+            reader.guess(&column.node, rows);
         }
     }
 }

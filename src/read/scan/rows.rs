@@ -1,6 +1,6 @@
 //! Rows of a shard in order, as RecordBatches.
 
-use super::opening::{open_fields, stripe_of};
+use super::opening::{fetch_descriptors, open_fields, stripe_of};
 use super::row_limiter::RowLimiter;
 use super::sizing::scanned_rows;
 use super::source::{ReadState, StripeFields};
@@ -279,6 +279,10 @@ impl RowReader {
             stripes.await?;
             if self.reads_whole_stripe() {
                 policy = policy.with_along(inner.artifacts.fetch_bytes());
+            }
+            let known = inner.known_stripes();
+            if let Some((stripe, _)) = known.and_then(|stripes| stripe_of(stripes, row)) {
+                fetch_descriptors(inner, &mut self.fetched, stripe, columns).await?;
             }
         }
         let (fields, rows) = drive(&inner.artifacts, &mut self.fetched, policy, |step| {

@@ -5,7 +5,7 @@ use crate::read::shard::artifacts::Artifacts;
 use crate::read::shard::metadata::WINDOW;
 
 /// Returns the stored size of the fields in bytes.
-fn stored_bytes(fields: &StripeFields) -> u64 {
+pub(in crate::read) fn stored_bytes(fields: &StripeFields) -> u64 {
     let bytes = fields.places().map(|place| place.range.len());
     bytes.fold(0, u64::saturating_add)
 }

@@ -55,6 +55,7 @@ impl StripeReader<'_> {
         let rows = &*stored_rows(rows, &layout, self.metadata.wire);
         layout.check_rows(rows)?;
         if !self.fetch_own(node, &layout, rows)? {
+            self.guess(node, rows);
             return Ok(false);
         }
         let mut complete = true;
@@ -108,6 +109,48 @@ impl StripeReader<'_> {
             return self.at_hand(&places);
         }
         Ok(true)
+    }
+
+    /// Guesses the places that the children of a node need for some rows, if the step guesses.
+    pub(super) fn guess(&self, node: &DataType, rows: &Selection) {
+        let mut places = Vec::new();
+        if self.step.guesses() && self.guess_items(node, rows, &mut places).is_ok() {
+            self.step.guess(places);
+        }
+    }
+
+    /// Appends the places that the children of a node with missing offsets are likely to need for some rows.
+    ///
+    /// # Errors
+    /// Also fails if the block map of a child is missing.
+    fn guess_items(
+        &self,
+        node: &DataType,
+        rows: &Selection,
+        places: &mut Vec<StoredRange>,
+    ) -> Result<()> {
+        let layout = self.fields.layout(node.schema_id);
+        for child in &node.children {
+            let Some((layout, of_child)) = layout.zip(self.fields.layout(child.schema_id)) else {
+                continue;
+            };
+            let guessed;
+            let below = match node.basic_type {
+                BasicType::List | BasicType::Map => {
+                    guessed = likely_items(rows, layout.positions, of_child.positions);
+                    &guessed
+                }
+                BasicType::FixedSizeList => {
+                    guessed = rows.scale(node.fixed_size);
+                    &guessed
+                }
+                BasicType::Struct => rows,
+                _ => continue,
+            };
+            of_child.places_of(below, !child.children.is_empty(), places)?;
+            self.guess_items(child, below, places)?;
+        }
+        Ok(())
     }
 
     fn at_hand(&self, places: &[StoredRange]) -> Result<bool> {
@@ -193,6 +236,23 @@ impl StripeReader<'_> {
     }
 }
 
+/// Returns the items that the lists of some rows are likely to have, if `lists` lists have `items` items. Lists of
+/// random lengths have proportional numbers of items, up to a deviation that grows with the root of their number.
+fn likely_items(rows: &Selection, lists: u64, items: u64) -> Selection {
+    let proportional = |row: u64| {
+        let before = u128::from(row) * u128::from(items) / u128::from(lists.max(1));
+        u64::try_from(before).unwrap_or(items)
+    };
+    let deviation = items / lists.isqrt().max(1);
+    let mut likely = Selection::default();
+    for range in rows.ranges() {
+        let start = proportional(range.start).saturating_sub(deviation);
+        let end = proportional(range.end).saturating_add(deviation).min(items);
+        likely.push(start.max(likely.end())..end);
+    }
+    likely
+}
+
 /// Whole blocks are decoded and kept if at least one in this many values is wanted.
 const BLOCKWISE: u64 = 32;
 
@@ -200,4 +260,23 @@ const BLOCKWISE: u64 = 32;
 pub(in crate::read) fn is_blockwise(rows: &Selection) -> bool {
     let span = rows.end() - rows.ranges().first().map_or(0, |range| range.start);
     rows.len().saturating_mul(BLOCKWISE) >= span
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_guessed_in_proportion_to_the_lists() {
+        let rows: Selection = [0..10, 5_000..5_001, 5_020..5_021, 9_999..10_000]
+            .into_iter()
+            .collect();
+        // 20,000 items of 10,000 lists deviate by 200.
+        let likely = likely_items(&rows, 10_000, 20_000);
+        assert_eq!(likely.ranges(), [0..220, 9_800..10_242, 19_798..20_000]);
+        assert_eq!(likely_items(&rows, 10_000, 0), Selection::default());
+        let most = u64::MAX;
+        let all = likely_items(&Selection::range(0..most), most, most);
+        assert_eq!(all, Selection::range(0..most));
+    }
 }

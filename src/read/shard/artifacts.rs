@@ -281,6 +281,11 @@ impl Artifacts {
         }
     }
 
+    /// Whether a round of requests takes longer than the transfer of many bytes that may not be needed.
+    pub(in crate::read) fn have_latency(&self) -> bool {
+        !self.are_near() && self.coalesce_gap() >= DISTANT_GAP
+    }
+
     /// Returns the approximate number of bytes to fetch at a time.
     pub(in crate::read) fn fetch_bytes(&self) -> u64 {
         let default = if self.are_near() {
@@ -289,6 +294,11 @@ impl Artifacts {
             DISTANT_FETCH_BYTES
         };
         self.options.fetch_bytes().unwrap_or(default)
+    }
+
+    /// Returns the size of the directory file in bytes.
+    pub(in crate::read) fn root_size(&self) -> u64 {
+        self.root_size
     }
 
     /// Reads places of one or more artifacts. Asynchronous readers of several artifacts work at the same time.

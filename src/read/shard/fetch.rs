@@ -7,7 +7,8 @@
 //! then data, one window of rows after the other, with one more round for every level of lists.
 
 use super::artifacts::Artifacts;
-use super::requests::{MAX_REQUEST, SPARSE_GAP, coalesce, cut, sparse_gap};
+pub(in crate::read) use super::fetch_policy::{FetchPolicy, Span};
+use super::requests::{MAX_REQUEST, coalesce, cut, part_bytes, sparse_gap, total_bytes};
 use super::shared_bytes::{RangeClaim, SharedBytes};
 use crate::buffer::{ByteSource, StoredRange};
 use crate::error::{Error, Result, Within, to_usize};
@@ -19,57 +20,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The gaps between wanted bytes that a request may span.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::read) enum Span {
-    /// Any gap that is small enough.
-    #[default]
-    Any,
-    /// No gap with bytes that other readers will read later, because they would fetch these bytes again.
-    NotOthers,
-    /// Like [`NotOthers`](Self::NotOthers), unless all bytes to be read later fit in one fetch: this reader then keeps
-    /// them until it needs them.
-    Few,
-}
-
-/// Which bytes are fetched in addition to the missing ones.
-#[derive(Debug, Clone, Copy, Default)]
-pub(in crate::read) struct FetchPolicy {
-    span: Span,
-    /// Most bytes to fetch along with others, in the same round, because they will be needed.
-    along: u64,
-    /// Places of at most this many bytes are fetched along with others, regardless of `along`.
-    along_each: u64,
-    /// Whether requests span as few unwanted bytes as a small number of requests allows.
-    is_sparse: bool,
-}
-
-impl FetchPolicy {
-    pub(in crate::read) fn new(span: Span) -> Self {
-        Self {
-            span,
-            ..Self::default()
-        }
-    }
-
-    /// For scattered rows: requests span gaps only to keep the number of requests small. Small buffers
-    /// are fetched along with the metadata that locate rows in them.
-    pub(in crate::read) fn for_sparse_rows() -> Self {
-        Self {
-            is_sparse: true,
-            along_each: SPARSE_GAP,
-            ..Self::default()
-        }
-    }
-
-    /// Fetches bytes that steps announce for later along with those that they need now, up to this many bytes.
-    pub(in crate::read) fn with_along(self, bytes: u64) -> Self {
-        Self {
-            along: bytes,
-            ..self
-        }
-    }
-}
+/// Most bytes to fetch at a guess: in 30 ms, the latency of a round, a request transfers several times as many.
+const MAX_GUESSED: u64 = 256 << 10;
 
 /// Bytes of artifacts, by artifact and position.
 #[derive(Debug, Default)]
@@ -252,15 +204,15 @@ impl Fetched {
         for place in missing {
             lacking.extend(self.lacking(*place)?);
         }
-        let gap = if policy.is_sparse {
-            sparse_gap(&lacking, gap)?
+        let (gap, part) = if policy.is_sparse {
+            (sparse_gap(&lacking, gap)?, part_bytes(&lacking))
         } else {
-            gap
+            (gap, MAX_REQUEST / 2)
         };
         let mut requests = Vec::new();
         for place in coalesce(lacking, gap, u64::MAX, later)? {
             for place in self.lacking(place)? {
-                cut(place, &mut requests)?;
+                cut(place, part, &mut requests)?;
             }
         }
         Ok(requests)
@@ -301,6 +253,8 @@ pub(in crate::read) struct StepBytes<'a> {
     later: RefCell<Vec<StoredRange>>,
     /// Places of bytes that will be needed together with the missing ones.
     along: RefCell<Vec<StoredRange>>,
+    /// Places of bytes that are likely to be needed after the missing ones.
+    guessed: RefCell<Vec<StoredRange>>,
 }
 
 impl<'a> StepBytes<'a> {
@@ -313,6 +267,7 @@ impl<'a> StepBytes<'a> {
             missing_bytes: Cell::default(),
             later: RefCell::default(),
             along: RefCell::default(),
+            guessed: RefCell::default(),
         }
     }
 
@@ -331,6 +286,19 @@ impl<'a> StepBytes<'a> {
         }
         if self.policy.span != Span::Any {
             push(&self.later);
+        }
+    }
+
+    /// Whether to [`guess`](Self::guess) places.
+    pub(in crate::read) fn guesses(&self) -> bool {
+        self.policy.guesses && self.artifacts.have_latency()
+    }
+
+    /// Notes places that only missing bytes determine. They are estimates: fetching them with the missing bytes saves a
+    /// round if they are right, and costs their bytes if not, so larger places are ignored.
+    pub(in crate::read) fn guess(&self, places: Vec<StoredRange>) {
+        if total_bytes(&places) <= MAX_GUESSED {
+            self.guessed.borrow_mut().extend(places);
         }
     }
 
@@ -390,24 +358,27 @@ impl<'a> StepBytes<'a> {
 
     /// Returns the missing places, the places to fetch along with them, and the places that requests must not span.
     fn into_missing(self) -> (Vec<StoredRange>, Vec<StoredRange>, Vec<StoredRange>) {
+        let fetch_bytes = self.artifacts.fetch_bytes();
+        let mut guessed = self.guessed.into_inner();
+        if total_bytes(&guessed) > fetch_bytes {
+            guessed.clear();
+        }
         let along = self.along.into_inner();
-        let bytes = along.iter().map(|place| place.range.len());
         let most = if self.policy.is_sparse {
-            self.artifacts.fetch_bytes()
+            fetch_bytes
         } else {
             self.policy.along
         };
-        if !along.is_empty() && bytes.fold(0, u64::saturating_add) <= most {
+        if !along.is_empty() && total_bytes(&along) <= most {
+            let along = [along, guessed].concat();
             return (self.missing.into_inner(), along, Vec::new());
         }
         let mut later = self.later.into_inner();
-        let bytes = later.iter().map(|place| place.range.len());
-        let bytes = bytes.fold(0, u64::saturating_add);
-        if self.policy.span == Span::Few && bytes <= self.artifacts.fetch_bytes() {
+        if self.policy.span == Span::Few && total_bytes(&later) <= fetch_bytes {
             later.clear();
         }
         later.sort_unstable_by_key(|p| (p.artifact, p.range));
-        (self.missing.into_inner(), Vec::new(), later)
+        (self.missing.into_inner(), guessed, later)
     }
 }
 

@@ -14,9 +14,9 @@ use crate::column::{ArraySlot, ArrowSchemaHint, DictionaryEntries};
 use crate::encoding::{Context, Scratch};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
-    DataRef, DataRefs, DataType, FieldDescriptor, IndexCollection, Message, SchemaReader,
-    ShardDirectory, ShardProperties, StripeDirectory, StripeFieldDescriptor, StripeList,
-    StripeProperties, UrlList, ValueKind, Wire, find_property,
+    DataRef, DataRefs, DataType, FRAME_OVERHEAD, FieldDescriptor, IndexCollection, Message,
+    SchemaReader, ShardDirectory, ShardProperties, StripeDirectory, StripeFieldDescriptor,
+    StripeList, StripeProperties, UrlList, ValueKind, Wire, find_property,
 };
 use crate::io::ByteRange;
 use bytes::Bytes;
@@ -29,6 +29,11 @@ pub(in crate::read) type FieldKey = (u64, u32);
 
 /// Positions per window: the unit of kept arrays, and of rows that are tested or read at a time.
 pub(in crate::read) const WINDOW: u64 = 65_536;
+
+/// Fewest fields of a shard for which the places of values are guessed. In others, descriptors are usually in the tail.
+const MIN_WIDE_FIELDS: u64 = 1024;
+/// Most fields for which the places of values are guessed, so that all requests are sent at the same time.
+const MAX_GUESSED_FIELDS: usize = 8;
 
 /// Unwraps an `Option` inside a `Result`. If it is `None`, bytes are missing, and the step returns `Ok(None)`.
 macro_rules! ready {
@@ -400,6 +405,64 @@ impl Metadata {
             group: OnceLock::new(),
         };
         Ok(Some(self.fields.insert(key, field, bytes)))
+    }
+
+    /// Whether the descriptor of a stripe field has been read.
+    pub(in crate::read) fn has_field(&self, key: FieldKey) -> bool {
+        self.fields.get(&key).is_some()
+    }
+
+    /// Returns the size in bytes of the descriptor of a stripe field; needs only the field list.
+    pub(in crate::read) fn descriptor_bytes(
+        &self,
+        step: &StepBytes<'_>,
+        (stripe, id): FieldKey,
+    ) -> Result<Option<u64>> {
+        let list = ready!(self.field_list(step, stripe));
+        let reference = list.refs.get(id as usize)?;
+        Ok(Some(reference.map_or(0, |reference| reference.range.len())))
+    }
+
+    /// Guesses the places of the values of some fields, which descriptors will locate. In the only stripe of a wide
+    /// shard, they are about where they would be if all fields had the same size: the values of all fields come first,
+    /// in the order of the fields, and then the descriptors.
+    pub(in crate::read) fn guess_values(
+        &self,
+        step: &StepBytes<'_>,
+        stripe: u64,
+        ids: &[u32],
+    ) -> Result<()> {
+        if self.directory.stripe_count > 1 || !self.is_one_file() || ids.len() > MAX_GUESSED_FIELDS
+        {
+            return Ok(());
+        }
+        let Some(list) = self.field_list(step, stripe)? else {
+            return Ok(());
+        };
+        let count = list.refs.len() as u64;
+        let Some(first) = list.refs.get(0)?.filter(|_| count >= MIN_WIDE_FIELDS) else {
+            return Ok(());
+        };
+        let end = first.range.start();
+        let border = |field: u32| {
+            let before = u128::from(end) * u128::from(field) / u128::from(count);
+            u64::try_from(before).unwrap_or(end)
+        };
+        // Sizes that differ by half on average add up to a deviation that grows with the root of the number of fields.
+        let deviation = end / count.isqrt() / 2;
+        for &id in ids {
+            let from = border(id).saturating_sub(deviation);
+            let to = border(id.saturating_add(1)).saturating_add(deviation);
+            let range = ByteRange::try_new(from.min(end), to.min(end))?;
+            step.guess(vec![StoredRange { artifact: 0, range }]);
+        }
+        Ok(())
+    }
+
+    /// Whether the shard has no files other than its directory file.
+    pub(in crate::read) fn is_one_file(&self) -> bool {
+        let urls = self.directory.url_list_ref.as_ref();
+        urls.is_none_or(|urls| urls.range.len() <= FRAME_OVERHEAD as u64)
     }
 
     /// Whether the list of the shard-level descriptors has been read.

@@ -9,6 +9,7 @@ pub(in crate::read) mod deleted_records;
 pub(in crate::read) mod descriptor_stats;
 pub(in crate::read) mod dictionary_entries;
 pub(in crate::read) mod fetch;
+mod fetch_policy;
 pub(in crate::read) mod metadata;
 pub(in crate::read) mod names;
 pub(in crate::read) mod open_field;

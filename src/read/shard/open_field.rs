@@ -138,18 +138,19 @@ impl Metadata {
         Ok(is_loaded.then_some(OpenField { layout, dictionary }))
     }
 
-    /// Opens a stripe field without its dictionaries, which are not needed to fetch codes.
+    /// Opens a stripe field without its dictionaries, which are not needed to fetch codes. Returns also whether its block
+    /// maps are loaded.
     pub(in crate::read) fn open_codes(
         &self,
         step: &StepBytes<'_>,
         key: FieldKey,
         node: &DataType,
-    ) -> Result<Option<OpenField>> {
+    ) -> Result<Option<(OpenField, bool)>> {
         let field = ready!(self.field(step, key));
         let layout = ready!(self.layout(step, key, &field, node));
         let has_maps = self.load_maps(step, key, &layout)?;
         let dictionary = None;
-        Ok(has_maps.then_some(OpenField { layout, dictionary }))
+        Ok(Some((OpenField { layout, dictionary }, has_maps)))
     }
 
     /// Loads the block maps of a stripe field. Returns whether all are there; notes the missing ones.

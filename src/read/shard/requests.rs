@@ -42,11 +42,23 @@ pub(super) fn sparse_gap(places: &[StoredRange], most: u64) -> Result<u64> {
     Ok(spanned.last().copied().unwrap_or(least))
 }
 
-/// Cuts a place into requests of [`MAX_REQUEST`] bytes at most, and at least half of that, because several requests
-/// transfer more bytes per second than one.
-pub(super) fn cut(place: StoredRange, requests: &mut Vec<StoredRange>) -> Result<()> {
+/// Returns the size of all places together.
+pub(super) fn total_bytes(places: &[StoredRange]) -> u64 {
+    let bytes = places.iter().map(|place| place.range.len());
+    bytes.fold(0, u64::saturating_add)
+}
+
+/// Returns the size of the parts to cut the places into, so that large places take several requests as long as there
+/// are few.
+pub(super) fn part_bytes(places: &[StoredRange]) -> u64 {
+    (total_bytes(places) / FEW_REQUESTS as u64).clamp(LARGE_REQUEST, MAX_REQUEST / 2)
+}
+
+/// Cuts a place into requests of at least `part` bytes, and less than twice as many, because several requests transfer
+/// more bytes per second than one.
+pub(super) fn cut(place: StoredRange, part: u64, requests: &mut Vec<StoredRange>) -> Result<()> {
     let StoredRange { artifact, range } = place;
-    let parts = (range.len() / (MAX_REQUEST / 2)).max(1);
+    let parts = (range.len() / part).max(1);
     let border = |part: u64| range.start() + range.len() / parts * part;
     for part in 0..parts {
         let end = if part + 1 == parts {
@@ -101,6 +113,22 @@ pub(super) mod tests {
             artifact,
             range: ByteRange::try_new(start, end).unwrap(),
         }
+    }
+
+    #[test]
+    fn few_large_places_are_cut_into_several_requests() {
+        let requests = |places: &[StoredRange]| {
+            let mut requests = Vec::new();
+            for place in places {
+                cut(*place, part_bytes(places), &mut requests).unwrap();
+            }
+            requests.len()
+        };
+        let small = place(0, 0, LARGE_REQUEST);
+        assert_eq!(requests(&[small]), 1);
+        assert_eq!(requests(&[place(0, 0, 4 * LARGE_REQUEST + 1), small]), 5);
+        assert_eq!(requests(&[place(0, 0, 64 << 20)]), FEW_REQUESTS);
+        assert_eq!(requests(&[place(0, 0, 1 << 30)]), 128);
     }
 
     #[test]
