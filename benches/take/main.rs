@@ -39,7 +39,7 @@ use tables::{TABLES, Table};
 
 const PROFILES: [Profile; 3] = [Profile::Balanced, Profile::Plain, Profile::HighCompression];
 
-/// The time of one row is the median of this number of takes, or of as many as this time allows.
+/// The time of one row is the median of this number of takes, or of fewer if they take longer than this time.
 const MOST_SINGLES: usize = 1000;
 const SINGLES_TIME: Duration = Duration::from_millis(500);
 
@@ -85,7 +85,6 @@ impl fmt::Display for Series {
 }
 
 /// Milliseconds of a point.
-#[derive(Clone, Copy)]
 struct Measurement {
     series: Series,
     /// Number of taken rows.
@@ -93,7 +92,7 @@ struct Measurement {
     take: f64,
     /// A scan that picks the rows.
     pick: f64,
-    /// As many takes of one row.
+    /// `rows` takes of one row each.
     singles: f64,
 }
 
