@@ -58,7 +58,7 @@ fn legend() -> String {
     let ways = ways.map(|(access, order, name)| (style("#444", access, order), name.to_owned()));
     let entries = profiles.iter().chain(&ways).enumerate();
     entries
-        .map(|(i, (style, name))| legend_entry(LEFT + 140.0 * i as f64, style, name))
+        .map(|(i, (style, name))| legend_entry(LEFT + 145.0 * i as f64, style, name))
         .collect()
 }
 

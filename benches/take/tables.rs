@@ -33,7 +33,7 @@ pub(crate) const TABLES: [Table; 5] = [
     },
     Table {
         name: "lists",
-        contents: "lists of numbers and of texts",
+        contents: "2 columns, of numbers and of texts",
         generate: lists,
     },
     Table {
