@@ -47,7 +47,7 @@ fn color_and_style(arrangement: Arrangement) -> (&'static str, String) {
 }
 
 fn legend() -> String {
-    let entry = |(i, arrangement)| {
+    let entry = |(i, arrangement): (usize, Arrangement)| {
         let (color, style) = color_and_style(arrangement);
         let (x, y) = (LEFT + 180.0 * i as f64, LEGEND_LINE - 6.0);
         let name = match arrangement {

@@ -144,7 +144,7 @@ impl Subject {
     /// Returns the numbers of rows to take.
     fn counts(&self) -> impl Iterator<Item = usize> {
         let all = self.rows.len();
-        let tens = successors(Some(1), |count| Some(count * 10));
+        let tens = successors(Some(1_usize), |count| Some(count * 10));
         let tens = tens.take_while(move |count| *count < all / 2);
         tens.chain([all / 2, all])
     }

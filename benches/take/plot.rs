@@ -68,7 +68,7 @@ fn panel(measurements: &[Measurement]) -> Panel {
         series, rows: all, ..
     } = measurements[measurements.len() - 1];
     let x_of_rows = |rows: usize| x_of((rows as f64).ln() / (all as f64).ln());
-    let tens = successors(Some(1), |tick| Some(tick * 10)).take_while(|tick| *tick <= all);
+    let tens = successors(Some(1_usize), |tick| Some(tick * 10)).take_while(|tick| *tick <= all);
     let curve = |measurements: &[Measurement]| {
         let Series {
             profile,
