@@ -11,6 +11,8 @@
 //! ```
 #![expect(clippy::expect_used, reason = "a bench that fails has nothing to tell")]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod keys;
 mod plot;
 mod table;
@@ -22,10 +24,12 @@ use arrow_select::filter::filter_record_batch;
 use arrow_shard::Shard;
 use arrow_shard::read::col;
 use arrow_shard::write::Profile;
+use common::clock::{median, medians_in_turns};
+use common::options::Options;
 use keys::{CONSTANT, KEYS};
 use std::fmt;
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use table::{Arrangement, KeyColumn, Share, output_name};
 
 const PROFILES: [Profile; 3] = [Profile::Balanced, Profile::Plain, Profile::HighCompression];
@@ -52,91 +56,47 @@ const SHARES: [Share; 8] = [
 /// point takes, and the less depends on the type of the tested column.
 const OUTPUTS: [(usize, usize); 4] = [(1, 1), (4, 1), (16, 2), (100, 8)];
 
-/// A point is measured until it has taken this long in each way, so that short times are medians of more runs.
-const LEAST_TIME: Duration = Duration::from_millis(15);
-const MOST_RUNS: usize = 25;
-
-struct Options {
-    is_quick: bool,
-    with_all: bool,
-    svg: Option<String>,
-    words: Vec<String>,
-}
-
-impl Options {
-    fn of_command_line() -> Self {
-        let (mut is_quick, mut with_all, mut svg, mut words) = (false, false, None, Vec::new());
-        let mut args = std::env::args().skip(1);
-        while let Some(arg) = args.next() {
-            match arg.as_str() {
-                // Cargo adds it.
-                "--bench" => {}
-                "--quick" => is_quick = true,
-                "--all" => with_all = true,
-                "--svg" => svg = Some(args.next().expect("a file after --svg")),
-                _ => words.push(arg),
-            }
-        }
-        Self {
-            is_quick,
-            with_all,
-            svg,
-            words,
-        }
-    }
-
-    fn rows(&self) -> usize {
-        let rows = std::env::var("ROWS");
-        let default = if self.is_quick { 1 << 17 } else { 1 << 19 };
-        rows.map_or(default, |rows| rows.parse().expect("a number of rows"))
-    }
-
-    fn least_runs(&self) -> usize {
-        if self.is_quick { 3 } else { 5 }
-    }
-
-    /// Returns the points of a profile to measure.
-    fn points(&self, profile: Profile) -> Vec<Point> {
-        let mut points = Vec::new();
-        let own = PROFILES.iter().take_while(|p| **p != profile).count();
-        for (k, key) in KEYS.iter().enumerate() {
-            for (a, &arrangement) in ARRANGEMENTS.iter().enumerate() {
-                for (s, &share) in SHARES.iter().enumerate() {
-                    for (outputs, types) in OUTPUTS {
-                        // The types take turns. Points that are named are all measured.
-                        let has_turn = (k + 3 * own + a + s) % types == 0;
-                        if has_turn || self.with_all || !self.words.is_empty() {
-                            let column = KeyColumn {
-                                key,
-                                arrangement,
-                                share,
-                            };
-                            points.push(Point {
-                                profile,
-                                column,
-                                outputs,
-                            });
-                        }
+/// Returns the points of a profile to measure.
+fn points(options: &Options, profile: Profile) -> Vec<Point> {
+    // The types take turns. Points that are named are all measured.
+    let with_all = options.has("--all") || !options.words.is_empty();
+    let mut points = Vec::new();
+    let own = PROFILES.iter().take_while(|p| **p != profile).count();
+    for (k, key) in KEYS.iter().enumerate() {
+        for (a, &arrangement) in ARRANGEMENTS.iter().enumerate() {
+            for (s, &share) in SHARES.iter().enumerate() {
+                for (outputs, types) in OUTPUTS {
+                    let has_turn = (k + 3 * own + a + s) % types == 0;
+                    if has_turn || with_all {
+                        let column = KeyColumn {
+                            key,
+                            arrangement,
+                            share,
+                        };
+                        points.push(Point {
+                            profile,
+                            column,
+                            outputs,
+                        });
                     }
                 }
             }
         }
-        for share in [Share::NONE, Share::WHOLE] {
-            let column = KeyColumn {
-                key: &CONSTANT,
-                arrangement: Arrangement::Constant,
-                share,
-            };
-            points.extend(OUTPUTS.map(|(outputs, _)| Point {
-                profile,
-                column,
-                outputs,
-            }));
-        }
-        let is_named = |point: &Point| self.words.iter().all(|w| point.to_string().contains(w));
-        points.retain(is_named);
-        points
     }
+    for share in [Share::NONE, Share::WHOLE] {
+        let column = KeyColumn {
+            key: &CONSTANT,
+            arrangement: Arrangement::Constant,
+            share,
+        };
+        points.extend(OUTPUTS.map(|(outputs, _)| Point {
+            profile,
+            column,
+            outputs,
+        }));
+    }
+    points.retain(|point| options.ask_for(point));
+    points
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -188,16 +148,9 @@ impl Point {
     fn measure(self, shard: &Shard, least_runs: usize) -> Measurement {
         let found = self.filtered(shard);
         assert_eq!(found, self.filtered_afterwards(shard), "{self}");
-        let mut times = [Vec::new(), Vec::new()];
-        let start = Instant::now();
-        let most_runs = MOST_RUNS.max(least_runs);
-        while times[0].len() < least_runs
-            || start.elapsed() < LEAST_TIME * 2 && times[0].len() < most_runs
-        {
-            times[0].push(milliseconds(|| self.filtered(shard)));
-            times[1].push(milliseconds(|| self.filtered_afterwards(shard)));
-        }
-        let [filter, after] = times.map(median);
+        let filter = || self.filtered(shard);
+        let after = || self.filtered_afterwards(shard);
+        let [filter, after] = medians_in_turns(least_runs, filter, after);
         Measurement {
             point: self,
             filter,
@@ -252,17 +205,6 @@ fn count(batches: impl Iterator<Item = Result<RecordBatch, ArrowError>>) -> usiz
         .sum()
 }
 
-fn milliseconds(run: impl FnOnce() -> usize) -> f64 {
-    let start = Instant::now();
-    black_box(run());
-    start.elapsed().as_secs_f64() * 1e3
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
 fn print_summary(measurements: &[Measurement]) {
     println!("\noutputs arrangement points median    max");
     for (outputs, _) in OUTPUTS {
@@ -301,13 +243,13 @@ fn print_worst(measurements: &[Measurement], title: &str, misses: fn(&Measuremen
 }
 
 fn main() {
-    let options = Options::of_command_line();
-    let (rows, start) = (options.rows(), Instant::now());
+    let options = Options::of_command_line(&["--quick", "--all"]);
+    let (rows, start) = (options.rows(1 << 19, 1 << 17), Instant::now());
     let mut measurements = Vec::new();
     println!("{rows} rows; milliseconds");
     println!("profile         type       arrangement  share outputs    filter     after  ratio");
     for profile in PROFILES.into_iter().filter(|p| p.is_available()) {
-        let points = options.points(profile);
+        let points = points(&options, profile);
         let mut keys: Vec<KeyColumn> = points.iter().map(|point| point.column).collect();
         keys.dedup_by_key(|key| key.name());
         let Some(outputs) = points.iter().map(|point| point.outputs).max() else {
