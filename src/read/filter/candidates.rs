@@ -15,6 +15,8 @@ const READ_WHOLE: usize = 16;
 const TEST_WHOLE: usize = 32;
 /// If at least one row in this many is in question, and these rows form long runs, test all rows.
 const RUNS_WHOLE: usize = 4;
+/// If at most one row in this many is in question, values that cost much to test are dropped before the test.
+const TEST_FEW: usize = 4;
 /// If runs of matches are at least this long on average, copy only the runs out of a block.
 const LONG_RUN: usize = 16;
 
@@ -96,6 +98,11 @@ impl Candidates {
     /// Whether reading all of the rows and dropping some is worth while.
     pub(super) fn is_dense(&self) -> bool {
         self.matches > 0 && self.matches.saturating_mul(READ_WHOLE) >= self.len()
+    }
+
+    /// Whether so few rows are in question that other values are worth dropping before an expensive test.
+    pub(super) fn has_few(&self) -> bool {
+        self.matches.saturating_mul(TEST_FEW) <= self.len()
     }
 
     /// Returns the rows in question, or all rows if at least one in `dense` is in question.

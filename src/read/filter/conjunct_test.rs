@@ -98,6 +98,10 @@ impl ConjunctTest<'_> {
                 if piece.matches() == 0 {
                     return Ok((piece, None));
                 }
+                if let Some(columns) = self.known(&piece) {
+                    let rows = Selection::range(piece.rows().clone());
+                    return Ok((piece, Some((rows, columns))));
+                }
                 let mut rows = piece.selection(dense);
                 let columns = match self.read(&rows) {
                     // The error may be about a value of another row, which the caller did not request in this type.
@@ -112,7 +116,8 @@ impl ConjunctTest<'_> {
             if let Some((rows, columns)) = read {
                 let is_whole = rows.len() == piece.len() as u64;
                 // Functions must see only the rows in question.
-                let filtered = if is_whole && conjunct.calls && piece.matches() < piece.len() {
+                let drops_first = conjunct.calls || piece.has_few() && are_bytes(&columns);
+                let filtered = if is_whole && drops_first && piece.matches() < piece.len() {
                     Some(piece.filtered(&columns)?)
                 } else {
                     None
@@ -217,6 +222,17 @@ impl ConjunctTest<'_> {
         })
     }
 
+    /// Returns the columns of the conjunct, by ordinal, in all rows of a piece, if tests of other conjuncts have read them
+    /// all.
+    fn known(&self, piece: &Candidates) -> Option<Vec<Option<ArrayRef>>> {
+        let mut columns = vec![None; self.plan.columns.len()];
+        for &ordinal in &self.conjunct.columns {
+            let (_, to) = self.same.iter().find(|(from, _)| *from == ordinal)?;
+            columns[ordinal] = Some(piece.values(*to)?.clone());
+        }
+        Some(columns)
+    }
+
     /// Evaluates the conjunct for `len` values of its columns, which are the values of `rows`.
     fn evaluate(
         &self,
@@ -250,4 +266,12 @@ impl ConjunctTest<'_> {
             chunk.tested()
         }
     }
+}
+
+/// Whether all of the columns are byte strings, whose comparison takes longer than dropping values.
+fn are_bytes(columns: &[Option<ArrayRef>]) -> bool {
+    columns.iter().flatten().all(|column| {
+        let data_type = column.data_type();
+        data_type.is_string() || data_type.is_binary()
+    })
 }
