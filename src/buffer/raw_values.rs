@@ -208,10 +208,10 @@ mod tests {
                 let rows = scattered(&mut rng, (LEN / width) as u64, gap);
                 let expected: Vec<u8> = (rows.ranges().iter())
                     .flat_map(|range| {
-                        let bytes = raw_bytes(range, width).unwrap();
-                        bytes.start as usize..bytes.end as usize
+                        let wanted = raw_bytes(range, width).unwrap();
+                        &bytes[to_usize(wanted.start).unwrap()..to_usize(wanted.end).unwrap()]
                     })
-                    .map(|at| bytes[at])
+                    .copied()
                     .collect();
                 for is_resident in [false, true, false] {
                     let source = TestSource {
@@ -235,7 +235,7 @@ mod tests {
         let mut rng = StdRng::seed_from_u64(4);
         let bytes: Vec<u8> = (0..LEN).map(|_| rng.random()).collect();
         let buffer = raw(&bytes, 1000);
-        let mut before: Vec<Range<u64>> = vec![0..LEN as u64];
+        let mut before: Vec<Range<u64>> = Vec::new();
         let rows: Selection = [5..6, 7..8, 1500..1501, 1600..1601, 9000..9001]
             .into_iter()
             .collect();
@@ -246,7 +246,11 @@ mod tests {
                 let mut outer = before.iter();
                 outer.any(|outer| outer.start <= range.start && range.end <= outer.end)
             };
-            assert!(covered.iter().all(is_inside), "{covered:?} in {before:?}");
+            let is_first = before.is_empty();
+            assert!(
+                is_first || covered.iter().all(is_inside),
+                "{covered:?} in {before:?}"
+            );
             before = covered;
             read::<u32>(&buffer, &TestSource::fetched(bytes.clone()), &rows, 4).unwrap();
         }
