@@ -58,8 +58,8 @@ pub(super) struct RawStretch<'e> {
     pub(super) covered: Range<u64>,
 }
 
-/// Divides elements of a raw buffer into stretches. When checksums have been verified in the meantime, each stretch
-/// lies in one that was found before.
+/// Divides elements of a raw buffer into stretches. If more checksums have been verified since an earlier call, each
+/// stretch lies inside one of that call.
 pub(super) fn raw_stretches<'e>(
     buffer: &StoredBuffer,
     elements: &'e Selection,
@@ -77,7 +77,8 @@ pub(super) fn raw_stretches<'e>(
         if i == first {
             covered = part;
         } else if part.start <= covered.end.saturating_add(MAX_GAP) {
-            covered.end = part.end;
+            // A range that lies partly in verified chunks is covered from the start of the first one.
+            covered = covered.start.min(part.start)..part.end;
         } else {
             let elements = ranges.get(first..i).unwrap_or_default();
             stretches.push(RawStretch { elements, covered });

@@ -258,6 +258,30 @@ mod tests {
     }
 
     #[test]
+    fn ranges_that_lie_partly_in_verified_chunks_are_read() {
+        let bytes: Vec<u8> = (0..LEN).map(|at| (at % 251).to_le_bytes()[0]).collect();
+        let source = TestSource::fetched(bytes.clone());
+        let select = |ranges: &[Range<u64>]| ranges.iter().cloned().collect::<Selection>();
+        for chunk in [1000, 4000] {
+            let buffer = raw(&bytes, chunk);
+            read::<u32>(&buffer, &source, &select(&[0..1, 5..6]), 4).unwrap();
+            let border = chunk as u64 / 4;
+            let rows = select(&[border - 9..border - 8, border - 2..border + 2]);
+            let fetched = raw_stretches(&buffer, &rows, 4, true).unwrap();
+            let found = read::<u32>(&buffer, &source, &rows, 4).unwrap();
+            let last = chunk + 8;
+            assert_eq!(found.as_slice()[4..], bytes[last - 16..last]);
+            // A later read of the second range alone asks for nothing else.
+            let buffer = raw(&bytes, chunk);
+            read::<u32>(&buffer, &source, &select(&[0..1, 5..6]), 4).unwrap();
+            let part = RawPart::new(&buffer, &(border - 2..border + 2), 4, true).unwrap();
+            assert_eq!(fetched.len(), 1);
+            assert!(fetched[0].covered.start <= part.covered.start);
+            assert!(part.covered.end <= fetched[0].covered.end);
+        }
+    }
+
+    #[test]
     fn damage_between_the_rows_is_harmless_unless_a_chunk_covers_it() {
         let bytes = vec![1; LEN];
         let rows: Selection = [10..11, 20..21, 700..701].into_iter().collect();

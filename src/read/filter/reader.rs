@@ -86,8 +86,15 @@ impl FilteredStripe {
         let start = next.unwrap_or(self.rows.end).min(self.rows.end);
         // Data in memory are tested and read chunk by chunk.
         let most = self.window_rows.unwrap_or(0).max(self.chunk_rows);
-        // Whole blocks of a power of two rows are arrays without a copy if the chunks end with them.
-        let border = |from: u64, rows: u64| (from / rows * rows).saturating_add(rows);
+        // Whole blocks, of a power of two rows, are arrays without a copy if the chunks end with them.
+        let border = |from: u64, rows: u64| {
+            let start = if rows.is_power_of_two() || rows.is_multiple_of(WINDOW) {
+                from / rows * rows
+            } else {
+                from
+            };
+            start.saturating_add(rows)
+        };
         let end = border(start, most).min(self.rows.end);
         let mut chunks = Vec::new();
         let mut from = start;

@@ -187,7 +187,10 @@ async fn read_near(
     });
     let fields = fields.await?;
     let windows = WholeWindows::new(&stripe.selection)?;
-    let suits = |column: &Column| windows.as_ref().is_some_and(|w| w.suit(column, &fields));
+    let suits = |column: &Column| {
+        let windows = windows.as_ref();
+        windows.is_some_and(|w| w.suits(column, &fields, stripe.count, &inner.artifacts))
+    };
     let (mut whole, mut apart) = (Vec::new(), Vec::new());
     for (column, pieces) in columns.iter().zip(pieces) {
         if suits(column) {
@@ -196,7 +199,8 @@ async fn read_near(
             apart.push((column, pieces));
         }
     }
-    if let Some(windows) = windows.as_ref().filter(|_| !whole.is_empty()) {
+    while let Some(windows) = windows.as_ref().filter(|_| !whole.is_empty()) {
+        let later = whole.split_off(whole.len().min(MAX_NEAR_COLUMNS));
         let columns: Vec<&Column> = whole.iter().map(|(column, _)| *column).collect();
         match windows.read(inner, &columns, &fields, stripe.count).await {
             Ok(read) => {
@@ -206,6 +210,7 @@ async fn read_near(
             // The error may be about rows that are not wanted.
             Err(_) => apart.append(&mut whole),
         }
+        whole = later;
     }
     let mut state = ReadState::default();
     let mut apart = apart.as_mut_slice();
@@ -297,13 +302,14 @@ async fn read_distant(
         let Some(fields): Option<Vec<_>> = fields else {
             return Ok(None);
         };
-        let states = stripes.iter().zip(&fields).zip(&mut states);
-        let readers = states.map(|((stripe, fields), state)| StripeReader {
+        let states = fields.iter().zip(&mut states);
+        let readers = states.map(|(fields, state)| StripeReader {
             metadata: inner,
             step,
             fields,
             state,
-            sequential: is_blockwise(&stripe.selection),
+            // The states of all stripes are kept until all have been read.
+            sequential: false,
         });
         let mut readers: Vec<_> = readers.collect();
         let mut complete = true;

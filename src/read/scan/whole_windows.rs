@@ -1,4 +1,4 @@
-//! Reads rows that lie close together: all rows around them, window by window, without the rows in between.
+//! Reads wanted rows that lie close together: decodes whole windows of rows, and drops the others.
 //!
 //! Copying a value out of a buffer takes several times as long as decoding it together with its neighbours.
 
@@ -8,6 +8,7 @@ use super::stripe_reader::StripeReader;
 use crate::arrow::{contains, defeats_filter};
 use crate::buffer::{Body, Selection, Storage, StoredBuffer};
 use crate::error::{Error, Result, to_usize};
+use crate::read::shard::artifacts::Artifacts;
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::{FetchPolicy, Fetched, drive};
 use crate::read::shard::metadata::Metadata;
@@ -26,6 +27,9 @@ const RAW_WHOLE: u64 = 40;
 
 /// If at least one row in this many is wanted, all rows of encoded columns are read.
 const ENCODED_WHOLE: u64 = 3;
+
+/// Fewer rows are read one by one, so that no block is decoded for them.
+const MIN_ROWS: u64 = 64;
 
 /// Rows of a window, a power of two: few enough for the processor's caches.
 const ROWS: u64 = 16 << 10;
@@ -51,7 +55,8 @@ impl WholeWindows {
     pub(super) fn new(wanted: &Selection) -> Result<Option<Self>> {
         let first = wanted.ranges().first().map_or(0, |range| range.start);
         let (count, span) = (wanted.len(), wanted.end() - first);
-        if count.saturating_mul(RESIDENT_WHOLE) < span || wanted.ranges().len() < 2 {
+        let are_few = count < MIN_ROWS || wanted.ranges().len() < 2;
+        if are_few || count.saturating_mul(RESIDENT_WHOLE) < span {
             return Ok(None);
         }
         let mut windows = Vec::new();
@@ -68,18 +73,30 @@ impl WholeWindows {
         }))
     }
 
-    /// Whether all rows of the windows are read for a column.
-    pub(super) fn suit(&self, column: &Column, fields: &StripeFields) -> bool {
+    /// Whether all rows of the windows are read for a column of a stripe with `stripe_rows` rows.
+    pub(super) fn suits(
+        &self,
+        column: &Column,
+        fields: &StripeFields,
+        stripe_rows: u64,
+        artifacts: &Artifacts,
+    ) -> bool {
         let is_view = |t: &DataType| matches!(t, DataType::Utf8View | DataType::BinaryView);
         let has_views = contains(column.field.data_type(), &is_view);
-        let most = match RawBuffers::of(column, fields) {
-            RawBuffers { offsets: true, .. } if fields.are_resident() && !has_views => {
-                RESIDENT_WHOLE
-            }
-            RawBuffers { any: true, .. } => RAW_WHOLE,
+        let is_resident = fields.are_resident();
+        let stored = StoredBuffers::of(column, fields);
+        let most = match stored {
+            // Views of fetched values keep the bytes of the whole window.
+            _ if has_views && !is_resident => ENCODED_WHOLE,
+            StoredBuffers {
+                raw_offsets: true, ..
+            } if is_resident && !has_views => RESIDENT_WHOLE,
+            StoredBuffers { any_raw: true, .. } => RAW_WHOLE,
             _ => ENCODED_WHOLE,
         };
+        let windows = (stripe_rows / ROWS).max(1);
         self.count.saturating_mul(most) >= self.span
+            && (is_resident || stored.bytes / windows <= artifacts.fetch_bytes())
             && !column.described
             && !defeats_filter(column.field.data_type())
     }
@@ -111,7 +128,7 @@ impl WholeWindows {
                         step,
                         fields,
                         state: &mut state,
-                        sequential: true,
+                        sequential: self.windows.len() > 1,
                     };
                     let mut complete = true;
                     for column in columns {
@@ -166,14 +183,15 @@ impl Window {
     }
 }
 
-/// The raw buffers of a column, at any depth.
+/// The buffers of a column, at any depth.
 #[derive(Default)]
-struct RawBuffers {
-    any: bool,
-    offsets: bool,
+struct StoredBuffers {
+    bytes: u64,
+    any_raw: bool,
+    raw_offsets: bool,
 }
 
-impl RawBuffers {
+impl StoredBuffers {
     fn of(column: &Column, fields: &StripeFields) -> Self {
         let mut found = Self::default();
         column.node.walk(&mut |node| {
@@ -181,8 +199,9 @@ impl RawBuffers {
                 && let Storage::Buffers(buffers) = &layout.storage
             {
                 let is_raw = |buffer: &StoredBuffer| matches!(buffer.body, Body::Raw(_));
-                found.any |= buffers.streams().any(is_raw);
-                found.offsets |= buffers.offsets.as_ref().is_some_and(is_raw);
+                found.bytes = found.bytes.saturating_add(buffers.stream_bytes());
+                found.any_raw |= buffers.streams().any(is_raw);
+                found.raw_offsets |= buffers.offsets.as_ref().is_some_and(is_raw);
             }
         });
         found

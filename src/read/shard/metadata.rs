@@ -443,7 +443,8 @@ impl Metadata {
         let Some(first) = list.refs.get(0)?.filter(|_| count >= MIN_WIDE_FIELDS) else {
             return Ok(());
         };
-        let end = first.range.start();
+        // The reference may be wrong, but a guess must not make the request for other places fail.
+        let end = first.range.start().min(self.artifacts.root_size());
         let border = |field: u32| {
             let before = u128::from(end) * u128::from(field) / u128::from(count);
             u64::try_from(before).unwrap_or(end)
