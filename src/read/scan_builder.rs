@@ -193,7 +193,8 @@ impl ScanBuilder {
     }
 
     /// Sets the number of rows per batch; 8,192 by default. A batch is shorter at the end of a stripe, where offsets or
-    /// keys of an Arrow type would overflow, and where rows are skipped.
+    /// keys of an Arrow type would overflow, and where rows are skipped. The first batch of a scan with a filter or a
+    /// selection may be shorter, too.
     #[must_use]
     pub fn with_batch_size(mut self, rows: usize) -> Self {
         self.batch_size = rows;
