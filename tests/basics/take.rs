@@ -6,11 +6,13 @@ use arrow_array::types::{Int8Type, Int16Type};
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, FixedSizeListArray, Int8Array, Int16Array, Int32Array,
     ListArray, NullArray, RecordBatch, RunArray, StringArray, StringViewArray, StructArray,
+    UInt64Array,
 };
-use arrow_buffer::OffsetBuffer;
+use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
 use arrow_select::concat::concat;
-use arrow_shard::write::{ShardWriter, WriterOptions};
+use arrow_select::take::take_record_batch;
+use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
 use arrow_shard::{ErrorKind, Result, Shard};
 use std::sync::Arc;
 
@@ -157,4 +159,34 @@ fn items_that_exceed_the_offsets_of_lists_are_an_error() {
     let shard = stripes(&[list]);
     assert_eq!(taken(&shard, &[0]).unwrap().len(), 1);
     assert_overflows(&shard, &[0, 0], "offset");
+}
+
+#[test]
+fn taken_views_do_not_keep_the_values_of_other_rows() {
+    let rows = 40_000u64;
+    let texts = (0..rows).map(|row| format!("a text that no view holds itself, of row {row}"));
+    let texts: ArrayRef = Arc::new(StringViewArray::from_iter_values(texts));
+    let batch = RecordBatch::try_from_iter([("text", texts)]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.amudai.shard");
+    let options = WriterOptions::default().with_profile(Profile::Plain);
+    let mut writer = ShardWriter::create_with(&path, batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    let wanted: Vec<u64> = (0..rows).step_by(20).collect();
+    let taken = Shard::open(&path).unwrap().take(&wanted, ["text"]).unwrap();
+    let indices = UInt64Array::from(wanted);
+    assert_eq!(taken, take_record_batch(&batch, &indices).unwrap());
+    let kept: usize = taken
+        .column(0)
+        .as_string_view()
+        .data_buffers()
+        .iter()
+        .map(Buffer::len)
+        .sum();
+    assert!(
+        kept < indices.len() * 60,
+        "{kept} bytes of {} values",
+        indices.len()
+    );
 }

@@ -12,11 +12,13 @@ use crate::read::shard::artifacts::Artifacts;
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::{FetchPolicy, Fetched, drive};
 use crate::read::shard::metadata::Metadata;
-use arrow_array::{ArrayRef, BooleanArray};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBufferBuilder;
 use arrow_schema::DataType;
 use arrow_select::filter::{FilterBuilder, FilterPredicate};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// If at least one row in this many is wanted, all rows of texts and lists in memory are read: their arrays consist of
 /// the stored bytes, unless they are views.
@@ -81,13 +83,13 @@ impl WholeWindows {
         stripe_rows: u64,
         artifacts: &Artifacts,
     ) -> bool {
-        let is_view = |t: &DataType| matches!(t, DataType::Utf8View | DataType::BinaryView);
-        let has_views = contains(column.field.data_type(), &is_view);
+        let data_type = column.field.data_type();
+        let has_views = contains(data_type, &is_view);
         let is_resident = fields.are_resident();
         let stored = StoredBuffers::of(column, fields);
         let most = match stored {
-            // Views of fetched values keep the bytes of the whole window.
-            _ if has_views && !is_resident => ENCODED_WHOLE,
+            // Views inside of other types would keep the fetched bytes of the whole window.
+            _ if has_views && !is_resident && !is_view(data_type) => ENCODED_WHOLE,
             StoredBuffers {
                 raw_offsets: true, ..
             } if is_resident && !has_views => RESIDENT_WHOLE,
@@ -98,7 +100,7 @@ impl WholeWindows {
         self.count.saturating_mul(most) >= self.span
             && (is_resident || stored.bytes / windows <= artifacts.fetch_bytes())
             && !column.described
-            && !defeats_filter(column.field.data_type())
+            && !defeats_filter(data_type)
     }
 
     /// Reads the wanted rows of columns, in one or more arrays for each column.
@@ -176,11 +178,24 @@ impl Window {
     fn read(&self, reader: &mut StripeReader<'_>, column: &Column) -> Result<ArrayRef> {
         let read = reader.read(std::slice::from_ref(column), &self.rows)?.pop();
         let read = read.ok_or_else(|| Error::corrupt("a column was not read"))?;
-        match &self.filter {
-            None => Ok(read),
-            Some(filter) => Ok(filter.filter(&read)?),
+        let Some(filter) = &self.filter else {
+            return Ok(read);
+        };
+        let wanted = filter.filter(&read)?;
+        if reader.fields.are_resident() {
+            return Ok(wanted);
         }
+        // Views keep the fetched bytes of the whole window unless the wanted values are copied.
+        Ok(match wanted.data_type() {
+            DataType::Utf8View => Arc::new(wanted.as_string_view().gc()),
+            DataType::BinaryView => Arc::new(wanted.as_binary_view().gc()),
+            _ => wanted,
+        })
     }
+}
+
+fn is_view(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8View | DataType::BinaryView)
 }
 
 /// The buffers of a column, at any depth.
