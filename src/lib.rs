@@ -198,6 +198,7 @@ mod encoding;
 #[cfg(feature = "experimental")]
 pub mod encoding;
 pub mod error;
+mod external;
 #[cfg(not(feature = "experimental"))]
 mod format;
 #[cfg(feature = "experimental")]

@@ -3,6 +3,7 @@
 use super::blobs::BlobTable;
 use super::carried_checksums::CarriedChecksums;
 use super::checksums::{Chunks, CoveredPart};
+use super::external::ExternalValues;
 use super::opaque_dictionary::MAX_OPAQUE_DICTIONARIES;
 use super::own_properties::OwnProperties;
 use super::packed_group::PackedGroup;
@@ -13,10 +14,10 @@ use crate::encoding::Dictionaries;
 use crate::error::{Error, Result};
 use crate::format::{
     AnyValue, BufferKind, DataEncoding, DataType, EncodedBuffer, NativeDataEncoding,
-    StripeFieldDescriptor,
+    ParquetFileColumnRef, StripeFieldDescriptor,
 };
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// How and where the values of a stripe field are stored.
 #[derive(Debug)]
@@ -38,7 +39,16 @@ pub enum Storage {
     Constant(AnyValue),
     /// Encoded buffers.
     Buffers(Box<FieldBuffers>),
+    /// Values in files of another format.
+    External(Arc<dyn ExternalValues>),
 }
+
+/// Opens the values of a stripe field in Parquet files, given the references to them.
+pub(super) type OpenParquet<'a> = &'a mut dyn FnMut(
+    &StripeFieldDescriptor,
+    &[ParquetFileColumnRef],
+    &mut dyn FnMut(&str) -> Result<u32>,
+) -> Result<Arc<dyn ExternalValues>>;
 
 /// The encoded buffers of a stripe field.
 #[derive(Debug, Default)]
@@ -165,6 +175,27 @@ impl FieldLayout {
         self.positions == ABSENT
     }
 
+    /// Returns the bytes of the streams of values, in the shard or in other files.
+    pub fn stored_bytes(&self) -> u64 {
+        match &self.storage {
+            Storage::Buffers(buffers) => buffers.stream_bytes(),
+            Storage::External(values) => {
+                let bytes = values.places().into_iter().map(|place| place.range.len());
+                bytes.fold(0, u64::saturating_add)
+            }
+            Storage::Null | Storage::Constant(_) => 0,
+        }
+    }
+
+    /// Returns the places of the streams of values.
+    pub fn streams(&self) -> Vec<StoredRange> {
+        match &self.storage {
+            Storage::Buffers(buffers) => buffers.streams().map(|buffer| buffer.place).collect(),
+            Storage::External(values) => values.places(),
+            Storage::Null | Storage::Constant(_) => Vec::new(),
+        }
+    }
+
     /// Checks that the field has all of these rows.
     ///
     /// # Errors
@@ -191,7 +222,7 @@ impl FieldLayout {
 
     /// Checks a descriptor and finds its buffers, in the first encoding that this reader supports. The field may
     /// be a member of the packed group `group`. `artifact` returns the number of an artifact for its
-    /// URL.
+    /// URL, and `parquet` opens values in Parquet files.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if the descriptor contradicts itself,
@@ -201,6 +232,7 @@ impl FieldLayout {
         descriptor: &StripeFieldDescriptor,
         group: Option<&PackedGroup>,
         artifact: &mut dyn FnMut(&str) -> Result<u32>,
+        parquet: OpenParquet<'_>,
     ) -> Result<Self> {
         let field = &descriptor.field;
         let physical = Physical::of(node)?;
@@ -232,9 +264,9 @@ impl FieldLayout {
                 }
                 Storage::Constant(value.clone())
             }
-            _ => match first_supported(descriptor, physical, group, artifact) {
+            _ => match first_supported(descriptor, physical, group, artifact, parquet) {
                 Err(e) if all_null && e.kind() == crate::ErrorKind::Unsupported => Storage::Null,
-                buffers => Storage::Buffers(Box::new(buffers?)),
+                supported => supported?,
             },
         };
         Ok(Self {
@@ -250,7 +282,8 @@ fn first_supported(
     physical: Physical,
     group: Option<&PackedGroup>,
     artifact: &mut dyn FnMut(&str) -> Result<u32>,
-) -> Result<FieldBuffers> {
+    parquet: OpenParquet<'_>,
+) -> Result<Storage> {
     let positions = descriptor.field.position_count;
     let notes = OwnProperties::from_properties(&descriptor.field.custom_properties)?;
     let mut lacking = Vec::new();
@@ -267,8 +300,11 @@ fn first_supported(
                     .codes
                     .check(ordinal)
                     .and_then(|()| native_buffers(native, ordinal, &notes, context, artifact))
+                    .map(|buffers| Storage::Buffers(Box::new(buffers)))
             }
-            DataEncoding::Parquet(_) => Err(Error::unsupported("external Parquet column chunks")),
+            DataEncoding::Parquet(files) => {
+                parquet(descriptor, files, artifact).map(Storage::External)
+            }
             DataEncoding::Unknown => Err(Error::unsupported("an encoding of an unknown kind")),
         };
         match parsed {

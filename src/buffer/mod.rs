@@ -8,6 +8,7 @@ mod carried_checksums;
 mod checksums;
 mod copy_check;
 mod encoding_codes;
+mod external;
 mod field_layout;
 mod map_copies;
 mod needed_ranges;
@@ -44,6 +45,7 @@ pub use checksums::{CHUNK_BYTES, Chunks};
 pub use copy_check::CopyCheck;
 #[cfg(feature = "experimental")]
 pub use encoding_codes::{ENCODING_CODES_PROPERTY, EncodingCodes};
+pub use external::{ExternalDecoder, ExternalValues};
 pub use field_layout::{
     FieldBuffers, FieldLayout, Storage, StoredDictionary, StoredIndex, packed_member,
 };

@@ -74,8 +74,13 @@ impl FieldLayout {
         with_items: bool,
         out: &mut Vec<StoredRange>,
     ) -> Result<bool> {
-        let Storage::Buffers(buffers) = &self.storage else {
-            return Ok(false);
+        let buffers = match &self.storage {
+            Storage::Buffers(buffers) => buffers,
+            Storage::External(values) => {
+                values.places_of(rows, out)?;
+                return Ok(false);
+            }
+            Storage::Null | Storage::Constant(_) => return Ok(false),
         };
         if let Some(presence) = &buffers.presence {
             presence.places_of(&rows.bytes_of_bits(), 1, out)?;

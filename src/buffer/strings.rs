@@ -432,7 +432,11 @@ mod tests {
                 packed_group: false,
             })],
         };
-        let layout = FieldLayout::try_new(node, &descriptor, None, &mut |_| Ok(0)).unwrap();
+        let layout =
+            FieldLayout::try_new(node, &descriptor, None, &mut |_| Ok(0), &mut |_, _, _| {
+                Err(Error::unsupported("Parquet"))
+            })
+            .unwrap();
         let Storage::Buffers(buffers) = layout.storage else {
             panic!("buffers");
         };

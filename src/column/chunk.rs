@@ -372,6 +372,30 @@ pub trait NodeSource {
     /// Returns the values of numbers, DateTime, Guid and fixed-size binaries: `len * width` bytes.
     fn fixed(&mut self, node: &DataType, width: usize, rows: &Selection) -> Result<Chunk<Buffer>>;
 
+    /// Returns whether a leaf is stored in another format, so that its values come from [`external`](Self::external).
+    fn is_external(&self, node: &DataType) -> bool {
+        let _ = node;
+        false
+    }
+
+    /// Returns the values of a leaf that is stored in another format, as an array of the type, or of another type of
+    /// the same values if they cannot be read as such.
+    ///
+    /// # Errors
+    /// Returns the errors of values that cannot be read.
+    fn external(
+        &mut self,
+        node: &DataType,
+        wanted: &ArrowType,
+        rows: &Selection,
+    ) -> Result<ArrayRef> {
+        let _ = (wanted, rows);
+        Err(Error::corrupt(format!(
+            "the values of `{}` are in buffers",
+            node.name
+        )))
+    }
+
     /// Returns the window around some rows of a `String` or `Binary` node, if it has one. The caller then makes one
     /// array of the whole window, and keeps it there.
     ///

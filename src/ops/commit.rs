@@ -121,6 +121,15 @@ impl EditSummary {
         }
     }
 
+    /// Sets the number of files that the shard refers to.
+    #[cfg(feature = "parquet")]
+    pub(super) fn with_other_files(self, other_files: u64) -> Self {
+        Self {
+            other_files,
+            ..self
+        }
+    }
+
     /// Adds `more` written bytes to the summary.
     pub(super) fn with_bytes(self, more: u64) -> Self {
         Self {

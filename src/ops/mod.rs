@@ -21,6 +21,8 @@
 
 mod added_column;
 mod arrow;
+#[cfg(feature = "parquet")]
+mod attach;
 mod column_file;
 mod commit;
 mod compact;
@@ -45,6 +47,11 @@ mod vacuum;
 mod wires;
 
 pub use crate::io::{FileCount, SHARD_FILE_SUFFIX};
+#[cfg(feature = "parquet")]
+pub use attach::{
+    AttachOptions, attach, attach_async, attach_with, attach_with_async, list_parquet_files,
+    list_parquet_files_async,
+};
 pub use commit::EditSummary;
 pub use compact::{
     CompactOptions, compact, compact_async, compact_to, compact_to_async, plan_compaction,

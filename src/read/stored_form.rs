@@ -361,7 +361,7 @@ impl Shard {
                 }
                 return Ok(());
             }
-            Storage::Buffers(_) => {}
+            Storage::Buffers(_) | Storage::External(_) => {}
         }
         let format = ScanFormat {
             metadata: inner.clone(),

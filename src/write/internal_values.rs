@@ -17,7 +17,7 @@ pub enum InternalValues {
 }
 
 /// Returns the current time in 100 ns ticks since 0001-01-01.
-pub(super) fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

@@ -24,6 +24,10 @@ mod summary;
 pub(crate) use crate::buffer::BUFFER_ALIGNMENT;
 pub(crate) use bits_shard::{StripeBits, bits_shard};
 pub(crate) use field::bits::{BitPiece, WINDOW_BITS};
+#[cfg(feature = "parquet")]
+pub(crate) use field::bounds::range_of;
+#[cfg(feature = "parquet")]
+pub(crate) use internal_values::now;
 pub(crate) use layout::directory::{StripeRecord, StripesMetadata};
 pub(crate) use layout::positioned_sink::PositionedSink;
 pub(crate) use schema::{check_storable, stored_schema};

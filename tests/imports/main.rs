@@ -48,6 +48,7 @@ const ROOMS: &[Room] = &[
     room("stats", &["kernels", "format"], &[]),
     room("arrow", &[], &[]),
     room("column", &["arrow", "kernels", "buffer", "format"], &[]),
+    room("external", &["buffer", "format"], &["io::ByteRange"]),
     room("write/batch", &["arrow", "column"], &[]),
     room("write/choose", &["encoding", "format"], &[]),
     room(
@@ -64,12 +65,16 @@ const ROOMS: &[Room] = &[
     room(
         "read",
         &[
-            "arrow", "column", "stats", "buffer", "encoding", "format", "io",
+            "arrow", "column", "stats", "buffer", "external", "encoding", "format", "io",
         ],
         &[],
     ),
     room("metadata", &["column", "format"], &[]),
-    room("ops", &["read", "write", "column", "format", "io"], &[]),
+    room(
+        "ops",
+        &["read", "write", "external", "column", "format", "io"],
+        &[],
+    ),
     room("interop", &["read", "write", "ops", "io"], &[]),
 ];
 

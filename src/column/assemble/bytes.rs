@@ -24,6 +24,12 @@ impl Assembler<'_> {
         if wanted.is_nested() {
             return Err(mismatch(wanted, node));
         }
+        if self.source.is_external(node) {
+            return match ByteLayout::of(wanted) {
+                Some(_) => self.external(wanted, wanted, node, rows),
+                None => self.external(wanted, &self.casts.bytes_type(node, wanted), node, rows),
+            };
+        }
         if let Some(stored) = self.source.dictionary(node, rows)? {
             return self.gather(stored, wanted, node, rows);
         }

@@ -21,6 +21,9 @@ impl Assembler<'_> {
         node: &DataType,
         rows: &Selection,
     ) -> Result<ArrayRef> {
+        if self.source.is_external(node) {
+            return self.external(wanted, &ArrowType::Boolean, node, rows);
+        }
         let chunk = self.source.bits(node, rows)?;
         check_chunk(&chunk, rows)?;
         check_len(chunk.len, chunk.values.len())?;
@@ -38,6 +41,13 @@ impl Assembler<'_> {
         let Some(width) = fixed_width(node) else {
             return Err(mismatch(wanted, node));
         };
+        if self.source.is_external(node) {
+            let natural = match self.casts.written(node, wanted) {
+                Some(own) => own.clone(),
+                None => natural_leaf(node, &NativeTypes::default())?,
+            };
+            return self.external(wanted, &natural, node, rows);
+        }
         if has_dictionary(node.basic_type)
             && let Some(stored) = self.source.dictionary(node, rows)?
         {

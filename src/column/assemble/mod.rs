@@ -131,6 +131,25 @@ impl Assembler<'_> {
         self.cast(nulls, wanted, node)
     }
 
+    /// Returns the values of a leaf in another format, cast to the requested type. `natural` is the type from which they
+    /// are cast.
+    fn external(
+        &mut self,
+        wanted: &ArrowType,
+        natural: &ArrowType,
+        node: &DataType,
+        rows: &Selection,
+    ) -> Result<ArrayRef> {
+        let array = self.source.external(node, natural, rows)?;
+        check_len(to_usize(rows.len())?, array.len())?;
+        let array = if array.data_type() == natural {
+            array
+        } else {
+            cast::checked(&array, natural)?
+        };
+        self.cast(array, wanted, node)
+    }
+
     /// Casts an array of a leaf to the requested type, if the source allows their size.
     fn cast(&self, array: ArrayRef, wanted: &ArrowType, node: &DataType) -> Result<ArrayRef> {
         if array.data_type() != wanted {

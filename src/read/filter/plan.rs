@@ -8,7 +8,7 @@ use super::prune::{Facts, simplify, truth};
 use super::range_index::{IndexedStripe, indexed_columns};
 use super::statistics::{absent, facts};
 use super::stripe_plan::{Conjunct, EntryTests, Matching, StripePlan};
-use crate::buffer::{RangeIndex, Selection, Storage};
+use crate::buffer::{RangeIndex, Selection};
 use crate::column::{DictionaryEntries, has_dictionary};
 use crate::error::{ErrorKind, Result, Within};
 use crate::format::{FieldDescriptor, StripeDirectory};
@@ -503,10 +503,8 @@ fn dictionary_of<'a>(
 fn stored_bytes(column: &FilterColumn, fields: &StripeFields) -> u64 {
     let mut bytes = 0u64;
     column.column.node.walk(&mut |node| {
-        if let Some(layout) = fields.layout(node.schema_id)
-            && let Storage::Buffers(buffers) = &layout.storage
-        {
-            bytes = bytes.saturating_add(buffers.stream_bytes());
+        if let Some(layout) = fields.layout(node.schema_id) {
+            bytes = bytes.saturating_add(layout.stored_bytes());
         }
     });
     bytes

@@ -91,7 +91,7 @@ fn is_uniform(column: &FilterColumn, fields: &StripeFields) -> bool {
                 (Storage::Buffers(buffers), Physical::Presence) => {
                     buffers.streams().next().is_none()
                 }
-                (Storage::Buffers(_), _) => false,
+                (Storage::Buffers(_) | Storage::External(_), _) => false,
             }
         });
     };

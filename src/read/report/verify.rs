@@ -3,6 +3,7 @@
 mod columns;
 mod data;
 mod deleted_count;
+mod external;
 mod files;
 mod order;
 mod report;
@@ -33,6 +34,7 @@ use crate::settings::{check_threads, settings};
 use columns::VisibleColumns;
 use report::At;
 use statistics::Counts;
+use std::collections::HashSet;
 use std::iter;
 use values::Claims;
 
@@ -188,6 +190,8 @@ struct Verifier<'a> {
     report: VerifyReport,
     scratch: Scratch,
     counts: Counts,
+    /// Files of other formats, which have no header of this one.
+    external_files: HashSet<u32>,
     /// The first error of a reader, which ends the verification.
     failed: Option<Error>,
 }
@@ -199,6 +203,7 @@ impl<'a> Verifier<'a> {
             report: VerifyReport::default(),
             scratch: Scratch::default(),
             counts: Counts::default(),
+            external_files: HashSet::new(),
             failed: None,
         }
     }
@@ -207,6 +212,7 @@ impl<'a> Verifier<'a> {
     fn absorb(&mut self, other: Self) {
         self.report.absorb(other.report);
         self.counts.absorb(other.counts);
+        self.external_files.extend(other.external_files);
         self.failed = self.failed.take().or(other.failed);
     }
 

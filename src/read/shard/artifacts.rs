@@ -6,6 +6,7 @@ use super::store::{ArtifactReader, join_all};
 use super::waiting::check_may_wait;
 use crate::buffer::StoredRange;
 use crate::error::{Error, ErrorKind, Result, Within};
+use crate::external::VerifiedFiles;
 use crate::io::FileContainer;
 use crate::io::{ByteRange, ReadAt, Reference, RelativeUrl, read_all, read_all_async, resolve};
 use crate::limits::Limits;
@@ -42,6 +43,7 @@ pub(in crate::read) struct Artifacts {
     base: Option<String>,
     options: ShardOptions,
     others: Mutex<Others>,
+    verified_files: Arc<VerifiedFiles>,
 }
 
 /// The artifacts other than the directory file.
@@ -145,11 +147,17 @@ impl Artifacts {
             base,
             options,
             others: Mutex::default(),
+            verified_files: Arc::default(),
         }
     }
 
     pub(in crate::read) fn options(&self) -> &ShardOptions {
         &self.options
+    }
+
+    /// Returns the external files that have been found to be those that the shard was made for.
+    pub(in crate::read) fn verified_files(&self) -> &Arc<VerifiedFiles> {
+        &self.verified_files
     }
 
     pub(in crate::read) fn limits(&self) -> &Limits {

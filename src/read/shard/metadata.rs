@@ -577,7 +577,7 @@ impl Metadata {
 fn stored_index(layout: &FieldLayout) -> Option<&StoredIndex> {
     match &layout.storage {
         Storage::Buffers(buffers) => buffers.range_index.as_ref(),
-        Storage::Null | Storage::Constant(_) => None,
+        Storage::External(_) | Storage::Null | Storage::Constant(_) => None,
     }
 }
 

@@ -3,12 +3,13 @@
 use super::fetch::StepBytes;
 use super::metadata::{FieldKey, Metadata, OpenField, StripeField, ready};
 use crate::buffer::{
-    Body, FieldBuffers, FieldLayout, OpaqueDictionary, PackedGroup, Storage, StoredDictionary,
-    StoredRange, ValueDictionary, packed_member,
+    Body, ExternalValues, FieldBuffers, FieldLayout, OpaqueDictionary, PackedGroup, Storage,
+    StoredDictionary, StoredRange, ValueDictionary, packed_member,
 };
 use crate::column::DictionaryEntries;
 use crate::encoding::Dictionaries;
 use crate::error::{Result, Within};
+use crate::external::{VerifiedFiles, open_parquet};
 use crate::format::{BasicType, DataEncoding, DataType, StripeFieldDescriptor};
 use crate::io::ByteRange;
 use crate::limits::{Limits, exceeded};
@@ -28,6 +29,7 @@ impl Metadata {
         if let Some(layout) = field.layout.get() {
             return Ok(Some(layout.clone()));
         }
+        let verified = self.artifacts.verified_files();
         let layout = match field.described() {
             None => FieldLayout::absent(node)?,
             Some((artifact, descriptor)) => {
@@ -36,13 +38,31 @@ impl Metadata {
                 } else {
                     None
                 };
-                let layout = FieldLayout::try_new(node, descriptor, group.as_deref(), &mut |url| {
-                    self.artifacts.resolve(url, artifact)
-                });
+                let layout = self.layout_of(node, descriptor, artifact, group.as_deref(), verified);
                 self.artifacts.placed(artifact, layout)?
             }
         };
         Ok(Some(field.layout.get_or_init(|| Arc::new(layout)).clone()))
+    }
+
+    /// Returns the layout for a descriptor in an artifact.
+    pub(in crate::read) fn layout_of(
+        &self,
+        node: &DataType,
+        descriptor: &StripeFieldDescriptor,
+        artifact: u32,
+        group: Option<&PackedGroup>,
+        verified: &Arc<VerifiedFiles>,
+    ) -> Result<FieldLayout> {
+        FieldLayout::try_new(
+            node,
+            descriptor,
+            group,
+            &mut |url| self.artifacts.resolve(url, artifact),
+            &mut |descriptor, files, resolve| {
+                open_parquet(node, descriptor, files, verified, resolve)
+            },
+        )
     }
 
     /// Returns the schema id of the struct that each member belongs to, by schema id of the member.
@@ -106,10 +126,7 @@ impl Metadata {
     ) -> Result<Option<u64>> {
         let field = ready!(self.field(step, key));
         let layout = ready!(self.layout(step, key, &field, node));
-        let Storage::Buffers(buffers) = &layout.storage else {
-            return Ok(Some(0));
-        };
-        Ok(Some(buffers.stream_bytes()))
+        Ok(Some(layout.stored_bytes()))
     }
 
     /// Opens a stripe field: loads its block maps and dictionaries.
@@ -155,8 +172,10 @@ impl Metadata {
 
     /// Loads the block maps of a stripe field. Returns whether all are there; notes the missing ones.
     fn load_maps(&self, step: &StepBytes<'_>, key: FieldKey, layout: &FieldLayout) -> Result<bool> {
-        let Storage::Buffers(buffers) = &layout.storage else {
-            return Ok(true);
+        let buffers = match &layout.storage {
+            Storage::Buffers(buffers) => buffers,
+            Storage::External(values) => return self.load_page_maps(step, key, &**values),
+            Storage::Null | Storage::Constant(_) => return Ok(true),
         };
         let verify = self.verifies();
         let mut complete = true;
@@ -185,6 +204,31 @@ impl Metadata {
                 self.artifacts.placed(place.artifact, loaded)?;
                 self.fields.grow(&key, blocks.memory_size());
             }
+        }
+        Ok(complete)
+    }
+
+    /// Loads the page maps of external values. Returns whether all are there; notes the missing ones.
+    fn load_page_maps(
+        &self,
+        step: &StepBytes<'_>,
+        key: FieldKey,
+        values: &dyn ExternalValues,
+    ) -> Result<bool> {
+        let (mut missing, mut complete) = (Vec::new(), true);
+        values.missing_maps(&mut missing);
+        for place in missing {
+            self.check_message(place.range)
+                .within(|| "page map".to_owned())?;
+            let Some(bytes) = step.get(place)? else {
+                complete = false;
+                continue;
+            };
+            let loaded = values
+                .load_map(place, &bytes)
+                .within(|| "page map".to_owned());
+            self.artifacts.placed(place.artifact, loaded)?;
+            self.fields.grow(&key, 2 * place.range.len());
         }
         Ok(complete)
     }

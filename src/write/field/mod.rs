@@ -1,6 +1,8 @@
 //! From the chunks of one stripe field to its encoded buffers and its descriptor.
 
 pub(in crate::write) mod bits;
+#[cfg(feature = "parquet")]
+pub(in crate::write) mod bounds;
 mod byte_run;
 mod byte_strings;
 pub(in crate::write) mod codes;

@@ -57,18 +57,13 @@ impl FieldPlan {
             ""
         };
         let is_decimal128 = node.label() == decimal128::LABEL;
-        let domain = match node.basic_type {
-            BasicType::Float32 | BasicType::Float64 => NumberDomain::Float,
-            _ if label == "arrow.float16" => NumberDomain::Half,
-            _ if node.signed => NumberDomain::Signed,
-            _ => NumberDomain::Unsigned,
-        };
-        let decimals = match (label, physical) {
-            ("arrow.decimal", Physical::Fixed(16)) => Some(DecimalForm::Integer128),
-            ("arrow.decimal", Physical::Fixed(32)) => Some(DecimalForm::Integer256),
+        let domain = number_domain(node, label);
+        let decimals = match decimal_form(label, physical) {
             // Every wire has statistics of them.
-            (_, Physical::Fixed(16)) if is_decimal128 => Some(DecimalForm::Decimal128),
-            _ => None,
+            None if is_decimal128 && physical == Physical::Fixed(16) => {
+                Some(DecimalForm::Decimal128)
+            }
+            form => form,
         };
         let is_bytes = matches!(physical, Physical::Fixed(_) | Physical::Bytes);
         let byte_order = capabilities.spec_statistics
@@ -124,6 +119,25 @@ impl FieldPlan {
                 ..settings
             },
         })
+    }
+}
+
+/// Returns the interpretation of the numbers of a node with a label.
+pub(super) fn number_domain(node: &DataType, label: &str) -> NumberDomain {
+    match node.basic_type {
+        BasicType::Float32 | BasicType::Float64 => NumberDomain::Float,
+        _ if label == "arrow.float16" => NumberDomain::Half,
+        _ if node.signed => NumberDomain::Signed,
+        _ => NumberDomain::Unsigned,
+    }
+}
+
+/// Returns the form of the wide decimals of a node with a label.
+pub(super) fn decimal_form(label: &str, physical: Physical) -> Option<DecimalForm> {
+    match (label, physical) {
+        ("arrow.decimal", Physical::Fixed(16)) => Some(DecimalForm::Integer128),
+        ("arrow.decimal", Physical::Fixed(32)) => Some(DecimalForm::Integer256),
+        _ => None,
     }
 }
 

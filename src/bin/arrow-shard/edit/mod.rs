@@ -1,6 +1,7 @@
 //! Commands that write new directories over existing buffers.
 
 pub(crate) mod append;
+pub(crate) mod attach;
 pub(crate) mod compact;
 pub(crate) mod delete;
 mod editing;

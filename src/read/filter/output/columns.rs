@@ -78,6 +78,7 @@ impl ColumnsReader<'_> {
                     && (buffers.dictionary.is_some() || !is_view)
                     && data.is_some_and(|data| matches!(data.body, Body::Blocks(_)))
             }
+            Storage::External(_) => false,
             Storage::Null | Storage::Constant(_) => true,
         })
     }

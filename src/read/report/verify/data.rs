@@ -27,6 +27,7 @@ use crate::stats::BloomFilter;
 use bytes::Bytes;
 use std::cmp::Ordering;
 use std::ops::Range;
+use std::sync::Arc;
 
 impl Verifier<'_> {
     /// Checks the descriptor of a field of a stripe and its own buffers, but not its children.
@@ -51,15 +52,17 @@ impl Verifier<'_> {
         };
         // Not the shard's own layout, because that remembers which checksums were verified.
         let layout = group.and_then(|group| {
-            FieldLayout::try_new(node, descriptor, group.as_ref(), &mut |url| {
-                inner.artifacts.resolve(url, artifact)
-            })
+            inner.layout_of(node, descriptor, artifact, group.as_ref(), &Arc::default())
         });
         let Some(layout) = self.note(at.clone(), layout) else {
             return unreadable;
         };
-        let Storage::Buffers(buffers) = &layout.storage else {
-            return Checked::readable(0);
+        let buffers = match &layout.storage {
+            Storage::Buffers(buffers) => buffers,
+            Storage::External(values) => {
+                return self.external(values, &descriptor.field, at).await;
+            }
+            Storage::Null | Storage::Constant(_) => return Checked::readable(0),
         };
         if !self.compressors(buffers, at).await {
             return unreadable;

@@ -153,7 +153,7 @@ impl Verifier<'_> {
         for (node, _) in columns.iter().flat_map(nodes_of) {
             let key = (stripe.ordinal(), node.schema_id);
             let open = inner.run(|step| inner.open_field(step, key, node)).await?;
-            if matches!(open.layout.storage, Storage::Buffers(_)) {
+            if !matches!(open.layout.storage, Storage::Null | Storage::Constant(_)) {
                 return Ok(true);
             }
         }

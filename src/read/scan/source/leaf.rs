@@ -12,13 +12,33 @@ use crate::encoding::bytes::{BytesLayout, Decoded};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::DataType;
 use crate::read::shard::metadata::WINDOW;
+use arrow_array::ArrayRef;
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, MutableBuffer, NullBuffer};
+use arrow_schema::DataType as ArrowType;
 use std::ops::Range;
+use std::sync::PoisonError;
 
 /// Approximate size of an array that consists of bytes of the file.
 const ARRAY_BYTES: u64 = 512;
 
 impl StripeSource<'_> {
+    /// Returns values in another format, as an array of the type if they can be read as such.
+    pub(super) fn read_external(
+        &mut self,
+        node: &DataType,
+        wanted: &ArrowType,
+        rows: &Selection,
+    ) -> Result<ArrayRef> {
+        let field = self.open(node, rows)?;
+        let Storage::External(values) = &field.layout.storage else {
+            return Err(Error::corrupt("the values of the field are in buffers"));
+        };
+        let decoder = field.state.external.get_mut();
+        let decoder = decoder.unwrap_or_else(PoisonError::into_inner);
+        let decoder = decoder.get_or_insert_with(|| values.clone().decoder());
+        decoder.read(rows, wanted, &field.cx)
+    }
+
     pub(super) fn read_padded_bits(
         &mut self,
         node: &DataType,
@@ -45,6 +65,7 @@ impl StripeSource<'_> {
         let len = to_usize(rows.len())?;
         let buffers = match &field.layout.storage {
             Storage::Buffers(buffers) => buffers,
+            Storage::External(_) => return Err(not_own()),
             Storage::Null => {
                 let nulls = Some(field.all_null(rows)?);
                 let values = BooleanBuffer::new_unset(len);
@@ -122,6 +143,7 @@ impl StripeSource<'_> {
         let len = to_usize(rows.len())?;
         let buffers = match &field.layout.storage {
             Storage::Buffers(buffers) => buffers,
+            Storage::External(_) => return Err(not_own()),
             Storage::Null => {
                 field.cx.check_batch_bytes(rows.len(), width)?;
                 let nulls = Some(field.all_null(rows)?);
@@ -249,6 +271,7 @@ impl StripeSource<'_> {
                 let nulls = field.leaf_nulls(buffers, read.nulls, &rows)?;
                 (read.values, nulls)
             }
+            Storage::External(_) => return Err(not_own()),
             Storage::Null => {
                 field.cx.check_batch_bytes(rows.len(), 16)?;
                 let nulls = field.all_null(&rows)?;
@@ -344,6 +367,11 @@ impl StripeSource<'_> {
         let present = present.filter(|nulls| nulls.null_count() > 0);
         Ok(Some(DecodedDictionary::try_new(codes, present, entries)?))
     }
+}
+
+/// Returns the error for values in another format where buffers of this format are expected.
+fn not_own() -> Error {
+    Error::corrupt("the values of the field are in a file of another format")
 }
 
 fn bytes_layout(layout: ByteLayout) -> BytesLayout {

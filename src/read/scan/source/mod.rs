@@ -7,9 +7,9 @@ mod tests;
 
 use super::constant::constant_len;
 use crate::buffer::{
-    BlockCache, Body, FieldBuffers, FieldLayout, Numbers, OffsetsCache, Physical, ReadContext,
-    Runs, Selection, Spans, Storage, StoredBuffer, StoredRange, StringCache, read_bits,
-    read_numbers,
+    BlockCache, Body, ExternalDecoder, FieldBuffers, FieldLayout, Numbers, OffsetsCache, Physical,
+    ReadContext, Runs, Selection, Spans, Storage, StoredBuffer, StoredRange, StringCache,
+    read_bits, read_numbers,
 };
 use crate::column::{
     ByteLayout, ByteValues, Chunk, DecodedDictionary, DecodedLists, DecodedUnions,
@@ -20,9 +20,12 @@ use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{BasicType, DataType, Wire};
 use crate::read::shard::fetch::StepBytes;
 use crate::read::shard::metadata::{Metadata, OpenField};
+use arrow_array::ArrayRef;
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
+use arrow_schema::DataType as ArrowType;
+use smallvec::SmallVec;
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// The opened fields of a stripe that a scan reads: all that is needed to read them except for their bytes.
 #[derive(Debug)]
@@ -49,7 +52,11 @@ impl StripeFields {
             Storage::Buffers(buffers) => buffers
                 .streams()
                 .all(|buffer| step.is_resident(buffer.place.artifact)),
-            _ => true,
+            Storage::External(values) => {
+                let mut places = values.places().into_iter();
+                places.all(|place| step.is_resident(place.artifact))
+            }
+            Storage::Null | Storage::Constant(_) => true,
         });
         Self {
             stripe,
@@ -77,16 +84,23 @@ impl StripeFields {
     /// Returns the places of the streams of all fields, each once: the members of a packed group share one.
     pub(in crate::read) fn places(&self) -> impl Iterator<Item = StoredRange> {
         let mut last_group = None;
-        self.layouts()
-            .filter_map(|layout| match &layout.storage {
-                Storage::Buffers(buffers) => Some(buffers.streams()),
-                Storage::Null | Storage::Constant(_) => None,
+        let streams = self.layouts().flat_map(|layout| match &layout.storage {
+            Storage::Buffers(buffers) => {
+                let streams = buffers.streams();
+                let places = streams.map(|buffer| (buffer.place, buffer.is_member()));
+                places.collect::<SmallVec<[_; 3]>>()
+            }
+            Storage::External(values) => {
+                let places = values.places().into_iter();
+                places.map(|place| (place, false)).collect()
+            }
+            Storage::Null | Storage::Constant(_) => SmallVec::new(),
+        });
+        streams
+            .filter(move |(place, is_member)| {
+                !is_member || last_group.replace(*place) != Some(*place)
             })
-            .flatten()
-            .filter(move |buffer| {
-                !buffer.is_member() || last_group.replace(buffer.place) != Some(buffer.place)
-            })
-            .map(|buffer| buffer.place)
+            .map(|(place, _)| place)
     }
 
     /// Returns the average number of rows per block, in the buffer with the longest blocks; the stripe has `rows` rows.
@@ -98,11 +112,12 @@ impl StripeFields {
                 rows.div_ceil(count as u64)
             }
         };
-        let buffers = self.layouts().flat_map(|layout| match &layout.storage {
-            Storage::Buffers(buffers) => Some(buffers.streams().map(per_block)),
-            _ => None,
+        let blocks = self.layouts().filter_map(|layout| match &layout.storage {
+            Storage::Buffers(buffers) => buffers.streams().map(per_block).max(),
+            Storage::External(values) => Some(values.page_rows()),
+            Storage::Null | Storage::Constant(_) => None,
         });
-        buffers.flatten().max().unwrap_or(1)
+        blocks.max().unwrap_or(1)
     }
 
     /// Whether the columns have no fields in this stripe.
@@ -134,6 +149,8 @@ pub(in crate::read) struct FieldState {
     presence: BlockCache<Numbers>,
     offsets: OffsetsCache,
     slots: BlockCache<Numbers>,
+    /// Behind a lock that is never taken, because decoders need not be shared between threads.
+    external: Mutex<Option<Box<dyn ExternalDecoder>>>,
 }
 
 /// State that decoding keeps from batch to batch.
@@ -183,7 +200,7 @@ impl StripeSource<'_> {
         }
         let dictionaries = match &layout.storage {
             Storage::Buffers(buffers) => buffers.dictionaries(),
-            Storage::Null | Storage::Constant(_) => None,
+            Storage::External(_) | Storage::Null | Storage::Constant(_) => None,
         };
         Ok(OpenedField {
             layout,
@@ -212,10 +229,7 @@ impl StripeSource<'_> {
     /// Adds the file that the field is stored in to an error, unless it is the directory file.
     fn placed(&self, error: Error, node: &DataType) -> Error {
         let layout = self.fields.layout(node.schema_id);
-        let artifact = layout.and_then(|layout| match &layout.storage {
-            Storage::Buffers(buffers) => Some(buffers.streams().next()?.place.artifact),
-            _ => None,
-        });
+        let artifact = layout.and_then(|layout| Some(layout.streams().first()?.artifact));
         match artifact {
             Some(artifact) if artifact > 0 => {
                 error.within(self.metadata.artifacts.place_of(artifact))
@@ -335,7 +349,7 @@ impl NodeSource for StripeSource<'_> {
             let width = match &layout.storage {
                 Storage::Constant(value) => absent_bytes(layout.physical, constant_len(value)),
                 Storage::Null => absent_bytes(layout.physical, 0),
-                Storage::Buffers(_) => 0,
+                Storage::Buffers(_) | Storage::External(_) => 0,
             };
             bytes = bytes.saturating_add(items.saturating_mul(width));
             // Other nodes have no items of their own, or check them on their own.
@@ -353,6 +367,21 @@ impl NodeSource for StripeSource<'_> {
 
     fn fixed(&mut self, node: &DataType, width: usize, rows: &Selection) -> Result<Chunk<Buffer>> {
         let read = self.read_padded_fixed(node, width, rows);
+        read.map_err(|e| self.placed(e, node))
+    }
+
+    fn is_external(&self, node: &DataType) -> bool {
+        let layout = self.fields.layout(node.schema_id);
+        layout.is_some_and(|layout| matches!(layout.storage, Storage::External(_)))
+    }
+
+    fn external(
+        &mut self,
+        node: &DataType,
+        wanted: &ArrowType,
+        rows: &Selection,
+    ) -> Result<ArrayRef> {
+        let read = self.read_external(node, wanted, rows);
         read.map_err(|e| self.placed(e, node))
     }
 

@@ -1,0 +1,81 @@
+//! `arrow-shard attach`
+
+use crate::failure::Failure;
+use crate::location::{stored, wait};
+use crate::progress::bar;
+use arrow_shard::io::Location;
+use arrow_shard::ops::{AttachOptions, attach_with_async, list_parquet_files_async};
+use arrow_shard::{Error, ErrorKind};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  arrow-shard attach lake/*.parquet --output lake.amudai.shard
+  arrow-shard attach lake --output lake.amudai.shard --page-map
+  arrow-shard attach s3://bucket/lake/ --output s3://bucket/lake.amudai.shard
+
+No row is copied: the new file refers to the column chunks of the Parquet files, which must be in its \
+folder or below, and stay as they are. Reading a file that has been changed or replaced is an error. \
+`arrow-shard compact` rewrites the rows; the Parquet files are then no longer needed.
+
+Columns are united by name; if a file lacks a column, its rows are null in it. Columns with lists, maps, \
+or structs that can be null are copied to a stripe file next to the new file.";
+
+/// Make a shard over Parquet files, by reference
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Parquet files, in the order of their rows, or folders, which are searched for `*.parquet`
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Directory file of the new shard, which must not exist
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+    /// Combine row groups of a file into stripes of up to this many rows
+    #[arg(long, value_name = "N", default_value_t = AttachOptions::default().stripe_rows())]
+    stripe_rows: u64,
+    /// Read all column chunks once to list their pages, in files that have no page index, so that readers of a few rows
+    /// read less
+    #[arg(long)]
+    page_map: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let target = stored(&args.output)?;
+    let mut files = Vec::with_capacity(args.files.len());
+    for path in &args.files {
+        let location = stored(path)?;
+        if !is_folder(path, &location) {
+            files.push(location);
+            continue;
+        }
+        let found = wait(&target, list_parquet_files_async(location))?;
+        if found.is_empty() {
+            let text = format!("`{}` has no Parquet files", path.display());
+            return Err(Error::new(ErrorKind::NotFound, text).into());
+        }
+        files.extend(found);
+    }
+    let progress = bar(files.len() as u64, "files");
+    let shown = progress.clone();
+    let options = AttachOptions::default()
+        .with_stripe_rows(args.stripe_rows)
+        .with_page_map(args.page_map)
+        .with_progress(move |done| {
+            shown.set_position(done.done);
+            ControlFlow::Continue(())
+        });
+    let done = wait(&target, attach_with_async(files, target.clone(), options));
+    progress.finish_and_clear();
+    super::report(&args.output, &done?)
+}
+
+/// Whether an argument names a folder: in a store, if it ends with `/`.
+fn is_folder(path: &Path, location: &Location) -> bool {
+    match location.path() {
+        Some(path) => path.is_dir(),
+        None => path.to_string_lossy().ends_with('/'),
+    }
+}

@@ -1,0 +1,53 @@
+//! Spec: Chapter 6, "External Parquet Encoding": values that are stored in files of another format.
+
+use super::Selection;
+use super::read_context::ReadContext;
+use super::stored_buffer::StoredRange;
+use crate::error::Result;
+use arrow_array::ArrayRef;
+use arrow_schema::DataType as ArrowType;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// The values of a stripe field in files of another format.
+pub trait ExternalValues: Debug + Send + Sync {
+    /// Appends the places of page maps that have not been loaded yet.
+    fn missing_maps(&self, out: &mut Vec<StoredRange>);
+
+    /// Parses a page map that [`missing_maps`](Self::missing_maps) has named.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if it is damaged.
+    fn load_map(&self, place: StoredRange, bytes: &[u8]) -> Result<()>;
+
+    /// Appends the places of the bytes that some positions need. All page maps must be loaded.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if there are fewer positions.
+    fn places_of(&self, rows: &Selection, out: &mut Vec<StoredRange>) -> Result<()>;
+
+    /// Returns the places of all bytes, as the metadata of the shard tell them.
+    fn places(&self) -> Vec<StoredRange>;
+
+    /// Returns the number of positions of the longest page that is known.
+    fn page_rows(&self) -> u64;
+
+    /// Returns a decoder that has not read anything yet.
+    fn decoder(self: Arc<Self>) -> Box<dyn ExternalDecoder>;
+}
+
+/// Decodes external values, and keeps what the next positions are likely to need.
+pub trait ExternalDecoder: Debug + Send {
+    /// Returns the values at some positions, whose bytes have been fetched, as an array of the type, or of the type
+    /// that the file itself declares if it cannot be read as the wanted one.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the bytes are damaged or do not fit their description,
+    /// [`Replaced`](crate::ErrorKind::Replaced) if the file is another one than the shard was made for.
+    fn read(
+        &mut self,
+        rows: &Selection,
+        wanted: &ArrowType,
+        cx: &ReadContext<'_>,
+    ) -> Result<ArrayRef>;
+}

@@ -1,0 +1,318 @@
+//! Decodes pages, as many as the wanted positions need.
+
+use super::column::{Chunk, DataPage, ParquetColumn, rows_between, split_page};
+use super::leaf::guarded;
+use super::page_feed::PageFeed;
+use super::page_header::PageKind;
+use crate::buffer::{BlockMap, ExternalDecoder, ReadContext, Selection};
+use crate::error::{Error, Result, Within, to_usize};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, new_empty_array};
+use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::DataType as ArrowType;
+use arrow_select::concat::concat;
+use arrow_select::filter::filter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Rows that are decoded at a time, at least and at most.
+const BATCH_ROWS: Range<u64> = 1024..65_536;
+
+/// Most bytes of values of one dictionary entry that a batch may repeat.
+const MAX_REPEATED_BYTES: u64 = 256 << 20;
+
+/// Decodes the values of a stripe field.
+#[derive(Debug)]
+pub(super) struct ParquetDecoder {
+    values: Arc<ParquetColumn>,
+    current: Option<OpenChunk>,
+}
+
+/// A chunk that is being decoded from one page to the next.
+struct OpenChunk {
+    ordinal: usize,
+    wanted: ArrowType,
+    feed: PageFeed,
+    reader: ParquetRecordBatchReader,
+    batch_rows: u64,
+    /// The positions that have been passed to the reader, but not been decoded.
+    fed: Range<u64>,
+    /// Decoded positions that are likely to be wanted.
+    decoded: VecDeque<(Range<u64>, ArrayRef)>,
+}
+
+impl fmt::Debug for OpenChunk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenChunk")
+            .field("ordinal", &self.ordinal)
+            .field("wanted", &self.wanted)
+            .field("fed", &self.fed)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ParquetDecoder {
+    pub(super) fn new(values: Arc<ParquetColumn>) -> Self {
+        Self {
+            values,
+            current: None,
+        }
+    }
+}
+
+impl ExternalDecoder for ParquetDecoder {
+    fn read(
+        &mut self,
+        rows: &Selection,
+        wanted: &ArrowType,
+        cx: &ReadContext<'_>,
+    ) -> Result<ArrayRef> {
+        cx.check_batch_bytes(rows.len(), 1)?;
+        let values = self.values.clone();
+        let (mut pieces, mut bytes) = (Vec::new(), 0u64);
+        let mut next = rows.next_from(0);
+        while let Some(position) = next {
+            let ordinal = values.chunk_at(position);
+            let chunk = ordinal.and_then(|ordinal| Some((ordinal, values.chunks.get(ordinal)?)));
+            let Some((ordinal, chunk)) = chunk else {
+                return Err(Error::corrupt(format!(
+                    "position {position} is in no chunk"
+                )));
+            };
+            let span = rows.end().min(chunk.positions.end) - position;
+            let open = match self.current.take() {
+                Some(open) if open.serves(ordinal, wanted, position) => open,
+                _ => {
+                    values.verify_file(chunk, cx.source)?;
+                    OpenChunk::new(&values, ordinal, chunk, wanted, span, cx)?
+                }
+            };
+            let open = self.current.insert(open);
+            let decoded = open.decode(chunk, position, rows, cx);
+            let (held, array) = decoded.within(|| format!("column chunk {ordinal}"))?;
+            let piece = pick(&array, &held, rows)?;
+            bytes = bytes.saturating_add(slice_bytes(&piece));
+            cx.check_batch_bytes(bytes, 1)?;
+            pieces.push(piece);
+            next = rows.next_from(held.end);
+        }
+        match pieces.as_slice() {
+            [] => Ok(new_empty_array(wanted)),
+            [only] => Ok(only.clone()),
+            many => {
+                let many: Vec<&dyn Array> = many.iter().map(AsRef::as_ref).collect();
+                Ok(concat(&many)?)
+            }
+        }
+    }
+}
+
+impl OpenChunk {
+    fn new(
+        values: &ParquetColumn,
+        ordinal: usize,
+        chunk: &Chunk,
+        wanted: &ArrowType,
+        span: u64,
+        cx: &ReadContext<'_>,
+    ) -> Result<Self> {
+        let feed = PageFeed::default();
+        let mut batch_rows = span.clamp(BATCH_ROWS.start, BATCH_ROWS.end);
+        if let Some(place) = chunk.dictionary_place() {
+            let mut bytes = cx.source.bytes(place)?;
+            let (header, page) = split_page(&mut bytes, cx.limits)?;
+            if header.kind != PageKind::Dictionary || !bytes.is_empty() {
+                return Err(Error::corrupt("expected one dictionary page"));
+            }
+            // Each row may repeat the longest entry.
+            batch_rows = batch_rows.min(MAX_REPEATED_BYTES / (header.uncompressed as u64).max(1));
+            feed.push(page);
+        }
+        let batch_rows = batch_rows.max(1);
+        let codec = chunk.codec.compression();
+        let reader = feed.reader(&values.leaf, codec, wanted, to_usize(batch_rows)?)?;
+        Ok(Self {
+            ordinal,
+            wanted: wanted.clone(),
+            feed,
+            reader,
+            batch_rows,
+            fed: chunk.positions.start..chunk.positions.start,
+            decoded: VecDeque::new(),
+        })
+    }
+
+    /// Whether a position is decoded, or can be decoded without starting again.
+    fn serves(&self, ordinal: usize, wanted: &ArrowType, position: u64) -> bool {
+        let first = self
+            .decoded
+            .front()
+            .map_or(self.fed.start, |(held, _)| held.start);
+        // To get past positions that have been passed to the reader, they must be decoded.
+        let passed = self.fed.end.min(position).saturating_sub(self.fed.start);
+        self.ordinal == ordinal
+            && self.wanted == *wanted
+            && position >= first
+            && passed <= BATCH_ROWS.end
+    }
+
+    /// Returns decoded positions with their values, among them `position`. `rows` tells what will be needed next.
+    fn decode(
+        &mut self,
+        chunk: &Chunk,
+        position: u64,
+        rows: &Selection,
+        cx: &ReadContext<'_>,
+    ) -> Result<(Range<u64>, ArrayRef)> {
+        let pages = chunk.pages(cx.source)?;
+        loop {
+            while self
+                .decoded
+                .front()
+                .is_some_and(|(held, _)| held.end <= position)
+            {
+                // The last one is kept, because rows close to it may be wanted next.
+                if self.decoded.len() == 1 {
+                    break;
+                }
+                self.decoded.pop_front();
+            }
+            let held = self
+                .decoded
+                .iter()
+                .find(|(held, _)| held.contains(&position));
+            if let Some((held, array)) = held {
+                return Ok((held.clone(), array.clone()));
+            }
+            if self.fed.is_empty() || self.fed.start + self.batch_rows > self.fed.end {
+                self.feed_pages(chunk, pages, position, rows, cx)?;
+            }
+            self.decode_batch()?;
+        }
+    }
+
+    /// Passes pages to the reader: those from `position` on that a batch needs, if they follow on those that were passed
+    /// before, or if these are decoded.
+    fn feed_pages(
+        &mut self,
+        chunk: &Chunk,
+        pages: &BlockMap,
+        position: u64,
+        rows: &Selection,
+        cx: &ReadContext<'_>,
+    ) -> Result<()> {
+        let mut from = if self.fed.is_empty() {
+            position
+        } else {
+            self.fed.end
+        };
+        while self.fed.end - self.fed.start < self.batch_rows && from < chunk.positions.end {
+            let Some(page) = chunk.page_at(pages, from)? else {
+                return Err(Error::corrupt(format!("position {from} is in no page")));
+            };
+            let is_wanted = rows
+                .next_from(page.positions.start)
+                .is_some_and(|next| next < page.positions.end);
+            if !is_wanted || (!self.fed.is_empty() && page.positions.start != self.fed.end) {
+                break;
+            }
+            if self.fed.is_empty() {
+                self.fed = page.positions.start..page.positions.start;
+            }
+            self.feed_page(&page, cx)?;
+            self.fed.end = page.positions.end;
+            from = page.positions.end;
+        }
+        Ok(())
+    }
+
+    fn feed_page(&mut self, page: &DataPage, cx: &ReadContext<'_>) -> Result<()> {
+        let mut bytes = cx.source.bytes(page.place)?;
+        let mut values = 0u64;
+        while !bytes.is_empty() {
+            let (header, page) = split_page(&mut bytes, cx.limits)?;
+            if !matches!(header.kind, PageKind::Data | PageKind::DataV2) {
+                return Err(Error::corrupt(format!(
+                    "expected a data page, found a {:?} page",
+                    header.kind
+                )));
+            }
+            values = values.saturating_add(header.values);
+            if header.values > 0 {
+                self.feed.push(page);
+            }
+        }
+        let expected = page.positions.end - page.positions.start;
+        if values != expected {
+            return Err(Error::corrupt(format!(
+                "{values} values in a Parquet page, expected {expected}"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Decodes the next batch of the pages that have been passed to the reader.
+    fn decode_batch(&mut self) -> Result<()> {
+        let expected = self.batch_rows.min(self.fed.end - self.fed.start);
+        let batch = guarded(|| match self.reader.next() {
+            Some(Err(error)) => Err(parquet::errors::ParquetError::ArrowError(error.to_string())),
+            Some(Ok(batch)) => Ok(Some(batch)),
+            None => Ok(None),
+        })?;
+        let found = batch.as_ref().map_or(0, |batch| batch.num_rows() as u64);
+        let array = batch.and_then(|batch| batch.columns().first().cloned());
+        let Some(array) = array.filter(|_| found == expected && found > 0) else {
+            return Err(Error::corrupt(format!(
+                "expected {expected} values in Parquet pages, found {found}"
+            )));
+        };
+        let end = self.fed.start + found;
+        self.decoded
+            .push_back((self.fed.start..end, leaf_of(array)?));
+        self.fed.start = end;
+        Ok(())
+    }
+}
+
+/// Returns the leaf inside of structs, null where one of them is.
+fn leaf_of(array: ArrayRef) -> Result<ArrayRef> {
+    let (mut array, mut nulls) = (array, None);
+    while let Some(group) = array.as_struct_opt() {
+        nulls = NullBuffer::union(nulls.as_ref(), group.nulls());
+        let child = group.columns().first().cloned();
+        array = child.ok_or_else(|| Error::corrupt("a Parquet group without members"))?;
+    }
+    let nulls = match (nulls, array.logical_nulls()) {
+        (None, _) => return Ok(array),
+        (Some(outer), own) => NullBuffer::union(Some(&outer), own.as_ref()),
+    };
+    let data: ArrayData = array.to_data();
+    let data = data.into_builder().nulls(nulls).build()?;
+    Ok(arrow_array::make_array(data))
+}
+
+/// Returns the wanted values of an array that holds some positions.
+fn pick(array: &ArrayRef, held: &Range<u64>, rows: &Selection) -> Result<ArrayRef> {
+    let wanted = rows.within(held);
+    if let [range] = wanted.ranges() {
+        let start = rows_between(held.start, range.start)?;
+        return Ok(array.slice(start, rows_between(range.start, range.end)?));
+    }
+    let mut bits = BooleanBufferBuilder::new(array.len());
+    for range in wanted.ranges() {
+        bits.append_n(rows_between(held.start, range.start)? - bits.len(), false);
+        bits.append_n(rows_between(range.start, range.end)?, true);
+    }
+    bits.append_n(array.len().saturating_sub(bits.len()), false);
+    Ok(filter(array, &BooleanArray::new(bits.finish(), None))?)
+}
+
+/// Returns the bytes that the values of a slice take.
+fn slice_bytes(array: &ArrayRef) -> u64 {
+    let bytes = array.to_data().get_slice_memory_size();
+    bytes.map_or(u64::MAX, |bytes| bytes as u64)
+}

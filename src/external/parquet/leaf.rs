@@ -1,0 +1,159 @@
+//! The type of a leaf in Parquet files, and the Arrow types in which its values can be read.
+
+use crate::error::{Error, Result};
+use arrow_schema::{DataType as ArrowType, Field, FieldRef, Fields};
+use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
+use parquet::basic::Repetition;
+use parquet::file::metadata::{FileMetaData, ParquetMetaData};
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::printer::print_schema;
+use parquet::schema::types::{ColumnDescPtr, SchemaDescPtr, SchemaDescriptor, Type, TypePtr};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// Name of the leaf in the message, whatever the column is called.
+const LEAF: &str = "v";
+/// Name of the groups around it.
+const GROUP: &str = "g";
+const MESSAGE: &str = "m";
+
+/// The type of a leaf, and of the groups around it that can be null.
+#[derive(Debug, Clone)]
+pub(super) struct Leaf {
+    metadata: Arc<ParquetMetaData>,
+}
+
+impl Leaf {
+    /// Parses a message with one leaf.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the text is not such a message,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for repeated values.
+    pub(super) fn parse(message: &str) -> Result<Self> {
+        let parsed = guarded(|| parse_message_type(message))?;
+        let schema = guarded(|| Ok(Arc::new(SchemaDescriptor::new(Arc::new(parsed)))))?;
+        match schema.columns() {
+            [leaf] if leaf.max_rep_level() == 0 => Ok(Self::new(schema)),
+            [_] => Err(Error::unsupported("Parquet columns with repeated values")),
+            leaves => Err(Error::corrupt(format!(
+                "expected one leaf in the Parquet schema, found {}",
+                leaves.len()
+            ))),
+        }
+    }
+
+    fn new(schema: SchemaDescPtr) -> Self {
+        let file = FileMetaData::new(1, 0, None, None, schema, None);
+        Self {
+            metadata: Arc::new(ParquetMetaData::new(file, Vec::new())),
+        }
+    }
+
+    pub(super) fn metadata(&self) -> &Arc<ParquetMetaData> {
+        &self.metadata
+    }
+
+    fn schema(&self) -> &SchemaDescriptor {
+        self.metadata.file_metadata().schema_descr()
+    }
+
+    /// Returns the column of the leaf.
+    pub(super) fn column(&self) -> ColumnDescPtr {
+        self.schema().column(0)
+    }
+
+    /// Returns how to read the leaf as an Arrow type. If the crate `parquet` cannot, it is read as its own type.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the leaf has no Arrow type.
+    pub(super) fn levels(&self, wanted: &ArrowType) -> Result<FieldLevels> {
+        let hint: Fields = self
+            .schema()
+            .root_schema()
+            .get_fields()
+            .iter()
+            .map(|field| hint(field, wanted))
+            .collect();
+        guarded(|| parquet_to_arrow_field_levels(self.schema(), ProjectionMask::all(), Some(&hint)))
+    }
+}
+
+/// Returns the field of a node as Arrow sees it if the leaf has the wanted type.
+fn hint(node: &TypePtr, wanted: &ArrowType) -> FieldRef {
+    let data_type = if node.is_primitive() {
+        wanted.clone()
+    } else {
+        ArrowType::Struct(
+            node.get_fields()
+                .iter()
+                .map(|child| hint(child, wanted))
+                .collect(),
+        )
+    };
+    let is_required = node.get_basic_info().repetition() == Repetition::REQUIRED;
+    Arc::new(Field::new(node.name(), data_type, !is_required))
+}
+
+/// Returns the message of a leaf of a file: its type, and a group for every level of the structs around it that can be
+/// null.
+///
+/// # Errors
+/// [`Unsupported`](crate::ErrorKind::Unsupported) for repeated values, and for types that have no text.
+pub(crate) fn message_of(column: &ColumnDescPtr) -> Result<String> {
+    if column.max_rep_level() > 0 {
+        return Err(Error::unsupported("Parquet columns with repeated values"));
+    }
+    let leaf = column.self_type();
+    let own_level = i16::from(leaf.get_basic_info().repetition() == Repetition::OPTIONAL);
+    let builder = Type::primitive_type_builder(LEAF, column.physical_type())
+        .with_repetition(leaf.get_basic_info().repetition())
+        .with_converted_type(column.converted_type())
+        .with_logical_type(column.logical_type_ref().cloned())
+        .with_length(column.type_length())
+        .with_precision(column.type_precision())
+        .with_scale(column.type_scale());
+    let mut node = builder.build().map_err(invalid)?;
+    for _ in own_level..column.max_def_level() {
+        node = Type::group_type_builder(GROUP)
+            .with_repetition(Repetition::OPTIONAL)
+            .with_fields(vec![Arc::new(node)])
+            .build()
+            .map_err(invalid)?;
+    }
+    let message = Type::group_type_builder(MESSAGE).with_fields(vec![Arc::new(node)]);
+    let mut text = Vec::new();
+    print_schema(&mut text, &message.build().map_err(invalid)?);
+    let text = String::from_utf8(text).map_err(|_| Error::unsupported("a type without a text"))?;
+    // Not every type comes back from its text.
+    let parsed = Leaf::parse(&text)?.column();
+    let is_same = parsed.physical_type() == column.physical_type()
+        && parsed.max_def_level() == column.max_def_level()
+        && parsed.logical_type_ref() == column.logical_type_ref()
+        && parsed.converted_type() == column.converted_type();
+    if !is_same {
+        return Err(Error::unsupported(format!(
+            "the Parquet type {:?}",
+            column.self_type()
+        )));
+    }
+    Ok(text)
+}
+
+/// Runs code of the crate `parquet` on bytes that may be damaged. A panic becomes an error.
+///
+/// # Errors
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if the code fails or panics.
+pub(crate) fn guarded<T>(run: impl FnOnce() -> parquet::errors::Result<T>) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(done) => done.map_err(invalid),
+        Err(_) => Err(Error::corrupt("the Parquet data are damaged")),
+    }
+}
+
+/// Converts an error of the crate `parquet` about the bytes of a file.
+fn invalid(error: parquet::errors::ParquetError) -> Error {
+    match error {
+        parquet::errors::ParquetError::NYI(what) => Error::unsupported(what),
+        other => Error::corrupt(other.to_string()),
+    }
+}

@@ -1,0 +1,20 @@
+//! Spec: Chapter 6, "External Parquet Encoding": values in column chunks of Parquet files.
+//!
+//! The descriptor of the stripe field says where the chunks are and how they are encoded, so that the footers of their
+//! files are not read. Pages are checked before the crate `parquet` decodes them.
+
+mod column;
+mod decoder;
+mod description;
+mod leaf;
+mod page_feed;
+mod page_header;
+mod values;
+
+/// The pages of a column chunk: their rows, and their bytes from the first page on.
+pub(crate) use crate::buffer::BlockMap as PageMap;
+pub(crate) use column::{physical_code, walk_pages};
+pub(crate) use description::{Codec, DescribedChunk, DescribedFile, ParquetDescription};
+pub(crate) use leaf::{guarded, message_of};
+pub(crate) use page_header::{PageHeader, PageKind};
+pub(crate) use values::ParquetValues;

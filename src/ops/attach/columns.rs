@@ -1,0 +1,200 @@
+//! The columns of an attached shard, and where they are in a Parquet file.
+
+use super::parquet_file::ParquetFile;
+use crate::error::{Error, ErrorKind, Result};
+use crate::external::parquet::message_of;
+use crate::format::{BasicType, DataType};
+use arrow_schema::{DataType as ArrowType, Field, FieldRef, Schema, SchemaRef};
+use parquet::schema::types::{ColumnDescPtr, Type};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A column of the shard.
+pub(super) struct AttachedColumn<'a> {
+    field: &'a FieldRef,
+    pub(super) node: &'a DataType,
+}
+
+impl<'a> AttachedColumn<'a> {
+    pub(super) fn new(field: &'a FieldRef, node: &'a DataType) -> Self {
+        Self { field, node }
+    }
+}
+
+/// A column of the shard in one Parquet file.
+pub(super) struct FileColumn<'a> {
+    pub(super) node: &'a DataType,
+    pub(super) source: ColumnSource<'a>,
+}
+
+/// Where the values of a column are.
+pub(super) enum ColumnSource<'a> {
+    /// The file does not have the column.
+    Nowhere,
+    /// In the column chunks of these leaves, in the order of the leaf nodes.
+    Chunks(Vec<FileLeaf>),
+    /// In a stripe file, to which the column with this ordinal in the file is copied.
+    StripeFile(&'a FieldRef, usize),
+}
+
+/// A leaf of a Parquet file.
+pub(super) struct FileLeaf {
+    /// Its ordinal among the columns of a row group.
+    pub(super) column: usize,
+    /// Its ordinal among the elements of the schema.
+    pub(super) element: u32,
+    pub(super) descriptor: ColumnDescPtr,
+    /// Its type as text.
+    pub(super) message: String,
+    /// Its field in the Arrow schema of the file.
+    pub(super) field: FieldRef,
+}
+
+impl FileColumn<'_> {
+    pub(super) fn name(&self) -> &str {
+        &self.node.name
+    }
+}
+
+/// Returns the schema of all files, with columns united by name.
+///
+/// # Errors
+/// [`SchemaMismatch`](ErrorKind::SchemaMismatch), which names the column and two files, if types differ.
+pub(super) fn united_schema(files: &[ParquetFile]) -> Result<SchemaRef> {
+    let mut fields: Vec<(Field, &ParquetFile, usize)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut metadata = HashMap::new();
+    for file in files {
+        for field in file.schema().fields() {
+            let Some(&at) = places.get(field.name()) else {
+                places.insert(field.name().clone(), fields.len());
+                fields.push((field.as_ref().clone(), file, 1));
+                continue;
+            };
+            let Some((united, first, count)) = fields.get_mut(at) else {
+                continue;
+            };
+            if united.data_type() != field.data_type() {
+                return Err(Error::new(
+                    ErrorKind::SchemaMismatch,
+                    format!(
+                        "column `{}` is {} in one file and {} in `{}`; convert one of them first",
+                        field.name(),
+                        united.data_type(),
+                        field.data_type(),
+                        file.place
+                    ),
+                )
+                .within(first.place.element()));
+            }
+            *count += 1;
+            united.set_nullable(united.is_nullable() || field.is_nullable());
+        }
+        for (key, value) in file.schema().metadata() {
+            metadata.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+    }
+    let fields: Vec<Field> = (fields.into_iter())
+        .map(|(mut field, _, count)| {
+            field.set_nullable(field.is_nullable() || count < files.len());
+            field
+        })
+        .collect();
+    Ok(Arc::new(Schema::new_with_metadata(fields, metadata)))
+}
+
+impl ParquetFile {
+    /// Returns where the columns of the shard are in this file.
+    pub(super) fn columns<'a>(
+        &'a self,
+        columns: &[AttachedColumn<'a>],
+    ) -> Result<Vec<FileColumn<'a>>> {
+        let schema = self.metadata().file_metadata().schema_descr();
+        let roots = schema.root_schema().get_fields();
+        let own = self.schema().fields();
+        let same_name = |(root, field): (&Arc<Type>, &FieldRef)| root.name() == field.name();
+        if roots.len() != own.len() || !roots.iter().zip(own).all(same_name) {
+            return Err(Error::unsupported(
+                "Parquet files with columns that have no Arrow type",
+            ));
+        }
+        let by_name: HashMap<&str, usize> = (own.iter().enumerate())
+            .map(|(ordinal, field)| (field.name().as_str(), ordinal))
+            .collect();
+        let elements = elements_of_leaves(schema.root_schema());
+        let mut leaves: Vec<Vec<usize>> = vec![Vec::new(); roots.len()];
+        for leaf in 0..schema.num_columns() {
+            if let Some(of_root) = leaves.get_mut(schema.get_column_root_idx(leaf)) {
+                of_root.push(leaf);
+            }
+        }
+        let find = |column: &AttachedColumn<'a>| {
+            let found = by_name.get(column.field.name().as_str());
+            let found = found.and_then(|&i| Some((i, own.get(i)?, leaves.get(i)?)));
+            let Some((ordinal, field, leaves)) = found else {
+                return ColumnSource::Nowhere;
+            };
+            let leaves = leaves.iter().zip(leaf_fields(field));
+            let leaves: Option<Vec<FileLeaf>> = leaves
+                .map(|(&column, field)| {
+                    let descriptor = schema.column(column);
+                    let own_level = i16::from(descriptor.self_type().is_optional());
+                    let is_flat =
+                        descriptor.max_rep_level() == 0 && descriptor.max_def_level() == own_level;
+                    Some(FileLeaf {
+                        column,
+                        element: *elements.get(column)?,
+                        message: message_of(&descriptor).ok().filter(|_| is_flat)?,
+                        descriptor,
+                        field: field?,
+                    })
+                })
+                .collect();
+            match leaves {
+                Some(leaves) if leaves.len() == leaf_nodes(column.node) => {
+                    ColumnSource::Chunks(leaves)
+                }
+                _ => ColumnSource::StripeFile(field, ordinal),
+            }
+        };
+        let found = columns.iter().map(|column| FileColumn {
+            node: column.node,
+            source: find(column),
+        });
+        Ok(found.collect())
+    }
+}
+
+/// Returns the fields of the leaves of a column, depth first. A leaf of a nested type other than a struct is `None`.
+fn leaf_fields(field: &FieldRef) -> Vec<Option<FieldRef>> {
+    match field.data_type() {
+        ArrowType::Struct(members) => members.iter().flat_map(leaf_fields).collect(),
+        other if other.is_nested() => vec![None],
+        _ => vec![Some(field.clone())],
+    }
+}
+
+fn leaf_nodes(node: &DataType) -> usize {
+    match node.basic_type {
+        BasicType::Struct => node.children.iter().map(leaf_nodes).sum(),
+        _ => 1,
+    }
+}
+
+/// Returns the ordinal of every leaf among the elements of a schema, the root included.
+fn elements_of_leaves(root: &Type) -> Vec<u32> {
+    fn visit(node: &Type, next: &mut u32, out: &mut Vec<u32>) {
+        let own = *next;
+        *next += 1;
+        if node.is_primitive() {
+            out.push(own);
+            return;
+        }
+        for child in node.get_fields() {
+            visit(child, next, out);
+        }
+    }
+    let mut out = Vec::new();
+    visit(root, &mut 0, &mut out);
+    out
+}

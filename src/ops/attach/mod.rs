@@ -1,0 +1,324 @@
+//! Makes shards over Parquet files.
+
+mod bounds;
+mod chunks;
+mod columns;
+mod native_columns;
+mod parquet_file;
+
+use super::commit::{CommitFiles, EditSummary};
+use super::progress::WorkProgress;
+use super::put::put;
+use crate::column::{SchemaOptions, encode_arrow_schema, to_shard};
+use crate::error::{Error, ErrorKind, Result, Within};
+use crate::format::{ShardProperties, Wire};
+use crate::io::{ExistingFile, Location, Place};
+use crate::limits::Limits;
+use crate::progress::{Listener, with_progress};
+use crate::read::ready_now;
+use crate::write::{
+    PositionedSink, StripeRecord, StripesMetadata, check_storable, shard_properties, stored_schema,
+};
+use bytes::Bytes;
+use columns::{AttachedColumn, united_schema};
+use native_columns::NativeColumns;
+use parquet_file::ParquetFile;
+use std::ffi::{OsStr, OsString};
+use std::ops::Range;
+use std::path::Path;
+
+/// Rows that a stripe has at most, unless one row group has more.
+const STRIPE_ROWS: u64 = 128 << 10;
+
+/// Options of [`attach_with`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct AttachOptions {
+    stripe_rows: u64,
+    page_map: bool,
+    listener: Listener,
+}
+
+impl Default for AttachOptions {
+    fn default() -> Self {
+        Self {
+            stripe_rows: STRIPE_ROWS,
+            page_map: false,
+            listener: Listener::default(),
+        }
+    }
+}
+
+impl AttachOptions {
+    /// Returns the number of rows up to which row groups of a file are combined into one stripe.
+    pub fn stripe_rows(&self) -> u64 {
+        self.stripe_rows
+    }
+
+    /// Sets the number of rows up to which row groups of a file are combined into one stripe: 131,072 by default. A row
+    /// group is never divided. Statistics describe whole stripes, so smaller stripes let filters skip more.
+    #[must_use]
+    pub fn with_stripe_rows(mut self, rows: u64) -> Self {
+        self.stripe_rows = rows;
+        self
+    }
+
+    /// Returns whether pages are found by reading all column chunks once, in files that have no page index.
+    pub fn page_map(&self) -> bool {
+        self.page_map
+    }
+
+    /// Sets whether to find pages by reading all column chunks once, in files that have no page index. The shard then
+    /// lists the pages, so that readers of a few rows read only the pages of those rows. Without a list, they read whole
+    /// column chunks. Off by default, because attaching otherwise reads only footers.
+    #[must_use]
+    pub fn with_page_map(mut self, page_map: bool) -> Self {
+        self.page_map = page_map;
+        self
+    }
+}
+
+with_progress! {
+    AttachOptions,
+    /// Calls `progress` with every Parquet file whose footer has been read. If it breaks, no shard is written.
+}
+
+/// Makes a shard over Parquet files: writes a directory file `target` that refers to their column chunks. The files are
+/// read, but neither copied nor changed, and must be in the folder of `target` or in subfolders. They must stay as they
+/// are: if a file is changed or replaced, reading its rows is an error.
+///
+/// Columns are united by name. If one of the files lacks a column, its rows are null in that column. Every stripe has
+/// one or more whole row groups of one file.
+///
+/// Columns with lists, maps, or structs that can be null are written natively, because their levels have no counterpart
+/// in the shard's layout. All others stay in the Parquet files.
+///
+/// ```no_run
+/// use arrow_shard::ops::attach;
+/// let attached = attach(["lake/2024.parquet", "lake/2025.parquet"], "lake.amudai.shard")?;
+/// println!("{} rows in {} stripes", attached.num_rows(), attached.num_stripes());
+/// # Ok::<(), arrow_shard::Error>(())
+/// ```
+///
+/// # Errors
+/// Returns [`SchemaMismatch`](ErrorKind::SchemaMismatch) if columns of the same name have different types,
+/// [`Unsupported`](ErrorKind::Unsupported) for encrypted files and codecs that cannot be read,
+/// [`Corrupt`](ErrorKind::Corrupt) for damaged footers, [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) for files outside of
+/// the folder, [`AlreadyExists`](ErrorKind::AlreadyExists), [`InvalidArgument`](ErrorKind::InvalidArgument) if there is
+/// no file, if the files and the target are not in one store, or if the store answers later: use [`attach_async`].
+pub fn attach<L: Into<Location>>(
+    files: impl IntoIterator<Item = L>,
+    target: impl Into<Location>,
+) -> Result<EditSummary> {
+    attach_with(files, target, AttachOptions::default())
+}
+
+/// Makes a shard over Parquet files, like [`attach`], with options.
+///
+/// # Errors
+/// Returns the errors of [`attach`], and [`Stopped`](ErrorKind::Stopped).
+pub fn attach_with<L: Into<Location>>(
+    files: impl IntoIterator<Item = L>,
+    target: impl Into<Location>,
+    options: AttachOptions,
+) -> Result<EditSummary> {
+    let target = target.into();
+    target.store().check_near("attach_async")?;
+    let files: Vec<Location> = files.into_iter().map(Into::into).collect();
+    ready_now(attach_with_async(files, target, options))
+}
+
+/// Makes a shard over Parquet files: [`attach`] for any store.
+///
+/// # Errors
+/// Returns the errors of [`attach`].
+pub async fn attach_async<L: Into<Location>>(
+    files: impl IntoIterator<Item = L>,
+    target: impl Into<Location>,
+) -> Result<EditSummary> {
+    attach_with_async(files, target, AttachOptions::default()).await
+}
+
+/// Makes a shard over Parquet files, with options: [`attach_with`] for any store.
+///
+/// # Errors
+/// Returns the errors of [`attach_with`].
+pub async fn attach_with_async<L: Into<Location>>(
+    files: impl IntoIterator<Item = L>,
+    target: impl Into<Location>,
+    options: AttachOptions,
+) -> Result<EditSummary> {
+    let target = target.into();
+    let files: Vec<Location> = files.into_iter().map(Into::into).collect();
+    if files.is_empty() {
+        return Err(Error::invalid("there is no Parquet file to attach"));
+    }
+    let place = target.home().find_new(target.name())?;
+    let mut work = WorkProgress::new(options.listener.clone(), files.len() as u64);
+    let mut opened = Vec::with_capacity(files.len());
+    for file in &files {
+        target.store().check_same(file)?;
+        let file = ParquetFile::open(file, &place, &options).await;
+        opened.push(file?);
+        work.add(1)?;
+    }
+    let files = Attachment {
+        files: &opened,
+        options: &options,
+    };
+    let files = files.files().await?;
+    Ok(put(target.store(), &place, ExistingFile::Kept, files).await?)
+}
+
+/// Lists the Parquet files of a folder and its subfolders by their names, sorted: `*.parquet`, `*.parq` and `*.pq`. It
+/// skips files and folders whose names begin with `_` or `.`, as other readers of tables do.
+///
+/// # Errors
+/// Returns the errors of the store, and [`InvalidArgument`](ErrorKind::InvalidArgument) if it answers later: use
+/// [`list_parquet_files_async`].
+pub fn list_parquet_files(folder: impl Into<Location>) -> Result<Vec<Location>> {
+    let folder = folder.into();
+    folder.store().check_near("list_parquet_files_async")?;
+    ready_now(list_parquet_files_async(folder))
+}
+
+/// Lists the Parquet files of a folder and its subfolders: [`list_parquet_files`] for any store.
+///
+/// # Errors
+/// Returns the errors of the store.
+pub async fn list_parquet_files_async(folder: impl Into<Location>) -> Result<Vec<Location>> {
+    let folder = folder.into();
+    let home = folder.home();
+    let listed = home.list(folder.name()).await?;
+    let mut places: Vec<Place> = listed.into_iter().map(|file| file.place).collect();
+    // The names above the folder do not matter.
+    let above = home.find_new(folder.name()).ok();
+    places.retain(|place| {
+        let above = above.as_ref().map_or(&[][..], Place::names);
+        let below = place.names().strip_prefix(above);
+        is_parquet(below.unwrap_or_else(|| place.names()))
+    });
+    let mut names: Vec<_> = places.iter().map(|place| home.name_of(place)).collect();
+    names.sort();
+    Ok(names.iter().map(|name| folder.store().at(name)).collect())
+}
+
+/// Whether a file is a Parquet file by its name, and not hidden from readers of tables. `names` are those of the
+/// folders that contain it, and its own.
+fn is_parquet(names: &[OsString]) -> bool {
+    let is_hidden = |name: &OsString| name.to_string_lossy().starts_with(['_', '.']);
+    let has_suffix = names.last().is_some_and(|name| {
+        let suffix = Path::new(name).extension().map(OsStr::to_ascii_lowercase);
+        let suffix = suffix.as_deref().and_then(OsStr::to_str);
+        matches!(suffix, Some("parquet" | "parq" | "pq"))
+    });
+    has_suffix && !names.iter().any(is_hidden)
+}
+
+/// Parquet files that become a shard.
+struct Attachment<'a> {
+    files: &'a [ParquetFile],
+    options: &'a AttachOptions,
+}
+
+impl Attachment<'_> {
+    /// Returns the files to write.
+    async fn files(&self) -> Result<CommitFiles> {
+        let wire = Wire::Spec;
+        let capabilities = wire.capabilities();
+        let schema = united_schema(self.files)?;
+        let stored = to_shard(&schema, &SchemaOptions::default())?;
+        check_storable(&stored, &capabilities)?;
+        let nodes = stored.fields.iter().map(|field| &field.data_type);
+        let columns: Vec<AttachedColumn<'_>> = schema
+            .fields()
+            .iter()
+            .zip(nodes)
+            .map(|(field, node)| AttachedColumn::new(field, node))
+            .collect();
+        let mut count = 0;
+        for column in &columns {
+            column.node.walk(&mut |_| count += 1);
+        }
+        let (mut directory, mut position) = (Vec::new(), 0);
+        let mut out = PositionedSink::new(&mut directory, &mut position);
+        out.begin()?;
+        let mut stripes = StripesMetadata::new(wire, count);
+        let mut others: Vec<(String, Bytes)> = Vec::new();
+        let mut num_stripes = 0u64;
+        for file in self.files {
+            let groups = file.stripes(self.options.stripe_rows);
+            num_stripes += groups.len() as u64;
+            check_stripes(num_stripes)?;
+            let stripe_file = self.of_file(file, &columns, &groups, &mut stripes, &mut out);
+            let stripe_file = stripe_file.await.within(|| file.place.element())?;
+            others.extend(stripe_file);
+        }
+        let properties = ShardProperties {
+            creation_min: Some(crate::write::now()),
+            creation_max: Some(crate::write::now()),
+            custom_properties: shard_properties(&encode_arrow_schema(&schema)?, &[], &[]),
+            ..ShardProperties::default()
+        };
+        stripes.finish(&mut out, &stored_schema(stored, &capabilities), &properties)?;
+        let rows = stripes.rows();
+        let bytes: usize = others.iter().map(|(_, bytes)| bytes.len()).sum();
+        let bytes = (bytes + directory.len()) as u64;
+        let summary = EditSummary::new(rows, 0, num_stripes, bytes);
+        Ok(CommitFiles {
+            summary: summary.with_other_files(stripes.other_files()),
+            others,
+            kept: Vec::new(),
+            as_they_are: Vec::new(),
+            needed: Vec::new(),
+            directory,
+        })
+    }
+
+    /// Adds the stripes of a file. Returns the file with the columns that are written natively, if there are any.
+    async fn of_file(
+        &self,
+        file: &ParquetFile,
+        columns: &[AttachedColumn<'_>],
+        groups: &[Range<usize>],
+        stripes: &mut StripesMetadata,
+        out: &mut PositionedSink<'_>,
+    ) -> Result<Option<(String, Bytes)>> {
+        let attached = file.columns(columns)?;
+        let native = NativeColumns::write(file, &attached, groups).await?;
+        for (ordinal, groups) in groups.iter().enumerate() {
+            let mut urls = vec![file.url.to_string()];
+            let mut fields = Vec::new();
+            for column in &attached {
+                let described = match &native {
+                    Some(native) if native.has(column) => {
+                        native.descriptors(ordinal as u64, column, &mut urls).await
+                    }
+                    _ => column.descriptors(file, groups, out).await,
+                };
+                fields.extend(described.within(|| format!("column `{}`", column.name()))?);
+            }
+            stripes.push(StripeRecord {
+                rows: file.rows_of(groups)?,
+                deleted_rows: 0,
+                urls,
+                fields,
+                properties: Default::default(),
+            })?;
+        }
+        Ok(native.map(NativeColumns::into_file))
+    }
+}
+
+/// Fails if a shard would have more stripes than readers accept.
+fn check_stripes(count: u64) -> Result<()> {
+    let most = Limits::default().max_stripes();
+    if count <= most {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::LimitExceeded,
+        format!(
+            "more than {most} stripes, which is what readers accept; combine more row groups into each stripe"
+        ),
+    ))
+}

@@ -1,0 +1,187 @@
+//! The Parquet files of an attached shard: their footers, and how they are read.
+
+use super::AttachOptions;
+use crate::error::{Error, Result, Within};
+use crate::external::parquet::{DescribedFile, guarded};
+use crate::format::checksum;
+use crate::io::{
+    ByteRange, DescriptorUse, Location, OpenedFile, Place, RelativeUrl, read_all, read_all_async,
+    read_one, read_tail_async,
+};
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+use parquet::DecodeResult;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::file::metadata::{
+    PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder, RowGroupMetaData,
+};
+use std::ops::Range;
+
+/// Bytes that are read first: the footers of most files.
+const TAIL_BYTES: u64 = 64 << 10;
+/// Most bytes at the end of a file by which it is recognised.
+const MAX_IDENTITY_BYTES: usize = 64 << 10;
+/// Length of the footer and magic number, which end a file.
+const END_BYTES: usize = 8;
+
+/// A Parquet file with its metadata.
+pub(super) struct ParquetFile {
+    opened: OpenedFile,
+    pub(super) place: Place,
+    /// How the shard refers to it.
+    pub(super) url: RelativeUrl,
+    pub(super) size: u64,
+    pub(super) arrow: ArrowReaderMetadata,
+    pub(super) identity: DescribedFile,
+    /// Whether to look for pages in the column chunks, if there is no index of pages.
+    pub(super) walks_pages: bool,
+}
+
+impl ParquetFile {
+    /// Opens a file for a shard at `target`.
+    pub(super) async fn open(
+        file: &Location,
+        target: &Place,
+        options: &AttachOptions,
+    ) -> Result<Self> {
+        let home = file.home();
+        let place = home.find(file.name())?;
+        let url = place.seen_from(target)?;
+        let opened = home.open(&place, DescriptorUse::Pooled)?;
+        let loaded = load(&opened).await.within(|| place.element());
+        let (metadata, size, identity) = loaded?;
+        let options_of_reader = ArrowReaderOptions::new();
+        let arrow = guarded(|| ArrowReaderMetadata::try_new(metadata.into(), options_of_reader));
+        Ok(Self {
+            arrow: arrow.within(|| place.element())?,
+            opened,
+            place,
+            url,
+            size,
+            identity,
+            walks_pages: options.page_map,
+        })
+    }
+
+    pub(super) fn metadata(&self) -> &ParquetMetaData {
+        self.arrow.metadata()
+    }
+
+    pub(super) fn schema(&self) -> &SchemaRef {
+        self.arrow.schema()
+    }
+
+    /// Returns the row groups with rows, combined into stripes of up to `stripe_rows` rows.
+    pub(super) fn stripes(&self, stripe_rows: u64) -> Vec<Range<usize>> {
+        let (mut stripes, mut rows) = (Vec::<Range<usize>>::new(), 0u64);
+        for (ordinal, group) in self.metadata().row_groups().iter().enumerate() {
+            let more = u64::try_from(group.num_rows()).unwrap_or(0);
+            match stripes.last_mut() {
+                Some(last) if rows.saturating_add(more) <= stripe_rows => {
+                    last.end = ordinal + 1;
+                    rows += more;
+                }
+                _ => {
+                    stripes.push(ordinal..ordinal + 1);
+                    rows = more;
+                }
+            }
+        }
+        stripes.retain(|groups| self.rows_of(groups).is_ok_and(|rows| rows > 0));
+        stripes
+    }
+
+    pub(super) fn groups(&self, groups: &Range<usize>) -> &[RowGroupMetaData] {
+        let all = self.metadata().row_groups();
+        all.get(groups.clone()).unwrap_or_default()
+    }
+
+    /// Returns the number of rows of row groups.
+    pub(super) fn rows_of(&self, groups: &Range<usize>) -> Result<u64> {
+        let rows = self.groups(groups).iter().map(|group| {
+            let rows = group.num_rows();
+            u64::try_from(rows).map_err(|_| Error::corrupt(format!("a row group of {rows} rows")))
+        });
+        rows.sum()
+    }
+
+    /// Reads ranges of the file.
+    pub(super) async fn read(&self, ranges: Vec<ByteRange>) -> Result<Vec<Bytes>> {
+        for range in &ranges {
+            range.within_size(self.size)?;
+        }
+        read(&self.opened, ranges).await
+    }
+
+    /// Reads one range of the file.
+    pub(super) async fn read_one(&self, range: ByteRange) -> Result<Bytes> {
+        let read = self.read(vec![range]).await?;
+        Ok(read.into_iter().next().unwrap_or_default())
+    }
+}
+
+/// Reads the footer of a file, and the index of its pages. Returns also the size of the file and what it is recognised
+/// by.
+async fn load(file: &OpenedFile) -> Result<(ParquetMetaData, u64, DescribedFile)> {
+    let (tail, size) = tail(file, TAIL_BYTES).await?;
+    let mut decoder = guarded(|| ParquetMetaDataPushDecoder::try_new(size))?
+        .with_column_index_policy(PageIndexPolicy::Skip)
+        .with_offset_index_policy(PageIndexPolicy::Optional);
+    let start = size - tail.len() as u64;
+    guarded(|| decoder.push_range(start..size, tail.clone()))?;
+    let metadata = loop {
+        match guarded(|| decoder.try_decode())? {
+            DecodeResult::Data(metadata) => break metadata,
+            DecodeResult::NeedsData(ranges) => {
+                let wanted: Result<Vec<ByteRange>> = (ranges.iter())
+                    .map(|range| ByteRange::try_new(range.start, range.end)?.within_size(size))
+                    .collect();
+                let bytes = read(file, wanted?).await?;
+                guarded(|| decoder.push_ranges(ranges, bytes))?;
+            }
+            DecodeResult::Finished => return Err(Error::corrupt("the file has no footer")),
+        }
+    };
+    let identity = identity(file, &tail, size).await?;
+    Ok((metadata, size, identity))
+}
+
+/// Returns what a file is recognised by: the checksum of its footer, or of the end of a long footer.
+async fn identity(file: &OpenedFile, tail: &Bytes, size: u64) -> Result<DescribedFile> {
+    let end = tail.last_chunk::<END_BYTES>();
+    let end = end.ok_or_else(|| Error::corrupt("the file has no footer"))?;
+    let [a, b, c, d, ..] = *end;
+    let footer = u32::from_le_bytes([a, b, c, d]) as usize + END_BYTES;
+    let len = footer.min(MAX_IDENTITY_BYTES);
+    let known = tail.len().checked_sub(len).map(|start| tail.slice(start..));
+    let bytes = match known {
+        Some(bytes) => bytes,
+        None => {
+            let range = ByteRange::try_new(size.saturating_sub(len as u64), size)?;
+            read(file, vec![range]).await?.concat().into()
+        }
+    };
+    Ok(DescribedFile {
+        size,
+        tail: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
+        checksum: checksum(&bytes),
+    })
+}
+
+async fn tail(file: &OpenedFile, len: u64) -> Result<(Bytes, u64)> {
+    match file {
+        OpenedFile::Blocking(reader, _) => {
+            let size = reader.size()?;
+            let range = ByteRange::try_new(size.saturating_sub(len), size)?;
+            Ok((read_one(&**reader, range)?, size))
+        }
+        OpenedFile::Async(reader, _) => read_tail_async(&**reader, len).await,
+    }
+}
+
+async fn read(file: &OpenedFile, ranges: Vec<ByteRange>) -> Result<Vec<Bytes>> {
+    match file {
+        OpenedFile::Blocking(reader, _) => read_all(&**reader, &ranges),
+        OpenedFile::Async(reader, _) => read_all_async(&**reader, ranges).await,
+    }
+}

@@ -1,0 +1,213 @@
+//! What readers of attached files see.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_select::concat::concat_batches;
+use arrow_shard::ops::{CompactOptions, ShardEditor, attach, compact, list_parquet_files};
+use arrow_shard::read::col;
+use arrow_shard::{ErrorKind, Shard, ShardWriter};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::properties::WriterProperties;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A table of texts with nulls and ascending numbers.
+fn table(rows: i64) -> RecordBatch {
+    let ids = Int64Array::from_iter_values(0..rows);
+    let texts =
+        StringArray::from_iter((0..rows).map(|i| (i % 7 > 0).then(|| format!("text {}", i % 100))));
+    let columns = [
+        ("id", Arc::new(ids) as ArrayRef),
+        ("text", Arc::new(texts) as ArrayRef),
+    ];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+pub(crate) fn write_parquet(path: &Path, batch: &RecordBatch, properties: WriterProperties) {
+    let file = File::create(path).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+}
+
+/// Reads a file by the crate `parquet`.
+pub(crate) fn read_parquet(path: &Path) -> RecordBatch {
+    let file = File::open(path).unwrap();
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+    let schema = builder.schema().clone();
+    let batches: Vec<RecordBatch> = builder.build().unwrap().map(Result::unwrap).collect();
+    let batches = batches
+        .iter()
+        .map(|batch| batch.clone().with_schema(schema.clone()).unwrap());
+    concat_batches(&schema, &batches.collect::<Vec<_>>()).unwrap()
+}
+
+pub(crate) fn read_shard(shard: &Shard) -> RecordBatch {
+    let scan = shard.scan().build().unwrap();
+    let batches: Vec<RecordBatch> = scan.map(Result::unwrap).collect();
+    concat_batches(&shard.schema().unwrap(), &batches).unwrap()
+}
+
+pub(crate) fn assert_sound(shard: &Shard) {
+    let report = shard.verify().unwrap();
+    assert!(report.is_sound(), "{:?}", report.problems());
+}
+
+fn small_groups() -> WriterProperties {
+    WriterProperties::builder()
+        .set_max_row_group_row_count(Some(1000))
+        .set_data_page_row_count_limit(300)
+        .set_write_batch_size(100)
+        .build()
+}
+
+#[test]
+fn an_attached_file_has_its_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    let batch = table(5_000);
+    write_parquet(&path, &batch, small_groups());
+    let target = folder.path().join("t.amudai.shard");
+    let summary = attach([&path], &target).unwrap();
+    assert_eq!((summary.num_rows(), summary.num_stripes()), (5_000, 1));
+    assert_eq!(summary.num_other_files(), 1);
+    let shard = Shard::open(&target).unwrap();
+    assert_eq!(read_shard(&shard), batch);
+    let rows = [3, 4, 999, 1_000, 4_321, 7];
+    let taken = shard.take(&rows, ["text", "id"]).unwrap();
+    let ids = taken.column(1).as_primitive::<Int64Type>();
+    assert_eq!(ids.values(), &rows.map(|row| i64::try_from(row).unwrap()));
+    let filtered = shard
+        .scan()
+        .with_filter(col("id").gt_eq(4_990))
+        .build()
+        .unwrap();
+    let rows: usize = filtered.map(|batch| batch.unwrap().num_rows()).sum();
+    assert_eq!(rows, 10);
+    assert_sound(&shard);
+}
+
+#[test]
+fn files_are_united_by_name_and_stripes_end_with_row_groups() {
+    let folder = tempfile::tempdir().unwrap();
+    let lake = folder.path().join("lake");
+    std::fs::create_dir(&lake).unwrap();
+    let first = table(2_500);
+    write_parquet(&lake.join("a.parquet"), &first, small_groups());
+    let more = RecordBatch::try_from_iter([
+        ("id", Arc::new(Int64Array::from(vec![7, 8])) as ArrayRef),
+        (
+            "more",
+            Arc::new(StringArray::from(vec!["x", "y"])) as ArrayRef,
+        ),
+    ]);
+    write_parquet(
+        &lake.join("b.parquet"),
+        &more.unwrap(),
+        WriterProperties::default(),
+    );
+    let target = folder.path().join("t.amudai.shard");
+    let files = [lake.join("a.parquet"), lake.join("b.parquet")];
+    let options = arrow_shard::ops::AttachOptions::default().with_stripe_rows(1);
+    arrow_shard::ops::attach_with(files, &target, options).unwrap();
+    let shard = Shard::open(&target).unwrap();
+    assert_eq!((shard.num_rows(), shard.num_stripes()), (2_502, 4));
+    let read = read_shard(&shard);
+    assert_eq!(
+        read.column(0).as_primitive::<Int64Type>().values()[2_500..],
+        [7, 8]
+    );
+    assert_eq!(
+        read.column(1).null_count(),
+        first.column(1).null_count() + 2
+    );
+    assert_eq!(read.column(2).as_string::<i32>().value(2_501), "y");
+}
+
+#[test]
+fn a_changed_file_is_an_error_that_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    write_parquet(&path, &table(100), WriterProperties::default());
+    let target = folder.path().join("t.amudai.shard");
+    attach([&path], &target).unwrap();
+    let other = WriterProperties::builder().set_created_by("another writer".into());
+    write_parquet(&path, &table(100), other.build());
+    let shard = Shard::open(&target).unwrap();
+    let error = shard.scan().build().unwrap().next().unwrap().unwrap_err();
+    let error = arrow_shard::Error::from(error);
+    assert!(error.to_string().contains("t.parquet"), "{error}");
+    std::fs::remove_file(&path).unwrap();
+    let shard = Shard::open(&target).unwrap();
+    let error = shard.scan().build().unwrap().next().unwrap().unwrap_err();
+    let error = arrow_shard::Error::from(error);
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    assert!(error.to_string().contains("t.parquet"), "{error}");
+}
+
+#[test]
+fn attached_rows_are_deleted_merged_and_compacted_like_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    let batch = table(3_000);
+    write_parquet(&path, &batch, small_groups());
+    let target = folder.path().join("t.amudai.shard");
+    attach([&path], &target).unwrap();
+    let native = folder.path().join("n.amudai.shard");
+    let mut writer = ShardWriter::create(&native, batch.schema()).unwrap();
+    writer.write(&batch.slice(0, 10)).unwrap();
+    writer.finish().unwrap();
+    let mut editor = ShardEditor::open(&target).unwrap();
+    assert_eq!(editor.delete(&col("id").lt(1_000)).unwrap(), 1_000);
+    editor.append(&native).unwrap();
+    editor.commit().unwrap();
+    let expected = concat_batches(
+        &batch.schema(),
+        [&batch.slice(1_000, 2_000), &batch.slice(0, 10)],
+    );
+    let expected = expected.unwrap();
+    let shard = Shard::open(&target).unwrap();
+    assert_eq!(read_shard(&shard), expected);
+    compact(&target, CompactOptions::default()).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let shard = Shard::open(&target).unwrap();
+    assert_eq!(read_shard(&shard), expected);
+}
+
+#[test]
+fn files_of_a_folder_are_found_in_order_without_hidden_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [".lake/a", ".lake/_old", ".lake/b"] {
+        std::fs::create_dir_all(folder.path().join(name)).unwrap();
+    }
+    let lake = folder.path().join(".lake");
+    for name in [
+        "b/2.PARQUET",
+        "a/1.pq",
+        "a/_tmp.parquet",
+        "_old/1.parquet",
+        "3.parq",
+        "4.csv",
+    ] {
+        std::fs::write(lake.join(name), "x").unwrap();
+    }
+    let found = list_parquet_files(&lake).unwrap();
+    let found: Vec<String> = found
+        .iter()
+        .map(|file| file.name().to_string_lossy().into_owned())
+        .collect();
+    let ends = ["3.parq", "a/1.pq", "b/2.PARQUET"];
+    assert_eq!(found.len(), ends.len(), "{found:?}");
+    assert!(
+        found
+            .iter()
+            .zip(ends)
+            .all(|(name, end)| name.ends_with(end)),
+        "{found:?}"
+    );
+    let error = attach(&found[..1], folder.path().join("t.amudai.shard")).unwrap_err();
+    assert!(error.to_string().contains("3.parq"), "{error}");
+}

@@ -1,0 +1,5 @@
+//! Shards over Parquet files.
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+
+mod files;
+mod random_files;

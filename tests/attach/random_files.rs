@@ -1,0 +1,244 @@
+//! Random tables in files with random settings.
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "any number will do"
+)]
+
+use super::files::{assert_sound, read_parquet, read_shard, write_parquet};
+use arrow_array::types::{Int32Type, TimestampMicrosecondType};
+use arrow_array::{
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
+    FixedSizeBinaryArray, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array,
+    Int64Array, LargeStringArray, ListArray, PrimitiveArray, RecordBatch, StringArray,
+    StringViewArray, StructArray, UInt32Array, UInt64Array,
+};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{DataType, Field};
+use arrow_shard::Shard;
+use arrow_shard::ops::{AttachOptions, attach_with};
+use arrow_shard::read::Projection;
+use parquet::basic::{Compression, Encoding};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::sync::Arc;
+
+fn table(rng: &mut StdRng, rows: usize) -> RecordBatch {
+    let null_share = [0.0, 0.1, 0.9, 1.0][rng.random_range(0..4)];
+    let range = [2, 50, i64::from(i32::MAX)][rng.random_range(0..3)];
+    let mut numbers = || -> Vec<Option<i64>> {
+        let number = |_| (!rng.random_bool(null_share)).then(|| rng.random_range(-range..range));
+        (0..rows).map(number).collect()
+    };
+    macro_rules! narrow {
+        ($array:ty, $native:ty) => {{
+            let values = numbers().into_iter().map(|v| v.map(|v| v as $native));
+            Arc::new(values.collect::<$array>()) as ArrayRef
+        }};
+    }
+    let texts = |numbers: Vec<Option<i64>>| -> Vec<Option<String>> {
+        let text = |v: i64| "x".repeat(usize::try_from(v.rem_euclid(20)).unwrap()) + &v.to_string();
+        numbers.into_iter().map(|v| v.map(text)).collect()
+    };
+    let floats = numbers().into_iter().map(|v| {
+        v.map(|v| match v % 11 {
+            0 => f64::NAN,
+            1 => -0.0,
+            _ => v as f64 / 3.0,
+        })
+    });
+    let floats: Float64Array = floats.collect();
+    let text: StringArray = texts(numbers()).into_iter().collect();
+    let large: LargeStringArray = texts(numbers()).into_iter().collect();
+    let view: StringViewArray = texts(numbers()).into_iter().collect();
+    let keys = texts(numbers());
+    let dictionary: DictionaryArray<Int32Type> = keys.iter().map(Option::as_deref).collect();
+    let binary = texts(numbers());
+    let binary: BinaryArray = binary
+        .iter()
+        .map(|v| v.as_ref().map(String::as_bytes))
+        .collect();
+    let fixed = numbers().into_iter().map(|v| v.map(i64::to_be_bytes));
+    let fixed = FixedSizeBinaryArray::try_from_sparse_iter_with_size(fixed, 8).unwrap();
+    let decimal: Decimal128Array = numbers().into_iter().map(|v| v.map(i128::from)).collect();
+    let decimal = decimal.with_precision_and_scale(20, 3).unwrap();
+    let short: Decimal128Array = numbers()
+        .into_iter()
+        .map(|v| v.map(|v| i128::from(v % 1000)))
+        .collect();
+    let short = short.with_precision_and_scale(5, 2).unwrap();
+    let times: PrimitiveArray<TimestampMicrosecondType> = numbers().into_iter().collect();
+    let bools: BooleanArray = numbers().into_iter().map(|v| v.map(|v| v > 0)).collect();
+    let lists = numbers().into_iter().map(|v| {
+        v.map(|v| (0..v.rem_euclid(4)).map(|i| (i != 1).then_some(i32::try_from(i).unwrap())))
+    });
+    let lists = ListArray::from_iter_primitive::<Int32Type, _, _>(lists);
+    let inner = narrow!(Int32Array, i32);
+    let inner_text: ArrayRef = Arc::new(texts(numbers()).into_iter().collect::<StringArray>());
+    let members = vec![
+        (
+            Arc::new(Field::new("a", DataType::Int32, true)),
+            inner.clone(),
+        ),
+        (Arc::new(Field::new("b", DataType::Utf8, true)), inner_text),
+    ];
+    let required = StructArray::from(members);
+    let present = NullBuffer::from_iter(numbers().into_iter().map(|v| v.is_some()));
+    let nullable = StructArray::new(
+        required.fields().clone(),
+        required.columns().to_vec(),
+        Some(present),
+    );
+    let mut columns: Vec<(&str, ArrayRef, bool)> = vec![
+        ("i8", narrow!(Int8Array, i8), true),
+        ("i16", narrow!(Int16Array, i16), true),
+        ("i32", inner, true),
+        ("i64", narrow!(Int64Array, i64), true),
+        ("u32", narrow!(UInt32Array, u32), true),
+        ("u64", narrow!(UInt64Array, u64), true),
+        ("f32", narrow!(Float32Array, f32), true),
+        ("date", narrow!(Date32Array, i32), true),
+        ("f64", Arc::new(floats), true),
+        ("text", Arc::new(text), true),
+        ("large", Arc::new(large), true),
+        ("view", Arc::new(view), true),
+        ("dictionary", Arc::new(dictionary), true),
+        ("binary", Arc::new(binary), true),
+        ("fixed", Arc::new(fixed), true),
+        ("decimal", Arc::new(decimal), true),
+        ("short", Arc::new(short), true),
+        ("time", Arc::new(times.with_timezone("+02:00")), true),
+        ("bool", Arc::new(bools), true),
+        ("list", Arc::new(lists), true),
+        ("required", Arc::new(required), false),
+        ("nullable", Arc::new(nullable), true),
+    ];
+    if null_share == 0.0 {
+        for (_, array, nullable) in &mut columns {
+            *nullable &= array.data_type().is_nested();
+        }
+    }
+    let columns = columns.into_iter();
+    RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+}
+
+fn settings(rng: &mut StdRng) -> WriterProperties {
+    let codecs = [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::ZSTD(Default::default()),
+        Compression::LZ4_RAW,
+        Compression::LZ4,
+        Compression::GZIP(Default::default()),
+        Compression::BROTLI(Default::default()),
+    ];
+    let statistics = [
+        EnabledStatistics::None,
+        EnabledStatistics::Chunk,
+        EnabledStatistics::Page,
+    ];
+    let page_rows = [1, 7, 100, 20_000][rng.random_range(0..4)];
+    let mut builder = WriterProperties::builder()
+        .set_compression(codecs[rng.random_range(0..codecs.len())])
+        .set_max_row_group_row_count(Some([50, 333, 1 << 20][rng.random_range(0..3)]))
+        .set_data_page_row_count_limit(page_rows)
+        .set_write_batch_size(page_rows.min(64))
+        .set_statistics_enabled(statistics[rng.random_range(0..3)])
+        .set_offset_index_disabled(rng.random_bool(0.3))
+        .set_bloom_filter_enabled(rng.random_bool(0.3))
+        .set_dictionary_enabled(rng.random_bool(0.5))
+        .set_dictionary_page_size_limit([100, 1 << 20][rng.random_range(0..2)])
+        .set_writer_version(if rng.random_bool(0.5) {
+            WriterVersion::PARQUET_1_0
+        } else {
+            WriterVersion::PARQUET_2_0
+        });
+    for (column, encodings) in [
+        (
+            "i32",
+            &[
+                Encoding::PLAIN,
+                Encoding::DELTA_BINARY_PACKED,
+                Encoding::BYTE_STREAM_SPLIT,
+            ][..],
+        ),
+        (
+            "i64",
+            &[
+                Encoding::PLAIN,
+                Encoding::DELTA_BINARY_PACKED,
+                Encoding::BYTE_STREAM_SPLIT,
+            ],
+        ),
+        ("f64", &[Encoding::PLAIN, Encoding::BYTE_STREAM_SPLIT]),
+        ("bool", &[Encoding::PLAIN, Encoding::RLE]),
+        (
+            "text",
+            &[
+                Encoding::PLAIN,
+                Encoding::DELTA_LENGTH_BYTE_ARRAY,
+                Encoding::DELTA_BYTE_ARRAY,
+            ],
+        ),
+        (
+            "binary",
+            &[
+                Encoding::PLAIN,
+                Encoding::DELTA_LENGTH_BYTE_ARRAY,
+                Encoding::DELTA_BYTE_ARRAY,
+            ],
+        ),
+        (
+            "fixed",
+            &[
+                Encoding::PLAIN,
+                Encoding::DELTA_BYTE_ARRAY,
+                Encoding::BYTE_STREAM_SPLIT,
+            ],
+        ),
+    ] {
+        builder = builder.set_column_encoding(
+            column.into(),
+            encodings[rng.random_range(0..encodings.len())],
+        );
+    }
+    builder.build()
+}
+
+#[test]
+fn files_of_random_settings_read_as_the_crate_reads_them() {
+    let cases = if std::env::var_os("FULL").is_some() {
+        400
+    } else {
+        60
+    };
+    for seed in 0..cases {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.parquet");
+        let rows = [0, 1, 64, 1_000, 3_000][rng.random_range(0..5)];
+        write_parquet(&path, &table(&mut rng, rows), settings(&mut rng));
+        let target = folder.path().join("t.amudai.shard");
+        let options = AttachOptions::default()
+            .with_stripe_rows([1, 500, 1 << 20][rng.random_range(0..3)])
+            .with_page_map(rng.random_bool(0.5));
+        attach_with([&path], &target, options).unwrap();
+        let shard = Shard::open(&target).unwrap();
+        let expected = read_parquet(&path);
+        let read = read_shard(&shard);
+        for (found, expected) in read.columns().iter().zip(expected.columns()) {
+            assert_eq!(found, expected, "seed {seed}");
+        }
+        assert_eq!(read, expected, "seed {seed}");
+        if rows > 0 {
+            let some: Vec<u64> = (0..50).map(|_| rng.random_range(0..rows as u64)).collect();
+            let taken = shard.take(&some, Projection::default()).unwrap();
+            let expected =
+                arrow_select::take::take_record_batch(&expected, &UInt64Array::from(some)).unwrap();
+            assert_eq!(taken, expected, "seed {seed}");
+        }
+        assert_sound(&shard);
+    }
+}
