@@ -188,9 +188,8 @@ impl ConjunctTest<'_> {
         let inner = &self.format.metadata;
         let step = StepBytes::new(&inner.artifacts, self.fetched);
         let (fields, sequential) = (&self.plan.fields, is_blockwise(rows));
-        read(&mut StripeReader::new(
-            inner, &step, fields, self.state, sequential,
-        ))
+        let mut reader = StripeReader::new(inner, &step, fields, self.state, sequential);
+        read(&mut reader)
     }
 
     /// Reads the columns of the conjunct, by ordinal, in some rows.

@@ -133,19 +133,19 @@ impl StripeReader<'_> {
 
     /// Guesses the places that the children of a node need for some rows, if the step guesses.
     pub(super) fn guess(&self, node: &DataType, rows: &Selection) {
+        if !self.step.guesses() {
+            return;
+        }
         let (mut most, mut places) = (MAX_GUESSED, Vec::new());
-        if self.step.guesses()
-            && self
-                .push_likely_places(node, rows, &mut most, &mut places)
-                .is_some()
-        {
+        let pushed = self.push_likely_places(node, rows, &mut most, &mut places);
+        if pushed.is_some() {
             self.step.guess(places);
         }
     }
 
     /// Appends the places that the children of a node with missing offsets are likely to need for some rows, and
-    /// subtracts their bytes from `most`. Returns `None` if they have more bytes, or if the block map of a child is
-    /// missing; there may be many children, so it stops then.
+    /// subtracts their bytes from `most`. Stops with `None` as soon as they exceed it, or if the block map of a child is
+    /// missing.
     fn push_likely_places(
         &self,
         node: &DataType,
@@ -172,10 +172,10 @@ impl StripeReader<'_> {
                 _ => continue,
             };
             let before = places.len();
-            let pushed = of_child.places_of(below, !child.children.is_empty(), places);
-            pushed.ok()?;
-            let mut pushed = places.iter().skip(before);
-            *most = pushed.try_fold(*most, |most, place| most.checked_sub(place.range.len()))?;
+            let located = of_child.places_of(below, !child.children.is_empty(), places);
+            located.ok()?;
+            let mut added = places.iter().skip(before);
+            *most = added.try_fold(*most, |most, place| most.checked_sub(place.range.len()))?;
             self.push_likely_places(child, below, most, places)?;
         }
         Some(())
