@@ -1,7 +1,7 @@
 //! Spec: docs/format.md, "Raw buffers": elements of a raw buffer, and what is verified with them.
 
 use super::Selection;
-use super::checksums::Chunks;
+use super::checksums::{CHUNK_BYTES, Chunks};
 use super::stored_buffer::{Body, StoredBuffer};
 use crate::error::{Error, Result, to_usize};
 use std::ops::Range;
@@ -51,6 +51,9 @@ impl<'a> RawPart<'a> {
 /// Most bytes between two ranges that are read together with them: they take less time than another read.
 const MAX_GAP: u64 = 4 << 10;
 
+/// Stretches end at multiples of 1 MiB, so that the memory of one read stays small. Chunks of checksums end there too.
+const STRETCH_BORDER: u64 = 16 * CHUNK_BYTES as u64;
+
 /// Ranges of elements that lie close together, and are read together.
 pub(super) struct RawStretch<'e> {
     pub(super) elements: &'e [Range<u64>],
@@ -59,7 +62,7 @@ pub(super) struct RawStretch<'e> {
 }
 
 /// Divides elements of a raw buffer into stretches. If more checksums have been verified since an earlier call, each
-/// stretch lies inside one of that call.
+/// stretch lies inside one of that call, because the borders do not depend on where a stretch begins.
 pub(super) fn raw_stretches<'e>(
     buffer: &StoredBuffer,
     elements: &'e Selection,
@@ -68,22 +71,25 @@ pub(super) fn raw_stretches<'e>(
 ) -> Result<Vec<RawStretch<'e>>> {
     let ranges = elements.ranges();
     let mut stretches = Vec::new();
-    let (mut first, mut covered) = (0, 0..0);
+    let (mut first, mut covered, mut border) = (0, 0..0, 0);
     for (i, range) in ranges.iter().enumerate() {
-        if i > first && raw_bytes(range, width)?.end <= covered.end {
+        let wanted = raw_bytes(range, width)?;
+        let is_before_border = wanted.start < border;
+        if is_before_border && wanted.end <= covered.end {
             continue;
         }
         let part = RawPart::new(buffer, range, width, verify)?.covered;
-        if i == first {
-            covered = part;
-        } else if part.start <= covered.end.saturating_add(MAX_GAP) {
+        if is_before_border && part.start <= covered.end.saturating_add(MAX_GAP) {
             // A range that lies partly in verified chunks is covered from the start of the first one.
             covered = covered.start.min(part.start)..part.end;
-        } else {
+            continue;
+        }
+        if i > 0 {
             let elements = ranges.get(first..i).unwrap_or_default();
             stretches.push(RawStretch { elements, covered });
-            (first, covered) = (i, part);
         }
+        (first, covered) = (i, part);
+        border = (wanted.start / STRETCH_BORDER + 1).saturating_mul(STRETCH_BORDER);
     }
     let elements = ranges.get(first..).unwrap_or_default();
     if !elements.is_empty() {

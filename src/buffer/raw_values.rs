@@ -71,7 +71,8 @@ struct Copier<'a, W> {
     /// Bytes of an element.
     width: usize,
     cx: &'a ReadContext<'a>,
-    /// Position in the buffer up to which bytes that were verified together end.
+    /// End of the last verified bytes, as a position in the buffer. Elements that end before it need no verification,
+    /// because elements ascend.
     verified: u64,
     out: Growing<W>,
 }
@@ -198,6 +199,15 @@ mod tests {
         rows
     }
 
+    /// Returns the bytes of elements of `width` bytes.
+    fn bytes_of(bytes: &[u8], rows: &Selection, width: usize) -> Vec<u8> {
+        let ranges = rows.ranges().iter().flat_map(|range| {
+            let wanted = raw_bytes(range, width).unwrap();
+            &bytes[to_usize(wanted.start).unwrap()..to_usize(wanted.end).unwrap()]
+        });
+        ranges.copied().collect()
+    }
+
     #[test]
     fn scattered_values_are_those_of_their_rows() {
         let mut rng = StdRng::seed_from_u64(3);
@@ -206,13 +216,7 @@ mod tests {
             for gap in [1, 2, 10, 100, 900, 5000] {
                 let buffer = raw(&bytes, chunk);
                 let rows = scattered(&mut rng, (LEN / width) as u64, gap);
-                let expected: Vec<u8> = (rows.ranges().iter())
-                    .flat_map(|range| {
-                        let wanted = raw_bytes(range, width).unwrap();
-                        &bytes[to_usize(wanted.start).unwrap()..to_usize(wanted.end).unwrap()]
-                    })
-                    .copied()
-                    .collect();
+                let expected = bytes_of(&bytes, &rows, width);
                 for is_resident in [false, true, false] {
                     let source = TestSource {
                         is_resident,
@@ -255,6 +259,41 @@ mod tests {
             read::<u32>(&buffer, &TestSource::fetched(bytes.clone()), &rows, 4).unwrap();
         }
         assert_eq!(before, [20..32, 6000..6404, 36_000..36_004]);
+    }
+
+    #[test]
+    fn stretches_end_at_borders_which_stay_when_chunks_have_been_verified() {
+        const MIB: u64 = 1 << 20;
+        let mut rng = StdRng::seed_from_u64(5);
+        let bytes: Vec<u8> = (0..2 * MIB + 100_000).map(|_| rng.random()).collect();
+        let len = bytes.len() as u64;
+        let source = TestSource::fetched(bytes.clone());
+        let covered = |buffer: &StoredBuffer, rows: &Selection, width: usize| {
+            let stretches = raw_stretches(buffer, rows, width, true).unwrap();
+            let covered = stretches.into_iter().map(|s| s.covered);
+            covered.collect::<Vec<Range<u64>>>()
+        };
+        let rows: Selection = (0..len / 4).step_by(256).map(|i| i..i + 1).collect();
+        let stretches = covered(&raw(&bytes, 1 << 16), &rows, 4);
+        assert_eq!(stretches, [0..MIB, MIB..2 * MIB, 2 * MIB..len]);
+        // Other values or chunks cross the borders.
+        for (chunk, width) in [(1 << 16, 3), (1000, 3), (1000, 4)] {
+            let buffer = raw(&bytes, chunk);
+            let rows = scattered(&mut rng, len / width as u64, 100);
+            let before = covered(&buffer, &rows, width);
+            assert!(before.len() > 2);
+            let most = MIB + 2 * chunk as u64;
+            assert!(before.iter().all(|range| range.end - range.start <= most));
+            let read = |rows: &Selection| read::<u8>(&buffer, &source, rows, width).unwrap();
+            read(&scattered(&mut rng, len / width as u64, 20_000));
+            for range in covered(&buffer, &rows, width) {
+                let mut outer = before.iter();
+                let is_inside =
+                    outer.any(|outer| outer.start <= range.start && range.end <= outer.end);
+                assert!(is_inside, "{range:?} in {before:?}");
+            }
+            assert!(read(&rows).as_slice() == bytes_of(&bytes, &rows, width));
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The selected positions of a sequence.
 
+use crate::error::{Result, to_usize};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -127,6 +129,18 @@ impl Selection {
         scaled
     }
 
+    /// Returns a bit for each position of a window, set if the position is selected.
+    pub(crate) fn to_bits(&self, window: &Range<u64>) -> Result<BooleanBuffer> {
+        let len = to_usize(window.end - window.start)?;
+        let mut bits = BooleanBufferBuilder::new(len);
+        for range in self.within(window).ranges() {
+            bits.append_n(to_usize(range.start - window.start)? - bits.len(), false);
+            bits.append_n(to_usize(range.end - range.start)?, true);
+        }
+        bits.append_n(len - bits.len(), false);
+        Ok(bits.finish())
+    }
+
     /// Returns the bytes of a bitmap that hold the selected bits.
     #[must_use]
     pub fn bytes_of_bits(&self) -> Self {
@@ -180,6 +194,8 @@ mod tests {
         let s: Selection = [2..5, 7..9, 20..21].into_iter().collect();
         assert_eq!(s.within(&(3..8)).ranges(), [3..5, 7..8]);
         assert!(s.within(&(9..20)).is_empty());
+        let bits = BooleanBuffer::from(vec![true, true, false, false, true]);
+        assert_eq!(s.to_bits(&(3..8)).unwrap(), bits);
         assert_eq!(s.next_from(0), Some(2));
         assert_eq!(s.next_from(8), Some(8));
         assert_eq!(s.next_from(9), Some(20));

@@ -12,9 +12,13 @@ use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
 use arrow_select::concat::concat;
 use arrow_select::take::take_record_batch;
+use arrow_shard::io::{ByteRange, NoContainer, ReadAt};
+use arrow_shard::read::ShardOptions;
 use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
-use arrow_shard::{ErrorKind, Result, Shard};
+use arrow_shard::{Error, ErrorKind, Result, Shard};
+use bytes::Bytes;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Returns a shard of one column, with each array as a stripe.
 fn stripes(arrays: &[ArrayRef]) -> Shard {
@@ -189,4 +193,67 @@ fn taken_views_do_not_keep_the_values_of_other_rows() {
         "{kept} bytes of {} values",
         indices.len()
     );
+}
+
+/// A near file with one read that fails.
+#[derive(Debug)]
+struct FailingFile {
+    bytes: Bytes,
+    reads: AtomicUsize,
+    /// The number of the read that fails.
+    fails_at: AtomicUsize,
+}
+
+impl ReadAt for FailingFile {
+    fn size(&self) -> Result<u64> {
+        self.bytes.size()
+    }
+
+    fn read_at(&self, range: ByteRange) -> Result<Bytes> {
+        let read = self.reads.fetch_add(1, Ordering::Relaxed);
+        if read == self.fails_at.load(Ordering::Relaxed) {
+            return Err(Error::new(ErrorKind::Io, "the disk is gone"));
+        }
+        self.bytes.read_at(range)
+    }
+
+    fn is_near(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_failed_read_is_returned_and_the_rows_are_not_read_in_another_way() {
+    let texts: StringArray = (0..40_000).map(|i| Some(format!("text {i}"))).collect();
+    let numbers: Int32Array = (0..40_000).map(|i| i * 77_777).collect();
+    let columns: [(&str, ArrayRef); 2] = [("text", Arc::new(texts)), ("c", Arc::new(numbers))];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let file = Arc::new(FailingFile {
+        bytes: crate::support::written_bytes(&[batch], WriterOptions::default()),
+        reads: AtomicUsize::new(0),
+        fails_at: AtomicUsize::new(usize::MAX),
+    });
+    let options = ShardOptions::default();
+    let shard = Shard::from_reader(file.clone(), Arc::new(NoContainer), options).unwrap();
+    // If every second row is wanted, all rows are read.
+    for step in [2, 1000] {
+        let rows: Vec<u64> = (0..40_000).step_by(step).collect();
+        let take = |fails_at: usize| {
+            file.fails_at.store(fails_at, Ordering::Relaxed);
+            file.reads.store(0, Ordering::Relaxed);
+            let taken = shard.take(&rows, ["text", "c"]);
+            (taken, file.reads.load(Ordering::Relaxed))
+        };
+        // The first take reads the metadata, which are kept.
+        take(usize::MAX).0.unwrap();
+        let (_, reads) = take(usize::MAX);
+        assert!(reads > 0);
+        for fails_at in 0..reads {
+            let (taken, reads) = take(fails_at);
+            let error = taken.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+            assert_eq!(error.message(), "the disk is gone");
+            assert_eq!(reads, fails_at + 1);
+        }
+    }
 }

@@ -33,18 +33,9 @@ pub(super) struct Candidates {
 impl Candidates {
     /// Creates the candidates for the wanted rows of a range.
     pub(super) fn new(rows: Range<u64>, wanted: Option<&Selection>) -> Result<Self> {
-        let len = to_usize(rows.end - rows.start)?;
         let alive = match wanted {
-            None => BooleanBuffer::new_set(len),
-            Some(wanted) => {
-                let mut bits = BooleanBufferBuilder::new(len);
-                for range in wanted.within(&rows).ranges() {
-                    bits.append_n(to_usize(range.start - rows.start)? - bits.len(), false);
-                    bits.append_n(to_usize(range.end - range.start)?, true);
-                }
-                bits.append_n(len - bits.len(), false);
-                bits.finish()
-            }
+            None => BooleanBuffer::new_set(to_usize(rows.end - rows.start)?),
+            Some(wanted) => wanted.to_bits(&rows)?,
         };
         let matches = alive.count_set_bits();
         Ok(Self {
@@ -100,7 +91,8 @@ impl Candidates {
         self.matches > 0 && self.matches.saturating_mul(READ_WHOLE) >= self.len()
     }
 
-    /// Whether so few rows are in question that other values are worth dropping before an expensive test.
+    /// Whether few rows are in question. If a test is expensive, dropping the values of the other rows then costs less
+    /// than testing them.
     pub(super) fn has_few(&self) -> bool {
         self.matches.saturating_mul(TEST_FEW) <= self.len()
     }

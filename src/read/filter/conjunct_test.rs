@@ -49,13 +49,7 @@ impl ConjunctTest<'_> {
         let state = &mut *self.state;
         let policy = FetchPolicy::default();
         drive(&inner.artifacts, self.fetched, policy, |step| {
-            let mut reader = StripeReader {
-                metadata: inner,
-                step,
-                fields: &plan.fields,
-                state,
-                sequential: true,
-            };
+            let mut reader = StripeReader::new(inner, step, &plan.fields, state, true);
             let mut complete = true;
             for &column in &conjunct.columns {
                 if let Some(column) = &plan.columns[column] {
@@ -193,13 +187,9 @@ impl ConjunctTest<'_> {
     ) -> Result<T> {
         let inner = &self.format.metadata;
         let step = StepBytes::new(&inner.artifacts, self.fetched);
-        read(&mut StripeReader {
-            metadata: inner,
-            step: &step,
-            fields: &self.plan.fields,
-            state: self.state,
-            sequential: is_blockwise(rows),
-        })
+        let (fields, sequential) = (&self.plan.fields, is_blockwise(rows));
+        let mut reader = StripeReader::new(inner, &step, fields, self.state, sequential);
+        read(&mut reader)
     }
 
     /// Reads the columns of the conjunct, by ordinal, in some rows.

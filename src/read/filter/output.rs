@@ -15,11 +15,10 @@ use crate::error::{Error, Result, to_usize};
 use crate::read::scan::opening::open_fields;
 use crate::read::scan::row_limiter::{RowLimiter, fewer_may_fit};
 use crate::read::scan::rows::ScanFormat;
-use crate::read::scan::sizing::{fetched_rows, scanned_rows, stored_bytes};
+use crate::read::scan::sizing::{fetched_rows, scanned_rows, stored_bytes, window_end};
 use crate::read::scan::source::{ReadState, StripeFields};
 use crate::read::scan::stripe_reader::StripeReader;
 use crate::read::shard::fetch::{FetchPolicy, Fetched, Span, StepBytes, drive};
-use crate::read::shard::metadata::{Metadata, WINDOW};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use columns::ColumnsReader;
 use std::collections::VecDeque;
@@ -39,12 +38,6 @@ const MAX_ALONG_BYTES: u64 = 4 << 20;
 /// Returns the rows that may have to be read for the matching rows of a part.
 fn read_rows(part: &Candidates) -> Selection {
     part.selection(SCATTERED * LATITUDE)
-}
-
-/// Returns the end of the rows that are fetched at a time, `window` rows or a little fewer, from `start` on.
-fn fetch_border(start: u64, window: u64) -> u64 {
-    let unit = window.clamp(1, WINDOW);
-    start.saturating_add(window) / unit * unit
 }
 
 /// Returns some rows of each part that has rows in question.
@@ -172,11 +165,11 @@ impl OutputReader {
     ) -> Result<()> {
         let (format, stripe, total) = (&self.format, self.stripe, self.total);
         let inner = &format.metadata;
-        let (rows, tested) = (rows_in(chunks, Candidates::tested), probe.columns(false));
+        let (rows, tested) = (rows_in(chunks, Candidates::tested), probe.first_columns());
         let (fields, mut tests, mut opens) = (&mut self.fields, ReadState::default(), true);
         let policy = FetchPolicy::new(Span::NotOthers);
         drive(&inner.artifacts, probe.fetched_mut(), policy, |step| {
-            let mut test = reader(inner, step, &plan.fields, &mut tests);
+            let mut test = StripeReader::new(inner, step, &plan.fields, &mut tests, true);
             let is_fetched = test.fetch(&tested, &rows)?;
             if opens {
                 let opened = open_fields(inner, step, stripe, total, &format.columns);
@@ -204,8 +197,9 @@ impl OutputReader {
             return Ok(());
         };
         let start = chunks.first().map_or(0, |chunk| chunk.rows().start);
-        let border = fetch_border(start, scanned_rows(fields, self.total, &inner.artifacts));
-        let inside = chunks.partition_point(|chunk| chunk.rows().end <= border);
+        let window_rows = scanned_rows(fields, self.total, &inner.artifacts);
+        let window = start..window_end(start, window_rows);
+        let inside = chunks.partition_point(|chunk| chunk.rows().end <= window.end);
         let rows = rows_in(&chunks[..inside], read_rows);
         let stored = stored_bytes(fields).saturating_add(stored_bytes(&plan.fields));
         let most = MAX_ALONG_BYTES.min(inner.artifacts.fetch_bytes());
@@ -214,14 +208,15 @@ impl OutputReader {
         if rows.is_empty() || !are_few {
             return Ok(());
         }
-        let tested = probe.columns(true);
+        let tested = probe.columns();
         let (state, mut tests) = (&mut self.state, ReadState::default());
         let policy = FetchPolicy::for_sparse_rows();
         drive(&inner.artifacts, &mut self.fetched, policy, |step| {
-            let mut test = reader(inner, step, &plan.fields, &mut tests);
+            let mut test = StripeReader::new(inner, step, &plan.fields, &mut tests, true);
             // The test returns the errors of its columns.
             let is_fetched = test.fetch(&tested, &rows).unwrap_or(true);
-            let fetched = reader(inner, step, fields, state).fetch(&format.columns, &rows);
+            let mut reader = StripeReader::new(inner, step, fields, state, true);
+            let fetched = reader.fetch(&format.columns, &rows);
             Ok((is_fetched && fetched.unwrap_or(true)).then_some(()))
         })
         .await?;
@@ -269,9 +264,12 @@ impl OutputReader {
         if self.window.start <= start && rows.end() <= self.window.end {
             return Ok(());
         }
-        let border = fetch_border(start, scanned_rows(fields, self.total, &inner.artifacts));
+        let window_rows = scanned_rows(fields, self.total, &inner.artifacts);
+        let window = start..window_end(start, window_rows);
         let mut end = rows.end();
-        let ahead = parts.iter().take_while(|part| part.rows().end <= border);
+        let ahead = parts
+            .iter()
+            .take_while(|part| part.rows().end <= window.end);
         let mut kept = vec![true; format.columns.len()];
         let mut needs = |values: &dyn Fn(usize) -> bool| {
             for (i, kept) in kept.iter_mut().enumerate() {
@@ -293,7 +291,7 @@ impl OutputReader {
         let state = &mut self.state;
         let policy = FetchPolicy::default();
         drive(&inner.artifacts, &mut self.fetched, policy, |step| {
-            let mut reader = reader(inner, step, fields, state);
+            let mut reader = StripeReader::new(inner, step, fields, state, true);
             let mut complete = true;
             for (column, kept) in format.columns.iter().zip(&kept) {
                 if !kept {
@@ -363,20 +361,5 @@ impl OutputReader {
         count(&self.counters.rows_matched, len as u64);
         pending.skip(&rows, len as u64)?;
         self.format.batch(columns, len, self.first, || now)
-    }
-}
-
-fn reader<'a>(
-    metadata: &'a Metadata,
-    step: &'a StepBytes<'a>,
-    fields: &'a StripeFields,
-    state: &'a mut ReadState,
-) -> StripeReader<'a> {
-    StripeReader {
-        metadata,
-        step,
-        fields,
-        state,
-        sequential: true,
     }
 }

@@ -103,16 +103,21 @@ impl Probe {
         &self.fetched
     }
 
-    /// Returns the columns that are tested: all, or those that the first test reads.
-    pub(super) fn columns(&self, are_all: bool) -> Vec<Column> {
+    /// Returns the columns that are tested.
+    pub(super) fn columns(&self) -> Vec<Column> {
+        self.plan.columns.iter().flatten().cloned().collect()
+    }
+
+    /// Returns the columns that the first test reads.
+    pub(super) fn first_columns(&self) -> Vec<Column> {
         let Matching::Some(conjuncts) = &self.plan.matching else {
             return Vec::new();
         };
-        let columns = self.plan.columns.iter().enumerate();
-        let first = self.order(conjuncts).first().map(|&i| &conjuncts[i]);
-        let is_first = |i| first.is_some_and(|conjunct| conjunct.columns.contains(&i));
-        let wanted = columns.filter(|(i, _)| are_all || is_first(*i));
-        wanted.filter_map(|(_, column)| column.clone()).collect()
+        let first = self.order(conjuncts).into_iter().take(1);
+        let columns = first.flat_map(|i| &conjuncts[i].columns);
+        columns
+            .filter_map(|&column| self.plan.columns[column].clone())
+            .collect()
     }
 
     /// Returns the store of the bytes of the rows that are tested.

@@ -35,13 +35,7 @@ impl Filter {
                 continue;
             }
             let mut state = ReadState::default();
-            let mut reader = StripeReader {
-                metadata,
-                step,
-                fields,
-                state: &mut state,
-                sequential: false,
-            };
+            let mut reader = StripeReader::new(metadata, step, fields, &mut state, false);
             match self.of_first_row(&node, &columns, &mut reader, entries) {
                 Ok(Some(true)) => {}
                 Ok(Some(false) | None) => return Matching::None(PruningLevel::Statistics),

@@ -201,13 +201,9 @@ pub(in crate::read) fn ask_for_rows(
                 Ok(None) | Err(_) => complete = false,
             }
         });
-        let mut reader = StripeReader {
-            metadata,
-            step,
-            fields: &StripeFields::new(stripe, opened, step),
-            state: &mut ReadState::default(),
-            sequential: false,
-        };
+        let fields = StripeFields::new(stripe, opened, step);
+        let mut state = ReadState::default();
+        let mut reader = StripeReader::new(metadata, step, &fields, &mut state, false);
         if complete {
             drop(reader.fetch(std::slice::from_ref(column), rows));
         } else {

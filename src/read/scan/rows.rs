@@ -2,7 +2,7 @@
 
 use super::opening::{fetch_descriptors, open_fields, stripe_of};
 use super::row_limiter::RowLimiter;
-use super::sizing::scanned_rows;
+use super::sizing::{scanned_rows, window_end};
 use super::source::{ReadState, StripeFields};
 use super::stripe_reader::StripeReader;
 use crate::buffer::Selection;
@@ -10,7 +10,7 @@ use crate::column::declared_nulls;
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::{FetchPolicy, Fetched, Span, StepBytes, drive};
-use crate::read::shard::metadata::{Metadata, WINDOW, ready};
+use crate::read::shard::metadata::{Metadata, ready};
 use crate::read::shard::shared_bytes::SharedBytes;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::SchemaRef;
@@ -186,9 +186,8 @@ impl RowReader {
         let (inner, state) = (&self.format.metadata, &mut self.state);
         if rows.end > stripe.window.end || rows.start < stripe.window.start {
             self.fetched.retire();
-            let unit = stripe.window_rows.clamp(1, WINDOW);
-            let border = rows.start.saturating_add(stripe.window_rows) / unit * unit;
-            let window = rows.start..border.max(rows.end).min(most);
+            let end = window_end(rows.start, stripe.window_rows);
+            let window = rows.start..end.max(rows.end).min(most);
             let selection = Selection::range(window.clone());
             let scanned = self.format.rows.start.max(stripe.rows.start)
                 ..self.format.rows.end.min(stripe.rows.end);
@@ -203,13 +202,7 @@ impl RowReader {
                 if is_part || is_whole {
                     stripe.fields.places().for_each(|p| step.note_later(p));
                 }
-                let mut reader = StripeReader {
-                    metadata: inner,
-                    step,
-                    fields: &stripe.fields,
-                    state,
-                    sequential: true,
-                };
+                let mut reader = StripeReader::new(inner, step, &stripe.fields, state, true);
                 Ok(reader
                     .fetch(&self.format.columns, &selection)?
                     .then_some(()))
@@ -232,13 +225,7 @@ impl RowReader {
         let (len, columns) = RowLimiter::default().read(len, |len| {
             let rows = rows.start..rows.start + len as u64;
             let step = StepBytes::new(artifacts, &self.fetched);
-            let mut reader = StripeReader {
-                metadata: inner,
-                step: &step,
-                fields: &stripe.fields,
-                state,
-                sequential: true,
-            };
+            let mut reader = StripeReader::new(inner, &step, &stripe.fields, state, true);
             let place = || format!("rows {}..{}", first + rows.start, first + rows.end);
             let read = reader.read(&self.format.columns, &Selection::range(rows.clone()));
             read.within(place).within(|| artifacts.place())

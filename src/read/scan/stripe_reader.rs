@@ -6,7 +6,7 @@ use crate::column::{NodeSource, assemble_as};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{BasicType, DataType};
 use crate::read::shard::column::Column;
-use crate::read::shard::fetch::StepBytes;
+use crate::read::shard::fetch::{MAX_GUESSED, StepBytes};
 use crate::read::shard::metadata::Metadata;
 use arrow_array::{ArrayRef, StructArray};
 use arrow_buffer::NullBuffer;
@@ -15,11 +15,31 @@ use std::sync::Arc;
 
 /// Reads rows of one stripe.
 pub(in crate::read) struct StripeReader<'a> {
-    pub(in crate::read) metadata: &'a Metadata,
-    pub(in crate::read) step: &'a StepBytes<'a>,
-    pub(in crate::read) fields: &'a StripeFields,
-    pub(in crate::read) state: &'a mut ReadState,
+    metadata: &'a Metadata,
+    step: &'a StepBytes<'a>,
+    pub(super) fields: &'a StripeFields,
+    state: &'a mut ReadState,
+    /// Whether the rest of a block is likely to be read next, so that it is worth decoding and keeping.
     pub(in crate::read) sequential: bool,
+}
+
+impl<'a> StripeReader<'a> {
+    /// Creates a reader of the bytes of a step. If it is `sequential`, it decodes whole blocks and keeps the last one.
+    pub(in crate::read) fn new(
+        metadata: &'a Metadata,
+        step: &'a StepBytes<'a>,
+        fields: &'a StripeFields,
+        state: &'a mut ReadState,
+        sequential: bool,
+    ) -> Self {
+        Self {
+            metadata,
+            step,
+            fields,
+            state,
+            sequential,
+        }
+    }
 }
 
 impl StripeReader<'_> {
@@ -113,22 +133,26 @@ impl StripeReader<'_> {
 
     /// Guesses the places that the children of a node need for some rows, if the step guesses.
     pub(super) fn guess(&self, node: &DataType, rows: &Selection) {
-        let mut places = Vec::new();
-        if self.step.guesses() && self.guess_items(node, rows, &mut places).is_ok() {
+        if !self.step.guesses() {
+            return;
+        }
+        let (mut most, mut places) = (MAX_GUESSED, Vec::new());
+        let pushed = self.push_likely_places(node, rows, &mut most, &mut places);
+        if pushed.is_some() {
             self.step.guess(places);
         }
     }
 
-    /// Appends the places that the children of a node with missing offsets are likely to need for some rows.
-    ///
-    /// # Errors
-    /// Also fails if the block map of a child is missing.
-    fn guess_items(
+    /// Appends the places that the children of a node with missing offsets are likely to need for some rows, and
+    /// subtracts their bytes from `most`. Stops with `None` as soon as they exceed it, or if the block map of a child is
+    /// missing.
+    fn push_likely_places(
         &self,
         node: &DataType,
         rows: &Selection,
+        most: &mut u64,
         places: &mut Vec<StoredRange>,
-    ) -> Result<()> {
+    ) -> Option<()> {
         let layout = self.fields.layout(node.schema_id);
         for child in &node.children {
             let Some((layout, of_child)) = layout.zip(self.fields.layout(child.schema_id)) else {
@@ -147,10 +171,14 @@ impl StripeReader<'_> {
                 BasicType::Struct => rows,
                 _ => continue,
             };
-            of_child.places_of(below, !child.children.is_empty(), places)?;
-            self.guess_items(child, below, places)?;
+            let before = places.len();
+            let located = of_child.places_of(below, !child.children.is_empty(), places);
+            located.ok()?;
+            let mut added = places.iter().skip(before);
+            *most = added.try_fold(*most, |most, place| most.checked_sub(place.range.len()))?;
+            self.push_likely_places(child, below, most, places)?;
         }
-        Ok(())
+        Some(())
     }
 
     fn at_hand(&self, places: &[StoredRange]) -> Result<bool> {

@@ -207,6 +207,7 @@ async fn read_near(
                 let pieces = whole.into_iter().zip(read);
                 pieces.for_each(|((_, pieces), read)| pieces.extend(read));
             }
+            Err(error) if error.is_of_reader() => return Err(error),
             // The error may be about rows that are not wanted.
             Err(_) => apart.append(&mut whole),
         }
@@ -234,8 +235,8 @@ async fn read_near(
     Ok(())
 }
 
-/// Reads the rows of a stripe in one or more of the columns, at most as many as are fetched at a time. If the rows are
-/// dense, blocks are decoded whole.
+/// Reads the rows of a stripe in the first columns: one column, and more until their bytes fill one fetch. If the rows
+/// are dense, blocks are decoded whole.
 async fn read_some(
     inner: &Metadata,
     columns: &[&Column],
@@ -249,13 +250,8 @@ async fn read_some(
     let mut count = None;
     let policy = FetchPolicy::for_sparse_rows();
     let read = drive(&inner.artifacts, &mut fetched, policy, |step| {
-        let mut reader = StripeReader {
-            metadata: inner,
-            step,
-            fields,
-            state,
-            sequential: is_dense && is_blockwise(rows),
-        };
+        let sequential = is_dense && is_blockwise(rows);
+        let mut reader = StripeReader::new(inner, step, fields, state, sequential);
         let (mut complete, mut len) = (true, 0);
         for column in &columns[..count.unwrap_or(columns.len())] {
             let has_enough = step.missing_bytes() >= inner.artifacts.fetch_bytes();
@@ -303,13 +299,9 @@ async fn read_distant(
             return Ok(None);
         };
         let states = fields.iter().zip(&mut states);
-        let readers = states.map(|(fields, state)| StripeReader {
-            metadata: inner,
-            step,
-            fields,
-            state,
-            // The states of all stripes are kept until all have been read.
-            sequential: false,
+        let readers = states.map(|(fields, state)| {
+            // The states of all stripes are kept until all have been read, so they must not keep blocks.
+            StripeReader::new(inner, step, fields, state, false)
         });
         let mut readers: Vec<_> = readers.collect();
         let mut complete = true;

@@ -14,7 +14,6 @@ use crate::read::shard::fetch::{FetchPolicy, Fetched, drive};
 use crate::read::shard::metadata::Metadata;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray};
-use arrow_buffer::BooleanBufferBuilder;
 use arrow_schema::DataType;
 use arrow_select::filter::{FilterBuilder, FilterPredicate};
 use std::ops::Range;
@@ -65,7 +64,7 @@ impl WholeWindows {
         let mut from = first;
         while let Some(start) = wanted.next_from(from) {
             let end = (start / ROWS * ROWS).saturating_add(ROWS).min(wanted.end());
-            windows.push(Window::new(start..end, &wanted.within(&(start..end)))?);
+            windows.push(Window::new(start..end, wanted)?);
             from = end;
         }
         Ok(Some(Self {
@@ -125,13 +124,8 @@ impl WholeWindows {
                 &mut fetched,
                 FetchPolicy::default(),
                 |step| {
-                    let mut reader = StripeReader {
-                        metadata: inner,
-                        step,
-                        fields,
-                        state: &mut state,
-                        sequential: self.windows.len() > 1,
-                    };
+                    let sequential = self.windows.len() > 1;
+                    let mut reader = StripeReader::new(inner, step, fields, &mut state, sequential);
                     let mut complete = true;
                     for column in columns {
                         complete &= reader.fetch(std::slice::from_ref(column), &rows)?;
@@ -156,22 +150,11 @@ impl WholeWindows {
 
 impl Window {
     fn new(rows: Range<u64>, wanted: &Selection) -> Result<Self> {
-        let len = to_usize(rows.end - rows.start)?;
-        if wanted.len() == len as u64 {
-            let rows = Selection::range(rows);
-            return Ok(Self { rows, filter: None });
-        }
-        let mut bits = BooleanBufferBuilder::new(len);
-        for range in wanted.ranges() {
-            bits.append_n(to_usize(range.start - rows.start)? - bits.len(), false);
-            bits.append_n(to_usize(range.end - range.start)?, true);
-        }
-        bits.append_n(len - bits.len(), false);
-        let bits = BooleanArray::new(bits.finish(), None);
-        let filter = FilterBuilder::new(&bits).optimize().build();
+        let bits = BooleanArray::new(wanted.to_bits(&rows)?, None);
+        let are_all = bits.true_count() == bits.len();
         Ok(Self {
             rows: Selection::range(rows),
-            filter: Some(filter),
+            filter: (!are_all).then(|| FilterBuilder::new(&bits).optimize().build()),
         })
     }
 

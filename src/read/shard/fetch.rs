@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Most bytes to fetch at a guess: in 30 ms, the latency of a round, a request transfers several times as many.
-const MAX_GUESSED: u64 = 256 << 10;
+pub(in crate::read) const MAX_GUESSED: u64 = 256 << 10;
 
 /// Bytes of artifacts, by artifact and position.
 #[derive(Debug, Default)]

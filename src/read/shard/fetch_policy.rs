@@ -37,8 +37,9 @@ impl FetchPolicy {
         }
     }
 
-    /// For scattered or few rows: requests span gaps only to keep the number of requests small. Small buffers are
-    /// fetched along with the metadata that locate rows in them, and places that steps guess.
+    /// Returns the policy for few or scattered rows. Their bytes are few, so rounds of requests take most of the time:
+    /// small buffers and the places that steps guess are fetched together with the metadata that locate the rows.
+    /// Requests span gaps only to keep the number of requests small.
     pub(in crate::read) fn for_sparse_rows() -> Self {
         Self {
             is_sparse: true,

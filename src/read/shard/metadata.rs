@@ -425,7 +425,8 @@ impl Metadata {
 
     /// Guesses the places of the values of some fields, which descriptors will locate. In the only stripe of a wide
     /// shard, they are about where they would be if all fields had the same size: the values of all fields come first,
-    /// in the order of the fields, and then the descriptors.
+    /// in the order of the fields, and then the descriptors. Guesses nothing if the descriptors are not in the directory
+    /// file.
     pub(in crate::read) fn guess_values(
         &self,
         step: &StepBytes<'_>,
@@ -443,6 +444,9 @@ impl Metadata {
         let Some(first) = list.refs.get(0)?.filter(|_| count >= MIN_WIDE_FIELDS) else {
             return Ok(());
         };
+        if self.artifacts.resolve(&first.url, list.artifact)? != 0 {
+            return Ok(());
+        }
         // The reference may be wrong, but a guess must not make the request for other places fail.
         let end = first.range.start().min(self.artifacts.root_size());
         let border = |field: u32| {

@@ -105,13 +105,8 @@ impl ColumnsReader<'_> {
         }
         let metadata = &*self.format.metadata;
         let start = rows.ranges().first().map_or(0, |range| range.start);
-        let mut reader = StripeReader {
-            metadata,
-            step: &self.step,
-            fields: self.fields,
-            state: self.state,
-            sequential: is_blockwise(rows),
-        };
+        let (step, sequential) = (&self.step, is_blockwise(rows));
+        let mut reader = StripeReader::new(metadata, step, self.fields, self.state, sequential);
         let place = || format!("rows {}..{}", self.first + start, self.first + rows.end());
         let read = reader.read(std::slice::from_ref(&self.format.columns[i]), rows);
         let mut read = read.within(place).within(|| metadata.artifacts.place())?;

@@ -107,13 +107,8 @@ fn rows_that_a_field_has_not_are_refused_before_they_are_fetched() {
     let shard = Shard::from_reader(file, Arc::new(NoContainer), options).unwrap();
     let (columns, fields) = opened(&shard);
     let (fetched, mut state) = (Fetched::default(), ReadState::default());
-    let mut reader = StripeReader {
-        metadata: &shard.inner,
-        step: &StepBytes::new(&shard.inner.artifacts, &fetched),
-        fields: &fields,
-        state: &mut state,
-        sequential: true,
-    };
+    let step = StepBytes::new(&shard.inner.artifacts, &fetched);
+    let mut reader = StripeReader::new(&shard.inner, &step, &fields, &mut state, true);
     for end in [u64::MAX, 101] {
         let rows = Selection::range(99..end);
         let error = reader.fetch(&columns, &rows).unwrap_err();
