@@ -211,3 +211,28 @@ fn files_of_a_folder_are_found_in_order_without_hidden_ones() {
     let error = attach(&found[..1], folder.path().join("t.amudai.shard")).unwrap_err();
     assert!(error.to_string().contains("3.parq"), "{error}");
 }
+
+#[test]
+fn values_equal_to_cut_bounds_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    let texts = StringArray::from(vec!["a", "ab", "b", "bc"]);
+    let batch = RecordBatch::try_from_iter([("text", Arc::new(texts) as ArrayRef)]).unwrap();
+    let cut = WriterProperties::builder().set_statistics_truncate_length(Some(1));
+    write_parquet(&path, &batch, cut.build());
+    let target = folder.path().join("t.amudai.shard");
+    attach([&path], &target).unwrap();
+    let shard = Shard::open(&target).unwrap();
+    assert_sound(&shard);
+    for text in ["a", "ab", "b", "bc"] {
+        let scan = shard
+            .scan()
+            .with_filter(col("text").eq(text))
+            .build()
+            .unwrap();
+        let rows: usize = scan.map(|batch| batch.unwrap().num_rows()).sum();
+        assert_eq!(rows, 1, "{text}");
+    }
+    let statistics = shard.statistics(["text"]).unwrap();
+    assert_eq!(statistics.num_rows(), 1);
+}

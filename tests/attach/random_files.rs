@@ -147,6 +147,7 @@ fn settings(rng: &mut StdRng) -> WriterProperties {
         .set_write_batch_size(page_rows.min(64))
         .set_statistics_enabled(statistics[rng.random_range(0..3)])
         .set_offset_index_disabled(rng.random_bool(0.3))
+        .set_statistics_truncate_length([None, Some(1), Some(64)][rng.random_range(0..3)])
         .set_bloom_filter_enabled(rng.random_bool(0.3))
         .set_dictionary_enabled(rng.random_bool(0.5))
         .set_dictionary_page_size_limit([100, 1 << 20][rng.random_range(0..2)])

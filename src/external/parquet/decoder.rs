@@ -8,7 +8,7 @@ use crate::buffer::{BlockMap, ExternalDecoder, ReadContext, Selection};
 use crate::error::{Error, Result, Within, to_usize};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, new_empty_array};
-use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
+use arrow_buffer::NullBuffer;
 use arrow_data::ArrayData;
 use arrow_schema::DataType as ArrowType;
 use arrow_select::concat::concat;
@@ -302,13 +302,8 @@ fn pick(array: &ArrayRef, held: &Range<u64>, rows: &Selection) -> Result<ArrayRe
         let start = rows_between(held.start, range.start)?;
         return Ok(array.slice(start, rows_between(range.start, range.end)?));
     }
-    let mut bits = BooleanBufferBuilder::new(array.len());
-    for range in wanted.ranges() {
-        bits.append_n(rows_between(held.start, range.start)? - bits.len(), false);
-        bits.append_n(rows_between(range.start, range.end)?, true);
-    }
-    bits.append_n(array.len().saturating_sub(bits.len()), false);
-    Ok(filter(array, &BooleanArray::new(bits.finish(), None))?)
+    let bits = BooleanArray::new(rows.to_bits(held)?, None);
+    Ok(filter(array, &bits)?)
 }
 
 /// Returns the bytes that the values of a slice take.

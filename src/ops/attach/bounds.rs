@@ -5,13 +5,14 @@ use super::parquet_file::ParquetFile;
 use crate::column::{Chunk, Values, shred};
 use crate::error::Result;
 use crate::external::parquet::guarded;
-use crate::format::{DataType, RangeStats};
+use crate::format::{AnyValue, DataType, RangeStats, ValueKind};
 use crate::write::range_of;
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt64Array};
 use arrow_schema::Field;
 use arrow_select::concat::concat;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
-use parquet::basic::Type as PhysicalType;
+use parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
+use parquet::schema::types::ColumnDescriptor;
 use std::ops::Range;
 
 /// What the row groups of a file say about the values of a leaf.
@@ -23,6 +24,48 @@ pub(super) struct LeafStatistics {
     exact: Option<(BooleanArray, BooleanArray)>,
     nulls: Option<UInt64Array>,
     is_nullable: bool,
+    /// Whether bounds may be cut values, which are not values themselves.
+    may_be_cut: bool,
+}
+
+/// Returns a bound below a value that may be the smallest one, or below it.
+fn below(value: AnyValue) -> Option<AnyValue> {
+    let kind = match value.kind? {
+        ValueKind::String(mut text) => {
+            text.pop()?;
+            ValueKind::String(text)
+        }
+        ValueKind::Bytes(bytes) => {
+            let len = bytes.len().checked_sub(1)?;
+            ValueKind::Bytes(bytes.slice(..len))
+        }
+        _ => return None,
+    };
+    Some(kind.into())
+}
+
+/// Returns a bound above a value that may be the largest one, or above it.
+fn above(value: AnyValue) -> Option<AnyValue> {
+    let kind = match value.kind? {
+        ValueKind::String(text) => ValueKind::String(text + "\0"),
+        ValueKind::Bytes(bytes) => ValueKind::Bytes([&bytes[..], &[0]].concat().into()),
+        _ => return None,
+    };
+    Some(kind.into())
+}
+
+/// Whether statistics of a leaf may be cut values.
+fn may_be_cut(leaf: &ColumnDescriptor) -> bool {
+    let is_decimal = leaf.converted_type() == ConvertedType::DECIMAL
+        || matches!(
+            leaf.logical_type_ref(),
+            Some(LogicalType::Decimal(_) | LogicalType::Float16)
+        );
+    let is_bytes = matches!(
+        leaf.physical_type(),
+        PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY
+    );
+    is_bytes && !is_decimal
 }
 
 impl LeafStatistics {
@@ -39,6 +82,7 @@ impl LeafStatistics {
             exact: None,
             nulls: None,
             is_nullable: leaf.descriptor.max_def_level() > 0,
+            may_be_cut: may_be_cut(&leaf.descriptor),
         };
         let Ok(converter) = converter else {
             return loaded;
@@ -113,19 +157,44 @@ impl LeafStatistics {
         let (Ok(()), Some(chunk)) = (shredded, chunk) else {
             return Ok(None);
         };
-        let mut range = range_of(node, &chunk)?;
-        if let Some(range) = &mut range {
-            let all = |exact: &BooleanArray| {
-                let mut groups = with_values.iter();
-                groups.all(|&group| exact.is_valid(group) && exact.value(group))
-            };
-            let (min, max) = self
-                .exact
-                .as_ref()
-                .map_or((false, false), |(min, max)| (all(min), all(max)));
-            range.min_inclusive &= min;
-            range.max_inclusive &= max;
+        let Some(mut range) = range_of(node, &chunk)? else {
+            return Ok(None);
+        };
+        // Only bytes are cut. Files that do not say whether they are may be of writers that cut.
+        let is_exact = |exact: &BooleanArray| {
+            let mut groups = with_values.iter();
+            groups.all(|&group| exact.is_valid(group) && exact.value(group))
+        };
+        let (exact_min, exact_max) = match &self.exact {
+            _ if !self.may_be_cut => (true, true),
+            Some((min, max)) => (is_exact(min), is_exact(max)),
+            None => (false, false),
+        };
+        if !exact_min && range.min_inclusive {
+            range.min_value = range.min_value.and_then(below);
+            range.min_inclusive = false;
         }
-        Ok(range)
+        if !exact_max && range.max_inclusive {
+            range.max_value = range.max_value.and_then(above);
+            range.max_inclusive = false;
+        }
+        Ok(Some(range).filter(|range| range.min_value.is_some() && range.max_value.is_some()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_that_may_be_values_are_moved_outwards() {
+        let text = |text: &str| AnyValue::from(text);
+        assert_eq!(below(text("abé")), Some(text("ab")));
+        assert_eq!(below(text("")), None);
+        assert_eq!(above(text("")), Some(text("\0")));
+        let bytes = |bytes: &[u8]| AnyValue::from(bytes);
+        assert_eq!(below(bytes(&[1, 0])), Some(bytes(&[1])));
+        assert_eq!(above(bytes(&[255])), Some(bytes(&[255, 0])));
+        assert_eq!(below(bytes(&[])), None);
     }
 }
