@@ -57,15 +57,9 @@ fn above(value: AnyValue) -> Option<AnyValue> {
 /// Whether statistics of a leaf may be cut values.
 fn may_be_cut(leaf: &ColumnDescriptor) -> bool {
     let is_decimal = leaf.converted_type() == ConvertedType::DECIMAL
-        || matches!(
-            leaf.logical_type_ref(),
-            Some(LogicalType::Decimal(_) | LogicalType::Float16)
-        );
-    let is_bytes = matches!(
-        leaf.physical_type(),
-        PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY
-    );
-    is_bytes && !is_decimal
+        || matches!(leaf.logical_type_ref(), Some(LogicalType::Decimal(_)));
+    // A value of a fixed size that is cut has another size, and is no bound then.
+    leaf.physical_type() == PhysicalType::BYTE_ARRAY && !is_decimal
 }
 
 impl LeafStatistics {
