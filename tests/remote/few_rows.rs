@@ -140,49 +140,6 @@ fn a_range_of_a_sorted_column_is_tested_and_read_in_one_round() {
     assert!(cost.bytes < 900_000, "{}", cost.bytes);
 }
 
-#[cfg(feature = "experimental")]
-#[test]
-fn places_in_a_stripe_file_are_not_guessed_in_the_directory_file() {
-    use crate::later::{Later, LaterFolder, SharedLog};
-    use crate::support::{NAME, opened, written};
-    use arrow_shard::format::{HEADER, Message, seal};
-    use arrow_shard::metadata::Wire;
-    use arrow_shard::write::Layout;
-
-    let batch = wide();
-    let options = WriterOptions::default().with_layout(Layout::TwoLevel);
-    let folder = written(&batch.schema(), std::slice::from_ref(&batch), options).unwrap();
-    // Without the list of its files, the shard seems to have only the directory file.
-    let mut directory = opened(&folder).unwrap().directory().clone();
-    directory.url_list_ref = None;
-    let frame = seal(&directory.encode(Wire::Spec).unwrap()).unwrap();
-    let mut root = folder.get(NAME).unwrap().to_vec();
-    root.extend(&frame);
-    root.extend(&frame[..4]);
-    root.extend(HEADER);
-    let (log, polls) = (SharedLog::default(), 1);
-    let root = Later::new(NAME, root.into(), polls, &log);
-    let files = Arc::new(LaterFolder {
-        folder,
-        polls,
-        log: log.clone(),
-    });
-    block_on(async {
-        let options = ShardOptions::default().with_tail_bytes(8 << 10);
-        let shard = Shard::from_async_reader(root, files, options);
-        let shard = shard.await.unwrap();
-        // The first scan reads the lists in the directory file.
-        for column in [0usize, 1_000] {
-            log.lock().unwrap().requests.clear();
-            let found = all(shard.scan().with_projection([column])).await;
-            assert_equal(&batch.project(&[column]).unwrap(), &found);
-        }
-    });
-    let requests = &log.lock().unwrap().requests;
-    let of_root = requests.iter().filter(|(name, _)| name == NAME);
-    assert_eq!(of_root.count(), 0, "{requests:?}");
-}
-
 #[test]
 fn three_of_many_columns_are_fetched_along_with_their_descriptors() {
     let batch = wide();
