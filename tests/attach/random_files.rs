@@ -7,14 +7,16 @@
 )]
 
 use super::files::{assert_sound, read_parquet, read_shard, write_parquet};
+use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, TimestampMicrosecondType};
 use arrow_array::{
-    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
-    FixedSizeBinaryArray, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array,
-    Int64Array, LargeStringArray, ListArray, PrimitiveArray, RecordBatch, StringArray,
-    StringViewArray, StructArray, UInt32Array, UInt64Array,
+    Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
+    FixedSizeBinaryArray, FixedSizeListArray, Float32Array, Float64Array, GenericListArray,
+    Int8Array, Int16Array, Int32Array, Int64Array, LargeStringArray, ListArray, MapArray,
+    OffsetSizeTrait, PrimitiveArray, RecordBatch, StringArray, StringViewArray, StructArray,
+    UInt32Array, UInt64Array,
 };
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
 use arrow_shard::Shard;
 use arrow_shard::ops::{AttachOptions, attach_with};
@@ -124,6 +126,97 @@ fn table(rng: &mut StdRng, rows: usize) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns).unwrap()
 }
 
+/// Random lists of some items, a part of them null or empty.
+fn lists<O: OffsetSizeTrait>(
+    rng: &mut StdRng,
+    rows: usize,
+    items: impl FnOnce(&mut StdRng, usize) -> ArrayRef,
+) -> GenericListArray<O> {
+    let present: Vec<bool> = (0..rows).map(|_| rng.random_bool(0.8)).collect();
+    let lengths: Vec<usize> = (present.iter())
+        .map(|present| if *present { rng.random_range(0..5) } else { 0 })
+        .collect();
+    let items = items(rng, lengths.iter().sum());
+    let field = Arc::new(Field::new("item", items.data_type().clone(), true));
+    let nulls = rng.random_bool(0.7).then(|| NullBuffer::from(present));
+    GenericListArray::new(field, OffsetBuffer::from_lengths(lengths), items, nulls)
+}
+
+fn integers(rng: &mut StdRng, rows: usize) -> ArrayRef {
+    let value = |_| rng.random_bool(0.7).then(|| rng.random_range(-9..9));
+    Arc::new((0..rows).map(value).collect::<Int32Array>())
+}
+
+fn words(rng: &mut StdRng, rows: usize) -> ArrayRef {
+    let value = |_| {
+        rng.random_bool(0.7)
+            .then(|| format!("word {}", rng.random_range(0..30)))
+    };
+    Arc::new((0..rows).map(value).collect::<StringArray>())
+}
+
+fn structs(rng: &mut StdRng, rows: usize, b: ArrayRef) -> ArrayRef {
+    let a = integers(rng, rows);
+    let nulls = rng
+        .random_bool(0.7)
+        .then(|| (0..rows).map(|_| rng.random_bool(0.7)).collect());
+    let fields = vec![
+        Field::new("a", a.data_type().clone(), true),
+        Field::new("b", b.data_type().clone(), true),
+    ];
+    Arc::new(StructArray::new(fields.into(), vec![a, b], nulls))
+}
+
+fn maps(rng: &mut StdRng, rows: usize) -> ArrayRef {
+    let list = lists::<i32>(rng, rows, |rng, len| {
+        let keys: ArrayRef = Arc::new((0..len).map(|i| Some(i as i32)).collect::<Int32Array>());
+        let values = lists::<i32>(rng, len, words);
+        let fields = vec![
+            Field::new("keys", DataType::Int32, false),
+            Field::new("values", values.data_type().clone(), true),
+        ];
+        Arc::new(StructArray::new(
+            fields.into(),
+            vec![keys, Arc::new(values)],
+            None,
+        ))
+    });
+    let entries = list.values().as_struct().clone();
+    let field = Arc::new(Field::new("entries", entries.data_type().clone(), false));
+    let (offsets, nulls) = (list.offsets().clone(), list.nulls().cloned());
+    Arc::new(MapArray::new(field, offsets, entries, nulls, false))
+}
+
+/// Columns of nested types.
+fn nested(rng: &mut StdRng, rows: usize) -> RecordBatch {
+    let of_lists = lists::<i64>(rng, rows, |rng, len| {
+        Arc::new(lists::<i32>(rng, len, words))
+    });
+    let of_structs = lists::<i32>(rng, rows, |rng, len| {
+        let b = Arc::new(lists::<i32>(rng, len, integers));
+        structs(rng, len, b)
+    });
+    let words_below = words(rng, rows);
+    let inner = structs(rng, rows, words_below);
+    let map = maps(rng, rows);
+    let deep = structs(rng, rows, map.clone());
+    let outer = structs(rng, rows, inner);
+    let items = integers(rng, rows * 2);
+    let field = Arc::new(Field::new("item", DataType::Int32, true));
+    let fixed = FixedSizeListArray::new(field, 2, items, None);
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("id", integers(rng, rows)),
+        ("of_lists", Arc::new(of_lists)),
+        ("of_structs", Arc::new(of_structs)),
+        ("outer", outer),
+        ("map", map),
+        ("deep", deep),
+        ("fixed", Arc::new(fixed)),
+    ];
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, a)| (n, a, true)))
+        .unwrap()
+}
+
 fn settings(rng: &mut StdRng) -> WriterProperties {
     let codecs = [
         Compression::UNCOMPRESSED,
@@ -210,12 +303,21 @@ fn settings(rng: &mut StdRng) -> WriterProperties {
 
 #[test]
 fn files_of_random_settings_read_as_the_crate_reads_them() {
+    check(0, table);
+}
+
+#[test]
+fn nested_columns_of_random_settings_read_as_the_crate_reads_them() {
+    check(1_000, nested);
+}
+
+fn check(first: u64, table: impl Fn(&mut StdRng, usize) -> RecordBatch) {
     let cases = if std::env::var_os("FULL").is_some() {
         400
     } else {
         60
     };
-    for seed in 0..cases {
+    for seed in first..first + cases {
         let mut rng = StdRng::seed_from_u64(seed);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.parquet");
@@ -236,8 +338,8 @@ fn files_of_random_settings_read_as_the_crate_reads_them() {
         if rows > 0 {
             let some: Vec<u64> = (0..50).map(|_| rng.random_range(0..rows as u64)).collect();
             let taken = shard.take(&some, Projection::default()).unwrap();
-            let expected =
-                arrow_select::take::take_record_batch(&expected, &UInt64Array::from(some)).unwrap();
+            let some = UInt64Array::from(some);
+            let expected = arrow_select::take::take_record_batch(&expected, &some).unwrap();
             assert_eq!(taken, expected, "seed {seed}");
         }
         assert_sound(&shard);

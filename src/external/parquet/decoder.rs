@@ -8,12 +8,13 @@ use crate::buffer::{BlockMap, ExternalDecoder, ReadContext, Selection};
 use crate::error::{Error, Result, Within, to_usize};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, new_empty_array};
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{ArrowNativeType, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::DataType as ArrowType;
 use arrow_select::concat::concat;
 use arrow_select::filter::filter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use parquet::errors::ParquetError;
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
@@ -191,7 +192,11 @@ impl OpenChunk {
             if self.fed.is_empty() || self.fed.start + self.batch_rows > self.fed.end {
                 self.feed_pages(chunk, pages, position, rows, cx)?;
             }
-            self.decode_batch()?;
+            if chunk.is_repeated {
+                self.decode_lists()?;
+            } else {
+                self.decode_batch()?;
+            }
         }
     }
 
@@ -223,14 +228,14 @@ impl OpenChunk {
             if self.fed.is_empty() {
                 self.fed = page.positions.start..page.positions.start;
             }
-            self.feed_page(&page, cx)?;
+            self.feed_page(chunk, &page, cx)?;
             self.fed.end = page.positions.end;
             from = page.positions.end;
         }
         Ok(())
     }
 
-    fn feed_page(&mut self, page: &DataPage, cx: &ReadContext<'_>) -> Result<()> {
+    fn feed_page(&mut self, chunk: &Chunk, page: &DataPage, cx: &ReadContext<'_>) -> Result<()> {
         let mut bytes = cx.source.bytes(page.place)?;
         let mut values = 0u64;
         while !bytes.is_empty() {
@@ -247,7 +252,7 @@ impl OpenChunk {
             }
         }
         let expected = page.positions.end - page.positions.start;
-        if values != expected {
+        if values < expected || (values > expected && !chunk.is_repeated) {
             return Err(Error::corrupt(format!(
                 "{values} values in a Parquet page, expected {expected}"
             )));
@@ -255,36 +260,79 @@ impl OpenChunk {
         Ok(())
     }
 
-    /// Decodes the next batch of the pages that have been passed to the reader.
-    fn decode_batch(&mut self) -> Result<()> {
-        let expected = self.batch_rows.min(self.fed.end - self.fed.start);
+    /// Decodes the next rows of the pages that have been passed to the reader. `None` if there are none.
+    fn next_leaf(&mut self) -> Result<Option<ArrayRef>> {
         let batch = guarded(|| match self.reader.next() {
-            Some(Err(error)) => Err(parquet::errors::ParquetError::ArrowError(error.to_string())),
+            Some(Err(error)) => Err(ParquetError::ArrowError(error.to_string())),
             Some(Ok(batch)) => Ok(Some(batch)),
             None => Ok(None),
         })?;
-        let found = batch.as_ref().map_or(0, |batch| batch.num_rows() as u64);
         let array = batch.and_then(|batch| batch.columns().first().cloned());
-        let Some(array) = array.filter(|_| found == expected && found > 0) else {
-            return Err(Error::corrupt(format!(
+        array.map(leaf_of).transpose()
+    }
+
+    /// Decodes the next batch of the pages that have been passed to the reader.
+    fn decode_batch(&mut self) -> Result<()> {
+        let expected = self.batch_rows.min(self.fed.end - self.fed.start);
+        let array = self.next_leaf()?;
+        let found = array.as_ref().map_or(0, |array| array.len() as u64);
+        match array.filter(|_| found == expected && found > 0) {
+            Some(array) => self.keep(array),
+            None => Err(Error::corrupt(format!(
                 "expected {expected} values in Parquet pages, found {found}"
-            )));
-        };
-        let end = self.fed.start + found;
-        self.decoded
-            .push_back((self.fed.start..end, leaf_of(array)?));
+            ))),
+        }
+    }
+
+    /// Decodes the values of the next lists that have any.
+    fn decode_lists(&mut self) -> Result<()> {
+        let expected = self.fed.end - self.fed.start;
+        loop {
+            let Some(array) = self.next_leaf()? else {
+                return Err(Error::corrupt(format!(
+                    "expected {expected} more values of lists in Parquet pages"
+                )));
+            };
+            let found = array.len() as u64;
+            if found > expected {
+                return Err(Error::corrupt(format!(
+                    "expected {expected} values of lists in Parquet pages, found {found}"
+                )));
+            }
+            if found > 0 {
+                return self.keep(array);
+            }
+        }
+    }
+
+    /// Keeps the values of the next positions.
+    fn keep(&mut self, array: ArrayRef) -> Result<()> {
+        let end = self.fed.start + array.len() as u64;
+        self.decoded.push_back((self.fed.start..end, array));
         self.fed.start = end;
         Ok(())
     }
 }
 
-/// Returns the leaf inside of structs, null where one of them is.
-fn leaf_of(array: ArrayRef) -> Result<ArrayRef> {
-    let (mut array, mut nulls) = (array, None);
-    while let Some(group) = array.as_struct_opt() {
-        nulls = NullBuffer::union(nulls.as_ref(), group.nulls());
-        let child = group.columns().first().cloned();
-        array = child.ok_or_else(|| Error::corrupt("a Parquet group without members"))?;
+/// Returns the leaf inside of structs and lists, null where one of the structs is.
+fn leaf_of(column: ArrayRef) -> Result<ArrayRef> {
+    let (mut array, mut nulls) = (column, None);
+    loop {
+        if let Some(group) = array.as_struct_opt() {
+            nulls = NullBuffer::union(nulls.as_ref(), group.nulls());
+            let child = group.columns().first().cloned();
+            array = child.ok_or_else(|| Error::corrupt("a Parquet group without members"))?;
+        } else if let Some(lists) = array.as_list_opt::<i32>() {
+            let (start, end) = match lists.value_offsets() {
+                [start, .., end] => (start.as_usize(), end.as_usize()),
+                _ => (0, 0),
+            };
+            // Lists that are null have no items.
+            nulls = None;
+            array = lists.values().slice(start, end - start);
+        } else {
+            break;
+        }
     }
     let nulls = match (nulls, array.logical_nulls()) {
         (None, _) => return Ok(array),
