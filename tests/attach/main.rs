@@ -3,3 +3,5 @@
 
 mod files;
 mod random_files;
+#[cfg(feature = "object_store")]
+mod stores;

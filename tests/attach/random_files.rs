@@ -7,20 +7,25 @@
 )]
 
 use super::files::{assert_sound, read_parquet, read_shard, write_parquet};
+use arrow_arith::boolean::is_null;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, TimestampMicrosecondType};
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
     FixedSizeBinaryArray, FixedSizeListArray, Float32Array, Float64Array, GenericListArray,
     Int8Array, Int16Array, Int32Array, Int64Array, LargeStringArray, ListArray, MapArray,
-    OffsetSizeTrait, PrimitiveArray, RecordBatch, StringArray, StringViewArray, StructArray,
-    UInt32Array, UInt64Array,
+    OffsetSizeTrait, PrimitiveArray, RecordBatch, Scalar, StringArray, StringViewArray,
+    StructArray, UInt32Array, UInt64Array,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_ord::cmp::{eq, gt, lt};
 use arrow_schema::{DataType, Field};
+use arrow_select::concat::concat_batches;
+use arrow_select::filter::filter_record_batch;
 use arrow_shard::Shard;
 use arrow_shard::ops::{AttachOptions, attach_with};
 use arrow_shard::read::Projection;
+use arrow_shard::read::col;
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use rand::rngs::StdRng;
@@ -342,6 +347,45 @@ fn check(first: u64, table: impl Fn(&mut StdRng, usize) -> RecordBatch) {
             let expected = arrow_select::take::take_record_batch(&expected, &some).unwrap();
             assert_eq!(taken, expected, "seed {seed}");
         }
+        check_filters(&mut rng, &shard, &expected);
         assert_sound(&shard);
+    }
+}
+
+/// Compares filters with those of Arrow, over values of the table and others.
+fn check_filters(rng: &mut StdRng, shard: &Shard, table: &RecordBatch) {
+    let predicates = |rng: &mut StdRng| {
+        let number = rng.random_range(-60..60i64);
+        let word = format!(
+            "{}{number}",
+            "x".repeat(usize::try_from(number.rem_euclid(20)).unwrap())
+        );
+        vec![
+            ("i64", col("i64").gt(number), number.to_string()),
+            ("i64", col("i64").eq(number), number.to_string()),
+            ("text", col("text").eq(word.as_str()), word.clone()),
+            ("text", col("text").lt(word.as_str()), word),
+            ("i8", col("i8").is_null(), String::new()),
+        ]
+    };
+    for (column, predicate, literal) in predicates(rng) {
+        let Some(values) = table.column_by_name(column) else {
+            continue;
+        };
+        let text = predicate.to_string();
+        let literal: ArrayRef = Arc::new(StringArray::from(vec![literal]));
+        let literal = arrow_cast::cast(&literal, values.data_type()).unwrap();
+        let literal = Scalar::new(literal);
+        let kept = match text.split_whitespace().nth(1).unwrap() {
+            ">" => gt(values, &literal),
+            "=" => eq(values, &literal),
+            "<" => lt(values, &literal),
+            _ => is_null(values),
+        };
+        let expected = filter_record_batch(table, &kept.unwrap()).unwrap();
+        let scan = shard.scan().with_filter(predicate).build().unwrap();
+        let found: Vec<RecordBatch> = scan.map(Result::unwrap).collect();
+        let found = concat_batches(&shard.schema().unwrap(), &found).unwrap();
+        assert_eq!(found, expected, "{text}");
     }
 }
