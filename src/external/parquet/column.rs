@@ -285,6 +285,20 @@ impl Chunk {
         Ok(())
     }
 
+    /// Returns the pages that hold some positions of the chunk.
+    pub(super) fn pages_of(&self, pages: &BlockMap, rows: &Selection) -> Result<Vec<DataPage>> {
+        let mut found = Vec::new();
+        let mut next = rows.next_from(self.positions.start);
+        while let Some(position) = next.filter(|&next| next < self.positions.end) {
+            let Some(page) = self.page_at(pages, position)? else {
+                return Err(Error::corrupt(format!("position {position} is in no page")));
+            };
+            next = rows.next_from(page.positions.end);
+            found.push(page);
+        }
+        Ok(found)
+    }
+
     /// Returns the page that holds a position.
     pub(super) fn page_at(&self, pages: &BlockMap, position: u64) -> Result<Option<DataPage>> {
         let relative = position.saturating_sub(self.positions.start);

@@ -13,7 +13,7 @@ use arrow_data::ArrayData;
 use arrow_schema::DataType as ArrowType;
 use arrow_select::concat::concat;
 use arrow_select::filter::filter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection, RowSelector};
 use parquet::errors::ParquetError;
 use std::collections::VecDeque;
 use std::fmt;
@@ -22,6 +22,10 @@ use std::sync::Arc;
 
 /// Rows that are decoded at a time, at least and at most.
 const BATCH_ROWS: Range<u64> = 1024..65_536;
+
+/// Positions are few if they are at most one in this many of their pages: then skipping the others is faster than
+/// decoding them.
+const FEW: u64 = 8;
 
 /// Most bytes of values of one dictionary entry that a batch may repeat.
 const MAX_REPEATED_BYTES: u64 = 256 << 20;
@@ -84,6 +88,13 @@ impl ExternalDecoder for ParquetDecoder {
                     "position {position} is in no chunk"
                 )));
             };
+            if let Some(piece) = read_few(&values, chunk, rows, wanted, cx)? {
+                bytes = bytes.saturating_add(slice_bytes(&piece));
+                cx.check_batch_bytes(bytes, 1)?;
+                pieces.push(piece);
+                next = rows.next_from(chunk.positions.end);
+                continue;
+            }
             let span = rows.end().min(chunk.positions.end) - position;
             let open = match self.current.take() {
                 Some(open) if open.serves(ordinal, wanted, position) => open,
@@ -101,13 +112,132 @@ impl ExternalDecoder for ParquetDecoder {
             pieces.push(piece);
             next = rows.next_from(held.end);
         }
-        match pieces.as_slice() {
-            [] => Ok(new_empty_array(wanted)),
-            [only] => Ok(only.clone()),
-            many => {
-                let many: Vec<&dyn Array> = many.iter().map(AsRef::as_ref).collect();
-                Ok(concat(&many)?)
-            }
+        concat_all(&pieces, wanted)
+    }
+}
+
+/// Reads the wanted positions of a chunk without decoding the others of their pages, if they are few. Nothing is kept for
+/// later positions.
+fn read_few(
+    column: &ParquetColumn,
+    chunk: &Chunk,
+    rows: &Selection,
+    wanted: &ArrowType,
+    cx: &ReadContext<'_>,
+) -> Result<Option<ArrayRef>> {
+    let rows = rows.within(&chunk.positions);
+    let may_be_few = rows.len().saturating_mul(FEW) <= chunk.len();
+    let follows = cx.sequential && rows.as_range().is_some();
+    if chunk.is_repeated || !may_be_few || follows {
+        return Ok(None);
+    }
+    column.verify_file(chunk, cx.source)?;
+    let pages = chunk.pages_of(chunk.pages(cx.source)?, &rows)?;
+    let sizes = pages
+        .iter()
+        .map(|page| page.positions.end - page.positions.start);
+    if rows.len().saturating_mul(FEW) > sizes.sum() {
+        return Ok(None);
+    }
+    let (feed, mut batch_rows) = (PageFeed::default(), rows.len());
+    if let Some(most) = feed_dictionary(&feed, chunk, cx)? {
+        batch_rows = batch_rows.min(most);
+    }
+    let mut selectors = Vec::new();
+    for page in &pages {
+        feed_page(&feed, chunk, page, cx)?;
+        let mut at = page.positions.start;
+        for range in rows.within(&page.positions).ranges() {
+            selectors.push(RowSelector::skip(rows_between(at, range.start)?));
+            selectors.push(RowSelector::select(rows_between(range.start, range.end)?));
+            at = range.end;
+        }
+        selectors.push(RowSelector::skip(rows_between(at, page.positions.end)?));
+    }
+    let mut reader = feed.reader(
+        &column.leaf,
+        chunk.codec.compression(),
+        wanted,
+        to_usize(batch_rows)?,
+        Some(RowSelection::from(selectors)),
+    )?;
+    let (mut pieces, mut found) = (Vec::new(), 0);
+    while found < rows.len() {
+        let Some(piece) = next_leaf(&mut reader)? else {
+            break;
+        };
+        found += piece.len() as u64;
+        pieces.push(piece);
+    }
+    if found != rows.len() {
+        return Err(Error::corrupt(format!(
+            "expected {} values in Parquet pages, found {found}",
+            rows.len()
+        )));
+    }
+    concat_all(&pieces, wanted).map(Some)
+}
+
+/// Passes the dictionary page of a chunk to a reader, if there is one. Returns the most rows to decode at a time, each of
+/// which may repeat the longest entry.
+fn feed_dictionary(feed: &PageFeed, chunk: &Chunk, cx: &ReadContext<'_>) -> Result<Option<u64>> {
+    let Some(place) = chunk.dictionary_place() else {
+        return Ok(None);
+    };
+    let mut bytes = cx.source.bytes(place)?;
+    let (header, page) = split_page(&mut bytes, cx.limits)?;
+    if header.kind != PageKind::Dictionary || !bytes.is_empty() {
+        return Err(Error::corrupt("expected one dictionary page"));
+    }
+    feed.push(page);
+    let most = MAX_REPEATED_BYTES / (header.uncompressed as u64).max(1);
+    Ok(Some(most.max(1)))
+}
+
+/// Passes a data page to a reader, and the pages without values before it.
+fn feed_page(feed: &PageFeed, chunk: &Chunk, page: &DataPage, cx: &ReadContext<'_>) -> Result<()> {
+    let mut bytes = cx.source.bytes(page.place)?;
+    let mut values = 0u64;
+    while !bytes.is_empty() {
+        let (header, page) = split_page(&mut bytes, cx.limits)?;
+        if !matches!(header.kind, PageKind::Data | PageKind::DataV2) {
+            return Err(Error::corrupt(format!(
+                "expected a data page, found a {:?} page",
+                header.kind
+            )));
+        }
+        values = values.saturating_add(header.values);
+        if header.values > 0 {
+            feed.push(page);
+        }
+    }
+    let expected = page.positions.end - page.positions.start;
+    if values < expected || (values > expected && !chunk.is_repeated) {
+        return Err(Error::corrupt(format!(
+            "{values} values in a Parquet page, expected {expected}"
+        )));
+    }
+    Ok(())
+}
+
+/// Decodes the next rows of a reader. `None` if there are none.
+fn next_leaf(reader: &mut ParquetRecordBatchReader) -> Result<Option<ArrayRef>> {
+    let batch = guarded(|| match reader.next() {
+        Some(Err(error)) => Err(ParquetError::ArrowError(error.to_string())),
+        Some(Ok(batch)) => Ok(Some(batch)),
+        None => Ok(None),
+    })?;
+    let array = batch.and_then(|batch| batch.columns().first().cloned());
+    array.map(leaf_of).transpose()
+}
+
+fn concat_all(pieces: &[ArrayRef], wanted: &ArrowType) -> Result<ArrayRef> {
+    match pieces {
+        [] => Ok(new_empty_array(wanted)),
+        [only] => Ok(only.clone()),
+        many => {
+            let many: Vec<&dyn Array> = many.iter().map(AsRef::as_ref).collect();
+            Ok(concat(&many)?)
         }
     }
 }
@@ -123,19 +253,11 @@ impl OpenChunk {
     ) -> Result<Self> {
         let feed = PageFeed::default();
         let mut batch_rows = span.clamp(BATCH_ROWS.start, BATCH_ROWS.end);
-        if let Some(place) = chunk.dictionary_place() {
-            let mut bytes = cx.source.bytes(place)?;
-            let (header, page) = split_page(&mut bytes, cx.limits)?;
-            if header.kind != PageKind::Dictionary || !bytes.is_empty() {
-                return Err(Error::corrupt("expected one dictionary page"));
-            }
-            // Each row may repeat the longest entry.
-            batch_rows = batch_rows.min(MAX_REPEATED_BYTES / (header.uncompressed as u64).max(1));
-            feed.push(page);
+        if let Some(most) = feed_dictionary(&feed, chunk, cx)? {
+            batch_rows = batch_rows.min(most);
         }
-        let batch_rows = batch_rows.max(1);
         let codec = chunk.codec.compression();
-        let reader = feed.reader(&values.leaf, codec, wanted, to_usize(batch_rows)?)?;
+        let reader = feed.reader(&values.leaf, codec, wanted, to_usize(batch_rows)?, None)?;
         Ok(Self {
             ordinal,
             wanted: wanted.clone(),
@@ -228,53 +350,17 @@ impl OpenChunk {
             if self.fed.is_empty() {
                 self.fed = page.positions.start..page.positions.start;
             }
-            self.feed_page(chunk, &page, cx)?;
+            feed_page(&self.feed, chunk, &page, cx)?;
             self.fed.end = page.positions.end;
             from = page.positions.end;
         }
         Ok(())
     }
 
-    fn feed_page(&mut self, chunk: &Chunk, page: &DataPage, cx: &ReadContext<'_>) -> Result<()> {
-        let mut bytes = cx.source.bytes(page.place)?;
-        let mut values = 0u64;
-        while !bytes.is_empty() {
-            let (header, page) = split_page(&mut bytes, cx.limits)?;
-            if !matches!(header.kind, PageKind::Data | PageKind::DataV2) {
-                return Err(Error::corrupt(format!(
-                    "expected a data page, found a {:?} page",
-                    header.kind
-                )));
-            }
-            values = values.saturating_add(header.values);
-            if header.values > 0 {
-                self.feed.push(page);
-            }
-        }
-        let expected = page.positions.end - page.positions.start;
-        if values < expected || (values > expected && !chunk.is_repeated) {
-            return Err(Error::corrupt(format!(
-                "{values} values in a Parquet page, expected {expected}"
-            )));
-        }
-        Ok(())
-    }
-
-    /// Decodes the next rows of the pages that have been passed to the reader. `None` if there are none.
-    fn next_leaf(&mut self) -> Result<Option<ArrayRef>> {
-        let batch = guarded(|| match self.reader.next() {
-            Some(Err(error)) => Err(ParquetError::ArrowError(error.to_string())),
-            Some(Ok(batch)) => Ok(Some(batch)),
-            None => Ok(None),
-        })?;
-        let array = batch.and_then(|batch| batch.columns().first().cloned());
-        array.map(leaf_of).transpose()
-    }
-
     /// Decodes the next batch of the pages that have been passed to the reader.
     fn decode_batch(&mut self) -> Result<()> {
         let expected = self.batch_rows.min(self.fed.end - self.fed.start);
-        let array = self.next_leaf()?;
+        let array = next_leaf(&mut self.reader)?;
         let found = array.as_ref().map_or(0, |array| array.len() as u64);
         match array.filter(|_| found == expected && found > 0) {
             Some(array) => self.keep(array),
@@ -288,7 +374,7 @@ impl OpenChunk {
     fn decode_lists(&mut self) -> Result<()> {
         let expected = self.fed.end - self.fed.start;
         loop {
-            let Some(array) = self.next_leaf()? else {
+            let Some(array) = next_leaf(&mut self.reader)? else {
                 return Err(Error::corrupt(format!(
                     "expected {expected} more values of lists in Parquet pages"
                 )));

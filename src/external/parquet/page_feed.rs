@@ -5,7 +5,7 @@ use super::leaf::Leaf;
 use crate::error::Result;
 use arrow_schema::DataType as ArrowType;
 use bytes::{Buf, Bytes};
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups};
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups, RowSelection};
 use parquet::basic::Compression;
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -61,7 +61,8 @@ impl PageFeed {
     }
 
     /// Returns a reader of the pages that are pushed, in batches of up to `batch_rows` rows. At the end of what has
-    /// been pushed, it returns no rows, and goes on when there is more.
+    /// been pushed, it returns no rows, and goes on when there is more. If `rows` are given, it returns only those of the
+    /// rows of all pages.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if the leaf has no Arrow type.
@@ -71,6 +72,7 @@ impl PageFeed {
         codec: Compression,
         wanted: &ArrowType,
         batch_rows: usize,
+        rows: Option<RowSelection>,
     ) -> Result<ParquetRecordBatchReader> {
         let levels = leaf.levels(wanted)?;
         super::leaf::guarded(|| {
@@ -88,7 +90,7 @@ impl PageFeed {
                     pages,
                 })),
             };
-            ParquetRecordBatchReader::try_new_with_row_groups(&levels, &column, batch_rows, None)
+            ParquetRecordBatchReader::try_new_with_row_groups(&levels, &column, batch_rows, rows)
         })
     }
 }
@@ -138,7 +140,9 @@ impl PageReader for FedPages {
     }
 
     fn skip_next_page(&mut self) -> ParquetResult<()> {
-        Err(ParquetError::NYI("skipping fed pages".into()))
+        self.pages.skip_next_page()?;
+        self.feed.pop();
+        Ok(())
     }
 }
 
