@@ -14,9 +14,11 @@
     reason = "rows of a bench are few"
 )]
 
-#[path = "../common/mod.rs"]
-mod common;
+#[path = "../common/clock.rs"]
+mod clock;
 mod lake;
+#[path = "../common/options.rs"]
+mod options;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Int64Type};
@@ -26,9 +28,9 @@ use arrow_schema::ArrowError;
 use arrow_shard::Shard;
 use arrow_shard::ops::attach;
 use arrow_shard::read::{Literal, col};
-use common::clock::medians_in_turns;
-use common::options::Options;
+use clock::medians_in_turns;
 use lake::Lake;
+use options::Options;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::arrow::arrow_reader::{
@@ -43,6 +45,7 @@ use std::path::Path;
 
 fn main() {
     let options = Options::of_command_line(&["--quick"]);
+    assert!(options.svg.is_none(), "this bench draws nothing");
     println!("| case | attached shard, ms | `parquet`, ms | ratio |\n|-|-|-|-|");
     for (name, case) in CASES {
         if options.ask_for(name) {

@@ -1,7 +1,7 @@
 //! Decodes pages, as many as the wanted positions need.
 
 use super::column::{Chunk, DataPage, ParquetColumn, rows_between, split_page};
-use super::leaf::guarded;
+use super::leaf::{Leaf, guarded};
 use super::page_feed::PageFeed;
 use super::page_header::PageKind;
 use crate::buffer::{BlockMap, ExternalDecoder, ReadContext, Selection};
@@ -14,6 +14,7 @@ use arrow_schema::DataType as ArrowType;
 use arrow_select::concat::concat;
 use arrow_select::filter::filter;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection, RowSelector};
+use parquet::basic::Type as PhysicalType;
 use parquet::errors::ParquetError;
 use std::collections::VecDeque;
 use std::fmt;
@@ -28,7 +29,7 @@ const BATCH_ROWS: Range<u64> = 1024..65_536;
 const FEW: u64 = 8;
 
 /// Most bytes of values of one dictionary entry that a batch may repeat.
-const MAX_REPEATED_BYTES: u64 = 256 << 20;
+const MAX_REPEATED_BYTES: u64 = 1 << 30;
 
 /// Decodes the values of a stripe field.
 #[derive(Debug)]
@@ -140,8 +141,8 @@ fn read_few(
         return Ok(None);
     }
     let (feed, mut batch_rows) = (PageFeed::default(), rows.len());
-    if let Some(most) = feed_dictionary(&feed, chunk, cx)? {
-        batch_rows = batch_rows.min(most);
+    if let Some(entry) = feed_dictionary(&feed, chunk, cx)? {
+        batch_rows = batch_rows.min(rows_of_entry(entry, &column.leaf, wanted));
     }
     let mut selectors = Vec::new();
     for page in &pages {
@@ -178,8 +179,7 @@ fn read_few(
     concat_all(&pieces, wanted).map(Some)
 }
 
-/// Passes the dictionary page of a chunk to a reader, if there is one. Returns the most rows to decode at a time, each of
-/// which may repeat the longest entry.
+/// Passes the dictionary page of a chunk to a reader, if there is one. Returns the most bytes that an entry may have.
 fn feed_dictionary(feed: &PageFeed, chunk: &Chunk, cx: &ReadContext<'_>) -> Result<Option<u64>> {
     let Some(place) = chunk.dictionary_place() else {
         return Ok(None);
@@ -190,8 +190,16 @@ fn feed_dictionary(feed: &PageFeed, chunk: &Chunk, cx: &ReadContext<'_>) -> Resu
         return Err(Error::corrupt("expected one dictionary page"));
     }
     feed.push(page);
-    let most = MAX_REPEATED_BYTES / (header.uncompressed as u64).max(1);
-    Ok(Some(most.max(1)))
+    Ok(Some(header.uncompressed as u64))
+}
+
+/// Returns the most rows to decode at a time, if each of them may repeat an entry of a dictionary.
+fn rows_of_entry(bytes: u64, leaf: &Leaf, wanted: &ArrowType) -> u64 {
+    let is_view = matches!(wanted, ArrowType::Utf8View | ArrowType::BinaryView);
+    if is_view || leaf.column().physical_type() != PhysicalType::BYTE_ARRAY {
+        return u64::MAX;
+    }
+    (MAX_REPEATED_BYTES / bytes.max(1)).max(1)
 }
 
 /// Passes a data page to a reader, and the pages without values before it.
@@ -253,8 +261,8 @@ impl OpenChunk {
     ) -> Result<Self> {
         let feed = PageFeed::default();
         let mut batch_rows = span.clamp(BATCH_ROWS.start, BATCH_ROWS.end);
-        if let Some(most) = feed_dictionary(&feed, chunk, cx)? {
-            batch_rows = batch_rows.min(most);
+        if let Some(entry) = feed_dictionary(&feed, chunk, cx)? {
+            batch_rows = batch_rows.min(rows_of_entry(entry, &values.leaf, wanted));
         }
         let codec = chunk.codec.compression();
         let reader = feed.reader(&values.leaf, codec, wanted, to_usize(batch_rows)?, None)?;
