@@ -2,4 +2,5 @@
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 mod files;
+mod inspected;
 mod random_files;
