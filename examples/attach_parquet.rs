@@ -1,6 +1,7 @@
 //! Makes a shard over two Parquet files, filters, takes and deletes rows, and rewrites it without the Parquet files.
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_cast::pretty::pretty_format_batches;
 use arrow_shard::Shard;
 use arrow_shard::ops::{CompactOptions, ShardEditor, attach, compact, list_parquet_files};
 use arrow_shard::read::col;
@@ -52,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("{rows} flights from LIM were more than 100 minutes late");
     let taken = shard.take(&[0, 19_999], ["id", "delay"])?;
-    println!("the first and the last flight: {taken:?}");
+    println!("{}", pretty_format_batches(&[taken])?);
 
     let mut editor = ShardEditor::open(&path)?;
     let deleted = editor.delete(&col("delay").eq(0))?;
@@ -64,10 +65,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     std::fs::remove_dir_all(&lake)?;
     let shard = Shard::open(&path)?;
-    let first = shard.take(&[0], ["id"])?;
+    let last = shard.take(&[shard.num_rows() - 1], ["id", "delay"])?;
     println!(
-        "{} rows without the Parquet files, the first is {first:?}",
-        shard.num_rows()
+        "{} rows without the Parquet files, the last one:\n{}",
+        shard.num_rows(),
+        pretty_format_batches(&[last])?
     );
     Ok(())
 }
