@@ -93,6 +93,12 @@
 //! can also be in memory, in a memory map, or behind a
 //! [custom reader](io::ReadAt).
 //!
+//! # Parquet files
+//!
+//! With the feature `parquet`, `ops::attach` makes a shard over Parquet files: it reads their footers, and copies no
+//! rows. Scans, filters, edits and reports work on such a shard as on any other. The page `docs/guide/parquet-lake.md`
+//! says when to attach files and when to convert them.
+//!
 //! # Errors
 //!
 //! An [`Error`] has a [`kind`](Error::kind) to match on, the file, stripe, field and block where it occurred, and a
@@ -139,7 +145,8 @@
 //! # Guarantees
 //!
 //! * A read returns the data that were written, or an error. A flipped byte is an error, never another value: every
-//!   block and every message of the metadata has a checksum.
+//!   block and every message of the metadata has a checksum. The pages of attached Parquet files are the exception: they
+//!   have a checksum only if their writer added one.
 //! * Reading never panics or hangs, for any input. It never allocates more than the [`Limits`] allow, or than a fixed
 //!   multiple of the bytes of the input.
 //! * Only `finish` makes a file valid. A file is written under a temporary name in its folder, synced, and renamed.
@@ -155,6 +162,7 @@
 //! | `threads` | yes | scans and writers that use several threads, through rayon |
 //! | `decimal` | yes | decimals in the native form of Amudai, through the C library decNumber |
 //! | `object_store` | no | shards in S3, Azure, Google Cloud Storage and HTTP, through the crate `object_store` |
+//! | `parquet` | no | shards over Parquet files: `ops::attach`, and reading the values in them, through the crate `parquet` |
 //! | `cli` | no | the command line `arrow-shard` |
 //! | `cloud` | no | the command line with URLs: S3, Azure, Google Cloud Storage, HTTP |
 //! | `experimental` | no | the internal layers (`buffer`, `column`, `encoding`, `format`) and functions that show them, outside of semantic versioning |
@@ -245,3 +253,8 @@ struct Readme;
 #[doc = include_str!("../docs/guide/types.md")]
 #[doc = include_str!("../docs/guide/from-parquet.md")]
 struct Guide;
+
+/// The page of the guide that needs the feature `parquet`.
+#[cfg(all(doctest, feature = "parquet"))]
+#[doc = include_str!("../docs/guide/parquet-lake.md")]
+struct ParquetGuide;

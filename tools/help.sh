@@ -35,6 +35,7 @@ Install it with `cargo install --path . --features cli` in a clone; with the fea
 | [`head FILE`](#head), [`cat FILE...`](#cat) | print rows, or those that match a `--filter`, as a table, CSV, JSON, or a line for each value |
 | [`inspect FILE`](#inspect) | shows sizes, encodings and statistics; with `--explain`, the encodings that the writer weighs |
 | [`verify FILE...`](#verify) | compares every checksum, decodes every block, and checks columns against statistics, filters and sort order |
+| [`attach FILE... -o OUT`](#attach) | makes a shard over [Parquet files](parquet-lake.md) by reference |
 | [`merge FILE... -o OUT`](#merge), [`append FILE OTHER...`](#append) | make one shard of several by reference |
 | [`delete FILE --where CONDITION`](#delete), [`undelete FILE`](#undelete) | mark rows as deleted, and bring them back |
 | [`select FILE`](#select) | keeps, drops and renames columns, by reference |
@@ -68,8 +69,8 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
   (SIGINT, SIGTERM, SIGHUP) removes the temporary file. If the process is killed, the file stays; the next writer to the
   folder deletes it once it is an hour old, on file systems that support locks.
 * `convert` and `pack` replace an existing file only with `--force`. `delete`, `undelete`, `select`, `append` and `compact`
-  change their shard in place, unless `--output` names a new file. `--dry-run` shows the result and writes nothing. `merge`
-  and `--output` never replace a file.
+  change their shard in place, unless `--output` names a new file. `--dry-run` shows the result and writes nothing. `merge`,
+  `attach` and `--output` never replace a file.
 * After an edit, a shard consists of several files, which belong together: see
   [Backup, copy, move](life.md#backup-copy-move).
 * Symbolic links are followed. Named pipes are written to. Devices are refused, except `/dev/null` and `/dev/stdout`.
@@ -84,7 +85,7 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 
 PAGE
 help_of
-for command in convert schema head cat inspect verify merge append delete undelete select compact pack vacuum ls; do
+for command in convert schema head cat inspect verify attach merge append delete undelete select compact pack vacuum ls; do
     printf '\n## %s\n\n' "$command"
     help_of "$command"
 done

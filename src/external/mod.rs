@@ -1,11 +1,13 @@
 //! Values of stripe fields that are stored in files of other formats.
 
+mod chunk_details;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
 
 #[cfg(feature = "parquet")]
 mod verified_files;
 
+pub(crate) use chunk_details::parquet_chunk_details;
 #[cfg(feature = "parquet")]
 pub(crate) use verified_files::{FileIdentity, VerifiedFiles};
 

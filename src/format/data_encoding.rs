@@ -178,6 +178,25 @@ pub struct ParquetFileColumnRef {
     pub column_chunks: Vec<ParquetColumnChunkRef>,
 }
 
+/// Names of Parquet's physical types, by their numbers.
+const PARQUET_TYPES: [&str; 8] = [
+    "BOOLEAN",
+    "INT32",
+    "INT64",
+    "INT96",
+    "FLOAT",
+    "DOUBLE",
+    "BYTE_ARRAY",
+    "FIXED_LEN_BYTE_ARRAY",
+];
+
+/// Returns Parquet's name of the physical type with this number, or a text with the number if there is no such type.
+pub(crate) fn parquet_type_name(storage_type: i32) -> String {
+    let known = usize::try_from(storage_type).ok();
+    let known = known.and_then(|number| PARQUET_TYPES.get(number));
+    known.map_or_else(|| format!("type {storage_type}"), |name| (*name).to_owned())
+}
+
 /// One column chunk of a Parquet file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ParquetColumnChunkRef {

@@ -21,6 +21,7 @@ mod wire;
 
 pub use any_value::{AnyValue, NameValuePair, ValueKind, find_property};
 pub use checksum::{RunningChecksum, checksum};
+pub(crate) use data_encoding::parquet_type_name;
 pub use data_encoding::{
     BufferKind, DataEncoding, EncodedBuffer, NativeDataEncoding, ParquetColumnChunkRef,
     ParquetFileColumnRef,

@@ -49,14 +49,16 @@ pub async fn plan_compaction_async(
     options: CompactOptions,
 ) -> Result<Vec<Range<u64>>> {
     let editor = ShardEditor::open_with_async(shard, options.shard_options()).await?;
-    let runs = options.runs(editor.stripes())?.into_iter();
+    let migrated = options.migrated(&editor).await?;
+    let runs = options.runs(editor.stripes(), &migrated)?.into_iter();
     Ok(runs.map(|run| run.start as u64..run.end as u64).collect())
 }
 
 /// Rewrites stripes of a shard: small stripes together with their neighbors, and stripes with many deleted rows without
-/// these rows. The new directory refers to all other stripes as they are. Returns `None`, and changes nothing, if no
-/// stripe needs rewriting, or if rewriting would not reduce the number of stripes: the keys of an Arrow dictionary may
-/// be too small for the values of two stripes.
+/// these rows. [`CompactOptions::with_external`] adds all stripes with values in Parquet files. The new directory refers
+/// to all other stripes as they are. Returns `None`, and changes nothing, if no stripe needs rewriting, or if rewriting
+/// would not reduce the number of stripes: the keys of an Arrow dictionary may be too small for the values of two
+/// stripes.
 ///
 /// Rows keep their order, but rows after removed ones get lower numbers. Rewritten stripes are files next to the
 /// directory file. The old stripes stay in the folder for readers that have the shard open, until
@@ -136,6 +138,7 @@ pub async fn compact_to_async(
 pub struct CompactOptions {
     min_rows: u64,
     max_deleted: f64,
+    external: bool,
     profile: Profile,
     threads: usize,
     limits: Limits,
@@ -147,6 +150,7 @@ impl Default for CompactOptions {
         Self {
             min_rows: 1 << 18,
             max_deleted: 0.2,
+            external: false,
             profile: Profile::default(),
             threads: 1,
             limits: Limits::default(),
@@ -164,6 +168,9 @@ settings! {
         /// Share of deleted rows above which a stripe of any size is rewritten: 0.2 by default. Negative shares are
         /// errors.
         max_deleted, with_max_deleted: f64;
+        /// Whether to rewrite all stripes with values in Parquet files, whatever their size, so that the shard no longer
+        /// needs these files. Off by default.
+        external, with_external: bool;
         /// Profile of rewritten stripes: `Balanced` by default. A shard with decimals stored as in Arrow, as the
         /// profile `Plain` stores them, needs `Plain`.
         profile, with_profile: Profile;
@@ -200,13 +207,26 @@ impl CompactOptions {
         stripe.deleted_rows as f64 > stripe.rows as f64 * self.max_deleted
     }
 
-    /// Returns the runs of neighboring stripes to rewrite. Each becomes one stripe, unless the writer's memory or the
-    /// keys of a dictionary do not suffice.
+    /// Returns for each stripe whether it is rewritten because it has values in Parquet files.
+    async fn migrated(&self, editor: &ShardEditor) -> Result<Vec<bool>> {
+        let mut migrated = Vec::with_capacity(editor.stripes().len());
+        for stripe in editor.stripes() {
+            let source = editor.sources().get(stripe.source);
+            migrated.push(match source.filter(|_| self.external) {
+                Some(source) => source.is_external(stripe.ordinal).await?,
+                None => false,
+            });
+        }
+        Ok(migrated)
+    }
+
+    /// Returns the runs of neighboring stripes to rewrite, among them the `migrated` ones. Each becomes one stripe,
+    /// unless the writer's memory or the keys of a dictionary do not suffice.
     ///
     /// # Errors
     /// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if `max_deleted` is negative or not a number, or
     /// if `threads` is 0.
-    fn runs(&self, stripes: &[EditedStripe]) -> Result<Vec<Range<usize>>> {
+    fn runs(&self, stripes: &[EditedStripe], migrated: &[bool]) -> Result<Vec<Range<usize>>> {
         if self.max_deleted.is_nan() || self.max_deleted < 0.0 {
             return Err(Error::invalid(format!(
                 "a share of deleted rows is at least 0; {} is none",
@@ -219,7 +239,8 @@ impl CompactOptions {
         let mut runs: Vec<Range<usize>> = Vec::new();
         let (mut rows, mut bytes) = (0u64, 0u64);
         for (i, stripe) in stripes.iter().enumerate() {
-            if !self.is_small(stripe) && !self.is_much_deleted(stripe) {
+            let is_migrated = migrated.get(i).is_some_and(|&migrated| migrated);
+            if !self.is_small(stripe) && !self.is_much_deleted(stripe) && !is_migrated {
                 continue;
             }
             let left = stripe.rows - stripe.deleted_rows;
@@ -240,11 +261,18 @@ impl CompactOptions {
         }
         let is_worth = |run: &Range<usize>| {
             let stripes = stripes.get(run.clone()).unwrap_or_default();
-            stripes.len() > 1 || stripes.iter().any(|stripe| self.is_much_deleted(stripe))
+            stripes.len() > 1
+                || stripes.iter().any(|stripe| self.is_much_deleted(stripe))
+                || any(migrated, run)
         };
         runs.retain(is_worth);
         Ok(runs)
     }
+}
+
+/// Whether a flag of a run of stripes is set.
+fn any(flags: &[bool], run: &Range<usize>) -> bool {
+    flags.get(run.clone()).unwrap_or_default().contains(&true)
 }
 
 /// Rewritten stripes that no directory refers to yet.
@@ -293,7 +321,8 @@ async fn rewrite(
     options: &CompactOptions,
     is_replaced: bool,
 ) -> Result<Option<Rewritten>> {
-    let runs = options.runs(editor.stripes())?;
+    let migrated = options.migrated(editor).await?;
+    let runs = options.runs(editor.stripes(), &migrated)?;
     if runs.is_empty() {
         return Ok(None);
     }
@@ -306,7 +335,7 @@ async fn rewrite(
         store,
         files: Vec::new(),
     };
-    match rewrite_all(editor, runs, options, &mut rows, &mut written).await {
+    match rewrite_all(editor, runs, &migrated, options, &mut rows, &mut written).await {
         Ok(bytes) => Ok(bytes.map(|bytes| Rewritten { bytes, written })),
         Err(error) => {
             written.remove().await;
@@ -316,10 +345,11 @@ async fn rewrite(
 }
 
 /// Rewrites runs of stripes and returns the number of bytes written, or `None` if no run is worth rewriting. A
-/// rewritten run has fewer stripes or no deleted rows, so repeated compactions end.
+/// rewritten run has fewer stripes, no deleted rows or no values in Parquet files, so repeated compactions end.
 async fn rewrite_all(
     editor: &mut ShardEditor,
     runs: Vec<Range<usize>>,
+    migrated: &[bool],
     options: &CompactOptions,
     done: &mut WorkProgress,
     written: &mut RewrittenFiles,
@@ -344,7 +374,8 @@ async fn rewrite_all(
         let rewritten = rewritten.within(place)?;
         // The writer ends a stripe early if the keys of a dictionary do not suffice for the next rows, so the
         // rewritten run may not have fewer stripes.
-        if rewritten.num_stripes() >= run.len() as u64 && !has_deleted {
+        let is_migrated = any(migrated, &run);
+        if rewritten.num_stripes() >= run.len() as u64 && !has_deleted && !is_migrated {
             // Nothing refers to the file.
             let _ = home.remove(&file).await;
             written.files.pop();
@@ -458,7 +489,7 @@ mod tests {
     fn what_is_written_anew_is_not_written_anew_again() {
         let options = CompactOptions::default();
         let runs = |options: &CompactOptions, stripes: &[EditedStripe]| -> Vec<(usize, usize)> {
-            let runs = options.runs(stripes).unwrap().into_iter();
+            let runs = options.runs(stripes, &[]).unwrap().into_iter();
             runs.map(|run| (run.start, run.end)).collect()
         };
         // Few rows of many bytes each: no two stripes fit into one.
@@ -479,9 +510,13 @@ mod tests {
             [(0, 3)]
         );
         assert_eq!(runs(&large, &vec![stripe(1 << 40, 0, 200 << 20); 3]), []);
+        // A stripe with values in Parquet files is rewritten without a neighbor, too.
+        let stripes = vec![stripe(1 << 20, 0, 0); 3];
+        let migrated = options.runs(&stripes, &[false, true, false]).unwrap();
+        assert_eq!(migrated, [1..2]);
         for share in [-0.1, f64::NAN] {
             let refused = CompactOptions::default().with_max_deleted(share);
-            let error = refused.runs(&wide).unwrap_err();
+            let error = refused.runs(&wide, &[]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
         }
     }

@@ -15,6 +15,9 @@
 //! [`ShardEditor`] collects the changes and [commits](ShardEditor::commit) them together. The result is a shard of
 //! several files, which must be kept together; `pack` combines them into one file again.
 //!
+//! With the feature `parquet`, `attach` makes a shard over Parquet files: its directory refers to their column chunks,
+//! and their rows are not copied. `docs/guide/parquet-lake.md` describes such shards.
+//!
 //! A shard is at a [`Location`](crate::io::Location): the path of a local file, or a file of a
 //! [`Store`](crate::io::Store). Each function has a blocking form for local files and memory, and an `_async` form for
 //! any store. Only [`held_shards_async`] has no blocking form: its shards are open already.

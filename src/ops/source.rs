@@ -2,7 +2,7 @@
 
 use crate::Shard;
 use crate::error::Result;
-use crate::format::{StripeDirectory, StripeProperties};
+use crate::format::{DataEncoding, StripeDirectory, StripeProperties};
 use crate::io::{Location, Place, RelativeUrl, Store};
 
 /// An open shard.
@@ -89,6 +89,15 @@ impl SourceShard {
         let ids = node_ids(&self.shard).await?;
         self.shard.descriptors(stripe, &ids, &mut lead).await?;
         Ok(found && !self.is_artifact)
+    }
+
+    /// Whether a stripe has values in files of another format.
+    pub(super) async fn is_external(&self, stripe: u64) -> Result<bool> {
+        let ids = node_ids(&self.shard).await?;
+        let mut lead = |_: Option<&RelativeUrl>| Ok(String::new());
+        let descriptors = self.shard.descriptors(stripe, &ids, &mut lead).await?;
+        let mut encodings = (descriptors.iter().flatten()).flat_map(|found| &found.encodings);
+        Ok(encodings.any(|encoding| matches!(encoding, DataEncoding::Parquet(_))))
     }
 
     /// Returns the number of the first row of a stripe.

@@ -4,7 +4,7 @@
 
 pub use super::report::inspect::{
     BlockInfo, BlocksInfo, BufferInfo, CompressorInfo, EncodingCount, FieldInfo, FileInfo,
-    InspectOptions, RangeIndexInfo, ShardInfo, StripeInfo,
+    InspectOptions, ParquetChunkInfo, RangeIndexInfo, ShardInfo, StripeInfo,
 };
 pub use super::report::nodes::NodeInfo;
 pub use crate::encoding::presence::PresenceKind;

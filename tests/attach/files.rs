@@ -4,7 +4,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_select::concat::concat_batches;
-use arrow_shard::ops::{CompactOptions, ShardEditor, attach, compact, list_parquet_files};
+use arrow_shard::ops::{
+    CompactOptions, ShardEditor, attach, compact, list_parquet_files, plan_compaction,
+};
 use arrow_shard::read::col;
 use arrow_shard::{ErrorKind, Shard, ShardWriter};
 use parquet::arrow::ArrowWriter;
@@ -235,4 +237,30 @@ fn values_equal_to_cut_bounds_are_found() {
     }
     let statistics = shard.statistics(["text"]).unwrap();
     assert_eq!(statistics.num_rows(), 1);
+}
+
+#[test]
+fn compaction_makes_stripes_of_any_size_native_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    let batch = table(3_000);
+    write_parquet(&path, &batch, small_groups());
+    let target = folder.path().join("t.amudai.shard");
+    attach([&path], &target).unwrap();
+    // One stripe without neighbours, and without deleted rows.
+    assert!(
+        compact(&target, CompactOptions::default())
+            .unwrap()
+            .is_none()
+    );
+    let options = CompactOptions::default().with_external(true);
+    let planned = plan_compaction(&target, options.clone()).unwrap();
+    assert_eq!(planned, [0..1]);
+    let done = compact(&target, options.clone()).unwrap().unwrap();
+    assert_eq!((done.num_rows(), done.num_stripes()), (3_000, 1));
+    std::fs::remove_file(&path).unwrap();
+    let shard = Shard::open(&target).unwrap();
+    assert_eq!(read_shard(&shard), batch);
+    assert_sound(&shard);
+    assert!(compact(&target, options).unwrap().is_none());
 }

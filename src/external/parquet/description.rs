@@ -11,7 +11,7 @@
 
 use crate::error::{Error, Result};
 use crate::format::{NameValuePair, ValueKind, find_property};
-use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
+use parquet::basic::{BrotliLevel, Compression, EncodingMask, GzipLevel, ZstdLevel};
 
 /// Name of the property of a stripe field that holds its [`ParquetDescription`].
 pub(crate) const PARQUET_PROPERTY: &str = "arrow_shard.parquet";
@@ -85,6 +85,19 @@ impl Codec {
         Self::Lz4Raw,
     ];
 
+    /// Returns Parquet's name of the codec.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::None => "UNCOMPRESSED",
+            Self::Snappy => "SNAPPY",
+            Self::Gzip => "GZIP",
+            Self::Brotli => "BROTLI",
+            Self::Lz4 => "LZ4",
+            Self::Zstd => "ZSTD",
+            Self::Lz4Raw => "LZ4_RAW",
+        }
+    }
+
     /// Returns the codec of the crate `parquet`, with a level that only writers use.
     pub(super) fn compression(self) -> Compression {
         match self {
@@ -118,6 +131,19 @@ impl Codec {
     fn from_number(number: u8) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|codec| *codec as u8 == number);
         found.ok_or_else(|| Error::unsupported(format!("Parquet's compression codec {number}")))
+    }
+}
+
+impl DescribedChunk {
+    /// Returns Parquet's names of the encodings of its pages, and numbers in place of unknown ones.
+    pub(crate) fn encoding_names(&self) -> Vec<String> {
+        let is_set = |bit: &u32| self.encodings & (1 << bit) != 0;
+        let name = |bit: u32| {
+            let mask = EncodingMask::try_new((1u32 << bit).cast_signed()).ok();
+            let known = mask.and_then(|mask| mask.encodings().next());
+            known.map_or_else(|| format!("encoding {bit}"), |known| known.to_string())
+        };
+        (0..u32::BITS).filter(is_set).map(name).collect()
     }
 }
 
@@ -289,6 +315,15 @@ mod tests {
         let description = description();
         let read = ParquetDescription::from_properties(&[description.to_property()]).unwrap();
         assert_eq!(read, description);
+    }
+
+    #[test]
+    fn encodings_have_parquets_names_or_numbers() {
+        let mut chunk = description().chunks[0];
+        let names = ["PLAIN", "RLE", "RLE_DICTIONARY"];
+        assert_eq!(chunk.encoding_names(), names);
+        chunk.encodings = 0x8000_0002;
+        assert_eq!(chunk.encoding_names(), ["encoding 1", "encoding 31"]);
     }
 
     #[test]

@@ -14,7 +14,7 @@
 use super::positioned_sink::PositionedSink;
 use crate::error::Result;
 use crate::format::{
-    DataRef, DataRefArray, FieldDescriptor, HEADER, Message, Schema, ShardDirectory,
+    DataEncoding, DataRef, DataRefArray, FieldDescriptor, HEADER, Message, Schema, ShardDirectory,
     ShardProperties, StripeDirectory, StripeFieldDescriptor, StripeList, StripeProperties, UrlList,
     Wire, seal,
 };
@@ -61,7 +61,8 @@ pub(crate) struct StripesMetadata {
 struct KeptStripe {
     rows: u64,
     deleted_rows: u64,
-    raw_data_size: u64,
+    /// `None` if there are values in Parquet files whose size before encoding is not known.
+    raw_data_size: Option<u64>,
     /// Frames of the descriptors, by schema id, and the length of each; 0 if the field has none.
     frames: Vec<u8>,
     lens: Vec<u64>,
@@ -133,7 +134,7 @@ impl StripesMetadata {
         let mut kept = KeptStripe {
             rows: stripe.rows,
             deleted_rows: stripe.deleted_rows,
-            raw_data_size: 0,
+            raw_data_size: Some(0),
             frames: Vec::new(),
             lens: Vec::with_capacity(stripe.fields.len()),
             properties: stripe.properties,
@@ -144,8 +145,15 @@ impl StripesMetadata {
                 continue;
             };
             let descriptor = &mut field.field;
-            let raw = descriptor.raw_data_size.unwrap_or(0);
-            kept.raw_data_size = kept.raw_data_size.saturating_add(raw);
+            let is_external =
+                |encoding: &DataEncoding| matches!(encoding, DataEncoding::Parquet(_));
+            let raw = match descriptor.raw_data_size {
+                None if field.encodings.iter().any(is_external) => None,
+                // Fields without values of their own, such as structs, state no size.
+                raw => Some(raw.unwrap_or(0)),
+            };
+            let sum = kept.raw_data_size.zip(raw);
+            kept.raw_data_size = sum.map(|(sum, raw)| sum.saturating_add(raw));
             shard.add(descriptor);
             if !sketch_pays(descriptor, self.wire) {
                 drop_sketch(descriptor);
@@ -208,7 +216,7 @@ impl StripesMetadata {
         let mut writer = MetadataWriter { out, wire };
         let stripes = std::mem::take(&mut self.placed);
         let stripe_count = stripes.len() as u64;
-        let raw_data_size = stripes.iter().filter_map(|s| s.raw_data_size).sum();
+        let raw_data_size = stripes.iter().map(|stripe| stripe.raw_data_size).sum();
         let schema_ref = writer.frame(&schema.encode(wire)?)?;
         let properties_ref = writer.message(properties)?;
         let url_list_ref = writer.message(&UrlList(self.urls.clone()))?;
@@ -223,7 +231,7 @@ impl StripesMetadata {
             total_record_count: self.rows,
             deleted_record_count: self.deleted_rows,
             stripe_count,
-            raw_data_size: Some(raw_data_size),
+            raw_data_size,
         };
         let frame = seal(&directory.encode(wire)?)?;
         out.write(&frame)?;
@@ -287,7 +295,7 @@ impl MetadataWriter<'_, '_> {
             indexes_ref: None,
             total_record_count: stripe.rows,
             deleted_record_count: stripe.deleted_rows,
-            raw_data_size: Some(stripe.raw_data_size),
+            raw_data_size: stripe.raw_data_size,
             record_offset,
         })
     }

@@ -17,7 +17,7 @@ Examples:
 
 No row is copied: the new file refers to the column chunks of the Parquet files, which must be in its \
 folder or below, and stay as they are. Reading a file that has been changed or replaced is an error. \
-`arrow-shard compact` rewrites the rows; the Parquet files are then no longer needed.
+`arrow-shard compact --external` rewrites the rows; the Parquet files are then no longer needed.
 
 Columns are united by name; if a file lacks a column, its rows are null in it. Columns with lists, maps, \
 or structs that can be null are copied to a stripe file next to the new file.";

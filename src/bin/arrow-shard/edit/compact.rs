@@ -17,6 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   arrow-shard compact flights.amudai.shard --dry-run
   arrow-shard compact --max-deleted 0.05 flights.amudai.shard
+  arrow-shard compact --external lake.amudai.shard
   arrow-shard compact s3://logs/2024.amudai.shard --output s3://logs/2024b.amudai.shard
 
 Files that are no longer needed stay, because readers may have them open; `arrow-shard vacuum \
@@ -34,6 +35,9 @@ pub(crate) struct Args {
     /// Share of deleted rows above which a stripe is rewritten
     #[arg(long, value_name = "SHARE", default_value_t = CompactOptions::default().max_deleted())]
     max_deleted: f64,
+    /// Rewrite all stripes with columns in Parquet files, so that these files are no longer needed
+    #[arg(long)]
+    external: bool,
     /// How to encode the rewritten rows
     #[arg(long, value_enum, default_value_t)]
     profile: ProfileName,
@@ -56,6 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let options = CompactOptions::default()
         .with_min_rows(args.min_rows)
         .with_max_deleted(args.max_deleted)
+        .with_external(args.external)
         .with_profile(args.profile.into())
         .with_threads(args.threads)
         .with_limits(args.limits.limits());

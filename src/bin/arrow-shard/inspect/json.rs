@@ -3,9 +3,11 @@
 use super::statistics;
 use crate::text;
 use arrow_array::ArrayRef;
+use arrow_shard::io::ByteRange;
 use arrow_shard::metadata::{AnyValue, NameValuePair, ValueKind};
 use arrow_shard::read::inspect::{
-    BlocksInfo, BufferInfo, EncodingTree, FieldInfo, RangeStats, ShardInfo, StripeInfo,
+    BlocksInfo, BufferInfo, EncodingTree, FieldInfo, ParquetChunkInfo, RangeStats, ShardInfo,
+    StripeInfo,
 };
 use serde_json::{Value, json};
 
@@ -69,6 +71,7 @@ fn field(info: &FieldInfo) -> Value {
         "ratio": text::ratio(raw, encoded),
         "problem": info.problem,
         "buffers": info.buffers.iter().map(buffer).collect::<Vec<_>>(),
+        "parquet_chunks": info.parquet_chunks.iter().map(parquet_chunk).collect::<Vec<_>>(),
         "children": info.children.iter().map(field).collect::<Vec<_>>(),
     })
 }
@@ -128,6 +131,27 @@ fn buffer(info: &BufferInfo) -> Value {
             "entries": index.entries,
             "block_positions": index.block_positions,
         })),
+    })
+}
+
+fn parquet_chunk(info: &ParquetChunkInfo) -> Value {
+    let range = |range: ByteRange| json!({ "start": range.start(), "bytes": range.len() });
+    json!({
+        "encoding": info.encoding,
+        "file": info.file,
+        "row_group": info.row_group,
+        "column": info.column,
+        "physical_type": info.physical_type,
+        "codec": info.codec,
+        "page_encodings": info.page_encodings,
+        "values": info.num_values,
+        "nulls": info.null_count,
+        "bytes": info.encoded_bytes(),
+        "uncompressed_bytes": info.uncompressed_bytes,
+        "data_pages": info.data_pages.map(range),
+        "dictionary_page": info.dictionary_page.map(range),
+        "pages": info.num_pages,
+        "page_map": info.has_page_map,
     })
 }
 

@@ -5,9 +5,12 @@ use crate::text;
 use arrow_array::ArrayRef;
 use arrow_shard::metadata::{AnyValue, NameValuePair};
 use arrow_shard::read::inspect::{
-    BlocksInfo, BufferInfo, FieldInfo, RangeIndexInfo, RangeStats, ShardInfo,
+    BlocksInfo, BufferInfo, FieldInfo, ParquetChunkInfo, RangeIndexInfo, RangeStats, ShardInfo,
 };
 use std::io::{self, Write};
+
+/// Column chunks that are shown of a field.
+const MAX_CHUNKS: usize = 4;
 
 /// Prints the tree, with statistics if `verbose`.
 pub(super) fn print(out: &mut impl Write, info: &ShardInfo, verbose: bool) -> io::Result<()> {
@@ -121,6 +124,7 @@ fn fields(out: &mut impl Write, indent: &str, all: &[FieldInfo], verbose: bool) 
         for buffer in &field.buffers {
             print_buffer(out, &indent, buffer)?;
         }
+        parquet_chunks(out, &indent, &field.parquet_chunks, verbose)?;
         if let Some(filter) = &field.membership_filter {
             let line = statistics::filter_line(filter);
             writeln!(out, "{indent}· {}", text::shown(&line))?;
@@ -236,6 +240,57 @@ fn print_buffer(out: &mut impl Write, indent: &str, buffer: &BufferInfo) -> io::
         )?;
     }
     Ok(())
+}
+
+/// Prints a line for each column chunk, or for the first ones unless `verbose`.
+fn parquet_chunks(
+    out: &mut impl Write,
+    indent: &str,
+    all: &[ParquetChunkInfo],
+    verbose: bool,
+) -> io::Result<()> {
+    let lines = if verbose { all.len() } else { MAX_CHUNKS };
+    let (shown, rest) = all.split_at_checked(lines).unwrap_or((all, &[]));
+    for chunk in shown {
+        writeln!(out, "{indent}· {}", text::shown(&chunk_text(chunk)))?;
+    }
+    if rest.is_empty() {
+        return Ok(());
+    }
+    let sizes = rest.iter().map(ParquetChunkInfo::encoded_bytes);
+    let size = sizes.fold(0, u64::saturating_add);
+    let more = text::count(rest.len() as u64, "more column chunk");
+    writeln!(out, "{indent}· Parquet: {}, {more}", text::bytes(size))
+}
+
+/// `Parquet: 7.6 KiB of 9.1 KiB (1.20x), row group 0, column 2 of a.parquet: INT64, SNAPPY, PLAIN, 1000 values`
+fn chunk_text(chunk: &ParquetChunkInfo) -> String {
+    let mut parts = vec![chunk.physical_type.clone()];
+    parts.extend(chunk.codec.clone());
+    if !chunk.page_encodings.is_empty() {
+        parts.push(chunk.page_encodings.join(" + "));
+    }
+    parts.extend(chunk.num_values.map(|values| text::count(values, "value")));
+    let nulls = chunk.null_count.filter(|&nulls| nulls > 0);
+    parts.extend(nulls.map(|nulls| text::count(nulls, "null")));
+    let map = if chunk.has_page_map {
+        " with a page map"
+    } else {
+        ""
+    };
+    let pages = chunk.num_pages.map(|pages| text::count(pages, "page"));
+    parts.push(pages.unwrap_or_else(|| "pages".to_owned()) + map);
+    if let Some(dictionary) = chunk.dictionary_page {
+        parts.push(format!("dictionary of {}", text::bytes(dictionary.len())));
+    }
+    format!(
+        "Parquet: {}, row group {}, column {} of {}: {}",
+        sizes(chunk.uncompressed_bytes, chunk.encoded_bytes()),
+        chunk.row_group,
+        chunk.column,
+        chunk.file,
+        parts.join(", ")
+    )
 }
 
 fn index_text(index: &RangeIndexInfo) -> String {

@@ -1,11 +1,12 @@
 //! Inspection of one field of a stripe, with its buffers and blocks.
 
 use super::blocks::{BlockElements, BufferRole, block_groups};
+use super::parquet_chunks::append_chunks;
 use super::statistics::{contradictions, folded};
 use super::value_types::ValueTypes;
 use super::{
     BlockInfo, BlocksInfo, BufferInfo, CompressorInfo, EncodingCount, FieldInfo, InspectOptions,
-    RangeIndexInfo, problem,
+    ParquetChunkInfo, RangeIndexInfo, problem,
 };
 use crate::buffer::{
     BlobTable, BlockMap, BlockRange, OpaqueDictionary, PackedGroup, Physical, StoredRange,
@@ -91,6 +92,7 @@ impl Inspector<'_> {
             raw_data_size: None,
             encoded_bytes: 0,
             buffers: Vec::new(),
+            parquet_chunks: Vec::new(),
             children,
             problem: None,
         };
@@ -102,7 +104,11 @@ impl Inspector<'_> {
             .buffers
             .iter()
             .filter(|b| b.packed_group_index.is_none());
-        let sizes = own.map(|buffer| buffer.range.len());
+        let chunks = info
+            .parquet_chunks
+            .iter()
+            .map(ParquetChunkInfo::encoded_bytes);
+        let sizes = own.map(|buffer| buffer.range.len()).chain(chunks);
         info.encoded_bytes = sizes.fold(0, u64::saturating_add);
         Ok(info)
     }
@@ -155,7 +161,15 @@ impl Inspector<'_> {
                         info.buffers.extend(described);
                     }
                 }
-                DataEncoding::Parquet(_) | DataEncoding::Unknown => {
+                DataEncoding::Parquet(files) => append_chunks(
+                    &inner.artifacts,
+                    artifact,
+                    ordinal,
+                    files,
+                    &field.custom_properties,
+                    &mut info.parquet_chunks,
+                )?,
+                DataEncoding::Unknown => {
                     let what = format!("encoding {ordinal} is not one of this format's own");
                     return Err(Error::unsupported(what));
                 }

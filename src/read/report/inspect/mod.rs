@@ -2,6 +2,7 @@
 
 mod blocks;
 mod field;
+mod parquet_chunks;
 mod statistics;
 #[cfg(test)]
 mod tests;
@@ -81,7 +82,7 @@ pub struct ShardInfo {
     pub creation_max: Option<u64>,
     /// Size of the values before encoding, in bytes.
     pub raw_data_size: Option<u64>,
-    /// Size of all encoded buffers in bytes.
+    /// Size of all encoded buffers and Parquet column chunks in bytes.
     pub encoded_bytes: u64,
     /// The properties of the format, then the properties of the user.
     pub properties: Vec<NameValuePair>,
@@ -113,7 +114,7 @@ pub struct StripeInfo {
     pub num_deleted_rows: u64,
     /// Size of the values before encoding, in bytes.
     pub raw_data_size: Option<u64>,
-    /// Size of all encoded buffers in bytes.
+    /// Size of all encoded buffers and Parquet column chunks in bytes.
     pub encoded_bytes: u64,
     /// The properties of the format, then the properties of the user.
     pub properties: Vec<NameValuePair>,
@@ -166,10 +167,12 @@ pub struct FieldInfo {
     pub contradictions: Vec<String>,
     /// Size of the field's own values before encoding, in bytes.
     pub raw_data_size: Option<u64>,
-    /// Size of the field's own buffers in bytes.
+    /// Size of the field's own buffers, and of the pages of its Parquet column chunks, in bytes.
     pub encoded_bytes: u64,
     /// The encoded buffers, of all encodings of the field.
     pub buffers: Vec<BufferInfo>,
+    /// The column chunks of Parquet files that hold the values, in the order of their positions.
+    pub parquet_chunks: Vec<ParquetChunkInfo>,
     /// The child fields.
     pub children: Vec<FieldInfo>,
     /// The error that kept a part of the field from being inspected.
@@ -206,6 +209,42 @@ pub struct BufferInfo {
     pub range_index: Option<RangeIndexInfo>,
     /// The error that kept a part of the buffer from being inspected.
     pub problem: Option<String>,
+}
+
+/// A column chunk of a Parquet file that holds values of a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ParquetChunkInfo {
+    /// Ordinal of the encoding that it belongs to.
+    pub encoding: usize,
+    /// Name of the Parquet file, relative to the folder of the shard.
+    pub file: String,
+    /// Ordinal of its row group in the file.
+    pub row_group: u32,
+    /// Ordinal of its leaf column in the row group.
+    pub column: u32,
+    /// Parquet's name of its physical type, such as `INT64` or `BYTE_ARRAY`.
+    pub physical_type: String,
+    /// Byte range of the data pages in the file.
+    pub data_pages: Option<ByteRange>,
+    /// Byte range of the dictionary page in the file, if there is one.
+    pub dictionary_page: Option<ByteRange>,
+    /// Number of data pages, if the shard states it.
+    pub num_pages: Option<u64>,
+    /// Whether the shard lists the data pages, so that readers of a few rows fetch only their pages. Chunks of one page
+    /// need no list.
+    pub has_page_map: bool,
+    /// Parquet's name of the codec that compresses the pages. `None` in builds without the feature `parquet`, as in the
+    /// fields below.
+    pub codec: Option<String>,
+    /// Parquet's names of the encodings of the pages, the encodings of levels included.
+    pub page_encodings: Vec<String>,
+    /// Number of values, nulls included.
+    pub num_values: Option<u64>,
+    /// Number of nulls. `None` also if the Parquet file does not state it.
+    pub null_count: Option<u64>,
+    /// Size of the pages before compression, in bytes.
+    pub uncompressed_bytes: Option<u64>,
 }
 
 /// The blocks of a buffer.
@@ -280,8 +319,17 @@ pub struct BlockInfo {
     pub encoding: EncodingTree,
 }
 
+impl ParquetChunkInfo {
+    /// Returns the size of its pages in the file, in bytes.
+    pub fn encoded_bytes(&self) -> u64 {
+        let parts = [self.dictionary_page, self.data_pages];
+        let sizes = parts.into_iter().flatten().map(|range| range.len());
+        sizes.fold(0, u64::saturating_add)
+    }
+}
+
 impl FieldInfo {
-    /// Returns the size of the buffers of the field and all its descendants, in bytes.
+    /// Returns the size of the buffers and Parquet column chunks of the field and all its descendants, in bytes.
     pub fn total_encoded_bytes(&self) -> u64 {
         let below = self.children.iter().map(Self::total_encoded_bytes);
         below.fold(self.encoded_bytes, u64::saturating_add)
