@@ -35,6 +35,8 @@ pub(super) struct Chunk {
     dictionary: Option<ByteRange>,
     data: ByteRange,
     pub(super) codec: Codec,
+    /// The encodings of its pages: bit i stands for Parquet's encoding i.
+    pub(super) encodings: u32,
     /// Place of the page map and its checksum, if there is one.
     map: Option<(StoredRange, u32)>,
     /// The pages, from the page map or, without one, from their headers.
@@ -107,6 +109,7 @@ impl ParquetColumn {
                     dictionary: reference.dictionary_range,
                     data,
                     codec: about.codec,
+                    encodings: about.encodings,
                     map: page_map(reference, artifact)?.map(|map| (map, about.map_checksum)),
                     pages: OnceLock::new(),
                 });

@@ -2,6 +2,7 @@
 
 use super::column::{Chunk, DataPage, ParquetColumn, rows_between, split_page};
 use super::leaf::guarded;
+use super::page::PageOpener;
 use super::page_feed::PageFeed;
 use super::page_header::PageKind;
 use crate::buffer::{BlockMap, ExternalDecoder, ReadContext, Selection};
@@ -22,8 +23,11 @@ use std::sync::Arc;
 /// Rows that are decoded at a time, at least and at most.
 const BATCH_ROWS: Range<u64> = 1024..65_536;
 
-/// Most bytes of values of one dictionary entry that a batch may repeat.
+/// Most bytes of a value that is stored once, as an entry of a dictionary or as a null, and that a batch may repeat.
 const MAX_REPEATED_BYTES: u64 = 256 << 20;
+
+/// Bytes of values after which no more pages are passed to the reader before these are decoded.
+const MAX_FED_BYTES: u64 = 16 << 20;
 
 /// Decodes the values of a stripe field.
 #[derive(Debug)]
@@ -36,8 +40,10 @@ pub(super) struct ParquetDecoder {
 struct OpenChunk {
     ordinal: usize,
     wanted: ArrowType,
+    opener: PageOpener,
     feed: PageFeed,
     reader: ParquetRecordBatchReader,
+    checks_text: bool,
     batch_rows: u64,
     /// The positions that have been passed to the reader, but not been decoded.
     fed: Range<u64>,
@@ -84,16 +90,17 @@ impl ExternalDecoder for ParquetDecoder {
                 )));
             };
             let span = rows.end().min(chunk.positions.end) - position;
-            let open = match self.current.take() {
+            // A decoder that failed is dropped: after a panic, its state is unknown.
+            let mut open = match self.current.take() {
                 Some(open) if open.serves(ordinal, wanted, position) => open,
                 _ => {
                     values.verify_file(chunk, cx.source)?;
                     OpenChunk::new(&values, ordinal, chunk, wanted, span, cx)?
                 }
             };
-            let open = self.current.insert(open);
             let decoded = open.decode(chunk, position, rows, cx);
             let (held, array) = decoded.within(|| format!("column chunk {ordinal}"))?;
+            self.current = Some(open);
             let piece = pick(&array, &held, rows)?;
             bytes = bytes.saturating_add(slice_bytes(&piece));
             cx.check_batch_bytes(bytes, 1)?;
@@ -120,26 +127,32 @@ impl OpenChunk {
         span: u64,
         cx: &ReadContext<'_>,
     ) -> Result<Self> {
-        let feed = PageFeed::default();
-        let mut batch_rows = span.clamp(BATCH_ROWS.start, BATCH_ROWS.end);
+        let (leaf, feed) = (&values.leaf, PageFeed::default());
+        let mut opener = PageOpener::new(leaf.column(), chunk.codec, chunk.encodings);
+        // Each row may repeat the longest entry, and a null takes as much memory as a value.
+        let mut repeated = leaf.width();
         if let Some(place) = chunk.dictionary_place() {
             let mut bytes = cx.source.bytes(place)?;
             let (header, page) = split_page(&mut bytes, cx.limits)?;
             if header.kind != PageKind::Dictionary || !bytes.is_empty() {
                 return Err(Error::corrupt("expected one dictionary page"));
             }
-            // Each row may repeat the longest entry.
-            batch_rows = batch_rows.min(MAX_REPEATED_BYTES / (header.uncompressed as u64).max(1));
-            feed.push(page);
+            repeated = repeated.max(header.uncompressed);
+            feed.push(opener.open(&header, &page, cx.limits)?.page);
         }
+        let batch_rows = span.clamp(BATCH_ROWS.start, BATCH_ROWS.end);
+        let most = MAX_REPEATED_BYTES.min(cx.limits.max_batch_bytes());
+        let batch_rows = batch_rows.min(most / (repeated as u64).max(1));
         let batch_rows = batch_rows.max(1);
-        let codec = chunk.codec.compression();
-        let reader = feed.reader(&values.leaf, codec, wanted, to_usize(batch_rows)?)?;
+        cx.check_batch_bytes(batch_rows, leaf.width())?;
+        let reader = feed.reader(leaf, wanted, to_usize(batch_rows)?)?;
         Ok(Self {
             ordinal,
             wanted: wanted.clone(),
+            opener,
             feed,
             reader,
+            checks_text: !leaf.is_text(),
             batch_rows,
             fed: chunk.positions.start..chunk.positions.start,
             decoded: VecDeque::new(),
@@ -210,7 +223,11 @@ impl OpenChunk {
         } else {
             self.fed.end
         };
-        while self.fed.end - self.fed.start < self.batch_rows && from < chunk.positions.end {
+        let mut bytes = 0;
+        while self.fed.end - self.fed.start < self.batch_rows
+            && bytes < MAX_FED_BYTES
+            && from < chunk.positions.end
+        {
             let Some(page) = chunk.page_at(pages, from)? else {
                 return Err(Error::corrupt(format!("position {from} is in no page")));
             };
@@ -223,16 +240,17 @@ impl OpenChunk {
             if self.fed.is_empty() {
                 self.fed = page.positions.start..page.positions.start;
             }
-            self.feed_page(&page, cx)?;
+            bytes = u64::saturating_add(bytes, self.feed_page(&page, cx)?);
             self.fed.end = page.positions.end;
             from = page.positions.end;
         }
         Ok(())
     }
 
-    fn feed_page(&mut self, page: &DataPage, cx: &ReadContext<'_>) -> Result<()> {
+    /// Passes a page to the reader. Returns the bytes of its values.
+    fn feed_page(&mut self, page: &DataPage, cx: &ReadContext<'_>) -> Result<u64> {
         let mut bytes = cx.source.bytes(page.place)?;
-        let mut values = 0u64;
+        let (mut values, mut size) = (0u64, 0);
         while !bytes.is_empty() {
             let (header, page) = split_page(&mut bytes, cx.limits)?;
             if !matches!(header.kind, PageKind::Data | PageKind::DataV2) {
@@ -243,7 +261,9 @@ impl OpenChunk {
             }
             values = values.saturating_add(header.values);
             if header.values > 0 {
-                self.feed.push(page);
+                let opened = self.opener.open(&header, &page, cx.limits)?;
+                self.feed.push(opened.page);
+                size = u64::saturating_add(size, opened.bytes);
             }
         }
         let expected = page.positions.end - page.positions.start;
@@ -252,7 +272,7 @@ impl OpenChunk {
                 "{values} values in a Parquet page, expected {expected}"
             )));
         }
-        Ok(())
+        Ok(size)
     }
 
     /// Decodes the next batch of the pages that have been passed to the reader.
@@ -270,11 +290,26 @@ impl OpenChunk {
                 "expected {expected} values in Parquet pages, found {found}"
             )));
         };
+        let array = leaf_of(array)?;
+        if self.checks_text && is_text(array.data_type()) {
+            array.to_data().validate_full()?;
+        }
         let end = self.fed.start + found;
-        self.decoded
-            .push_back((self.fed.start..end, leaf_of(array)?));
+        self.decoded.push_back((self.fed.start..end, array));
         self.fed.start = end;
         Ok(())
+    }
+}
+
+/// Whether values of a type are UTF-8. The crate `parquet` checks it only in columns that say so themselves, and not in
+/// those that say JSON or nothing.
+fn is_text(data_type: &ArrowType) -> bool {
+    match data_type {
+        ArrowType::Dictionary(_, values) => is_text(values),
+        other => matches!(
+            other,
+            ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View
+        ),
     }
 }
 
