@@ -45,8 +45,10 @@ impl File {
         let schema = Arc::new(SchemaDescriptor::new(Arc::new(parsed)));
         let size = |len: usize| i64::try_from(len).unwrap();
         let (dictionary, data) = (self.dictionary.len(), self.data.len());
+        let mut encodings = vec![Encoding::PLAIN];
+        encodings.extend((dictionary > 0).then_some(Encoding::RLE_DICTIONARY));
         let chunk = ColumnChunkMetaData::builder(schema.column(0))
-            .set_encodings(vec![Encoding::PLAIN, Encoding::RLE_DICTIONARY])
+            .set_encodings(encodings)
             .set_num_values(self.values)
             .set_compression(self.codec)
             .set_total_compressed_size(size(dictionary + data))
