@@ -16,7 +16,7 @@ use arrow_array::{
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 use arrow_shard::format::{DataEncoding, NameValuePair, ValueKind};
-use arrow_shard::io::MemoryFolder;
+use arrow_shard::io::{ByteRange, MemoryFolder};
 use arrow_shard::ops::{AttachOptions, attach_with};
 use arrow_shard::read::{Projection, ShardOptions};
 use arrow_shard::{Error, Limits, Result, Shard};
@@ -506,6 +506,29 @@ fn values_of_another_width_than_declared_are_errors() {
             }
         }
     }
+}
+
+#[test]
+fn places_that_claim_many_bytes_are_problems() {
+    let subject = Subject::new(forms()[0]);
+    let directory = with_descriptors(&subject.directory, |_, field, _| {
+        if let Some(DataEncoding::Parquet(files)) = field.encodings.first_mut() {
+            let range = ByteRange::try_new(0, u64::MAX - 1).unwrap();
+            files[0].column_chunks[0].data_pages_range = Some(range);
+        }
+    });
+    let is_read = subject.expect_same(&directory, &subject.parquet, "places of 2^64 bytes");
+    assert!(!is_read);
+}
+
+#[test]
+fn groups_without_end_are_refused() {
+    let subject = Subject::new(forms()[0]);
+    let nested = "optional group g { ".repeat(200_000);
+    let directory = forged(&subject.directory, |_, property, _| {
+        replace(property, "message m {", &format!("message m {{ {nested}"));
+    });
+    assert!(!subject.expect_same(&directory, &subject.parquet, "groups in groups"));
 }
 
 #[test]
