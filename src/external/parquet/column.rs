@@ -38,6 +38,8 @@ pub(super) struct Chunk {
     /// Whether the values are those of lists. Pages then have other numbers of values than of positions, because empty
     /// lists count as values.
     pub(super) is_repeated: bool,
+    /// The encodings of its pages: bit i stands for Parquet's encoding i.
+    pub(super) encodings: u32,
     /// Place of the page map and its checksum, if there is one.
     map: Option<(StoredRange, u32)>,
     /// The pages, from the page map or, without one, from their headers.
@@ -111,6 +113,7 @@ impl ParquetColumn {
                     data,
                     codec: about.codec,
                     is_repeated: leaf.is_repeated(),
+                    encodings: about.encodings,
                     map: page_map(reference, artifact)?.map(|map| (map, about.map_checksum)),
                     pages: OnceLock::new(),
                 });

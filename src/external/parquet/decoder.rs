@@ -1,7 +1,8 @@
 //! Decodes pages, as many as the wanted positions need.
 
 use super::column::{Chunk, DataPage, ParquetColumn, rows_between, split_page};
-use super::leaf::{Leaf, guarded};
+use super::leaf::guarded;
+use super::page::PageOpener;
 use super::page_feed::PageFeed;
 use super::page_header::PageKind;
 use crate::buffer::{BlockMap, ExternalDecoder, ReadContext, Selection};
@@ -28,8 +29,11 @@ const BATCH_ROWS: Range<u64> = 1024..65_536;
 /// decoding them.
 const FEW: u64 = 8;
 
-/// Most bytes of values of one dictionary entry that a batch may repeat.
+/// Most bytes of a value that is stored once, as an entry of a dictionary or as a null, and that a batch may repeat.
 const MAX_REPEATED_BYTES: u64 = 1 << 30;
+
+/// Bytes of values after which no more pages are passed to the reader before these are decoded.
+const MAX_FED_BYTES: u64 = 16 << 20;
 
 /// Decodes the values of a stripe field.
 #[derive(Debug)]
@@ -42,8 +46,8 @@ pub(super) struct ParquetDecoder {
 struct OpenChunk {
     ordinal: usize,
     wanted: ArrowType,
-    feed: PageFeed,
-    reader: ParquetRecordBatchReader,
+    feed: ChunkFeed,
+    reader: LeafReader,
     batch_rows: u64,
     /// The positions that have been passed to the reader, but not been decoded.
     fed: Range<u64>,
@@ -97,16 +101,17 @@ impl ExternalDecoder for ParquetDecoder {
                 continue;
             }
             let span = rows.end().min(chunk.positions.end) - position;
-            let open = match self.current.take() {
+            // A decoder that failed is dropped: after a panic, its state is unknown.
+            let mut open = match self.current.take() {
                 Some(open) if open.serves(ordinal, wanted, position) => open,
                 _ => {
                     values.verify_file(chunk, cx.source)?;
                     OpenChunk::new(&values, ordinal, chunk, wanted, span, cx)?
                 }
             };
-            let open = self.current.insert(open);
             let decoded = open.decode(chunk, position, rows, cx);
             let (held, array) = decoded.within(|| format!("column chunk {ordinal}"))?;
+            self.current = Some(open);
             let piece = pick(&array, &held, rows)?;
             bytes = bytes.saturating_add(slice_bytes(&piece));
             cx.check_batch_bytes(bytes, 1)?;
@@ -140,13 +145,11 @@ fn read_few(
     if rows.len().saturating_mul(FEW) > sizes.sum() {
         return Ok(None);
     }
-    let (feed, mut batch_rows) = (PageFeed::default(), rows.len());
-    if let Some(entry) = feed_dictionary(&feed, chunk, cx)? {
-        batch_rows = batch_rows.min(rows_of_entry(entry, &column.leaf, wanted));
-    }
+    let mut feed = ChunkFeed::new(column, chunk, cx)?;
+    let batch_rows = rows.len().min(feed.most_rows(column, wanted, cx)?);
     let mut selectors = Vec::new();
     for page in &pages {
-        feed_page(&feed, chunk, page, cx)?;
+        feed.push(chunk, page, cx)?;
         let mut at = page.positions.start;
         for range in rows.within(&page.positions).ranges() {
             selectors.push(RowSelector::skip(rows_between(at, range.start)?));
@@ -155,16 +158,11 @@ fn read_few(
         }
         selectors.push(RowSelector::skip(rows_between(at, page.positions.end)?));
     }
-    let mut reader = feed.reader(
-        &column.leaf,
-        chunk.codec.compression(),
-        wanted,
-        to_usize(batch_rows)?,
-        Some(RowSelection::from(selectors)),
-    )?;
+    let selection = RowSelection::from(selectors);
+    let mut reader = feed.reader(column, wanted, batch_rows, Some(selection))?;
     let (mut pieces, mut found) = (Vec::new(), 0);
     while found < rows.len() {
-        let Some(piece) = next_leaf(&mut reader)? else {
+        let Some(piece) = reader.next()? else {
             break;
         };
         found += piece.len() as u64;
@@ -179,64 +177,131 @@ fn read_few(
     concat_all(&pieces, wanted).map(Some)
 }
 
-/// Passes the dictionary page of a chunk to a reader, if there is one. Returns the most bytes that an entry may have.
-fn feed_dictionary(feed: &PageFeed, chunk: &Chunk, cx: &ReadContext<'_>) -> Result<Option<u64>> {
-    let Some(place) = chunk.dictionary_place() else {
-        return Ok(None);
-    };
-    let mut bytes = cx.source.bytes(place)?;
-    let (header, page) = split_page(&mut bytes, cx.limits)?;
-    if header.kind != PageKind::Dictionary || !bytes.is_empty() {
-        return Err(Error::corrupt("expected one dictionary page"));
-    }
-    feed.push(page);
-    Ok(Some(header.uncompressed as u64))
+/// Passes the pages of a chunk to a reader, after comparing them with their headers.
+struct ChunkFeed {
+    pages: PageFeed,
+    opener: PageOpener,
+    /// Most bytes of an entry of the dictionary, or 0 if there is none.
+    entry_bytes: usize,
 }
 
-/// Returns the most rows to decode at a time, if each of them may repeat an entry of a dictionary.
-fn rows_of_entry(bytes: u64, leaf: &Leaf, wanted: &ArrowType) -> u64 {
-    let is_view = matches!(wanted, ArrowType::Utf8View | ArrowType::BinaryView);
-    if is_view || leaf.column().physical_type() != PhysicalType::BYTE_ARRAY {
-        return u64::MAX;
+impl ChunkFeed {
+    /// Creates a feed with the dictionary page of the chunk, if there is one.
+    fn new(column: &ParquetColumn, chunk: &Chunk, cx: &ReadContext<'_>) -> Result<Self> {
+        let mut feed = Self {
+            pages: PageFeed::default(),
+            opener: PageOpener::new(column.leaf.column(), chunk.codec, chunk.encodings),
+            entry_bytes: 0,
+        };
+        if let Some(place) = chunk.dictionary_place() {
+            let mut bytes = cx.source.bytes(place)?;
+            let (header, page) = split_page(&mut bytes, cx.limits)?;
+            if header.kind != PageKind::Dictionary || !bytes.is_empty() {
+                return Err(Error::corrupt("expected one dictionary page"));
+            }
+            feed.entry_bytes = header.uncompressed;
+            let opened = feed.opener.open(&header, &page, cx.limits)?;
+            feed.pages.push(opened.page);
+        }
+        Ok(feed)
     }
-    (MAX_REPEATED_BYTES / bytes.max(1)).max(1)
-}
 
-/// Passes a data page to a reader, and the pages without values before it.
-fn feed_page(feed: &PageFeed, chunk: &Chunk, page: &DataPage, cx: &ReadContext<'_>) -> Result<()> {
-    let mut bytes = cx.source.bytes(page.place)?;
-    let mut values = 0u64;
-    while !bytes.is_empty() {
-        let (header, page) = split_page(&mut bytes, cx.limits)?;
-        if !matches!(header.kind, PageKind::Data | PageKind::DataV2) {
+    /// Returns the most rows to decode at a time. Each may repeat the longest entry of the dictionary, and a null takes
+    /// as much memory as a value.
+    fn most_rows(
+        &self,
+        column: &ParquetColumn,
+        wanted: &ArrowType,
+        cx: &ReadContext<'_>,
+    ) -> Result<u64> {
+        let width = column.leaf.width();
+        let is_view = matches!(wanted, ArrowType::Utf8View | ArrowType::BinaryView);
+        let copies = column.leaf.column().physical_type() == PhysicalType::BYTE_ARRAY && !is_view;
+        let repeated = if copies { self.entry_bytes } else { width };
+        let most = MAX_REPEATED_BYTES.min(cx.limits.max_batch_bytes());
+        let rows = (most / (repeated as u64).max(1)).max(1);
+        cx.check_batch_bytes(1, width)?;
+        Ok(rows)
+    }
+
+    /// Passes a data page, and the pages without values before it. Returns the bytes of its values.
+    fn push(&mut self, chunk: &Chunk, page: &DataPage, cx: &ReadContext<'_>) -> Result<u64> {
+        let mut bytes = cx.source.bytes(page.place)?;
+        let (mut values, mut size) = (0u64, 0);
+        while !bytes.is_empty() {
+            let (header, page) = split_page(&mut bytes, cx.limits)?;
+            if !matches!(header.kind, PageKind::Data | PageKind::DataV2) {
+                return Err(Error::corrupt(format!(
+                    "expected a data page, found a {:?} page",
+                    header.kind
+                )));
+            }
+            values = values.saturating_add(header.values);
+            if header.values > 0 {
+                let opened = self.opener.open(&header, &page, cx.limits)?;
+                self.pages.push(opened.page);
+                size = u64::saturating_add(size, opened.bytes);
+            }
+        }
+        let expected = page.positions.end - page.positions.start;
+        if values < expected || (values > expected && !chunk.is_repeated) {
             return Err(Error::corrupt(format!(
-                "expected a data page, found a {:?} page",
-                header.kind
+                "{values} values in a Parquet page, expected {expected}"
             )));
         }
-        values = values.saturating_add(header.values);
-        if header.values > 0 {
-            feed.push(page);
-        }
+        Ok(size)
     }
-    let expected = page.positions.end - page.positions.start;
-    if values < expected || (values > expected && !chunk.is_repeated) {
-        return Err(Error::corrupt(format!(
-            "{values} values in a Parquet page, expected {expected}"
-        )));
+
+    fn reader(
+        &self,
+        column: &ParquetColumn,
+        wanted: &ArrowType,
+        batch_rows: u64,
+        rows: Option<RowSelection>,
+    ) -> Result<LeafReader> {
+        let batch_rows = to_usize(batch_rows)?;
+        Ok(LeafReader {
+            reader: self.pages.reader(&column.leaf, wanted, batch_rows, rows)?,
+            checks_text: !column.leaf.is_text(),
+        })
     }
-    Ok(())
 }
 
-/// Decodes the next rows of a reader. `None` if there are none.
-fn next_leaf(reader: &mut ParquetRecordBatchReader) -> Result<Option<ArrayRef>> {
-    let batch = guarded(|| match reader.next() {
-        Some(Err(error)) => Err(ParquetError::ArrowError(error.to_string())),
-        Some(Ok(batch)) => Ok(Some(batch)),
-        None => Ok(None),
-    })?;
-    let array = batch.and_then(|batch| batch.columns().first().cloned());
-    array.map(leaf_of).transpose()
+/// Decodes pages that are fed.
+struct LeafReader {
+    reader: ParquetRecordBatchReader,
+    checks_text: bool,
+}
+
+impl LeafReader {
+    /// Decodes the next rows. `None` if there are none.
+    fn next(&mut self) -> Result<Option<ArrayRef>> {
+        let batch = guarded(|| match self.reader.next() {
+            Some(Err(error)) => Err(ParquetError::ArrowError(error.to_string())),
+            Some(Ok(batch)) => Ok(Some(batch)),
+            None => Ok(None),
+        })?;
+        let array = batch.and_then(|batch| batch.columns().first().cloned());
+        let leaf = array.map(leaf_of).transpose()?;
+        if let Some(leaf) = leaf.as_ref().filter(|_| self.checks_text)
+            && is_text(leaf.data_type())
+        {
+            leaf.to_data().validate_full()?;
+        }
+        Ok(leaf)
+    }
+}
+
+/// Whether values of a type are UTF-8. The crate `parquet` checks it only in columns that say so themselves, and not in
+/// those that say JSON or nothing.
+fn is_text(data_type: &ArrowType) -> bool {
+    match data_type {
+        ArrowType::Dictionary(_, values) => is_text(values),
+        other => matches!(
+            other,
+            ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View
+        ),
+    }
 }
 
 fn concat_all(pieces: &[ArrayRef], wanted: &ArrowType) -> Result<ArrayRef> {
@@ -259,13 +324,10 @@ impl OpenChunk {
         span: u64,
         cx: &ReadContext<'_>,
     ) -> Result<Self> {
-        let feed = PageFeed::default();
-        let mut batch_rows = span.clamp(BATCH_ROWS.start, BATCH_ROWS.end);
-        if let Some(entry) = feed_dictionary(&feed, chunk, cx)? {
-            batch_rows = batch_rows.min(rows_of_entry(entry, &values.leaf, wanted));
-        }
-        let codec = chunk.codec.compression();
-        let reader = feed.reader(&values.leaf, codec, wanted, to_usize(batch_rows)?, None)?;
+        let feed = ChunkFeed::new(values, chunk, cx)?;
+        let batch_rows = span.clamp(BATCH_ROWS.start, BATCH_ROWS.end);
+        let batch_rows = batch_rows.min(feed.most_rows(values, wanted, cx)?);
+        let reader = feed.reader(values, wanted, batch_rows, None)?;
         Ok(Self {
             ordinal,
             wanted: wanted.clone(),
@@ -345,7 +407,11 @@ impl OpenChunk {
         } else {
             self.fed.end
         };
-        while self.fed.end - self.fed.start < self.batch_rows && from < chunk.positions.end {
+        let mut bytes = 0;
+        while self.fed.end - self.fed.start < self.batch_rows
+            && bytes < MAX_FED_BYTES
+            && from < chunk.positions.end
+        {
             let Some(page) = chunk.page_at(pages, from)? else {
                 return Err(Error::corrupt(format!("position {from} is in no page")));
             };
@@ -358,7 +424,7 @@ impl OpenChunk {
             if self.fed.is_empty() {
                 self.fed = page.positions.start..page.positions.start;
             }
-            feed_page(&self.feed, chunk, &page, cx)?;
+            bytes = u64::saturating_add(bytes, self.feed.push(chunk, &page, cx)?);
             self.fed.end = page.positions.end;
             from = page.positions.end;
         }
@@ -368,7 +434,7 @@ impl OpenChunk {
     /// Decodes the next batch of the pages that have been passed to the reader.
     fn decode_batch(&mut self) -> Result<()> {
         let expected = self.batch_rows.min(self.fed.end - self.fed.start);
-        let array = next_leaf(&mut self.reader)?;
+        let array = self.reader.next()?;
         let found = array.as_ref().map_or(0, |array| array.len() as u64);
         match array.filter(|_| found == expected && found > 0) {
             Some(array) => self.keep(array),
@@ -382,7 +448,7 @@ impl OpenChunk {
     fn decode_lists(&mut self) -> Result<()> {
         let expected = self.fed.end - self.fed.start;
         loop {
-            let Some(array) = next_leaf(&mut self.reader)? else {
+            let Some(array) = self.reader.next()? else {
                 return Err(Error::corrupt(format!(
                     "expected {expected} more values of lists in Parquet pages"
                 )));

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use arrow_schema::{DataType as ArrowType, Field, FieldRef, Fields};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
-use parquet::basic::Repetition;
+use parquet::basic::{ConvertedType, Repetition, Type as PhysicalType};
 use parquet::file::metadata::{FileMetaData, ParquetMetaData};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::printer::print_schema;
@@ -16,6 +16,8 @@ const LEAF: &str = "v";
 /// Name of the groups around it.
 const GROUP: &str = "g";
 const MESSAGE: &str = "m";
+/// Most groups around a leaf. The crate `parquet` parses each by a call, so that many would exhaust the stack.
+const MAX_GROUPS: usize = 128;
 
 /// The type of a leaf, and of the groups around it that can be null.
 #[derive(Debug, Clone)]
@@ -29,6 +31,11 @@ impl Leaf {
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if the text is not such a message.
     pub(super) fn parse(message: &str) -> Result<Self> {
+        if message.matches('{').count() > MAX_GROUPS {
+            return Err(Error::corrupt(format!(
+                "more than {MAX_GROUPS} groups in the Parquet schema of a column"
+            )));
+        }
         let parsed = guarded(|| parse_message_type(message))?;
         let schema = guarded(|| Ok(Arc::new(SchemaDescriptor::new(Arc::new(parsed)))))?;
         match schema.columns() {
@@ -63,6 +70,22 @@ impl Leaf {
     /// Returns whether the values are those of lists.
     pub(super) fn is_repeated(&self) -> bool {
         self.column().max_rep_level() > 0
+    }
+
+    /// Returns the bytes of a value of fixed length, as the schema tells them; otherwise 0.
+    pub(super) fn width(&self) -> usize {
+        let column = self.column();
+        match column.physical_type() {
+            PhysicalType::FIXED_LEN_BYTE_ARRAY => {
+                usize::try_from(column.type_length()).unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Whether the values are declared as UTF-8.
+    pub(super) fn is_text(&self) -> bool {
+        self.column().converted_type() == ConvertedType::UTF8
     }
 
     /// Returns how to read the leaf as an Arrow type. If the crate `parquet` cannot, it is read as its own type.

@@ -14,6 +14,10 @@ use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
 use parquet::schema::types::ColumnDescriptor;
 
+/// Bytes of values of a fixed length up to which they have bounds. The crate `parquet` reserves memory for many of them,
+/// whatever length the schema claims.
+const MAX_FIXED_BYTES: i32 = 4096;
+
 /// What the row groups of a file say about the values of a leaf.
 #[derive(Debug)]
 pub(super) struct LeafStatistics {
@@ -82,6 +86,7 @@ impl LeafStatistics {
         };
         loaded.nulls = guarded(|| converter.row_group_null_counts(groups())).ok();
         let are_ordered = leaf.descriptor.physical_type() != PhysicalType::INT96
+            && leaf.descriptor.type_length() <= MAX_FIXED_BYTES
             && groups().all(|group| {
                 let chunk = group.columns().get(leaf.column);
                 // Old files order some types in another way.

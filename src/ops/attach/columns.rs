@@ -8,7 +8,7 @@ use crate::format::DataType;
 use arrow_schema::{DataType as ArrowType, Field, FieldRef, Schema, SchemaRef};
 use parquet::basic::Repetition;
 use parquet::schema::types::{ColumnDescPtr, Type};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A column of the shard.
@@ -73,7 +73,12 @@ pub(super) fn united_schema(files: &[ParquetFile]) -> Result<SchemaRef> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut metadata = HashMap::new();
     for file in files {
+        let mut names = HashSet::new();
         for field in file.schema().fields() {
+            if !names.insert(field.name()) {
+                let text = format!("several columns named `{}`", field.name());
+                return Err(Error::unsupported(text).within(file.place.element()));
+            }
             let Some(&at) = places.get(field.name()) else {
                 places.insert(field.name().clone(), fields.len());
                 fields.push((field.as_ref().clone(), file, 1));
