@@ -5,12 +5,12 @@ use crate::buffer::Physical;
 use crate::column::{Chunk, Values};
 use crate::encoding::Word;
 use crate::error::Result;
-use crate::format::{DataType, RangeStats};
+use crate::format::{DataType, RangeStats, TypeStats};
 use crate::stats::{ByteStats, DecimalStats, NumberStats};
 use arrow_buffer::Buffer;
 
-/// Returns the range of some values of a leaf, among which are the smallest and the largest. `None` if there is a null
-/// among them, or if the format has no ranges of the type.
+/// Returns the range of some values of a leaf, among which are the smallest and the largest. `None` if there is a null or
+/// a NaN among them, which bound nothing, or if the format has no ranges of the type.
 ///
 /// # Errors
 /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if a fixed size exceeds the limit of Arrow.
@@ -55,11 +55,39 @@ fn numbers<W: Word>(node: &DataType, data: &Buffer) -> Option<RangeStats> {
     for &bytes in W::chunks(data) {
         stats.update_repeated(W::from_le(bytes), 1);
     }
-    stats.range()
+    match stats.floating(true) {
+        Some(TypeStats::Floating { signs, .. }) if signs.nan_count > 0 => None,
+        _ => stats.range(),
+    }
 }
 
 fn bytes<'a>(values: impl Iterator<Item = &'a [u8]>, is_text: bool) -> Option<RangeStats> {
     let mut stats = ByteStats::new(true);
     values.for_each(|value| stats.update_repeated(value, 1));
     stats.range(is_text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::BasicType;
+
+    #[test]
+    fn a_nan_or_a_null_bounds_nothing() {
+        let node = DataType::new(BasicType::Float64, "x");
+        let range = |values: [f64; 2], nulls: Option<Vec<bool>>| {
+            let chunk = Chunk {
+                len: 2,
+                nulls: nulls.map(Into::into),
+                values: Values::Fixed {
+                    width: 8,
+                    data: Buffer::from_slice_ref(values),
+                },
+            };
+            range_of(&node, &chunk).unwrap()
+        };
+        assert!(range([1.0, 2.0], None).is_some());
+        assert_eq!(range([1.0, f64::NAN], None), None);
+        assert_eq!(range([1.0, 2.0], Some(vec![true, false])), None);
+    }
 }
