@@ -1,5 +1,5 @@
 //! Runs the functions of the fuzz targets on their corpus, and creates its seeds:
-//! `cargo test --features experimental --test fuzz_corpus -- --ignored` rewrites `fuzz/corpus/*/seed-*`.
+//! `cargo test --features experimental,parquet --test fuzz_corpus -- --ignored` rewrites `fuzz/corpus/*/seed-*`.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -17,13 +17,17 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
+use arrow_array::{ArrayRef, BooleanArray, Float32Array, Int64Array, StringArray};
 use arrow_shard::buffer::{BlockMap, DictionaryInput};
 use arrow_shard::encoding::bytes::{self, Input};
 use arrow_shard::encoding::number::{self, Plan};
 use arrow_shard::encoding::{NumberKind, Word};
 use arrow_shard::format::BasicType;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterVersion;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Most bytes of the corpus, which is part of the repository.
 const MAX_BYTES: usize = 700_000;
@@ -120,6 +124,9 @@ fn write_seeds() {
     seeds.extend(shards.into_iter().map(|s| ("shards", s)));
     seeds.extend(mended_shards().into_iter().map(|s| ("mended_shards", s)));
     seeds.extend(cole_files().into_iter().map(|s| ("cole_files", s)));
+    seeds.extend(parquet_chunks().into_iter().map(|s| ("parquet_chunks", s)));
+    // Changes of shards over Parquet files have the form of changes of others.
+    seeds.extend(mended_shards().into_iter().map(|s| ("parquet_files", s)));
     for (target, _) in fuzz::TARGETS {
         fs::create_dir_all(folder(target)).unwrap();
         for entry in fs::read_dir(folder(target)).unwrap() {
@@ -407,4 +414,50 @@ fn mended_shards() -> Vec<Vec<u8>> {
             [vec![i % 7], (0..i % 3).flat_map(change).collect()].concat()
         })
         .collect()
+}
+
+/// Returns chunks of every type and codec.
+fn parquet_chunks() -> Vec<Vec<u8>> {
+    let numbers = || (0..60).map(|i| (i % 7 > 0).then_some(i * i % 20));
+    let texts: StringArray = numbers().map(|v| v.map(|v| format!("text {v}"))).collect();
+    let columns: [(u8, ArrayRef); 4] = [
+        (
+            1,
+            Arc::new(
+                numbers()
+                    .map(|v| v.map(|v| v > 9))
+                    .collect::<BooleanArray>(),
+            ),
+        ),
+        (3, Arc::new(numbers().collect::<Int64Array>())),
+        (
+            5,
+            Arc::new(
+                numbers()
+                    .map(|v| v.map(|v| v as f32))
+                    .collect::<Float32Array>(),
+            ),
+        ),
+        (8, Arc::new(texts)),
+    ];
+    let codecs = [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::GZIP(Default::default()),
+        Compression::BROTLI(Default::default()),
+        Compression::LZ4,
+        Compression::ZSTD(Default::default()),
+        Compression::LZ4_RAW,
+    ];
+    let mut seeds = Vec::new();
+    for (leaf, column) in columns {
+        let batch = fuzz::parquet_files::column(column);
+        for (codec, compression) in codecs.into_iter().enumerate() {
+            for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+                let file = fuzz::parquet_files::written(&batch, version, compression);
+                seeds.push(fuzz::parquet_chunks::input(leaf, codec as u8, &file));
+            }
+        }
+    }
+    seeds
 }

@@ -18,6 +18,8 @@ pub mod cole_files;
 pub mod dictionaries;
 pub mod mended_shards;
 pub mod number_blocks;
+pub mod parquet_chunks;
+pub mod parquet_files;
 pub mod ranges;
 pub mod shards;
 
@@ -30,7 +32,7 @@ use arrow_shard::Limits;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 9] = [
     ("number_blocks", number_blocks::run),
     ("bytes_blocks", bytes_blocks::run),
     ("block_maps", block_maps::run),
@@ -38,6 +40,8 @@ pub const TARGETS: [Target; 7] = [
     ("shards", shards::run),
     ("mended_shards", mended_shards::run),
     ("cole_files", cole_files::run),
+    ("parquet_chunks", parquet_chunks::run),
+    ("parquet_files", parquet_files::run),
 ];
 
 /// Returns limits that bound the time and memory of each case.

@@ -58,11 +58,11 @@ pub fn read(shard: &Shard) {
     }
     errors.extend(shard.statistics(Projection::All).err());
     errors.extend(shard.stripe_statistics(Projection::All).err());
-    for field in shard
+    let schema = shard
         .shard_schema()
-        .iter()
-        .flat_map(|schema| &schema.fields)
-    {
+        .ok()
+        .filter(|_| shard.num_stripes() > 0);
+    for field in schema.iter().flat_map(|schema| &schema.fields) {
         errors.extend(shard.range_index(0, &field.data_type).err());
     }
     let _ = shard.inspect(InspectOptions::default().with_blocks(true));

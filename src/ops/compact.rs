@@ -513,7 +513,7 @@ mod tests {
         // A stripe with values in Parquet files is rewritten without a neighbor, too.
         let stripes = vec![stripe(1 << 20, 0, 0); 3];
         let migrated = options.runs(&stripes, &[false, true, false]).unwrap();
-        assert_eq!(migrated, std::slice::from_ref(&(1..2)));
+        assert_eq!((migrated.len(), migrated.first()), (1, Some(&(1..2))));
         for share in [-0.1, f64::NAN] {
             let refused = CompactOptions::default().with_max_deleted(share);
             let error = refused.runs(&wide, &[]).unwrap_err();

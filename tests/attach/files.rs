@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// A table of texts with nulls and ascending numbers.
-fn table(rows: i64) -> RecordBatch {
+pub(crate) fn table(rows: i64) -> RecordBatch {
     let ids = Int64Array::from_iter_values(0..rows);
     let texts =
         StringArray::from_iter((0..rows).map(|i| (i % 7 > 0).then(|| format!("text {}", i % 100))));

@@ -1,6 +1,24 @@
 //! Shards over Parquet files.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
+#[path = "../support/allocations.rs"]
+mod allocations;
+#[cfg(feature = "experimental")]
+#[path = "../support/covered.rs"]
+mod covered;
+mod crafted_pages;
+#[cfg(feature = "experimental")]
+#[path = "../support/descriptors.rs"]
+mod descriptors;
 mod files;
+#[cfg(feature = "experimental")]
+mod hostile;
 mod inspected;
+mod page_checksums;
 mod random_files;
+#[cfg(feature = "object_store")]
+mod stores;
+mod unusual_files;
+
+#[global_allocator]
+static ALLOCATOR: allocations::Counting = allocations::Counting;

@@ -7,18 +7,25 @@
 )]
 
 use super::files::{assert_sound, read_parquet, read_shard, write_parquet};
+use arrow_arith::boolean::is_null;
+use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, TimestampMicrosecondType};
 use arrow_array::{
-    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
-    FixedSizeBinaryArray, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array,
-    Int64Array, LargeStringArray, ListArray, PrimitiveArray, RecordBatch, StringArray,
-    StringViewArray, StructArray, UInt32Array, UInt64Array,
+    Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
+    FixedSizeBinaryArray, FixedSizeListArray, Float32Array, Float64Array, GenericListArray,
+    Int8Array, Int16Array, Int32Array, Int64Array, LargeStringArray, ListArray, MapArray,
+    OffsetSizeTrait, PrimitiveArray, RecordBatch, Scalar, StringArray, StringViewArray,
+    StructArray, UInt32Array, UInt64Array,
 };
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_ord::cmp::{eq, gt, lt};
 use arrow_schema::{DataType, Field};
+use arrow_select::concat::concat_batches;
+use arrow_select::filter::filter_record_batch;
 use arrow_shard::Shard;
 use arrow_shard::ops::{AttachOptions, attach_with};
 use arrow_shard::read::Projection;
+use arrow_shard::read::col;
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use rand::rngs::StdRng;
@@ -124,6 +131,97 @@ fn table(rng: &mut StdRng, rows: usize) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns).unwrap()
 }
 
+/// Random lists of some items, a part of them null or empty.
+fn lists<O: OffsetSizeTrait>(
+    rng: &mut StdRng,
+    rows: usize,
+    items: impl FnOnce(&mut StdRng, usize) -> ArrayRef,
+) -> GenericListArray<O> {
+    let present: Vec<bool> = (0..rows).map(|_| rng.random_bool(0.8)).collect();
+    let lengths: Vec<usize> = (present.iter())
+        .map(|present| if *present { rng.random_range(0..5) } else { 0 })
+        .collect();
+    let items = items(rng, lengths.iter().sum());
+    let field = Arc::new(Field::new("item", items.data_type().clone(), true));
+    let nulls = rng.random_bool(0.7).then(|| NullBuffer::from(present));
+    GenericListArray::new(field, OffsetBuffer::from_lengths(lengths), items, nulls)
+}
+
+fn integers(rng: &mut StdRng, rows: usize) -> ArrayRef {
+    let value = |_| rng.random_bool(0.7).then(|| rng.random_range(-9..9));
+    Arc::new((0..rows).map(value).collect::<Int32Array>())
+}
+
+fn words(rng: &mut StdRng, rows: usize) -> ArrayRef {
+    let value = |_| {
+        rng.random_bool(0.7)
+            .then(|| format!("word {}", rng.random_range(0..30)))
+    };
+    Arc::new((0..rows).map(value).collect::<StringArray>())
+}
+
+fn structs(rng: &mut StdRng, rows: usize, b: ArrayRef) -> ArrayRef {
+    let a = integers(rng, rows);
+    let nulls = rng
+        .random_bool(0.7)
+        .then(|| (0..rows).map(|_| rng.random_bool(0.7)).collect());
+    let fields = vec![
+        Field::new("a", a.data_type().clone(), true),
+        Field::new("b", b.data_type().clone(), true),
+    ];
+    Arc::new(StructArray::new(fields.into(), vec![a, b], nulls))
+}
+
+fn maps(rng: &mut StdRng, rows: usize) -> ArrayRef {
+    let list = lists::<i32>(rng, rows, |rng, len| {
+        let keys: ArrayRef = Arc::new((0..len).map(|i| Some(i as i32)).collect::<Int32Array>());
+        let values = lists::<i32>(rng, len, words);
+        let fields = vec![
+            Field::new("keys", DataType::Int32, false),
+            Field::new("values", values.data_type().clone(), true),
+        ];
+        Arc::new(StructArray::new(
+            fields.into(),
+            vec![keys, Arc::new(values)],
+            None,
+        ))
+    });
+    let entries = list.values().as_struct().clone();
+    let field = Arc::new(Field::new("entries", entries.data_type().clone(), false));
+    let (offsets, nulls) = (list.offsets().clone(), list.nulls().cloned());
+    Arc::new(MapArray::new(field, offsets, entries, nulls, false))
+}
+
+/// Columns of nested types.
+fn nested(rng: &mut StdRng, rows: usize) -> RecordBatch {
+    let of_lists = lists::<i64>(rng, rows, |rng, len| {
+        Arc::new(lists::<i32>(rng, len, words))
+    });
+    let of_structs = lists::<i32>(rng, rows, |rng, len| {
+        let b = Arc::new(lists::<i32>(rng, len, integers));
+        structs(rng, len, b)
+    });
+    let words_below = words(rng, rows);
+    let inner = structs(rng, rows, words_below);
+    let map = maps(rng, rows);
+    let deep = structs(rng, rows, map.clone());
+    let outer = structs(rng, rows, inner);
+    let items = integers(rng, rows * 2);
+    let field = Arc::new(Field::new("item", DataType::Int32, true));
+    let fixed = FixedSizeListArray::new(field, 2, items, None);
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("id", integers(rng, rows)),
+        ("of_lists", Arc::new(of_lists)),
+        ("of_structs", Arc::new(of_structs)),
+        ("outer", outer),
+        ("map", map),
+        ("deep", deep),
+        ("fixed", Arc::new(fixed)),
+    ];
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, a)| (n, a, true)))
+        .unwrap()
+}
+
 fn settings(rng: &mut StdRng) -> WriterProperties {
     let codecs = [
         Compression::UNCOMPRESSED,
@@ -210,12 +308,21 @@ fn settings(rng: &mut StdRng) -> WriterProperties {
 
 #[test]
 fn files_of_random_settings_read_as_the_crate_reads_them() {
+    check(0, table);
+}
+
+#[test]
+fn nested_columns_of_random_settings_read_as_the_crate_reads_them() {
+    check(1_000, nested);
+}
+
+fn check(first: u64, table: impl Fn(&mut StdRng, usize) -> RecordBatch) {
     let cases = if std::env::var_os("FULL").is_some() {
         400
     } else {
         60
     };
-    for seed in 0..cases {
+    for seed in first..first + cases {
         let mut rng = StdRng::seed_from_u64(seed);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.parquet");
@@ -236,10 +343,49 @@ fn files_of_random_settings_read_as_the_crate_reads_them() {
         if rows > 0 {
             let some: Vec<u64> = (0..50).map(|_| rng.random_range(0..rows as u64)).collect();
             let taken = shard.take(&some, Projection::default()).unwrap();
-            let expected =
-                arrow_select::take::take_record_batch(&expected, &UInt64Array::from(some)).unwrap();
+            let some = UInt64Array::from(some);
+            let expected = arrow_select::take::take_record_batch(&expected, &some).unwrap();
             assert_eq!(taken, expected, "seed {seed}");
         }
+        check_filters(&mut rng, &shard, &expected);
         assert_sound(&shard);
+    }
+}
+
+/// Compares filters with those of Arrow, over values of the table and others.
+fn check_filters(rng: &mut StdRng, shard: &Shard, table: &RecordBatch) {
+    let predicates = |rng: &mut StdRng| {
+        let number = rng.random_range(-60..60i64);
+        let word = format!(
+            "{}{number}",
+            "x".repeat(usize::try_from(number.rem_euclid(20)).unwrap())
+        );
+        vec![
+            ("i64", col("i64").gt(number), number.to_string()),
+            ("i64", col("i64").eq(number), number.to_string()),
+            ("text", col("text").eq(word.as_str()), word.clone()),
+            ("text", col("text").lt(word.as_str()), word),
+            ("i8", col("i8").is_null(), String::new()),
+        ]
+    };
+    for (column, predicate, literal) in predicates(rng) {
+        let Some(values) = table.column_by_name(column) else {
+            continue;
+        };
+        let text = predicate.to_string();
+        let literal: ArrayRef = Arc::new(StringArray::from(vec![literal]));
+        let literal = arrow_cast::cast(&literal, values.data_type()).unwrap();
+        let literal = Scalar::new(literal);
+        let kept = match text.split_whitespace().nth(1).unwrap() {
+            ">" => gt(values, &literal),
+            "=" => eq(values, &literal),
+            "<" => lt(values, &literal),
+            _ => is_null(values),
+        };
+        let expected = filter_record_batch(table, &kept.unwrap()).unwrap();
+        let scan = shard.scan().with_filter(predicate).build().unwrap();
+        let found: Vec<RecordBatch> = scan.map(Result::unwrap).collect();
+        let found = concat_batches(&shard.schema().unwrap(), &found).unwrap();
+        assert_eq!(found, expected, "{text}");
     }
 }

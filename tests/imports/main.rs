@@ -72,7 +72,9 @@ const ROOMS: &[Room] = &[
     room("metadata", &["column", "format"], &[]),
     room(
         "ops",
-        &["read", "write", "external", "column", "format", "io"],
+        &[
+            "arrow", "read", "write", "external", "column", "format", "io",
+        ],
         &[],
     ),
     room("interop", &["read", "write", "ops", "io"], &[]),

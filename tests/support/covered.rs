@@ -176,12 +176,21 @@ impl Walk<'_> {
     fn buffers(&mut self, field: &StripeFieldDescriptor, descriptor: &Covered) {
         let table = ChecksumTable::from_properties(&field.field.custom_properties).unwrap();
         for (ordinal, encoding) in field.encodings.iter().enumerate() {
-            let DataEncoding::Native(native) = encoding else {
-                continue;
-            };
-            for (i, buffer) in native.buffers.iter().enumerate() {
-                let key = (ordinal, i);
-                self.buffer(buffer, &table, key, descriptor);
+            match encoding {
+                DataEncoding::Native(native) => {
+                    for (i, buffer) in native.buffers.iter().enumerate() {
+                        let key = (ordinal, i);
+                        self.buffer(buffer, &table, key, descriptor);
+                    }
+                }
+                DataEncoding::Unknown => {}
+                DataEncoding::Parquet(files) => {
+                    let chunks = files.iter().flat_map(|file| &file.column_chunks);
+                    for map in chunks.filter_map(|chunk| chunk.data_page_map.as_ref()) {
+                        let (file, range) = self.resolve(map);
+                        self.in_descriptor("page map", file, range, descriptor);
+                    }
+                }
             }
         }
     }

@@ -51,6 +51,7 @@ fn initialize(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<write::WriteSummary>()?;
     module.add_function(wrap_pyfunction!(filter::col, module)?)?;
     module.add_function(wrap_pyfunction!(ops::append, module)?)?;
+    module.add_function(wrap_pyfunction!(ops::attach, module)?)?;
     module.add_function(wrap_pyfunction!(ops::compact, module)?)?;
     module.add_function(wrap_pyfunction!(ops::delete, module)?)?;
     module.add_function(wrap_pyfunction!(ops::list_shards, module)?)?;

@@ -10,8 +10,8 @@ use crate::signals::{detached, until_interrupted};
 use crate::views::without_views;
 use arrow_shard::Result;
 use arrow_shard::ops::{
-    CompactOptions, EditSummary, PackOptions, ShardEditor, UnusedFile, VacuumOptions,
-    compact_async, compact_to_async, pack_async, vacuum_async,
+    AttachOptions, CompactOptions, EditSummary, PackOptions, ShardEditor, UnusedFile, VacuumOptions,
+    attach_with_async, compact_async, compact_to_async, pack_async, vacuum_async,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -139,6 +139,44 @@ fn all(paths: &Bound<'_, PyAny>, store: Option<&Bound<'_, PyAny>>) -> PyResult<V
     }
     let paths = paths.try_iter()?;
     paths.map(|path| Location::of(&path?, store)).collect()
+}
+
+/// Writes a shard with the rows of Parquet files, one after the other. It refers to their column chunks, so no row is
+/// copied. The files must be in the folder of ``out``, or in its subfolders, and stay as they are. Row groups of a file
+/// are combined into stripes of up to ``stripe_rows`` rows. ``page_map`` reads all column chunks once to list their pages,
+/// in files that have no page index.
+///
+/// >>> import pyarrow.parquet as pq
+/// >>> pq.write_table(pa.table({"id": [1, 2]}), folder + "/ids.parquet")
+/// >>> sh.attach([folder + "/ids.parquet"], out).rows
+/// 2
+#[pyfunction]
+#[pyo3(signature = (paths, out, *, stripe_rows=None, page_map=false, store=None))]
+pub(crate) fn attach(
+    py: Python<'_>,
+    paths: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    stripe_rows: Option<u64>,
+    page_map: bool,
+    store: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Edited> {
+    let (paths, out) = (all(paths, store)?, Location::of(out, store)?);
+    let options = AttachOptions::default();
+    let stripe_rows = stripe_rows.unwrap_or(options.stripe_rows());
+    let options = options
+        .with_stripe_rows(stripe_rows)
+        .with_page_map(page_map)
+        .with_progress(until_interrupted);
+    let summary = detached(py, || {
+        let files = paths.iter().map(|path| Ok(out.beside(path)?.clone()));
+        let files: Vec<_> = files.collect::<Result<_>>()?;
+        let attached = attach_with_async(files, out.0.clone(), options);
+        wait_to_the_end(out.is_near(), attached)
+    })?;
+    Ok(Edited {
+        summary,
+        changed: None,
+    })
 }
 
 /// Writes a shard with the rows of several shards, one after the other. It refers to their buffers, so no row is

@@ -35,6 +35,11 @@ pub(super) struct Chunk {
     dictionary: Option<ByteRange>,
     data: ByteRange,
     pub(super) codec: Codec,
+    /// Whether the values are those of lists. Pages then have other numbers of values than of positions, because empty
+    /// lists count as values.
+    pub(super) is_repeated: bool,
+    /// The encodings of its pages: bit i stands for Parquet's encoding i.
+    pub(super) encodings: u32,
     /// Place of the page map and its checksum, if there is one.
     map: Option<(StoredRange, u32)>,
     /// The pages, from the page map or, without one, from their headers.
@@ -107,6 +112,8 @@ impl ParquetColumn {
                     dictionary: reference.dictionary_range,
                     data,
                     codec: about.codec,
+                    is_repeated: leaf.is_repeated(),
+                    encodings: about.encodings,
                     map: page_map(reference, artifact)?.map(|map| (map, about.map_checksum)),
                     pages: OnceLock::new(),
                 });
@@ -250,12 +257,20 @@ impl Chunk {
     }
 
     /// Returns the pages. Without a page map, they are found by their headers, for which the whole chunk must have been
-    /// fetched.
+    /// fetched. Those with values of lists do not tell how many positions they have, so the chunk counts as one page.
     pub(super) fn pages(&self, source: &dyn ByteSource) -> Result<&BlockMap> {
         if let Some(pages) = self.pages.get() {
             return Ok(pages);
         }
-        let pages = walk_pages(&source.bytes(self.data_place())?)?;
+        let pages = if self.is_repeated {
+            let mut whole = BlockMap::default();
+            let large = |_| Error::unsupported("a column chunk of lists of 4 GiB or more");
+            let bytes = u32::try_from(self.data.len()).map_err(large)?;
+            whole.push(u32::try_from(self.len()).map_err(large)?, bytes);
+            whole
+        } else {
+            walk_pages(&source.bytes(self.data_place())?)?
+        };
         self.check_pages(&pages)?;
         Ok(self.pages.get_or_init(|| pages))
     }
@@ -271,6 +286,20 @@ impl Chunk {
             )));
         }
         Ok(())
+    }
+
+    /// Returns the pages that hold some positions of the chunk.
+    pub(super) fn pages_of(&self, pages: &BlockMap, rows: &Selection) -> Result<Vec<DataPage>> {
+        let mut found = Vec::new();
+        let mut next = rows.next_from(self.positions.start);
+        while let Some(position) = next.filter(|&next| next < self.positions.end) {
+            let Some(page) = self.page_at(pages, position)? else {
+                return Err(Error::corrupt(format!("position {position} is in no page")));
+            };
+            next = rows.next_from(page.positions.end);
+            found.push(page);
+        }
+        Ok(found)
     }
 
     /// Returns the page that holds a position.

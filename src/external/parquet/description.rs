@@ -11,7 +11,7 @@
 
 use crate::error::{Error, Result};
 use crate::format::{NameValuePair, ValueKind, find_property};
-use parquet::basic::{BrotliLevel, Compression, EncodingMask, GzipLevel, ZstdLevel};
+use parquet::basic::{Compression, EncodingMask};
 
 /// Name of the property of a stripe field that holds its [`ParquetDescription`].
 pub(crate) const PARQUET_PROPERTY: &str = "arrow_shard.parquet";
@@ -95,19 +95,6 @@ impl Codec {
             Self::Lz4 => "LZ4",
             Self::Zstd => "ZSTD",
             Self::Lz4Raw => "LZ4_RAW",
-        }
-    }
-
-    /// Returns the codec of the crate `parquet`, with a level that only writers use.
-    pub(super) fn compression(self) -> Compression {
-        match self {
-            Self::None => Compression::UNCOMPRESSED,
-            Self::Snappy => Compression::SNAPPY,
-            Self::Gzip => Compression::GZIP(GzipLevel::default()),
-            Self::Brotli => Compression::BROTLI(BrotliLevel::default()),
-            Self::Lz4 => Compression::LZ4,
-            Self::Zstd => Compression::ZSTD(ZstdLevel::default()),
-            Self::Lz4Raw => Compression::LZ4_RAW,
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use arrow_schema::{DataType as ArrowType, Field, FieldRef, Fields};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
-use parquet::basic::Repetition;
+use parquet::basic::{ConvertedType, Repetition, Type as PhysicalType};
 use parquet::file::metadata::{FileMetaData, ParquetMetaData};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::printer::print_schema;
@@ -16,6 +16,8 @@ const LEAF: &str = "v";
 /// Name of the groups around it.
 const GROUP: &str = "g";
 const MESSAGE: &str = "m";
+/// Most groups around a leaf. The crate `parquet` parses each by a call, so that many would exhaust the stack.
+const MAX_GROUPS: usize = 128;
 
 /// The type of a leaf, and of the groups around it that can be null.
 #[derive(Debug, Clone)]
@@ -27,14 +29,17 @@ impl Leaf {
     /// Parses a message with one leaf.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the text is not such a message,
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for repeated values.
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the text is not such a message.
     pub(super) fn parse(message: &str) -> Result<Self> {
+        if message.matches('{').count() > MAX_GROUPS {
+            return Err(Error::corrupt(format!(
+                "more than {MAX_GROUPS} groups in the Parquet schema of a column"
+            )));
+        }
         let parsed = guarded(|| parse_message_type(message))?;
         let schema = guarded(|| Ok(Arc::new(SchemaDescriptor::new(Arc::new(parsed)))))?;
         match schema.columns() {
-            [leaf] if leaf.max_rep_level() == 0 => Ok(Self::new(schema)),
-            [_] => Err(Error::unsupported("Parquet columns with repeated values")),
+            [_] => Ok(Self::new(schema)),
             leaves => Err(Error::corrupt(format!(
                 "expected one leaf in the Parquet schema, found {}",
                 leaves.len()
@@ -62,6 +67,27 @@ impl Leaf {
         self.schema().column(0)
     }
 
+    /// Returns whether the values are those of lists.
+    pub(super) fn is_repeated(&self) -> bool {
+        self.column().max_rep_level() > 0
+    }
+
+    /// Returns the bytes of a value of fixed length, as the schema tells them; otherwise 0.
+    pub(super) fn width(&self) -> usize {
+        let column = self.column();
+        match column.physical_type() {
+            PhysicalType::FIXED_LEN_BYTE_ARRAY => {
+                usize::try_from(column.type_length()).unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Whether the values are declared as UTF-8.
+    pub(super) fn is_text(&self) -> bool {
+        self.column().converted_type() == ConvertedType::UTF8
+    }
+
     /// Returns how to read the leaf as an Arrow type. If the crate `parquet` cannot, it is read as its own type.
     ///
     /// # Errors
@@ -80,7 +106,7 @@ impl Leaf {
 
 /// Returns the field of a node as Arrow sees it if the leaf has the wanted type.
 fn hint(node: &TypePtr, wanted: &ArrowType) -> FieldRef {
-    let data_type = if node.is_primitive() {
+    let own_type = if node.is_primitive() {
         wanted.clone()
     } else {
         ArrowType::Struct(
@@ -90,21 +116,25 @@ fn hint(node: &TypePtr, wanted: &ArrowType) -> FieldRef {
                 .collect(),
         )
     };
-    let is_required = node.get_basic_info().repetition() == Repetition::REQUIRED;
-    Arc::new(Field::new(node.name(), data_type, !is_required))
+    // A repeated node that is not annotated is a list of its values, none of them null.
+    let (data_type, is_nullable) = match node.get_basic_info().repetition() {
+        Repetition::REQUIRED => (own_type, false),
+        Repetition::OPTIONAL => (own_type, true),
+        Repetition::REPEATED => {
+            let item = Field::new(node.name(), own_type, false);
+            (ArrowType::List(Arc::new(item)), false)
+        }
+    };
+    Arc::new(Field::new(node.name(), data_type, is_nullable))
 }
 
-/// Returns the message of a leaf of a file: its type, and a group for every level of the structs around it that can be
-/// null.
+/// Returns the message of a leaf of a file: its type, and a group for every group around it, given from the outermost,
+/// that can be null or is repeated. Others have no levels.
 ///
 /// # Errors
-/// [`Unsupported`](crate::ErrorKind::Unsupported) for repeated values, and for types that have no text.
-pub(crate) fn message_of(column: &ColumnDescPtr) -> Result<String> {
-    if column.max_rep_level() > 0 {
-        return Err(Error::unsupported("Parquet columns with repeated values"));
-    }
+/// [`Unsupported`](crate::ErrorKind::Unsupported) for types that have no text.
+pub(crate) fn message_of(groups: &[Repetition], column: &ColumnDescPtr) -> Result<String> {
     let leaf = column.self_type();
-    let own_level = i16::from(leaf.get_basic_info().repetition() == Repetition::OPTIONAL);
     let builder = Type::primitive_type_builder(LEAF, column.physical_type())
         .with_repetition(leaf.get_basic_info().repetition())
         .with_converted_type(column.converted_type())
@@ -113,9 +143,12 @@ pub(crate) fn message_of(column: &ColumnDescPtr) -> Result<String> {
         .with_precision(column.type_precision())
         .with_scale(column.type_scale());
     let mut node = builder.build().map_err(invalid)?;
-    for _ in own_level..column.max_def_level() {
+    for &repetition in groups.iter().rev() {
+        if repetition == Repetition::REQUIRED {
+            continue;
+        }
         node = Type::group_type_builder(GROUP)
-            .with_repetition(Repetition::OPTIONAL)
+            .with_repetition(repetition)
             .with_fields(vec![Arc::new(node)])
             .build()
             .map_err(invalid)?;
@@ -128,6 +161,7 @@ pub(crate) fn message_of(column: &ColumnDescPtr) -> Result<String> {
     let parsed = Leaf::parse(&text)?.column();
     let is_same = parsed.physical_type() == column.physical_type()
         && parsed.max_def_level() == column.max_def_level()
+        && parsed.max_rep_level() == column.max_rep_level()
         && parsed.logical_type_ref() == column.logical_type_ref()
         && parsed.converted_type() == column.converted_type();
     if !is_same {

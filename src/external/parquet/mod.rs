@@ -4,11 +4,17 @@
 //! files are not read. Pages are checked before the crate `parquet` decodes them.
 
 mod column;
+mod compression;
+mod cursor;
 mod decoder;
+mod deltas;
 mod description;
 mod leaf;
+mod page;
 mod page_feed;
 mod page_header;
+mod runs;
+mod thrift;
 mod values;
 
 /// The pages of a column chunk: their rows, and their bytes from the first page on.
@@ -17,4 +23,5 @@ pub(crate) use column::{physical_code, walk_pages};
 pub(crate) use description::{Codec, DescribedChunk, DescribedFile, ParquetDescription};
 pub(crate) use leaf::{guarded, message_of};
 pub(crate) use page_header::{PageHeader, PageKind};
+pub(crate) use thrift::has_field;
 pub(crate) use values::ParquetValues;

@@ -1,9 +1,7 @@
 //! The headers of Parquet pages, in Thrift's compact protocol, checked before anything is decoded.
 
+use super::thrift::{Compact, wire_type};
 use crate::error::{Error, Result};
-
-/// Structs inside of structs that a header may have: statistics are one level deep.
-const MAX_DEPTH: usize = 8;
 
 /// The kind of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +12,7 @@ pub(crate) enum PageKind {
     Index,
 }
 
-/// The parts of a page header that tell its size.
+/// The header of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PageHeader {
     pub(crate) kind: PageKind,
@@ -24,8 +22,30 @@ pub(crate) struct PageHeader {
     pub(crate) compressed: usize,
     /// Bytes of the page after decompression.
     pub(crate) uncompressed: usize,
+    /// CRC-32 of the bytes after the header, if it is stored.
+    pub(super) crc: Option<u32>,
     /// Values of the page, nulls included.
     pub(crate) values: u64,
+    /// Parquet's number of the encoding of the values.
+    pub(super) encoding: i64,
+    pub(super) levels: StoredLevels,
+}
+
+/// How the levels of a page are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StoredLevels {
+    /// The page has none.
+    None,
+    /// Before the values and compressed with them, in this encoding.
+    Compressed { encoding: i64 },
+    /// Before the values, uncompressed.
+    Apart {
+        nulls: u64,
+        /// Bytes of definition levels, and of repetition levels.
+        bytes: (usize, usize),
+        /// Whether the values are compressed.
+        is_compressed: bool,
+    },
 }
 
 impl PageHeader {
@@ -34,11 +54,10 @@ impl PageHeader {
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if there is none.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self> {
-        let mut reader = Compact { bytes, at: 0 };
-        let mut found = Fields::default();
+        let mut reader = Compact::new(bytes);
         reader
-            .header(&mut found)
-            .and_then(|()| found.header(reader.at))
+            .fields()
+            .and_then(|found| found.header(reader.position()))
             .ok_or_else(|| Error::corrupt("expected the header of a Parquet page"))
     }
 
@@ -48,191 +67,122 @@ impl PageHeader {
     }
 }
 
+/// Numbers and Booleans of a struct by their ids, from 1 on.
+type Numbers = [Option<i64>; 7];
+
 /// The fields of a header as found.
 #[derive(Debug, Default)]
 struct Fields {
-    kind: Option<i64>,
-    uncompressed: Option<i64>,
-    compressed: Option<i64>,
-    /// Number of values in the header of each kind of page.
-    data: Option<i64>,
-    dictionary: Option<i64>,
-    data_v2: Option<i64>,
+    /// Kind, bytes before compression, bytes after it, and CRC.
+    own: Numbers,
+    /// The header of each kind of page.
+    data: Option<Numbers>,
+    dictionary: Option<Numbers>,
+    data_v2: Option<Numbers>,
 }
 
 impl Fields {
     fn header(&self, len: usize) -> Option<PageHeader> {
-        let (kind, values) = match self.kind? {
-            0 => (PageKind::Data, self.data?),
-            1 => (PageKind::Index, 0),
-            2 => (PageKind::Dictionary, self.dictionary?),
-            3 => (PageKind::DataV2, self.data_v2?),
-            _ => return None,
-        };
-        Some(PageHeader {
-            kind,
+        let [kind, uncompressed, compressed, crc, ..] = self.own;
+        let mut header = PageHeader {
+            kind: PageKind::Index,
             len,
-            compressed: usize::try_from(self.compressed?).ok()?,
-            uncompressed: usize::try_from(self.uncompressed?).ok()?,
-            values: u64::try_from(values).ok()?,
-        })
+            compressed: size(compressed)?,
+            uncompressed: size(uncompressed)?,
+            // Thrift has no unsigned integers.
+            crc: match crc {
+                Some(crc) => Some(i32::try_from(crc).ok()?.cast_unsigned()),
+                None => None,
+            },
+            values: 0,
+            encoding: 0,
+            levels: StoredLevels::None,
+        };
+        match kind? {
+            0 => {
+                let [values, encoding, levels, ..] = self.data?;
+                header.kind = PageKind::Data;
+                header.values = u64::try_from(values?).ok()?;
+                header.encoding = encoding?;
+                header.levels = StoredLevels::Compressed { encoding: levels? };
+            }
+            1 => {}
+            2 => {
+                let [values, encoding, ..] = self.dictionary?;
+                header.kind = PageKind::Dictionary;
+                header.values = u64::try_from(values?).ok()?;
+                header.encoding = encoding?;
+            }
+            3 => {
+                let [
+                    values,
+                    nulls,
+                    _,
+                    encoding,
+                    definition,
+                    repetition,
+                    is_compressed,
+                ] = self.data_v2?;
+                header.kind = PageKind::DataV2;
+                header.values = u64::try_from(values?).ok()?;
+                header.encoding = encoding?;
+                header.levels = StoredLevels::Apart {
+                    nulls: u64::try_from(nulls?).ok()?,
+                    bytes: (size(definition)?, size(repetition)?),
+                    // A page that does not say so is compressed.
+                    is_compressed: is_compressed != Some(0),
+                };
+            }
+            _ => return None,
+        }
+        Some(header)
     }
 }
 
-/// Types of Thrift's compact protocol.
-mod wire_type {
-    pub(super) const TRUE: u8 = 1;
-    pub(super) const FALSE: u8 = 2;
-    pub(super) const BYTE: u8 = 3;
-    pub(super) const I16: u8 = 4;
-    pub(super) const I32: u8 = 5;
-    pub(super) const I64: u8 = 6;
-    pub(super) const DOUBLE: u8 = 7;
-    pub(super) const BINARY: u8 = 8;
-    pub(super) const LIST: u8 = 9;
-    pub(super) const SET: u8 = 10;
-    pub(super) const MAP: u8 = 11;
-    pub(super) const STRUCT: u8 = 12;
-}
-
-struct Compact<'a> {
-    bytes: &'a [u8],
-    at: usize,
+fn size(number: Option<i64>) -> Option<usize> {
+    usize::try_from(i32::try_from(number?).ok()?).ok()
 }
 
 impl Compact<'_> {
-    fn header(&mut self, out: &mut Fields) -> Option<()> {
-        let mut id = 0;
+    /// Reads the fields of a header. Known fields must have their types, so that no other reader sees other fields.
+    fn fields(&mut self) -> Option<Fields> {
+        let (mut id, mut found) = (0, Fields::default());
         while let Some((field, kind)) = self.field(id)? {
             id = field;
             match (field, kind) {
-                (1, wire_type::I32) => out.kind = Some(self.integer()?),
-                (2, wire_type::I32) => out.uncompressed = Some(self.integer()?),
-                (3, wire_type::I32) => out.compressed = Some(self.integer()?),
-                (5, wire_type::STRUCT) => out.data = Some(self.num_values()?),
-                (7, wire_type::STRUCT) => out.dictionary = Some(self.num_values()?),
-                (8, wire_type::STRUCT) => out.data_v2 = Some(self.num_values()?),
+                (1..=4, wire_type::I32) => self.number(field, kind, &mut found.own)?,
+                (5, wire_type::STRUCT) => found.data = Some(self.numbers()?),
+                (7, wire_type::STRUCT) => found.dictionary = Some(self.numbers()?),
+                (8, wire_type::STRUCT) => found.data_v2 = Some(self.numbers()?),
+                (1..=5 | 7 | 8, _) => return None,
                 _ => self.skip(kind, 0)?,
             }
         }
-        Some(())
+        Some(found)
     }
 
-    /// Reads a struct, and returns its first field: the number of values.
-    fn num_values(&mut self) -> Option<i64> {
-        let (mut id, mut values) = (0, None);
+    /// Reads the numbers and Booleans of a struct, and skips other fields.
+    fn numbers(&mut self) -> Option<Numbers> {
+        let (mut id, mut numbers) = (0, Numbers::default());
         while let Some((field, kind)) = self.field(id)? {
             id = field;
-            match (field, kind) {
-                (1, wire_type::I32) => values = Some(self.integer()?),
-                _ => self.skip(kind, 1)?,
-            }
+            self.number(field, kind, &mut numbers)?;
         }
-        values
+        Some(numbers)
     }
 
-    /// Reads the id and the type of the next field; the inner `None` at the end of the struct.
-    fn field(&mut self, previous: i64) -> Option<Option<(i64, u8)>> {
-        let byte = self.byte()?;
-        let kind = byte & 0x0f;
-        if kind == 0 {
-            return Some(None);
-        }
-        let id = match byte >> 4 {
-            0 => self.integer()?,
-            delta => previous.checked_add(i64::from(delta))?,
-        };
-        Some(Some((id, kind)))
-    }
-
-    fn skip(&mut self, kind: u8, depth: usize) -> Option<()> {
-        if depth > MAX_DEPTH {
-            return None;
-        }
-        match kind {
-            wire_type::TRUE | wire_type::FALSE => {}
-            wire_type::BYTE => self.advance(1)?,
-            wire_type::I16 | wire_type::I32 | wire_type::I64 => {
-                self.varint()?;
-            }
-            wire_type::DOUBLE => self.advance(8)?,
-            wire_type::BINARY => {
-                let len = self.len()?;
-                self.advance(len)?;
-            }
-            wire_type::LIST | wire_type::SET => {
-                let byte = self.byte()?;
-                let len = match byte >> 4 {
-                    15 => self.len()?,
-                    short => usize::from(short),
-                };
-                for _ in 0..len {
-                    self.skip_element(byte & 0x0f, depth + 1)?;
-                }
-            }
-            wire_type::MAP => {
-                let len = self.len()?;
-                let kinds = if len > 0 { self.byte()? } else { 0 };
-                for _ in 0..len {
-                    self.skip_element(kinds >> 4, depth + 1)?;
-                    self.skip_element(kinds & 0x0f, depth + 1)?;
-                }
-            }
-            wire_type::STRUCT => {
-                let mut id = 0;
-                while let Some((field, kind)) = self.field(id)? {
-                    id = field;
-                    self.skip(kind, depth + 1)?;
-                }
-            }
-            _ => return None,
+    fn number(&mut self, field: i64, kind: u8, numbers: &mut Numbers) -> Option<()> {
+        let place = field
+            .checked_sub(1)
+            .and_then(|place| usize::try_from(place).ok());
+        let place = place.and_then(|place| numbers.get_mut(place));
+        match (place, kind) {
+            (Some(place), wire_type::I32) => *place = Some(self.integer()?),
+            (Some(place), wire_type::TRUE) => *place = Some(1),
+            (Some(place), wire_type::FALSE) => *place = Some(0),
+            _ => self.skip(kind, 1)?,
         }
         Some(())
-    }
-
-    /// Skips an element of a collection, in which a Boolean takes a byte.
-    fn skip_element(&mut self, kind: u8, depth: usize) -> Option<()> {
-        match kind {
-            wire_type::TRUE | wire_type::FALSE => self.advance(1),
-            _ => self.skip(kind, depth),
-        }
-    }
-
-    fn byte(&mut self) -> Option<u8> {
-        let byte = *self.bytes.get(self.at)?;
-        self.at += 1;
-        Some(byte)
-    }
-
-    fn advance(&mut self, len: usize) -> Option<()> {
-        self.at = self
-            .at
-            .checked_add(len)
-            .filter(|&at| at <= self.bytes.len())?;
-        Some(())
-    }
-
-    /// Reads a length. No collection has more elements than there are bytes.
-    fn len(&mut self) -> Option<usize> {
-        let len = usize::try_from(self.varint()?).ok()?;
-        (len <= self.bytes.len() - self.at).then_some(len)
-    }
-
-    fn varint(&mut self) -> Option<u64> {
-        let (mut value, mut shift) = (0, 0);
-        loop {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f).checked_shl(shift)?;
-            if byte & 0x80 == 0 {
-                return Some(value);
-            }
-            shift += 7;
-        }
-    }
-
-    fn integer(&mut self) -> Option<i64> {
-        let value = self.varint()?;
-        Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
 }
 
@@ -261,7 +211,10 @@ mod tests {
             len: 22,
             compressed: 30,
             uncompressed: 40,
+            crc: None,
             values: 5,
+            encoding: 0,
+            levels: StoredLevels::Compressed { encoding: 3 },
         };
         assert_eq!(header, expected);
         assert_eq!(header.page_len(), 52);

@@ -46,14 +46,8 @@ impl ExternalValues for ParquetValues {
                 out.push(chunk.data_place());
                 continue;
             };
-            let mut next = rows.next_from(chunk.positions.start);
-            while let Some(position) = next.filter(|&next| next < chunk.positions.end) {
-                let Some(page) = chunk.page_at(pages, position)? else {
-                    break;
-                };
-                next = rows.next_from(page.positions.end);
-                out.push(page.place);
-            }
+            let pages = chunk.pages_of(pages, rows)?;
+            out.extend(pages.into_iter().map(|page| page.place));
         }
         Ok(())
     }

@@ -13,7 +13,10 @@ use arrow_select::concat::concat;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
 use parquet::schema::types::ColumnDescriptor;
-use std::ops::Range;
+
+/// Bytes of values of a fixed length up to which they have bounds. The crate `parquet` reserves memory for many of them,
+/// whatever length the schema claims.
+const MAX_FIXED_BYTES: i32 = 4096;
 
 /// What the row groups of a file say about the values of a leaf.
 #[derive(Debug)]
@@ -83,6 +86,7 @@ impl LeafStatistics {
         };
         loaded.nulls = guarded(|| converter.row_group_null_counts(groups())).ok();
         let are_ordered = leaf.descriptor.physical_type() != PhysicalType::INT96
+            && leaf.descriptor.type_length() <= MAX_FIXED_BYTES
             && groups().all(|group| {
                 let chunk = group.columns().get(leaf.column);
                 // Old files order some types in another way.
@@ -107,31 +111,24 @@ impl LeafStatistics {
         loaded
     }
 
-    /// Returns the number of nulls in some row groups, if it is known.
-    pub(super) fn nulls(&self, groups: &Range<usize>) -> Option<u64> {
+    /// Returns the number of nulls in a row group, if it is known.
+    pub(super) fn nulls(&self, group: usize) -> Option<u64> {
         if !self.is_nullable {
             return Some(0);
         }
         let nulls = self.nulls.as_ref()?;
-        groups
-            .clone()
-            .map(|group| (nulls.len() > group && nulls.is_valid(group)).then(|| nulls.value(group)))
-            .sum()
+        (group < nulls.len() && nulls.is_valid(group)).then(|| nulls.value(group))
     }
 
-    /// Returns the range of the values in some row groups, if it is known. `all_null` tells which of them have no
-    /// values.
+    /// Returns the range of the values in some row groups, if it is known. Each of them must have a value.
     pub(super) fn range(
         &self,
         node: &DataType,
-        groups: &Range<usize>,
-        all_null: impl Fn(usize) -> bool,
+        with_values: &[usize],
     ) -> Result<Option<RangeStats>> {
         let Some((min, max)) = &self.bounds else {
             return Ok(None);
         };
-        let with_values = groups.clone().filter(|&group| !all_null(group));
-        let with_values: Vec<usize> = with_values.collect();
         let pieces = with_values
             .iter()
             .flat_map(|&group| [min.slice(group, 1), max.slice(group, 1)]);

@@ -2,6 +2,8 @@
 
 use super::bounds::LeafStatistics;
 use super::columns::{ColumnSource, FileColumn, FileLeaf};
+use super::levels::ListsAround;
+use super::native_columns::NativeColumns;
 use super::parquet_file::ParquetFile;
 use crate::error::{Error, Result};
 use crate::external::parquet::{
@@ -23,28 +25,45 @@ const HEADER_BYTES: u64 = 4096;
 
 impl FileColumn<'_> {
     /// Returns the descriptors of the column's nodes for a stripe of some row groups. Writes page maps to `out`.
+    /// `native` has the structs and lists of the columns that have levels; the URL of its file is added to `urls`.
     pub(super) async fn descriptors(
         &self,
-        file: &ParquetFile,
-        groups: &Range<usize>,
+        stripe: &AttachedStripe<'_>,
         out: &mut PositionedSink<'_>,
+        urls: &mut Vec<String>,
     ) -> Result<Vec<Option<StripeFieldDescriptor>>> {
         let mut nodes = Vec::new();
         self.node.walk(&mut |node| nodes.push(node));
-        let ColumnSource::Chunks(leaves) = &self.source else {
-            return Ok(nodes.into_iter().map(|_| None).collect());
+        let (leaves, has_levels) = match &self.source {
+            ColumnSource::Leaves {
+                leaves, has_levels, ..
+            } => (leaves, *has_levels),
+            ColumnSource::Nowhere => return Ok(nodes.into_iter().map(|_| None).collect()),
+            ColumnSource::StripeFile(_) => {
+                return stripe
+                    .native()?
+                    .descriptors(stripe.ordinal, self, urls)
+                    .await;
+            }
         };
-        let rows = file.rows_of(groups)?;
-        let mut leaves = leaves.iter();
-        let mut fields = Vec::with_capacity(nodes.len());
-        for node in nodes {
-            fields.push(match node.basic_type {
-                BasicType::Struct => Some(never_null(rows)),
-                _ => match leaves.next() {
-                    Some(leaf) => leaf_field(file, node, leaf, groups, rows, out).await?,
-                    None => return Err(Error::corrupt("a column without a leaf")),
-                },
-            });
+        let rows = stripe.file.rows_of(stripe.groups)?;
+        let mut fields = if has_levels {
+            stripe
+                .native()?
+                .descriptors(stripe.ordinal, self, urls)
+                .await?
+        } else {
+            let is_leaf = |node: &&DataType| node.basic_type != BasicType::Struct;
+            let inner = |node| (!is_leaf(&node)).then(|| never_null(rows));
+            nodes.iter().copied().map(inner).collect()
+        };
+        let leaf_nodes = nodes.iter().zip(&mut fields);
+        let mut leaf_nodes = leaf_nodes.filter(|(node, _)| node.children.is_empty());
+        for leaf in leaves {
+            let Some((node, field)) = leaf_nodes.next() else {
+                return Err(Error::corrupt("a column with more leaves than nodes"));
+            };
+            *field = stripe.leaf_field(node, leaf, out).await?;
         }
         Ok(fields)
     }
@@ -62,119 +81,207 @@ fn never_null(rows: u64) -> StripeFieldDescriptor {
     }
 }
 
-async fn leaf_field(
-    file: &ParquetFile,
-    node: &DataType,
-    leaf: &FileLeaf,
-    groups: &Range<usize>,
-    rows: u64,
-    out: &mut PositionedSink<'_>,
-) -> Result<Option<StripeFieldDescriptor>> {
-    let statistics = LeafStatistics::load(file, leaf);
-    let mut description = ParquetDescription {
-        message: leaf.message.clone(),
-        files: vec![file.identity],
-        chunks: Vec::new(),
-    };
-    let mut chunks = Vec::new();
-    for group in groups.clone() {
-        let metadata = file.metadata().row_groups().get(group);
-        let Some(metadata) = metadata.filter(|metadata| metadata.num_rows() > 0) else {
-            continue;
-        };
-        let chunk = metadata.columns().get(leaf.column);
-        let chunk = chunk.ok_or_else(|| Error::corrupt("a row group lacks a column"))?;
-        let nulls = statistics.nulls(&(group..group + 1));
-        let expected = u64::try_from(metadata.num_rows()).unwrap_or(0);
-        let (reference, described) =
-            chunk_of(file, leaf, group, chunk, expected, nulls, out).await?;
-        chunks.push(reference);
-        description.chunks.push(described);
-    }
-    let null_count = statistics.nulls(groups);
-    let all_null = |group: usize| {
-        let rows = file.rows_of(&(group..group + 1)).ok();
-        rows.is_some() && statistics.nulls(&(group..group + 1)) == rows
-    };
-    let range_stats = match node.basic_type {
-        BasicType::Unit => return Ok(None),
-        _ => statistics.range(node, groups, all_null)?,
-    };
-    Ok(Some(StripeFieldDescriptor {
-        field: FieldDescriptor {
-            position_count: rows,
-            null_count: null_count.filter(|nulls| *nulls <= rows),
-            range_stats,
-            custom_properties: vec![description.to_property()],
-            ..FieldDescriptor::default()
-        },
-        encodings: vec![DataEncoding::Parquet(vec![ParquetFileColumnRef {
-            file_ref: Some(DataRef {
-                url: file.url.to_string(),
-                range: ByteRange::try_new(0, file.size)?,
-            }),
-            column_chunks: chunks,
-        }])],
-    }))
+/// A stripe of some row groups of a file.
+pub(super) struct AttachedStripe<'a> {
+    pub(super) file: &'a ParquetFile,
+    /// Ordinal of the stripe among those of the file.
+    pub(super) ordinal: u64,
+    pub(super) groups: &'a Range<usize>,
+    pub(super) native: Option<&'a NativeColumns>,
 }
 
-async fn chunk_of(
-    file: &ParquetFile,
-    leaf: &FileLeaf,
-    group: usize,
-    chunk: &ColumnChunkMetaData,
-    rows: u64,
-    null_count: Option<u64>,
-    out: &mut PositionedSink<'_>,
-) -> Result<(ParquetColumnChunkRef, DescribedChunk)> {
-    if chunk.file_path().is_some() {
-        return Err(Error::unsupported("Parquet column chunks in other files"));
+impl AttachedStripe<'_> {
+    fn native(&self) -> Result<&NativeColumns> {
+        self.native
+            .ok_or_else(|| Error::corrupt("a column was not written"))
     }
-    if u64::try_from(chunk.num_values()) != Ok(rows) {
-        return Err(Error::corrupt(format!(
-            "{} values of a column in a row group of {rows} rows",
-            chunk.num_values()
-        )));
-    }
-    let mut places = ChunkPlaces::of(file, chunk)?;
-    places.find_dictionary(file, chunk).await?;
-    let mut pages = places.pages(file, group, leaf.column, rows);
-    if pages.is_none() && file.walks_pages {
-        let walked = walk_pages(&file.read_one(places.data).await?)?;
-        pages = Some(walked);
-    }
-    let mut map_checksum = 0;
-    let data_page_map = match &pages {
-        // The only page is the whole chunk.
-        Some(pages) if pages.len() > 1 => {
-            let mut map = Vec::new();
-            pages.encode(&mut map)?;
-            map_checksum = checksum(&map);
-            Some(DataRef::this(out.append(&map)?))
+
+    async fn leaf_field(
+        &self,
+        node: &DataType,
+        leaf: &FileLeaf,
+        out: &mut PositionedSink<'_>,
+    ) -> Result<Option<StripeFieldDescriptor>> {
+        if node.basic_type == BasicType::Unit {
+            return Ok(None);
         }
-        _ => None,
-    };
-    let ordinal = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    let reference = ParquetColumnChunkRef {
-        storage_type: physical_code(chunk.column_type()),
-        schema_element_id: leaf.element,
-        row_group_id: ordinal(group),
-        column_chunk_id: ordinal(leaf.column),
-        file_url: None,
-        data_pages_range: Some(places.data),
-        data_page_count: pages.as_ref().map_or(0, |pages| pages.len() as u64),
-        dictionary_range: places.dictionary,
-        data_page_map,
-    };
-    let described = DescribedChunk {
-        codec: Codec::of(chunk.compression())?,
-        encodings: chunk.encodings_mask().as_i32().cast_unsigned(),
-        num_values: rows,
-        null_count,
-        uncompressed: u64::try_from(chunk.uncompressed_size()).unwrap_or(0),
-        map_checksum,
-    };
-    Ok((reference, described))
+        let file = self.file;
+        let statistics = LeafStatistics::load(file, leaf);
+        let mut description = ParquetDescription {
+            message: leaf.message.clone(),
+            files: vec![file.identity],
+            chunks: Vec::new(),
+        };
+        let (mut references, mut positions, mut null_count) = (Vec::new(), 0u64, Some(0u64));
+        let mut with_values = Vec::new();
+        for group in self.groups.clone() {
+            let rows = file.rows_of(&(group..group + 1))?;
+            if rows == 0 {
+                continue;
+            }
+            let metadata = file.metadata().row_groups().get(group);
+            let chunk = metadata.and_then(|metadata| metadata.columns().get(leaf.column));
+            let chunk = chunk.ok_or_else(|| Error::corrupt("a row group lacks a column"))?;
+            let chunk = ChunkOfGroup {
+                file,
+                leaf,
+                group,
+                rows,
+                chunk,
+                lists: self.native.and_then(|native| native.lists(group, leaf)),
+            };
+            let nulls = statistics.nulls(group);
+            let Some((reference, described)) = chunk.describe(nulls, out).await? else {
+                continue;
+            };
+            positions = positions.saturating_add(described.num_values);
+            null_count = null_count.zip(described.null_count).map(|(a, b)| a + b);
+            if described.null_count != Some(described.num_values) {
+                with_values.push(group);
+            }
+            references.push(reference);
+            description.chunks.push(described);
+        }
+        let file_ref = DataRef {
+            url: file.url.to_string(),
+            range: ByteRange::try_new(0, file.size)?,
+        };
+        Ok(Some(StripeFieldDescriptor {
+            field: FieldDescriptor {
+                position_count: positions,
+                null_count,
+                range_stats: statistics.range(node, &with_values)?,
+                custom_properties: vec![description.to_property()],
+                ..FieldDescriptor::default()
+            },
+            encodings: vec![DataEncoding::Parquet(vec![ParquetFileColumnRef {
+                file_ref: Some(file_ref),
+                column_chunks: references,
+            }])],
+        }))
+    }
+}
+
+/// The chunk of a leaf in a row group.
+struct ChunkOfGroup<'a> {
+    file: &'a ParquetFile,
+    leaf: &'a FileLeaf,
+    group: usize,
+    rows: u64,
+    chunk: &'a ColumnChunkMetaData,
+    /// The lists around the leaf, if there are any.
+    lists: Option<&'a ListsAround>,
+}
+
+impl ChunkOfGroup<'_> {
+    /// Returns the number of values before a row.
+    fn values_before(&self, row: u64) -> Result<u64> {
+        self.lists.map_or(Ok(row), |lists| lists.values_before(row))
+    }
+
+    /// Returns the reference to the chunk and what else readers need; `None` if it has no values. `nulls` counts the
+    /// levels without a value, which include empty lists.
+    async fn describe(
+        &self,
+        nulls: Option<u64>,
+        out: &mut PositionedSink<'_>,
+    ) -> Result<Option<(ParquetColumnChunkRef, DescribedChunk)>> {
+        let chunk = self.chunk;
+        if chunk.file_path().is_some() {
+            return Err(Error::unsupported("Parquet column chunks in other files"));
+        }
+        let levels = u64::try_from(chunk.num_values()).unwrap_or(u64::MAX);
+        let num_values = self.values_before(self.rows)?;
+        let is_repeated = self.leaf.descriptor.max_rep_level() > 0;
+        if levels < num_values || (levels != self.rows && !is_repeated) {
+            return Err(Error::corrupt(format!(
+                "{levels} values of a column in a row group of {} rows, expected {num_values}",
+                self.rows
+            )));
+        }
+        if num_values == 0 {
+            return Ok(None);
+        }
+        // Those that are not null are the same, with and without empty lists.
+        let present = nulls.and_then(|nulls| levels.checked_sub(nulls));
+        let null_count = present.and_then(|present| num_values.checked_sub(present));
+        let mut places = ChunkPlaces::of(self.file, chunk)?;
+        places.find_dictionary(self.file, chunk).await?;
+        let mut pages = self.listed_pages(places.data)?;
+        if pages.is_none() && self.file.walks_pages && !is_repeated {
+            let walked = walk_pages(&self.file.read_one(places.data).await?)?;
+            pages = Some(walked);
+        }
+        let mut map_checksum = 0;
+        let data_page_map = match &pages {
+            // The only page is the whole chunk.
+            Some(pages) if pages.len() > 1 => {
+                let mut map = Vec::new();
+                pages.encode(&mut map)?;
+                map_checksum = checksum(&map);
+                Some(DataRef::this(out.append(&map)?))
+            }
+            _ => None,
+        };
+        let ordinal = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        let reference = ParquetColumnChunkRef {
+            storage_type: physical_code(chunk.column_type()),
+            schema_element_id: self.leaf.element,
+            row_group_id: ordinal(self.group),
+            column_chunk_id: ordinal(self.leaf.column),
+            file_url: None,
+            data_pages_range: Some(places.data),
+            data_page_count: pages.as_ref().map_or(0, |pages| pages.len() as u64),
+            dictionary_range: places.dictionary,
+            data_page_map,
+        };
+        let described = DescribedChunk {
+            codec: Codec::of(chunk.compression())?,
+            encodings: chunk.encodings_mask().as_i32().cast_unsigned(),
+            num_values,
+            null_count,
+            uncompressed: u64::try_from(chunk.uncompressed_size()).unwrap_or(0),
+            map_checksum,
+        };
+        Ok(Some((reference, described)))
+    }
+
+    /// Returns the pages of the chunk according to the index of the file, if it has one and it is plausible. Pages of
+    /// rows without values are read together with the next page.
+    fn listed_pages(&self, data: ByteRange) -> Result<Option<PageMap>> {
+        let index = self.file.metadata().offset_index();
+        let index = index.and_then(|index| index.get(self.group)?.get(self.leaf.column));
+        let Some(index) = index else {
+            return Ok(None);
+        };
+        let mut pages = PageMap::default();
+        let (mut at, mut from, mut row) = (data.start(), data.start(), 0);
+        let locations = index.page_locations();
+        for (i, location) in locations.iter().enumerate() {
+            let next = match locations.get(i + 1) {
+                Some(next) => u64::try_from(next.first_row_index).unwrap_or(0),
+                None => self.rows,
+            };
+            let is_next = u64::try_from(location.offset) == Ok(at)
+                && u64::try_from(location.first_row_index) == Ok(row);
+            let len = u64::try_from(location.compressed_page_size).unwrap_or(0);
+            if !is_next || len == 0 || next < row || next > self.rows {
+                return Ok(None);
+            }
+            (at, row) = (at + len, next);
+            let values = self.values_before(row)? - pages.value_count();
+            let sizes = (u32::try_from(values), u32::try_from(at - from));
+            let (Ok(values), Ok(bytes)) = sizes else {
+                return Ok(None);
+            };
+            if values > 0 {
+                pages.push(values, bytes);
+                from = at;
+            }
+        }
+        let is_complete = row == self.rows && at == data.end();
+        Ok(Some(pages).filter(|_| is_complete))
+    }
 }
 
 /// Where the pages of a chunk are.
@@ -227,29 +334,5 @@ impl ChunkPlaces {
             self.data = self.data.slice(len, self.data.len())?;
         }
         Ok(())
-    }
-
-    /// Returns the pages of the chunk according to the index of the file, if it has one and it is plausible.
-    fn pages(&self, file: &ParquetFile, group: usize, column: usize, rows: u64) -> Option<PageMap> {
-        let index = file.metadata().offset_index()?;
-        let locations = index.get(group)?.get(column)?.page_locations();
-        let mut pages = PageMap::default();
-        let mut at = self.data.start();
-        for (i, location) in locations.iter().enumerate() {
-            let first = u64::try_from(location.first_row_index).ok()?;
-            let next = match locations.get(i + 1) {
-                Some(next) => u64::try_from(next.first_row_index).ok()?,
-                None => rows,
-            };
-            let values = u32::try_from(next.checked_sub(first)?).ok()?;
-            let bytes = u32::try_from(location.compressed_page_size).ok()?;
-            let is_next = u64::try_from(location.offset) == Ok(at) && first == pages.value_count();
-            if !is_next || values == 0 || bytes == 0 {
-                return None;
-            }
-            pages.push(values, bytes);
-            at += u64::from(bytes);
-        }
-        (pages.value_count() == rows && at == self.data.end()).then_some(pages)
     }
 }

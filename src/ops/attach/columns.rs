@@ -1,12 +1,14 @@
 //! The columns of an attached shard, and where they are in a Parquet file.
 
+use super::levels::has_levels_only;
 use super::parquet_file::ParquetFile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::external::parquet::message_of;
-use crate::format::{BasicType, DataType};
+use crate::format::DataType;
 use arrow_schema::{DataType as ArrowType, Field, FieldRef, Schema, SchemaRef};
+use parquet::basic::Repetition;
 use parquet::schema::types::{ColumnDescPtr, Type};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A column of the shard.
@@ -31,10 +33,16 @@ pub(super) struct FileColumn<'a> {
 pub(super) enum ColumnSource<'a> {
     /// The file does not have the column.
     Nowhere,
-    /// In the column chunks of these leaves, in the order of the leaf nodes.
-    Chunks(Vec<FileLeaf>),
-    /// In a stripe file, to which the column with this ordinal in the file is copied.
-    StripeFile(&'a FieldRef, usize),
+    /// In the column chunks of leaves.
+    Leaves {
+        field: &'a FieldRef,
+        /// The leaves, depth first.
+        leaves: Vec<FileLeaf>,
+        /// Whether there are lists, or structs that can be null.
+        has_levels: bool,
+    },
+    /// In a stripe file, to which the column is copied.
+    StripeFile(&'a FieldRef),
 }
 
 /// A leaf of a Parquet file.
@@ -65,7 +73,12 @@ pub(super) fn united_schema(files: &[ParquetFile]) -> Result<SchemaRef> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut metadata = HashMap::new();
     for file in files {
+        let mut names = HashSet::new();
         for field in file.schema().fields() {
+            if !names.insert(field.name()) {
+                let text = format!("several columns named `{}`", field.name());
+                return Err(Error::unsupported(text).within(file.place.element()));
+            }
             let Some(&at) = places.get(field.name()) else {
                 places.insert(field.name().clone(), fields.len());
                 fields.push((field.as_ref().clone(), file, 1));
@@ -121,7 +134,12 @@ impl ParquetFile {
         let by_name: HashMap<&str, usize> = (own.iter().enumerate())
             .map(|(ordinal, field)| (field.name().as_str(), ordinal))
             .collect();
-        let elements = elements_of_leaves(schema.root_schema());
+        if by_name.len() < own.len() {
+            return Err(Error::unsupported(
+                "Parquet files with several columns of one name",
+            ));
+        }
+        let places = places_of_leaves(schema.root_schema());
         let mut leaves: Vec<Vec<usize>> = vec![Vec::new(); roots.len()];
         for leaf in 0..schema.num_columns() {
             if let Some(of_root) = leaves.get_mut(schema.get_column_root_idx(leaf)) {
@@ -130,31 +148,37 @@ impl ParquetFile {
         }
         let find = |column: &AttachedColumn<'a>| {
             let found = by_name.get(column.field.name().as_str());
-            let found = found.and_then(|&i| Some((i, own.get(i)?, leaves.get(i)?)));
-            let Some((ordinal, field, leaves)) = found else {
+            let found = found.and_then(|&i| Some((own.get(i)?, leaves.get(i)?)));
+            let Some((field, leaves)) = found else {
                 return ColumnSource::Nowhere;
             };
-            let leaves = leaves.iter().zip(leaf_fields(field));
-            let leaves: Option<Vec<FileLeaf>> = leaves
-                .map(|(&column, field)| {
-                    let descriptor = schema.column(column);
-                    let own_level = i16::from(descriptor.self_type().is_optional());
-                    let is_flat =
-                        descriptor.max_rep_level() == 0 && descriptor.max_def_level() == own_level;
+            let fields = leaf_fields(field);
+            if !has_levels_only(field.data_type()) || fields.len() != leaves.len() {
+                return ColumnSource::StripeFile(field);
+            }
+            let mut has_levels = false;
+            let leaves: Option<Vec<FileLeaf>> = (leaves.iter().zip(fields))
+                .map(|(&leaf, field)| {
+                    let (element, groups) = places.get(leaf)?;
+                    let descriptor = schema.column(leaf);
+                    has_levels |= descriptor.max_rep_level() > 0
+                        || groups.iter().any(|group| *group != Repetition::REQUIRED);
                     Some(FileLeaf {
-                        column,
-                        element: *elements.get(column)?,
-                        message: message_of(&descriptor).ok().filter(|_| is_flat)?,
+                        column: leaf,
+                        element: *element,
+                        message: message_of(groups, &descriptor).ok()?,
                         descriptor,
-                        field: field?,
+                        field,
                     })
                 })
                 .collect();
             match leaves {
-                Some(leaves) if leaves.len() == leaf_nodes(column.node) => {
-                    ColumnSource::Chunks(leaves)
-                }
-                _ => ColumnSource::StripeFile(field, ordinal),
+                Some(leaves) => ColumnSource::Leaves {
+                    field,
+                    leaves,
+                    has_levels,
+                },
+                None => ColumnSource::StripeFile(field),
             }
         };
         let found = columns.iter().map(|column| FileColumn {
@@ -165,36 +189,41 @@ impl ParquetFile {
     }
 }
 
-/// Returns the fields of the leaves of a column, depth first. A leaf of a nested type other than a struct is `None`.
-fn leaf_fields(field: &FieldRef) -> Vec<Option<FieldRef>> {
+/// Returns the fields of the leaves of a column, depth first.
+fn leaf_fields(field: &FieldRef) -> Vec<FieldRef> {
     match field.data_type() {
         ArrowType::Struct(members) => members.iter().flat_map(leaf_fields).collect(),
-        other if other.is_nested() => vec![None],
-        _ => vec![Some(field.clone())],
+        ArrowType::List(item) | ArrowType::LargeList(item) | ArrowType::Map(item, _) => {
+            leaf_fields(item)
+        }
+        _ => vec![field.clone()],
     }
 }
 
-fn leaf_nodes(node: &DataType) -> usize {
-    match node.basic_type {
-        BasicType::Struct => node.children.iter().map(leaf_nodes).sum(),
-        _ => 1,
-    }
-}
-
-/// Returns the ordinal of every leaf among the elements of a schema, the root included.
-fn elements_of_leaves(root: &Type) -> Vec<u32> {
-    fn visit(node: &Type, next: &mut u32, out: &mut Vec<u32>) {
+/// Returns the ordinal of every leaf among the elements of a schema, the root included, and the repetition of the groups
+/// around it, from the outermost.
+fn places_of_leaves(root: &Type) -> Vec<(u32, Vec<Repetition>)> {
+    fn visit(
+        node: &Type,
+        groups: &[Repetition],
+        next: &mut u32,
+        out: &mut Vec<(u32, Vec<Repetition>)>,
+    ) {
         let own = *next;
         *next += 1;
         if node.is_primitive() {
-            out.push(own);
+            out.push((own, groups.to_vec()));
             return;
         }
+        let mut inside = groups.to_vec();
+        if node.get_basic_info().has_repetition() {
+            inside.push(node.get_basic_info().repetition());
+        }
         for child in node.get_fields() {
-            visit(child, next, out);
+            visit(child, &inside, next, out);
         }
     }
     let mut out = Vec::new();
-    visit(root, &mut 0, &mut out);
+    visit(root, &[], &mut 0, &mut out);
     out
 }

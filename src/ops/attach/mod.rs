@@ -3,6 +3,7 @@
 mod bounds;
 mod chunks;
 mod columns;
+mod levels;
 mod native_columns;
 mod parquet_file;
 
@@ -20,6 +21,7 @@ use crate::write::{
     PositionedSink, StripeRecord, StripesMetadata, check_storable, shard_properties, stored_schema,
 };
 use bytes::Bytes;
+use chunks::AttachedStripe;
 use columns::{AttachedColumn, united_schema};
 use native_columns::NativeColumns;
 use parquet_file::ParquetFile;
@@ -89,8 +91,10 @@ with_progress! {
 /// Columns are united by name. If one of the files lacks a column, its rows are null in that column. Every stripe has
 /// one or more whole row groups of one file.
 ///
-/// Columns with lists, maps, or structs that can be null are written natively, because their levels have no counterpart
-/// in the shard's layout. All others stay in the Parquet files.
+/// Of columns with lists, maps, or structs that can be null, the offsets and the presence are written natively, next to
+/// `target`, because Parquet stores them as levels of each leaf. For that, `attach` reads a leaf of each of these lists
+/// and structs once. The values stay in the Parquet files, except for types that the shard cannot refer to, such as
+/// lists of a fixed size; such columns are copied.
 ///
 /// ```no_run
 /// use arrow_shard::ops::attach;
@@ -288,13 +292,14 @@ impl Attachment<'_> {
         for (ordinal, groups) in groups.iter().enumerate() {
             let mut urls = vec![file.url.to_string()];
             let mut fields = Vec::new();
+            let stripe = AttachedStripe {
+                file,
+                ordinal: ordinal as u64,
+                groups,
+                native: native.as_ref(),
+            };
             for column in &attached {
-                let described = match &native {
-                    Some(native) if native.has(column) => {
-                        native.descriptors(ordinal as u64, column, &mut urls).await
-                    }
-                    _ => column.descriptors(file, groups, out).await,
-                };
+                let described = column.descriptors(&stripe, out, &mut urls).await;
                 fields.extend(described.within(|| format!("column `{}`", column.name()))?);
             }
             stripes.push(StripeRecord {

@@ -1,72 +1,70 @@
-//! Columns of a Parquet file that a shard cannot refer to, and stores itself.
+//! What a shard over a Parquet file stores itself: columns that it cannot refer to, and the structs and lists of others.
 
-use super::columns::{ColumnSource, FileColumn};
+use super::columns::{ColumnSource, FileColumn, FileLeaf};
+use super::levels::{Levels, ListsAround, leaves_for_levels, level_nodes, without_values};
 use super::parquet_file::ParquetFile;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, to_usize};
 use crate::external::parquet::guarded;
-use crate::format::StripeFieldDescriptor;
+use crate::format::{DataType, StripeFieldDescriptor};
 use crate::io::ByteRange;
 use crate::ops::column_file::ColumnFile;
 use crate::write::{ShardWriter, WriterOptions};
-use arrow_schema::{FieldRef, Schema};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{FieldRef, Schema, SchemaRef};
 use bytes::{Buf, Bytes};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::{ChunkReader, Length};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A stripe file with the columns of a Parquet file that cannot stay there.
+/// A stripe file with what cannot stay in a Parquet file.
 pub(super) struct NativeColumns {
     file: ColumnFile,
-    /// The names of the columns, with the ids of their nodes in the stripe file.
-    nodes: Vec<(String, Vec<u32>)>,
+    /// The nodes of the columns in the stripe file, by name.
+    nodes: HashMap<String, DataType>,
+    /// The lists around leaves, by row group and column of the file.
+    lists: HashMap<(usize, usize), ListsAround>,
+}
+
+/// A column to be written natively, or its structs and lists.
+struct NativeColumn<'a> {
+    field: &'a FieldRef,
+    /// The leaves of the file, if only structs and lists are written.
+    leaves: Option<&'a [FileLeaf]>,
 }
 
 impl NativeColumns {
-    /// Writes the columns, with a stripe for each range of row groups. `None` if there are no such columns.
+    /// Writes the columns, with a stripe for each range of row groups. `None` if there is nothing to write.
     pub(super) async fn write(
         file: &ParquetFile,
         columns: &[FileColumn<'_>],
         stripes: &[Range<usize>],
     ) -> Result<Option<Self>> {
-        let copied = columns.iter().filter_map(|column| match column.source {
-            ColumnSource::StripeFile(field, ordinal) => Some((field.clone(), ordinal)),
-            _ => None,
-        });
-        let (mut fields, mut roots): (Vec<FieldRef>, Vec<usize>) = copied.unzip();
-        if fields.is_empty() {
+        let native: Vec<NativeColumn<'_>> = columns.iter().filter_map(native_column).collect();
+        if native.is_empty() {
             return Ok(None);
         }
-        // Batches have the columns in the order of the file.
-        let mut order: Vec<usize> = (0..roots.len()).collect();
-        order.sort_by_key(|&i| roots.get(i).copied());
-        fields = order
-            .iter()
-            .filter_map(|&i| fields.get(i).cloned())
+        let fields: Vec<FieldRef> = (native.iter())
+            .map(|column| match column.leaves {
+                Some(_) => without_values(column.field),
+                None => column.field.clone(),
+            })
             .collect();
-        roots.sort_unstable();
         let schema = Arc::new(Schema::new(fields));
         let options = WriterOptions::default()
             .with_stripe_rows(u64::MAX)
             .with_stripe_bytes(u64::MAX);
         let mut writer = ShardWriter::try_new(Vec::new(), schema.clone(), options)?;
-        let descriptor = file.metadata().file_metadata().schema_descr();
-        let mask = ProjectionMask::roots(descriptor, roots);
-        for groups in stripes {
-            let part = FilePart::read(file, groups, &mask).await?;
-            let reader = guarded(|| {
-                let metadata: ArrowReaderMetadata = file.arrow.clone();
-                ParquetRecordBatchReaderBuilder::new_with_metadata(part, metadata)
-                    .with_projection(mask.clone())
-                    .with_row_groups(groups.clone().collect())
-                    .build()
-            })?;
-            let mut reader = reader;
-            while let Some(batch) = guarded(|| Ok(reader.next().transpose()?))? {
-                writer.write(&batch.with_schema(schema.clone())?)?;
+        let mask = mask(file, &native);
+        let mut lists = HashMap::new();
+        for stripe in stripes {
+            for group in stripe.clone() {
+                let batch = read_group(file, group, &mask).await?;
+                let batch = native_batch(&native, group, batch.as_ref(), &schema, &mut lists)?;
+                writer.write(&batch)?;
             }
             writer.flush_stripe()?;
         }
@@ -77,35 +75,47 @@ impl NativeColumns {
             ));
         }
         let stripe_file = ColumnFile::of(bytes)?;
-        let mut nodes = Vec::new();
-        for (field, node) in stripe_file.shard().stored_columns().await? {
-            let mut ids = Vec::new();
-            node.walk(&mut |node| ids.push(node.schema_id));
-            nodes.push((field.name().clone(), ids));
-        }
+        let stored = stripe_file.shard().stored_columns().await?;
+        let nodes = stored
+            .into_iter()
+            .map(|(field, node)| (field.name().clone(), node));
         Ok(Some(Self {
+            nodes: nodes.collect(),
             file: stripe_file,
-            nodes,
+            lists,
         }))
     }
 
-    /// Whether the stripe file holds a column.
-    pub(super) fn has(&self, column: &FileColumn<'_>) -> bool {
-        matches!(column.source, ColumnSource::StripeFile(..))
+    /// Returns the lists around a leaf in a row group.
+    pub(super) fn lists(&self, group: usize, leaf: &FileLeaf) -> Option<&ListsAround> {
+        self.lists.get(&(group, leaf.column))
     }
 
-    /// Returns the descriptors of a column's nodes for a stripe. Adds the URL of the stripe file to `urls`.
+    /// Returns the descriptors of a column's nodes for a stripe, or of its structs and lists if only those are in the
+    /// stripe file. Adds the URL of the stripe file to `urls`.
     pub(super) async fn descriptors(
         &self,
         stripe: u64,
         column: &FileColumn<'_>,
         urls: &mut Vec<String>,
     ) -> Result<Vec<Option<StripeFieldDescriptor>>> {
-        let mut nodes = self.nodes.iter();
-        let ids = nodes.find(|(name, _)| name == column.name());
-        let mut fields = Vec::new();
-        for &id in ids.map_or(&[][..], |(_, ids)| ids) {
-            fields.push(self.file.descriptor(stripe, id, urls).await?);
+        let Some(stored) = self.nodes.get(column.name()) else {
+            return Err(Error::corrupt("a column was not written"));
+        };
+        let ids = match column.source {
+            ColumnSource::StripeFile(_) => {
+                let mut ids = Vec::new();
+                stored.walk(&mut |node| ids.push(Some(node.schema_id)));
+                ids
+            }
+            _ => level_nodes(column.node, stored),
+        };
+        let mut fields = Vec::with_capacity(ids.len());
+        for id in ids {
+            fields.push(match id {
+                Some(id) => self.file.descriptor(stripe, id, urls).await?,
+                None => None,
+            });
         }
         Ok(fields)
     }
@@ -116,20 +126,113 @@ impl NativeColumns {
     }
 }
 
-/// The column chunks that are needed of a file.
+fn native_column<'a>(column: &'a FileColumn<'_>) -> Option<NativeColumn<'a>> {
+    match &column.source {
+        ColumnSource::StripeFile(field) => Some(NativeColumn {
+            field,
+            leaves: None,
+        }),
+        ColumnSource::Leaves {
+            field,
+            leaves,
+            has_levels: true,
+        } => Some(NativeColumn {
+            field,
+            leaves: Some(leaves),
+        }),
+        ColumnSource::Leaves { .. } | ColumnSource::Nowhere => None,
+    }
+}
+
+/// Returns the columns of the file to read: all of those that are copied, and of the others enough for their levels.
+fn mask(file: &ParquetFile, native: &[NativeColumn<'_>]) -> ProjectionMask {
+    let descriptor = file.metadata().file_metadata().schema_descr();
+    let mut wanted = Vec::new();
+    for column in native {
+        let Some(leaves) = column.leaves else {
+            let is_own =
+                |&leaf: &usize| descriptor.get_column_root(leaf).name() == column.field.name();
+            wanted.extend((0..descriptor.num_columns()).filter(is_own));
+            continue;
+        };
+        let size = |leaf: &FileLeaf| {
+            let groups = file.metadata().row_groups().iter();
+            let chunks = groups.filter_map(|group| group.columns().get(leaf.column));
+            let sizes = chunks.map(|chunk| u64::try_from(chunk.uncompressed_size()).unwrap_or(0));
+            sizes.fold(0, u64::saturating_add)
+        };
+        let sizes: Vec<u64> = leaves.iter().map(size).collect();
+        let chosen = leaves_for_levels(column.field, &sizes).into_iter();
+        wanted.extend(chosen.filter_map(|leaf| Some(leaves.get(leaf)?.column)));
+    }
+    ProjectionMask::leaves(descriptor, wanted)
+}
+
+/// Reads the columns of a row group as one batch; `None` if it has no rows.
+async fn read_group(
+    file: &ParquetFile,
+    group: usize,
+    mask: &ProjectionMask,
+) -> Result<Option<RecordBatch>> {
+    let rows = to_usize(file.rows_of(&(group..group + 1))?)?;
+    if rows == 0 {
+        return Ok(None);
+    }
+    let part = FilePart::read(file, group, mask).await?;
+    let batch = guarded(|| {
+        let mut reader =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(part, file.arrow.clone())
+                .with_projection(mask.clone())
+                .with_row_groups(vec![group])
+                .with_batch_size(rows)
+                .build()?;
+        Ok(reader.next().transpose()?)
+    })?;
+    match batch.filter(|batch| batch.num_rows() == rows) {
+        Some(batch) => Ok(Some(batch)),
+        None => Err(Error::corrupt(format!(
+            "row group {group} has fewer rows than the footer declares"
+        ))),
+    }
+}
+
+/// Returns the rows to write of a row group, and notes the lists around its leaves.
+fn native_batch(
+    native: &[NativeColumn<'_>],
+    group: usize,
+    read: Option<&RecordBatch>,
+    schema: &SchemaRef,
+    lists: &mut HashMap<(usize, usize), ListsAround>,
+) -> Result<RecordBatch> {
+    let Some(read) = read else {
+        return Ok(RecordBatch::new_empty(schema.clone()));
+    };
+    let mut arrays: Vec<ArrayRef> = Vec::with_capacity(native.len());
+    for column in native {
+        let array = read.column_by_name(column.field.name());
+        let array = array.ok_or_else(|| Error::corrupt("a column was not read"))?;
+        let Some(leaves) = column.leaves else {
+            arrays.push(array.clone());
+            continue;
+        };
+        let levels = Levels::of(column.field, array)?;
+        let around = leaves.iter().zip(levels.lists);
+        lists.extend(around.map(|(leaf, around)| ((group, leaf.column), around)));
+        arrays.push(levels.array);
+    }
+    Ok(RecordBatch::try_new(schema.clone(), arrays)?)
+}
+
+/// The column chunks that are needed of a row group.
 struct FilePart {
     size: u64,
     pieces: BTreeMap<u64, Bytes>,
 }
 
 impl FilePart {
-    async fn read(
-        file: &ParquetFile,
-        groups: &Range<usize>,
-        mask: &ProjectionMask,
-    ) -> Result<Self> {
+    async fn read(file: &ParquetFile, group: usize, mask: &ProjectionMask) -> Result<Self> {
         let mut ranges = Vec::new();
-        for group in file.groups(groups) {
+        for group in file.groups(&(group..group + 1)) {
             for (leaf, chunk) in group.columns().iter().enumerate() {
                 if mask.leaf_included(leaf) {
                     let (start, len) = guarded(|| Ok(chunk.byte_range()))?;

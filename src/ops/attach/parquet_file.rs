@@ -1,8 +1,8 @@
 //! The Parquet files of an attached shard: their footers, and how they are read.
 
 use super::AttachOptions;
-use crate::error::{Error, Result, Within};
-use crate::external::parquet::{DescribedFile, guarded};
+use crate::error::{Error, Result, Within, to_usize};
+use crate::external::parquet::{DescribedFile, guarded, has_field};
 use crate::format::checksum;
 use crate::io::{
     ByteRange, DescriptorUse, Location, OpenedFile, Place, RelativeUrl, read_all, read_all_async,
@@ -23,6 +23,12 @@ const TAIL_BYTES: u64 = 64 << 10;
 const MAX_IDENTITY_BYTES: usize = 64 << 10;
 /// Length of the footer and magic number, which end a file.
 const END_BYTES: usize = 8;
+/// Magic number at the end of a file whose footer is encrypted.
+const ENCRYPTED_MAGIC: &[u8] = b"PARE";
+/// End of a footer that is not signed: the last of its column orders, and the end of the footer.
+const UNSIGNED_END: &[u8] = &[0x1c, 0, 0, 0];
+/// Id of `encryption_algorithm` in the footer.
+const ENCRYPTION_ALGORITHM: i64 = 8;
 
 /// A Parquet file with its metadata.
 pub(super) struct ParquetFile {
@@ -124,11 +130,15 @@ impl ParquetFile {
 /// by.
 async fn load(file: &OpenedFile) -> Result<(ParquetMetaData, u64, DescribedFile)> {
     let (tail, size) = tail(file, TAIL_BYTES).await?;
+    let footer = footer(file, &tail, size).await?;
+    refuse_encrypted(&footer)?;
     let mut decoder = guarded(|| ParquetMetaDataPushDecoder::try_new(size))?
         .with_column_index_policy(PageIndexPolicy::Skip)
         .with_offset_index_policy(PageIndexPolicy::Optional);
     let start = size - tail.len() as u64;
-    guarded(|| decoder.push_range(start..size, tail.clone()))?;
+    guarded(|| decoder.push_range(start..size, tail))?;
+    let start = size - footer.len() as u64;
+    guarded(|| decoder.push_range(start..size, footer.clone()))?;
     let metadata = loop {
         match guarded(|| decoder.try_decode())? {
             DecodeResult::Data(metadata) => break metadata,
@@ -142,30 +152,50 @@ async fn load(file: &OpenedFile) -> Result<(ParquetMetaData, u64, DescribedFile)
             DecodeResult::Finished => return Err(Error::corrupt("the file has no footer")),
         }
     };
-    let identity = identity(file, &tail, size).await?;
-    Ok((metadata, size, identity))
+    Ok((metadata, size, identity(&footer, size)))
+}
+
+/// Returns the footer of a file with its length and the magic number, given the last bytes of the file.
+async fn footer(file: &OpenedFile, tail: &Bytes, size: u64) -> Result<Bytes> {
+    let none = || Error::corrupt("the file has no footer");
+    let [a, b, c, d, ..] = *tail.last_chunk::<END_BYTES>().ok_or_else(none)?;
+    let len = u64::from(u32::from_le_bytes([a, b, c, d])) + END_BYTES as u64;
+    let start = size.checked_sub(len).ok_or_else(none)?;
+    let known = to_usize(len)?;
+    if let Some(skipped) = tail.len().checked_sub(known) {
+        return Ok(tail.slice(skipped..));
+    }
+    let read = read(file, vec![ByteRange::try_new(start, size)?]).await?;
+    Ok(read.into_iter().next().unwrap_or_default())
+}
+
+/// Fails for files with encrypted columns. Their pages look like damaged ones.
+///
+/// # Errors
+/// [`Unsupported`](crate::ErrorKind::Unsupported).
+fn refuse_encrypted(footer: &[u8]) -> Result<()> {
+    if footer.ends_with(ENCRYPTED_MAGIC) {
+        return Err(Error::unsupported("an encrypted Parquet footer"));
+    }
+    let metadata = footer.get(..footer.len().saturating_sub(END_BYTES));
+    let metadata = metadata.unwrap_or_default();
+    // A signature follows the footer of a file with encrypted columns. Most other footers have this end, so that few are
+    // read twice.
+    if !metadata.ends_with(UNSIGNED_END) && has_field(metadata, ENCRYPTION_ALGORITHM) {
+        return Err(Error::unsupported("a Parquet file with encrypted columns"));
+    }
+    Ok(())
 }
 
 /// Returns what a file is recognised by: the checksum of its footer, or of the end of a long footer.
-async fn identity(file: &OpenedFile, tail: &Bytes, size: u64) -> Result<DescribedFile> {
-    let end = tail.last_chunk::<END_BYTES>();
-    let end = end.ok_or_else(|| Error::corrupt("the file has no footer"))?;
-    let [a, b, c, d, ..] = *end;
-    let footer = u32::from_le_bytes([a, b, c, d]) as usize + END_BYTES;
-    let len = footer.min(MAX_IDENTITY_BYTES);
-    let known = tail.len().checked_sub(len).map(|start| tail.slice(start..));
-    let bytes = match known {
-        Some(bytes) => bytes,
-        None => {
-            let range = ByteRange::try_new(size.saturating_sub(len as u64), size)?;
-            read(file, vec![range]).await?.concat().into()
-        }
-    };
-    Ok(DescribedFile {
+fn identity(footer: &Bytes, size: u64) -> DescribedFile {
+    let skipped = footer.len().saturating_sub(MAX_IDENTITY_BYTES);
+    let bytes = footer.slice(skipped..);
+    DescribedFile {
         size,
         tail: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
         checksum: checksum(&bytes),
-    })
+    }
 }
 
 async fn tail(file: &OpenedFile, len: u64) -> Result<(Bytes, u64)> {

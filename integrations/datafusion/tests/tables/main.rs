@@ -6,6 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod attached;
 mod evolution;
 mod filters;
 mod many;

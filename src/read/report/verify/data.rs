@@ -70,11 +70,11 @@ impl Verifier<'_> {
         let (mut readable, mut largest_block) = (true, 0);
         // The packed group contains the bytes of the members.
         let group = buffers.packed_group.map_or(0, |place| place.range.len());
-        self.report.data_bytes += group;
+        self.report.add_data(group);
         for buffer in buffers.streams() {
             let at = at.buffer(buffer.kind, inner.artifacts.name_of(buffer.place.artifact));
             if !buffer.is_member() {
-                self.report.data_bytes += buffer.place.range.len();
+                self.report.add_data(buffer.place.range.len());
             }
             match &buffer.body {
                 Body::Raw(None) => {}
@@ -158,7 +158,7 @@ impl Verifier<'_> {
                 add_compressor(stored, &bytes, true, &mut loaded)
             };
             let checked = checked.await;
-            self.report.data_bytes += stored.place.range.len();
+            self.report.add_data(stored.place.range.len());
             complete &= self
                 .note(at.buffer(BufferKind::OpaqueDictionary, file), checked)
                 .is_some();
@@ -221,7 +221,7 @@ impl Verifier<'_> {
         filter: Option<&SplitBlockBloomFilter>,
     ) -> Result<()> {
         check_dictionary(place.range, self.shard.inner.artifacts.limits())?;
-        self.report.data_bytes += place.range.len();
+        self.report.add_data(place.range.len());
         let bytes = self.shard.bytes_at(place).await?;
         // As when reading: only a dictionary that is whole can be of another file.
         ValueDictionary::verify_sorted_ids(&bytes)?;
@@ -245,7 +245,7 @@ impl Verifier<'_> {
     ) -> Result<()> {
         let limits = self.shard.inner.artifacts.limits();
         let bytes = self.shard.bytes_at(index.place).await?;
-        self.report.data_bytes += index.place.range.len();
+        self.report.add_data(index.place.range.len());
         let mut cx = Context::new(limits, &mut self.scratch);
         let header = index.header_checksums.as_ref();
         let carried = index.carried.as_ref();

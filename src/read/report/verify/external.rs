@@ -32,8 +32,9 @@ impl Verifier<'_> {
         let at = at.buffer(BufferKind::Data, artifacts.name_of(file));
         self.external_files
             .extend(places.iter().map(|place| place.artifact));
-        let bytes = places.iter().map(|place| place.range.len()).sum();
-        self.report.data_bytes += bytes;
+        let bytes = places.iter().map(|place| place.range.len());
+        let bytes = bytes.fold(0, u64::saturating_add);
+        self.report.add_data(bytes);
         let loaded = load_maps(self.shard, &**values).await;
         if self.note(at.clone(), loaded).is_none() {
             return Checked::default();

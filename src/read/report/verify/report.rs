@@ -168,7 +168,12 @@ impl VerifyReport {
         self.omitted += part.omitted;
         self.fields += part.fields;
         self.blocks += part.blocks;
-        self.data_bytes += part.data_bytes;
+        self.add_data(part.data_bytes);
+    }
+
+    /// Counts bytes of values. A damaged shard may claim any number of them.
+    pub(super) fn add_data(&mut self, bytes: u64) {
+        self.data_bytes = self.data_bytes.saturating_add(bytes);
     }
 }
 

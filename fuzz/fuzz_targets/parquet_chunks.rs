@@ -1,0 +1,3 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| arrow_shard_fuzz::parquet_chunks::run(data));

@@ -1,0 +1,83 @@
+"""Shards over Parquet files of several writers."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from pathlib import Path
+
+import arrow_shard as sh
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+ROWS = 5_000
+
+
+def table() -> pa.Table:
+    """Returns a table of many types, with nulls."""
+    def some(value: object, i: int) -> object:
+        return None if i % 5 == 0 else value
+
+    numbers = range(ROWS)
+    day = datetime.date(2024, 1, 1)
+    return pa.table({
+        "id": pa.array(numbers, pa.int64()),
+        "text": pa.array([some(f"text {i % 300}", i) for i in numbers]),
+        "small": pa.array([some(i % 100, i) for i in numbers], pa.int16()),
+        "price": pa.array([some(i / 7, i) for i in numbers]),
+        "exact": pa.array([some(decimal.Decimal(i) / 4, i) for i in numbers], pa.decimal128(12, 2)),
+        "flag": pa.array([some(i % 3 == 0, i) for i in numbers]),
+        "day": pa.array([some(day + datetime.timedelta(days=i % 900), i) for i in numbers]),
+        "time": pa.array([some(i * 1_000_003, i) for i in numbers], pa.timestamp("us", "UTC")),
+        "words": pa.array([some([f"w{j}" for j in range(i % 4)], i) for i in numbers]),
+        "place": pa.array([some({"x": i, "y": some(f"y{i % 9}", i + 1)}, i) for i in numbers]),
+    })
+
+
+def check(path: Path, target: Path) -> None:
+    """Compares an attached file with what pyarrow reads of it."""
+    sh.attach([path], target, page_map=True)
+    shard = sh.open(target)
+    expected = pq.read_table(path)
+    read = pa.table(shard.scan())
+    assert read.num_rows == ROWS
+    for name in expected.column_names:
+        assert read[name].to_pylist() == expected[name].to_pylist(), name
+    rows = [4_999, 0, 17, 2_500]
+    assert pa.table(shard.take(rows)).to_pylist() == [
+        {name: expected[name][row].as_py() for name in expected.column_names} for row in rows
+    ]
+    found = pa.table(shard.scan(filter=sh.col("id").between(1_000, 1_009)))
+    assert found["id"].to_pylist() == list(range(1_000, 1_010))
+    assert shard.verify().is_sound
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy", "zstd", "gzip", "brotli", "lz4"])
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_files_of_pyarrow_are_attached(codec: str, version: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(
+        table(), path, compression=codec, data_page_version=version, row_group_size=2_000, data_page_size=4_000,
+        write_page_index=version == "2.0",
+    )
+    check(path, tmp_path / "t.amudai.shard")
+
+
+def test_files_of_duckdb_are_attached(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    rows = table()
+    with duckdb.connect() as connection:
+        connection.register("rows", rows)
+        connection.execute(f"COPY rows TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 2048)")
+    check(path, tmp_path / "t.amudai.shard")
+
+
+def test_a_changed_file_is_refused(tmp_path: Path) -> None:
+    path, target = tmp_path / "t.parquet", tmp_path / "t.amudai.shard"
+    pq.write_table(table(), path)
+    sh.attach([path], target)
+    pq.write_table(table().slice(1), path)
+    with pytest.raises(sh.ShardError, match="t.parquet"):
+        pa.table(sh.open(target).scan())

@@ -1,0 +1,146 @@
+//! Spec: Parquet, "Run Length Encoding / Bit-Packing Hybrid": definition levels and codes of a dictionary.
+//!
+//! ```text
+//! repeated: varint count << 1         | value, in whole bytes
+//! packed:   varint count / 8 << 1 | 1 | values of `width` bits each
+//! ```
+
+use super::cursor::{Cursor, unpack};
+
+/// Runs of values of `width` bits, which is at most 32.
+struct Runs<'a> {
+    cursor: Cursor<'a>,
+    width: u32,
+}
+
+enum Run<'a> {
+    Repeated(u64, u64),
+    Packed(u64, &'a [u8]),
+}
+
+impl Run<'_> {
+    fn len(&self) -> u64 {
+        match self {
+            Self::Repeated(len, _) | Self::Packed(len, _) => *len,
+        }
+    }
+
+    /// Returns how many of the first `len` values are `wanted`; `None` if one is larger.
+    fn count(&self, len: u64, width: u32, wanted: u64) -> Option<u64> {
+        match self {
+            Self::Repeated(_, value) if *value > wanted => None,
+            Self::Repeated(_, value) => Some(if *value == wanted { len } else { 0 }),
+            Self::Packed(_, bytes) if width == 1 => {
+                let len = usize::try_from(len).ok()?;
+                let (whole, rest) = bytes.split_at_checked(len / 8)?;
+                let ones = whole.iter().map(|byte| u64::from(byte.count_ones()));
+                let last = rest.first().map_or(0, |byte| byte & ((1 << (len % 8)) - 1));
+                Some(ones.sum::<u64>() + u64::from(last.count_ones()))
+            }
+            Self::Packed(_, bytes) => {
+                let mut found = 0;
+                for index in 0..usize::try_from(len).ok()? {
+                    let value = unpack(bytes, width, index);
+                    if value > wanted {
+                        return None;
+                    }
+                    found += u64::from(value == wanted);
+                }
+                Some(found)
+            }
+        }
+    }
+}
+
+impl<'a> Iterator for Runs<'a> {
+    type Item = Run<'a>;
+
+    fn next(&mut self) -> Option<Run<'a>> {
+        let indicator = self.cursor.varint()?;
+        // The crate `parquet` keeps numbers of values in 32 bits.
+        let count = u64::from(u32::try_from(indicator >> 1).ok()?);
+        if indicator == 0 {
+            return None;
+        }
+        if indicator & 1 == 0 {
+            let width = self.width.div_ceil(8) as usize;
+            let mut value = [0; 8];
+            let stored = self.cursor.take(width)?;
+            value.get_mut(..width)?.copy_from_slice(stored);
+            return Some(Run::Repeated(count, u64::from_le_bytes(value)));
+        }
+        let values = u64::from(u32::try_from(count * 8).ok()?);
+        let bytes = usize::try_from(count * u64::from(self.width)).ok()?;
+        // Some writers store no more bytes of the last run than values need.
+        let stored = self.cursor.rest().len().min(bytes);
+        let fit = match self.width {
+            0 => values,
+            width => values.min(stored as u64 * 8 / u64::from(width)),
+        };
+        Some(Run::Packed(fit, self.cursor.take(stored)?))
+    }
+}
+
+/// Returns how many of `count` definition levels are the highest level; `None` if there are fewer levels, or if a level
+/// is higher.
+pub(super) fn count_highest(bytes: &[u8], highest: u32, count: u64) -> Option<u64> {
+    let width = u32::BITS - highest.leading_zeros();
+    let runs = Runs {
+        cursor: Cursor::new(bytes),
+        width,
+    };
+    let (mut left, mut found) = (count, 0);
+    for run in runs {
+        let len = run.len().min(left);
+        found += run.count(len, width, u64::from(highest))?;
+        left -= len;
+        if left == 0 {
+            break;
+        }
+    }
+    (left == 0).then_some(found)
+}
+
+/// Returns whether there are `count` values of `width` bits, and nothing but padding after them.
+pub(super) fn are_values(bytes: &[u8], width: u32, count: u64) -> bool {
+    let cursor = Cursor::new(bytes);
+    let mut runs = Runs { cursor, width };
+    let mut left = count;
+    while left > 0 {
+        let Some(run) = runs.next() else {
+            return false;
+        };
+        left = left.saturating_sub(run.len());
+    }
+    runs.cursor.rest().iter().all(|byte| *byte == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_counted_in_both_kinds_of_runs() {
+        // Three times 1, then 8 packed bits, of which 5 count.
+        let levels = [6, 1, 3, 0b1011_0110];
+        assert_eq!(count_highest(&levels, 1, 8), Some(3 + 3));
+        assert_eq!(count_highest(&levels, 1, 11), Some(3 + 5));
+        assert_eq!(count_highest(&levels, 1, 12), None);
+        // Levels of two bits: 2, 2, 1, 0 and again.
+        let levels = [3, 0b0001_1010, 0b0001_1010];
+        assert_eq!(count_highest(&levels, 2, 8), Some(4));
+        assert_eq!(count_highest(&[3, 0b11, 0], 2, 8), None);
+        assert_eq!(count_highest(&[16, 3], 2, 8), None);
+    }
+
+    #[test]
+    fn values_must_be_there_with_nothing_after_them() {
+        assert!(are_values(&[20, 7], 8, 10));
+        assert!(are_values(&[20, 7, 0, 0], 8, 10));
+        assert!(!are_values(&[20, 7, 1], 8, 10));
+        assert!(!are_values(&[20, 7], 8, 11));
+        assert!(!are_values(&[20], 8, 10));
+        // A run of 2^40 values, which the crate `parquet` would take for another number.
+        assert!(!are_values(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x40, 7], 8, 10));
+    }
+}
