@@ -255,7 +255,7 @@ fn compaction_makes_stripes_of_any_size_native_on_request() {
     );
     let options = CompactOptions::default().with_external(true);
     let planned = plan_compaction(&target, options.clone()).unwrap();
-    assert_eq!(planned, [0..1]);
+    assert_eq!(planned, std::slice::from_ref(&(0..1)));
     let done = compact(&target, options.clone()).unwrap().unwrap();
     assert_eq!((done.num_rows(), done.num_stripes()), (3_000, 1));
     std::fs::remove_file(&path).unwrap();

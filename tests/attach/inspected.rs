@@ -105,6 +105,10 @@ fn column_chunks_are_described_as_in_the_footers_of_their_files() {
         }
         let list = &stripe.fields[2];
         assert!(list.parquet_chunks.is_empty() && !list.buffers.is_empty());
+        let items = &list.children[0].parquet_chunks;
+        assert_eq!(items.len(), groups.len());
+        let values = items.iter().filter_map(|chunk| chunk.num_values);
+        assert_eq!(Some(values.sum()), list.children[0].positions);
         let bytes = stripe.fields.iter().map(|f| f.total_encoded_bytes());
         assert_eq!(stripe.encoded_bytes, bytes.sum::<u64>());
     }

@@ -12,6 +12,7 @@ mod common;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod attached;
 mod roundtrip;
 mod sinks;
 mod take;

@@ -19,9 +19,9 @@ No row is copied: the new file refers to the column chunks of the Parquet files,
 folder or below, and stay as they are. Reading a file that has been changed or replaced is an error. \
 `arrow-shard compact --external` rewrites the rows; the Parquet files are then no longer needed.
 
-Columns are united by name; if a file lacks a column, its rows are null in it. The offsets of lists and \
-the presence of structs are written to a stripe file next to the new file. Columns with lists of a fixed \
-size are copied to it.";
+Columns are united by name; if a file lacks a column, its rows are null in it. The lengths of \
+lists and maps and the nulls of structs are written to a stripe file next to the new file; columns of \
+other nested types, such as fixed-size lists, are copied to it.";
 
 /// Make a shard over Parquet files, by reference
 #[derive(Debug, clap::Args)]
