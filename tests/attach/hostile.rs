@@ -1,13 +1,18 @@
 //! Damaged and forged files: bytes of the Parquet file changed, and bytes of the directory file changed, with its
 //! checksums repaired or not. Some 2,000 mutants are tried, 20,000 if the variable `FULL` is set. Reading returns an error
 //! or the written rows. It never panics, hangs, or takes more memory than 64 MiB plus 64 bytes for every byte.
-#![expect(clippy::cast_possible_truncation, reason = "any number will do")]
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "any number will do"
+)]
+#![expect(clippy::panic, reason = "reports what went wrong with many files")]
 
 use super::allocations;
 use super::covered::{Covered, covered};
 use super::descriptors::with_descriptors;
 use super::files::write_parquet;
-use super::page_checksums::with_page_checksums;
+use super::page_checksums::{metadata_of, with_page_checksums};
 use arrow_array::types::TimestampMicrosecondType;
 use arrow_array::{
     ArrayRef, BooleanArray, Decimal128Array, Float32Array, Float64Array, Int32Array, Int64Array,
@@ -16,7 +21,7 @@ use arrow_array::{
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 use arrow_shard::format::{DataEncoding, NameValuePair, ValueKind};
-use arrow_shard::io::{ByteRange, MemoryFolder};
+use arrow_shard::io::{ByteRange, MemoryFolder, Store};
 use arrow_shard::ops::{AttachOptions, attach_with};
 use arrow_shard::read::{Projection, ShardOptions};
 use arrow_shard::{Error, Limits, Result, Shard};
@@ -156,12 +161,7 @@ impl Subject {
     fn new(form: Form) -> Self {
         let rows = table();
         let parquet = parquet_file(&rows, form);
-        let folder = tempfile::tempdir().unwrap();
-        let [source, target] = [PARQUET, DIRECTORY].map(|name| folder.path().join(name));
-        std::fs::write(&source, &parquet).unwrap();
-        let options = AttachOptions::default().with_page_map(form.3);
-        attach_with([&source], &target, options).unwrap();
-        let directory = std::fs::read(target).unwrap();
+        let directory = attached_directory(&parquet, form.3).unwrap();
         let numbers = arrow_array::UInt64Array::from_iter_values(TAKEN);
         let subject = Self {
             directory,
@@ -324,7 +324,7 @@ fn changes_of_page_headers_are_errors_or_do_no_harm() {
     let bytes_of_header = 40;
     for (number, subject) in Subject::all().iter().enumerate() {
         let mut rng = StdRng::seed_from_u64(number as u64);
-        let metadata = super::page_checksums::metadata_of(&subject.parquet);
+        let metadata = metadata_of(&subject.parquet);
         let chunks = metadata
             .row_groups()
             .iter()
@@ -379,6 +379,54 @@ fn changes_of_the_directory_are_errors_or_do_no_harm() {
             subject.expect_same(&directory, &subject.parquet, &what);
         }
     }
+}
+
+/// A footer may say anything of sound pages, so that other rows are tolerated here.
+#[test]
+fn files_with_changed_footers_are_refused_or_attached() {
+    let mut attached = 0;
+    for (number, subject) in Subject::all().iter().enumerate() {
+        let mut rng = StdRng::seed_from_u64(number as u64);
+        let metadata = metadata_of(&subject.parquet);
+        let chunks = metadata
+            .row_groups()
+            .iter()
+            .flat_map(|group| group.columns());
+        let ends = chunks
+            .map(|chunk| chunk.byte_range())
+            .map(|(at, len)| at + len);
+        let start = usize::try_from(ends.max().unwrap()).unwrap();
+        for _ in 0..cases() {
+            let mut parquet = subject.parquet.clone();
+            let mut footer = parquet.split_off(start);
+            let what = format!(
+                "subject {number}: footer, {}",
+                mutate(&mut footer, &mut rng)
+            );
+            parquet.extend(footer);
+            allocations::start();
+            let directory = allocations::caught(|| attached_directory(&parquet, number % 2 == 0));
+            let peak = allocations::peak();
+            assert!(peak <= MEMORY, "{what}: {peak} bytes of memory");
+            let directory = directory.unwrap_or_else(|panic| panic!("{what}: {panic}"));
+            if let Ok(directory) = directory {
+                attached += 1;
+                subject.read(&directory, &parquet, &what);
+            }
+        }
+    }
+    assert!(attached > 0, "no change was tolerated");
+}
+
+/// Returns the directory file over a Parquet file.
+fn attached_directory(parquet: &[u8], page_map: bool) -> Result<Vec<u8>> {
+    let folder = MemoryFolder::new();
+    folder.insert(PARQUET, Bytes::copy_from_slice(parquet));
+    let store = Store::memory(folder.clone());
+    let [source, target] = [PARQUET, DIRECTORY].map(|name| store.at(name));
+    let options = AttachOptions::default().with_page_map(page_map);
+    attach_with([source], target, options)?;
+    Ok(folder.get(DIRECTORY).unwrap().to_vec())
 }
 
 /// With checksums that fit, a directory may name other types, columns, or pages, so that other rows are tolerated here;

@@ -1,4 +1,8 @@
 //! Adds checksums to the pages of Parquet files. The crate `parquet` reads them, but does not write them.
+#![cfg_attr(
+    not(feature = "experimental"),
+    expect(dead_code, reason = "other tests need only footers")
+)]
 
 use bytes::Bytes;
 use parquet::file::metadata::{
