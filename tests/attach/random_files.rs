@@ -174,7 +174,11 @@ fn structs(rng: &mut StdRng, rows: usize, b: ArrayRef) -> ArrayRef {
 
 fn maps(rng: &mut StdRng, rows: usize) -> ArrayRef {
     let list = lists::<i32>(rng, rows, |rng, len| {
-        let keys: ArrayRef = Arc::new((0..len).map(|i| Some(i as i32)).collect::<Int32Array>());
+        let keys: ArrayRef = Arc::new(
+            (0..len)
+                .map(|i| i32::try_from(i).ok())
+                .collect::<Int32Array>(),
+        );
         let values = lists::<i32>(rng, len, words);
         let fields = vec![
             Field::new("keys", DataType::Int32, false),
