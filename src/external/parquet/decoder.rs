@@ -1,22 +1,14 @@
 //! Decodes pages, as many as the wanted positions need.
 
-use super::column::{Chunk, DataPage, ParquetColumn, rows_between, split_page};
-use super::leaf::guarded;
-use super::page::PageOpener;
-use super::page_feed::PageFeed;
-use super::page_header::PageKind;
+use super::chunk_feed::{ChunkFeed, LeafReader};
+use super::column::{Chunk, ParquetColumn, rows_between};
 use crate::buffer::{BlockMap, ExternalDecoder, ReadContext, Selection};
-use crate::error::{Error, Result, Within, to_usize};
-use arrow_array::cast::AsArray;
+use crate::error::{Error, Result, Within};
 use arrow_array::{Array, ArrayRef, BooleanArray, new_empty_array};
-use arrow_buffer::{ArrowNativeType, NullBuffer};
-use arrow_data::ArrayData;
 use arrow_schema::DataType as ArrowType;
 use arrow_select::concat::concat;
 use arrow_select::filter::filter;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection, RowSelector};
-use parquet::basic::Type as PhysicalType;
-use parquet::errors::ParquetError;
+use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
@@ -28,9 +20,6 @@ const BATCH_ROWS: Range<u64> = 1024..65_536;
 /// Positions are few if they are at most one in this many of their pages: then skipping the others is faster than
 /// decoding them.
 const FEW: u64 = 8;
-
-/// Most bytes of a value that is stored once, as an entry of a dictionary or as a null, and that a batch may repeat.
-const MAX_REPEATED_BYTES: u64 = 1 << 30;
 
 /// Bytes of values after which no more pages are passed to the reader before these are decoded.
 const MAX_FED_BYTES: u64 = 16 << 20;
@@ -175,133 +164,6 @@ fn read_few(
         )));
     }
     concat_all(&pieces, wanted).map(Some)
-}
-
-/// Passes the pages of a chunk to a reader, after comparing them with their headers.
-struct ChunkFeed {
-    pages: PageFeed,
-    opener: PageOpener,
-    /// Most bytes of an entry of the dictionary, or 0 if there is none.
-    entry_bytes: usize,
-}
-
-impl ChunkFeed {
-    /// Creates a feed with the dictionary page of the chunk, if there is one.
-    fn new(column: &ParquetColumn, chunk: &Chunk, cx: &ReadContext<'_>) -> Result<Self> {
-        let mut feed = Self {
-            pages: PageFeed::default(),
-            opener: PageOpener::new(column.leaf.column(), chunk.codec, chunk.encodings),
-            entry_bytes: 0,
-        };
-        if let Some(place) = chunk.dictionary_place() {
-            let mut bytes = cx.source.bytes(place)?;
-            let (header, page) = split_page(&mut bytes, cx.limits)?;
-            if header.kind != PageKind::Dictionary || !bytes.is_empty() {
-                return Err(Error::corrupt("expected one dictionary page"));
-            }
-            feed.entry_bytes = header.uncompressed;
-            let opened = feed.opener.open(&header, &page, cx.limits)?;
-            feed.pages.push(opened.page);
-        }
-        Ok(feed)
-    }
-
-    /// Returns the most rows to decode at a time. Each may repeat the longest entry of the dictionary, and a null takes
-    /// as much memory as a value.
-    fn most_rows(
-        &self,
-        column: &ParquetColumn,
-        wanted: &ArrowType,
-        cx: &ReadContext<'_>,
-    ) -> Result<u64> {
-        let width = column.leaf.width();
-        let is_view = matches!(wanted, ArrowType::Utf8View | ArrowType::BinaryView);
-        let copies = column.leaf.column().physical_type() == PhysicalType::BYTE_ARRAY && !is_view;
-        let repeated = if copies { self.entry_bytes } else { width };
-        let most = MAX_REPEATED_BYTES.min(cx.limits.max_batch_bytes());
-        let rows = (most / (repeated as u64).max(1)).max(1);
-        cx.check_batch_bytes(1, width)?;
-        Ok(rows)
-    }
-
-    /// Passes a data page, and the pages without values before it. Returns the bytes of its values.
-    fn push(&mut self, chunk: &Chunk, page: &DataPage, cx: &ReadContext<'_>) -> Result<u64> {
-        let mut bytes = cx.source.bytes(page.place)?;
-        let (mut values, mut size) = (0u64, 0);
-        while !bytes.is_empty() {
-            let (header, page) = split_page(&mut bytes, cx.limits)?;
-            if !matches!(header.kind, PageKind::Data | PageKind::DataV2) {
-                return Err(Error::corrupt(format!(
-                    "expected a data page, found a {:?} page",
-                    header.kind
-                )));
-            }
-            values = values.saturating_add(header.values);
-            if header.values > 0 {
-                let opened = self.opener.open(&header, &page, cx.limits)?;
-                self.pages.push(opened.page);
-                size = u64::saturating_add(size, opened.bytes);
-            }
-        }
-        let expected = page.positions.end - page.positions.start;
-        if values < expected || (values > expected && !chunk.is_repeated) {
-            return Err(Error::corrupt(format!(
-                "{values} values in a Parquet page, expected {expected}"
-            )));
-        }
-        Ok(size)
-    }
-
-    fn reader(
-        &self,
-        column: &ParquetColumn,
-        wanted: &ArrowType,
-        batch_rows: u64,
-        rows: Option<RowSelection>,
-    ) -> Result<LeafReader> {
-        let batch_rows = to_usize(batch_rows)?;
-        Ok(LeafReader {
-            reader: self.pages.reader(&column.leaf, wanted, batch_rows, rows)?,
-            checks_text: !column.leaf.is_text(),
-        })
-    }
-}
-
-/// Decodes pages that are fed.
-struct LeafReader {
-    reader: ParquetRecordBatchReader,
-    checks_text: bool,
-}
-
-impl LeafReader {
-    /// Decodes the next rows. `None` if there are none.
-    fn next(&mut self) -> Result<Option<ArrayRef>> {
-        let batch = guarded(|| match self.reader.next() {
-            Some(Err(error)) => Err(ParquetError::ArrowError(error.to_string())),
-            Some(Ok(batch)) => Ok(Some(batch)),
-            None => Ok(None),
-        })?;
-        let array = batch.and_then(|batch| batch.columns().first().cloned());
-        let leaf = array.map(leaf_of).transpose()?;
-        if let Some(leaf) = leaf.as_ref().filter(|_| self.checks_text)
-            && is_text(leaf.data_type())
-        {
-            leaf.to_data().validate_full()?;
-        }
-        Ok(leaf)
-    }
-}
-
-/// Whether values of a type are UTF-8. The crate `parquet` checks it only in columns that say so themselves, and not in
-/// those that say JSON or nothing.
-fn is_text(data_type: &ArrowType) -> bool {
-    match data_type {
-        ArrowType::Dictionary(_, values) => is_text(values),
-        other => matches!(
-            other,
-            ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View
-        ),
-    }
 }
 
 fn concat_all(pieces: &[ArrayRef], wanted: &ArrowType) -> Result<ArrayRef> {
@@ -474,35 +336,6 @@ impl OpenChunk {
     }
 }
 
-/// Returns the leaf inside of structs and lists, null where one of the structs is.
-fn leaf_of(column: ArrayRef) -> Result<ArrayRef> {
-    let (mut array, mut nulls) = (column, None);
-    loop {
-        if let Some(group) = array.as_struct_opt() {
-            nulls = NullBuffer::union(nulls.as_ref(), group.nulls());
-            let child = group.columns().first().cloned();
-            array = child.ok_or_else(|| Error::corrupt("a Parquet group without members"))?;
-        } else if let Some(lists) = array.as_list_opt::<i32>() {
-            let (start, end) = match lists.value_offsets() {
-                [start, .., end] => (start.as_usize(), end.as_usize()),
-                _ => (0, 0),
-            };
-            // Lists that are null have no items.
-            nulls = None;
-            array = lists.values().slice(start, end - start);
-        } else {
-            break;
-        }
-    }
-    let nulls = match (nulls, array.logical_nulls()) {
-        (None, _) => return Ok(array),
-        (Some(outer), own) => NullBuffer::union(Some(&outer), own.as_ref()),
-    };
-    let data: ArrayData = array.to_data();
-    let data = data.into_builder().nulls(nulls).build()?;
-    Ok(arrow_array::make_array(data))
-}
-
 /// Returns the wanted values of an array that holds some positions.
 fn pick(array: &ArrayRef, held: &Range<u64>, rows: &Selection) -> Result<ArrayRef> {
     let wanted = rows.within(held);
@@ -519,3 +352,6 @@ fn slice_bytes(array: &ArrayRef) -> u64 {
     let bytes = array.to_data().get_slice_memory_size();
     bytes.map_or(u64::MAX, |bytes| bytes as u64)
 }
+
+#[cfg(test)]
+mod tests;

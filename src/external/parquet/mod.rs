@@ -3,6 +3,7 @@
 //! The descriptor of the stripe field says where the chunks are and how they are encoded, so that the footers of their
 //! files are not read. Pages are checked before the crate `parquet` decodes them.
 
+mod chunk_feed;
 mod column;
 mod compression;
 mod cursor;

@@ -435,7 +435,8 @@ fn explained(error: Error, artifact: u32) -> Error {
         ErrorKind::NotFound => Error::new(
             ErrorKind::NotFound,
             "the shard needs this file besides its directory file; copy it to the same place, or pack the shard \
-             where it is complete: `arrow-shard pack` makes one file of it",
+             where it is complete: `arrow-shard pack` makes one file of it, after `arrow-shard compact --external` if \
+             it has rows in Parquet files",
         )
         .caused_by(error),
         _ => error,
