@@ -8,7 +8,7 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups, RowSelec
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
 use parquet::errors::Result as ParquetResult;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Pages that wait to be decoded.
@@ -39,9 +39,9 @@ impl PageFeed {
         rows: Option<RowSelection>,
     ) -> Result<ParquetRecordBatchReader> {
         let levels = leaf.levels(wanted)?;
-        let column = FedColumn {
+        let column = FedColumns {
             metadata: leaf.metadata().clone(),
-            feed: self.clone(),
+            feeds: HashMap::from([(0, self.clone())]),
         };
         guarded(|| {
             ParquetRecordBatchReader::try_new_with_row_groups(&levels, &column, batch_rows, rows)
@@ -93,19 +93,20 @@ impl Iterator for PageFeed {
     }
 }
 
-/// A file with one column chunk.
-struct FedColumn {
-    metadata: Arc<ParquetMetaData>,
-    feed: PageFeed,
+/// A file with one row group, of which some columns are fed.
+pub(super) struct FedColumns {
+    pub(super) metadata: Arc<ParquetMetaData>,
+    /// The feeds, by the ordinals of the columns.
+    pub(super) feeds: HashMap<usize, PageFeed>,
 }
 
-impl RowGroups for FedColumn {
+impl RowGroups for FedColumns {
     fn num_rows(&self) -> usize {
         0
     }
 
-    fn column_chunks(&self, _: usize) -> ParquetResult<Box<dyn PageIterator>> {
-        Ok(Box::new(OneChunk(Some(self.feed.clone()))))
+    fn column_chunks(&self, i: usize) -> ParquetResult<Box<dyn PageIterator>> {
+        Ok(Box::new(OneChunk(self.feeds.get(&i).cloned())))
     }
 
     fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {

@@ -1,14 +1,14 @@
 //! Descriptors of stripe fields whose values are in column chunks of a Parquet file.
 
 use super::bounds::LeafStatistics;
+use super::chunk_places::ChunkPlaces;
 use super::columns::{ColumnSource, FileColumn, FileLeaf};
 use super::levels::ListsAround;
 use super::native_columns::NativeColumns;
 use super::parquet_file::ParquetFile;
 use crate::error::{Error, Result};
 use crate::external::parquet::{
-    Codec, DescribedChunk, PageHeader, PageKind, PageMap, ParquetDescription, physical_code,
-    walk_pages,
+    Codec, DescribedChunk, PageMap, ParquetDescription, physical_code, walk_pages,
 };
 use crate::format::{
     BasicType, DataEncoding, DataRef, DataType, FieldDescriptor, NativeDataEncoding,
@@ -16,12 +16,8 @@ use crate::format::{
 };
 use crate::io::ByteRange;
 use crate::write::PositionedSink;
-use parquet::basic::Encoding;
 use parquet::file::metadata::ColumnChunkMetaData;
 use std::ops::Range;
-
-/// Bytes in which the header of a page is looked for: headers have up to a few hundred bytes.
-const HEADER_BYTES: u64 = 4096;
 
 impl FileColumn<'_> {
     /// Returns the descriptors of the column's nodes for a stripe of some row groups. Writes page maps to `out`.
@@ -281,58 +277,5 @@ impl ChunkOfGroup<'_> {
         }
         let is_complete = row == self.rows && at == data.end();
         Ok(Some(pages).filter(|_| is_complete))
-    }
-}
-
-/// Where the pages of a chunk are.
-struct ChunkPlaces {
-    dictionary: Option<ByteRange>,
-    data: ByteRange,
-}
-
-impl ChunkPlaces {
-    fn of(file: &ParquetFile, chunk: &ColumnChunkMetaData) -> Result<Self> {
-        let offset = |at: i64| {
-            let at = u64::try_from(at);
-            at.map_err(|_| Error::corrupt("a column chunk before the start of the file"))
-        };
-        let data = offset(chunk.data_page_offset())?;
-        let dictionary = chunk.dictionary_page_offset().map(offset).transpose()?;
-        // Some writers store 0 if there is no dictionary.
-        let dictionary = dictionary.filter(|&at| at > 0 && at < data);
-        let start = dictionary.unwrap_or(data);
-        let end = start.checked_add(offset(chunk.compressed_size())?);
-        let end = end.filter(|&end| end >= data && end <= file.size);
-        let end = end.ok_or_else(|| Error::corrupt("a column chunk after the end of the file"))?;
-        Ok(Self {
-            dictionary: dictionary
-                .map(|at| ByteRange::try_new(at, data))
-                .transpose()?,
-            data: ByteRange::try_new(data, end)?,
-        })
-    }
-
-    /// Looks for a dictionary page at the start of the data pages, where old writers begin without saying so.
-    async fn find_dictionary(
-        &mut self,
-        file: &ParquetFile,
-        chunk: &ColumnChunkMetaData,
-    ) -> Result<()> {
-        let is_encoded = |encoding| {
-            encoding == Encoding::RLE_DICTIONARY || encoding == Encoding::PLAIN_DICTIONARY
-        };
-        if self.dictionary.is_some() || !chunk.encodings().any(is_encoded) {
-            return Ok(());
-        }
-        let start = self.data.start();
-        let end = start.saturating_add(HEADER_BYTES).min(self.data.end());
-        let bytes = file.read_one(ByteRange::try_new(start, end)?).await?;
-        let header = PageHeader::parse(&bytes)?;
-        if header.kind == PageKind::Dictionary {
-            let len = header.page_len() as u64;
-            self.dictionary = Some(self.data.slice(0, len)?);
-            self.data = self.data.slice(len, self.data.len())?;
-        }
-        Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! Makes shards over Parquet files.
 
 mod bounds;
+mod chunk_places;
 mod chunks;
 mod columns;
 mod levels;

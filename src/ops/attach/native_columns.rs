@@ -1,22 +1,20 @@
 //! What a shard over a Parquet file stores itself: columns that it cannot refer to, and the structs and lists of others.
 
+use super::chunk_places::ChunkPlaces;
 use super::columns::{ColumnSource, FileColumn, FileLeaf};
 use super::levels::{Levels, ListsAround, leaves_for_levels, level_nodes, without_values};
 use super::parquet_file::ParquetFile;
-use crate::error::{Error, Result, to_usize};
-use crate::external::parquet::guarded;
+use crate::error::{Error, Result, Within, to_usize};
+use crate::external::parquet::CheckedColumns;
 use crate::format::{DataType, StripeFieldDescriptor};
-use crate::io::ByteRange;
+use crate::limits::Limits;
 use crate::ops::column_file::ColumnFile;
 use crate::write::{ShardWriter, WriterOptions};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{FieldRef, Schema, SchemaRef};
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::errors::{ParquetError, Result as ParquetResult};
-use parquet::file::reader::{ChunkReader, Length};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -178,22 +176,27 @@ async fn read_group(
     if rows == 0 {
         return Ok(None);
     }
-    let part = FilePart::read(file, group, mask).await?;
-    let batch = guarded(|| {
-        let mut reader =
-            ParquetRecordBatchReaderBuilder::new_with_metadata(part, file.arrow.clone())
-                .with_projection(mask.clone())
-                .with_row_groups(vec![group])
-                .with_batch_size(rows)
-                .build()?;
-        Ok(reader.next().transpose()?)
-    })?;
-    match batch.filter(|batch| batch.num_rows() == rows) {
-        Some(batch) => Ok(Some(batch)),
-        None => Err(Error::corrupt(format!(
-            "row group {group} has fewer rows than the footer declares"
-        ))),
+    let mut columns = CheckedColumns::new(file.arrow.metadata().clone(), Limits::default());
+    let metadata = file.metadata().row_groups().get(group);
+    for (leaf, chunk) in metadata
+        .iter()
+        .flat_map(|group| group.columns().iter().enumerate())
+    {
+        if !mask.leaf_included(leaf) {
+            continue;
+        }
+        let mut places = ChunkPlaces::of(file, chunk)?;
+        places.find_dictionary(file, chunk).await?;
+        let dictionary = match places.dictionary {
+            Some(range) => Some(file.read_one(range).await?),
+            None => None,
+        };
+        let data = file.read_one(places.data).await?;
+        let added = columns.add(leaf, chunk, rows as u64, dictionary, data);
+        added.within(|| format!("row group {group}, column {leaf}"))?;
     }
+    let batch = columns.read(file.schema().fields(), rows);
+    batch.within(|| format!("row group {group}")).map(Some)
 }
 
 /// Returns the rows to write of a row group, and notes the lists around its leaves.
@@ -221,63 +224,4 @@ fn native_batch(
         arrays.push(levels.array);
     }
     Ok(RecordBatch::try_new(schema.clone(), arrays)?)
-}
-
-/// The column chunks that are needed of a row group.
-struct FilePart {
-    size: u64,
-    pieces: BTreeMap<u64, Bytes>,
-}
-
-impl FilePart {
-    async fn read(file: &ParquetFile, group: usize, mask: &ProjectionMask) -> Result<Self> {
-        let mut ranges = Vec::new();
-        for group in file.groups(&(group..group + 1)) {
-            for (leaf, chunk) in group.columns().iter().enumerate() {
-                if mask.leaf_included(leaf) {
-                    let (start, len) = guarded(|| Ok(chunk.byte_range()))?;
-                    ranges.push(ByteRange::with_len(start, len)?);
-                }
-            }
-        }
-        let bytes = file.read(ranges.clone()).await?;
-        let starts = ranges.iter().map(|range| range.start());
-        Ok(Self {
-            size: file.size,
-            pieces: starts.zip(bytes).collect(),
-        })
-    }
-
-    fn from(&self, start: u64) -> ParquetResult<Bytes> {
-        let piece = self.pieces.range(..=start).next_back();
-        let found = piece.and_then(|(from, bytes)| {
-            let skipped = usize::try_from(start - from).ok()?;
-            (skipped <= bytes.len()).then(|| bytes.slice(skipped..))
-        });
-        found.ok_or_else(|| ParquetError::EOF("bytes outside of the column chunks".into()))
-    }
-}
-
-impl Length for FilePart {
-    fn len(&self) -> u64 {
-        self.size
-    }
-}
-
-impl ChunkReader for FilePart {
-    type T = bytes::buf::Reader<Bytes>;
-
-    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        Ok(self.from(start)?.reader())
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
-        let rest = self.from(start)?;
-        if length > rest.len() {
-            return Err(ParquetError::EOF(
-                "bytes outside of the column chunks".into(),
-            ));
-        }
-        Ok(rest.slice(..length))
-    }
 }
