@@ -10,8 +10,8 @@ use crate::signals::{detached, until_interrupted};
 use crate::views::without_views;
 use arrow_shard::Result;
 use arrow_shard::ops::{
-    AttachOptions, CompactOptions, EditSummary, PackOptions, ShardEditor, UnusedFile, VacuumOptions,
-    attach_with_async, compact_async, compact_to_async, pack_async, vacuum_async,
+    AttachOptions, CompactOptions, EditSummary, PackOptions, ShardEditor, UnusedFile,
+    VacuumOptions, attach_with_async, compact_async, compact_to_async, pack_async, vacuum_async,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

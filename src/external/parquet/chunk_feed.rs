@@ -10,7 +10,8 @@ use crate::error::{Error, Result, to_usize};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{ArrowNativeType, NullBuffer};
-use arrow_data::ArrayData;
+use arrow_cast::cast;
+use arrow_data::{ArrayData, ByteView};
 use arrow_schema::DataType as ArrowType;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection};
 use parquet::basic::Type as PhysicalType;
@@ -25,6 +26,8 @@ pub(super) struct ChunkFeed {
     opener: PageOpener,
     /// Most bytes of an entry of the dictionary, or 0 if there is none.
     entry_bytes: usize,
+    /// Bytes of a value of fixed size, or 0.
+    width: usize,
 }
 
 impl ChunkFeed {
@@ -34,6 +37,7 @@ impl ChunkFeed {
             pages: PageFeed::default(),
             opener: PageOpener::new(column.leaf.column(), chunk.codec, chunk.encodings),
             entry_bytes: 0,
+            width: column.leaf.width(),
         };
         if let Some(place) = chunk.dictionary_place() {
             let mut bytes = cx.source.bytes(place)?;
@@ -90,6 +94,11 @@ impl ChunkFeed {
                 size = u64::saturating_add(size, opened.bytes);
             }
         }
+        if chunk.is_repeated {
+            // The pages are decoded together, and lists have any number of values.
+            cx.check_batch_bytes(size.max(values), 1)?;
+            cx.check_batch_bytes(values, self.width)?;
+        }
         let expected = page.positions.end - page.positions.start;
         if values < expected || (values > expected && !chunk.is_repeated) {
             return Err(Error::corrupt(format!(
@@ -107,9 +116,24 @@ impl ChunkFeed {
         rows: Option<RowSelection>,
     ) -> Result<LeafReader> {
         let batch_rows = to_usize(batch_rows)?;
+        let leaf = &column.leaf;
+        let is_bytes = leaf.column().physical_type() == PhysicalType::BYTE_ARRAY;
+        let is_text = wanted.is_string() || (wanted.is_null() && leaf.is_text());
+        let views = if is_text {
+            ArrowType::Utf8View
+        } else {
+            ArrowType::BinaryView
+        };
+        // The number of values in a batch of lists is not known before, and views do not repeat the entries of a
+        // dictionary.
+        let is_view = is_bytes
+            && leaf.is_repeated()
+            && (wanted.is_string() || wanted.is_binary() || wanted.is_null());
+        let read_as = if is_view { &views } else { wanted };
         Ok(LeafReader {
-            reader: self.pages.reader(&column.leaf, wanted, batch_rows, rows)?,
-            checks_text: !column.leaf.is_text(),
+            reader: self.pages.reader(leaf, read_as, batch_rows, rows)?,
+            checks_text: !leaf.is_text(),
+            cast_to: (is_view && !wanted.is_null() && views != *wanted).then(|| wanted.clone()),
         })
     }
 }
@@ -118,11 +142,13 @@ impl ChunkFeed {
 pub(super) struct LeafReader {
     reader: ParquetRecordBatchReader,
     checks_text: bool,
+    /// The type of values that are read as views.
+    cast_to: Option<ArrowType>,
 }
 
 impl LeafReader {
     /// Decodes the next rows. `None` if there are none.
-    pub(super) fn next(&mut self) -> Result<Option<ArrayRef>> {
+    pub(super) fn next(&mut self, cx: &ReadContext<'_>) -> Result<Option<ArrayRef>> {
         let batch = guarded(|| match self.reader.next() {
             Some(Err(error)) => Err(ParquetError::ArrowError(error.to_string())),
             Some(Ok(batch)) => Ok(Some(batch)),
@@ -135,8 +161,27 @@ impl LeafReader {
         {
             leaf.to_data().validate_full()?;
         }
-        Ok(leaf)
+        let (Some(views), Some(wanted)) = (&leaf, &self.cast_to) else {
+            return Ok(leaf);
+        };
+        cx.check_batch_bytes(bytes_of_views(views), 1)?;
+        Ok(Some(cast(views, wanted)?))
     }
+}
+
+/// Returns the bytes of all values of an array of views.
+fn bytes_of_views(array: &ArrayRef) -> u64 {
+    let views = match array.as_string_view_opt() {
+        Some(texts) => texts.views(),
+        None => match array.as_binary_view_opt() {
+            Some(bytes) => bytes.views(),
+            None => return 0,
+        },
+    };
+    let lengths = views
+        .iter()
+        .map(|view| u64::from(ByteView::from(*view).length));
+    lengths.sum()
 }
 
 /// Whether values of a type are UTF-8. The crate `parquet` checks it only in columns that say so themselves, and not in

@@ -99,16 +99,21 @@ impl ParquetColumn {
                 check_type(reference, &leaf)?;
                 let end = position.checked_add(about.num_values);
                 let end = end.ok_or_else(|| Error::corrupt("too many values"))?;
-                let number = match &reference.file_url {
-                    Some(url) => artifact(url)?,
-                    None => of_file,
-                };
+                if reference
+                    .file_url
+                    .as_ref()
+                    .is_some_and(|other| other != url)
+                {
+                    return Err(Error::unsupported(
+                        "Parquet column chunks in another file than the one that is referred to",
+                    ));
+                }
                 let data = reference.data_pages_range;
                 let data = data.ok_or_else(|| Error::corrupt("a chunk without data pages"))?;
                 chunks.push(Chunk {
                     positions: position..end,
                     file: ordinal,
-                    artifact: number,
+                    artifact: of_file,
                     dictionary: reference.dictionary_range,
                     data,
                     codec: about.codec,

@@ -151,7 +151,7 @@ fn read_few(
     let mut reader = feed.reader(column, wanted, batch_rows, Some(selection))?;
     let (mut pieces, mut found) = (Vec::new(), 0);
     while found < rows.len() {
-        let Some(piece) = reader.next()? else {
+        let Some(piece) = reader.next(cx)? else {
             break;
         };
         found += piece.len() as u64;
@@ -207,8 +207,12 @@ impl OpenChunk {
             .decoded
             .front()
             .map_or(self.fed.start, |(held, _)| held.start);
-        // To get past positions that have been passed to the reader, they must be decoded.
-        let passed = self.fed.end.min(position).saturating_sub(self.fed.start);
+        // To get to another page, all that has been passed to the reader must be decoded.
+        let passed = if position < self.fed.end {
+            0
+        } else {
+            self.fed.end - self.fed.start
+        };
         self.ordinal == ordinal
             && self.wanted == *wanted
             && position >= first
@@ -247,9 +251,9 @@ impl OpenChunk {
                 self.feed_pages(chunk, pages, position, rows, cx)?;
             }
             if chunk.is_repeated {
-                self.decode_lists()?;
+                self.decode_lists(cx)?;
             } else {
-                self.decode_batch()?;
+                self.decode_batch(cx)?;
             }
         }
     }
@@ -294,9 +298,9 @@ impl OpenChunk {
     }
 
     /// Decodes the next batch of the pages that have been passed to the reader.
-    fn decode_batch(&mut self) -> Result<()> {
+    fn decode_batch(&mut self, cx: &ReadContext<'_>) -> Result<()> {
         let expected = self.batch_rows.min(self.fed.end - self.fed.start);
-        let array = self.reader.next()?;
+        let array = self.reader.next(cx)?;
         let found = array.as_ref().map_or(0, |array| array.len() as u64);
         match array.filter(|_| found == expected && found > 0) {
             Some(array) => self.keep(array),
@@ -307,10 +311,10 @@ impl OpenChunk {
     }
 
     /// Decodes the values of the next lists that have any.
-    fn decode_lists(&mut self) -> Result<()> {
+    fn decode_lists(&mut self, cx: &ReadContext<'_>) -> Result<()> {
         let expected = self.fed.end - self.fed.start;
         loop {
-            let Some(array) = self.reader.next()? else {
+            let Some(array) = self.reader.next(cx)? else {
                 return Err(Error::corrupt(format!(
                     "expected {expected} more values of lists in Parquet pages"
                 )));

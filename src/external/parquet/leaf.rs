@@ -162,8 +162,11 @@ pub(crate) fn message_of(groups: &[Repetition], column: &ColumnDescPtr) -> Resul
     let is_same = parsed.physical_type() == column.physical_type()
         && parsed.max_def_level() == column.max_def_level()
         && parsed.max_rep_level() == column.max_rep_level()
-        && parsed.logical_type_ref() == column.logical_type_ref()
-        && parsed.converted_type() == column.converted_type();
+        && parsed.type_length() == column.type_length()
+        && parsed.converted_type() == column.converted_type()
+        // Files of old writers have only the converted type, and the text has both.
+        && (column.logical_type_ref().is_none()
+            || parsed.logical_type_ref() == column.logical_type_ref());
     if !is_same {
         return Err(Error::unsupported(format!(
             "the Parquet type {:?}",

@@ -116,7 +116,7 @@ impl PageOpener {
                 let (encoding, bytes) = self.check_values(header, values, present, limits)?;
                 let small = |size: u64| u32::try_from(size).map_err(too_many);
                 let page = Page::DataPageV2 {
-                    num_nulls: small(nulls)?,
+                    num_nulls: small(header.values - present)?,
                     num_rows: num_values,
                     def_levels_byte_len: small(definition as u64)?,
                     rep_levels_byte_len: small(repetition as u64)?,

@@ -11,7 +11,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, UInt64Array};
 use arrow_schema::Field;
 use arrow_select::concat::concat;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
-use parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
+use parquet::basic::{ConvertedType, LogicalType, SortOrder, Type as PhysicalType};
 use parquet::schema::types::ColumnDescriptor;
 
 /// Bytes of values of a fixed length up to which they have bounds. The crate `parquet` reserves memory for many of them,
@@ -26,7 +26,9 @@ pub(super) struct LeafStatistics {
     /// Whether these are values, and not just bounds.
     exact: Option<(BooleanArray, BooleanArray)>,
     nulls: Option<UInt64Array>,
+    /// Whether there can be nulls, which may be those of a group around the leaf.
     is_nullable: bool,
+    has_groups: bool,
     /// Whether bounds may be cut values, which are not values themselves.
     may_be_cut: bool,
 }
@@ -65,6 +67,15 @@ fn may_be_cut(leaf: &ColumnDescriptor) -> bool {
     leaf.physical_type() == PhysicalType::BYTE_ARRAY && !is_decimal
 }
 
+/// Whether the values of a leaf are numbers that are ordered as signed ones.
+fn is_signed_number(leaf: &ColumnDescriptor) -> bool {
+    let is_bytes = matches!(
+        leaf.physical_type(),
+        PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY
+    );
+    leaf.sort_order() == SortOrder::SIGNED && !is_bytes
+}
+
 impl LeafStatistics {
     pub(super) fn load(file: &ParquetFile, leaf: &FileLeaf) -> Self {
         let groups = || file.metadata().row_groups().iter();
@@ -74,11 +85,14 @@ impl LeafStatistics {
             let found = StatisticsConverter::from_column_index(leaf.column, &leaf.field, schema);
             Ok(found?.with_missing_null_counts_as_zero(false))
         });
+        let own_level = i16::from(leaf.descriptor.self_type().is_optional());
         let mut loaded = Self {
             bounds: None,
             exact: None,
             nulls: None,
             is_nullable: leaf.descriptor.max_def_level() > 0,
+            has_groups: leaf.descriptor.max_def_level() > own_level
+                || leaf.descriptor.max_rep_level() > 0,
             may_be_cut: may_be_cut(&leaf.descriptor),
         };
         let Ok(converter) = converter else {
@@ -89,12 +103,11 @@ impl LeafStatistics {
             && leaf.descriptor.type_length() <= MAX_FIXED_BYTES
             && groups().all(|group| {
                 let chunk = group.columns().get(leaf.column);
-                // Old files order some types in another way.
-                chunk
-                    .and_then(|chunk| chunk.statistics())
-                    .is_none_or(|found| {
-                        !found.is_min_max_deprecated() || found.is_min_max_backwards_compatible()
-                    })
+                let found = chunk.and_then(|chunk| chunk.statistics());
+                found.is_none_or(|found| {
+                    // Old writers compared all values as signed ones, and bytes one by one as well.
+                    !found.is_min_max_deprecated() || is_signed_number(&leaf.descriptor)
+                })
             });
         if are_ordered {
             let bounds = || {
@@ -116,7 +129,8 @@ impl LeafStatistics {
         if !self.is_nullable {
             return Some(0);
         }
-        let nulls = self.nulls.as_ref()?;
+        // Writers disagree on whether the nulls of groups, and empty lists, count.
+        let nulls = self.nulls.as_ref().filter(|_| !self.has_groups)?;
         (group < nulls.len() && nulls.is_valid(group)).then(|| nulls.value(group))
     }
 

@@ -19,7 +19,7 @@ use std::ops::Range;
 
 /// Bytes that are read first: the footers of most files.
 const TAIL_BYTES: u64 = 64 << 10;
-/// Most bytes at the end of a file by which it is recognised.
+/// Most bytes of row groups at the end of a footer by which a file is recognised.
 const MAX_IDENTITY_BYTES: usize = 64 << 10;
 /// Length of the footer and magic number, which end a file.
 const END_BYTES: usize = 8;
@@ -152,7 +152,8 @@ async fn load(file: &OpenedFile) -> Result<(ParquetMetaData, u64, DescribedFile)
             DecodeResult::Finished => return Err(Error::corrupt("the file has no footer")),
         }
     };
-    Ok((metadata, size, identity(&footer, size)))
+    let identity = identity(&footer, size, &metadata);
+    Ok((metadata, size, identity))
 }
 
 /// Returns the footer of a file with its length and the magic number, given the last bytes of the file.
@@ -187,15 +188,31 @@ fn refuse_encrypted(footer: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Returns what a file is recognised by: the checksum of its footer, or of the end of a long footer.
-fn identity(footer: &Bytes, size: u64) -> DescribedFile {
-    let skipped = footer.len().saturating_sub(MAX_IDENTITY_BYTES);
-    let bytes = footer.slice(skipped..);
+/// Returns what a file is recognised by: the checksum of its footer, or of the end of a long footer, with the last
+/// places and statistics of column chunks.
+fn identity(footer: &Bytes, size: u64, metadata: &ParquetMetaData) -> DescribedFile {
+    let len = MAX_IDENTITY_BYTES.saturating_add(bytes_after_row_groups(metadata));
+    let bytes = footer.slice(footer.len().saturating_sub(len)..);
     DescribedFile {
         size,
         tail: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
         checksum: checksum(&bytes),
     }
+}
+
+/// Returns the bytes of the parts of a footer that follow the row groups, or more: properties, the name of the writer
+/// and the orders of columns. Files of one schema and writer have them in common.
+fn bytes_after_row_groups(metadata: &ParquetMetaData) -> usize {
+    const PROPERTY_BYTES: usize = 16;
+    const ORDER_BYTES: usize = 8;
+    let file = metadata.file_metadata();
+    let properties = file.key_value_metadata().into_iter().flatten();
+    let properties = properties.map(|property| {
+        let value = property.value.as_ref().map_or(0, String::len);
+        property.key.len() + value + PROPERTY_BYTES
+    });
+    let writer = file.created_by().map_or(0, str::len);
+    properties.sum::<usize>() + writer + ORDER_BYTES * file.schema_descr().num_columns()
 }
 
 async fn tail(file: &OpenedFile, len: u64) -> Result<(Bytes, u64)> {
