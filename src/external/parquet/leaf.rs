@@ -194,3 +194,28 @@ fn invalid(error: parquet::errors::ParquetError) -> Error {
         other => Error::corrupt(other.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_of_old_files_have_a_message() {
+        for (physical, converted) in [
+            (PhysicalType::INT32, ConvertedType::DATE),
+            (PhysicalType::BYTE_ARRAY, ConvertedType::JSON),
+            (PhysicalType::BYTE_ARRAY, ConvertedType::ENUM),
+            (PhysicalType::INT64, ConvertedType::TIMESTAMP_MILLIS),
+        ] {
+            let leaf = Type::primitive_type_builder("c", physical)
+                .with_repetition(Repetition::OPTIONAL)
+                .with_converted_type(converted);
+            let fields = vec![Arc::new(leaf.build().unwrap())];
+            let message = Type::group_type_builder("m").with_fields(fields);
+            let schema = SchemaDescriptor::new(Arc::new(message.build().unwrap()));
+            let text = message_of(&[], &schema.column(0)).unwrap();
+            let parsed = Leaf::parse(&text).unwrap().column();
+            assert_eq!(parsed.converted_type(), converted, "{text}");
+        }
+    }
+}

@@ -190,6 +190,9 @@ impl LeafStatistics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::SchemaDescriptor;
+    use std::sync::Arc;
 
     #[test]
     fn bounds_that_may_be_values_are_moved_outwards() {
@@ -201,5 +204,24 @@ mod tests {
         assert_eq!(below(bytes(&[1, 0])), Some(bytes(&[1])));
         assert_eq!(above(bytes(&[255])), Some(bytes(&[255, 0])));
         assert_eq!(below(bytes(&[])), None);
+    }
+
+    #[test]
+    fn old_statistics_bound_only_signed_numbers() {
+        let is_signed = |leaf: &str| {
+            let message = parse_message_type(&format!("message m {{ required {leaf}; }}"));
+            let schema = SchemaDescriptor::new(Arc::new(message.unwrap()));
+            is_signed_number(&schema.column(0))
+        };
+        for leaf in ["int32 v", "int64 v (TIMESTAMP(MICROS,true))", "double v"] {
+            assert!(is_signed(leaf), "{leaf}");
+        }
+        for leaf in [
+            "int32 v (INTEGER(32,false))",
+            "binary v (STRING)",
+            "fixed_len_byte_array(4) v (DECIMAL(9,2))",
+        ] {
+            assert!(!is_signed(leaf), "{leaf}");
+        }
     }
 }
