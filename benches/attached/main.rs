@@ -212,7 +212,7 @@ fn key(options: &Options) -> [f64; 2] {
     medians_in_turns(options.least_runs(), shard, parquet)
 }
 
-/// Returns the number of rows with a key in a file, of which only row groups are read that may have it.
+/// Returns the number of rows with a key in a file. Reads only the row groups that may have it.
 fn rows_of_key(path: &Path, wanted: i64) -> u64 {
     let footer = metadata(path);
     let (schema, groups) = (footer.parquet_schema(), footer.metadata().row_groups());

@@ -36,7 +36,7 @@ pub trait ExternalValues: Debug + Send + Sync {
     fn decoder(self: Arc<Self>) -> Box<dyn ExternalDecoder>;
 }
 
-/// Decodes external values, and keeps what the next positions are likely to need.
+/// Decodes external values, and keeps decoded values that are likely to be needed next.
 pub trait ExternalDecoder: Debug + Send {
     /// Returns the values at some positions, whose bytes have been fetched, as an array of the type, or of the type
     /// that the file itself declares if it cannot be read as the wanted one.

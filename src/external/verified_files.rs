@@ -1,4 +1,4 @@
-//! What tells whether a file is the one that a shard was made for.
+//! The identity of external files.
 
 use crate::buffer::StoredRange;
 use crate::format::checksum;
@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug, Default)]
 pub(crate) struct VerifiedFiles(Mutex<HashSet<(u32, u64, u32)>>);
 
-/// What tells whether a file is the one that a shard was made for: the checksum of its last bytes.
+/// The last bytes of an external file when the shard was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileIdentity {
     /// The place of the bytes, which ends where the file ends.
@@ -20,7 +20,7 @@ pub(crate) struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// Returns whether the bytes are those of the file that the shard was made for.
+    /// Returns whether the bytes have the checksum.
     pub(crate) fn fits(&self, bytes: &Bytes) -> bool {
         checksum(bytes) == self.checksum
     }

@@ -1,4 +1,4 @@
-//! What readers of attached files see.
+//! Scans, takes, filters and edits of attached files.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;

@@ -356,7 +356,7 @@ fn check(first: u64, table: impl Fn(&mut StdRng, usize) -> RecordBatch) {
     }
 }
 
-/// Compares filters with those of Arrow, over values of the table and others.
+/// Compares filters with Arrow's kernels, over values of the table and others.
 fn check_filters(rng: &mut StdRng, shard: &Shard, table: &RecordBatch) {
     let predicates = |rng: &mut StdRng| {
         let number = rng.random_range(-60..60i64);

@@ -24,7 +24,7 @@ const MAX_REPEATED_BYTES: u64 = 1 << 30;
 pub(super) struct ChunkFeed {
     pages: PageFeed,
     opener: PageOpener,
-    /// Most bytes of an entry of the dictionary, or 0 if there is none.
+    /// Most bytes of an entry of the dictionary, or 0 without a dictionary.
     entry_bytes: usize,
     /// Bytes of a value of fixed size, or 0.
     width: usize,
@@ -147,7 +147,7 @@ pub(super) struct LeafReader {
 }
 
 impl LeafReader {
-    /// Decodes the next rows. `None` if there are none.
+    /// Decodes the next rows. Returns `None` at the end of the pages.
     pub(super) fn next(&mut self, cx: &ReadContext<'_>) -> Result<Option<ArrayRef>> {
         let batch = guarded(|| match self.reader.next() {
             Some(Err(error)) => Err(ParquetError::ArrowError(error.to_string())),

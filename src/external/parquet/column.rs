@@ -35,8 +35,8 @@ pub(super) struct Chunk {
     dictionary: Option<ByteRange>,
     data: ByteRange,
     pub(super) codec: Codec,
-    /// Whether the values are those of lists. Pages then have other numbers of values than of positions, because empty
-    /// lists count as values.
+    /// Whether the values are items of lists. Pages then have more values than positions, because empty lists count as
+    /// values.
     pub(super) is_repeated: bool,
     /// The encodings of its pages: bit i stands for Parquet's encoding i.
     pub(super) encodings: u32,
@@ -219,7 +219,7 @@ pub(crate) fn physical_code(physical: PhysicalType) -> i32 {
 }
 
 impl Chunk {
-    /// Returns the place of the page map, unless it has been loaded or there is none.
+    /// Returns the place of a page map that has to be loaded.
     pub(super) fn missing_map(&self) -> Option<StoredRange> {
         let (map, _) = self.map.filter(|_| self.pages.get().is_none())?;
         Some(map)
@@ -262,7 +262,7 @@ impl Chunk {
     }
 
     /// Returns the pages. Without a page map, they are found by their headers, for which the whole chunk must have been
-    /// fetched. Those with values of lists do not tell how many positions they have, so the chunk counts as one page.
+    /// fetched. Headers do not tell how many items of lists a page has, so such a chunk counts as one page.
     pub(super) fn pages(&self, source: &dyn ByteSource) -> Result<&BlockMap> {
         if let Some(pages) = self.pages.get() {
             return Ok(pages);

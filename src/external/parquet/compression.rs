@@ -6,11 +6,11 @@ use crate::error::{Error, Result};
 use std::fmt;
 use std::io::Read;
 
-/// Most bytes that a compressed byte can stand for: Snappy copies up to 64 bytes by 3.
+/// Largest ratio of decompressed to compressed bytes: Snappy copies up to 64 bytes by 3.
 const SNAPPY_RATIO: usize = 22;
-/// Most bytes that a compressed byte can stand for: LZ4 has a byte for every 255 that match.
+/// Largest ratio of decompressed to compressed bytes: LZ4 has a byte for every 255 that match.
 const LZ4_RATIO: usize = 255;
-/// Most bytes that a compressed byte can stand for: Zstandard repeats a byte 128 KiB times in a block of 4 bytes.
+/// Largest ratio of decompressed to compressed bytes: Zstandard repeats a byte 128 KiB times in a block of 4 bytes.
 const ZSTD_RATIO: usize = 32 << 10;
 /// Bytes that a page may have beyond these ratios, because of headers.
 const SLACK: usize = 64;
@@ -98,12 +98,12 @@ impl Decompressor {
     }
 }
 
-/// Returns the most bytes that some compressed bytes can stand for.
+/// Returns the largest size of the decompressed bytes.
 fn most(bytes: &[u8], ratio: usize) -> usize {
     bytes.len().saturating_mul(ratio).saturating_add(SLACK)
 }
 
-/// Appends `size` zeros, if the compressed bytes can stand for as many. Returns them.
+/// Appends `size` zeros and returns them, unless the compressed bytes are too few for that size.
 fn grown<'a>(
     bytes: &[u8],
     size: usize,

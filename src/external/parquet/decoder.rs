@@ -1,4 +1,4 @@
-//! Decodes pages, as many as the wanted positions need.
+//! Decodes the pages that hold the wanted positions.
 
 use super::chunk_feed::{ChunkFeed, LeafReader};
 use super::column::{Chunk, ParquetColumn, rows_between};
@@ -21,7 +21,7 @@ const BATCH_ROWS: Range<u64> = 1024..65_536;
 /// decoding them.
 const FEW: u64 = 8;
 
-/// Bytes of values after which no more pages are passed to the reader before these are decoded.
+/// Once the waiting pages have this many bytes of values, they are decoded before others are added.
 const MAX_FED_BYTES: u64 = 16 << 20;
 
 /// Decodes the values of a stripe field.

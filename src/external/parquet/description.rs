@@ -22,7 +22,7 @@ const UNKNOWN: u64 = u64::MAX;
 const FILE_BYTES: usize = 16;
 const CHUNK_BYTES: usize = 33;
 
-/// What the footers of Parquet files say of the chunks of a stripe field.
+/// Metadata of the chunks of a stripe field, from the footers of Parquet files.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ParquetDescription {
     /// The type of the leaf and of the groups around it that can be null, as text in Parquet's schema language.
@@ -33,7 +33,7 @@ pub(crate) struct ParquetDescription {
     pub(crate) chunks: Vec<DescribedChunk>,
 }
 
-/// What tells whether a Parquet file is still the same.
+/// Size and checksum of a Parquet file, by which a reader recognises it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DescribedFile {
     /// Size of the file in bytes.
@@ -57,7 +57,7 @@ pub(crate) struct DescribedChunk {
     pub(crate) null_count: Option<u64>,
     /// Bytes of all pages before compression.
     pub(crate) uncompressed: u64,
-    /// Checksum of the page map, or 0 if there is none.
+    /// Checksum of the page map, or 0 without a page map.
     pub(crate) map_checksum: u32,
 }
 
@@ -246,7 +246,7 @@ impl<'a> Rest<'a> {
         })
     }
 
-    /// Reads a chunk; the inner error is that of an unknown codec.
+    /// Reads a chunk; the inner error names an unknown codec.
     fn chunk(&mut self) -> Option<Result<DescribedChunk>> {
         let [codec] = self.array()?;
         let encodings = self.u32()?;

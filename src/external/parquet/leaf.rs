@@ -16,7 +16,7 @@ const LEAF: &str = "v";
 /// Name of the groups around it.
 const GROUP: &str = "g";
 const MESSAGE: &str = "m";
-/// Most groups around a leaf. The crate `parquet` parses each by a call, so that many would exhaust the stack.
+/// Most groups around a leaf. The crate `parquet` parses them recursively, and more could exhaust the stack.
 const MAX_GROUPS: usize = 128;
 
 /// The type of a leaf, and of the groups around it that can be null.
@@ -67,7 +67,7 @@ impl Leaf {
         self.schema().column(0)
     }
 
-    /// Returns whether the values are those of lists.
+    /// Returns whether the values are items of lists.
     pub(super) fn is_repeated(&self) -> bool {
         self.column().max_rep_level() > 0
     }

@@ -93,7 +93,7 @@ impl Iterator for PageFeed {
     }
 }
 
-/// A file with one row group, of which some columns are fed.
+/// Columns of a row group, whose pages are fed.
 pub(super) struct FedColumns {
     pub(super) metadata: Arc<ParquetMetaData>,
     /// The feeds, by the ordinals of the columns.

@@ -88,7 +88,7 @@ impl CheckedColumns {
     /// Decodes all rows, in the Arrow types of a schema of all columns.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the pages do not have that many rows, or texts are not UTF-8.
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the pages have another number of rows, or texts are not UTF-8.
     pub(crate) fn read(self, schema: &Fields, rows: usize) -> Result<RecordBatch> {
         let descriptor = self.metadata.file_metadata().schema_descr_ptr();
         let mask = ProjectionMask::leaves(&descriptor, self.feeds.keys().copied());

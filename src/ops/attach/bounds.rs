@@ -18,7 +18,7 @@ use parquet::schema::types::ColumnDescriptor;
 /// whatever length the schema claims.
 const MAX_FIXED_BYTES: i32 = 4096;
 
-/// What the row groups of a file say about the values of a leaf.
+/// The statistics of a leaf in the row groups of a file.
 #[derive(Debug)]
 pub(super) struct LeafStatistics {
     /// Smallest and largest value of each row group, null where unknown.
@@ -26,7 +26,7 @@ pub(super) struct LeafStatistics {
     /// Whether these are values, and not just bounds.
     exact: Option<(BooleanArray, BooleanArray)>,
     nulls: Option<UInt64Array>,
-    /// Whether there can be nulls, which may be those of a group around the leaf.
+    /// Whether there can be nulls, of the leaf or of a group around it.
     is_nullable: bool,
     has_groups: bool,
     /// Whether bounds may be cut values, which are not values themselves.
@@ -63,7 +63,7 @@ fn above(value: AnyValue) -> Option<AnyValue> {
 fn may_be_cut(leaf: &ColumnDescriptor) -> bool {
     let is_decimal = leaf.converted_type() == ConvertedType::DECIMAL
         || matches!(leaf.logical_type_ref(), Some(LogicalType::Decimal(_)));
-    // A value of a fixed size that is cut has another size, and is no bound then.
+    // A cut value of a fixed size has another size, and is not used as a bound.
     leaf.physical_type() == PhysicalType::BYTE_ARRAY && !is_decimal
 }
 

@@ -80,7 +80,7 @@ fn never_null(rows: u64) -> StripeFieldDescriptor {
 /// A stripe of some row groups of a file.
 pub(super) struct AttachedStripe<'a> {
     pub(super) file: &'a ParquetFile,
-    /// Ordinal of the stripe among those of the file.
+    /// Ordinal of the stripe in the file.
     pub(super) ordinal: u64,
     pub(super) groups: &'a Range<usize>,
     pub(super) native: Option<&'a NativeColumns>,

@@ -83,7 +83,7 @@ fn choose_one(fields: &[FieldRef], sizes: &[u64], next: &mut usize, chosen: &mut
     }
 }
 
-/// The lists around a leaf, from the outermost. They tell how many values the leaf has in some rows.
+/// The lists around a leaf, from the outermost, to count the values of rows.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ListsAround(Vec<ListEnds>);
 

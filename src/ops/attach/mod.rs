@@ -324,7 +324,7 @@ fn check_stripes(count: u64) -> Result<()> {
     Err(Error::new(
         ErrorKind::LimitExceeded,
         format!(
-            "more than {most} stripes, which is what readers accept; combine more row groups into each stripe"
+            "more than {most} stripes, and readers accept no more; combine more row groups into each stripe"
         ),
     ))
 }

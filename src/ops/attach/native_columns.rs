@@ -1,4 +1,4 @@
-//! What a shard over a Parquet file stores itself: columns that it cannot refer to, and the structs and lists of others.
+//! The native part of a shard over a Parquet file: columns that it cannot refer to, and the structs and lists of others.
 
 use super::chunk_places::ChunkPlaces;
 use super::columns::{ColumnSource, FileColumn, FileLeaf};
@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A stripe file with what cannot stay in a Parquet file.
+/// A stripe file with the values that cannot stay in a Parquet file.
 pub(super) struct NativeColumns {
     file: ColumnFile,
     /// The nodes of the columns in the stripe file, by name.
