@@ -80,4 +80,4 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
     sh.attach([path], target)
     pq.write_table(table().slice(1), path)
     with pytest.raises(sh.ShardError, match="t.parquet"):
-        pa.table(sh.open(target).scan())
+        sh.open(target).take([0])
