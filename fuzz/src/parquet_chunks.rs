@@ -66,7 +66,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Returns a file with one chunk, whose first bytes are the dictionary page.
+/// Returns a file with one chunk, which begins with the dictionary page.
 fn file(leaf: &str, codec: Compression, values: i64, dictionary: usize, chunk: &[u8]) -> Bytes {
     let message = parse_message_type(&format!("message m {{ {leaf}; }}")).expect("a type");
     let schema = Arc::new(SchemaDescriptor::new(Arc::new(message)));

@@ -38,8 +38,8 @@ pub trait ExternalValues: Debug + Send + Sync {
 
 /// Decodes external values, and keeps decoded values that are likely to be needed next.
 pub trait ExternalDecoder: Debug + Send {
-    /// Returns the values at some positions, whose bytes have been fetched, as an array of the type, or of the type
-    /// that the file itself declares if it cannot be read as the wanted one.
+    /// Returns the values at some positions as an array of the wanted type, or of the type that the file declares if
+    /// they cannot be read as the wanted one. The bytes must have been fetched.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if the bytes are damaged or do not fit their description,

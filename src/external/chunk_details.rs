@@ -23,7 +23,7 @@ pub(crate) struct ChunkDetails {
 ///
 /// # Errors
 /// [`Corrupt`](crate::ErrorKind::Corrupt) if the description is malformed,
-/// [`Unsupported`](crate::ErrorKind::Unsupported) if there is none, or if it names an unknown codec.
+/// [`Unsupported`](crate::ErrorKind::Unsupported) if it is missing, or names an unknown codec.
 #[cfg(feature = "parquet")]
 pub(crate) fn parquet_chunk_details(
     properties: &[NameValuePair],

@@ -190,7 +190,7 @@ const PARQUET_TYPES: [&str; 8] = [
     "FIXED_LEN_BYTE_ARRAY",
 ];
 
-/// Returns Parquet's name of the physical type with this number, or a text with the number if there is no such type.
+/// Returns Parquet's name of the physical type with this number, or a text with an unknown number.
 pub(crate) fn parquet_type_name(storage_type: i32) -> String {
     let known = usize::try_from(storage_type).ok();
     let known = known.and_then(|number| PARQUET_TYPES.get(number));

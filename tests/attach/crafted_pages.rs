@@ -113,7 +113,7 @@ fn numbers(numbers: &[i32], out: &mut Vec<u8>) {
     }
 }
 
-/// Returns a page with its header. `fields` are those of the header of its kind.
+/// Returns a page with its header. `fields` are the fields for pages of its kind.
 fn page(kind: i32, uncompressed: i32, fields: &[i32], body: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     numbers(&[kind, uncompressed, size_of_body(body)], &mut out);
@@ -341,7 +341,7 @@ fn text_that_is_not_utf_8_is_refused() {
 
 #[test]
 fn headers_with_texts_of_many_bytes_are_refused() {
-    // Statistics, whose greatest value claims 2^40 bytes.
+    // Statistics with a greatest value that claims 2^40 bytes.
     let mut header = Vec::new();
     numbers(&[0, 40, 40], &mut header);
     header.push(0x2c);

@@ -12,7 +12,7 @@ use super::allocations;
 use super::covered::{Covered, covered};
 use super::descriptors::with_descriptors;
 use super::files::write_parquet;
-use super::page_checksums::{metadata_of, with_page_checksums};
+use super::page_checksums::{chunks_of, metadata_of, with_page_checksums};
 use arrow_array::types::TimestampMicrosecondType;
 use arrow_array::{
     ArrayRef, BooleanArray, Decimal128Array, Float32Array, Float64Array, Int32Array, Int64Array,
@@ -325,11 +325,7 @@ fn changes_of_page_headers_are_errors_or_do_no_harm() {
     for (number, subject) in Subject::all().iter().enumerate() {
         let mut rng = StdRng::seed_from_u64(number as u64);
         let metadata = metadata_of(&subject.parquet);
-        let chunks = metadata
-            .row_groups()
-            .iter()
-            .flat_map(|group| group.columns());
-        let starts: Vec<usize> = chunks
+        let starts: Vec<usize> = chunks_of(&metadata)
             .flat_map(|chunk| {
                 [
                     Some(chunk.data_page_offset()),
@@ -388,11 +384,7 @@ fn files_with_changed_footers_are_refused_or_attached() {
     for (number, subject) in Subject::all().iter().enumerate() {
         let mut rng = StdRng::seed_from_u64(number as u64);
         let metadata = metadata_of(&subject.parquet);
-        let chunks = metadata
-            .row_groups()
-            .iter()
-            .flat_map(|group| group.columns());
-        let ends = chunks
+        let ends = chunks_of(&metadata)
             .map(|chunk| chunk.byte_range())
             .map(|(at, len)| at + len);
         let start = usize::try_from(ends.max().unwrap()).unwrap();

@@ -6,7 +6,8 @@
 
 use bytes::Bytes;
 use parquet::file::metadata::{
-    PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter,
+    ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader,
+    ParquetMetaDataWriter,
 };
 use parquet::file::page_index::offset_index::OffsetIndexMetaData;
 use parquet::file::writer::TrackedWrite;
@@ -19,6 +20,14 @@ pub(crate) fn metadata_of(file: &[u8]) -> ParquetMetaData {
         .with_offset_index_policy(PageIndexPolicy::Optional)
         .parse_and_finish(&Bytes::copy_from_slice(file))
         .unwrap()
+}
+
+/// Returns the column chunks of all row groups.
+pub(crate) fn chunks_of(metadata: &ParquetMetaData) -> impl Iterator<Item = &ColumnChunkMetaData> {
+    metadata
+        .row_groups()
+        .iter()
+        .flat_map(|group| group.columns())
 }
 
 /// Returns the file with a CRC-32 in the header of every page.

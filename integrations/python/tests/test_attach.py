@@ -37,7 +37,7 @@ def table() -> pa.Table:
 
 
 def check(path: Path, target: Path) -> None:
-    """Compares an attached file with what pyarrow reads of it."""
+    """Compares an attached file with the rows that pyarrow reads."""
     sh.attach([path], target, page_map=True)
     shard = sh.open(target)
     expected = pq.read_table(path)

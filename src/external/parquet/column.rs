@@ -38,7 +38,7 @@ pub(super) struct Chunk {
     /// Whether the values are items of lists. Pages then have more values than positions, because empty lists count as
     /// values.
     pub(super) is_repeated: bool,
-    /// The encodings of its pages: bit i stands for Parquet's encoding i.
+    /// The encodings of its pages, a bit for each of Parquet's numbers.
     pub(super) encodings: u32,
     /// Place of the page map and its checksum, if there is one.
     map: Option<(StoredRange, u32)>,
@@ -262,7 +262,7 @@ impl Chunk {
     }
 
     /// Returns the pages. Without a page map, they are found by their headers, for which the whole chunk must have been
-    /// fetched. Headers do not tell how many items of lists a page has, so such a chunk counts as one page.
+    /// fetched. Headers do not tell the number of list items in a page, so such a chunk counts as one page.
     pub(super) fn pages(&self, source: &dyn ByteSource) -> Result<&BlockMap> {
         if let Some(pages) = self.pages.get() {
             return Ok(pages);

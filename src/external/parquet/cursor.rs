@@ -47,7 +47,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads a signed integer, stored as an unsigned one whose lowest bit is the sign.
+    /// Reads a signed integer, stored as an unsigned one with the sign in the lowest bit.
     pub(super) fn integer(&mut self) -> Option<i64> {
         let value = self.varint()?;
         Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed())

@@ -7,11 +7,11 @@
 
 use super::cursor::{Cursor, unpack};
 
-/// Values of a miniblock are a multiple of this, and those of a block of four times as many.
+/// A miniblock has a multiple of this number of values, and a block a multiple of four times this number.
 const UNIT: u64 = 32;
 
-/// Reads `count` integers and passes them to `each`, if it is given. Returns the number of their bytes; `None` if the
-/// bytes are not so many integers.
+/// Reads `count` integers and passes them to `each`, if it is given. Returns the number of their bytes, or `None` if the
+/// bytes are not that number of integers.
 fn read(
     bytes: &[u8],
     count: u64,
@@ -43,7 +43,7 @@ fn read(
             }
             left -= present;
             let bytes = usize::try_from(values * u64::from(width) / 8).ok()?;
-            // Some writers store no more bytes of the last miniblock than values need.
+            // Some writers cut the last miniblock after its last value.
             let stored = cursor.take(bytes.min(cursor.rest().len()))?;
             let needed = present.checked_mul(u64::from(width))?.div_ceil(8);
             if width > 64 || (stored.len() as u64) < needed {

@@ -49,7 +49,7 @@ pub(crate) struct DescribedFile {
 pub(crate) struct DescribedChunk {
     /// The codec of its pages.
     pub(crate) codec: Codec,
-    /// The encodings of its pages: bit i stands for Parquet's encoding i.
+    /// The encodings of its pages, a bit for each of Parquet's numbers.
     pub(crate) encodings: u32,
     /// Number of values, nulls and empty lists included.
     pub(crate) num_values: u64,
@@ -167,7 +167,7 @@ impl ParquetDescription {
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if it is malformed, [`Unsupported`](crate::ErrorKind::Unsupported) if
-    /// there is none, or if it names a codec that this reader does not know.
+    /// it is missing, or if it names a codec that this reader does not know.
     pub(crate) fn from_properties(properties: &[NameValuePair]) -> Result<Self> {
         let Some(value) = find_property(properties, PARQUET_PROPERTY) else {
             return Err(Error::unsupported(format!(

@@ -1,6 +1,6 @@
 //! Pages, decompressed and compared with their headers before the crate `parquet` decodes them. Its decoders expect
-//! sound pages: some reserve memory for as many values as a page claims, and some return other values, without an error,
-//! if a page has more bytes than its values.
+//! sound pages: some reserve memory for the number of values in the header, and some return other values, without an
+//! error, if a page has more bytes than its values.
 
 use super::compression::Decompressor;
 use super::deltas::{are_integers, size_of_extended_values, size_of_values};
@@ -31,7 +31,7 @@ pub(super) struct OpenedPage {
 #[derive(Debug)]
 pub(super) struct PageOpener {
     column: ColumnDescPtr,
-    /// The encodings of the chunk: bit i stands for Parquet's encoding i.
+    /// The encodings of the chunk, a bit for each of Parquet's numbers.
     encodings: u32,
     decompressor: Decompressor,
     has_dictionary: bool,
@@ -224,7 +224,7 @@ impl PageOpener {
         levels.ok_or_else(|| Error::corrupt("levels longer than the Parquet page"))
     }
 
-    /// Returns how many of `count` values are not null.
+    /// Returns the number of values that are not null, out of `count`.
     fn present(&self, levels: &[u8], count: u64) -> Result<u64> {
         let highest = u32::try_from(self.column.max_def_level()).unwrap_or(0);
         if highest == 0 {

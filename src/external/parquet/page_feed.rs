@@ -25,9 +25,8 @@ impl PageFeed {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a reader of the pages that are pushed, in batches of up to `batch_rows` rows. At the end of what has
-    /// been pushed, it returns no rows, and goes on when there is more. If `rows` are given, it returns only those of the
-    /// rows of all pages.
+    /// Returns a reader of the pushed pages, in batches of up to `batch_rows` rows. After the last page it returns no
+    /// rows, and it goes on when another page is pushed. With `rows`, it returns a selection of the rows of all pages.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if the leaf has no Arrow type.
@@ -93,7 +92,7 @@ impl Iterator for PageFeed {
     }
 }
 
-/// Columns of a row group, whose pages are fed.
+/// Columns of a row group with fed pages.
 pub(super) struct FedColumns {
     pub(super) metadata: Arc<ParquetMetaData>,
     /// The feeds, by the ordinals of the columns.

@@ -52,7 +52,7 @@ impl PageHeader {
     /// Parses the header at the start of some bytes.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) if there is none.
+    /// [`Corrupt`](crate::ErrorKind::Corrupt) if the bytes do not begin with a header.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self> {
         let mut reader = Compact::new(bytes);
         reader
@@ -190,7 +190,7 @@ impl Compact<'_> {
 mod tests {
     use super::*;
 
-    /// A data page of 5 values and 40 bytes, of which 30 are stored, with statistics.
+    /// A data page with 5 values in 40 bytes, 30 after compression, and with statistics.
     const DATA: [u8; 21] = [
         0x15, 0x00, // type 0
         0x15, 0x50, // 40 bytes

@@ -17,7 +17,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Columns of a row group whose pages have been compared with their headers.
+/// Columns of a row group. Their pages have been compared with their headers.
 pub(crate) struct CheckedColumns {
     metadata: Arc<ParquetMetaData>,
     feeds: HashMap<usize, PageFeed>,

@@ -25,7 +25,7 @@ impl Run<'_> {
         }
     }
 
-    /// Returns how many of the first `len` values are `wanted`; `None` if one is larger.
+    /// Counts the `wanted` values among the first `len` values. Returns `None` if a value is larger.
     fn count(&self, len: u64, width: u32, wanted: u64) -> Option<u64> {
         match self {
             Self::Repeated(_, value) if *value > wanted => None,
@@ -71,7 +71,7 @@ impl<'a> Iterator for Runs<'a> {
         }
         let values = u64::from(u32::try_from(count * 8).ok()?);
         let bytes = usize::try_from(count * u64::from(self.width)).ok()?;
-        // Some writers store no more bytes of the last run than values need.
+        // Some writers cut the last run after its last value.
         let stored = self.cursor.rest().len().min(bytes);
         let fit = match self.width {
             0 => values,
@@ -81,8 +81,8 @@ impl<'a> Iterator for Runs<'a> {
     }
 }
 
-/// Returns how many of `count` definition levels are the highest level; `None` if there are fewer levels, or if a level
-/// is higher.
+/// Returns the number of highest levels among `count` levels, or `None` if there are fewer levels, or if a level is
+/// higher.
 pub(super) fn count_highest(bytes: &[u8], highest: u32, count: u64) -> Option<u64> {
     let width = u32::BITS - highest.leading_zeros();
     let runs = Runs {

@@ -26,7 +26,7 @@ impl ChunkPlaces {
         };
         let data = offset(chunk.data_page_offset())?;
         let dictionary = chunk.dictionary_page_offset().map(offset).transpose()?;
-        // Some writers store 0 if there is no dictionary.
+        // Some writers store 0 in chunks without a dictionary.
         let dictionary = dictionary.filter(|&at| at > 0 && at < data);
         let start = dictionary.unwrap_or(data);
         let end = start.checked_add(offset(chunk.compressed_size())?);

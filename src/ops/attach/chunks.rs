@@ -1,4 +1,4 @@
-//! Descriptors of stripe fields whose values are in column chunks of a Parquet file.
+//! Descriptors of stripe fields with values in column chunks of a Parquet file.
 
 use super::bounds::LeafStatistics;
 use super::chunk_places::ChunkPlaces;
@@ -175,8 +175,8 @@ impl ChunkOfGroup<'_> {
         self.lists.map_or(Ok(row), |lists| lists.values_before(row))
     }
 
-    /// Returns the reference to the chunk and what else readers need; `None` if it has no values. `nulls` counts the
-    /// levels without a value, which include empty lists.
+    /// Returns the reference to the chunk and its description, or `None` if the chunk has no values. `nulls` counts the
+    /// levels without a value.
     async fn describe(
         &self,
         nulls: Option<u64>,

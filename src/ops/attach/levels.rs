@@ -1,5 +1,5 @@
-//! The lists and structs of columns whose values stay in Parquet files: their offsets and presence are written
-//! natively, because Parquet stores them as levels of each leaf.
+//! Native offsets and presence of lists and structs. Their values stay in Parquet files, which store offsets and presence
+//! as levels of each leaf.
 
 use crate::arrow::child_fields;
 use crate::error::{Error, Result};
@@ -10,7 +10,7 @@ use arrow_buffer::{ArrowNativeType, OffsetBuffer};
 use arrow_schema::{DataType as ArrowType, Field, FieldRef, Fields};
 use std::sync::Arc;
 
-/// Whether a type consists of leaves, structs, lists and maps whose values can stay in a Parquet file.
+/// Whether a type consists of leaves, structs, lists and maps, so that its values can stay in a Parquet file.
 pub(super) fn has_levels_only(data_type: &ArrowType) -> bool {
     match data_type {
         ArrowType::Struct(members) => {

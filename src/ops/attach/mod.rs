@@ -175,7 +175,7 @@ pub async fn attach_with_async<L: Into<Location>>(
 }
 
 /// Lists the Parquet files of a folder and its subfolders by their names, sorted: `*.parquet`, `*.parq` and `*.pq`. It
-/// skips files and folders whose names begin with `_` or `.`, as other readers of tables do.
+/// skips files and folders with names that begin with `_` or `.`, as other readers of tables do.
 ///
 /// # Errors
 /// Returns the errors of the store, and [`InvalidArgument`](ErrorKind::InvalidArgument) if it answers later: use
@@ -207,8 +207,8 @@ pub async fn list_parquet_files_async(folder: impl Into<Location>) -> Result<Vec
     Ok(names.iter().map(|name| folder.store().at(name)).collect())
 }
 
-/// Whether a file is a Parquet file by its name, and not hidden from readers of tables. `names` are those of the
-/// folders that contain it, and its own.
+/// Whether a file is a Parquet file by its name, and not hidden from readers of tables. `names` has the names of its
+/// folders and its own name.
 fn is_parquet(names: &[OsString]) -> bool {
     let is_hidden = |name: &OsString| name.to_string_lossy().starts_with(['_', '.']);
     let has_suffix = names.last().is_some_and(|name| {

@@ -23,7 +23,7 @@ const TAIL_BYTES: u64 = 64 << 10;
 const MAX_IDENTITY_BYTES: usize = 64 << 10;
 /// Length of the footer and magic number, which end a file.
 const END_BYTES: usize = 8;
-/// Magic number at the end of a file whose footer is encrypted.
+/// Magic number at the end of a file with an encrypted footer.
 const ENCRYPTED_MAGIC: &[u8] = b"PARE";
 /// End of a footer that is not signed: the last of its column orders, and the end of the footer.
 const UNSIGNED_END: &[u8] = &[0x1c, 0, 0, 0];
@@ -39,7 +39,7 @@ pub(super) struct ParquetFile {
     pub(super) size: u64,
     pub(super) arrow: ArrowReaderMetadata,
     pub(super) identity: DescribedFile,
-    /// Whether to look for pages in the column chunks, if there is no index of pages.
+    /// Whether to look for pages in the column chunks, in files without an index of pages.
     pub(super) walks_pages: bool,
 }
 
@@ -126,8 +126,7 @@ impl ParquetFile {
     }
 }
 
-/// Reads the footer of a file, and the index of its pages. Returns also the size of the file and what it is recognised
-/// by.
+/// Reads the footer of a file, and the index of its pages. Returns also the size and the identity of the file.
 async fn load(file: &OpenedFile) -> Result<(ParquetMetaData, u64, DescribedFile)> {
     let (tail, size) = tail(file, TAIL_BYTES).await?;
     let footer = footer(file, &tail, size).await?;

@@ -77,7 +77,7 @@ async fn load_maps(shard: &Shard, values: &dyn ExternalValues) -> Result<()> {
     Ok(())
 }
 
-/// Decodes the values of some rows, and returns how many are null.
+/// Decodes the values of some rows, and returns the number of nulls.
 async fn count_nulls(
     shard: &Shard,
     values: &dyn ExternalValues,
