@@ -227,7 +227,7 @@ impl Error {
         places.join(", ")
     }
 
-    /// Returns the message: what was expected, what was found, and what to do.
+    /// Returns the message: the expected and the found value, and how to proceed.
     pub fn message(&self) -> &str {
         &self.0.message
     }

@@ -102,7 +102,7 @@
 //! # Errors
 //!
 //! An [`Error`] has a [`kind`](Error::kind) to match on, the file, stripe, field and block where it occurred, and a
-//! message with what was expected and what to do.
+//! message that says what was expected, and how to proceed.
 //!
 //! Iterators and streams of batches return `ArrowError`, like all readers of the Arrow crates. `Error::from` converts
 //! it back to the original `Error`, with its kind and place:

@@ -78,7 +78,7 @@ impl BlobTable {
             Some(entry) => u64::from(entry - 1),
             None => {
                 return Err(Error::corrupt(format!(
-                    "property {BLOBS_PROPERTY} tells of {} blocks, and there are more",
+                    "property {BLOBS_PROPERTY} describes {} blocks, but there are more",
                     self.0.len()
                 )));
             }
@@ -90,7 +90,7 @@ impl BlobTable {
         match value.filter(|value| is_alone && padding < 8 && !value.is_empty()) {
             Some(value) => Ok(Some(value)),
             None => Err(Error::corrupt(format!(
-                "property {BLOBS_PROPERTY}: block {} of {} values and {} bytes is no blob",
+                "property {BLOBS_PROPERTY}: block {} of {} values and {} bytes is not a blob",
                 block.ordinal,
                 block.values.end - block.values.start,
                 block.bytes.end - block.bytes.start

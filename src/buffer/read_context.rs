@@ -1,4 +1,4 @@
-//! What decoding needs besides the buffers: a source of bytes, limits, and reused memory.
+//! The context of decoding: a source of bytes, limits, and reused memory.
 
 use super::stored_buffer::{StoredBuffer, StoredRange};
 use crate::encoding::{Context, Dictionaries, Scratch};

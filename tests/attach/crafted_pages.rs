@@ -1,4 +1,4 @@
-//! Pages of a few bytes that claim a lot, or are not what their headers say. Reading takes memory in proportion to the
+//! Pages of a few bytes that claim a lot, or contradict their headers. Reading takes memory in proportion to the
 //! bytes of the file or within the limits, and fails.
 
 use super::allocations;

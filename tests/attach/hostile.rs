@@ -202,7 +202,7 @@ impl Subject {
         Some(content)
     }
 
-    /// Reads a mutant whose rows must be the written ones, if there are any. Returns whether there are.
+    /// Reads a mutant, which must have the written rows or none. Returns true if it has rows.
     #[track_caller]
     fn expect_same(&self, directory: &[u8], parquet: &[u8], what: &str) -> bool {
         let Some(content) = self.read(directory, parquet, what) else {

@@ -83,7 +83,7 @@ fn column_chunks_are_described_as_in_the_footers_of_their_files() {
     attach_with(&paths, &target, options).unwrap();
     let info = inspect(&target);
     assert_eq!((info.problem, info.stripes.len()), (None, 3));
-    // Parquet files do not say how many bytes their values take.
+    // Parquet files do not store the size of their values.
     assert_eq!(info.raw_data_size, None);
     let footers = paths.each_ref().map(|path| metadata(path));
     let groups = [(0, vec![0, 1]), (0, vec![2]), (1, vec![0])];

@@ -297,7 +297,7 @@ fn scan(scan: ScanBuilder, rows: u64) -> Result<Vec<RecordBatch>> {
 fn own_error(error: ArrowError) -> Error {
     match error {
         ArrowError::ExternalError(e) => *e.downcast().unwrap(),
-        other => panic!("{other} is no error of this crate"),
+        other => panic!("{other} is not an error of this crate"),
     }
 }
 

@@ -24,7 +24,7 @@ impl Default for Sample {
 }
 
 impl Sample {
-    /// Returns how many of a number of changes are tried.
+    /// Returns the number of changes to try, given the number of all changes.
     pub(crate) fn share_of(&self, changes: usize) -> usize {
         changes / self.share
     }

@@ -119,7 +119,7 @@ const NOT_SPECIFIED: &[&str] = &[
     "encoding/number/follow.rs",
     "encoding/number/plan.rs",
     "encoding/number/stats.rs",
-    // What decoding needs besides the buffers, and bytes for tests.
+    // The context of decoding, and bytes for tests.
     "buffer/read_context.rs",
     "buffer/test_source.rs",
 ];

@@ -67,7 +67,7 @@ fn block_sizes(map: &[u8], blocks: u64) -> Result<Vec<(u64, usize)>, String> {
     let (value_count, block_count, segments) = (footer[0], footer[1], footer[2]);
     rule(
         block_count == blocks,
-        "block_count is that of the block map",
+        "block_count matches the block map",
         || format!("{blocks}, in the map {block_count}"),
     )?;
     rule(footer[3] == SEGMENT, "segments have 1024 blocks", || {

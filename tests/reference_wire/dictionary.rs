@@ -27,7 +27,7 @@ pub(crate) fn check(buffer: &[u8], node: &Node, size: u64) -> Result<Entries, St
     )?;
     rule(
         u8_at(buffer, 0)? == node.basic_type,
-        "value_type is that of the field",
+        "value_type matches the field",
         || format!("{} of {}", buffer[0], node.basic_type),
     )?;
     let count = size_at(buffer, 1)?;
@@ -56,11 +56,11 @@ pub(crate) fn check(buffer: &[u8], node: &Node, size: u64) -> Result<Entries, St
     let fixed = size_at(buffer, 10)?;
     rule(
         fixed as u64 == node.fixed_size,
-        "fixed_value_size is that of the schema",
+        "fixed_value_size matches the schema",
         || format!("{fixed} of {}", node.fixed_size),
     )?;
     let sections = sections_follow_each_other(buffer)?;
-    let values = sections[0].ok_or("there is no values section")?;
+    let values = sections[0].ok_or("no values section")?;
     let ends = match sections[1] {
         Some(offsets) => words(offsets, 8),
         None => (0..=count as u64).map(|i| i * fixed as u64).collect(),
@@ -127,7 +127,7 @@ fn payload(section: &[u8]) -> Result<&[u8], String> {
     let len = usize::try_from(u64_at(section, 0)?).unwrap();
     rule(
         section.len() == (8 + len + 64 + 4).next_multiple_of(16),
-        "a section is its payload, 64 bytes and what a multiple of 16 needs",
+        "a section is its payload, 64 bytes, and padding to a multiple of 16",
         || format!("{len} in {} bytes", section.len()),
     )?;
     let payload = &section[8..8 + len];

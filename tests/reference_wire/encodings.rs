@@ -433,7 +433,7 @@ impl<'a> Region<'a> {
                 .all(|(code, null)| (*code == 0) == *null);
             rule(
                 right,
-                "code 0 stands at null positions and nowhere else",
+                "code 0 is at null positions and nowhere else",
                 || format!("{} zeros", codes.iter().filter(|c| **c == 0).count()),
             )?;
             let most = codes.iter().max().copied().unwrap_or(0);

@@ -254,7 +254,7 @@ impl Buffer {
 
     fn flags_are(&self, presence: bool, offsets: bool) -> Check {
         let holds = (self.embedded_presence, self.embedded_offsets) == (presence, offsets);
-        rule(holds, "flags are those of the type", || format!("{self:?}"))
+        rule(holds, "flags match the type", || format!("{self:?}"))
     }
 
     /// Returns the last of plain offsets, which must begin at 0 and never descend.
@@ -282,7 +282,7 @@ impl Buffer {
     /// Checks a block stream, and counts its embedded nulls.
     fn stream(&self, files: &Files, stream: &Stream) -> Result<u64, String> {
         let Some(map) = &self.map else {
-            return Err("[values lie in blocks] there is no block map".to_owned());
+            return Err("[values lie in blocks] no block map".to_owned());
         };
         let (buffer, start) = (&self.place, map.start.checked_sub(self.place.start));
         rule(

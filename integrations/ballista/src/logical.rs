@@ -176,7 +176,7 @@ impl LogicalExtensionCodec for ShardLogicalExtensionCodec {
         };
         let (table, format) = sent
             .shards()
-            .ok_or_else(|| internal_datafusion_err!("{table_ref} is no table of shards"))?;
+            .ok_or_else(|| internal_datafusion_err!("{table_ref} is not a table of shards"))?;
         wire::encode(Body::Table(self.encode_table(table, format)?), buf)
     }
 
@@ -189,7 +189,7 @@ impl LogicalExtensionCodec for ShardLogicalExtensionCodec {
             return self.inner.try_decode_file_format(buf, ctx);
         }
         let Body::Format(format) = wire::decode(buf)? else {
-            return Err(damaged("it is no file format"));
+            return Err(damaged("it is not a file format"));
         };
         Ok(Arc::new(match &format.options {
             Some(options) => ShardFormatFactory::new_with_options(options::from_map(&options.set)?),

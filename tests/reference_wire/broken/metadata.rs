@@ -149,10 +149,7 @@ fn rules_of_buffers() {
         "start on a multiple of 64",
     );
     breaks(check(&int, &plain, &varint(10, 1)), "no packed groups");
-    breaks(
-        check(&int, &plain, &data(&[], 64)),
-        "flags are those of the type",
-    );
+    breaks(check(&int, &plain, &data(&[], 64)), "flags match the type");
     breaks(
         check(&int, &plain, &data(&[varint(6, 1)], 64)),
         "values lie in blocks",
@@ -181,7 +178,7 @@ fn rules_of_buffers() {
     };
     breaks(
         check(&fixed, &descriptor(&[], 10), &data(&[varint(6, 1)], 64)),
-        "flags are those of the type",
+        "flags match the type",
     );
     let field = StripeField {
         files: &files,

@@ -139,7 +139,7 @@ fn rules_of_byte_strings() {
     check(&coded, TEXT, 4, &nulls).unwrap();
     breaks(
         check(&coded, TEXT, 4, &[false; 4]),
-        "code 0 stands at null positions",
+        "code 0 is at null positions",
     );
     breaks(check(&coded, fixed(1), 4, &nulls), "suits its type");
     let with = |at: usize, byte: u8| {
@@ -329,11 +329,11 @@ fn rules_of_dictionaries() {
         "padded with zeros to 64",
     );
     let cases = [
-        (0, 8, "value_type is that of the field"),
+        (0, 8, "value_type matches the field"),
         (5, 0, "null_id is 0 without a null entry"),
         (6, 3, "the null entry is an entry"),
         (6, 0, "the null entry is empty"),
-        (10, 1, "fixed_value_size is that of the schema"),
+        (10, 1, "fixed_value_size matches the schema"),
         (30, 0, "sections follow each other"),
         (62, 1, "bytes 62 to 124"),
         (124, 0, "the header ends with its checksum"),
