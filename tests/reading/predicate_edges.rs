@@ -138,6 +138,55 @@ fn functions_of_columns_whose_run_ends_overflow_are_asked_about_fewer_rows_at_on
 }
 
 #[test]
+fn optional_functions_test_the_rows_that_are_due() {
+    let rows = 50_000;
+    let shard = shard(vec![
+        ("row", Arc::new(Int64Array::from_iter_values(0..rows))),
+        ("n", Arc::new(Int64Array::from_iter_values(noise(rows)))),
+    ]);
+    // Every second call is due. The function drops all rows that it tests.
+    #[derive(Debug, Default)]
+    struct Calls {
+        all: AtomicUsize,
+        left_out: AtomicUsize,
+        tested: AtomicUsize,
+    }
+    let none_of_them = |calls: &Arc<Calls>| {
+        let (asked, testing) = (calls.clone(), calls.clone());
+        let is_due = move |rows: usize| {
+            let is_due = asked.all.fetch_add(1, Relaxed) % 2 == 0;
+            if !is_due {
+                asked.left_out.fetch_add(rows, Relaxed);
+            }
+            is_due
+        };
+        Predicate::from_optional_fn(["n"], is_due, move |batch| {
+            testing.tested.fetch_add(batch.num_rows(), Relaxed);
+            Ok(BooleanArray::from(vec![false; batch.num_rows()]))
+        })
+    };
+    let count = |filter: Predicate| -> usize {
+        let scan = shard.scan().with_projection(["row"]).with_filter(filter);
+        let batches = scan.with_batch_size(1000).build().unwrap();
+        batches.map(|batch| batch.unwrap().num_rows()).sum()
+    };
+    for (filter, in_question) in [(None, 50_000), (Some(col("row").gt_eq(10_500)), 39_500)] {
+        let calls = Arc::new(Calls::default());
+        let optional = none_of_them(&calls);
+        let found = count(filter.into_iter().fold(optional, |all, part| part.and(all)));
+        let left_out = calls.left_out.load(Relaxed);
+        assert_eq!(found, left_out);
+        assert!(left_out >= 1000, "{left_out} rows");
+        assert_eq!(calls.tested.load(Relaxed) + left_out, in_question);
+    }
+    // Inside of an OR or a NOT, all rows are tested.
+    let calls = Arc::new(Calls::default());
+    assert_eq!(count(none_of_them(&calls).or(col("row").lt(3))), 3);
+    assert_eq!(count(!none_of_them(&calls)), 50_000);
+    assert_eq!(calls.all.load(Relaxed), 0);
+}
+
+#[test]
 fn functions_see_only_the_rows_that_the_rest_of_a_conjunction_leaves() {
     let rows = 10_000;
     let shard = shard(vec![

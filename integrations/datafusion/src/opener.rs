@@ -8,6 +8,7 @@ use crate::options::TableShardOptions;
 use crate::ordering::{leading_column, sort_stripes};
 use crate::predicate::{DynamicFilter, FileFilter};
 use crate::pruning::stripes_that_may_match;
+use crate::sampler::RowCost;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow_shard::read::{ScanBuilder, ScanMetrics, ShardStream};
@@ -136,7 +137,8 @@ impl ShardOpener {
         let read_schema = adapter.read_schema.clone();
         let projected = projection.try_map_exprs(|expr| adapter.rewrite(expr))?;
         let projection = FileProjection::try_new(projected, &read_schema, output)?;
-        let filters = spec.filters(predicate.as_ref(), &adapter)?;
+        let row_cost = RowCost::of(&projection.schema);
+        let filters = spec.filters(predicate.as_ref(), &adapter, row_cost)?;
         if filters.fixed.matches_none {
             return Ok(stream::empty().boxed());
         }
@@ -208,6 +210,7 @@ impl ScanSpec {
         &self,
         predicate: Option<&Arc<dyn PhysicalExpr>>,
         adapter: &Adapter,
+        row_cost: RowCost,
     ) -> Result<Filters> {
         let mut filters = Filters::default();
         let Some(predicate) = predicate else {
@@ -227,7 +230,7 @@ impl ScanSpec {
         }
         if !dynamic.is_empty() && self.evaluates {
             let expr = datafusion_physical_expr::conjunction(dynamic);
-            let dynamic = DynamicFilter::new(expr, adapter.clone());
+            let dynamic = DynamicFilter::new(expr, adapter.clone(), row_cost);
             filters.fixed.matches_none |= dynamic.current()?.matches_none;
             filters.dynamic = Some(dynamic);
         }

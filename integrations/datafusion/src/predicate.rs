@@ -5,7 +5,7 @@ use crate::adapt::{
     values_of,
 };
 use crate::hash_router::HashRouter;
-use crate::sampler::Sampler;
+use crate::sampler::{RowCost, Sampler};
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
@@ -43,11 +43,16 @@ impl FileFilter {
     /// # Errors
     /// Returns DataFusion's error if an expression cannot be rewritten.
     pub(crate) fn try_new(expr: &Arc<dyn PhysicalExpr>, file: &SchemaRef) -> Result<Self> {
-        Self::of(expr, file, false)
+        Self::of(expr, file, None)
     }
 
-    /// Converts `expr` to a filter. The scan may skip an optional filter where evaluating it costs more than it saves.
-    fn of(expr: &Arc<dyn PhysicalExpr>, file: &SchemaRef, is_optional: bool) -> Result<Self> {
+    /// Converts `expr` to a filter. If the cost of a returned row is given, the filter is optional: the scan leaves it
+    /// out where evaluating it costs more than it saves.
+    fn of(
+        expr: &Arc<dyn PhysicalExpr>,
+        file: &SchemaRef,
+        row_cost: Option<RowCost>,
+    ) -> Result<Self> {
         let mut filter = Self::default();
         for part in split_conjunction(expr) {
             if let Some(literal) = part.downcast_ref::<Literal>() {
@@ -61,12 +66,11 @@ impl FileFilter {
             let predicate = match converter.known(part)? {
                 Some(predicate) => Some(predicate),
                 None => {
-                    let implied = if is_optional {
-                        converter.implied(part)?
-                    } else {
-                        None
+                    let implied = match row_cost {
+                        Some(_) => converter.implied(part)?,
+                        None => None,
                     };
-                    let function = converter.function(part, is_optional.then(Sampler::default))?;
+                    let function = converter.function(part, row_cost.map(Sampler::new))?;
                     joined(implied, Some(function), Predicate::and)
                 }
             };
@@ -376,12 +380,14 @@ fn evaluated(
     // A routed test returns false where the expression returns null. The same rows pass, but a NOT around it would
     // let others pass: so only optional filters, which no NOT encloses, are routed.
     let routed = sampler.as_ref().and_then(|_| HashRouter::of(&expr));
-    Predicate::from_fn(columns, move |batch| {
-        let test = || evaluate(&expr, routed.as_ref(), &schema, batch);
-        match &sampler {
-            Some(sampler) => sampler.test(batch.num_rows(), test),
-            None => test(),
-        }
+    let evaluate = move |batch: &RecordBatch| evaluate(&expr, routed.as_ref(), &schema, batch);
+    let Some(sampler) = sampler.map(Arc::new) else {
+        return Predicate::from_fn(columns, evaluate);
+    };
+    let schedule = sampler.clone();
+    let is_due = move |rows| schedule.is_due(rows);
+    Predicate::from_optional_fn(columns, is_due, move |batch| {
+        sampler.test(|| evaluate(batch))
     })
 }
 
@@ -499,11 +505,16 @@ pub(crate) struct DynamicFilter {
     /// The filter on the columns of the table, with partition columns replaced by their values.
     expr: Arc<dyn PhysicalExpr>,
     adapter: Adapter,
+    row_cost: RowCost,
 }
 
 impl DynamicFilter {
-    pub(crate) fn new(expr: Arc<dyn PhysicalExpr>, adapter: Adapter) -> Self {
-        Self { expr, adapter }
+    pub(crate) fn new(expr: Arc<dyn PhysicalExpr>, adapter: Adapter, row_cost: RowCost) -> Self {
+        Self {
+            expr,
+            adapter,
+            row_cost,
+        }
     }
 
     /// Returns the current state of the filter.
@@ -513,7 +524,7 @@ impl DynamicFilter {
     pub(crate) fn current(&self) -> Result<FileFilter> {
         let snapshot = snapshot_physical_expr(self.expr.clone())?;
         let expr = self.adapter.rewrite(snapshot)?;
-        FileFilter::of(&expr, &self.adapter.read_schema, true)
+        FileFilter::of(&expr, &self.adapter.read_schema, Some(self.row_cost))
     }
 }
 

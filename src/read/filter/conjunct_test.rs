@@ -64,6 +64,9 @@ impl ConjunctTest<'_> {
     /// Rules out the rows of a chunk for which the conjunct is not true.
     pub(super) fn narrow(&mut self, chunk: &mut Candidates) -> Result<()> {
         let conjunct = self.conjunct;
+        if !self.filter.bound.is_due(&conjunct.node, chunk.matches()) {
+            return Ok(());
+        }
         let rows = self.asked(chunk);
         let is_whole = rows.as_range().as_ref() == Some(chunk.rows());
         if is_whole && let Some((matches, mean_bytes)) = self.test_runs(&rows)? {

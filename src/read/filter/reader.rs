@@ -25,6 +25,10 @@ use std::sync::Arc;
 /// Most windows of rows to test at a time if bytes have to be fetched.
 const MAX_TESTED_WINDOWS: u64 = 16;
 
+/// The same for near files, whose bytes arrive sooner than values come back from beyond a cache: tested values are kept
+/// until the other columns of their rows are read.
+const MAX_NEAR_WINDOWS: u64 = 1;
+
 /// Most nodes in a scan for which metadata are fetched along with the predicate's: in most stripes that are not
 /// skipped, some rows match and need them.
 const MAX_NODES_ALONG: usize = 256;
@@ -409,6 +413,11 @@ impl FilteredReader {
         } else {
             fetched_rows(&plan.fields, rows.end - first, &inner.artifacts)
         };
+        let most_windows = if inner.artifacts.are_near() && !plan.fields.is_empty() {
+            MAX_NEAR_WINDOWS
+        } else {
+            MAX_TESTED_WINDOWS
+        };
         let tested = if inner.artifacts.are_near() {
             Vec::new()
         } else {
@@ -426,7 +435,7 @@ impl FilteredReader {
             parts: VecDeque::new(),
             pending: Pending::new(self.format.columns.len()),
             chunk_rows: self.format.batch_size,
-            window_rows: window.map(|rows| rows.min(MAX_TESTED_WINDOWS * WINDOW)),
+            window_rows: window.map(|rows| rows.min(most_windows * WINDOW)),
         };
         let is_narrow = stripe.plan.rows.is_some() && inner.artifacts.have_latency();
         if along && (is_narrow || !stripe.output.is_open()) {

@@ -183,6 +183,18 @@ impl PredicateRows<'_> {
     }
 }
 
+impl BoundPredicate {
+    /// Whether a conjunct is to be evaluated for this number of rows; false if it is an optional function that leaves
+    /// them out.
+    pub(in crate::read) fn is_due(&self, conjunct: &PredicateNode, rows: usize) -> bool {
+        let PredicateNode::Function(function) = conjunct else {
+            return true;
+        };
+        let is_due = &self.functions[*function].function.is_due;
+        is_due.as_ref().is_none_or(|is_due| is_due(rows))
+    }
+}
+
 impl BoundFunction {
     fn call(&self, rows: &PredicateRows<'_>) -> Result<BooleanArray> {
         let columns = self.columns.iter().map(|&c| rows.column(c).cloned());

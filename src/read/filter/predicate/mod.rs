@@ -218,11 +218,16 @@ enum Expr {
 
 type BatchFn = dyn Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send + Sync;
 
+/// Whether a number of rows, which are not read yet, are to be tested.
+type IsDueFn = dyn Fn(usize) -> bool + Send + Sync;
+
 /// A function of some columns.
 #[derive(Clone)]
 pub(in crate::read) struct Function {
     pub(in crate::read) paths: Vec<ColumnPath>,
     pub(in crate::read) function: Arc<BatchFn>,
+    /// For tests that may be left out.
+    pub(in crate::read) is_due: Option<Arc<IsDueFn>>,
     /// The text of the predicate that called for it, and a check of the columns that it takes.
     pub(in crate::read) written: Option<(String, CheckColumns)>,
 }
@@ -254,6 +259,30 @@ impl Predicate {
         Self::function(paths.collect(), None, function)
     }
 
+    /// Tests rows with a function like [`from_fn`](Self::from_fn), but only as far as it is worth while: rows that do
+    /// not match may be returned, too. Engines push down such tests for rows that they test again, as joins do.
+    ///
+    /// Before some rows are read for the function, `is_due` is called with their number. If it returns false, they are
+    /// not read for it, and stay. This holds where the function is a part of a conjunction; inside of an OR or a NOT,
+    /// `is_due` is not called, and the function tests all rows.
+    pub fn from_optional_fn<F, D>(
+        paths: impl IntoIterator<Item = impl Into<ColumnRef>>,
+        is_due: D,
+        function: F,
+    ) -> Self
+    where
+        F: Fn(&RecordBatch) -> Result<BooleanArray, ArrowError> + Send + Sync + 'static,
+        D: Fn(usize) -> bool + Send + Sync + 'static,
+    {
+        let paths = paths.into_iter().map(|path| path.into().path);
+        Self::leaf(Expr::Function(Function {
+            paths: paths.collect(),
+            function: Arc::new(function),
+            is_due: Some(Arc::new(is_due)),
+            written: None,
+        }))
+    }
+
     fn function<F>(
         paths: Vec<ColumnPath>,
         written: Option<(String, CheckColumns)>,
@@ -265,6 +294,7 @@ impl Predicate {
         Self::leaf(Expr::Function(Function {
             paths,
             function: Arc::new(function),
+            is_due: None,
             written,
         }))
     }
