@@ -16,6 +16,7 @@ mod hostile;
 mod inspected;
 mod page_checksums;
 mod random_files;
+mod sort_order;
 #[cfg(feature = "object_store")]
 mod stores;
 mod unusual_files;

@@ -68,7 +68,7 @@ fn may_be_cut(leaf: &ColumnDescriptor) -> bool {
 }
 
 /// Whether the values of a leaf are numbers that are ordered as signed ones.
-fn is_signed_number(leaf: &ColumnDescriptor) -> bool {
+pub(super) fn is_signed_number(leaf: &ColumnDescriptor) -> bool {
     let is_bytes = matches!(
         leaf.physical_type(),
         PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY
