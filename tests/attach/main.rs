@@ -10,6 +10,7 @@ mod crafted_pages;
 #[cfg(feature = "experimental")]
 #[path = "../support/descriptors.rs"]
 mod descriptors;
+mod distinct_counts;
 mod files;
 #[cfg(feature = "experimental")]
 mod hostile;

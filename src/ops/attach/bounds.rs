@@ -1,11 +1,11 @@
-//! Ranges and numbers of nulls from the statistics of Parquet files.
+//! Ranges, and numbers of nulls and of distinct values, from the statistics of Parquet files.
 
 use super::columns::FileLeaf;
 use super::parquet_file::ParquetFile;
 use crate::column::{Chunk, Values, shred};
 use crate::error::Result;
 use crate::external::parquet::guarded;
-use crate::format::{AnyValue, DataType, RangeStats, ValueKind};
+use crate::format::{AnyValue, CardinalityInfo, DataType, RangeStats, ValueKind};
 use crate::write::range_of;
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt64Array};
 use arrow_schema::Field;
@@ -26,6 +26,8 @@ pub(super) struct LeafStatistics {
     /// Whether these are values, and not just bounds.
     exact: Option<(BooleanArray, BooleanArray)>,
     nulls: Option<UInt64Array>,
+    /// Number of distinct values of each row group.
+    distinct: Vec<Option<u64>>,
     /// Whether there can be nulls, of the leaf or of a group around it.
     is_nullable: bool,
     has_groups: bool,
@@ -90,6 +92,12 @@ impl LeafStatistics {
             bounds: None,
             exact: None,
             nulls: None,
+            distinct: groups()
+                .map(|group| {
+                    let statistics = group.columns().get(leaf.column)?.statistics()?;
+                    statistics.distinct_count_opt()
+                })
+                .collect(),
             is_nullable: leaf.descriptor.max_def_level() > 0,
             has_groups: leaf.descriptor.max_def_level() > own_level
                 || leaf.descriptor.max_rep_level() > 0,
@@ -132,6 +140,29 @@ impl LeafStatistics {
         // Writers disagree on whether the nulls of groups, and empty lists, count.
         let nulls = self.nulls.as_ref().filter(|_| !self.has_groups)?;
         (group < nulls.len() && nulls.is_valid(group)).then(|| nulls.value(group))
+    }
+
+    /// Returns the number of distinct values in some row groups, if it is known. Each of them must have a value.
+    /// `positions` and `nulls` count the positions of all of them, and the nulls among these.
+    pub(super) fn cardinality(
+        &self,
+        with_values: &[usize],
+        positions: u64,
+        nulls: Option<u64>,
+    ) -> Option<CardinalityInfo> {
+        // Row groups may have values in common, so that their numbers do not add up.
+        let [group] = with_values else {
+            return None;
+        };
+        let distinct = self.distinct.get(*group).copied().flatten()?;
+        let present = positions.checked_sub(nulls.unwrap_or(0))?;
+        let has_no_nulls = nulls == Some(0);
+        (1..=present).contains(&distinct).then(|| CardinalityInfo {
+            count: Some(distinct + u64::from(!has_no_nulls)),
+            // Parquet does not say whether null counts as a value.
+            is_estimate: !has_no_nulls,
+            sketch: None,
+        })
     }
 
     /// Returns the range of the values in some row groups, if it is known. Each of them must have a value.

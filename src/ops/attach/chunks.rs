@@ -147,6 +147,7 @@ impl AttachedStripe<'_> {
                 position_count: positions,
                 null_count,
                 range_stats: statistics.range(node, &with_values)?,
+                cardinality: statistics.cardinality(&with_values, positions, null_count),
                 custom_properties: vec![description.to_property()],
                 ..FieldDescriptor::default()
             },
