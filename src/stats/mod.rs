@@ -15,6 +15,8 @@ pub(crate) use blocks::IndexedRanges;
 pub(crate) use bloom::{BloomFilter, FilterSizing};
 pub(crate) use bytes::{ByteRun, ByteStats, byte_value};
 pub(crate) use distinct::{DistinctStats, FilterPlan};
+#[cfg(feature = "parquet")]
+pub(crate) use hash::HashFunction;
 pub(crate) use hash::is_hashed;
 pub(crate) use lengths::Lengths;
 pub(crate) use merge::ShardStats;

@@ -27,6 +27,8 @@ pub(crate) use field::bits::{BitPiece, WINDOW_BITS};
 #[cfg(feature = "parquet")]
 pub(crate) use field::bounds::range_of;
 #[cfg(feature = "parquet")]
+pub(crate) use field::united_filter::united_filter;
+#[cfg(feature = "parquet")]
 pub(crate) use internal_values::now;
 pub(crate) use layout::directory::{StripeRecord, StripesMetadata};
 pub(crate) use layout::positioned_sink::PositionedSink;

@@ -3,6 +3,7 @@
 
 #[path = "../support/allocations.rs"]
 mod allocations;
+mod bloom_filters;
 #[cfg(feature = "experimental")]
 #[path = "../support/covered.rs"]
 mod covered;
@@ -15,12 +16,25 @@ mod files;
 #[cfg(feature = "experimental")]
 mod hostile;
 mod inspected;
+#[cfg(feature = "object_store")]
+mod measured;
 mod page_checksums;
+#[cfg(feature = "object_store")]
+#[path = "../support/polls.rs"]
+mod polls;
 mod random_files;
 mod sort_order;
 #[cfg(feature = "object_store")]
 mod stores;
+/// The helpers that `watched` needs.
+#[cfg(feature = "object_store")]
+mod support {
+    pub(crate) use super::polls;
+}
 mod unusual_files;
+#[cfg(feature = "object_store")]
+#[path = "../support/watched.rs"]
+mod watched;
 
 #[global_allocator]
 static ALLOCATOR: allocations::Counting = allocations::Counting;

@@ -1,5 +1,6 @@
 //! Descriptors of stripe fields with values in column chunks of a Parquet file.
 
+use super::bloom_filters::BloomFilters;
 use super::bounds::LeafStatistics;
 use super::chunk_places::ChunkPlaces;
 use super::columns::{ColumnSource, FileColumn, FileLeaf};
@@ -84,6 +85,7 @@ pub(super) struct AttachedStripe<'a> {
     pub(super) ordinal: u64,
     pub(super) groups: &'a Range<usize>,
     pub(super) native: Option<&'a NativeColumns>,
+    pub(super) filters: BloomFilters,
 }
 
 impl AttachedStripe<'_> {
@@ -148,6 +150,7 @@ impl AttachedStripe<'_> {
                 null_count,
                 range_stats: statistics.range(node, &with_values)?,
                 cardinality: statistics.cardinality(&with_values, positions, null_count),
+                membership_filter: self.filters.united(leaf, &with_values, positions),
                 custom_properties: vec![description.to_property()],
                 ..FieldDescriptor::default()
             },

@@ -1,5 +1,6 @@
 //! Makes shards over Parquet files.
 
+mod bloom_filters;
 mod bounds;
 mod chunk_places;
 mod chunks;
@@ -22,6 +23,7 @@ use crate::read::ready_now;
 use crate::write::{
     PositionedSink, StripeRecord, StripesMetadata, check_storable, shard_properties, stored_schema,
 };
+use bloom_filters::BloomFilters;
 use bytes::Bytes;
 use chunks::AttachedStripe;
 use columns::{AttachedColumn, FileColumn, united_schema};
@@ -307,6 +309,7 @@ async fn of_file(
             ordinal: ordinal as u64,
             groups,
             native: native.as_ref(),
+            filters: BloomFilters::load(file, columns, groups).await?,
         };
         for column in columns {
             let described = column.descriptors(&stripe, out, &mut urls).await;

@@ -259,7 +259,7 @@ mod tests {
             let a = a.map_or(Key::Null, |a| Key::Value(a.into()));
             [Some(a), Some(Key::Value(b.into()))]
         };
-        let sorted = |last, first| sorted_columns(&columns, &last, &first);
+        let sorted = |last: [_; 2], first: [_; 2]| sorted_columns(&columns, &last, &first);
         assert_eq!(sorted(keys(Some(1), 9), keys(Some(2), 0)), 2);
         assert_eq!(sorted(keys(Some(2), 9), keys(Some(2), 9)), 2);
         assert_eq!(sorted(keys(Some(2), 9), keys(Some(2), 8)), 1);

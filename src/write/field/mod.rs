@@ -19,4 +19,6 @@ mod numbers;
 pub(in crate::write) mod plan;
 mod raw;
 mod trial;
+#[cfg(feature = "parquet")]
+pub(in crate::write) mod united_filter;
 pub(in crate::write) mod values;
