@@ -9,6 +9,8 @@ mod hll;
 mod lengths;
 mod merge;
 mod number;
+#[cfg(feature = "parquet")]
+mod page_ranges;
 mod wide_decimals;
 
 pub(crate) use blocks::IndexedRanges;
@@ -21,4 +23,6 @@ pub(crate) use hash::is_hashed;
 pub(crate) use lengths::Lengths;
 pub(crate) use merge::ShardStats;
 pub(crate) use number::{NumberDomain, NumberStats};
+#[cfg(feature = "parquet")]
+pub(crate) use page_ranges::{PageNulls, PageRanges};
 pub(crate) use wide_decimals::{DecimalForm, DecimalStats};

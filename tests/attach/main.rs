@@ -19,6 +19,7 @@ mod inspected;
 #[cfg(feature = "object_store")]
 mod measured;
 mod page_checksums;
+mod page_indexes;
 #[cfg(feature = "object_store")]
 #[path = "../support/polls.rs"]
 mod polls;

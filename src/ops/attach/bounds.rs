@@ -11,7 +11,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, UInt64Array};
 use arrow_schema::Field;
 use arrow_select::concat::concat;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
-use parquet::basic::{ConvertedType, LogicalType, SortOrder, Type as PhysicalType};
+use parquet::basic::{ColumnOrder, ConvertedType, LogicalType, SortOrder, Type as PhysicalType};
 use parquet::schema::types::ColumnDescriptor;
 
 /// Bytes of values of a fixed length up to which they have bounds. The crate `parquet` reserves memory for many of them,
@@ -22,15 +22,15 @@ const MAX_FIXED_BYTES: i32 = 4096;
 #[derive(Debug)]
 pub(super) struct LeafStatistics {
     /// Smallest and largest value of each row group, null where unknown.
-    bounds: Option<(ArrayRef, ArrayRef)>,
+    pub(super) bounds: Option<(ArrayRef, ArrayRef)>,
     /// Whether these are values, and not just bounds.
     exact: Option<(BooleanArray, BooleanArray)>,
     nulls: Option<UInt64Array>,
     /// Number of distinct values of each row group.
     distinct: Vec<Option<u64>>,
     /// Whether there can be nulls, of the leaf or of a group around it.
-    is_nullable: bool,
-    has_groups: bool,
+    pub(super) is_nullable: bool,
+    pub(super) has_groups: bool,
     /// Whether bounds may be cut values, which are not values themselves.
     may_be_cut: bool,
 }
@@ -61,6 +61,30 @@ fn above(value: AnyValue) -> Option<AnyValue> {
     Some(kind.into())
 }
 
+/// Returns bounds as the node stores values. `None` if the type cannot hold one of them; it tells nothing then.
+pub(super) fn stored_bounds(node: &DataType, bounds: &ArrayRef) -> Option<Chunk<Values>> {
+    let field = Field::new(&node.name, bounds.data_type().clone(), true);
+    let mut chunk: Option<Chunk<Values>> = None;
+    let shredded = shred(&field, bounds, node, &mut |_, found| {
+        chunk = Some(found);
+        Ok(())
+    });
+    chunk.filter(|_| shredded.is_ok())
+}
+
+/// Whether a file declares the order of the values of a leaf. Old files do not, and have the order of signed numbers.
+pub(super) fn has_declared_order(file: &ParquetFile, leaf: &FileLeaf) -> bool {
+    match file.metadata().file_metadata().column_orders() {
+        None => is_signed_number(&leaf.descriptor),
+        Some(orders) => matches!(
+            orders.get(leaf.column),
+            Some(ColumnOrder::TYPE_DEFINED_ORDER(
+                SortOrder::SIGNED | SortOrder::UNSIGNED
+            ))
+        ),
+    }
+}
+
 /// Whether statistics of a leaf may be cut values.
 fn may_be_cut(leaf: &ColumnDescriptor) -> bool {
     let is_decimal = leaf.converted_type() == ConvertedType::DECIMAL
@@ -70,7 +94,7 @@ fn may_be_cut(leaf: &ColumnDescriptor) -> bool {
 }
 
 /// Whether the values of a leaf are numbers that are ordered as signed ones.
-pub(super) fn is_signed_number(leaf: &ColumnDescriptor) -> bool {
+fn is_signed_number(leaf: &ColumnDescriptor) -> bool {
     let is_bytes = matches!(
         leaf.physical_type(),
         PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY
@@ -182,15 +206,7 @@ impl LeafStatistics {
             return Ok(None);
         }
         let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
-        let values = concat(&pieces)?;
-        let field = Field::new(&node.name, values.data_type().clone(), true);
-        let mut chunk: Option<Chunk<Values>> = None;
-        let shredded = shred(&field, &values, node, &mut |_, found| {
-            chunk = Some(found);
-            Ok(())
-        });
-        // A bound that the type cannot hold tells nothing.
-        let (Ok(()), Some(chunk)) = (shredded, chunk) else {
+        let Some(chunk) = stored_bounds(node, &concat(&pieces)?) else {
             return Ok(None);
         };
         let Some(mut range) = range_of(node, &chunk)? else {

@@ -6,6 +6,7 @@ use super::chunk_places::ChunkPlaces;
 use super::columns::{ColumnSource, FileColumn, FileLeaf};
 use super::levels::ListsAround;
 use super::native_columns::NativeColumns;
+use super::page_index::index_of_pages;
 use super::parquet_file::ParquetFile;
 use crate::error::{Error, Result};
 use crate::external::parquet::{
@@ -16,7 +17,7 @@ use crate::format::{
     ParquetColumnChunkRef, ParquetFileColumnRef, StripeFieldDescriptor, checksum,
 };
 use crate::io::ByteRange;
-use crate::write::PositionedSink;
+use crate::write::{PositionedSink, StoredIndex};
 use parquet::file::metadata::ColumnChunkMetaData;
 use std::ops::Range;
 
@@ -144,6 +145,11 @@ impl AttachedStripe<'_> {
             url: file.url.to_string(),
             range: ByteRange::try_new(0, file.size)?,
         };
+        let mut indexes = Vec::new();
+        if let Some(index) = index_of_pages(file, node, leaf, &statistics, self.groups)? {
+            let reference = DataRef::this(out.append(&index)?);
+            indexes.push(StoredIndex::describe(&index, reference)?);
+        }
         Ok(Some(StripeFieldDescriptor {
             field: FieldDescriptor {
                 position_count: positions,
@@ -151,6 +157,7 @@ impl AttachedStripe<'_> {
                 range_stats: statistics.range(node, &with_values)?,
                 cardinality: statistics.cardinality(&with_values, positions, null_count),
                 membership_filter: self.filters.united(leaf, &with_values, positions),
+                indexes,
                 custom_properties: vec![description.to_property()],
                 ..FieldDescriptor::default()
             },

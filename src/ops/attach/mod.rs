@@ -7,6 +7,7 @@ mod chunks;
 mod columns;
 mod levels;
 mod native_columns;
+mod page_index;
 mod parquet_file;
 mod sort_order;
 

@@ -1,13 +1,12 @@
 //! The order of attached rows, as far as the Parquet files declare it and their statistics confirm it.
 
-use super::bounds::{LeafStatistics, is_signed_number};
+use super::bounds::{LeafStatistics, has_declared_order};
 use super::columns::{FileColumn, FileLeaf};
 use super::parquet_file::ParquetFile;
 use crate::error::Result;
 use crate::format::{AnyValue, DataType};
 use crate::sorting::{SortingColumn, place_of};
 use arrow_schema::{DataType as ArrowType, Fields, Schema};
-use parquet::basic::{ColumnOrder, SortOrder as ParquetOrder};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
@@ -174,17 +173,7 @@ fn path_of(leaf: &FileLeaf, fields: &Fields) -> Option<String> {
 /// Whether Parquet and this format have the same order of the values of a leaf. Writers of Parquet disagree on the places
 /// of NaNs and zeros.
 fn has_same_order(file: &ParquetFile, leaf: &FileLeaf) -> bool {
-    let order = file.metadata().file_metadata();
-    let is_defined = match order.column_orders() {
-        None => is_signed_number(&leaf.descriptor),
-        Some(orders) => matches!(
-            orders.get(leaf.column),
-            Some(ColumnOrder::TYPE_DEFINED_ORDER(
-                ParquetOrder::SIGNED | ParquetOrder::UNSIGNED
-            ))
-        ),
-    };
-    is_defined && is_ordered(leaf.field.data_type())
+    has_declared_order(file, leaf) && is_ordered(leaf.field.data_type())
 }
 
 fn is_ordered(data_type: &ArrowType) -> bool {
