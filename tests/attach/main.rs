@@ -24,6 +24,7 @@ mod page_indexes;
 #[path = "../support/polls.rs"]
 mod polls;
 mod random_files;
+mod scanned;
 mod sort_order;
 #[cfg(feature = "object_store")]
 mod stores;

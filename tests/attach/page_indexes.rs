@@ -55,7 +55,7 @@ fn numbers() -> Int64Array {
         .collect()
 }
 
-type Comparison = (
+pub(crate) type Comparison = (
     fn(arrow_shard::read::ColumnRef, Literal) -> Predicate,
     fn(
         &dyn arrow_array::Datum,
@@ -63,7 +63,7 @@ type Comparison = (
     ) -> Result<BooleanArray, arrow_schema::ArrowError>,
 );
 
-const COMPARISONS: [Comparison; 6] = [
+pub(crate) const COMPARISONS: [Comparison; 6] = [
     (|column, value| column.eq(value), cmp::eq),
     (|column, value| column.not_eq(value), cmp::neq),
     (|column, value| column.lt(value), cmp::lt),

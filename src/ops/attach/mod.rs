@@ -9,6 +9,7 @@ mod levels;
 mod native_columns;
 mod page_index;
 mod parquet_file;
+mod scanned;
 mod sort_order;
 
 use super::commit::{CommitFiles, EditSummary};
@@ -30,6 +31,7 @@ use chunks::AttachedStripe;
 use columns::{AttachedColumn, FileColumn, united_schema};
 use native_columns::NativeColumns;
 use parquet_file::ParquetFile;
+use scanned::{ScannedNames, ScannedStripe};
 use sort_order::SortOrder;
 use std::ffi::{OsStr, OsString};
 use std::ops::Range;
@@ -43,6 +45,7 @@ const STRIPE_ROWS: u64 = 128 << 10;
 pub struct AttachOptions {
     stripe_rows: u64,
     page_map: bool,
+    scanned: ScannedNames,
     listener: Listener,
 }
 
@@ -51,6 +54,7 @@ impl Default for AttachOptions {
         Self {
             stripe_rows: STRIPE_ROWS,
             page_map: false,
+            scanned: ScannedNames::default(),
             listener: Listener::default(),
         }
     }
@@ -236,6 +240,7 @@ impl Attachment<'_> {
         let wire = Wire::Spec;
         let capabilities = wire.capabilities();
         let schema = united_schema(self.files)?;
+        self.options.scanned.check(&schema)?;
         let stored = to_shard(&schema, &SchemaOptions::default())?;
         check_storable(&stored, &capabilities)?;
         let nodes = stored.fields.iter().map(|field| &field.data_type);
@@ -261,7 +266,8 @@ impl Attachment<'_> {
             num_stripes += groups.len() as u64;
             check_stripes(num_stripes)?;
             let attached = file.columns(&columns).within(|| file.place.element())?;
-            let stripe_file = of_file(file, &attached, &groups, &mut stripes, &mut out);
+            let names = &self.options.scanned;
+            let stripe_file = of_file(file, &attached, &groups, names, &mut stripes, &mut out);
             let stripe_file = stripe_file.await.within(|| file.place.element())?;
             others.extend(stripe_file);
             let ordered = order.add(file, &attached, &schema);
@@ -298,6 +304,7 @@ async fn of_file(
     file: &ParquetFile,
     columns: &[FileColumn<'_>],
     groups: &[Range<usize>],
+    scanned: &ScannedNames,
     stripes: &mut StripesMetadata,
     out: &mut PositionedSink<'_>,
 ) -> Result<Option<(String, Bytes)>> {
@@ -311,6 +318,7 @@ async fn of_file(
             groups,
             native: native.as_ref(),
             filters: BloomFilters::load(file, columns, groups).await?,
+            scanned: ScannedStripe::read(file, columns, groups, scanned).await?,
         };
         for column in columns {
             let described = column.descriptors(&stripe, out, &mut urls).await;

@@ -80,7 +80,8 @@ impl SortOrder {
                 Some(_) => {
                     let pairs = self.columns.iter().zip(&declared);
                     let same = pairs.take_while(|(own, key)| **own == key.column);
-                    self.columns.truncate(same.count());
+                    let kept = same.count();
+                    self.columns.truncate(kept);
                 }
             }
             let mut keys = Vec::with_capacity(self.columns.len());

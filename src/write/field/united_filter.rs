@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_united_filter_has_all_values_in_few_blocks() {
         for (first, second) in [(32 << 10, 32 << 10), (4 << 10, 32 << 10), (96, 32 * 15)] {
-            let values = (first / 100) as u64;
+            let values = (first / 16) as u64;
             let filters = [filter(0..values, first), filter(values..2 * values, second)];
             let filters: Vec<&[u8]> = filters.iter().map(Vec::as_slice).collect();
             let united = united_filter(&filters, 1 << 20).unwrap();
@@ -133,8 +133,11 @@ mod tests {
             assert!((0..2 * values).all(|value| found.contains_value(&value.to_le_bytes())));
             let measured = false_positives(&united);
             assert!(measured < 0.03, "{measured} with {first} and {second}");
-            let off = united.num_values.abs_diff(2 * values);
-            assert!(off <= values / 10 + 1, "{} values", united.num_values);
+            // Blocks that cannot be combined have some values several times.
+            if united.num_blocks.is_power_of_two() {
+                let off = united.num_values.abs_diff(2 * values);
+                assert!(off <= values / 10, "{} values", united.num_values);
+            }
         }
     }
 

@@ -13,8 +13,8 @@ use crate::encoding::bytes::BytesLayout;
 use crate::encoding::{Context, Dictionaries, NumberKind};
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::format::{
-    BufferKind, DataEncoding, DataType, EncodedBuffer, FieldDescriptor, RangeStats,
-    SplitBlockBloomFilter, StripeFieldDescriptor,
+    BufferKind, DataEncoding, DataType, EncodedBuffer, RangeStats, SplitBlockBloomFilter,
+    StripeFieldDescriptor,
 };
 use crate::read::open_shard::Shard;
 use crate::read::shard::dictionary_entries;
@@ -61,7 +61,8 @@ impl Verifier<'_> {
             Storage::Buffers(buffers) => buffers,
             Storage::External(values) => {
                 let checked = self.external(values, &descriptor.field, at).await;
-                self.range_index(&layout, node, &descriptor.field, at).await;
+                // Bounds of pages may be beyond the least and the greatest value.
+                self.range_index(&layout, node, None, at).await;
                 return checked;
             }
             Storage::Null | Storage::Constant(_) => return Checked::readable(0),
@@ -103,7 +104,8 @@ impl Verifier<'_> {
             let at = at.buffer(BufferKind::ValueDictionary, file);
             readable &= self.note(at, checked).is_some();
         }
-        self.range_index(&layout, node, &descriptor.field, at).await;
+        let range = descriptor.field.range_stats.as_ref();
+        self.range_index(&layout, node, range, at).await;
         Checked {
             readable,
             largest_block,
@@ -233,15 +235,14 @@ impl Verifier<'_> {
         &mut self,
         layout: &FieldLayout,
         node: &DataType,
-        field: &FieldDescriptor,
+        range: Option<&RangeStats>,
         at: &At,
     ) {
         let Some(index) = layout.range_index() else {
             return;
         };
         let file = self.shard.inner.artifacts.name_of(index.place.artifact);
-        let checked =
-            self.indexed_ranges(index, node, layout.positions, field.range_stats.as_ref());
+        let checked = self.indexed_ranges(index, node, layout.positions, range);
         let checked = match checked.await {
             // Readers work without an unsupported index, so it is not a problem.
             Err(e) if e.kind() == ErrorKind::Unsupported => Ok(()),
