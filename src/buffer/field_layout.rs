@@ -2,13 +2,14 @@
 
 use super::blobs::BlobTable;
 use super::carried_checksums::CarriedChecksums;
-use super::checksums::{Chunks, CoveredPart};
+use super::checksums::CoveredPart;
 use super::external::ExternalValues;
 use super::opaque_dictionary::MAX_OPAQUE_DICTIONARIES;
 use super::own_properties::OwnProperties;
 use super::packed_group::PackedGroup;
 use super::physical::Physical;
 use super::stored_buffer::{Body, StoredBuffer, StoredRange, place, stored_buffer};
+use super::stored_index::StoredIndex;
 use super::{BlockRange, RANGE_INDEX_HEADER, Selection};
 use crate::encoding::Dictionaries;
 use crate::error::{Error, Result};
@@ -28,6 +29,8 @@ pub struct FieldLayout {
     pub physical: Physical,
     /// Where the values are.
     pub storage: Storage,
+    /// The range index of values that are not in buffers.
+    pub index: Option<StoredIndex>,
 }
 
 /// The storage of a stripe field.
@@ -154,17 +157,6 @@ pub struct StoredDictionary {
     pub carried: Option<CarriedChecksums>,
 }
 
-/// Place of a range index.
-#[derive(Debug)]
-pub struct StoredIndex {
-    /// The bytes.
-    pub place: StoredRange,
-    /// Checksums of its header, if there are any.
-    pub header_checksums: Option<Chunks>,
-    /// The checksums that its parts must carry, if they are known.
-    pub carried: Option<CarriedChecksums>,
-}
-
 /// Position count of a field without a descriptor, which takes any number of rows. Real fields have
 /// fewer positions, so each of their positions has a successor.
 const ABSENT: u64 = u64::MAX;
@@ -173,6 +165,15 @@ impl FieldLayout {
     /// Returns whether the field has no descriptor.
     pub fn is_absent(&self) -> bool {
         self.positions == ABSENT
+    }
+
+    /// Returns the place of the range index.
+    pub fn range_index(&self) -> Option<&StoredIndex> {
+        match &self.storage {
+            Storage::Buffers(buffers) => buffers.range_index.as_ref(),
+            Storage::External(_) => self.index.as_ref(),
+            Storage::Null | Storage::Constant(_) => None,
+        }
     }
 
     /// Returns the bytes of the streams of values, in the shard or in other files.
@@ -217,6 +218,7 @@ impl FieldLayout {
             positions: ABSENT,
             physical: Physical::of(node)?,
             storage: Storage::Null,
+            index: None,
         })
     }
 
@@ -269,10 +271,15 @@ impl FieldLayout {
                 supported => supported?,
             },
         };
+        let index = match storage {
+            Storage::External(_) => StoredIndex::find(&field.indexes, artifact)?,
+            _ => None,
+        };
         Ok(Self {
             positions,
             physical,
             storage,
+            index,
         })
     }
 }

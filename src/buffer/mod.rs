@@ -25,6 +25,7 @@ mod read_context;
 mod runs;
 mod selection;
 mod stored_buffer;
+mod stored_index;
 mod stream;
 mod strings;
 #[cfg(test)]
@@ -46,9 +47,7 @@ pub use copy_check::CopyCheck;
 #[cfg(feature = "experimental")]
 pub use encoding_codes::{ENCODING_CODES_PROPERTY, EncodingCodes};
 pub use external::{ExternalDecoder, ExternalValues};
-pub use field_layout::{
-    FieldBuffers, FieldLayout, Storage, StoredDictionary, StoredIndex, packed_member,
-};
+pub use field_layout::{FieldBuffers, FieldLayout, Storage, StoredDictionary, packed_member};
 #[cfg(feature = "experimental")]
 pub use map_copies::{BLOCK_MAPS_PROPERTY, MapCopies};
 pub use offsets::{OffsetsCache, Spans, offset_width};
@@ -64,6 +63,7 @@ pub use read_context::{ByteSource, ReadContext};
 pub use runs::{Runs, equal_blocks, is_single_value, read_runs};
 pub use selection::Selection;
 pub use stored_buffer::{Blocks, Body, StoredBuffer, StoredRange};
+pub use stored_index::StoredIndex;
 pub use stream::{BlockCache, Numbers, read_bits, read_numbers};
 pub use strings::{StringCache, Strings, read_fixed, read_strings};
 pub use value_dictionary::{DictionaryInput, ValueDictionary};

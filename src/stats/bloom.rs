@@ -6,7 +6,7 @@
 //! block  8 words of 32 bits, little-endian
 //! ```
 
-use super::hash::{HASH_ALGORITHM, hash_value};
+use super::hash::{HASH_ALGORITHM, HashFunction};
 use crate::format::SplitBlockBloomFilter;
 
 /// Bytes of a block.
@@ -136,19 +136,25 @@ pub(crate) fn build_filter(
 
 /// A filter to look values up in.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct BloomFilter<'a>(&'a SplitBlockBloomFilter);
+pub(crate) struct BloomFilter<'a> {
+    stored: &'a SplitBlockBloomFilter,
+    function: HashFunction,
+}
 
 impl<'a> BloomFilter<'a> {
     /// Returns the filter for lookups, or `None` if its hash algorithm is unknown or it has no blocks.
     pub(crate) fn new(filter: &'a SplitBlockBloomFilter) -> Option<Self> {
-        let known = filter.hash_algorithm == HASH_ALGORITHM && filter.num_blocks > 0;
-        known.then_some(Self(filter))
+        let function = HashFunction::named(&filter.hash_algorithm)?;
+        (filter.num_blocks > 0).then_some(Self {
+            stored: filter,
+            function,
+        })
     }
 
-    /// Returns whether a value with this hash, computed with the [`seed`](Self::seed), may be in the filter.
-    pub(crate) fn contains(&self, hash: u64) -> bool {
-        let block = block_start(hash, self.0.num_blocks)
-            .and_then(|start| self.0.data.get(start..start.checked_add(BLOCK)?));
+    /// Returns whether a value with this hash may be in the filter.
+    fn contains(&self, hash: u64) -> bool {
+        let block = block_start(hash, self.stored.num_blocks)
+            .and_then(|start| self.stored.data.get(start..start.checked_add(BLOCK)?));
         // A truncated filter that lacks the block cannot rule out the value.
         block.is_none_or(|block| {
             let words = block.as_chunks::<4>().0.iter().zip(SALTS);
@@ -158,19 +164,16 @@ impl<'a> BloomFilter<'a> {
         })
     }
 
-    /// Returns the seed of its hashes.
-    pub(crate) fn seed(&self) -> u64 {
-        self.0.hash_seed
-    }
-
-    /// Returns whether the value with these bytes may be in the filter; the bytes are as for [`hash_value`].
+    /// Returns whether the value with these bytes may be in the filter; the bytes are as for
+    /// [`hash_value`](super::hash::hash_value).
     pub(crate) fn contains_value(&self, value: &[u8]) -> bool {
-        self.contains(hash_value(value, self.seed()))
+        self.contains(self.function.hash(value, self.stored.hash_seed))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::hash::hash_value;
     use super::*;
 
     const SEED: u64 = 0x4D75_6461_6942_4646;
@@ -281,6 +284,8 @@ mod tests {
     #[test]
     fn a_filter_with_unknown_hashes_is_none() {
         let mut filter = build_filter(&[1], 0, 0.01, FilterSizing::PowerOfTwo).unwrap();
+        assert!(BloomFilter::new(&filter).is_some());
+        filter.hash_algorithm = "xxh64".to_owned();
         assert!(BloomFilter::new(&filter).is_some());
         filter.hash_algorithm = "murmur".to_owned();
         assert!(BloomFilter::new(&filter).is_none());

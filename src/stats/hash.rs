@@ -10,12 +10,47 @@
 //! | Float32, Float64 | the bits, little-endian, so that the zeros differ |
 //!
 //! A wire has a seed for each of the two. `Wire::Spec` uses 0 for both, so each value is hashed only once.
+//!
+//! Writers use XXH3. The Bloom filters of Parquet files, which `ops::attach` takes over, use XXH64.
 
 use crate::format::{BasicType, DataType, decimal128};
+use twox_hash::XxHash64;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Name of the hash function in filters and sketches.
+/// Name of the hash function of sketches and written filters.
 pub(crate) const HASH_ALGORITHM: &str = "xxh3_64";
+
+/// A hash function of the values in a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HashFunction {
+    Xxh3,
+    Xxh64,
+}
+
+impl HashFunction {
+    /// Returns the function with this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        [Self::Xxh3, Self::Xxh64]
+            .into_iter()
+            .find(|function| function.name() == name)
+    }
+
+    /// Returns the name of the function in filters.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Xxh3 => HASH_ALGORITHM,
+            Self::Xxh64 => "xxh64",
+        }
+    }
+
+    /// Returns the hash of a value's bytes.
+    pub(super) fn hash(self, value: &[u8], seed: u64) -> u64 {
+        match self {
+            Self::Xxh3 => hash_value(value, seed),
+            Self::Xxh64 => XxHash64::oneshot(seed, value),
+        }
+    }
+}
 
 /// Returns the hash of a value's bytes.
 #[inline]
@@ -46,6 +81,16 @@ pub(crate) fn is_hashed(node: &DataType) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn functions_are_found_by_their_names() {
+        for function in [HashFunction::Xxh3, HashFunction::Xxh64] {
+            assert_eq!(HashFunction::named(function.name()), Some(function));
+        }
+        assert_eq!(HashFunction::named("murmur"), None);
+        // The published hash of no bytes.
+        assert_eq!(HashFunction::Xxh64.hash(b"", 0), 0xEF46_DB37_51D8_E999);
+    }
 
     #[test]
     fn hashes_are_those_of_the_reference() {

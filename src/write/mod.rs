@@ -15,6 +15,8 @@ mod layout;
 #[cfg(not(target_family = "wasm"))]
 mod local;
 mod options;
+#[cfg(feature = "parquet")]
+mod page_index;
 mod schema;
 mod shard;
 mod shard_columns;
@@ -22,14 +24,22 @@ mod shard_properties;
 mod summary;
 
 pub(crate) use crate::buffer::BUFFER_ALIGNMENT;
+#[cfg(feature = "parquet")]
+pub(crate) use crate::buffer::StoredIndex;
 pub(crate) use bits_shard::{StripeBits, bits_shard};
 pub(crate) use field::bits::{BitPiece, WINDOW_BITS};
 #[cfg(feature = "parquet")]
 pub(crate) use field::bounds::range_of;
 #[cfg(feature = "parquet")]
+pub(crate) use field::page_index::{IndexedPages, PageNulls};
+#[cfg(feature = "parquet")]
+pub(crate) use field::united_filter::united_filter;
+#[cfg(feature = "parquet")]
 pub(crate) use internal_values::now;
 pub(crate) use layout::directory::{StripeRecord, StripesMetadata};
 pub(crate) use layout::positioned_sink::PositionedSink;
+#[cfg(feature = "parquet")]
+pub(crate) use page_index::{may_have_index, page_index};
 pub(crate) use schema::{check_storable, stored_schema};
 pub(crate) use shard_properties::shard_properties;
 

@@ -3,6 +3,7 @@
 
 #[path = "../support/allocations.rs"]
 mod allocations;
+mod bloom_filters;
 #[cfg(feature = "experimental")]
 #[path = "../support/covered.rs"]
 mod covered;
@@ -10,15 +11,32 @@ mod crafted_pages;
 #[cfg(feature = "experimental")]
 #[path = "../support/descriptors.rs"]
 mod descriptors;
+mod distinct_counts;
 mod files;
 #[cfg(feature = "experimental")]
 mod hostile;
 mod inspected;
+#[cfg(feature = "object_store")]
+mod measured;
 mod page_checksums;
+mod page_indexes;
+#[cfg(feature = "object_store")]
+#[path = "../support/polls.rs"]
+mod polls;
 mod random_files;
+mod scanned;
+mod sort_order;
 #[cfg(feature = "object_store")]
 mod stores;
+/// The helpers that `watched` needs.
+#[cfg(feature = "object_store")]
+mod support {
+    pub(crate) use super::polls;
+}
 mod unusual_files;
+#[cfg(feature = "object_store")]
+#[path = "../support/watched.rs"]
+mod watched;
 
 #[global_allocator]
 static ALLOCATOR: allocations::Counting = allocations::Counting;

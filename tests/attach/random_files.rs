@@ -331,11 +331,14 @@ fn check(first: u64, table: impl Fn(&mut StdRng, usize) -> RecordBatch) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.parquet");
         let rows = [0, 1, 64, 1_000, 3_000][rng.random_range(0..5)];
-        write_parquet(&path, &table(&mut rng, rows), settings(&mut rng));
+        let batch = table(&mut rng, rows);
+        write_parquet(&path, &batch, settings(&mut rng));
         let target = folder.path().join("t.amudai.shard");
         let options = AttachOptions::default()
             .with_stripe_rows([1, 500, 1 << 20][rng.random_range(0..3)])
-            .with_page_map(rng.random_bool(0.5));
+            .with_page_map(rng.random_bool(0.5))
+            .with_statistics(some_columns(&mut rng, &batch))
+            .with_index(some_columns(&mut rng, &batch));
         attach_with([&path], &target, options).unwrap();
         let shard = Shard::open(&target).unwrap();
         let expected = read_parquet(&path);
@@ -354,6 +357,14 @@ fn check(first: u64, table: impl Fn(&mut StdRng, usize) -> RecordBatch) {
         check_filters(&mut rng, &shard, &expected);
         assert_sound(&shard);
     }
+}
+
+fn some_columns(rng: &mut StdRng, batch: &RecordBatch) -> Vec<String> {
+    let mut names: Vec<String> = (batch.schema().fields().iter())
+        .map(|field| field.name().clone())
+        .collect();
+    names.retain(|_| rng.random_bool(0.2));
+    names
 }
 
 /// Compares filters with Arrow's kernels, over values of the table and others.

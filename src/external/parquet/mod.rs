@@ -3,6 +3,7 @@
 //! The descriptor of the stripe field says where the chunks are and how they are encoded, so that the footers of their
 //! files are not read. Pages are checked before the crate `parquet` decodes them.
 
+mod bloom_filter;
 mod chunk_feed;
 mod column;
 mod compression;
@@ -21,6 +22,7 @@ mod values;
 
 /// The pages of a column chunk: their rows, and their bytes from the first page on.
 pub(crate) use crate::buffer::BlockMap as PageMap;
+pub(crate) use bloom_filter::BloomFilterHeader;
 pub(crate) use column::{physical_code, walk_pages};
 pub(crate) use description::{Codec, DescribedChunk, DescribedFile, ParquetDescription};
 pub(crate) use leaf::{guarded, message_of};

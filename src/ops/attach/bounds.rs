@@ -1,17 +1,17 @@
-//! Ranges and numbers of nulls from the statistics of Parquet files.
+//! Ranges, and numbers of nulls and of distinct values, from the statistics of Parquet files.
 
 use super::columns::FileLeaf;
 use super::parquet_file::ParquetFile;
 use crate::column::{Chunk, Values, shred};
 use crate::error::Result;
 use crate::external::parquet::guarded;
-use crate::format::{AnyValue, DataType, RangeStats, ValueKind};
+use crate::format::{AnyValue, CardinalityInfo, DataType, RangeStats, ValueKind};
 use crate::write::range_of;
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt64Array};
 use arrow_schema::Field;
 use arrow_select::concat::concat;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
-use parquet::basic::{ConvertedType, LogicalType, SortOrder, Type as PhysicalType};
+use parquet::basic::{ColumnOrder, ConvertedType, LogicalType, SortOrder, Type as PhysicalType};
 use parquet::schema::types::ColumnDescriptor;
 
 /// Bytes of values of a fixed length up to which they have bounds. The crate `parquet` reserves memory for many of them,
@@ -22,13 +22,15 @@ const MAX_FIXED_BYTES: i32 = 4096;
 #[derive(Debug)]
 pub(super) struct LeafStatistics {
     /// Smallest and largest value of each row group, null where unknown.
-    bounds: Option<(ArrayRef, ArrayRef)>,
+    pub(super) bounds: Option<(ArrayRef, ArrayRef)>,
     /// Whether these are values, and not just bounds.
     exact: Option<(BooleanArray, BooleanArray)>,
     nulls: Option<UInt64Array>,
+    /// Number of distinct values of each row group.
+    distinct: Vec<Option<u64>>,
     /// Whether there can be nulls, of the leaf or of a group around it.
-    is_nullable: bool,
-    has_groups: bool,
+    pub(super) is_nullable: bool,
+    pub(super) has_groups: bool,
     /// Whether bounds may be cut values, which are not values themselves.
     may_be_cut: bool,
 }
@@ -57,6 +59,30 @@ fn above(value: AnyValue) -> Option<AnyValue> {
         _ => return None,
     };
     Some(kind.into())
+}
+
+/// Returns bounds as the node stores values. `None` if the type cannot hold one of them; it tells nothing then.
+pub(super) fn stored_bounds(node: &DataType, bounds: &ArrayRef) -> Option<Chunk<Values>> {
+    let field = Field::new(&node.name, bounds.data_type().clone(), true);
+    let mut chunk: Option<Chunk<Values>> = None;
+    let shredded = shred(&field, bounds, node, &mut |_, found| {
+        chunk = Some(found);
+        Ok(())
+    });
+    chunk.filter(|_| shredded.is_ok())
+}
+
+/// Whether a file declares the order of the values of a leaf. Old files do not, and have the order of signed numbers.
+pub(super) fn has_declared_order(file: &ParquetFile, leaf: &FileLeaf) -> bool {
+    match file.metadata().file_metadata().column_orders() {
+        None => is_signed_number(&leaf.descriptor),
+        Some(orders) => matches!(
+            orders.get(leaf.column),
+            Some(ColumnOrder::TYPE_DEFINED_ORDER(
+                SortOrder::SIGNED | SortOrder::UNSIGNED
+            ))
+        ),
+    }
 }
 
 /// Whether statistics of a leaf may be cut values.
@@ -90,6 +116,12 @@ impl LeafStatistics {
             bounds: None,
             exact: None,
             nulls: None,
+            distinct: groups()
+                .map(|group| {
+                    let statistics = group.columns().get(leaf.column)?.statistics()?;
+                    statistics.distinct_count_opt()
+                })
+                .collect(),
             is_nullable: leaf.descriptor.max_def_level() > 0,
             has_groups: leaf.descriptor.max_def_level() > own_level
                 || leaf.descriptor.max_rep_level() > 0,
@@ -134,6 +166,29 @@ impl LeafStatistics {
         (group < nulls.len() && nulls.is_valid(group)).then(|| nulls.value(group))
     }
 
+    /// Returns the number of distinct values in some row groups, if it is known. Each of them must have a value.
+    /// `positions` and `nulls` count the positions of all of them, and the nulls among these.
+    pub(super) fn cardinality(
+        &self,
+        with_values: &[usize],
+        positions: u64,
+        nulls: Option<u64>,
+    ) -> Option<CardinalityInfo> {
+        // Row groups may have values in common, so that their numbers do not add up.
+        let [group] = with_values else {
+            return None;
+        };
+        let distinct = self.distinct.get(*group).copied().flatten()?;
+        let present = positions.checked_sub(nulls.unwrap_or(0))?;
+        let has_no_nulls = nulls == Some(0);
+        (1..=present).contains(&distinct).then(|| CardinalityInfo {
+            count: Some(distinct + u64::from(!has_no_nulls)),
+            // Parquet does not say whether null counts as a value.
+            is_estimate: !has_no_nulls,
+            sketch: None,
+        })
+    }
+
     /// Returns the range of the values in some row groups, if it is known. Each of them must have a value.
     pub(super) fn range(
         &self,
@@ -151,15 +206,7 @@ impl LeafStatistics {
             return Ok(None);
         }
         let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
-        let values = concat(&pieces)?;
-        let field = Field::new(&node.name, values.data_type().clone(), true);
-        let mut chunk: Option<Chunk<Values>> = None;
-        let shredded = shred(&field, &values, node, &mut |_, found| {
-            chunk = Some(found);
-            Ok(())
-        });
-        // A bound that the type cannot hold tells nothing.
-        let (Ok(()), Some(chunk)) = (shredded, chunk) else {
+        let Some(chunk) = stored_bounds(node, &concat(&pieces)?) else {
             return Ok(None);
         };
         let Some(mut range) = range_of(node, &chunk)? else {

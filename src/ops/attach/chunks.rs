@@ -1,21 +1,26 @@
 //! Descriptors of stripe fields with values in column chunks of a Parquet file.
 
+use super::bloom_filters::BloomFilters;
 use super::bounds::LeafStatistics;
 use super::chunk_places::ChunkPlaces;
 use super::columns::{ColumnSource, FileColumn, FileLeaf};
 use super::levels::ListsAround;
 use super::native_columns::NativeColumns;
+use super::page_index::index_of_pages;
 use super::parquet_file::ParquetFile;
+use super::scanned::ScannedStripe;
 use crate::error::{Error, Result};
 use crate::external::parquet::{
     Codec, DescribedChunk, PageMap, ParquetDescription, physical_code, walk_pages,
 };
 use crate::format::{
-    BasicType, DataEncoding, DataRef, DataType, FieldDescriptor, NativeDataEncoding,
-    ParquetColumnChunkRef, ParquetFileColumnRef, StripeFieldDescriptor, checksum,
+    BasicType, DataEncoding, DataRef, DataType, FieldDescriptor, IndexDescriptor,
+    NativeDataEncoding, ParquetColumnChunkRef, ParquetFileColumnRef, StripeFieldDescriptor,
+    checksum,
 };
 use crate::io::ByteRange;
-use crate::write::PositionedSink;
+use crate::write::{PositionedSink, StoredIndex};
+use bytes::Bytes;
 use parquet::file::metadata::ColumnChunkMetaData;
 use std::ops::Range;
 
@@ -84,6 +89,8 @@ pub(super) struct AttachedStripe<'a> {
     pub(super) ordinal: u64,
     pub(super) groups: &'a Range<usize>,
     pub(super) native: Option<&'a NativeColumns>,
+    pub(super) filters: BloomFilters,
+    pub(super) scanned: ScannedStripe,
 }
 
 impl AttachedStripe<'_> {
@@ -142,19 +149,49 @@ impl AttachedStripe<'_> {
             url: file.url.to_string(),
             range: ByteRange::try_new(0, file.size)?,
         };
+        let mut field = FieldDescriptor {
+            position_count: positions,
+            null_count,
+            range_stats: statistics.range(node, &with_values)?,
+            cardinality: statistics.cardinality(&with_values, positions, null_count),
+            membership_filter: self.filters.united(leaf, &with_values, positions),
+            indexes: self.indexes(node, leaf, &statistics, out)?,
+            custom_properties: vec![description.to_property()],
+            ..FieldDescriptor::default()
+        };
+        if let Some(scanned) = self.scanned.leaf(leaf) {
+            scanned.add_to(&mut field)?;
+        }
         Ok(Some(StripeFieldDescriptor {
-            field: FieldDescriptor {
-                position_count: positions,
-                null_count,
-                range_stats: statistics.range(node, &with_values)?,
-                custom_properties: vec![description.to_property()],
-                ..FieldDescriptor::default()
-            },
+            field,
             encodings: vec![DataEncoding::Parquet(vec![ParquetFileColumnRef {
                 file_ref: Some(file_ref),
                 column_chunks: references,
             }])],
         }))
+    }
+
+    /// Writes the range index of a leaf, if it gets one. Returns its description.
+    fn indexes(
+        &self,
+        node: &DataType,
+        leaf: &FileLeaf,
+        statistics: &LeafStatistics,
+        out: &mut PositionedSink<'_>,
+    ) -> Result<Vec<IndexDescriptor>> {
+        let scanned = self.scanned.leaf(leaf);
+        let index = match scanned.and_then(|scanned| scanned.index.clone()) {
+            Some(index) => Some(index),
+            None => {
+                let of_pages = index_of_pages(self.file, node, leaf, statistics, self.groups)?;
+                of_pages.map(Bytes::from)
+            }
+        };
+        let Some(index) = index else {
+            return Ok(Vec::new());
+        };
+        let reference = DataRef::this(out.append(&index)?);
+        Ok(vec![StoredIndex::describe(&index, reference)?])
     }
 }
 

@@ -62,6 +62,17 @@ impl FileColumn<'_> {
     pub(super) fn name(&self) -> &str {
         &self.node.name
     }
+
+    /// Returns the leaves with values in the Parquet file, each with its node.
+    pub(super) fn leaves(&self) -> Vec<(&DataType, &FileLeaf)> {
+        let ColumnSource::Leaves { leaves, .. } = &self.source else {
+            return Vec::new();
+        };
+        let mut nodes = Vec::new();
+        self.node.walk(&mut |node| nodes.push(node));
+        nodes.retain(|node| node.children.is_empty());
+        nodes.into_iter().zip(leaves).collect()
+    }
 }
 
 /// Returns the schema of all files, with columns united by name.

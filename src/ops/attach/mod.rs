@@ -1,12 +1,16 @@
 //! Makes shards over Parquet files.
 
+mod bloom_filters;
 mod bounds;
 mod chunk_places;
 mod chunks;
 mod columns;
 mod levels;
 mod native_columns;
+mod page_index;
 mod parquet_file;
+mod scanned;
+mod sort_order;
 
 use super::commit::{CommitFiles, EditSummary};
 use super::progress::WorkProgress;
@@ -21,11 +25,14 @@ use crate::read::ready_now;
 use crate::write::{
     PositionedSink, StripeRecord, StripesMetadata, check_storable, shard_properties, stored_schema,
 };
+use bloom_filters::BloomFilters;
 use bytes::Bytes;
 use chunks::AttachedStripe;
-use columns::{AttachedColumn, united_schema};
+use columns::{AttachedColumn, FileColumn, united_schema};
 use native_columns::NativeColumns;
 use parquet_file::ParquetFile;
+use scanned::{ScannedNames, ScannedStripe};
+use sort_order::SortOrder;
 use std::ffi::{OsStr, OsString};
 use std::ops::Range;
 use std::path::Path;
@@ -38,6 +45,7 @@ const STRIPE_ROWS: u64 = 128 << 10;
 pub struct AttachOptions {
     stripe_rows: u64,
     page_map: bool,
+    scanned: ScannedNames,
     listener: Listener,
 }
 
@@ -46,6 +54,7 @@ impl Default for AttachOptions {
         Self {
             stripe_rows: STRIPE_ROWS,
             page_map: false,
+            scanned: ScannedNames::default(),
             listener: Listener::default(),
         }
     }
@@ -231,6 +240,7 @@ impl Attachment<'_> {
         let wire = Wire::Spec;
         let capabilities = wire.capabilities();
         let schema = united_schema(self.files)?;
+        self.options.scanned.check(&schema)?;
         let stored = to_shard(&schema, &SchemaOptions::default())?;
         check_storable(&stored, &capabilities)?;
         let nodes = stored.fields.iter().map(|field| &field.data_type);
@@ -250,18 +260,27 @@ impl Attachment<'_> {
         let mut stripes = StripesMetadata::new(wire, count);
         let mut others: Vec<(String, Bytes)> = Vec::new();
         let mut num_stripes = 0u64;
+        let mut order = SortOrder::default();
         for file in self.files {
             let groups = file.stripes(self.options.stripe_rows);
             num_stripes += groups.len() as u64;
             check_stripes(num_stripes)?;
-            let stripe_file = self.of_file(file, &columns, &groups, &mut stripes, &mut out);
+            let attached = file.columns(&columns).within(|| file.place.element())?;
+            let names = &self.options.scanned;
+            let stripe_file = of_file(file, &attached, &groups, names, &mut stripes, &mut out);
             let stripe_file = stripe_file.await.within(|| file.place.element())?;
             others.extend(stripe_file);
+            let ordered = order.add(file, &attached, &schema);
+            ordered.within(|| file.place.element())?;
         }
         let properties = ShardProperties {
             creation_min: Some(crate::write::now()),
             creation_max: Some(crate::write::now()),
-            custom_properties: shard_properties(&encode_arrow_schema(&schema)?, &[], &[]),
+            custom_properties: shard_properties(
+                &encode_arrow_schema(&schema)?,
+                order.columns(),
+                &[],
+            ),
             ..ShardProperties::default()
         };
         stripes.finish(&mut out, &stored_schema(stored, &capabilities), &properties)?;
@@ -278,41 +297,42 @@ impl Attachment<'_> {
             directory,
         })
     }
+}
 
-    /// Adds the stripes of a file. Returns the file with the columns that are written natively, if there are any.
-    async fn of_file(
-        &self,
-        file: &ParquetFile,
-        columns: &[AttachedColumn<'_>],
-        groups: &[Range<usize>],
-        stripes: &mut StripesMetadata,
-        out: &mut PositionedSink<'_>,
-    ) -> Result<Option<(String, Bytes)>> {
-        let attached = file.columns(columns)?;
-        let native = NativeColumns::write(file, &attached, groups).await?;
-        for (ordinal, groups) in groups.iter().enumerate() {
-            let mut urls = vec![file.url.to_string()];
-            let mut fields = Vec::new();
-            let stripe = AttachedStripe {
-                file,
-                ordinal: ordinal as u64,
-                groups,
-                native: native.as_ref(),
-            };
-            for column in &attached {
-                let described = column.descriptors(&stripe, out, &mut urls).await;
-                fields.extend(described.within(|| format!("column `{}`", column.name()))?);
-            }
-            stripes.push(StripeRecord {
-                rows: file.rows_of(groups)?,
-                deleted_rows: 0,
-                urls,
-                fields,
-                properties: Default::default(),
-            })?;
+/// Adds the stripes of a file. Returns the file with the columns that are written natively, if there are any.
+async fn of_file(
+    file: &ParquetFile,
+    columns: &[FileColumn<'_>],
+    groups: &[Range<usize>],
+    scanned: &ScannedNames,
+    stripes: &mut StripesMetadata,
+    out: &mut PositionedSink<'_>,
+) -> Result<Option<(String, Bytes)>> {
+    let native = NativeColumns::write(file, columns, groups).await?;
+    for (ordinal, groups) in groups.iter().enumerate() {
+        let mut urls = vec![file.url.to_string()];
+        let mut fields = Vec::new();
+        let stripe = AttachedStripe {
+            file,
+            ordinal: ordinal as u64,
+            groups,
+            native: native.as_ref(),
+            filters: BloomFilters::load(file, columns, groups).await?,
+            scanned: ScannedStripe::read(file, columns, groups, scanned).await?,
+        };
+        for column in columns {
+            let described = column.descriptors(&stripe, out, &mut urls).await;
+            fields.extend(described.within(|| format!("column `{}`", column.name()))?);
         }
-        Ok(native.map(NativeColumns::into_file))
+        stripes.push(StripeRecord {
+            rows: file.rows_of(groups)?,
+            deleted_rows: 0,
+            urls,
+            fields,
+            properties: Default::default(),
+        })?;
     }
+    Ok(native.map(NativeColumns::into_file))
 }
 
 /// Fails if a shard would have more stripes than readers accept.

@@ -148,9 +148,7 @@ fn mask(file: &ParquetFile, native: &[NativeColumn<'_>]) -> ProjectionMask {
     let mut wanted = Vec::new();
     for column in native {
         let Some(leaves) = column.leaves else {
-            let is_own =
-                |&leaf: &usize| descriptor.get_column_root(leaf).name() == column.field.name();
-            wanted.extend((0..descriptor.num_columns()).filter(is_own));
+            wanted.extend(leaves_of(file, column.field.name()));
             continue;
         };
         let size = |leaf: &FileLeaf| {
@@ -166,8 +164,15 @@ fn mask(file: &ParquetFile, native: &[NativeColumn<'_>]) -> ProjectionMask {
     ProjectionMask::leaves(descriptor, wanted)
 }
 
+/// Returns the leaves of a column of a file.
+pub(super) fn leaves_of(file: &ParquetFile, column: &str) -> Vec<usize> {
+    let descriptor = file.metadata().file_metadata().schema_descr();
+    let is_own = |&leaf: &usize| descriptor.get_column_root(leaf).name() == column;
+    (0..descriptor.num_columns()).filter(is_own).collect()
+}
+
 /// Reads the columns of a row group as one batch; `None` if it has no rows.
-async fn read_group(
+pub(super) async fn read_group(
     file: &ParquetFile,
     group: usize,
     mask: &ProjectionMask,

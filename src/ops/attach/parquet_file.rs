@@ -1,7 +1,7 @@
 //! The Parquet files of an attached shard: their footers, and how they are read.
 
 use super::AttachOptions;
-use crate::error::{Error, Result, Within, to_usize};
+use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::external::parquet::{DescribedFile, guarded, has_field};
 use crate::format::checksum;
 use crate::io::{
@@ -131,16 +131,34 @@ async fn load(file: &OpenedFile) -> Result<(ParquetMetaData, u64, DescribedFile)
     let (tail, size) = tail(file, TAIL_BYTES).await?;
     let footer = footer(file, &tail, size).await?;
     refuse_encrypted(&footer)?;
+    let metadata = match metadata(file, [&tail, &footer], size, PageIndexPolicy::Optional).await {
+        // Without its bounds of pages, the file can be read as well.
+        Err(e) if e.kind() == ErrorKind::Corrupt => {
+            metadata(file, [&tail, &footer], size, PageIndexPolicy::Skip).await?
+        }
+        decoded => decoded?,
+    };
+    let identity = identity(&footer, size, &metadata);
+    Ok((metadata, size, identity))
+}
+
+/// Decodes the metadata of a file, given some ends of it. `bounds` decides on the bounds of pages.
+async fn metadata(
+    file: &OpenedFile,
+    ends: [&Bytes; 2],
+    size: u64,
+    bounds: PageIndexPolicy,
+) -> Result<ParquetMetaData> {
     let mut decoder = guarded(|| ParquetMetaDataPushDecoder::try_new(size))?
-        .with_column_index_policy(PageIndexPolicy::Skip)
+        .with_column_index_policy(bounds)
         .with_offset_index_policy(PageIndexPolicy::Optional);
-    let start = size - tail.len() as u64;
-    guarded(|| decoder.push_range(start..size, tail))?;
-    let start = size - footer.len() as u64;
-    guarded(|| decoder.push_range(start..size, footer.clone()))?;
-    let metadata = loop {
+    for end in ends {
+        let start = size - end.len() as u64;
+        guarded(|| decoder.push_range(start..size, end.clone()))?;
+    }
+    loop {
         match guarded(|| decoder.try_decode())? {
-            DecodeResult::Data(metadata) => break metadata,
+            DecodeResult::Data(metadata) => return Ok(metadata),
             DecodeResult::NeedsData(ranges) => {
                 let wanted: Result<Vec<ByteRange>> = (ranges.iter())
                     .map(|range| ByteRange::try_new(range.start, range.end)?.within_size(size))
@@ -150,9 +168,7 @@ async fn load(file: &OpenedFile) -> Result<(ParquetMetaData, u64, DescribedFile)
             }
             DecodeResult::Finished => return Err(Error::corrupt("the file has no footer")),
         }
-    };
-    let identity = identity(&footer, size, &metadata);
-    Ok((metadata, size, identity))
+    }
 }
 
 /// Returns the footer of a file with its length and the magic number, given the last bytes of the file.

@@ -411,6 +411,7 @@ pub(super) fn value_array(
         positions: 1,
         physical: Physical::of(node)?,
         storage: Storage::Constant(value),
+        index: None,
     };
     let field = OpenField {
         layout: Arc::new(layout),

@@ -7,7 +7,7 @@ use super::fetch::{FetchPolicy, Fetched, StepBytes, drive};
 #[cfg(any(test, feature = "experimental", feature = "threads"))]
 use super::waiting::ready_now;
 use crate::buffer::{
-    Chunks, FieldLayout, PackedGroup, RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader, Storage,
+    Chunks, FieldLayout, PackedGroup, RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader,
     StoredIndex, StoredRange,
 };
 use crate::column::{ArraySlot, ArrowSchemaHint, DictionaryEntries};
@@ -512,7 +512,7 @@ impl Metadata {
             return Ok(Some(Some(index.clone())));
         }
         let layout = ready!(self.layout(step, key, &field, node));
-        let Some(stored) = stored_index(&layout) else {
+        let Some(stored) = layout.range_index() else {
             return Ok(Some(None));
         };
         let name = || "range index".to_owned();
@@ -547,7 +547,7 @@ impl Metadata {
     ) -> Result<Option<Option<RangeIndexHeader>>> {
         let field = ready!(self.field(step, key));
         let layout = ready!(self.layout(step, key, &field, node));
-        let Some(stored) = stored_index(&layout) else {
+        let Some(stored) = layout.range_index() else {
             return Ok(Some(None));
         };
         let range = stored.place.range;
@@ -575,13 +575,6 @@ impl Metadata {
 
     pub(super) fn check_message(&self, range: ByteRange) -> Result<()> {
         self.artifacts.limits().check_message_bytes(range.len())
-    }
-}
-
-fn stored_index(layout: &FieldLayout) -> Option<&StoredIndex> {
-    match &layout.storage {
-        Storage::Buffers(buffers) => buffers.range_index.as_ref(),
-        Storage::External(_) | Storage::Null | Storage::Constant(_) => None,
     }
 }
 

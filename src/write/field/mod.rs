@@ -16,7 +16,11 @@ mod leaf_encoder;
 mod nulls;
 mod number_blocks;
 mod numbers;
+#[cfg(feature = "parquet")]
+pub(in crate::write) mod page_index;
 pub(in crate::write) mod plan;
 mod raw;
 mod trial;
+#[cfg(feature = "parquet")]
+pub(in crate::write) mod united_filter;
 pub(in crate::write) mod values;

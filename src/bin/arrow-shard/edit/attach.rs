@@ -13,11 +13,14 @@ const EXAMPLES: &str = "\
 Examples:
   arrow-shard attach lake/*.parquet --output lake.amudai.shard
   arrow-shard attach lake --output lake.amudai.shard --page-map
+  arrow-shard attach lake --output lake.amudai.shard --index key,day --statistics price
   arrow-shard attach s3://bucket/lake/ --output s3://bucket/lake.amudai.shard
 
 No row is copied: the new file refers to the column chunks of the Parquet files, which must be in its \
 folder or below, and stay as they are. Reading a file that has been changed or replaced is an error. \
 `arrow-shard compact --external` rewrites the rows; the Parquet files are then no longer needed.
+
+Statistics, Bloom filters, page indexes and sorting columns of the Parquet files are taken over.
 
 Columns are united by name; if a file lacks a column, its rows are null in it. The lengths of \
 lists and maps and the nulls of structs are written to a stripe file next to the new file; columns of \
@@ -40,6 +43,12 @@ pub(crate) struct Args {
     /// read less
     #[arg(long)]
     page_map: bool,
+    /// Read these columns once to compute their statistics: null counts, bounds, distinct values
+    #[arg(long, value_name = "COLS", value_delimiter = ',')]
+    statistics: Vec<String>,
+    /// Read these columns once to index them: Bloom filters, and range indexes of sorted or clustered numbers
+    #[arg(long, value_name = "COLS", value_delimiter = ',')]
+    index: Vec<String>,
 }
 
 /// Runs the command.
@@ -64,6 +73,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let options = AttachOptions::default()
         .with_stripe_rows(args.stripe_rows)
         .with_page_map(args.page_map)
+        .with_statistics(args.statistics.clone())
+        .with_index(args.index.clone())
         .with_progress(move |done| {
             shown.set_position(done.done);
             ControlFlow::Continue(())

@@ -9,14 +9,15 @@ use super::{
     ParquetChunkInfo, RangeIndexInfo, problem,
 };
 use crate::buffer::{
-    BlobTable, BlockMap, BlockRange, OpaqueDictionary, PackedGroup, Physical, StoredRange,
-    member_block, packed_member,
+    BlobTable, BlockMap, BlockRange, OpaqueDictionary, PackedGroup, Physical, StoredIndex,
+    StoredRange, member_block, packed_member,
 };
 use crate::encoding::presence::PresenceKind;
 use crate::encoding::{EncodingTree, bytes, envelope, number, presence};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{
-    BasicType, BufferKind, DataEncoding, DataType, EncodedBuffer, INDEX_BLOCK, NativeDataEncoding,
+    BasicType, BufferKind, DataEncoding, DataRef, DataType, EncodedBuffer, INDEX_BLOCK,
+    NativeDataEncoding,
 };
 use crate::io::ByteRange;
 use crate::read::open_shard::Shard;
@@ -174,6 +175,14 @@ impl Inspector<'_> {
                     return Err(Error::unsupported(what));
                 }
             }
+        }
+        let mut resolve = |url: &str| inner.artifacts.resolve(url, artifact);
+        if let Some(index) = StoredIndex::find(&field.indexes, &mut resolve)? {
+            let reference = DataRef::this(index.place.range);
+            let buffer = EncodedBuffer::new(BufferKind::RangeIndex, reference);
+            let mut described = self.info(0, &buffer, index.place);
+            self.range_index(node, &mut described).await?;
+            info.buffers.push(described);
         }
         Ok(())
     }

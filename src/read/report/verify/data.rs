@@ -60,7 +60,10 @@ impl Verifier<'_> {
         let buffers = match &layout.storage {
             Storage::Buffers(buffers) => buffers,
             Storage::External(values) => {
-                return self.external(values, &descriptor.field, at).await;
+                let checked = self.external(values, &descriptor.field, at).await;
+                // Bounds of pages may be beyond the least and the greatest value.
+                self.range_index(&layout, node, None, at).await;
+                return checked;
             }
             Storage::Null | Storage::Constant(_) => return Checked::readable(0),
         };
@@ -101,17 +104,8 @@ impl Verifier<'_> {
             let at = at.buffer(BufferKind::ValueDictionary, file);
             readable &= self.note(at, checked).is_some();
         }
-        if let Some(index) = &buffers.range_index {
-            let file = inner.artifacts.name_of(index.place.artifact);
-            let range = descriptor.field.range_stats.as_ref();
-            let checked = self.range_index(index, node, layout.positions, range);
-            let checked = match checked.await {
-                // Readers work without an unsupported index, so it is not a problem.
-                Err(e) if e.kind() == ErrorKind::Unsupported => Ok(()),
-                checked => checked,
-            };
-            self.note(at.buffer(BufferKind::RangeIndex, file), checked);
-        }
+        let range = descriptor.field.range_stats.as_ref();
+        self.range_index(&layout, node, range, at).await;
         Checked {
             readable,
             largest_block,
@@ -236,7 +230,28 @@ impl Verifier<'_> {
         Ok(())
     }
 
+    /// Checks the range index of a field, if it has one.
     async fn range_index(
+        &mut self,
+        layout: &FieldLayout,
+        node: &DataType,
+        range: Option<&RangeStats>,
+        at: &At,
+    ) {
+        let Some(index) = layout.range_index() else {
+            return;
+        };
+        let file = self.shard.inner.artifacts.name_of(index.place.artifact);
+        let checked = self.indexed_ranges(index, node, layout.positions, range);
+        let checked = match checked.await {
+            // Readers work without an unsupported index, so it is not a problem.
+            Err(e) if e.kind() == ErrorKind::Unsupported => Ok(()),
+            checked => checked,
+        };
+        self.note(at.buffer(BufferKind::RangeIndex, file), checked);
+    }
+
+    async fn indexed_ranges(
         &mut self,
         index: &StoredIndex,
         node: &DataType,
