@@ -18,7 +18,8 @@ use crate::error::Result;
 use crate::format::{DataType, ParquetFileColumnRef, StripeFieldDescriptor};
 use std::sync::Arc;
 
-/// Returns the values of a stripe field in Parquet files. `artifact` returns the number of an artifact for its URL.
+/// Returns the values of a stripe field in Parquet files. `artifact` and `file` return the number of an artifact of the
+/// shard, and of a Parquet file, for its URL.
 ///
 /// # Errors
 /// [`Corrupt`](crate::ErrorKind::Corrupt) if the description contradicts itself,
@@ -30,8 +31,10 @@ pub(crate) fn open_parquet(
     files: &[ParquetFileColumnRef],
     verified: &Arc<VerifiedFiles>,
     artifact: &mut dyn FnMut(&str) -> Result<u32>,
+    file: &mut dyn FnMut(&str) -> Result<u32>,
 ) -> Result<Arc<dyn ExternalValues>> {
-    let values = parquet::ParquetValues::try_new(node, descriptor, files, verified, artifact)?;
+    let values =
+        parquet::ParquetValues::try_new(node, descriptor, files, verified, artifact, file)?;
     Ok(Arc::new(values))
 }
 
@@ -46,6 +49,7 @@ pub(crate) fn open_parquet(
     _files: &[ParquetFileColumnRef],
     _verified: &Arc<VerifiedFiles>,
     _artifact: &mut dyn FnMut(&str) -> Result<u32>,
+    _file: &mut dyn FnMut(&str) -> Result<u32>,
 ) -> Result<Arc<dyn ExternalValues>> {
     Err(Error::unsupported(
         "external Parquet column chunks, which need the feature `parquet` of the crate",

@@ -14,6 +14,7 @@ mod files;
 #[cfg(feature = "experimental")]
 mod hostile;
 mod inspected;
+mod missing_files;
 mod page_checksums;
 mod random_files;
 #[cfg(feature = "object_store")]

@@ -68,7 +68,10 @@ fn files_and_folders_are_attached_in_the_order_of_the_arguments() {
     ];
     assert_eq!(folder.run(&filter).ok(), "id,text\n6,t6\n705,\n");
     let verified = folder.run(&["verify", SHARD]).ok();
-    assert!(verified.contains(SHARD), "{verified}");
+    assert!(
+        verified.contains(SHARD) && verified.contains(" pages, ") && !verified.contains("block"),
+        "{verified}"
+    );
 }
 
 #[test]
@@ -189,6 +192,10 @@ fn a_changed_file_is_named_by_cat_and_verify() {
     let done = folder.run(&["verify", SHARD]);
     assert_eq!(done.code, 1, "{}", done.text());
     let said = done.text() + &done.err;
-    assert!(said.contains("second.parquet"), "{said}");
+    assert_eq!(said.matches("second.parquet").count(), 1, "{said}");
+    std::fs::remove_file(folder.path("lake/a/second.parquet")).unwrap();
+    let error = folder.run(&["cat", SHARD]).error(1);
+    assert_eq!(error.matches("ot found").count(), 1, "{error}");
+    assert!(error.contains("`t.amudai.shard` refers to"), "{error}");
     folder.run(&["inspect", SHARD]).ok();
 }

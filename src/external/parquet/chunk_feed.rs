@@ -28,6 +28,8 @@ pub(super) struct ChunkFeed {
     entry_bytes: usize,
     /// Bytes of a value of fixed size, or 0.
     width: usize,
+    /// Pages that have been passed, dictionary pages included.
+    pub(super) num_pages: u64,
 }
 
 impl ChunkFeed {
@@ -38,6 +40,7 @@ impl ChunkFeed {
             opener: PageOpener::new(column.leaf.column(), chunk.codec, chunk.encodings),
             entry_bytes: 0,
             width: column.leaf.width(),
+            num_pages: 0,
         };
         if let Some(place) = chunk.dictionary_place() {
             let mut bytes = cx.source.bytes(place)?;
@@ -48,6 +51,7 @@ impl ChunkFeed {
             feed.entry_bytes = header.uncompressed;
             let opened = feed.opener.open(&header, &page, cx.limits)?;
             feed.pages.push(opened.page);
+            feed.num_pages += 1;
         }
         Ok(feed)
     }
@@ -91,6 +95,7 @@ impl ChunkFeed {
             if header.values > 0 {
                 let opened = self.opener.open(&header, &page, cx.limits)?;
                 self.pages.push(opened.page);
+                self.num_pages += 1;
                 size = u64::saturating_add(size, opened.bytes);
             }
         }

@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 pub(super) struct ParquetColumn {
     pub(super) leaf: Leaf,
     pub(super) chunks: Vec<Chunk>,
-    files: Vec<FileIdentity>,
+    pub(super) files: Vec<FileIdentity>,
     verified: Arc<VerifiedFiles>,
 }
 
@@ -61,6 +61,7 @@ impl ParquetColumn {
         files: &[ParquetFileColumnRef],
         verified: &Arc<VerifiedFiles>,
         artifact: &mut dyn FnMut(&str) -> Result<u32>,
+        find_file: &mut dyn FnMut(&str) -> Result<u32>,
     ) -> Result<Self> {
         let field = &descriptor.field;
         let description = ParquetDescription::from_properties(&field.custom_properties)?;
@@ -85,7 +86,7 @@ impl ParquetColumn {
                 .as_ref()
                 .map(|reference| reference.url.as_str());
             let url = url.ok_or_else(|| Error::corrupt("a Parquet file without a reference"))?;
-            let of_file = artifact(url)?;
+            let of_file = find_file(url)?;
             let tail = about.size.checked_sub(u64::from(about.tail));
             let tail = tail.ok_or_else(|| Error::corrupt("the tail is longer than the file"))?;
             identities.push(FileIdentity {
@@ -167,7 +168,12 @@ impl ParquetColumn {
         let Some(file) = self.unverified_file(chunk) else {
             return Ok(());
         };
-        if !file.fits(&source.bytes(file.place)?) {
+        self.check_file(file, &source.bytes(file.place)?)
+    }
+
+    /// Fails if a file with these last bytes is not the one that the shard was made for.
+    pub(super) fn check_file(&self, file: &FileIdentity, bytes: &Bytes) -> Result<()> {
+        if !file.fits(bytes) {
             return Err(Error::new(
                 ErrorKind::Replaced,
                 "the Parquet file is not the one that the shard was made for; attach it again, or restore it",

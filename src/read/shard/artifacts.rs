@@ -59,6 +59,8 @@ struct Others {
 #[derive(Debug)]
 struct Artifact {
     url: RelativeUrl,
+    /// Whether it is a file of another format.
+    is_external: bool,
     /// Size and version when it was first opened.
     identity: Option<Identity>,
     /// Its reader and bytes if it is in memory; it then stays open.
@@ -217,6 +219,7 @@ impl Artifacts {
                 others.ordinals.insert(url.clone(), ordinal);
                 others.artifacts.push(Artifact {
                     url,
+                    is_external: false,
                     identity: None,
                     resident: None,
                     distant: None,
@@ -226,6 +229,17 @@ impl Artifacts {
         };
         u32::try_from(ordinal + 1)
             .map_err(|_| Error::new(ErrorKind::LimitExceeded, "too many artifacts"))
+    }
+
+    /// Returns the number of the file of another format that a reference in artifact `from` names.
+    pub(in crate::read) fn resolve_external(&self, url: &str, from: u32) -> Result<u32> {
+        let artifact = self.resolve(url, from)?;
+        let ordinal = (artifact as usize).checked_sub(1);
+        let mut others = self.others();
+        if let Some(found) = ordinal.and_then(|ordinal| others.artifacts.get_mut(ordinal)) {
+            found.is_external = true;
+        }
+        Ok(artifact)
     }
 
     fn others(&self) -> MutexGuard<'_, Others> {
@@ -347,7 +361,7 @@ impl Artifacts {
                 Err(error) => Err(error),
             },
         };
-        let read = read.map_err(|error| explained(error, artifact));
+        let read = read.map_err(|error| self.explained(error, artifact));
         read.within(|| self.place_of(artifact))
     }
 
@@ -387,7 +401,7 @@ impl Artifacts {
                 }
             }),
         };
-        let opened = opened.map_err(|error| explained(error, artifact));
+        let opened = opened.map_err(|error| self.explained(error, artifact));
         opened.within(|| self.place_of(artifact))
     }
 
@@ -402,7 +416,7 @@ impl Artifacts {
             0 => return Ok(self.root_size),
             _ => self.reader(artifact)?.size().await,
         };
-        let size = size.map_err(|error| explained(error, artifact));
+        let size = size.map_err(|error| self.explained(error, artifact));
         size.within(|| self.place_of(artifact))
     }
 
@@ -423,22 +437,33 @@ impl Artifacts {
             None => self.name().to_owned(),
         }
     }
-}
 
-/// Marks errors of a reader or a container that say nothing about the shard itself. If a file is missing, adds how to
-/// complete the shard. The directory file was there when the shard was opened, so its absence is an error of the
-/// reader.
-fn explained(error: Error, artifact: u32) -> Error {
-    match error.kind() {
-        ErrorKind::Io | ErrorKind::Replaced | ErrorKind::InvalidArgument => error.of_reader(),
-        ErrorKind::NotFound if artifact == 0 => error.of_reader(),
-        ErrorKind::NotFound => Error::new(
-            ErrorKind::NotFound,
-            "the shard needs this file besides its directory file; copy it to the same place, or pack the shard \
-             where it is complete: `arrow-shard pack` makes one file of it, after `arrow-shard compact --external` if \
-             it has rows in Parquet files",
+    /// Marks errors of a reader or a container that say nothing about the shard itself. If a file is missing, says which
+    /// shard needs it and how to complete the shard. The directory file was there when the shard was opened, so its
+    /// absence is an error of the reader.
+    fn explained(&self, error: Error, artifact: u32) -> Error {
+        match error.kind() {
+            ErrorKind::Io | ErrorKind::Replaced | ErrorKind::InvalidArgument => error.of_reader(),
+            ErrorKind::NotFound if artifact == 0 => error.of_reader(),
+            // The error of the system says the same once more.
+            ErrorKind::NotFound => Error::new(ErrorKind::NotFound, self.advice(artifact)),
+            _ => error,
+        }
+    }
+
+    /// Returns which shard needs a file that is missing, and how to complete the shard.
+    fn advice(&self, artifact: u32) -> String {
+        let name = self.name();
+        if self.others().get(artifact).is_some_and(|file| file.is_external) {
+            return format!(
+                "`{name}` refers to the rows of this Parquet file; put it back in its place, or attach the \
+                 remaining files again"
+            );
+        }
+        format!(
+            "`{name}` needs this file besides its directory; copy it to the same place, or pack the shard where it \
+             is complete: `arrow-shard pack` makes one file of it, after `arrow-shard compact --external` if it has \
+             rows in Parquet files"
         )
-        .caused_by(error),
-        _ => error,
     }
 }

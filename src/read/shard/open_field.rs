@@ -60,7 +60,8 @@ impl Metadata {
             group,
             &mut |url| self.artifacts.resolve(url, artifact),
             &mut |descriptor, files, resolve| {
-                open_parquet(node, descriptor, files, verified, resolve)
+                let file = &mut |url: &str| self.artifacts.resolve_external(url, artifact);
+                open_parquet(node, descriptor, files, verified, resolve, file)
             },
         )
     }
