@@ -6,6 +6,7 @@ mod allocations;
 #[cfg(feature = "experimental")]
 #[path = "../support/covered.rs"]
 mod covered;
+mod checksums;
 mod crafted_pages;
 #[cfg(feature = "experimental")]
 #[path = "../support/descriptors.rs"]

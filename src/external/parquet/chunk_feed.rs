@@ -42,8 +42,7 @@ impl ChunkFeed {
             width: column.leaf.width(),
             num_pages: 0,
         };
-        if let Some(place) = chunk.dictionary_place() {
-            let mut bytes = cx.source.bytes(place)?;
+        if let Some(mut bytes) = chunk.dictionary(cx)? {
             let (header, page) = split_page(&mut bytes, cx.limits)?;
             if header.kind != PageKind::Dictionary || !bytes.is_empty() {
                 return Err(Error::corrupt("expected one dictionary page"));
@@ -81,7 +80,7 @@ impl ChunkFeed {
         page: &DataPage,
         cx: &ReadContext<'_>,
     ) -> Result<u64> {
-        let mut bytes = cx.source.bytes(page.place)?;
+        let mut bytes = chunk.data(page, cx)?;
         let (mut values, mut size) = (0u64, 0);
         while !bytes.is_empty() {
             let (header, page) = split_page(&mut bytes, cx.limits)?;

@@ -2,8 +2,9 @@
 
 use super::description::{Codec, ParquetDescription};
 use super::leaf::Leaf;
+use super::page_checksums::PageChecksums;
 use super::page_header::{PageHeader, PageKind};
-use crate::buffer::{BlockMap, ByteSource, Selection, StoredRange};
+use crate::buffer::{BlockMap, ByteSource, ReadContext, Selection, StoredRange};
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::external::{FileIdentity, VerifiedFiles};
 use crate::format::{
@@ -44,6 +45,7 @@ pub(super) struct Chunk {
     map: Option<(StoredRange, u32)>,
     /// The pages, from the page map or, without one, from their headers.
     pages: OnceLock<BlockMap>,
+    checksums: PageChecksums,
 }
 
 /// A data page of a chunk.
@@ -52,6 +54,8 @@ pub(super) struct DataPage {
     /// Its positions in the stripe field.
     pub(super) positions: Range<u64>,
     pub(super) place: StoredRange,
+    /// Its ordinal among the data pages of the chunk.
+    ordinal: usize,
 }
 
 impl ParquetColumn {
@@ -79,6 +83,7 @@ impl ParquetColumn {
         }
         let leaf = Leaf::parse(&description.message)?;
         let mut described = description.chunks.iter();
+        let mut checksums = description.checksums.into_iter();
         let (mut chunks, mut identities, mut position) = (Vec::new(), Vec::new(), 0u64);
         for (ordinal, (file, about)) in files.iter().zip(&description.files).enumerate() {
             let url = file
@@ -111,6 +116,8 @@ impl ParquetColumn {
                 }
                 let data = reference.data_pages_range;
                 let data = data.ok_or_else(|| Error::corrupt("a chunk without data pages"))?;
+                let has_dictionary = reference.dictionary_range.is_some();
+                let expected = checksums.next().unwrap_or_default();
                 chunks.push(Chunk {
                     positions: position..end,
                     file: ordinal,
@@ -122,6 +129,7 @@ impl ParquetColumn {
                     encodings: about.encodings,
                     map: page_map(reference, artifact)?.map(|map| (map, about.map_checksum)),
                     pages: OnceLock::new(),
+                    checksums: PageChecksums::new(expected, has_dictionary),
                 });
                 position = end;
             }
@@ -241,8 +249,32 @@ impl Chunk {
         }
         let map = BlockMap::parse(bytes, self.data.len())?;
         self.check_pages(&map)?;
+        self.checksums.check_count(map.len())?;
         self.pages.get_or_init(|| map);
         Ok(())
+    }
+
+    /// Returns the bytes of the dictionary page, if there is one.
+    pub(super) fn dictionary(&self, cx: &ReadContext<'_>) -> Result<Option<Bytes>> {
+        let Some(place) = self.dictionary_place() else {
+            return Ok(None);
+        };
+        let bytes = cx.source.bytes(place)?;
+        if cx.verify {
+            self.checksums.verify_dictionary(place.range, &bytes)?;
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Returns the bytes of a data page, and of the pages without values before it.
+    pub(super) fn data(&self, page: &DataPage, cx: &ReadContext<'_>) -> Result<Bytes> {
+        let bytes = cx.source.bytes(page.place)?;
+        // Without a page map, all pages have been verified together.
+        if cx.verify && self.map.is_some() {
+            let range = page.place.range;
+            self.checksums.verify_data(page.ordinal, range, &bytes)?;
+        }
+        Ok(bytes)
     }
 
     /// Returns the pages, if they are known.
@@ -269,9 +301,14 @@ impl Chunk {
 
     /// Returns the pages. Without a page map, they are found by their headers, for which the whole chunk must have been
     /// fetched. Headers do not tell the number of list items in a page, so such a chunk counts as one page.
-    pub(super) fn pages(&self, source: &dyn ByteSource) -> Result<&BlockMap> {
+    pub(super) fn pages(&self, cx: &ReadContext<'_>) -> Result<&BlockMap> {
         if let Some(pages) = self.pages.get() {
             return Ok(pages);
+        }
+        let bytes = cx.source.bytes(self.data_place())?;
+        self.checksums.check_count(1)?;
+        if cx.verify {
+            self.checksums.verify_data(0, self.data, &bytes)?;
         }
         let pages = if self.is_repeated {
             let mut whole = BlockMap::default();
@@ -280,7 +317,7 @@ impl Chunk {
             whole.push(u32::try_from(self.len()).map_err(large)?, bytes);
             whole
         } else {
-            walk_pages(&source.bytes(self.data_place())?)?
+            walk_pages(&bytes)?
         };
         self.check_pages(&pages)?;
         Ok(self.pages.get_or_init(|| pages))
@@ -326,6 +363,7 @@ impl Chunk {
                 artifact: self.artifact,
                 range: self.data.slice(block.bytes.start, block.bytes.end)?,
             },
+            ordinal: block.ordinal,
         }))
     }
 }

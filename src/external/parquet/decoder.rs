@@ -134,7 +134,7 @@ fn read_few(
         return Ok(None);
     }
     column.verify_file(chunk, cx.source)?;
-    let pages = chunk.pages_of(chunk.pages(cx.source)?, &rows)?;
+    let pages = chunk.pages_of(chunk.pages(cx)?, &rows)?;
     let sizes = pages
         .iter()
         .map(|page| page.positions.end - page.positions.start);
@@ -234,7 +234,7 @@ impl OpenChunk {
         rows: &Selection,
         cx: &ReadContext<'_>,
     ) -> Result<(Range<u64>, ArrayRef)> {
-        let pages = chunk.pages(cx.source)?;
+        let pages = chunk.pages(cx)?;
         loop {
             while self
                 .decoded

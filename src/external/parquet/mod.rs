@@ -12,6 +12,7 @@ mod deltas;
 mod description;
 mod leaf;
 mod page;
+mod page_checksums;
 mod page_feed;
 mod page_header;
 mod row_group;

@@ -38,6 +38,7 @@ const STRIPE_ROWS: u64 = 128 << 10;
 pub struct AttachOptions {
     stripe_rows: u64,
     page_map: bool,
+    checksums: bool,
     listener: Listener,
 }
 
@@ -46,6 +47,7 @@ impl Default for AttachOptions {
         Self {
             stripe_rows: STRIPE_ROWS,
             page_map: false,
+            checksums: false,
             listener: Listener::default(),
         }
     }
@@ -76,6 +78,20 @@ impl AttachOptions {
     #[must_use]
     pub fn with_page_map(mut self, page_map: bool) -> Self {
         self.page_map = page_map;
+        self
+    }
+
+    /// Returns whether the shard has checksums of the pages.
+    pub fn checksums(&self) -> bool {
+        self.checksums
+    }
+
+    /// Sets whether to read all column chunks once for checksums of their pages. Readers then verify each page when they
+    /// first read it, and a page that was damaged in place is an error, also in files without a CRC. Lists the pages as
+    /// [`with_page_map`](Self::with_page_map) does. Off by default, because attaching otherwise reads only footers.
+    #[must_use]
+    pub fn with_checksums(mut self, checksums: bool) -> Self {
+        self.checksums = checksums;
         self
     }
 }

@@ -41,6 +41,8 @@ pub(super) struct ParquetFile {
     pub(super) identity: DescribedFile,
     /// Whether to look for pages in the column chunks, in files without an index of pages.
     pub(super) walks_pages: bool,
+    /// Whether to note the checksums of pages.
+    pub(super) has_checksums: bool,
 }
 
 impl ParquetFile {
@@ -65,7 +67,9 @@ impl ParquetFile {
             url,
             size,
             identity,
-            walks_pages: options.page_map,
+            // The pages are read for their checksums anyway.
+            walks_pages: options.page_map || options.checksums,
+            has_checksums: options.checksums,
         })
     }
 

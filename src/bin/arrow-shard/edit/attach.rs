@@ -13,6 +13,7 @@ const EXAMPLES: &str = "\
 Examples:
   arrow-shard attach lake/*.parquet --output lake.amudai.shard
   arrow-shard attach lake --output lake.amudai.shard --page-map
+  arrow-shard attach lake --output lake.amudai.shard --checksum
   arrow-shard attach s3://bucket/lake/ --output s3://bucket/lake.amudai.shard
 
 No row is copied: the new file refers to the column chunks of the Parquet files, which must be in its \
@@ -40,6 +41,9 @@ pub(crate) struct Args {
     /// read less
     #[arg(long)]
     page_map: bool,
+    /// Read all column chunks once for checksums of their pages, which readers verify; lists the pages, too
+    #[arg(long)]
+    checksum: bool,
 }
 
 /// Runs the command.
@@ -64,6 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let options = AttachOptions::default()
         .with_stripe_rows(args.stripe_rows)
         .with_page_map(args.page_map)
+        .with_checksums(args.checksum)
         .with_progress(move |done| {
             shown.set_position(done.done);
             ControlFlow::Continue(())
