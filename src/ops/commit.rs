@@ -11,7 +11,8 @@ use crate::column::encode_arrow_schema;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{DataEncoding, HEADER, ShardProperties, StripeFieldDescriptor, Wire};
 use crate::io::{
-    FileCount, FileToKeep, Place, RelativeUrl, SecondNames, VersionedFile, random_stripe_file_name,
+    FileCount, FileToKeep, Place, RelativeUrl, SecondNames, VersionedFile, is_absolute,
+    random_stripe_file_name,
 };
 use crate::sorting::SortingColumn;
 use crate::write::{
@@ -322,7 +323,14 @@ impl DirectoryPlan<'_> {
         let ids: Vec<u32> = nodes_there.filter_map(|n| n.id_in(stripe.source)).collect();
         let shard = &source.shard;
         let described = shard.descriptors(stripe.ordinal, &ids, &mut rebase).await;
-        let mut found = described.within(|| source.place.element())?.into_iter();
+        let described = described.within(|| source.place.element())?;
+        let elsewhere = described.iter().flatten().flat_map(files_elsewhere);
+        for url in elsewhere {
+            if !urls.iter().any(|known| known == url) {
+                urls.push(url.to_owned());
+            }
+        }
+        let mut found = described.into_iter();
         let mut fields = Vec::with_capacity(nodes.len() + 1);
         for (column, node) in nodes {
             let mut wire = shard.wire();
@@ -373,6 +381,16 @@ impl DirectoryPlan<'_> {
             },
         })
     }
+}
+
+/// Returns the URLs of the Parquet files outside of the folder of the shard that a field refers to.
+fn files_elsewhere(field: &StripeFieldDescriptor) -> impl Iterator<Item = &str> {
+    let files = field.encodings.iter().flat_map(|encoding| match encoding {
+        DataEncoding::Parquet(files) => files.as_slice(),
+        DataEncoding::Native(_) | DataEncoding::Unknown => &[],
+    });
+    let urls = files.filter_map(|file| Some(file.file_ref.as_ref()?.url.as_str()));
+    urls.filter(|url| is_absolute(url))
 }
 
 /// Returns the nodes of all columns in the order of their numbers, each with its column.

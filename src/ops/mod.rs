@@ -35,7 +35,7 @@ mod deletes;
 mod edited_columns;
 mod editor;
 mod editor_store;
-mod limits_option;
+mod opening_options;
 mod members;
 mod merge;
 mod overlap;

@@ -12,6 +12,7 @@ mod crafted_pages;
 #[path = "../support/descriptors.rs"]
 mod descriptors;
 mod files;
+mod files_elsewhere;
 #[cfg(feature = "experimental")]
 mod hostile;
 mod inspected;

@@ -183,6 +183,31 @@ fn what_cannot_be_attached_is_an_error_and_no_file() {
 }
 
 #[test]
+fn files_elsewhere_need_an_option_of_each_command() {
+    let folder = lake();
+    std::fs::create_dir(folder.path("mine")).unwrap();
+    let target = "mine/t.amudai.shard";
+    let error = folder.run(&["attach", "lake", "-o", target]).error(1);
+    assert!(error.contains("--external-files"), "{error}");
+    let allow = ["--external-files", "lake"];
+    let attach = [&["attach", "lake", "-o", target][..], &allow].concat();
+    folder.run(&attach).ok();
+    for command in [&["cat"][..], &["verify"], &["inspect"], &["delete", "--rows", "3"]] {
+        let run = [command, &[target]].concat();
+        let done = folder.run(&run);
+        let said = done.text() + &done.err;
+        assert!(said.contains("--external-files"), "{command:?}: {said}");
+        folder.run(&[&run[..], &allow].concat()).ok();
+    }
+    let rows = folder.run(&[&["cat", target, "--format", "csv"][..], &allow].concat()).ok();
+    assert_eq!(rows.lines().count(), 10);
+    let error = folder.run(&["compact", "--external", target]).error(1);
+    assert!(error.contains("--external-files"), "{error}");
+    folder.run(&[&["compact", "--external", target][..], &allow].concat()).ok();
+    assert_eq!(folder.run(&["cat", target, "--format", "csv"]).ok(), rows);
+}
+
+#[test]
 fn a_changed_file_is_named_by_cat_and_verify() {
     let folder = lake();
     folder.run(&["attach", "lake", "-o", SHARD]).ok();

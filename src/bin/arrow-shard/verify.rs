@@ -65,7 +65,8 @@ fn verify(file: &Path, args: &Args, out: &mut Destination) -> Result<bool, Failu
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos} of {len} columns {msg}") {
         bar.set_style(style);
     }
-    let opened = open_shard(file, args.limits.shard_options());
+    let options = args.limits.shard_options();
+    let opened = options.and_then(|options| open_shard(file, options));
     let verified = opened.and_then(|shard| {
         let shown = bar.clone();
         let options = VerifyOptions::default().with_threads(args.threads);

@@ -142,7 +142,7 @@ impl AttachedStripe<'_> {
             description.chunks.push(described);
         }
         let file_ref = DataRef {
-            url: file.url.to_string(),
+            url: file.url.clone(),
             range: ByteRange::try_new(0, file.size)?,
         };
         Ok(Some(StripeFieldDescriptor {

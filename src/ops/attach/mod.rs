@@ -14,7 +14,7 @@ use super::put::put;
 use crate::column::{SchemaOptions, encode_arrow_schema, to_shard};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{ShardProperties, Wire};
-use crate::io::{ExistingFile, Location, Place};
+use crate::io::{ExistingFile, ExternalFiles, Location, Place};
 use crate::limits::Limits;
 use crate::progress::{Listener, with_progress};
 use crate::read::ready_now;
@@ -39,6 +39,7 @@ pub struct AttachOptions {
     stripe_rows: u64,
     page_map: bool,
     checksums: bool,
+    external_files: ExternalFiles,
     listener: Listener,
 }
 
@@ -48,6 +49,7 @@ impl Default for AttachOptions {
             stripe_rows: STRIPE_ROWS,
             page_map: false,
             checksums: false,
+            external_files: ExternalFiles::default(),
             listener: Listener::default(),
         }
     }
@@ -81,6 +83,20 @@ impl AttachOptions {
         self
     }
 
+    /// Returns the folders outside of the shard's folder where files may be.
+    pub fn external_files(&self) -> &ExternalFiles {
+        &self.external_files
+    }
+
+    /// Allows Parquet files outside of the folder of the new shard, in the given folders; none by default. The shard
+    /// refers to them by their absolute URLs. Readers must allow the same folders, by
+    /// [`ShardOptions::with_external_files`](crate::read::ShardOptions::with_external_files).
+    #[must_use]
+    pub fn with_external_files(mut self, files: ExternalFiles) -> Self {
+        self.external_files = files;
+        self
+    }
+
     /// Returns whether the shard has checksums of the pages.
     pub fn checksums(&self) -> bool {
         self.checksums
@@ -102,8 +118,9 @@ with_progress! {
 }
 
 /// Makes a shard over Parquet files: writes a directory file `target` that refers to their column chunks. The files are
-/// read, but neither copied nor changed, and must be in the folder of `target` or in subfolders. They must stay as they
-/// are: if a file is changed or replaced, reading its rows is an error.
+/// read, but neither copied nor changed, and must be in the folder of `target` or in subfolders, unless the
+/// [options](AttachOptions::with_external_files) allow other folders. They must stay as they are: if a file is changed
+/// or replaced, reading its rows is an error.
 ///
 /// Columns are united by name. If one of the files lacks a column, its rows are null in that column. Every stripe has
 /// one or more whole row groups of one file.
@@ -125,7 +142,8 @@ with_progress! {
 /// [`Unsupported`](ErrorKind::Unsupported) for encrypted files and codecs that cannot be read,
 /// [`Corrupt`](ErrorKind::Corrupt) for damaged footers, [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) for files outside of
 /// the folder, [`AlreadyExists`](ErrorKind::AlreadyExists), [`InvalidArgument`](ErrorKind::InvalidArgument) if there is
-/// no file, if the files and the target are not in one store, or if the store answers later: use [`attach_async`].
+/// no file, if the files and the target are not in one store and the options allow no other, or if a store answers
+/// later: use [`attach_async`].
 pub fn attach<L: Into<Location>>(
     files: impl IntoIterator<Item = L>,
     target: impl Into<Location>,
@@ -145,6 +163,9 @@ pub fn attach_with<L: Into<Location>>(
     let target = target.into();
     target.store().check_near("attach_async")?;
     let files: Vec<Location> = files.into_iter().map(Into::into).collect();
+    for file in &files {
+        file.store().check_near("attach_async")?;
+    }
     ready_now(attach_with_async(files, target, options))
 }
 
@@ -177,8 +198,7 @@ pub async fn attach_with_async<L: Into<Location>>(
     let mut work = WorkProgress::new(options.listener.clone(), files.len() as u64);
     let mut opened = Vec::with_capacity(files.len());
     for file in &files {
-        target.store().check_same(file)?;
-        let file = ParquetFile::open(file, &place, &options).await;
+        let file = ParquetFile::open(file, &target, &place, &options).await;
         opened.push(file?);
         work.add(1)?;
     }
@@ -307,7 +327,7 @@ impl Attachment<'_> {
         let attached = file.columns(columns)?;
         let native = NativeColumns::write(file, &attached, groups).await?;
         for (ordinal, groups) in groups.iter().enumerate() {
-            let mut urls = vec![file.url.to_string()];
+            let mut urls = vec![file.url.clone()];
             let mut fields = Vec::new();
             let stripe = AttachedStripe {
                 file,

@@ -1,5 +1,6 @@
 //! `arrow-shard attach`
 
+use crate::external_files::ExternalFileArgs;
 use crate::failure::Failure;
 use crate::location::{stored, wait};
 use crate::progress::bar;
@@ -14,10 +15,12 @@ Examples:
   arrow-shard attach lake/*.parquet --output lake.amudai.shard
   arrow-shard attach lake --output lake.amudai.shard --page-map
   arrow-shard attach lake --output lake.amudai.shard --checksum
+  arrow-shard attach /data/lake --output mine.amudai.shard --external-files /data/lake
   arrow-shard attach s3://bucket/lake/ --output s3://bucket/lake.amudai.shard
 
 No row is copied: the new file refers to the column chunks of the Parquet files, which must be in its \
-folder or below, and stay as they are. Reading a file that has been changed or replaced is an error. \
+folder or below, and stay as they are. With --external-files they may be in the folder given there; commands \
+that read the shard need the same option. Reading a file that has been changed or replaced is an error. \
 `arrow-shard compact --external` rewrites the rows; the Parquet files are then no longer needed.
 
 Columns are united by name; if a file lacks a column, its rows are null in it. The lengths of \
@@ -44,6 +47,8 @@ pub(crate) struct Args {
     /// Read all column chunks once for checksums of their pages, which readers verify; lists the pages, too
     #[arg(long)]
     checksum: bool,
+    #[command(flatten)]
+    external_files: ExternalFileArgs,
 }
 
 /// Runs the command.
@@ -69,6 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .with_stripe_rows(args.stripe_rows)
         .with_page_map(args.page_map)
         .with_checksums(args.checksum)
+        .with_external_files(args.external_files.folders()?)
         .with_progress(move |done| {
             shown.set_position(done.done);
             ControlFlow::Continue(())
