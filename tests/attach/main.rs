@@ -14,6 +14,8 @@ mod descriptors;
 mod files;
 mod files_elsewhere;
 #[cfg(feature = "experimental")]
+mod footers;
+#[cfg(feature = "experimental")]
 mod hostile;
 mod inspected;
 mod missing_files;

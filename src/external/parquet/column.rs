@@ -41,8 +41,8 @@ pub(super) struct Chunk {
     pub(super) is_repeated: bool,
     /// The encodings of its pages, a bit for each of Parquet's numbers.
     pub(super) encodings: u32,
-    /// Place of the page map and its checksum, if there is one.
-    map: Option<(StoredRange, u32)>,
+    /// Place of the page map, if there is one, and its checksum, if it is known.
+    map: Option<(StoredRange, Option<u32>)>,
     /// The pages, from the page map or, without one, from their headers.
     pages: OnceLock<BlockMap>,
     checksums: PageChecksums,
@@ -68,7 +68,13 @@ impl ParquetColumn {
         find_file: &mut dyn FnMut(&str) -> Result<u32>,
     ) -> Result<Self> {
         let field = &descriptor.field;
-        let description = ParquetDescription::from_properties(&field.custom_properties)?;
+        let description = match ParquetDescription::from_properties(&field.custom_properties)? {
+            Some(description) => description,
+            None => {
+                let footers = verified.footers();
+                footers.describe(files, field.position_count, find_file)?
+            }
+        };
         if !node.children.is_empty() {
             return Err(Error::corrupt("a nested node with Parquet column chunks"));
         }
@@ -244,7 +250,7 @@ impl Chunk {
         let Some((_, expected)) = self.map.filter(|(map, _)| *map == place) else {
             return Ok(());
         };
-        if checksum(bytes) != expected {
+        if expected.is_some_and(|expected| checksum(bytes) != expected) {
             return Err(Error::new(ErrorKind::Checksum, "checksum mismatch"));
         }
         let map = BlockMap::parse(bytes, self.data.len())?;

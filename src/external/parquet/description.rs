@@ -64,8 +64,8 @@ pub(crate) struct DescribedChunk {
     pub(crate) null_count: Option<u64>,
     /// Bytes of all pages before compression.
     pub(crate) uncompressed: u64,
-    /// Checksum of the page map, or 0 without a page map.
-    pub(crate) map_checksum: u32,
+    /// Checksum of the page map, or 0 without a page map; `None` if it is not known.
+    pub(crate) map_checksum: Option<u32>,
 }
 
 /// The codecs that can be read, by Parquet's numbers.
@@ -170,7 +170,7 @@ impl ParquetDescription {
             ] {
                 bytes.extend(number.to_le_bytes());
             }
-            bytes.extend(chunk.map_checksum.to_le_bytes());
+            bytes.extend(chunk.map_checksum.unwrap_or(0).to_le_bytes());
         }
         for pages in &self.checksums {
             bytes.extend(count(pages.len()));
@@ -179,16 +179,14 @@ impl ParquetDescription {
         NameValuePair::new(PARQUET_PROPERTY, bytes)
     }
 
-    /// Finds the description in the properties of a stripe field.
+    /// Finds the description in the properties of a stripe field. Other writers do not write it.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if it is malformed, [`Unsupported`](crate::ErrorKind::Unsupported) if
-    /// it is missing, or if it names a codec that this reader does not know.
-    pub(crate) fn from_properties(properties: &[NameValuePair]) -> Result<Self> {
+    /// it names a codec that this reader does not know.
+    pub(crate) fn from_properties(properties: &[NameValuePair]) -> Result<Option<Self>> {
         let Some(value) = find_property(properties, PARQUET_PROPERTY) else {
-            return Err(Error::unsupported(format!(
-                "external Parquet column chunks without the property {PARQUET_PROPERTY}"
-            )));
+            return Ok(None);
         };
         let malformed = || Error::corrupt(format!("property {PARQUET_PROPERTY} is malformed"));
         let Some(ValueKind::Bytes(bytes)) = &value.kind else {
@@ -220,12 +218,12 @@ impl ParquetDescription {
         if !rest.0.is_empty() {
             return Err(malformed());
         }
-        Ok(Self {
+        Ok(Some(Self {
             message,
             files,
             chunks,
             checksums,
-        })
+        }))
     }
 }
 
@@ -284,7 +282,7 @@ impl<'a> Rest<'a> {
             num_values,
             null_count: (nulls != UNKNOWN).then_some(nulls),
             uncompressed,
-            map_checksum,
+            map_checksum: Some(map_checksum),
         }))
     }
 }
@@ -309,7 +307,7 @@ mod tests {
                     num_values: 1000,
                     null_count: None,
                     uncompressed: 1 << 33,
-                    map_checksum: 9,
+                    map_checksum: Some(9),
                 },
                 DescribedChunk {
                     codec: Codec::None,
@@ -317,7 +315,7 @@ mod tests {
                     num_values: 0,
                     null_count: Some(0),
                     uncompressed: 0,
-                    map_checksum: 0,
+                    map_checksum: Some(0),
                 },
             ],
             checksums: Vec::new(),
@@ -328,14 +326,14 @@ mod tests {
     fn descriptions_come_back() {
         let description = description();
         let read = ParquetDescription::from_properties(&[description.to_property()]).unwrap();
-        assert_eq!(read, description);
+        assert_eq!(read.unwrap(), description);
         let with_checksums = ParquetDescription {
             checksums: vec![vec![1, 2, u32::MAX], Vec::new()],
             ..description
         };
         let property = with_checksums.to_property();
         let read = ParquetDescription::from_properties(std::slice::from_ref(&property)).unwrap();
-        assert_eq!(read, with_checksums);
+        assert_eq!(read.unwrap(), with_checksums);
         let Some(ValueKind::Bytes(bytes)) = property.value.unwrap().kind else {
             panic!("bytes");
         };
@@ -378,7 +376,6 @@ mod tests {
         assert_eq!(lzo[codec], 6);
         lzo[codec] = 3;
         assert_eq!(parse(lzo).unwrap_err().kind(), ErrorKind::Unsupported);
-        let none = ParquetDescription::from_properties(&[]).unwrap_err();
-        assert_eq!(none.kind(), ErrorKind::Unsupported);
+        assert_eq!(ParquetDescription::from_properties(&[]).unwrap(), None);
     }
 }

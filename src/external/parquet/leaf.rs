@@ -17,7 +17,7 @@ const LEAF: &str = "v";
 const GROUP: &str = "g";
 const MESSAGE: &str = "m";
 /// Most groups around a leaf. The crate `parquet` parses them recursively, and more could exhaust the stack.
-const MAX_GROUPS: usize = 128;
+pub(super) const MAX_GROUPS: usize = 128;
 
 /// The type of a leaf, and of the groups around it that can be null.
 #[derive(Debug, Clone)]
@@ -174,6 +174,34 @@ pub(crate) fn message_of(groups: &[Repetition], column: &ColumnDescPtr) -> Resul
         )));
     }
     Ok(text)
+}
+
+/// Returns the ordinal of every leaf among the elements of a schema, the root included, and the repetition of the groups
+/// around it, from the outermost.
+pub(crate) fn places_of_leaves(root: &Type) -> Vec<(u32, Vec<Repetition>)> {
+    fn visit(
+        node: &Type,
+        groups: &[Repetition],
+        next: &mut u32,
+        out: &mut Vec<(u32, Vec<Repetition>)>,
+    ) {
+        let own = *next;
+        *next += 1;
+        if node.is_primitive() {
+            out.push((own, groups.to_vec()));
+            return;
+        }
+        let mut inside = groups.to_vec();
+        if node.get_basic_info().has_repetition() {
+            inside.push(node.get_basic_info().repetition());
+        }
+        for child in node.get_fields() {
+            visit(child, &inside, next, out);
+        }
+    }
+    let mut out = Vec::new();
+    visit(root, &[], &mut 0, &mut out);
+    out
 }
 
 /// Runs code of the crate `parquet` on bytes that may be damaged. A panic becomes an error.

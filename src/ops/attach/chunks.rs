@@ -251,7 +251,7 @@ impl ChunkOfGroup<'_> {
             num_values,
             null_count,
             uncompressed: u64::try_from(chunk.uncompressed_size()).unwrap_or(0),
-            map_checksum,
+            map_checksum: Some(map_checksum),
         };
         Ok(Some((reference, described, checksums)))
     }

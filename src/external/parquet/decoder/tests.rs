@@ -59,7 +59,7 @@ fn values() -> ParquetValues {
             num_values: VALUES,
             null_count: None,
             uncompressed: size,
-            map_checksum: 0,
+            map_checksum: None,
         }],
         checksums: Vec::new(),
     };
