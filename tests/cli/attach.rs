@@ -75,6 +75,48 @@ fn files_and_folders_are_attached_in_the_order_of_the_arguments() {
 }
 
 #[test]
+fn patterns_are_matched_and_sorted_by_name() {
+    let folder = lake();
+    std::fs::create_dir_all(folder.path("lake/b[1]")).unwrap();
+    write_parquet(&folder, "lake/b[1]/third.parquet", 710..712);
+    std::fs::write(folder.path("lake/notes.txt"), "no Parquet").unwrap();
+    std::fs::write(folder.path("lake/a/old.amudai.shard"), "no Parquet").unwrap();
+    for (pattern, expected) in [
+        ("*.parquet", 700),
+        ("*", 700),
+        ("lake/*/*.parquet", 12),
+        ("lake/**/*.parquet", 12),
+        ("lake/?/s*.parquet", 10),
+        ("./lake/a/[r-t]econd.parquet", 10),
+        ("lake/b[[]1]/*", 2),
+        // A file of this name exists.
+        ("lake/b[1]/third.parquet", 2),
+        ("**/*d.parquet", 12),
+    ] {
+        folder.run(&["attach", pattern, "-o", SHARD]).ok();
+        let rows = folder.run(&["cat", SHARD, "--format", "csv"]).ok();
+        assert_eq!(rows.lines().count(), expected + 1, "{pattern}");
+        std::fs::remove_file(folder.path(SHARD)).unwrap();
+    }
+    folder.run(&["attach", "lake/**/*", "*t.parquet", "-o", SHARD]).ok();
+    let rows = folder.run(&["cat", SHARD, "--format", "csv"]).ok();
+    let starts = [1, 11, 13].map(|row| rows.lines().nth(row).unwrap().to_owned());
+    assert_eq!(starts, ["700,", "710,", "0,"]);
+    std::fs::remove_file(folder.path(SHARD)).unwrap();
+    for (pattern, why) in [
+        ("*.pq", "matches no Parquet files"),
+        ("lake/*.parquet", "matches no Parquet files"),
+        ("none/*.parquet", "none"),
+        ("lake/[a", "neither a file nor a pattern"),
+        ("lake/notes.txt", "notes.txt"),
+    ] {
+        let error = folder.run(&["attach", pattern, "-o", SHARD]).error(1);
+        assert!(error.contains(why), "{error}");
+        assert!(!folder.path(SHARD).exists());
+    }
+}
+
+#[test]
 fn inspect_draws_the_column_chunks() {
     let folder = lake();
     let attach = ["attach", "first.parquet", "lake", "--output", SHARD];

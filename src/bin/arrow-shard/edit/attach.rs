@@ -1,18 +1,18 @@
 //! `arrow-shard attach`
 
+use super::parquet_files::parquet_files;
 use crate::external_files::ExternalFileArgs;
 use crate::failure::Failure;
 use crate::location::{stored, wait};
 use crate::progress::bar;
-use arrow_shard::io::Location;
-use arrow_shard::ops::{AttachOptions, attach_with_async, list_parquet_files_async};
-use arrow_shard::{Error, ErrorKind};
+use arrow_shard::ops::{AttachOptions, attach_with_async};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
   arrow-shard attach lake/*.parquet --output lake.amudai.shard
+  arrow-shard attach 'lake/year=202?/**/*.parquet' --output lake.amudai.shard
   arrow-shard attach lake --output lake.amudai.shard --page-map
   arrow-shard attach lake --output lake.amudai.shard --checksum
   arrow-shard attach /data/lake --output mine.amudai.shard --external-files /data/lake
@@ -31,7 +31,8 @@ other nested types, such as fixed-size lists, are copied to it.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Parquet files, in the order of their rows, or folders, which are searched for `*.parquet`
+    /// Parquet files, in the order of their rows, or folders, which are searched for `*.parquet`, or patterns in quotes:
+    /// `*` stands for any characters of a name, `**` for any folders. Files of a folder or a pattern are sorted by name
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Directory file of the new shard, which must not exist
@@ -54,20 +55,7 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let target = stored(&args.output)?;
-    let mut files = Vec::with_capacity(args.files.len());
-    for path in &args.files {
-        let location = stored(path)?;
-        if !is_folder(path, &location) {
-            files.push(location);
-            continue;
-        }
-        let found = wait(&target, list_parquet_files_async(location))?;
-        if found.is_empty() {
-            let text = format!("`{}` has no Parquet files", path.display());
-            return Err(Error::new(ErrorKind::NotFound, text).into());
-        }
-        files.extend(found);
-    }
+    let files = parquet_files(&args.files)?;
     let progress = bar(files.len() as u64, "files");
     let shown = progress.clone();
     let options = AttachOptions::default()
@@ -82,12 +70,4 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let done = wait(&target, attach_with_async(files, target.clone(), options));
     progress.finish_and_clear();
     super::report(&args.output, &done?)
-}
-
-/// Whether an argument names a folder: in a store, if it ends with `/`.
-fn is_folder(path: &Path, location: &Location) -> bool {
-    match location.path() {
-        Some(path) => path.is_dir(),
-        None => path.to_string_lossy().ends_with('/'),
-    }
 }
