@@ -38,6 +38,7 @@ mod editor_store;
 mod opening_options;
 mod members;
 mod merge;
+mod needed_files;
 mod overlap;
 mod pack;
 mod progress;

@@ -7,6 +7,7 @@ mod allocations;
 #[path = "../support/covered.rs"]
 mod covered;
 mod checksums;
+mod contradictions;
 mod crafted_pages;
 #[cfg(feature = "experimental")]
 #[path = "../support/descriptors.rs"]

@@ -1,9 +1,9 @@
 //! Shards with Parquet files that are missing, or not the files that were attached.
 
-use super::files::{table, write_parquet};
-use arrow_shard::ops::attach;
-use arrow_shard::read::VerifyReport;
-use arrow_shard::{Error, ErrorKind, Shard};
+use super::files::{read_shard, table, write_parquet};
+use arrow_shard::ops::{ShardEditor, attach, merge};
+use arrow_shard::read::{VerifyReport, col};
+use arrow_shard::{Error, ErrorKind, Shard, ShardWriter};
 use parquet::file::properties::WriterProperties;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -93,4 +93,45 @@ fn a_missing_file_is_named_once_with_the_shard_that_needs_it() {
     for part in ["t.amudai.shard` refers to", "attach the remaining files again"] {
         assert!(text.contains(part), "{text}");
     }
+}
+
+#[test]
+fn a_shard_is_changed_and_merged_only_while_its_files_are_there() {
+    let (folder, target) = lake();
+    let native = folder.path().join("n.amudai.shard");
+    let mut writer = ShardWriter::create(&native, table(1).schema()).unwrap();
+    writer.write(&table(10)).unwrap();
+    writer.finish().unwrap();
+    let before = read_shard(&Shard::open(&target).unwrap());
+    let [path, away] = ["lake/b.parquet", "away"].map(|name| folder.path().join(name));
+    std::fs::rename(&path, &away).unwrap();
+    let assert_named = |error: Error| {
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+        assert!(error.to_string().contains("lake/b.parquet"), "{error}");
+    };
+    // The rows that match are in both files.
+    let mut editor = ShardEditor::open(&target).unwrap();
+    assert_named(editor.delete(&col("id").eq(77)).unwrap_err());
+    let mut editor = ShardEditor::open(&target).unwrap();
+    editor.delete_rows(&[7]).unwrap();
+    assert_named(editor.commit().unwrap_err());
+    let mut editor = ShardEditor::open(&native).unwrap();
+    editor.append(&target).unwrap();
+    assert_named(editor.commit().unwrap_err());
+    let merged = folder.path().join("m.amudai.shard");
+    assert_named(merge([&target, &native], &merged).unwrap_err());
+    assert!(!merged.exists());
+    // A file that has been cut off is an error, too.
+    let bytes = std::fs::read(&away).unwrap();
+    std::fs::write(&path, &bytes[..1_000]).unwrap();
+    let error = merge([&target, &native], &merged).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    std::fs::rename(&away, &path).unwrap();
+    assert_eq!(read_shard(&Shard::open(&target).unwrap()), before);
+    merge([&target, &native], &merged).unwrap();
+    let mut editor = ShardEditor::open(&merged).unwrap();
+    editor.delete_rows(&[7]).unwrap();
+    editor.commit().unwrap();
+    let rows = Shard::open(&merged).unwrap().num_rows();
+    assert_eq!(rows, before.num_rows() as u64 + 9);
 }

@@ -37,7 +37,8 @@ impl ChunkFeed {
     pub(super) fn new(column: &ParquetColumn, chunk: &Chunk, cx: &ReadContext<'_>) -> Result<Self> {
         let mut feed = Self {
             pages: PageFeed::default(),
-            opener: PageOpener::new(column.leaf.column(), chunk.codec, chunk.encodings),
+            opener: PageOpener::new(column.leaf.column(), chunk.codec, chunk.encodings)
+                .with_item_level(column.leaf.item_level()),
             entry_bytes: 0,
             width: column.leaf.width(),
             num_pages: 0,
@@ -81,7 +82,7 @@ impl ChunkFeed {
         cx: &ReadContext<'_>,
     ) -> Result<u64> {
         let mut bytes = chunk.data(page, cx)?;
-        let (mut values, mut size) = (0u64, 0);
+        let (mut values, mut positions, mut size) = (0u64, 0u64, 0);
         while !bytes.is_empty() {
             let (header, page) = split_page(&mut bytes, cx.limits)?;
             if !matches!(header.kind, PageKind::Data | PageKind::DataV2) {
@@ -96,6 +97,7 @@ impl ChunkFeed {
                 self.pages.push(opened.page);
                 self.num_pages += 1;
                 size = u64::saturating_add(size, opened.bytes);
+                positions = positions.saturating_add(opened.positions);
             }
         }
         if chunk.is_repeated {
@@ -104,9 +106,9 @@ impl ChunkFeed {
             cx.check_batch_bytes(values, self.width)?;
         }
         let expected = page.positions.end - page.positions.start;
-        if values < expected || (values > expected && !chunk.is_repeated) {
+        if positions != expected {
             return Err(Error::corrupt(format!(
-                "{values} values in a Parquet page, expected {expected}"
+                "{positions} values in a Parquet page, expected {expected}; the page index of the file may be wrong"
             )));
         }
         Ok(size)

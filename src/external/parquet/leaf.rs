@@ -72,6 +72,25 @@ impl Leaf {
         self.column().max_rep_level() > 0
     }
 
+    /// Returns the definition level from which on a value is an item of the innermost list, or 0 outside of lists. Lower
+    /// levels stand for lists without items.
+    pub(super) fn item_level(&self) -> u32 {
+        let (mut level, mut items) = (0, 0);
+        let mut node = self.schema().root_schema().get_fields().first();
+        while let Some(found) = node {
+            match found.get_basic_info().repetition() {
+                Repetition::REQUIRED => {}
+                Repetition::OPTIONAL => level += 1,
+                Repetition::REPEATED => {
+                    level += 1;
+                    items = level;
+                }
+            }
+            node = found.is_group().then(|| found.get_fields().first()).flatten();
+        }
+        items
+    }
+
     /// Returns the bytes of a value of fixed length, as the schema tells them; otherwise 0.
     pub(super) fn width(&self) -> usize {
         let column = self.column();
@@ -226,6 +245,23 @@ fn invalid(error: parquet::errors::ParquetError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn items_have_the_level_of_the_innermost_list() {
+        for (message, expected) in [
+            ("message m { optional int32 v; }", 0),
+            ("message m { repeated int32 v; }", 1),
+            ("message m { optional group g { repeated group g { optional int32 v; } } }", 2),
+            (
+                "message m { repeated group g { optional group g { repeated group g { \
+                 optional group g { required int32 v; } } } } }",
+                3,
+            ),
+        ] {
+            let leaf = Leaf::parse(message).unwrap();
+            assert_eq!(leaf.item_level(), expected, "{message}");
+        }
+    }
 
     #[test]
     fn types_of_old_files_have_a_message() {
