@@ -2,6 +2,8 @@
 
 mod chunk_details;
 #[cfg(feature = "parquet")]
+mod file_identity;
+#[cfg(feature = "parquet")]
 pub(crate) mod parquet;
 
 #[cfg(feature = "parquet")]
@@ -9,7 +11,9 @@ mod verified_files;
 
 pub(crate) use chunk_details::parquet_chunk_details;
 #[cfg(feature = "parquet")]
-pub(crate) use verified_files::{FileIdentity, VerifiedFiles};
+pub(crate) use file_identity::FileIdentity;
+#[cfg(feature = "parquet")]
+pub(crate) use verified_files::VerifiedFiles;
 
 use crate::buffer::{ExternalValues, StoredRange};
 #[cfg(not(feature = "parquet"))]

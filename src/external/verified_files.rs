@@ -1,9 +1,7 @@
-//! The identity of external files.
+//! The external files that have been compared with their descriptions.
 
+use super::file_identity::FileIdentity;
 use super::parquet::Footers;
-use crate::buffer::StoredRange;
-use crate::format::checksum;
-use bytes::Bytes;
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
@@ -12,26 +10,6 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct VerifiedFiles {
     keys: Mutex<HashSet<(u32, u64, u32)>>,
     footers: Footers,
-}
-
-/// The last bytes of an external file when the shard was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FileIdentity {
-    /// The place of the bytes, which ends where the file ends.
-    pub(crate) place: StoredRange,
-    /// Their checksum.
-    pub(crate) checksum: u32,
-}
-
-impl FileIdentity {
-    /// Returns whether the bytes have the checksum.
-    pub(crate) fn fits(&self, bytes: &Bytes) -> bool {
-        checksum(bytes) == self.checksum
-    }
-
-    fn key(&self) -> (u32, u64, u32) {
-        (self.place.artifact, self.place.range.end(), self.checksum)
-    }
 }
 
 impl VerifiedFiles {

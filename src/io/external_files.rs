@@ -128,21 +128,29 @@ impl ExternalFiles {
             return None;
         }
         let mut folders = self.folders.iter().enumerate();
-        folders.find_map(|(ordinal, folder)| match resolve(reference, Some(&folder.url)) {
-            Ok(Reference::Relative(url)) => Some((ordinal, url)),
-            _ => None,
-        })
+        folders.find_map(
+            |(ordinal, folder)| match resolve(reference, Some(&folder.url)) {
+                Ok(Reference::Relative(url)) => Some((ordinal, url)),
+                _ => None,
+            },
+        )
     }
 
     /// Returns the ordinal of the folder that contains the target of a symbolic link, and the path below it. `url` is
     /// the path of the link below the local folder `base`.
     #[cfg(not(target_family = "wasm"))]
-    pub(crate) fn find_target(&self, base: &str, url: &RelativeUrl) -> Option<(usize, RelativeUrl)> {
+    pub(crate) fn find_target(
+        &self,
+        base: &str,
+        url: &RelativeUrl,
+    ) -> Option<(usize, RelativeUrl)> {
         let base = std::path::Path::new(base);
         if self.is_empty() || !base.is_absolute() {
             return None;
         }
-        let link = url.segments().fold(base.to_path_buf(), |path, name| path.join(name));
+        let link = url
+            .segments()
+            .fold(base.to_path_buf(), |path, name| path.join(name));
         let target = Store::local().home().find(link.as_os_str()).ok()?;
         let mut folders = self.folders.iter().enumerate();
         folders.find_map(|(ordinal, folder)| {
@@ -187,7 +195,9 @@ mod tests {
     #[test]
     fn references_lead_into_the_folders_that_are_allowed() {
         let store = Store::memory(MemoryFolder::new()).with_id("mem://host/bucket/");
-        let allowed = ExternalFiles::default().with_folder(store.at("lake x")).unwrap();
+        let allowed = ExternalFiles::default()
+            .with_folder(store.at("lake x"))
+            .unwrap();
         let found = |reference: &str| {
             let found = allowed.find(reference);
             found.map(|(_, url)| url.path().to_owned())
@@ -215,16 +225,25 @@ mod tests {
         assert_eq!(allowed.url_of(&store, &file).as_deref(), Some(inside));
         let other = Place::memory(["lake xy", "a.parquet"].map(Into::into));
         assert_eq!(allowed.url_of(&store, &other), None);
-        assert_eq!(allowed.url_of(&Store::memory(MemoryFolder::new()), &file), None);
+        assert_eq!(
+            allowed.url_of(&Store::memory(MemoryFolder::new()), &file),
+            None
+        );
     }
 
     #[test]
     fn a_store_without_a_url_is_not_allowed() {
         let store = Store::memory(MemoryFolder::new());
-        let error = ExternalFiles::default().with_folder(store.at("lake")).unwrap_err();
+        let error = ExternalFiles::default()
+            .with_folder(store.at("lake"))
+            .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.message().contains("with_id"), "{error}");
         let files = Arc::new(MemoryFolder::new());
-        assert!(ExternalFiles::default().with_container("lake", files).is_err());
+        assert!(
+            ExternalFiles::default()
+                .with_container("lake", files)
+                .is_err()
+        );
     }
 }

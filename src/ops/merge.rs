@@ -2,8 +2,8 @@
 
 use super::commit::EditSummary;
 use super::editor::ShardEditor;
-use super::opening_options::opening;
 use super::members::{Opening, open_all};
+use super::opening_options::opening;
 use super::progress::WorkProgress;
 use crate::error::{Error, Result};
 use crate::io::Location;

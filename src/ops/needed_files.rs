@@ -111,7 +111,11 @@ impl ReferredFiles {
                 continue;
             }
             // The footer of this format follows the last buffer.
-            let after = if file.is_external { 0 } else { HEADER.len() as u64 };
+            let after = if file.is_external {
+                0
+            } else {
+                HEADER.len() as u64
+            };
             needed.push(NeededFile {
                 url,
                 least_size: file.end.saturating_add(after),

@@ -73,7 +73,9 @@ async fn check_needed(
 fn check(folder: &dyn Container, needed: &NeededFile) -> Result<()> {
     let file = match folder.open(&needed.url) {
         // A link to a place that the readers of the sources have been allowed.
-        Err(error) if needed.is_external && error.kind() == ErrorKind::ForbiddenUrl => return Ok(()),
+        Err(error) if needed.is_external && error.kind() == ErrorKind::ForbiddenUrl => {
+            return Ok(());
+        }
         opened => opened?,
     };
     let checked = || {

@@ -2,9 +2,9 @@
 
 mod other_format;
 
-use super::opening_options::opening;
 #[cfg(feature = "object_store")]
 use super::members::AT_ONCE;
+use super::opening_options::opening;
 use super::progress::WorkProgress;
 use super::source::node_ids;
 use crate::Shard;

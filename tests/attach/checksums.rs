@@ -102,7 +102,12 @@ fn a_flipped_bit_of_any_page_is_an_error_that_names_file_column_and_place() {
                 let error = scan(&shard).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::Checksum, "{name} {at}: {error}");
                 let text = error.to_string();
-                for part in ["t.parquet", &format!("`{name}`"), "bytes ", "attach it again"] {
+                for part in [
+                    "t.parquet",
+                    &format!("`{name}`"),
+                    "bytes ",
+                    "attach it again",
+                ] {
                     assert!(text.contains(part), "{text}");
                 }
                 let report = shard.verify().unwrap();
@@ -147,8 +152,51 @@ fn checksums_are_not_verified_if_the_reader_says_so() {
 fn a_shard_with_checksums_lists_its_pages() {
     let lake = Lake::new(false);
     let shard = Shard::open(lake.target()).unwrap();
-    let options = arrow_shard::read::InspectOptions::default();
+    let options = arrow_shard::read::inspect::InspectOptions::default();
     let info = shard.inspect(options).unwrap();
     let chunk = &info.stripes[0].fields[0].parquet_chunks[0];
     assert!(chunk.has_page_map && chunk.num_pages.unwrap() > 5);
+}
+
+/// Other numbers of checksums than of pages do not go unnoticed.
+#[cfg(feature = "experimental")]
+#[test]
+fn a_missing_checksum_is_an_error() {
+    use super::descriptors::with_descriptors;
+    use arrow_shard::format::{NameValuePair, ValueKind};
+    const PROPERTY: &str = "arrow_shard.parquet";
+    let lake = Lake::new(true);
+    let directory = std::fs::read(lake.target()).unwrap();
+    for removed in [1, -1] {
+        let changed = with_descriptors(&directory, |id, field, _| {
+            let properties = &mut field.field.custom_properties;
+            let at = properties
+                .iter()
+                .position(|property| property.name == PROPERTY);
+            let Some(at) = at.filter(|_| id == 0) else {
+                return;
+            };
+            let Some(ValueKind::Bytes(bytes)) = properties.remove(at).value.unwrap().kind else {
+                return;
+            };
+            let mut bytes = bytes.to_vec();
+            let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+            // The message, one file of 16 bytes and one chunk of 33.
+            let count_at = 5 + usize::try_from(number(1)).unwrap() + 4 + 16 + 4 + 33;
+            let count = number(count_at);
+            assert_eq!(
+                (bytes[0], bytes.len()),
+                (2, count_at + 4 + 4 * usize::try_from(count).unwrap())
+            );
+            let count = count.checked_add_signed(-removed).unwrap();
+            bytes[count_at..count_at + 4].copy_from_slice(&count.to_le_bytes());
+            bytes.resize(count_at + 4 + 4 * usize::try_from(count).unwrap(), 0);
+            properties.push(NameValuePair::new(PROPERTY, bytes));
+        });
+        std::fs::write(lake.target(), changed).unwrap();
+        let shard = Shard::open(lake.target()).unwrap();
+        let error = scan(&shard).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.to_string().contains("checksums of"), "{error}");
+    }
 }

@@ -15,7 +15,8 @@ const ROWS: i32 = 800;
 
 /// Lists of up to three numbers, some of them null or empty, and numbers.
 fn table() -> RecordBatch {
-    let list = |row: i32| (row % 5 > 0).then(|| (0..row % 4).map(move |i| (i < 2).then_some(row + i)));
+    let list =
+        |row: i32| (row % 5 > 0).then(|| (0..row % 4).map(move |i| (i < 2).then_some(row + i)));
     let lists = ListArray::from_iter_primitive::<Int32Type, _, _>((0..ROWS).map(list));
     let numbers = Int64Array::from_iter_values(0..i64::from(ROWS));
     RecordBatch::try_from_iter([
@@ -104,10 +105,12 @@ fn an_index_that_contradicts_the_pages_is_an_error_and_shifts_no_values() {
 fn members_of_one_name_have_their_own_values_or_are_refused() {
     let item = |name: &str| Arc::new(Field::new(name, DataType::Int32, true));
     let lists = |from: i32| {
-        let list = |row: i32| (row % 3 > 0).then(|| (0..row % 4).map(move |i| Some(from * row + i)));
+        let list =
+            |row: i32| (row % 3 > 0).then(|| (0..row % 4).map(move |i| Some(from * row + i)));
         ListArray::from_iter_primitive::<Int32Type, _, _>((0..50).map(list))
     };
-    let numbers = |from: i64| Int64Array::from_iter((0..50).map(|i| (i % 4 > 0).then_some(i * from)));
+    let numbers =
+        |from: i64| Int64Array::from_iter((0..50).map(|i| (i % 4 > 0).then_some(i * from)));
     let list = DataType::List(item("item"));
     let fields = Fields::from(vec![
         Field::new("m", DataType::Int64, true),

@@ -5,8 +5,7 @@ use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 use arrow_shard::io::ExternalFiles;
 use arrow_shard::ops::{
-    AttachOptions, CompactOptions, ShardEditor, VacuumOptions, attach, attach_with, compact,
-    vacuum,
+    AttachOptions, CompactOptions, ShardEditor, VacuumOptions, attach, attach_with, compact, vacuum,
 };
 use arrow_shard::read::{ShardOptions, col};
 use arrow_shard::{Error, ErrorKind, Result, Shard, ShardWriter};
@@ -47,7 +46,9 @@ impl Places {
     }
 
     fn allowed(&self, name: &str) -> ExternalFiles {
-        ExternalFiles::default().with_folder(self.path(name)).unwrap()
+        ExternalFiles::default()
+            .with_folder(self.path(name))
+            .unwrap()
     }
 
     /// Attaches the file from a folder that is allowed.
@@ -80,14 +81,25 @@ fn a_file_elsewhere_is_attached_and_read_if_both_allow_its_folder() {
     assert_eq!(error.kind(), ErrorKind::ForbiddenUrl);
     assert!(!places.target().exists());
     places.attach();
-    for files in [ExternalFiles::default(), places.allowed("lake x2"), places.allowed("mine")] {
+    for files in [
+        ExternalFiles::default(),
+        places.allowed("lake x2"),
+        places.allowed("mine"),
+    ] {
         let shard = places.open(files).unwrap();
         let text = refusal(&shard).to_string();
-        for part in ["lake%20x/a/1.parquet", "if you trust the shard", "with_external_files"] {
+        for part in [
+            "lake%20x/a/1.parquet",
+            "if you trust the shard",
+            "with_external_files",
+        ] {
             assert!(text.contains(part), "{text}");
         }
         assert!(!shard.verify().unwrap().is_sound());
-        assert_eq!(shard.referenced_files().unwrap_err().kind(), ErrorKind::ForbiddenUrl);
+        assert_eq!(
+            shard.referenced_files().unwrap_err().kind(),
+            ErrorKind::ForbiddenUrl
+        );
     }
     for folder in ["lake x", "lake x/a", ""] {
         let shard = places.open(places.allowed(folder)).unwrap();
@@ -182,7 +194,10 @@ fn symbolic_links_out_of_the_folder_lead_to_folders_that_are_allowed() {
     for files in [ExternalFiles::default(), places.allowed("lake x2")] {
         let error = refusal(&places.open(files).unwrap());
         let text = error.to_string();
-        assert!(text.contains("symbolic link") && text.contains("with_external_files"), "{text}");
+        assert!(
+            text.contains("symbolic link") && text.contains("with_external_files"),
+            "{text}"
+        );
     }
     let shard = places.open(places.allowed("lake x")).unwrap();
     assert_eq!(read_shard(&shard), places.rows);

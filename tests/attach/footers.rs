@@ -6,7 +6,7 @@ use super::files::{assert_sound, read_shard, write_parquet};
 use super::page_checksums::metadata_of;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, ArrayRef, Decimal128Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
+    ArrayRef, Decimal128Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
     TimestampMicrosecondArray,
 };
 use arrow_schema::{DataType, Field};
@@ -28,18 +28,29 @@ const PROPERTY: &str = "arrow_shard.parquet";
 
 fn table(has_lists: bool) -> RecordBatch {
     let some = |i: i64| (i % 7 != 3).then_some(i);
-    let texts = StringArray::from_iter((0..ROWS).map(|i| some(i).map(|i| format!("text {}", i % 50))));
+    let texts =
+        StringArray::from_iter((0..ROWS).map(|i| some(i).map(|i| format!("text {}", i % 50))));
     let decimals: Decimal128Array = (0..ROWS).map(|i| some(i).map(i128::from)).collect();
     let times = (0..ROWS).map(|i| i * 1_000_003).collect::<Vec<_>>();
     let members = Int64Array::from_iter((0..ROWS).map(some));
     let field = Arc::new(Field::new("m", DataType::Int64, true));
     let groups = (0..ROWS).map(|i| i % 5 > 0).collect::<Vec<_>>();
-    let group = StructArray::new(vec![field].into(), vec![Arc::new(members)], Some(groups.into()));
+    let group = StructArray::new(
+        vec![field].into(),
+        vec![Arc::new(members)],
+        Some(groups.into()),
+    );
     let mut columns: Vec<(&str, ArrayRef)> = vec![
         ("id", Arc::new(Int64Array::from_iter_values(0..ROWS))),
         ("text", Arc::new(texts)),
-        ("decimal", Arc::new(decimals.with_precision_and_scale(20, 3).unwrap())),
-        ("time", Arc::new(TimestampMicrosecondArray::from(times).with_timezone("UTC"))),
+        (
+            "decimal",
+            Arc::new(decimals.with_precision_and_scale(20, 3).unwrap()),
+        ),
+        (
+            "time",
+            Arc::new(TimestampMicrosecondArray::from(times).with_timezone("UTC")),
+        ),
         ("group", Arc::new(group)),
     ];
     if has_lists {
@@ -89,13 +100,13 @@ impl Files {
     }
 
     /// Returns the shard with changed references, and without the property.
-    fn edited(
-        &self,
-        mut edit: impl FnMut(&mut ParquetColumnChunkRef),
-    ) -> Self {
+    fn edited(&self, mut edit: impl FnMut(&mut ParquetColumnChunkRef)) -> Self {
         let directory = with_descriptors(&self.directory, |_, field, _| {
             if let Some(DataEncoding::Parquet(files)) = field.encodings.first_mut() {
-                field.field.custom_properties.retain(|property| property.name != PROPERTY);
+                field
+                    .field
+                    .custom_properties
+                    .retain(|property| property.name != PROPERTY);
                 edit(&mut files[0].column_chunks[0]);
             }
         });
@@ -154,9 +165,10 @@ impl ReadAt for CountingFile {
 
 impl Container for Counting {
     fn open(&self, url: &RelativeUrl) -> Result<Arc<dyn ReadAt>> {
-        let bytes = self.folder.get(url.path()).ok_or_else(|| {
-            Error::new(ErrorKind::NotFound, format!("there is no file {url}"))
-        })?;
+        let bytes = self
+            .folder
+            .get(url.path())
+            .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("there is no file {url}")))?;
         let ends = if url.path().ends_with(".parquet") {
             self.ends.clone()
         } else {
@@ -185,8 +197,15 @@ fn chunks_without_a_description_are_read_by_the_footer() {
         assert_eq!(ends.load(Ordering::Relaxed), 1, "reads of the footer");
         let taken = shard.take(&[899, 3], Projection::All).unwrap();
         assert_eq!(taken.slice(0, 1), table.slice(899, 1));
-        let late = shard.scan().with_filter(col("id").gt_eq(890)).build().unwrap();
-        assert_eq!(late.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 10);
+        let late = shard
+            .scan()
+            .with_filter(col("id").gt_eq(890))
+            .build()
+            .unwrap();
+        assert_eq!(
+            late.map(|batch| batch.unwrap().num_rows()).sum::<usize>(),
+            10
+        );
         assert_sound(&shard);
         let info = shard.inspect(Default::default()).unwrap();
         let chunks = &info.stripes[0].fields[0].parquet_chunks;
@@ -212,8 +231,12 @@ fn references_that_contradict_the_footer_are_errors() {
     let edits: [(&str, Edit); 4] = [
         ("has no column", |chunk| chunk.row_group_id = 7),
         ("has no column", |chunk| chunk.column_chunk_id = u32::MAX),
-        ("leads out of the column chunk", |chunk| chunk.row_group_id = 1 - chunk.row_group_id),
-        ("column chunk of Parquet's type", |chunk| chunk.storage_type = 0),
+        ("leads out of the column chunk", |chunk| {
+            chunk.row_group_id = 1 - chunk.row_group_id
+        }),
+        ("column chunk of Parquet's type", |chunk| {
+            chunk.storage_type = 0
+        }),
     ];
     for (text, edit) in edits {
         let edited = files.edited(edit);
@@ -229,11 +252,20 @@ fn references_that_contradict_the_footer_are_errors() {
 fn files_without_a_sound_footer_are_errors_that_name_them() {
     let files = Files::new(&table(false), 1);
     let metadata = metadata_of(&files.parquet);
-    let end = metadata.row_groups().iter().flat_map(|group| group.columns());
-    let end = end.map(|chunk| chunk.byte_range()).map(|(at, len)| at + len).max();
+    let end = metadata
+        .row_groups()
+        .iter()
+        .flat_map(|group| group.columns());
+    let end = end
+        .map(|chunk| chunk.byte_range())
+        .map(|(at, len)| at + len)
+        .max();
     let end = usize::try_from(end.unwrap()).unwrap();
     let mut rng = StdRng::seed_from_u64(7);
-    let mut cases = vec![files.parquet[..files.parquet.len() - 1].to_vec(), Vec::new()];
+    let mut cases = vec![
+        files.parquet[..files.parquet.len() - 1].to_vec(),
+        Vec::new(),
+    ];
     for _ in 0..300 {
         let mut changed = files.parquet.clone();
         let at = rng.random_range(end..changed.len());

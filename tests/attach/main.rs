@@ -3,11 +3,11 @@
 
 #[path = "../support/allocations.rs"]
 mod allocations;
+mod checksums;
+mod contradictions;
 #[cfg(feature = "experimental")]
 #[path = "../support/covered.rs"]
 mod covered;
-mod checksums;
-mod contradictions;
 mod crafted_pages;
 #[cfg(feature = "experimental")]
 #[path = "../support/descriptors.rs"]

@@ -44,7 +44,9 @@ fn pages_of_attached_files_are_counted() {
 fn a_file_that_is_not_as_it_was_is_one_problem() {
     type Change = fn(&Path);
     let changes: [(ErrorKind, Change); 4] = [
-        (ErrorKind::NotFound, |path| std::fs::remove_file(path).unwrap()),
+        (ErrorKind::NotFound, |path| {
+            std::fs::remove_file(path).unwrap()
+        }),
         (ErrorKind::Replaced, |path| {
             write_parquet(path, &table(70), WriterProperties::default());
             let mut longer = std::fs::read(path).unwrap();
@@ -68,7 +70,10 @@ fn a_file_that_is_not_as_it_was_is_one_problem() {
         let report = verify(&target);
         let problems = report.problems();
         assert_eq!(problems.len(), 1, "{problems:?}");
-        assert_eq!((problems[0].kind, problems[0].file.as_str()), (kind, "lake/b.parquet"));
+        assert_eq!(
+            (problems[0].kind, problems[0].file.as_str()),
+            (kind, "lake/b.parquet")
+        );
         assert_eq!((problems[0].stripe, &problems[0].field), (None, &None));
         assert_eq!(report.num_files(), 3);
         let many = arrow_shard::read::VerifyOptions::default().with_threads(3);
@@ -90,7 +95,10 @@ fn a_missing_file_is_named_once_with_the_shard_that_needs_it() {
     assert_eq!(text.matches("ot found").count(), 1, "{text}");
     assert_eq!(text.matches("lake/a.parquet").count(), 1, "{text}");
     assert!(!text.contains("os error"), "{text}");
-    for part in ["t.amudai.shard` refers to", "attach the remaining files again"] {
+    for part in [
+        "t.amudai.shard` refers to",
+        "attach the remaining files again",
+    ] {
         assert!(text.contains(part), "{text}");
     }
 }

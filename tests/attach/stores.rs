@@ -73,17 +73,27 @@ fn a_lake_in_another_store_is_read_if_it_is_allowed() {
     let objects = Arc::new(InMemory::new());
     let lake = Store::object(objects.clone()).with_id("s3://lake");
     let own = Store::object(Arc::new(InMemory::new())).with_id("s3://own");
-    let targets = [own.at("mine/t.amudai.shard"), folder.path().join("t.amudai.shard").into()];
+    let targets = [
+        own.at("mine/t.amudai.shard"),
+        folder.path().join("t.amudai.shard").into(),
+    ];
     block_on(async {
         let bytes = std::fs::read(&local).unwrap();
-        objects.put(&Path::from("days/a b.parquet"), bytes.into()).await.unwrap();
+        objects
+            .put(&Path::from("days/a b.parquet"), bytes.into())
+            .await
+            .unwrap();
         let file = lake.at("days/a b.parquet");
-        let allowed = ExternalFiles::default().with_folder(lake.at("days")).unwrap();
+        let allowed = ExternalFiles::default()
+            .with_folder(lake.at("days"))
+            .unwrap();
         for target in targets {
             let error = attach_async([&file], target.clone()).await.unwrap_err();
             assert!(error.to_string().contains("with_external_files"), "{error}");
             let options = AttachOptions::default().with_external_files(allowed.clone());
-            attach_with_async([&file], target.clone(), options).await.unwrap();
+            attach_with_async([&file], target.clone(), options)
+                .await
+                .unwrap();
             let shard = Shard::open_async(target.clone()).await.unwrap();
             let error = shard.take_async(&[1], ["id"]).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::ForbiddenUrl);

@@ -98,7 +98,9 @@ fn patterns_are_matched_and_sorted_by_name() {
         assert_eq!(rows.lines().count(), expected + 1, "{pattern}");
         std::fs::remove_file(folder.path(SHARD)).unwrap();
     }
-    folder.run(&["attach", "lake/**/*", "*t.parquet", "-o", SHARD]).ok();
+    folder
+        .run(&["attach", "lake/**/*", "*t.parquet", "-o", SHARD])
+        .ok();
     let rows = folder.run(&["cat", SHARD, "--format", "csv"]).ok();
     let starts = [1, 11, 13].map(|row| rows.lines().nth(row).unwrap().to_owned());
     assert_eq!(starts, ["700,", "710,", "0,"]);
@@ -234,18 +236,27 @@ fn files_elsewhere_need_an_option_of_each_command() {
     let allow = ["--external-files", "lake"];
     let attach = [&["attach", "lake", "-o", target][..], &allow].concat();
     folder.run(&attach).ok();
-    for command in [&["cat"][..], &["verify"], &["inspect"], &["delete", "--rows", "3"]] {
+    for command in [
+        &["cat"][..],
+        &["verify"],
+        &["inspect"],
+        &["delete", "--rows", "3"],
+    ] {
         let run = [command, &[target]].concat();
         let done = folder.run(&run);
         let said = done.text() + &done.err;
         assert!(said.contains("--external-files"), "{command:?}: {said}");
         folder.run(&[&run[..], &allow].concat()).ok();
     }
-    let rows = folder.run(&[&["cat", target, "--format", "csv"][..], &allow].concat()).ok();
+    let rows = folder
+        .run(&[&["cat", target, "--format", "csv"][..], &allow].concat())
+        .ok();
     assert_eq!(rows.lines().count(), 10);
     let error = folder.run(&["compact", "--external", target]).error(1);
     assert!(error.contains("--external-files"), "{error}");
-    folder.run(&[&["compact", "--external", target][..], &allow].concat()).ok();
+    folder
+        .run(&[&["compact", "--external", target][..], &allow].concat())
+        .ok();
     assert_eq!(folder.run(&["cat", target, "--format", "csv"]).ok(), rows);
 }
 

@@ -2,8 +2,8 @@
 
 use crate::external_files::ExternalFileArgs;
 use arrow_shard::io::ExternalFiles;
-use arrow_shard::{Limits, Result};
 use arrow_shard::read::ShardOptions;
+use arrow_shard::{Limits, Result};
 
 /// Options of every command that opens shards.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -65,7 +65,8 @@ impl Footers {
         let Some(tail) = last(TAIL_BYTES)? else {
             return Ok(false);
         };
-        let none = || Error::corrupt("the Parquet file has no footer where the shard says that it ends");
+        let none =
+            || Error::corrupt("the Parquet file has no footer where the shard says that it ends");
         let [a, b, c, d, magic @ ..] = *tail.last_chunk::<END_BYTES>().ok_or_else(none)?;
         if magic != MAGIC {
             return Err(none());
@@ -209,13 +210,18 @@ fn check_places(reference: &ParquetColumnChunkRef, chunk: &ColumnChunkMetaData) 
     if chunk.file_path().is_some() {
         return Err(Error::unsupported("Parquet column chunks in other files"));
     }
-    let start = [chunk.dictionary_page_offset(), Some(chunk.data_page_offset())]
-        .into_iter()
-        .flatten()
-        .filter_map(|offset| u64::try_from(offset).ok().filter(|offset| *offset > 0))
-        .min();
+    let start = [
+        chunk.dictionary_page_offset(),
+        Some(chunk.data_page_offset()),
+    ]
+    .into_iter()
+    .flatten()
+    .filter_map(|offset| u64::try_from(offset).ok().filter(|offset| *offset > 0))
+    .min();
     let len = u64::try_from(chunk.compressed_size()).ok();
-    let end = start.zip(len).and_then(|(start, len)| start.checked_add(len));
+    let end = start
+        .zip(len)
+        .and_then(|(start, len)| start.checked_add(len));
     let (Some(start), Some(end)) = (start, end) else {
         return Err(Error::corrupt("a column chunk outside of its Parquet file"));
     };

@@ -86,7 +86,10 @@ impl Leaf {
                     items = level;
                 }
             }
-            node = found.is_group().then(|| found.get_fields().first()).flatten();
+            node = found
+                .is_group()
+                .then(|| found.get_fields().first())
+                .flatten();
         }
         items
     }
@@ -251,7 +254,10 @@ mod tests {
         for (message, expected) in [
             ("message m { optional int32 v; }", 0),
             ("message m { repeated int32 v; }", 1),
-            ("message m { optional group g { repeated group g { optional int32 v; } } }", 2),
+            (
+                "message m { optional group g { repeated group g { optional int32 v; } } }",
+                2,
+            ),
             (
                 "message m { repeated group g { optional group g { repeated group g { \
                  optional group g { required int32 v; } } } } }",

@@ -80,7 +80,8 @@ mod tests {
     #[test]
     fn each_page_has_its_checksum() {
         let place = ByteRange::try_new(4, 7).unwrap();
-        let pages = PageChecksums::new([b"dic", b"one", b"two"].map(|p| checksum(p)).to_vec(), true);
+        let pages =
+            PageChecksums::new([b"dic", b"one", b"two"].map(|p| checksum(p)).to_vec(), true);
         pages.check_count(2).unwrap();
         pages.check_count(3).unwrap_err();
         pages.verify_dictionary(place, b"dic").unwrap();

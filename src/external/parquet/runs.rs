@@ -90,11 +90,7 @@ pub(super) fn count_highest(bytes: &[u8], highest: u32, count: u64) -> Option<u6
 }
 
 /// Returns how many of `count` levels are in a range, or `None` if there are fewer levels, or if a level is higher.
-pub(super) fn count_levels(
-    bytes: &[u8],
-    counted: RangeInclusive<u32>,
-    count: u64,
-) -> Option<u64> {
+pub(super) fn count_levels(bytes: &[u8], counted: RangeInclusive<u32>, count: u64) -> Option<u64> {
     let highest = *counted.end();
     let counted = u64::from(*counted.start())..=u64::from(highest);
     let width = u32::BITS - highest.leading_zeros();

@@ -287,7 +287,8 @@ impl Artifacts {
             None => self.names.place_of(Some(&place.url)),
             Some(folder) => {
                 let files = self.options.external_files();
-                self.names.place_elsewhere(&files.name_of(folder, &place.url))
+                self.names
+                    .place_elsewhere(&files.name_of(folder, &place.url))
             }
         }
     }
@@ -540,7 +541,9 @@ impl Artifacts {
 
     /// Whether an artifact is a file of another format.
     fn is_external(&self, artifact: u32) -> bool {
-        self.others().get(artifact).is_some_and(|file| file.is_external)
+        self.others()
+            .get(artifact)
+            .is_some_and(|file| file.is_external)
     }
 
     /// Returns which shard needs a file that is missing, and how to complete the shard.

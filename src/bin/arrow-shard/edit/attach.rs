@@ -67,9 +67,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             shown.set_position(done.done);
             ControlFlow::Continue(())
         });
-    let mut places = files.iter().chain([&target]);
-    let distant = places.find(|place| !place.store().is_near()).cloned();
-    let waits_for = distant.unwrap_or_else(|| target.clone());
+    let distant = files.iter().find(|file| !file.store().is_near());
+    let waits_for = distant.unwrap_or(&target).clone();
     let done = wait(&waits_for, attach_with_async(files, target, options));
     progress.finish_and_clear();
     super::report(&args.output, &done?)

@@ -66,7 +66,10 @@ impl<'a> Glob<'a> {
         if path.exists() {
             return None;
         }
-        let start = text.get(..first)?.rfind(is_separator).map_or(0, |at| at + 1);
+        let start = text
+            .get(..first)?
+            .rfind(is_separator)
+            .map_or(0, |at| at + 1);
         let (folder, below) = text.split_at_checked(start)?;
         let folder = Path::new(if folder.is_empty() { "." } else { folder });
         Some(Self { folder, below })
@@ -90,7 +93,10 @@ impl<'a> Glob<'a> {
         };
         let pattern = [&Pattern::escape(name), separator, self.below].concat();
         let pattern = Pattern::new(&pattern).map_err(|error| {
-            nothing(path, &format!("is neither a file nor a pattern: {}", error.msg))
+            nothing(
+                path,
+                &format!("is neither a file nor a pattern: {}", error.msg),
+            )
         })?;
         let is_found = |file: &Location| {
             let name = file.name().to_string_lossy();
