@@ -84,6 +84,7 @@ fn patterns_are_matched_and_sorted_by_name() {
     for (pattern, expected) in [
         ("*.parquet", 700),
         ("*", 700),
+        (".", 712),
         ("lake/*/*.parquet", 12),
         ("lake/**/*.parquet", 12),
         ("lake/?/s*.parquet", 10),

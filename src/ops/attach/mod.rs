@@ -231,8 +231,9 @@ pub async fn list_parquet_files_async(folder: impl Into<Location>) -> Result<Vec
     let home = folder.home();
     let listed = home.list(folder.name()).await?;
     let mut places: Vec<Place> = listed.into_iter().map(|file| file.place).collect();
-    // The names above the folder do not matter.
-    let above = home.find_new(folder.name()).ok();
+    // The names above the folder do not matter. Paths such as `.` have no name for a new file.
+    let name = folder.name();
+    let above = home.find_new(name).or_else(|_| home.find(name)).ok();
     places.retain(|place| {
         let above = above.as_ref().map_or(&[][..], Place::names);
         let below = place.names().strip_prefix(above);
