@@ -6,6 +6,7 @@ use super::stored_buffer::StoredRange;
 use crate::error::Result;
 use arrow_array::ArrayRef;
 use arrow_schema::DataType as ArrowType;
+use bytes::Bytes;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -25,6 +26,15 @@ pub trait ExternalValues: Debug + Send + Sync {
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if there are fewer positions.
     fn places_of(&self, rows: &Selection, out: &mut Vec<StoredRange>) -> Result<()>;
+
+    /// Returns the places of the last bytes of the files, by which a reader recognises them.
+    fn file_ends(&self) -> Vec<StoredRange>;
+
+    /// Compares the last bytes of a file with the file that the shard was made for.
+    ///
+    /// # Errors
+    /// [`Replaced`](crate::ErrorKind::Replaced) if it is another file.
+    fn check_file(&self, end: StoredRange, bytes: &Bytes) -> Result<()>;
 
     /// Returns the places of all bytes, as the metadata of the shard tell them.
     fn places(&self) -> Vec<StoredRange>;
@@ -50,4 +60,7 @@ pub trait ExternalDecoder: Debug + Send {
         wanted: &ArrowType,
         cx: &ReadContext<'_>,
     ) -> Result<ArrayRef>;
+
+    /// Returns the number of pages that have been opened, dictionary pages included.
+    fn num_pages(&self) -> u64;
 }

@@ -19,16 +19,19 @@ pub(crate) struct ChunkDetails {
     pub(crate) uncompressed: u64,
 }
 
-/// Returns the details of all column chunks of a stripe field, in the order of the references to them.
+/// Returns the details of all column chunks of a stripe field, in the order of the references to them; `None` if only
+/// the footers of their files have them.
 ///
 /// # Errors
 /// [`Corrupt`](crate::ErrorKind::Corrupt) if the description is malformed,
-/// [`Unsupported`](crate::ErrorKind::Unsupported) if it is missing, or names an unknown codec.
+/// [`Unsupported`](crate::ErrorKind::Unsupported) if it names an unknown codec.
 #[cfg(feature = "parquet")]
 pub(crate) fn parquet_chunk_details(
     properties: &[NameValuePair],
 ) -> Result<Option<Vec<ChunkDetails>>> {
-    let description = super::parquet::ParquetDescription::from_properties(properties)?;
+    let Some(description) = super::parquet::ParquetDescription::from_properties(properties)? else {
+        return Ok(None);
+    };
     let details = description.chunks.iter().map(|chunk| ChunkDetails {
         codec: chunk.codec.name(),
         encodings: chunk.encoding_names(),

@@ -78,7 +78,7 @@ impl LocalFolder {
         if !resolved.starts_with(&self.path) {
             return Err(forbidden(
                 url,
-                "leads through a symbolic link out of the shard's folder",
+                "leads through a symbolic link out of its folder",
             ));
         }
         Ok(resolved)

@@ -12,6 +12,7 @@ mod async_sink;
 pub mod conformance;
 #[cfg(not(target_family = "wasm"))]
 mod descriptors;
+mod external_files;
 mod file_count;
 mod folder;
 #[cfg(not(target_family = "wasm"))]
@@ -53,6 +54,8 @@ mod url;
 pub use async_read_at::{AsyncContainer, AsyncReadAt, BoxFuture};
 pub(crate) use async_read_at::{InMemory, read_all_async, read_tail_async};
 pub use async_sink::{AsyncSink, AsyncSinkFactory};
+pub use external_files::ExternalFiles;
+pub(crate) use external_files::with_advice;
 pub use file_count::FileCount;
 pub use folder::{Container, MemoryFolder, NoContainer, SinkFactory};
 #[cfg(not(target_family = "wasm"))]
@@ -91,4 +94,4 @@ pub(crate) use uncommitted_files::commit_together;
 #[cfg(not(target_family = "wasm"))]
 pub use uncommitted_files::{Discarded, discard_uncommitted};
 pub use url::RelativeUrl;
-pub(crate) use url::{Reference, resolve};
+pub(crate) use url::{Reference, is_absolute, resolve};

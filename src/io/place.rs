@@ -4,6 +4,7 @@ use super::RelativeUrl;
 use super::names::{STRIPE_FILE_SUFFIX, is_temporary};
 #[cfg(feature = "object_store")]
 use super::url::decode;
+use super::url::{encode, is_absolute};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "object_store")]
 use object_store::path::PathPart;
@@ -101,6 +102,35 @@ impl Place {
     /// Returns the names from the root to the folder of the file.
     pub(crate) fn folder(&self) -> &[OsString] {
         self.names.split_last().map_or(&[], |(_, folder)| folder)
+    }
+
+    /// Whether the file is on this machine.
+    pub(crate) fn is_local(&self) -> bool {
+        self.kind == Kind::Local
+    }
+
+    /// Returns the absolute URL of the folder of the file. `store` is the identity of its store, which must be a URL
+    /// except for local files.
+    ///
+    /// # Errors
+    /// Returns [`InvalidArgument`](ErrorKind::InvalidArgument) if the folder has no URL.
+    pub(crate) fn folder_url(&self, store: &str) -> Result<String> {
+        let mut url = if self.is_local() {
+            "file://".to_owned()
+        } else if is_absolute(store) {
+            store.trim_end_matches('/').to_owned()
+        } else {
+            return Err(Error::invalid(
+                "the store has no URL by which a shard can refer to it; set it by `Store::with_id`",
+            ));
+        };
+        for name in self.folder() {
+            let unfit = || Error::invalid("the name of the folder fits no URL");
+            let name = self.kind.referred(name).ok_or_else(unfit)?;
+            url.push('/');
+            encode(&name, &mut url).map_err(|_| unfit())?;
+        }
+        Ok(url)
     }
 
     /// Returns the place of `url`, relative to the folder of this file.

@@ -121,16 +121,26 @@ impl FromStr for RelativeUrl {
 
 impl fmt::Display for RelativeUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for byte in self.path.bytes() {
-            // Characters that every URL parser leaves unchanged in a path (RFC 3986 `pchar`, and the separator).
-            if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=@:/".contains(&byte) {
-                f.write_char(char::from(byte))?;
-            } else {
-                write!(f, "%{byte:02X}")?;
-            }
-        }
-        Ok(())
+        encode(&self.path, f)
     }
+}
+
+/// Writes a path with percent-encoding.
+pub(super) fn encode(path: &str, out: &mut impl Write) -> fmt::Result {
+    for byte in path.bytes() {
+        // Characters that every URL parser leaves unchanged in a path (RFC 3986 `pchar`, and the separator).
+        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=@:/".contains(&byte) {
+            out.write_char(char::from(byte))?;
+        } else {
+            write!(out, "%{byte:02X}")?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a reference is an absolute URL, with a scheme and a host.
+pub(crate) fn is_absolute(reference: &str) -> bool {
+    Absolute::parse(reference).is_some()
 }
 
 /// Resolves `reference`, the URL of a `DataRef`. `base` is the folder of the shard's directory file as an absolute URL

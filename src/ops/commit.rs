@@ -3,15 +3,17 @@
 use super::column_file::ColumnFile;
 use super::deletes::{Deleted, EditedStripe, deletes_shard};
 use super::edited_columns::{EditedColumn, EditedColumns};
+use super::needed_files::{NeededFile, ReferredFiles};
 use super::source::SourceShard;
 use super::united_node::UnitedNode;
 use super::wires;
 use crate::Limits;
 use crate::column::encode_arrow_schema;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{DataEncoding, HEADER, ShardProperties, StripeFieldDescriptor, Wire};
+use crate::format::{DataEncoding, ShardProperties, StripeFieldDescriptor, Wire};
 use crate::io::{
-    FileCount, FileToKeep, Place, RelativeUrl, SecondNames, VersionedFile, random_stripe_file_name,
+    FileCount, FileToKeep, Place, RelativeUrl, SecondNames, VersionedFile, is_absolute,
+    random_stripe_file_name,
 };
 use crate::sorting::SortingColumn;
 use crate::write::{
@@ -19,7 +21,7 @@ use crate::write::{
 };
 use arrow_schema::Schema;
 use bytes::Bytes;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The result of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -176,46 +178,6 @@ pub(super) struct CommitFiles {
     pub(super) summary: EditSummary,
 }
 
-/// A file that the directory refers to, but that a commit does not write.
-#[derive(Debug, Clone)]
-pub(super) struct NeededFile {
-    pub(super) url: RelativeUrl,
-    /// The minimum size in bytes.
-    pub(super) least_size: u64,
-    /// Whether a source other than the first refers to it.
-    pub(super) is_new: bool,
-}
-
-impl NeededFile {
-    /// Fails if the file is smaller than the directory needs.
-    pub(super) fn check_size(&self, size: u64) -> Result<()> {
-        let least = self.least_size;
-        if size < least {
-            Err(Error::corrupt(format!(
-                "expected {least} bytes or more, found {size}"
-            )))
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Returns the error for a file that is missing, or does not fit the references of the directory.
-    pub(super) fn unfit(&self, error: &Error) -> Error {
-        let place = match error.element() {
-            place if place.is_empty() => format!("file `{}`", self.url.path()),
-            place => place,
-        };
-        let error = Error::new(
-            error.kind(),
-            format!(
-                "{}; the shard refers to this file, and is changed or merged only while it is there and whole",
-                error.whole_message()
-            ),
-        );
-        error.within(place)
-    }
-}
-
 impl DirectoryPlan<'_> {
     /// Returns the files for a shard with its directory file at `target`.
     pub(super) async fn files(self, target: &Place) -> Result<CommitFiles> {
@@ -241,7 +203,7 @@ impl DirectoryPlan<'_> {
             as_they_are: Vec::new(),
             known: HashMap::new(),
         };
-        let mut ends = Ends::default();
+        let mut referred = ReferredFiles::default();
         let nodes = nodes(self.columns);
         let count = nodes.len() + usize::from(has_deleted);
         let mut stripes = StripesMetadata::new(self.wire, count);
@@ -255,7 +217,7 @@ impl DirectoryPlan<'_> {
                 &deletes,
             );
             let record = record.await.within(|| format!("stripe {ordinal}"))?;
-            ends.note(&record.fields, stripe.source > 0);
+            referred.note(&record.fields, stripe.source > 0);
             stripes.push(record)?;
         }
         let arrow_schema = encode_arrow_schema(&self.schema)?;
@@ -277,7 +239,7 @@ impl DirectoryPlan<'_> {
         let bytes: usize = others.iter().map(|(_, bytes)| bytes.len()).sum();
         let made = others.iter().map(|(name, _)| name);
         let made = made.chain(references.kept.iter().map(|kept| &kept.name));
-        let needed = ends.into_needed(&made.map(String::as_str).collect())?;
+        let needed = referred.into_needed(&made.map(String::as_str).collect())?;
         Ok(CommitFiles {
             summary: EditSummary {
                 other_files: stripes.other_files(),
@@ -322,7 +284,14 @@ impl DirectoryPlan<'_> {
         let ids: Vec<u32> = nodes_there.filter_map(|n| n.id_in(stripe.source)).collect();
         let shard = &source.shard;
         let described = shard.descriptors(stripe.ordinal, &ids, &mut rebase).await;
-        let mut found = described.within(|| source.place.element())?.into_iter();
+        let described = described.within(|| source.place.element())?;
+        let elsewhere = described.iter().flatten().flat_map(files_elsewhere);
+        for url in elsewhere {
+            if !urls.iter().any(|known| known == url) {
+                urls.push(url.to_owned());
+            }
+        }
+        let mut found = described.into_iter();
         let mut fields = Vec::with_capacity(nodes.len() + 1);
         for (column, node) in nodes {
             let mut wire = shard.wire();
@@ -375,6 +344,16 @@ impl DirectoryPlan<'_> {
     }
 }
 
+/// Returns the URLs of the Parquet files outside of the folder of the shard that a field refers to.
+fn files_elsewhere(field: &StripeFieldDescriptor) -> impl Iterator<Item = &str> {
+    let files = field.encodings.iter().flat_map(|encoding| match encoding {
+        DataEncoding::Parquet(files) => files.as_slice(),
+        DataEncoding::Native(_) | DataEncoding::Unknown => &[],
+    });
+    let urls = files.filter_map(|file| Some(file.file_ref.as_ref()?.url.as_str()));
+    urls.filter(|url| is_absolute(url))
+}
+
 /// Returns the nodes of all columns in the order of their numbers, each with its column.
 fn nodes(columns: &EditedColumns) -> Vec<(&EditedColumn, &UnitedNode)> {
     let mut nodes = Vec::new();
@@ -382,53 +361,6 @@ fn nodes(columns: &EditedColumns) -> Vec<(&EditedColumn, &UnitedNode)> {
         column.node.walk(&mut |node| nodes.push((column, node)));
     }
     nodes
-}
-
-/// For each file, by its URL: the end of the last range that the directory refers to, and whether a source other than
-/// the first refers to it.
-#[derive(Debug, Default)]
-struct Ends(HashMap<String, (u64, bool)>);
-
-impl Ends {
-    /// Adds the buffers that the fields of a stripe refer to.
-    fn note(&mut self, fields: &[Option<StripeFieldDescriptor>], is_new: bool) {
-        let encodings = fields.iter().flatten().flat_map(|field| &field.encodings);
-        let buffers = encodings.flat_map(|encoding| match encoding {
-            DataEncoding::Native(native) => native.buffers.as_slice(),
-            DataEncoding::Parquet(_) | DataEncoding::Unknown => &[],
-        });
-        for reference in buffers.filter_map(|buffer| buffer.buffer.as_ref()) {
-            let end = reference.range.end();
-            match self.0.get_mut(&reference.url) {
-                Some((last, new)) => (*last, *new) = ((*last).max(end), *new || is_new),
-                None => {
-                    self.0.insert(reference.url.clone(), (end, is_new));
-                }
-            }
-        }
-    }
-
-    /// Returns the files that must exist, ordered by URL. Files named in `made` are left out, because the commit writes
-    /// them.
-    fn into_needed(self, made: &HashSet<&str>) -> Result<Vec<NeededFile>> {
-        let mut needed = Vec::new();
-        for (url, (end, is_new)) in self.0 {
-            let url: RelativeUrl = url.parse()?;
-            let is_made = url
-                .segments()
-                .last()
-                .is_some_and(|name| made.contains(name));
-            if !is_made {
-                needed.push(NeededFile {
-                    url,
-                    least_size: end.saturating_add(HEADER.len() as u64),
-                    is_new,
-                });
-            }
-        }
-        needed.sort_by(|a, b| a.url.path().cmp(b.url.path()));
-        Ok(needed)
-    }
 }
 
 /// The references of the new directory to the files of the sources.

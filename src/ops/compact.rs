@@ -3,7 +3,7 @@
 use super::commit::EditSummary;
 use super::deletes::EditedStripe;
 use super::editor::ShardEditor;
-use super::limits_option::limits;
+use super::opening_options::opening;
 use super::progress::WorkProgress;
 use crate::Shard;
 use crate::column::{TypeMapping, has_packed_columns};
@@ -12,7 +12,6 @@ use crate::format::{DELETED_RECORD, Field};
 use crate::io::{
     DescriptorUse, Location, NotWritten, Place, RelativeUrl, Sinks, Store, random_stripe_file_name,
 };
-use crate::limits::Limits;
 use crate::progress::{Listener, with_progress};
 use crate::read::{ShardOptions, ready_now};
 use crate::settings::{check_threads, settings};
@@ -141,7 +140,7 @@ pub struct CompactOptions {
     external: bool,
     profile: Profile,
     threads: usize,
-    limits: Limits,
+    opening: ShardOptions,
     listener: Listener,
 }
 
@@ -153,7 +152,7 @@ impl Default for CompactOptions {
             external: false,
             profile: Profile::default(),
             threads: 1,
-            limits: Limits::default(),
+            opening: ShardOptions::default(),
             listener: Listener::default(),
         }
     }
@@ -179,7 +178,7 @@ settings! {
     }
 }
 
-limits!(CompactOptions);
+opening!(CompactOptions);
 
 with_progress! {
     CompactOptions,

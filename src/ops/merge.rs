@@ -2,23 +2,22 @@
 
 use super::commit::EditSummary;
 use super::editor::ShardEditor;
-use super::limits_option::limits;
 use super::members::{Opening, open_all};
+use super::opening_options::opening;
 use super::progress::WorkProgress;
 use crate::error::{Error, Result};
 use crate::io::Location;
-use crate::limits::Limits;
 use crate::progress::{Listener, with_progress};
-use crate::read::ready_now;
+use crate::read::{ShardOptions, ready_now};
 
 /// Options of [`merge_with`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MergeOptions {
-    limits: Limits,
+    opening: ShardOptions,
     listener: Listener,
 }
 
-limits!(MergeOptions);
+opening!(MergeOptions);
 
 with_progress! {
     MergeOptions,

@@ -2,16 +2,15 @@
 
 use super::commit::EditSummary;
 use super::editor::ShardEditor;
-use super::limits_option::limits;
+use super::opening_options::opening;
 use super::progress::WorkProgress;
 use super::source::{SourceShard, node_ids};
 use crate::Shard;
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{DataEncoding, DataRef, StripeFieldDescriptor};
 use crate::io::{AsyncSink, ByteRange, DescriptorUse, ExistingFile, Location, VersionedFile};
-use crate::limits::Limits;
 use crate::progress::{Listener, with_progress};
-use crate::read::{CopyChecks, ready_now};
+use crate::read::{CopyChecks, ShardOptions, ready_now};
 use crate::settings::settings;
 use crate::write::{BUFFER_ALIGNMENT, PositionedSink, StripeRecord, StripesMetadata};
 use std::collections::HashMap;
@@ -26,7 +25,7 @@ const KEPT_METADATA: usize = 16 << 20;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PackOptions {
     overwrite: bool,
-    limits: Limits,
+    opening: ShardOptions,
     listener: Listener,
 }
 
@@ -37,7 +36,7 @@ settings! {
     }
 }
 
-limits!(PackOptions);
+opening!(PackOptions);
 
 with_progress! {
     PackOptions,

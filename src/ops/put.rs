@@ -1,7 +1,8 @@
 //! Writes the files of a changed shard to its store.
 
-use super::commit::{CommitFiles, EditSummary, NeededFile};
+use super::commit::{CommitFiles, EditSummary};
 use super::members::all_at_once;
+use super::needed_files::NeededFile;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{FormatVersion, HEADER};
 use crate::io::{
@@ -67,17 +68,25 @@ async fn check_needed(
     all_at_once(distant).await
 }
 
-/// Checks that a file exists in the folder, is long enough, and begins with the header of the format.
+/// Checks that a file exists in the folder, is long enough, and begins with the header of the format, if it is of this
+/// format.
 fn check(folder: &dyn Container, needed: &NeededFile) -> Result<()> {
-    let file = folder.open(&needed.url)?;
+    let file = match folder.open(&needed.url) {
+        // A link to a place that the readers of the sources have been allowed.
+        Err(error) if needed.is_external && error.kind() == ErrorKind::ForbiddenUrl => {
+            return Ok(());
+        }
+        opened => opened?,
+    };
     let checked = || {
         needed.check_size(file.size()?)?;
-        let header = file.read_at(ByteRange::with_len(0, HEADER.len() as u64)?)?;
-        FormatVersion::parse(&header, "header")
+        if !needed.is_external {
+            let header = file.read_at(ByteRange::with_len(0, HEADER.len() as u64)?)?;
+            FormatVersion::parse(&header, "header")?;
+        }
+        Ok(())
     };
-    checked()
-        .map(|_| ())
-        .within(|| format!("file `{}`", needed.url.path()))
+    checked().within(|| format!("file `{}`", needed.url.path()))
 }
 
 /// Checks that a file of a store exists and is long enough.

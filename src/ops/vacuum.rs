@@ -2,9 +2,9 @@
 
 mod other_format;
 
-use super::limits_option::limits;
 #[cfg(feature = "object_store")]
 use super::members::AT_ONCE;
+use super::opening_options::opening;
 use super::progress::WorkProgress;
 use super::source::node_ids;
 use crate::Shard;
@@ -16,9 +16,8 @@ use crate::io::{
     ByteRange, DescriptorUse, FileRole, ListedFile, Location, OpenedFile, Place, Store,
     is_own_stripe_file,
 };
-use crate::limits::Limits;
 use crate::progress::{Listener, with_progress};
-use crate::read::ready_now;
+use crate::read::{ShardOptions, ready_now};
 use crate::settings::settings;
 use bytes::Bytes;
 #[cfg(feature = "object_store")]
@@ -315,7 +314,7 @@ async fn bytes(store: &Store, file: &Place, start: u64, len: u64) -> Result<Byte
 pub struct VacuumOptions {
     min_age: Duration,
     dry_run: bool,
-    limits: Limits,
+    opening: ShardOptions,
     listener: Listener,
 }
 
@@ -324,7 +323,7 @@ impl Default for VacuumOptions {
         Self {
             min_age: Duration::from_secs(24 * 60 * 60),
             dry_run: false,
-            limits: Limits::default(),
+            opening: ShardOptions::default(),
             listener: Listener::default(),
         }
     }
@@ -341,7 +340,7 @@ settings! {
     }
 }
 
-limits!(VacuumOptions);
+opening!(VacuumOptions);
 
 with_progress! {
     VacuumOptions,

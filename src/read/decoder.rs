@@ -7,7 +7,7 @@ use super::polled_reader::PolledReader;
 use super::scan_builder::ScanBuilder;
 use super::shard::options::ShardOptions;
 use crate::error::{Error, Result};
-use crate::io::{AsyncContainer, AsyncReadAt, BoxFuture, ByteRange, RelativeUrl};
+use crate::io::{AsyncContainer, AsyncReadAt, BoxFuture, ByteRange, ExternalFiles, RelativeUrl};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
@@ -266,8 +266,10 @@ impl fmt::Debug for ShardDecoder {
 }
 
 impl ShardDecoder {
-    /// Creates a decoder for a shard with a directory file of `size` bytes.
+    /// Creates a decoder for a shard with a directory file of `size` bytes. Files outside of the shard's folder are not
+    /// read, whatever the options allow.
     pub fn new(size: u64, options: ShardOptions) -> Self {
+        let options = options.with_external_files(ExternalFiles::default());
         let mailbox = Arc::new(Mailbox::default());
         let root = Supplied {
             mailbox: mailbox.clone(),

@@ -21,7 +21,7 @@ use crate::format::{
     DataEncoding, DataType, FieldDescriptor, IndexCollection, IndexDescriptor, StripeDirectory,
     StripeFieldDescriptor, StripeProperties, UrlList,
 };
-use crate::io::{ByteRange, Reference, RelativeUrl, resolve};
+use crate::io::{ByteRange, Reference, RelativeUrl};
 use crate::read::{Predicate, Projection};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -73,7 +73,7 @@ impl Shard {
         let mut urls: BTreeSet<RelativeUrl> =
             self.referenced_files_async().await?.into_iter().collect();
         let mut note = |url: &str| -> Result<()> {
-            if let Reference::Relative(url) = resolve(url, artifacts.base())? {
+            if let Some(Reference::Relative(url)) = artifacts.target(url)? {
                 urls.insert(url);
             }
             Ok(())
@@ -127,10 +127,12 @@ impl Shard {
 
     /// Lists the files that the shard needs in addition to its directory file, such as stripe files, as its URL list
     /// names them: relative to the folder of the directory file. Does not check whether they exist. The list is empty
-    /// for a shard in one file; `ops::pack` makes such a shard of any other.
+    /// for a shard in one file; `ops::pack` makes such a shard of any other. Parquet files outside of the folder are
+    /// omitted: see [`external_files`](Self::external_files).
     ///
     /// # Errors
-    /// Fails if the list is damaged, or if a URL leads out of the folder.
+    /// Fails if the list is damaged, or if a URL leads out of the folder to a place that the
+    /// [options](crate::read::ShardOptions::with_external_files) do not allow.
     pub fn referenced_files(&self) -> Result<Vec<RelativeUrl>> {
         ready_now_or("`referenced_files_async`", self.referenced_files_async())
     }
@@ -146,11 +148,35 @@ impl Shard {
         self.files_of(&list)
     }
 
+    /// Lists the Parquet files outside of the folder of the directory file that the shard needs, by their absolute URLs.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`referenced_files`](Self::referenced_files).
+    pub fn external_files(&self) -> Result<Vec<String>> {
+        ready_now_or("`external_files_async`", self.external_files_async())
+    }
+
+    /// Lists the Parquet files outside of the folder of the directory file that the shard needs, for a shard behind an
+    /// asynchronous reader.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`referenced_files`](Self::referenced_files).
+    pub async fn external_files_async(&self) -> Result<Vec<String>> {
+        let inner = &self.inner;
+        let list = inner.run(|step| inner.url_list(step)).await?;
+        let mut files = Vec::new();
+        for url in &list.0 {
+            if inner.artifacts.target(url)?.is_none() {
+                files.push(url.clone());
+            }
+        }
+        Ok(files)
+    }
+
     fn files_of(&self, list: &UrlList) -> Result<Vec<RelativeUrl>> {
-        let base = self.inner.artifacts.base();
         let mut urls = Vec::with_capacity(list.0.len());
         for url in &list.0 {
-            if let Reference::Relative(url) = resolve(url, base)? {
+            if let Some(Reference::Relative(url)) = self.inner.artifacts.target(url)? {
                 urls.push(url);
             }
         }
@@ -257,7 +283,7 @@ impl Shard {
 
     /// Returns the descriptors of the fields of a stripe with these schema ids; `None` for a field that the stripe does
     /// not have. `rebase` returns the URL of each reference, given the artifact that it leads to; `None` is the
-    /// directory file.
+    /// directory file. Absolute URLs of Parquet files outside of the folder stay.
     pub(crate) async fn descriptors(
         &self,
         stripe: u64,
@@ -274,10 +300,11 @@ impl Shard {
             };
             let holder = inner.artifacts.url_of(holder);
             descriptor.for_each_url(&mut |url| {
-                *url = match resolve(url, inner.artifacts.base())? {
-                    Reference::This => rebase(holder.as_ref())?,
-                    Reference::Relative(other) => rebase(Some(&other))?,
-                };
+                match inner.artifacts.target(url)? {
+                    Some(Reference::This) => *url = rebase(holder.as_ref())?,
+                    Some(Reference::Relative(other)) => *url = rebase(Some(&other))?,
+                    None => {}
+                }
                 Ok(())
             })?;
             descriptors.push(Some(descriptor));

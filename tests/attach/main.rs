@@ -4,6 +4,8 @@
 #[path = "../support/allocations.rs"]
 mod allocations;
 mod bloom_filters;
+mod checksums;
+mod contradictions;
 #[cfg(feature = "experimental")]
 #[path = "../support/covered.rs"]
 mod covered;
@@ -13,11 +15,15 @@ mod crafted_pages;
 mod descriptors;
 mod distinct_counts;
 mod files;
+mod files_elsewhere;
+#[cfg(feature = "experimental")]
+mod footers;
 #[cfg(feature = "experimental")]
 mod hostile;
 mod inspected;
 #[cfg(feature = "object_store")]
 mod measured;
+mod missing_files;
 mod page_checksums;
 mod page_indexes;
 #[cfg(feature = "object_store")]

@@ -4,9 +4,11 @@ use super::files::{table, write_parquet};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
-use arrow_shard::io::Store;
-use arrow_shard::ops::{attach, attach_async, list_parquet_files_async};
-use arrow_shard::read::{ScanBuilder, col};
+use arrow_shard::io::{ExternalFiles, Store};
+use arrow_shard::ops::{
+    AttachOptions, attach, attach_async, attach_with_async, list_parquet_files_async,
+};
+use arrow_shard::read::{ScanBuilder, ShardOptions, col};
 use arrow_shard::{ErrorKind, Shard};
 use futures::TryStreamExt;
 use futures::executor::block_on;
@@ -59,6 +61,49 @@ fn a_lake_in_an_object_store_is_attached_and_read() {
             .unwrap();
         let error = shard.take_async(&[9_999], ["id"]).await.unwrap_err();
         assert!(error.to_string().contains("day=2/a.parquet"), "{error}");
+    });
+}
+
+#[test]
+fn a_lake_in_another_store_is_read_if_it_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let local = folder.path().join("t.parquet");
+    let batch = table(500);
+    write_parquet(&local, &batch, WriterProperties::default());
+    let objects = Arc::new(InMemory::new());
+    let lake = Store::object(objects.clone()).with_id("s3://lake");
+    let own = Store::object(Arc::new(InMemory::new())).with_id("s3://own");
+    let targets = [
+        own.at("mine/t.amudai.shard"),
+        folder.path().join("t.amudai.shard").into(),
+    ];
+    block_on(async {
+        let bytes = std::fs::read(&local).unwrap();
+        objects
+            .put(&Path::from("days/a b.parquet"), bytes.into())
+            .await
+            .unwrap();
+        let file = lake.at("days/a b.parquet");
+        let allowed = ExternalFiles::default()
+            .with_folder(lake.at("days"))
+            .unwrap();
+        for target in targets {
+            let error = attach_async([&file], target.clone()).await.unwrap_err();
+            assert!(error.to_string().contains("with_external_files"), "{error}");
+            let options = AttachOptions::default().with_external_files(allowed.clone());
+            attach_with_async([&file], target.clone(), options)
+                .await
+                .unwrap();
+            let shard = Shard::open_async(target.clone()).await.unwrap();
+            let error = shard.take_async(&[1], ["id"]).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::ForbiddenUrl);
+            let options = ShardOptions::default().with_external_files(allowed.clone());
+            let shard = Shard::open_with_async(target, options).await.unwrap();
+            assert_eq!(all(shard.scan()).await, batch);
+            assert!(shard.verify_async().await.unwrap().is_sound());
+            let files = shard.external_files_async().await.unwrap();
+            assert_eq!(files, ["s3://lake/days/a%20b.parquet"]);
+        }
     });
 }
 

@@ -68,7 +68,55 @@ fn files_and_folders_are_attached_in_the_order_of_the_arguments() {
     ];
     assert_eq!(folder.run(&filter).ok(), "id,text\n6,t6\n705,\n");
     let verified = folder.run(&["verify", SHARD]).ok();
-    assert!(verified.contains(SHARD), "{verified}");
+    assert!(
+        verified.contains(SHARD) && verified.contains(" pages, ") && !verified.contains("block"),
+        "{verified}"
+    );
+}
+
+#[test]
+fn patterns_are_matched_and_sorted_by_name() {
+    let folder = lake();
+    std::fs::create_dir_all(folder.path("lake/b[1]")).unwrap();
+    write_parquet(&folder, "lake/b[1]/third.parquet", 710..712);
+    std::fs::write(folder.path("lake/notes.txt"), "no Parquet").unwrap();
+    std::fs::write(folder.path("lake/a/old.amudai.shard"), "no Parquet").unwrap();
+    for (pattern, expected) in [
+        ("*.parquet", 700),
+        ("*", 700),
+        (".", 712),
+        ("lake/*/*.parquet", 12),
+        ("lake/**/*.parquet", 12),
+        ("lake/?/s*.parquet", 10),
+        ("./lake/a/[r-t]econd.parquet", 10),
+        ("lake/b[[]1]/*", 2),
+        // A file of this name exists.
+        ("lake/b[1]/third.parquet", 2),
+        ("**/*d.parquet", 12),
+    ] {
+        folder.run(&["attach", pattern, "-o", SHARD]).ok();
+        let rows = folder.run(&["cat", SHARD, "--format", "csv"]).ok();
+        assert_eq!(rows.lines().count(), expected + 1, "{pattern}");
+        std::fs::remove_file(folder.path(SHARD)).unwrap();
+    }
+    folder
+        .run(&["attach", "lake/**/*", "*t.parquet", "-o", SHARD])
+        .ok();
+    let rows = folder.run(&["cat", SHARD, "--format", "csv"]).ok();
+    let starts = [1, 11, 13].map(|row| rows.lines().nth(row).unwrap().to_owned());
+    assert_eq!(starts, ["700,", "710,", "0,"]);
+    std::fs::remove_file(folder.path(SHARD)).unwrap();
+    for (pattern, why) in [
+        ("*.pq", "matches no Parquet files"),
+        ("lake/*.parquet", "matches no Parquet files"),
+        ("none/*.parquet", "none"),
+        ("lake/[a", "neither a file nor a pattern"),
+        ("lake/notes.txt", "notes.txt"),
+    ] {
+        let error = folder.run(&["attach", pattern, "-o", SHARD]).error(1);
+        assert!(error.contains(why), "{error}");
+        assert!(!folder.path(SHARD).exists());
+    }
 }
 
 #[test]
@@ -180,6 +228,40 @@ fn what_cannot_be_attached_is_an_error_and_no_file() {
 }
 
 #[test]
+fn files_elsewhere_need_an_option_of_each_command() {
+    let folder = lake();
+    std::fs::create_dir(folder.path("mine")).unwrap();
+    let target = "mine/t.amudai.shard";
+    let error = folder.run(&["attach", "lake", "-o", target]).error(1);
+    assert!(error.contains("--external-files"), "{error}");
+    let allow = ["--external-files", "lake"];
+    let attach = [&["attach", "lake", "-o", target][..], &allow].concat();
+    folder.run(&attach).ok();
+    for command in [
+        &["cat"][..],
+        &["verify"],
+        &["inspect"],
+        &["delete", "--rows", "3"],
+    ] {
+        let run = [command, &[target]].concat();
+        let done = folder.run(&run);
+        let said = done.text() + &done.err;
+        assert!(said.contains("--external-files"), "{command:?}: {said}");
+        folder.run(&[&run[..], &allow].concat()).ok();
+    }
+    let rows = folder
+        .run(&[&["cat", target, "--format", "csv"][..], &allow].concat())
+        .ok();
+    assert_eq!(rows.lines().count(), 10);
+    let error = folder.run(&["compact", "--external", target]).error(1);
+    assert!(error.contains("--external-files"), "{error}");
+    folder
+        .run(&[&["compact", "--external", target][..], &allow].concat())
+        .ok();
+    assert_eq!(folder.run(&["cat", target, "--format", "csv"]).ok(), rows);
+}
+
+#[test]
 fn a_changed_file_is_named_by_cat_and_verify() {
     let folder = lake();
     folder.run(&["attach", "lake", "-o", SHARD]).ok();
@@ -189,6 +271,10 @@ fn a_changed_file_is_named_by_cat_and_verify() {
     let done = folder.run(&["verify", SHARD]);
     assert_eq!(done.code, 1, "{}", done.text());
     let said = done.text() + &done.err;
-    assert!(said.contains("second.parquet"), "{said}");
+    assert_eq!(said.matches("second.parquet").count(), 1, "{said}");
+    std::fs::remove_file(folder.path("lake/a/second.parquet")).unwrap();
+    let error = folder.run(&["cat", SHARD]).error(1);
+    assert_eq!(error.matches("ot found").count(), 1, "{error}");
+    assert!(error.contains("`t.amudai.shard` refers to"), "{error}");
     folder.run(&["inspect", SHARD]).ok();
 }

@@ -58,6 +58,12 @@ impl Verification {
         self.0.num_blocks()
     }
 
+    /// Number of decoded pages of Parquet files.
+    #[getter]
+    fn pages(&self) -> u64 {
+        self.0.num_pages()
+    }
+
     /// Number of bytes of encoded data that were read.
     #[getter]
     fn data_bytes(&self) -> u64 {

@@ -57,7 +57,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let shard = open_shard(&args.file, args.limits.shard_options())?;
+    let shard = open_shard(&args.file, args.limits.shard_options()?)?;
     let options = InspectOptions::default()
         .with_encodings(!args.quick)
         .with_blocks(args.verbose);

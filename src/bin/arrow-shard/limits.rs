@@ -1,7 +1,9 @@
 //! The limits for shards as command line options.
 
-use arrow_shard::Limits;
+use crate::external_files::ExternalFileArgs;
+use arrow_shard::io::ExternalFiles;
 use arrow_shard::read::ShardOptions;
+use arrow_shard::{Limits, Result};
 
 /// Options of every command that opens shards.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -14,6 +16,8 @@ pub(crate) struct LimitArgs {
     /// nesting: for files from untrusted sources
     #[arg(long)]
     strict: bool,
+    #[command(flatten)]
+    external_files: ExternalFileArgs,
 }
 
 impl LimitArgs {
@@ -41,17 +45,32 @@ impl LimitArgs {
     /// Returns the name of the first given option.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let memory = self.max_memory.map(|_| "--max-memory");
-        memory.or_else(|| self.strict.then_some("--strict"))
+        let strict = self.strict.then_some("--strict");
+        let external = self.external_files.is_given().then_some("--external-files");
+        memory.or(strict).or(external)
     }
 
-    /// Returns options for opening a shard.
-    pub(crate) fn shard_options(&self) -> ShardOptions {
-        ShardOptions::default().with_limits(self.limits())
+    /// Returns options for opening a shard that is read.
+    pub(crate) fn shard_options(&self) -> Result<ShardOptions> {
+        let files = self.external_files.blocking_folders()?;
+        let options = ShardOptions::default().with_limits(self.limits());
+        Ok(options.with_external_files(files))
+    }
+
+    /// Returns options for opening a shard that is edited.
+    pub(crate) fn editing_options(&self) -> Result<ShardOptions> {
+        let options = ShardOptions::default().with_limits(self.limits());
+        Ok(options.with_external_files(self.external_files()?))
+    }
+
+    /// Returns the folders outside of the shard's folder where its Parquet files may be, for edits.
+    pub(crate) fn external_files(&self) -> Result<ExternalFiles> {
+        self.external_files.folders()
     }
 }
 
 /// Parses a number of bytes: `1000`, `64K`, `512M`, `4G`, `1T`. The unit may be followed by `B` or `iB`.
-fn size(text: &str) -> Result<u64, String> {
+fn size(text: &str) -> std::result::Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = text[digits.len()..].trim().to_ascii_uppercase();
     let prefix = unit.strip_suffix('B').unwrap_or(&unit);
@@ -101,7 +120,14 @@ mod tests {
 
     #[test]
     fn strict_keeps_its_counts_beside_other_memory() {
-        let of = |max_memory, strict| LimitArgs { max_memory, strict }.limits();
+        let of = |max_memory, strict| {
+            let args = LimitArgs {
+                max_memory,
+                strict,
+                ..LimitArgs::default()
+            };
+            args.limits()
+        };
         assert_eq!(of(None, false), Limits::default());
         assert_eq!(of(None, true), Limits::strict());
         let memory = of(Some(512 << 20), true);

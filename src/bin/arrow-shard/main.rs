@@ -9,6 +9,7 @@ mod convert;
 mod csv_style;
 mod edit;
 mod error_line;
+mod external_files;
 mod failure;
 mod field_tree;
 mod file_format;

@@ -6,7 +6,7 @@ use crate::location::open_shard;
 use crate::output::Destination;
 use crate::text;
 use arrow_shard::ErrorKind;
-use arrow_shard::read::VerifyOptions;
+use arrow_shard::read::{VerifyOptions, VerifyReport};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -65,7 +65,8 @@ fn verify(file: &Path, args: &Args, out: &mut Destination) -> Result<bool, Failu
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos} of {len} columns {msg}") {
         bar.set_style(style);
     }
-    let opened = open_shard(file, args.limits.shard_options());
+    let options = args.limits.shard_options();
+    let opened = options.and_then(|options| open_shard(file, options));
     let verified = opened.and_then(|shard| {
         let shown = bar.clone();
         let options = VerifyOptions::default().with_threads(args.threads);
@@ -102,7 +103,7 @@ fn verify(file: &Path, args: &Args, out: &mut Destination) -> Result<bool, Failu
                 text::count(report.num_rows(), "row"),
                 text::count(report.num_stripes(), "stripe"),
                 text::count(report.num_files(), "file"),
-                text::count(report.num_blocks(), "block"),
+                units(&report),
                 text::bytes(report.data_bytes()),
             )?;
         }
@@ -111,4 +112,15 @@ fn verify(file: &Path, args: &Args, out: &mut Destination) -> Result<bool, Failu
     let found = text::count(report.num_problems(), "problem");
     writeln!(out, "{place}: {found}")?;
     Ok(false)
+}
+
+/// Returns the number of blocks, and of pages of Parquet files if there are any.
+fn units(report: &VerifyReport) -> String {
+    let [blocks, pages] = [(report.num_blocks(), "block"), (report.num_pages(), "page")]
+        .map(|(number, unit)| text::count(number, unit));
+    match (report.num_blocks(), report.num_pages()) {
+        (_, 0) => blocks,
+        (0, _) => pages,
+        _ => format!("{blocks}, {pages}"),
+    }
 }

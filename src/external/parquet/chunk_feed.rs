@@ -28,6 +28,8 @@ pub(super) struct ChunkFeed {
     entry_bytes: usize,
     /// Bytes of a value of fixed size, or 0.
     width: usize,
+    /// Pages that have been passed, dictionary pages included.
+    pub(super) num_pages: u64,
 }
 
 impl ChunkFeed {
@@ -35,12 +37,13 @@ impl ChunkFeed {
     pub(super) fn new(column: &ParquetColumn, chunk: &Chunk, cx: &ReadContext<'_>) -> Result<Self> {
         let mut feed = Self {
             pages: PageFeed::default(),
-            opener: PageOpener::new(column.leaf.column(), chunk.codec, chunk.encodings),
+            opener: PageOpener::new(column.leaf.column(), chunk.codec, chunk.encodings)
+                .with_item_level(column.leaf.item_level()),
             entry_bytes: 0,
             width: column.leaf.width(),
+            num_pages: 0,
         };
-        if let Some(place) = chunk.dictionary_place() {
-            let mut bytes = cx.source.bytes(place)?;
+        if let Some(mut bytes) = chunk.dictionary(cx)? {
             let (header, page) = split_page(&mut bytes, cx.limits)?;
             if header.kind != PageKind::Dictionary || !bytes.is_empty() {
                 return Err(Error::corrupt("expected one dictionary page"));
@@ -48,6 +51,7 @@ impl ChunkFeed {
             feed.entry_bytes = header.uncompressed;
             let opened = feed.opener.open(&header, &page, cx.limits)?;
             feed.pages.push(opened.page);
+            feed.num_pages += 1;
         }
         Ok(feed)
     }
@@ -77,8 +81,8 @@ impl ChunkFeed {
         page: &DataPage,
         cx: &ReadContext<'_>,
     ) -> Result<u64> {
-        let mut bytes = cx.source.bytes(page.place)?;
-        let (mut values, mut size) = (0u64, 0);
+        let mut bytes = chunk.data(page, cx)?;
+        let (mut values, mut positions, mut size) = (0u64, 0u64, 0);
         while !bytes.is_empty() {
             let (header, page) = split_page(&mut bytes, cx.limits)?;
             if !matches!(header.kind, PageKind::Data | PageKind::DataV2) {
@@ -91,7 +95,9 @@ impl ChunkFeed {
             if header.values > 0 {
                 let opened = self.opener.open(&header, &page, cx.limits)?;
                 self.pages.push(opened.page);
+                self.num_pages += 1;
                 size = u64::saturating_add(size, opened.bytes);
+                positions = positions.saturating_add(opened.positions);
             }
         }
         if chunk.is_repeated {
@@ -100,9 +106,9 @@ impl ChunkFeed {
             cx.check_batch_bytes(values, self.width)?;
         }
         let expected = page.positions.end - page.positions.start;
-        if values < expected || (values > expected && !chunk.is_repeated) {
+        if positions != expected {
             return Err(Error::corrupt(format!(
-                "{values} values in a Parquet page, expected {expected}"
+                "{positions} values in a Parquet page, expected {expected}; the page index of the file may be wrong"
             )));
         }
         Ok(size)

@@ -2,8 +2,9 @@
 
 use super::description::{Codec, ParquetDescription};
 use super::leaf::Leaf;
+use super::page_checksums::PageChecksums;
 use super::page_header::{PageHeader, PageKind};
-use crate::buffer::{BlockMap, ByteSource, Selection, StoredRange};
+use crate::buffer::{BlockMap, ByteSource, ReadContext, Selection, StoredRange};
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::external::{FileIdentity, VerifiedFiles};
 use crate::format::{
@@ -21,7 +22,7 @@ use std::sync::{Arc, OnceLock};
 pub(super) struct ParquetColumn {
     pub(super) leaf: Leaf,
     pub(super) chunks: Vec<Chunk>,
-    files: Vec<FileIdentity>,
+    pub(super) files: Vec<FileIdentity>,
     verified: Arc<VerifiedFiles>,
 }
 
@@ -40,10 +41,11 @@ pub(super) struct Chunk {
     pub(super) is_repeated: bool,
     /// The encodings of its pages, a bit for each of Parquet's numbers.
     pub(super) encodings: u32,
-    /// Place of the page map and its checksum, if there is one.
-    map: Option<(StoredRange, u32)>,
+    /// Place of the page map, if there is one, and its checksum, if it is known.
+    map: Option<(StoredRange, Option<u32>)>,
     /// The pages, from the page map or, without one, from their headers.
     pages: OnceLock<BlockMap>,
+    checksums: PageChecksums,
 }
 
 /// A data page of a chunk.
@@ -52,6 +54,8 @@ pub(super) struct DataPage {
     /// Its positions in the stripe field.
     pub(super) positions: Range<u64>,
     pub(super) place: StoredRange,
+    /// Its ordinal among the data pages of the chunk.
+    ordinal: usize,
 }
 
 impl ParquetColumn {
@@ -61,9 +65,16 @@ impl ParquetColumn {
         files: &[ParquetFileColumnRef],
         verified: &Arc<VerifiedFiles>,
         artifact: &mut dyn FnMut(&str) -> Result<u32>,
+        find_file: &mut dyn FnMut(&str) -> Result<u32>,
     ) -> Result<Self> {
         let field = &descriptor.field;
-        let description = ParquetDescription::from_properties(&field.custom_properties)?;
+        let description = match ParquetDescription::from_properties(&field.custom_properties)? {
+            Some(description) => description,
+            None => {
+                let footers = verified.footers();
+                footers.describe(files, field.position_count, find_file)?
+            }
+        };
         if !node.children.is_empty() {
             return Err(Error::corrupt("a nested node with Parquet column chunks"));
         }
@@ -78,6 +89,7 @@ impl ParquetColumn {
         }
         let leaf = Leaf::parse(&description.message)?;
         let mut described = description.chunks.iter();
+        let mut checksums = description.checksums.into_iter();
         let (mut chunks, mut identities, mut position) = (Vec::new(), Vec::new(), 0u64);
         for (ordinal, (file, about)) in files.iter().zip(&description.files).enumerate() {
             let url = file
@@ -85,7 +97,7 @@ impl ParquetColumn {
                 .as_ref()
                 .map(|reference| reference.url.as_str());
             let url = url.ok_or_else(|| Error::corrupt("a Parquet file without a reference"))?;
-            let of_file = artifact(url)?;
+            let of_file = find_file(url)?;
             let tail = about.size.checked_sub(u64::from(about.tail));
             let tail = tail.ok_or_else(|| Error::corrupt("the tail is longer than the file"))?;
             identities.push(FileIdentity {
@@ -110,6 +122,8 @@ impl ParquetColumn {
                 }
                 let data = reference.data_pages_range;
                 let data = data.ok_or_else(|| Error::corrupt("a chunk without data pages"))?;
+                let has_dictionary = reference.dictionary_range.is_some();
+                let expected = checksums.next().unwrap_or_default();
                 chunks.push(Chunk {
                     positions: position..end,
                     file: ordinal,
@@ -121,6 +135,7 @@ impl ParquetColumn {
                     encodings: about.encodings,
                     map: page_map(reference, artifact)?.map(|map| (map, about.map_checksum)),
                     pages: OnceLock::new(),
+                    checksums: PageChecksums::new(expected, has_dictionary),
                 });
                 position = end;
             }
@@ -167,7 +182,12 @@ impl ParquetColumn {
         let Some(file) = self.unverified_file(chunk) else {
             return Ok(());
         };
-        if !file.fits(&source.bytes(file.place)?) {
+        self.check_file(file, &source.bytes(file.place)?)
+    }
+
+    /// Fails if a file with these last bytes is not the one that the shard was made for.
+    pub(super) fn check_file(&self, file: &FileIdentity, bytes: &Bytes) -> Result<()> {
+        if !file.fits(bytes) {
             return Err(Error::new(
                 ErrorKind::Replaced,
                 "the Parquet file is not the one that the shard was made for; attach it again, or restore it",
@@ -230,13 +250,37 @@ impl Chunk {
         let Some((_, expected)) = self.map.filter(|(map, _)| *map == place) else {
             return Ok(());
         };
-        if checksum(bytes) != expected {
+        if expected.is_some_and(|expected| checksum(bytes) != expected) {
             return Err(Error::new(ErrorKind::Checksum, "checksum mismatch"));
         }
         let map = BlockMap::parse(bytes, self.data.len())?;
         self.check_pages(&map)?;
+        self.checksums.check_count(map.len())?;
         self.pages.get_or_init(|| map);
         Ok(())
+    }
+
+    /// Returns the bytes of the dictionary page, if there is one.
+    pub(super) fn dictionary(&self, cx: &ReadContext<'_>) -> Result<Option<Bytes>> {
+        let Some(place) = self.dictionary_place() else {
+            return Ok(None);
+        };
+        let bytes = cx.source.bytes(place)?;
+        if cx.verify {
+            self.checksums.verify_dictionary(place.range, &bytes)?;
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Returns the bytes of a data page, and of the pages without values before it.
+    pub(super) fn data(&self, page: &DataPage, cx: &ReadContext<'_>) -> Result<Bytes> {
+        let bytes = cx.source.bytes(page.place)?;
+        // Without a page map, all pages have been verified together.
+        if cx.verify && self.map.is_some() {
+            let range = page.place.range;
+            self.checksums.verify_data(page.ordinal, range, &bytes)?;
+        }
+        Ok(bytes)
     }
 
     /// Returns the pages, if they are known.
@@ -263,9 +307,14 @@ impl Chunk {
 
     /// Returns the pages. Without a page map, they are found by their headers, for which the whole chunk must have been
     /// fetched. Headers do not tell the number of list items in a page, so such a chunk counts as one page.
-    pub(super) fn pages(&self, source: &dyn ByteSource) -> Result<&BlockMap> {
+    pub(super) fn pages(&self, cx: &ReadContext<'_>) -> Result<&BlockMap> {
         if let Some(pages) = self.pages.get() {
             return Ok(pages);
+        }
+        let bytes = cx.source.bytes(self.data_place())?;
+        self.checksums.check_count(1)?;
+        if cx.verify {
+            self.checksums.verify_data(0, self.data, &bytes)?;
         }
         let pages = if self.is_repeated {
             let mut whole = BlockMap::default();
@@ -274,7 +323,7 @@ impl Chunk {
             whole.push(u32::try_from(self.len()).map_err(large)?, bytes);
             whole
         } else {
-            walk_pages(&source.bytes(self.data_place())?)?
+            walk_pages(&bytes)?
         };
         self.check_pages(&pages)?;
         Ok(self.pages.get_or_init(|| pages))
@@ -320,6 +369,7 @@ impl Chunk {
                 artifact: self.artifact,
                 range: self.data.slice(block.bytes.start, block.bytes.end)?,
             },
+            ordinal: block.ordinal,
         }))
     }
 }

@@ -29,6 +29,7 @@ const MAX_FED_BYTES: u64 = 16 << 20;
 pub(super) struct ParquetDecoder {
     values: Arc<ParquetColumn>,
     current: Option<OpenChunk>,
+    num_pages: u64,
 }
 
 /// A chunk that is being decoded from one page to the next.
@@ -59,6 +60,7 @@ impl ParquetDecoder {
         Self {
             values,
             current: None,
+            num_pages: 0,
         }
     }
 }
@@ -99,6 +101,7 @@ impl ExternalDecoder for ParquetDecoder {
                 }
             };
             let decoded = open.decode(chunk, position, rows, cx);
+            self.num_pages += std::mem::take(&mut open.feed.num_pages);
             let (held, array) = decoded.within(|| format!("column chunk {ordinal}"))?;
             self.current = Some(open);
             let piece = pick(&array, &held, rows)?;
@@ -108,6 +111,10 @@ impl ExternalDecoder for ParquetDecoder {
             next = rows.next_from(held.end);
         }
         concat_all(&pieces, wanted)
+    }
+
+    fn num_pages(&self) -> u64 {
+        self.num_pages
     }
 }
 
@@ -127,7 +134,7 @@ fn read_few(
         return Ok(None);
     }
     column.verify_file(chunk, cx.source)?;
-    let pages = chunk.pages_of(chunk.pages(cx.source)?, &rows)?;
+    let pages = chunk.pages_of(chunk.pages(cx)?, &rows)?;
     let sizes = pages
         .iter()
         .map(|page| page.positions.end - page.positions.start);
@@ -227,7 +234,7 @@ impl OpenChunk {
         rows: &Selection,
         cx: &ReadContext<'_>,
     ) -> Result<(Range<u64>, ArrayRef)> {
-        let pages = chunk.pages(cx.source)?;
+        let pages = chunk.pages(cx)?;
         loop {
             while self
                 .decoded

@@ -2,11 +2,12 @@
 //! know of the footer of their files.
 //!
 //! ```text
-//! u8 version, 1
+//! u8 version, 1, or 2 with checksums of pages
 //! u32 length | the type of the leaf, as a Parquet message
 //! u32 files  | of each: u64 size | u32 bytes of the tail | u32 checksum of the tail
 //! u32 chunks | of each: u8 codec | u32 encodings | u64 values | u64 nulls | u64 bytes before compression
 //!            |          u32 checksum of the page map
+//! version 2: | of each: u32 checksums | u32 checksum of each page
 //! ```
 
 use crate::error::{Error, Result};
@@ -16,7 +17,10 @@ use parquet::basic::{Compression, EncodingMask};
 /// Name of the property of a stripe field that holds its [`ParquetDescription`].
 pub(crate) const PARQUET_PROPERTY: &str = "arrow_shard.parquet";
 
+/// Version of a description without checksums of pages.
 const VERSION: u8 = 1;
+/// Version of a description with checksums of pages.
+const CHECKSUM_VERSION: u8 = 2;
 /// Stored in place of a number of nulls that is not known.
 const UNKNOWN: u64 = u64::MAX;
 const FILE_BYTES: usize = 16;
@@ -31,6 +35,9 @@ pub(crate) struct ParquetDescription {
     pub(crate) files: Vec<DescribedFile>,
     /// The chunks of all files, in the order of the references to them.
     pub(crate) chunks: Vec<DescribedChunk>,
+    /// The checksums of the pages of each chunk: of the dictionary page if there is one, and of each data page, or of all
+    /// data pages together without a page map. Empty if there are no checksums.
+    pub(crate) checksums: Vec<Vec<u32>>,
 }
 
 /// Size and checksum of a Parquet file, by which a reader recognises it.
@@ -57,8 +64,8 @@ pub(crate) struct DescribedChunk {
     pub(crate) null_count: Option<u64>,
     /// Bytes of all pages before compression.
     pub(crate) uncompressed: u64,
-    /// Checksum of the page map, or 0 without a page map.
-    pub(crate) map_checksum: u32,
+    /// Checksum of the page map, or 0 without a page map; `None` if it is not known.
+    pub(crate) map_checksum: Option<u32>,
 }
 
 /// The codecs that can be read, by Parquet's numbers.
@@ -137,7 +144,12 @@ impl DescribedChunk {
 impl ParquetDescription {
     /// Returns the description as a property.
     pub(crate) fn to_property(&self) -> NameValuePair {
-        let mut bytes = vec![VERSION];
+        let version = if self.checksums.is_empty() {
+            VERSION
+        } else {
+            CHECKSUM_VERSION
+        };
+        let mut bytes = vec![version];
         let count = |len: usize| u32::try_from(len).unwrap_or(u32::MAX).to_le_bytes();
         bytes.extend(count(self.message.len()));
         bytes.extend(self.message.as_bytes());
@@ -158,36 +170,39 @@ impl ParquetDescription {
             ] {
                 bytes.extend(number.to_le_bytes());
             }
-            bytes.extend(chunk.map_checksum.to_le_bytes());
+            bytes.extend(chunk.map_checksum.unwrap_or(0).to_le_bytes());
+        }
+        for pages in &self.checksums {
+            bytes.extend(count(pages.len()));
+            bytes.extend(pages.iter().flat_map(|checksum| checksum.to_le_bytes()));
         }
         NameValuePair::new(PARQUET_PROPERTY, bytes)
     }
 
-    /// Finds the description in the properties of a stripe field.
+    /// Finds the description in the properties of a stripe field. Other writers do not write it.
     ///
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if it is malformed, [`Unsupported`](crate::ErrorKind::Unsupported) if
-    /// it is missing, or if it names a codec that this reader does not know.
-    pub(crate) fn from_properties(properties: &[NameValuePair]) -> Result<Self> {
+    /// it names a codec that this reader does not know.
+    pub(crate) fn from_properties(properties: &[NameValuePair]) -> Result<Option<Self>> {
         let Some(value) = find_property(properties, PARQUET_PROPERTY) else {
-            return Err(Error::unsupported(format!(
-                "external Parquet column chunks without the property {PARQUET_PROPERTY}"
-            )));
+            return Ok(None);
         };
         let malformed = || Error::corrupt(format!("property {PARQUET_PROPERTY} is malformed"));
         let Some(ValueKind::Bytes(bytes)) = &value.kind else {
             return Err(malformed());
         };
         let mut rest = Rest(bytes);
-        match rest.array::<1>() {
-            Some([VERSION]) => {}
+        let has_checksums = match rest.array::<1>() {
+            Some([VERSION]) => false,
+            Some([CHECKSUM_VERSION]) => true,
             Some([newer]) => {
                 return Err(Error::unsupported(format!(
                     "version {newer} of the property {PARQUET_PROPERTY}"
                 )));
             }
             None => return Err(malformed()),
-        }
+        };
         let message = rest.count(1).and_then(|len| rest.take(len));
         let message = message.and_then(|text| std::str::from_utf8(text).ok());
         let message = message.ok_or_else(malformed)?.to_owned();
@@ -197,14 +212,18 @@ impl ParquetDescription {
         let chunks = rest.count(CHUNK_BYTES).ok_or_else(malformed)?;
         let chunks = (0..chunks).map(|_| rest.chunk().unwrap_or_else(|| Err(malformed())));
         let chunks = chunks.collect::<Result<Vec<_>>>()?;
+        let with_checksums = if has_checksums { chunks.len() } else { 0 };
+        let checksums = (0..with_checksums).map(|_| rest.checksums().ok_or_else(malformed));
+        let checksums = checksums.collect::<Result<Vec<_>>>()?;
         if !rest.0.is_empty() {
             return Err(malformed());
         }
-        Ok(Self {
+        Ok(Some(Self {
             message,
             files,
             chunks,
-        })
+            checksums,
+        }))
     }
 }
 
@@ -246,6 +265,11 @@ impl<'a> Rest<'a> {
         })
     }
 
+    fn checksums(&mut self) -> Option<Vec<u32>> {
+        let count = self.count(size_of::<u32>())?;
+        (0..count).map(|_| self.u32()).collect()
+    }
+
     /// Reads a chunk; the inner error names an unknown codec.
     fn chunk(&mut self) -> Option<Result<DescribedChunk>> {
         let [codec] = self.array()?;
@@ -258,7 +282,7 @@ impl<'a> Rest<'a> {
             num_values,
             null_count: (nulls != UNKNOWN).then_some(nulls),
             uncompressed,
-            map_checksum,
+            map_checksum: Some(map_checksum),
         }))
     }
 }
@@ -283,7 +307,7 @@ mod tests {
                     num_values: 1000,
                     null_count: None,
                     uncompressed: 1 << 33,
-                    map_checksum: 9,
+                    map_checksum: Some(9),
                 },
                 DescribedChunk {
                     codec: Codec::None,
@@ -291,9 +315,10 @@ mod tests {
                     num_values: 0,
                     null_count: Some(0),
                     uncompressed: 0,
-                    map_checksum: 0,
+                    map_checksum: Some(0),
                 },
             ],
+            checksums: Vec::new(),
         }
     }
 
@@ -301,7 +326,22 @@ mod tests {
     fn descriptions_come_back() {
         let description = description();
         let read = ParquetDescription::from_properties(&[description.to_property()]).unwrap();
-        assert_eq!(read, description);
+        assert_eq!(read.unwrap(), description);
+        let with_checksums = ParquetDescription {
+            checksums: vec![vec![1, 2, u32::MAX], Vec::new()],
+            ..description
+        };
+        let property = with_checksums.to_property();
+        let read = ParquetDescription::from_properties(std::slice::from_ref(&property)).unwrap();
+        assert_eq!(read.unwrap(), with_checksums);
+        let Some(ValueKind::Bytes(bytes)) = property.value.unwrap().kind else {
+            panic!("bytes");
+        };
+        for len in 0..bytes.len() {
+            let property = NameValuePair::new(PARQUET_PROPERTY, bytes[..len].to_vec());
+            let error = ParquetDescription::from_properties(&[property]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{len}");
+        }
     }
 
     #[test]
@@ -329,14 +369,13 @@ mod tests {
         }
         assert!(parse([&bytes[..], &[0]].concat()).is_err());
         let mut newer = bytes.to_vec();
-        newer[0] = 2;
+        newer[0] = 3;
         assert_eq!(parse(newer).unwrap_err().kind(), ErrorKind::Unsupported);
         let mut lzo = bytes.to_vec();
         let codec = bytes.len() - 2 * CHUNK_BYTES;
         assert_eq!(lzo[codec], 6);
         lzo[codec] = 3;
         assert_eq!(parse(lzo).unwrap_err().kind(), ErrorKind::Unsupported);
-        let none = ParquetDescription::from_properties(&[]).unwrap_err();
-        assert_eq!(none.kind(), ErrorKind::Unsupported);
+        assert_eq!(ParquetDescription::from_properties(&[]).unwrap(), None);
     }
 }

@@ -17,7 +17,7 @@ const LEAF: &str = "v";
 const GROUP: &str = "g";
 const MESSAGE: &str = "m";
 /// Most groups around a leaf. The crate `parquet` parses them recursively, and more could exhaust the stack.
-const MAX_GROUPS: usize = 128;
+pub(super) const MAX_GROUPS: usize = 128;
 
 /// The type of a leaf, and of the groups around it that can be null.
 #[derive(Debug, Clone)]
@@ -70,6 +70,28 @@ impl Leaf {
     /// Returns whether the values are items of lists.
     pub(super) fn is_repeated(&self) -> bool {
         self.column().max_rep_level() > 0
+    }
+
+    /// Returns the definition level from which on a value is an item of the innermost list, or 0 outside of lists. Lower
+    /// levels stand for lists without items.
+    pub(super) fn item_level(&self) -> u32 {
+        let (mut level, mut items) = (0, 0);
+        let mut node = self.schema().root_schema().get_fields().first();
+        while let Some(found) = node {
+            match found.get_basic_info().repetition() {
+                Repetition::REQUIRED => {}
+                Repetition::OPTIONAL => level += 1,
+                Repetition::REPEATED => {
+                    level += 1;
+                    items = level;
+                }
+            }
+            node = found
+                .is_group()
+                .then(|| found.get_fields().first())
+                .flatten();
+        }
+        items
     }
 
     /// Returns the bytes of a value of fixed length, as the schema tells them; otherwise 0.
@@ -176,6 +198,34 @@ pub(crate) fn message_of(groups: &[Repetition], column: &ColumnDescPtr) -> Resul
     Ok(text)
 }
 
+/// Returns the ordinal of every leaf among the elements of a schema, the root included, and the repetition of the groups
+/// around it, from the outermost.
+pub(crate) fn places_of_leaves(root: &Type) -> Vec<(u32, Vec<Repetition>)> {
+    fn visit(
+        node: &Type,
+        groups: &[Repetition],
+        next: &mut u32,
+        out: &mut Vec<(u32, Vec<Repetition>)>,
+    ) {
+        let own = *next;
+        *next += 1;
+        if node.is_primitive() {
+            out.push((own, groups.to_vec()));
+            return;
+        }
+        let mut inside = groups.to_vec();
+        if node.get_basic_info().has_repetition() {
+            inside.push(node.get_basic_info().repetition());
+        }
+        for child in node.get_fields() {
+            visit(child, &inside, next, out);
+        }
+    }
+    let mut out = Vec::new();
+    visit(root, &[], &mut 0, &mut out);
+    out
+}
+
 /// Runs code of the crate `parquet` on bytes that may be damaged. A panic becomes an error.
 ///
 /// # Errors
@@ -198,6 +248,26 @@ fn invalid(error: parquet::errors::ParquetError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn items_have_the_level_of_the_innermost_list() {
+        for (message, expected) in [
+            ("message m { optional int32 v; }", 0),
+            ("message m { repeated int32 v; }", 1),
+            (
+                "message m { optional group g { repeated group g { optional int32 v; } } }",
+                2,
+            ),
+            (
+                "message m { repeated group g { optional group g { repeated group g { \
+                 optional group g { required int32 v; } } } } }",
+                3,
+            ),
+        ] {
+            let leaf = Leaf::parse(message).unwrap();
+            assert_eq!(leaf.item_level(), expected, "{message}");
+        }
+    }
 
     #[test]
     fn types_of_old_files_have_a_message() {

@@ -11,8 +11,10 @@ mod cursor;
 mod decoder;
 mod deltas;
 mod description;
+mod footer;
 mod leaf;
 mod page;
+mod page_checksums;
 mod page_feed;
 mod page_header;
 mod row_group;
@@ -24,8 +26,11 @@ mod values;
 pub(crate) use crate::buffer::BlockMap as PageMap;
 pub(crate) use bloom_filter::BloomFilterHeader;
 pub(crate) use column::{physical_code, walk_pages};
-pub(crate) use description::{Codec, DescribedChunk, DescribedFile, ParquetDescription};
-pub(crate) use leaf::{guarded, message_of};
+pub(crate) use description::{
+    Codec, DescribedChunk, DescribedFile, PARQUET_PROPERTY, ParquetDescription,
+};
+pub(crate) use footer::Footers;
+pub(crate) use leaf::{guarded, message_of, places_of_leaves};
 pub(crate) use page_header::{PageHeader, PageKind};
 pub(crate) use row_group::CheckedColumns;
 pub(crate) use thrift::has_field;

@@ -6,7 +6,7 @@ use super::compression::Decompressor;
 use super::deltas::{are_integers, size_of_extended_values, size_of_values};
 use super::description::Codec;
 use super::page_header::{PageHeader, PageKind, StoredLevels};
-use super::runs::{are_values, count_highest};
+use super::runs::{are_values, count_highest, count_levels};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use bytes::Bytes;
@@ -25,6 +25,8 @@ pub(super) struct OpenedPage {
     pub(super) page: Page,
     /// Bytes that its values take when they are decoded, or more. Entries of a dictionary are not counted.
     pub(super) bytes: u64,
+    /// Positions of its values: lists that are empty or null have none. 0 for a dictionary.
+    pub(super) positions: u64,
 }
 
 /// Opens the pages of one chunk, the dictionary page first.
@@ -33,6 +35,8 @@ pub(super) struct PageOpener {
     column: ColumnDescPtr,
     /// The encodings of the chunk, a bit for each of Parquet's numbers.
     encodings: u32,
+    /// The definition level from which on a value is an item of a list; 0 if the positions of lists do not matter.
+    item_level: u32,
     decompressor: Decompressor,
     has_dictionary: bool,
 }
@@ -42,9 +46,16 @@ impl PageOpener {
         Self {
             column,
             encodings,
+            item_level: 0,
             decompressor: Decompressor::new(codec),
             has_dictionary: false,
         }
+    }
+
+    /// Sets the definition level from which on a value is an item of a list. The others are lists without items.
+    pub(super) fn with_item_level(mut self, level: u32) -> Self {
+        self.item_level = level;
+        self
     }
 
     /// Returns a page, given its header and its bytes, which begin with the header.
@@ -66,13 +77,14 @@ impl PageOpener {
         }
         let too_many = |_| Error::corrupt("too many values in a Parquet page");
         let num_values = u32::try_from(header.values).map_err(too_many)?;
-        let (page, bytes) = match header.levels {
-            StoredLevels::None => (self.dictionary(header, &body, num_values)?, 0),
+        let (page, bytes, positions) = match header.levels {
+            StoredLevels::None => (self.dictionary(header, &body, num_values)?, 0, 0),
             StoredLevels::Compressed { encoding } => {
                 let buf = self.decompressed(&body, header.uncompressed)?;
                 let after = self.skip_repetition(&buf, encoding, header.values)?;
                 let (levels, values) = self.split_levels(after, encoding)?;
                 let present = self.present(levels, header.values)?;
+                let positions = self.positions(levels, header.values)?;
                 let (encoding, bytes) = self.check_values(header, values, present, limits)?;
                 let page = Page::DataPage {
                     buf,
@@ -82,7 +94,7 @@ impl PageOpener {
                     rep_level_encoding: Encoding::RLE,
                     statistics: None,
                 };
-                (page, bytes)
+                (page, bytes, positions)
             }
             StoredLevels::Apart {
                 nulls,
@@ -106,6 +118,7 @@ impl PageOpener {
                 let (repeated, levels) = levels.split_at_checked(repetition).ok_or_else(long)?;
                 self.check_repetition(repeated, header.values)?;
                 let present = self.present(levels, header.values)?;
+                let positions = self.positions(levels, header.values)?;
                 // Writers count empty lists in different ways.
                 if !is_repeated && present.checked_add(nulls) != Some(header.values) {
                     return Err(Error::corrupt(format!(
@@ -126,11 +139,15 @@ impl PageOpener {
                     is_compressed,
                     statistics: None,
                 };
-                (page, bytes)
+                (page, bytes, positions)
             }
         };
         let bytes = bytes.max(header.uncompressed as u64);
-        Ok(OpenedPage { page, bytes })
+        Ok(OpenedPage {
+            page,
+            bytes,
+            positions,
+        })
     }
 
     fn dictionary(&mut self, header: &PageHeader, body: &Bytes, num_values: u32) -> Result<Page> {
@@ -231,6 +248,16 @@ impl PageOpener {
             return Ok(count);
         }
         count_highest(levels, highest, count)
+            .ok_or_else(|| Error::corrupt(format!("expected levels of {count} values")))
+    }
+
+    /// Returns the number of positions of `count` values, some of which may stand for lists without items.
+    fn positions(&self, levels: &[u8], count: u64) -> Result<u64> {
+        let highest = u32::try_from(self.column.max_def_level()).unwrap_or(0);
+        if self.item_level == 0 {
+            return Ok(count);
+        }
+        count_levels(levels, self.item_level..=highest, count)
             .ok_or_else(|| Error::corrupt(format!("expected levels of {count} values")))
     }
 

@@ -6,6 +6,7 @@
 //! ```
 
 use super::cursor::{Cursor, unpack};
+use std::ops::RangeInclusive;
 
 /// Runs of values of `width` bits, which is at most 32.
 struct Runs<'a> {
@@ -25,12 +26,13 @@ impl Run<'_> {
         }
     }
 
-    /// Counts the `wanted` values among the first `len` values. Returns `None` if a value is larger.
-    fn count(&self, len: u64, width: u32, wanted: u64) -> Option<u64> {
+    /// Counts the values from `counted.start()` on among the first `len` values. Returns `None` if a value is larger than
+    /// `counted.end()`.
+    fn count(&self, len: u64, width: u32, counted: &RangeInclusive<u64>) -> Option<u64> {
         match self {
-            Self::Repeated(_, value) if *value > wanted => None,
-            Self::Repeated(_, value) => Some(if *value == wanted { len } else { 0 }),
-            Self::Packed(_, bytes) if width == 1 => {
+            Self::Repeated(_, value) if value > counted.end() => None,
+            Self::Repeated(_, value) => Some(if counted.contains(value) { len } else { 0 }),
+            Self::Packed(_, bytes) if width == 1 && *counted.start() == 1 => {
                 let len = usize::try_from(len).ok()?;
                 let (whole, rest) = bytes.split_at_checked(len / 8)?;
                 let ones = whole.iter().map(|byte| u64::from(byte.count_ones()));
@@ -41,10 +43,10 @@ impl Run<'_> {
                 let mut found = 0;
                 for index in 0..usize::try_from(len).ok()? {
                     let value = unpack(bytes, width, index);
-                    if value > wanted {
+                    if value > *counted.end() {
                         return None;
                     }
-                    found += u64::from(value == wanted);
+                    found += u64::from(counted.contains(&value));
                 }
                 Some(found)
             }
@@ -84,6 +86,13 @@ impl<'a> Iterator for Runs<'a> {
 /// Returns the number of highest levels among `count` levels, or `None` if there are fewer levels, or if a level is
 /// higher.
 pub(super) fn count_highest(bytes: &[u8], highest: u32, count: u64) -> Option<u64> {
+    count_levels(bytes, highest..=highest, count)
+}
+
+/// Returns how many of `count` levels are in a range, or `None` if there are fewer levels, or if a level is higher.
+pub(super) fn count_levels(bytes: &[u8], counted: RangeInclusive<u32>, count: u64) -> Option<u64> {
+    let highest = *counted.end();
+    let counted = u64::from(*counted.start())..=u64::from(highest);
     let width = u32::BITS - highest.leading_zeros();
     let runs = Runs {
         cursor: Cursor::new(bytes),
@@ -92,7 +101,7 @@ pub(super) fn count_highest(bytes: &[u8], highest: u32, count: u64) -> Option<u6
     let (mut left, mut found) = (count, 0);
     for run in runs {
         let len = run.len().min(left);
-        found += run.count(len, width, u64::from(highest))?;
+        found += run.count(len, width, &counted)?;
         left -= len;
         if left == 0 {
             break;
@@ -129,6 +138,9 @@ mod tests {
         // Levels of two bits: 2, 2, 1, 0 and again.
         let levels = [3, 0b0001_1010, 0b0001_1010];
         assert_eq!(count_highest(&levels, 2, 8), Some(4));
+        assert_eq!(count_levels(&levels, 1..=2, 8), Some(6));
+        assert_eq!(count_levels(&levels, 0..=2, 8), Some(8));
+        assert_eq!(count_levels(&[16, 1], 1..=2, 8), Some(8));
         assert_eq!(count_highest(&[3, 0b11, 0], 2, 8), None);
         assert_eq!(count_highest(&[16, 3], 2, 8), None);
     }

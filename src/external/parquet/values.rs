@@ -6,6 +6,7 @@ use crate::buffer::{ExternalDecoder, ExternalValues, Selection, StoredRange};
 use crate::error::Result;
 use crate::external::VerifiedFiles;
 use crate::format::{DataType, ParquetFileColumnRef, StripeFieldDescriptor};
+use bytes::Bytes;
 use std::sync::Arc;
 
 /// The values of a stripe field in Parquet files.
@@ -19,8 +20,9 @@ impl ParquetValues {
         files: &[ParquetFileColumnRef],
         verified: &Arc<VerifiedFiles>,
         artifact: &mut dyn FnMut(&str) -> Result<u32>,
+        file: &mut dyn FnMut(&str) -> Result<u32>,
     ) -> Result<Self> {
-        let column = ParquetColumn::try_new(node, descriptor, files, verified, artifact)?;
+        let column = ParquetColumn::try_new(node, descriptor, files, verified, artifact, file)?;
         Ok(Self(Arc::new(column)))
     }
 }
@@ -50,6 +52,15 @@ impl ExternalValues for ParquetValues {
             out.extend(pages.into_iter().map(|page| page.place));
         }
         Ok(())
+    }
+
+    fn file_ends(&self) -> Vec<StoredRange> {
+        self.0.files.iter().map(|file| file.place).collect()
+    }
+
+    fn check_file(&self, end: StoredRange, bytes: &Bytes) -> Result<()> {
+        let mut files = self.0.files.iter().filter(|file| file.place == end);
+        files.try_for_each(|file| self.0.check_file(file, bytes))
     }
 
     fn places(&self) -> Vec<StoredRange> {

@@ -111,7 +111,7 @@ impl Store {
         self
     }
 
-    fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         match &self.id {
             Some(id) => id.to_string(),
             None => self.home.id(),

@@ -114,6 +114,7 @@ impl AttachedStripe<'_> {
             message: leaf.message.clone(),
             files: vec![file.identity],
             chunks: Vec::new(),
+            checksums: Vec::new(),
         };
         let (mut references, mut positions, mut null_count) = (Vec::new(), 0u64, Some(0u64));
         let mut with_values = Vec::new();
@@ -134,9 +135,10 @@ impl AttachedStripe<'_> {
                 lists: self.native.and_then(|native| native.lists(group, leaf)),
             };
             let nulls = statistics.nulls(group);
-            let Some((reference, described)) = chunk.describe(nulls, out).await? else {
+            let Some((reference, described, checksums)) = chunk.describe(nulls, out).await? else {
                 continue;
             };
+            description.checksums.extend(checksums);
             positions = positions.saturating_add(described.num_values);
             null_count = null_count.zip(described.null_count).map(|(a, b)| a + b);
             if described.null_count != Some(described.num_values) {
@@ -146,7 +148,7 @@ impl AttachedStripe<'_> {
             description.chunks.push(described);
         }
         let file_ref = DataRef {
-            url: file.url.to_string(),
+            url: file.url.clone(),
             range: ByteRange::try_new(0, file.size)?,
         };
         let mut field = FieldDescriptor {
@@ -212,13 +214,13 @@ impl ChunkOfGroup<'_> {
         self.lists.map_or(Ok(row), |lists| lists.values_before(row))
     }
 
-    /// Returns the reference to the chunk and its description, or `None` if the chunk has no values. `nulls` counts the
-    /// levels without a value.
+    /// Returns the reference to the chunk, its description, and the checksums of its pages if they are wanted; `None` if
+    /// the chunk has no values. `nulls` counts the levels without a value.
     async fn describe(
         &self,
         nulls: Option<u64>,
         out: &mut PositionedSink<'_>,
-    ) -> Result<Option<(ParquetColumnChunkRef, DescribedChunk)>> {
+    ) -> Result<Option<(ParquetColumnChunkRef, DescribedChunk, Option<Vec<u32>>)>> {
         let chunk = self.chunk;
         if chunk.file_path().is_some() {
             return Err(Error::unsupported("Parquet column chunks in other files"));
@@ -241,20 +243,31 @@ impl ChunkOfGroup<'_> {
         let mut places = ChunkPlaces::of(self.file, chunk)?;
         places.find_dictionary(self.file, chunk).await?;
         let mut pages = self.listed_pages(places.data)?;
-        if pages.is_none() && self.file.walks_pages && !is_repeated {
-            let walked = walk_pages(&self.file.read_one(places.data).await?)?;
-            pages = Some(walked);
+        let walks = pages.is_none() && self.file.walks_pages && !is_repeated;
+        let data = if walks || self.file.has_checksums {
+            self.file.read_one(places.data).await?
+        } else {
+            Bytes::new()
+        };
+        if walks {
+            pages = Some(walk_pages(&data)?);
         }
+        // The only page is the whole chunk.
+        let mapped = pages.as_ref().filter(|pages| pages.len() > 1);
+        let checksums = if self.file.has_checksums {
+            Some(self.checksums(&places, mapped, &data).await?)
+        } else {
+            None
+        };
         let mut map_checksum = 0;
-        let data_page_map = match &pages {
-            // The only page is the whole chunk.
-            Some(pages) if pages.len() > 1 => {
+        let data_page_map = match mapped {
+            Some(pages) => {
                 let mut map = Vec::new();
                 pages.encode(&mut map)?;
                 map_checksum = checksum(&map);
                 Some(DataRef::this(out.append(&map)?))
             }
-            _ => None,
+            None => None,
         };
         let ordinal = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         let reference = ParquetColumnChunkRef {
@@ -274,9 +287,34 @@ impl ChunkOfGroup<'_> {
             num_values,
             null_count,
             uncompressed: u64::try_from(chunk.uncompressed_size()).unwrap_or(0),
-            map_checksum,
+            map_checksum: Some(map_checksum),
         };
-        Ok(Some((reference, described)))
+        Ok(Some((reference, described, checksums)))
+    }
+
+    /// Returns the checksums of the dictionary page, if there is one, and of the data pages: of each in the map, or of
+    /// all together without a map.
+    async fn checksums(
+        &self,
+        places: &ChunkPlaces,
+        pages: Option<&PageMap>,
+        data: &[u8],
+    ) -> Result<Vec<u32>> {
+        let mut checksums = Vec::new();
+        if let Some(dictionary) = places.dictionary {
+            checksums.push(checksum(&self.file.read_one(dictionary).await?));
+        }
+        let Some(pages) = pages else {
+            checksums.push(checksum(data));
+            return Ok(checksums);
+        };
+        for page in (0..pages.len()).filter_map(|ordinal| pages.block(ordinal)) {
+            let range = ByteRange::try_new(page.bytes.start, page.bytes.end)?.to_usize()?;
+            let bytes = data.get(range);
+            let outside = || Error::corrupt("a Parquet page ends after its column chunk");
+            checksums.push(checksum(bytes.ok_or_else(outside)?));
+        }
+        Ok(checksums)
     }
 
     /// Returns the pages of the chunk according to the index of the file, if it has one and it is plausible. Pages of

@@ -3,7 +3,7 @@
 use super::levels::has_levels_only;
 use super::parquet_file::ParquetFile;
 use crate::error::{Error, ErrorKind, Result};
-use crate::external::parquet::message_of;
+use crate::external::parquet::{message_of, places_of_leaves};
 use crate::format::DataType;
 use arrow_schema::{DataType as ArrowType, Field, FieldRef, Schema, SchemaRef};
 use parquet::basic::Repetition;
@@ -209,32 +209,4 @@ fn leaf_fields(field: &FieldRef) -> Vec<FieldRef> {
         }
         _ => vec![field.clone()],
     }
-}
-
-/// Returns the ordinal of every leaf among the elements of a schema, the root included, and the repetition of the groups
-/// around it, from the outermost.
-fn places_of_leaves(root: &Type) -> Vec<(u32, Vec<Repetition>)> {
-    fn visit(
-        node: &Type,
-        groups: &[Repetition],
-        next: &mut u32,
-        out: &mut Vec<(u32, Vec<Repetition>)>,
-    ) {
-        let own = *next;
-        *next += 1;
-        if node.is_primitive() {
-            out.push((own, groups.to_vec()));
-            return;
-        }
-        let mut inside = groups.to_vec();
-        if node.get_basic_info().has_repetition() {
-            inside.push(node.get_basic_info().repetition());
-        }
-        for child in node.get_fields() {
-            visit(child, &inside, next, out);
-        }
-    }
-    let mut out = Vec::new();
-    visit(root, &[], &mut 0, &mut out);
-    out
 }

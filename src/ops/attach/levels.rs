@@ -8,13 +8,18 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, GenericListArray, NullArray, OffsetSizeTrait, StructArray};
 use arrow_buffer::{ArrowNativeType, OffsetBuffer};
 use arrow_schema::{DataType as ArrowType, Field, FieldRef, Fields};
+use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Whether a type consists of leaves, structs, lists and maps, so that its values can stay in a Parquet file.
+/// Whether a type consists of leaves, structs, lists and maps, so that its values can stay in a Parquet file. Members of
+/// structs must have different names, by which their levels are found.
 pub(super) fn has_levels_only(data_type: &ArrowType) -> bool {
     match data_type {
         ArrowType::Struct(members) => {
-            !members.is_empty() && members.iter().all(|m| has_levels_only(m.data_type()))
+            let names: HashSet<&str> = members.iter().map(|m| m.name().as_str()).collect();
+            !members.is_empty()
+                && names.len() == members.len()
+                && members.iter().all(|m| has_levels_only(m.data_type()))
         }
         ArrowType::List(item) | ArrowType::LargeList(item) => has_levels_only(item.data_type()),
         ArrowType::Map(entries, _) => has_levels_only(entries.data_type()),

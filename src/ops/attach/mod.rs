@@ -18,7 +18,7 @@ use super::put::put;
 use crate::column::{SchemaOptions, encode_arrow_schema, to_shard};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{ShardProperties, Wire};
-use crate::io::{ExistingFile, Location, Place};
+use crate::io::{ExistingFile, ExternalFiles, Location, Place};
 use crate::limits::Limits;
 use crate::progress::{Listener, with_progress};
 use crate::read::ready_now;
@@ -46,6 +46,8 @@ pub struct AttachOptions {
     stripe_rows: u64,
     page_map: bool,
     scanned: ScannedNames,
+    checksums: bool,
+    external_files: ExternalFiles,
     listener: Listener,
 }
 
@@ -55,6 +57,8 @@ impl Default for AttachOptions {
             stripe_rows: STRIPE_ROWS,
             page_map: false,
             scanned: ScannedNames::default(),
+            checksums: false,
+            external_files: ExternalFiles::default(),
             listener: Listener::default(),
         }
     }
@@ -87,6 +91,34 @@ impl AttachOptions {
         self.page_map = page_map;
         self
     }
+
+    /// Returns the folders outside of the shard's folder where files may be.
+    pub fn external_files(&self) -> &ExternalFiles {
+        &self.external_files
+    }
+
+    /// Allows Parquet files outside of the folder of the new shard, in the given folders; none by default. The shard
+    /// refers to them by their absolute URLs. Readers must allow the same folders, by
+    /// [`ShardOptions::with_external_files`](crate::read::ShardOptions::with_external_files).
+    #[must_use]
+    pub fn with_external_files(mut self, files: ExternalFiles) -> Self {
+        self.external_files = files;
+        self
+    }
+
+    /// Returns whether the shard has checksums of the pages.
+    pub fn checksums(&self) -> bool {
+        self.checksums
+    }
+
+    /// Sets whether to read all column chunks once for checksums of their pages. Readers then verify each page when they
+    /// first read it, and a page that was damaged in place is an error, also in files without a CRC. Lists the pages as
+    /// [`with_page_map`](Self::with_page_map) does. Off by default, because attaching otherwise reads only footers.
+    #[must_use]
+    pub fn with_checksums(mut self, checksums: bool) -> Self {
+        self.checksums = checksums;
+        self
+    }
 }
 
 with_progress! {
@@ -95,8 +127,9 @@ with_progress! {
 }
 
 /// Makes a shard over Parquet files: writes a directory file `target` that refers to their column chunks. The files are
-/// read, but neither copied nor changed, and must be in the folder of `target` or in subfolders. They must stay as they
-/// are: if a file is changed or replaced, reading its rows is an error.
+/// read, but neither copied nor changed, and must be in the folder of `target` or in subfolders, unless the
+/// [options](AttachOptions::with_external_files) allow other folders. They must stay as they are: if a file is changed
+/// or replaced, reading its rows is an error.
 ///
 /// Columns are united by name. If one of the files lacks a column, its rows are null in that column. Every stripe has
 /// one or more whole row groups of one file.
@@ -118,7 +151,8 @@ with_progress! {
 /// [`Unsupported`](ErrorKind::Unsupported) for encrypted files and codecs that cannot be read,
 /// [`Corrupt`](ErrorKind::Corrupt) for damaged footers, [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) for files outside of
 /// the folder, [`AlreadyExists`](ErrorKind::AlreadyExists), [`InvalidArgument`](ErrorKind::InvalidArgument) if there is
-/// no file, if the files and the target are not in one store, or if the store answers later: use [`attach_async`].
+/// no file, if the files and the target are not in one store and the options allow no other, or if a store answers
+/// later: use [`attach_async`].
 pub fn attach<L: Into<Location>>(
     files: impl IntoIterator<Item = L>,
     target: impl Into<Location>,
@@ -138,6 +172,9 @@ pub fn attach_with<L: Into<Location>>(
     let target = target.into();
     target.store().check_near("attach_async")?;
     let files: Vec<Location> = files.into_iter().map(Into::into).collect();
+    for file in &files {
+        file.store().check_near("attach_async")?;
+    }
     ready_now(attach_with_async(files, target, options))
 }
 
@@ -170,8 +207,7 @@ pub async fn attach_with_async<L: Into<Location>>(
     let mut work = WorkProgress::new(options.listener.clone(), files.len() as u64);
     let mut opened = Vec::with_capacity(files.len());
     for file in &files {
-        target.store().check_same(file)?;
-        let file = ParquetFile::open(file, &place, &options).await;
+        let file = ParquetFile::open(file, &target, &place, &options).await;
         opened.push(file?);
         work.add(1)?;
     }
@@ -204,8 +240,9 @@ pub async fn list_parquet_files_async(folder: impl Into<Location>) -> Result<Vec
     let home = folder.home();
     let listed = home.list(folder.name()).await?;
     let mut places: Vec<Place> = listed.into_iter().map(|file| file.place).collect();
-    // The names above the folder do not matter.
-    let above = home.find_new(folder.name()).ok();
+    // The names above the folder do not matter. Paths such as `.` have no name for a new file.
+    let name = folder.name();
+    let above = home.find_new(name).or_else(|_| home.find(name)).ok();
     places.retain(|place| {
         let above = above.as_ref().map_or(&[][..], Place::names);
         let below = place.names().strip_prefix(above);
@@ -310,7 +347,7 @@ async fn of_file(
 ) -> Result<Option<(String, Bytes)>> {
     let native = NativeColumns::write(file, columns, groups).await?;
     for (ordinal, groups) in groups.iter().enumerate() {
-        let mut urls = vec![file.url.to_string()];
+        let mut urls = vec![file.url.clone()];
         let mut fields = Vec::new();
         let stripe = AttachedStripe {
             file,

@@ -5,8 +5,8 @@ use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::external::parquet::{DescribedFile, guarded, has_field};
 use crate::format::checksum;
 use crate::io::{
-    ByteRange, DescriptorUse, Location, OpenedFile, Place, RelativeUrl, read_all, read_all_async,
-    read_one, read_tail_async,
+    ByteRange, DescriptorUse, Location, OpenedFile, Place, read_all, read_all_async, read_one,
+    read_tail_async,
 };
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
@@ -35,24 +35,27 @@ pub(super) struct ParquetFile {
     opened: OpenedFile,
     pub(super) place: Place,
     /// How the shard refers to it.
-    pub(super) url: RelativeUrl,
+    pub(super) url: String,
     pub(super) size: u64,
     pub(super) arrow: ArrowReaderMetadata,
     pub(super) identity: DescribedFile,
     /// Whether to look for pages in the column chunks, in files without an index of pages.
     pub(super) walks_pages: bool,
+    /// Whether to note the checksums of pages.
+    pub(super) has_checksums: bool,
 }
 
 impl ParquetFile {
     /// Opens a file for a shard at `target`.
     pub(super) async fn open(
         file: &Location,
-        target: &Place,
+        target: &Location,
+        directory: &Place,
         options: &AttachOptions,
     ) -> Result<Self> {
         let home = file.home();
         let place = home.find(file.name())?;
-        let url = place.seen_from(target)?;
+        let url = url_of(file, &place, (target, directory), options)?;
         let opened = home.open(&place, DescriptorUse::Pooled)?;
         let loaded = load(&opened).await.within(|| place.element());
         let (metadata, size, identity) = loaded?;
@@ -65,7 +68,9 @@ impl ParquetFile {
             url,
             size,
             identity,
-            walks_pages: options.page_map,
+            // The pages are read for their checksums anyway.
+            walks_pages: options.page_map || options.checksums,
+            has_checksums: options.checksums,
         })
     }
 
@@ -124,6 +129,30 @@ impl ParquetFile {
         let read = self.read(vec![range]).await?;
         Ok(read.into_iter().next().unwrap_or_default())
     }
+}
+
+/// Returns how a shard with its directory file at `target` refers to a file: by its path below the folder, or by an
+/// absolute URL if the options allow its folder.
+fn url_of(
+    file: &Location,
+    place: &Place,
+    (target, directory): (&Location, &Place),
+    options: &AttachOptions,
+) -> Result<String> {
+    let same_store = target.store().check_same(file);
+    let below = same_store.and_then(|()| place.seen_from(directory));
+    let Err(error) = below else {
+        return below.map(|url| url.to_string());
+    };
+    let elsewhere = options.external_files.url_of(file.store(), place);
+    elsewhere.ok_or_else(|| {
+        let message = format!(
+            "{}, or allow the folder of the file by `AttachOptions::with_external_files` \
+             (`--external-files`), which readers must also do",
+            error.message()
+        );
+        Error::new(error.kind(), message)
+    })
 }
 
 /// Reads the footer of a file, and the index of its pages. Returns also the size and the identity of the file.

@@ -8,7 +8,9 @@ use crate::buffer::StoredRange;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::external::VerifiedFiles;
 use crate::io::FileContainer;
-use crate::io::{ByteRange, ReadAt, Reference, RelativeUrl, read_all, read_all_async, resolve};
+use crate::io::{
+    ByteRange, ReadAt, Reference, RelativeUrl, read_all, read_all_async, resolve, with_advice,
+};
 use crate::limits::Limits;
 use bytes::Bytes;
 use hashbrown::HashMap;
@@ -51,14 +53,32 @@ pub(in crate::read) struct Artifacts {
 struct Others {
     /// In the order of their numbers.
     artifacts: Vec<Artifact>,
-    ordinals: HashMap<RelativeUrl, usize>,
+    ordinals: HashMap<FilePlace, usize>,
     /// Open artifacts that are not in memory; the most recently used one is last.
     open: Vec<(usize, Arc<dyn ReadAt>)>,
 }
 
+/// The place of an artifact.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct FilePlace {
+    /// The ordinal of the folder outside of the shard's folder, among those that the options allow.
+    elsewhere: Option<usize>,
+    /// The path below the folder.
+    url: RelativeUrl,
+}
+
+impl From<(usize, RelativeUrl)> for FilePlace {
+    fn from((folder, url): (usize, RelativeUrl)) -> Self {
+        let elsewhere = Some(folder);
+        Self { elsewhere, url }
+    }
+}
+
 #[derive(Debug)]
 struct Artifact {
-    url: RelativeUrl,
+    place: FilePlace,
+    /// Whether it is a file of another format.
+    is_external: bool,
     /// Size and version when it was first opened.
     identity: Option<Identity>,
     /// Its reader and bytes if it is in memory; it then stays open.
@@ -190,7 +210,7 @@ impl Artifacts {
     /// Returns an artifact as a place in errors.
     pub(in crate::read) fn place_of(&self, artifact: u32) -> String {
         match self.others().get(artifact) {
-            Some(other) => self.names.place_of(Some(&other.url)),
+            Some(other) => self.describe(&other.place),
             None => self.place(),
         }
     }
@@ -209,14 +229,21 @@ impl Artifacts {
             Reference::This => return Ok(from),
             Reference::Relative(url) => url,
         };
+        let elsewhere = None;
+        self.number(FilePlace { elsewhere, url })
+    }
+
+    /// Returns the number of the artifact at a place.
+    fn number(&self, place: FilePlace) -> Result<u32> {
         let mut others = self.others();
-        let ordinal = match others.ordinals.get(&url) {
+        let ordinal = match others.ordinals.get(&place) {
             Some(ordinal) => *ordinal,
             None => {
                 let ordinal = others.artifacts.len();
-                others.ordinals.insert(url.clone(), ordinal);
+                others.ordinals.insert(place.clone(), ordinal);
                 others.artifacts.push(Artifact {
-                    url,
+                    place,
+                    is_external: false,
                     identity: None,
                     resident: None,
                     distant: None,
@@ -226,6 +253,44 @@ impl Artifacts {
         };
         u32::try_from(ordinal + 1)
             .map_err(|_| Error::new(ErrorKind::LimitExceeded, "too many artifacts"))
+    }
+
+    /// Returns the number of the file of another format that a reference in artifact `from` names.
+    pub(in crate::read) fn resolve_external(&self, url: &str, from: u32) -> Result<u32> {
+        let artifact = match self.resolve(url, from) {
+            Ok(artifact) => artifact,
+            Err(error) => match self.options.external_files().find(url) {
+                Some(found) => self.number(found.into())?,
+                None => return Err(not_allowed(error)),
+            },
+        };
+        let ordinal = (artifact as usize).checked_sub(1);
+        let mut others = self.others();
+        if let Some(found) = ordinal.and_then(|ordinal| others.artifacts.get_mut(ordinal)) {
+            found.is_external = true;
+        }
+        Ok(artifact)
+    }
+
+    /// Returns the target of a reference, or `None` for a file outside of the shard's folder that the options allow.
+    pub(in crate::read) fn target(&self, url: &str) -> Result<Option<Reference>> {
+        match resolve(url, self.base.as_deref()) {
+            Ok(target) => Ok(Some(target)),
+            Err(_) if self.options.external_files().find(url).is_some() => Ok(None),
+            Err(error) => Err(not_allowed(error)),
+        }
+    }
+
+    /// Returns an artifact other than the directory file as a place in errors.
+    fn describe(&self, place: &FilePlace) -> String {
+        match place.elsewhere {
+            None => self.names.place_of(Some(&place.url)),
+            Some(folder) => {
+                let files = self.options.external_files();
+                self.names
+                    .place_elsewhere(&files.name_of(folder, &place.url))
+            }
+        }
     }
 
     fn others(&self) -> MutexGuard<'_, Others> {
@@ -347,7 +412,7 @@ impl Artifacts {
                 Err(error) => Err(error),
             },
         };
-        let read = read.map_err(|error| explained(error, artifact));
+        let read = read.map_err(|error| self.explained(error, artifact));
         read.within(|| self.place_of(artifact))
     }
 
@@ -356,7 +421,7 @@ impl Artifacts {
             return Ok(self.root.clone());
         }
         let ordinal = artifact as usize - 1;
-        let url = {
+        let place = {
             let mut others = self.others();
             if let Some(distant) = others.get(artifact).and_then(|other| other.distant.clone()) {
                 return Ok(distant);
@@ -365,16 +430,49 @@ impl Artifacts {
                 return Ok(ArtifactReader::Blocking(reader));
             }
             match others.get(artifact) {
-                Some(other) => other.url.clone(),
+                Some(other) => other.place.clone(),
                 None => return Err(Error::corrupt(format!("no artifact {artifact}"))),
             }
         };
-        let opened = match &self.files {
+        let opened = self.open(ordinal, &place).or_else(|error| {
+            // A symbolic link may lead to a place that the options allow.
+            match self.link_target(&place) {
+                Some(target) if error.kind() == ErrorKind::ForbiddenUrl => {
+                    self.open(ordinal, &target)
+                }
+                _ => Err(error),
+            }
+        });
+        let opened = opened.map_err(|error| self.explained(error, artifact));
+        opened.within(|| self.place_of(artifact))
+    }
+
+    /// Returns the target of a symbolic link to a file of another format in a folder that the options allow.
+    fn link_target(&self, place: &FilePlace) -> Option<FilePlace> {
+        let others = self.others();
+        let ordinal = *others.ordinals.get(place)?;
+        let is_external = others.artifacts.get(ordinal)?.is_external;
+        if !is_external || place.elsewhere.is_some() {
+            return None;
+        }
+        let files = self.options.external_files();
+        let target = files.find_target(self.base()?, &place.url)?;
+        Some(target.into())
+    }
+
+    /// Opens the artifact with this ordinal at a place.
+    fn open(&self, ordinal: usize, place: &FilePlace) -> Result<ArtifactReader> {
+        let files = match place.elsewhere {
+            None => Some(&self.files),
+            Some(folder) => self.options.external_files().files(folder),
+        };
+        let files = files.ok_or_else(|| Error::corrupt("a file in no folder"))?;
+        match files {
             FileContainer::Blocking(container) => container
-                .open(&url)
+                .open(&place.url)
                 .and_then(|reader| self.others().keep(ordinal, reader))
                 .map(ArtifactReader::Blocking),
-            FileContainer::Async(container) => container.open(&url).map(|reader| {
+            FileContainer::Async(container) => container.open(&place.url).map(|reader| {
                 let mut others = self.others();
                 let distant = others
                     .artifacts
@@ -386,9 +484,7 @@ impl Artifacts {
                     None => ArtifactReader::Async(reader),
                 }
             }),
-        };
-        let opened = opened.map_err(|error| explained(error, artifact));
-        opened.within(|| self.place_of(artifact))
+        }
     }
 
     /// Returns the number of artifacts that references have named so far, including the directory file.
@@ -402,13 +498,15 @@ impl Artifacts {
             0 => return Ok(self.root_size),
             _ => self.reader(artifact)?.size().await,
         };
-        let size = size.map_err(|error| explained(error, artifact));
+        let size = size.map_err(|error| self.explained(error, artifact));
         size.within(|| self.place_of(artifact))
     }
 
-    /// Returns the path of an artifact in the folder of the shard; `None` for the directory file.
+    /// Returns the path of an artifact in the folder of the shard; `None` for the directory file and for files elsewhere.
     pub(in crate::read) fn url_of(&self, artifact: u32) -> Option<RelativeUrl> {
-        self.others().get(artifact).map(|other| other.url.clone())
+        let others = self.others();
+        let place = &others.get(artifact)?.place;
+        place.elsewhere.is_none().then(|| place.url.clone())
     }
 
     /// Returns the folder of the shard as an absolute path, if it is known.
@@ -419,26 +517,57 @@ impl Artifacts {
     /// Returns the name of an artifact in reports: the one by which the shard refers to it.
     pub(in crate::read) fn name_of(&self, artifact: u32) -> String {
         match self.others().get(artifact) {
-            Some(other) => other.url.path().to_owned(),
+            Some(Artifact { place, .. }) => match place.elsewhere {
+                None => place.url.path().to_owned(),
+                Some(folder) => self.options.external_files().name_of(folder, &place.url),
+            },
             None => self.name().to_owned(),
         }
     }
+
+    /// Marks errors of a reader or a container that say nothing about the shard itself. If a file is missing, says which
+    /// shard needs it and how to complete the shard. The directory file was there when the shard was opened, so its
+    /// absence is an error of the reader.
+    fn explained(&self, error: Error, artifact: u32) -> Error {
+        match error.kind() {
+            ErrorKind::Io | ErrorKind::Replaced | ErrorKind::InvalidArgument => error.of_reader(),
+            ErrorKind::NotFound if artifact == 0 => error.of_reader(),
+            // The error of the system says the same once more.
+            ErrorKind::NotFound => Error::new(ErrorKind::NotFound, self.advice(artifact)),
+            ErrorKind::ForbiddenUrl if self.is_external(artifact) => with_advice(error),
+            _ => error,
+        }
+    }
+
+    /// Whether an artifact is a file of another format.
+    fn is_external(&self, artifact: u32) -> bool {
+        self.others()
+            .get(artifact)
+            .is_some_and(|file| file.is_external)
+    }
+
+    /// Returns which shard needs a file that is missing, and how to complete the shard.
+    fn advice(&self, artifact: u32) -> String {
+        let name = self.name();
+        if self.is_external(artifact) {
+            return format!(
+                "`{name}` refers to the rows of this Parquet file; put it back in its place, or attach the \
+                 remaining files again"
+            );
+        }
+        format!(
+            "`{name}` needs this file besides its directory; copy it to the same place, or pack the shard where it \
+             is complete: `arrow-shard pack` makes one file of it, after `arrow-shard compact --external` if it has \
+             rows in Parquet files"
+        )
+    }
 }
 
-/// Marks errors of a reader or a container that say nothing about the shard itself. If a file is missing, adds how to
-/// complete the shard. The directory file was there when the shard was opened, so its absence is an error of the
-/// reader.
-fn explained(error: Error, artifact: u32) -> Error {
-    match error.kind() {
-        ErrorKind::Io | ErrorKind::Replaced | ErrorKind::InvalidArgument => error.of_reader(),
-        ErrorKind::NotFound if artifact == 0 => error.of_reader(),
-        ErrorKind::NotFound => Error::new(
-            ErrorKind::NotFound,
-            "the shard needs this file besides its directory file; copy it to the same place, or pack the shard \
-             where it is complete: `arrow-shard pack` makes one file of it, after `arrow-shard compact --external` if \
-             it has rows in Parquet files",
-        )
-        .caused_by(error),
-        _ => error,
+/// Adds to the error of a reference that leads out of the folder how to allow the place.
+fn not_allowed(error: Error) -> Error {
+    if error.kind() == ErrorKind::ForbiddenUrl {
+        with_advice(error)
+    } else {
+        error
     }
 }

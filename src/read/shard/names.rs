@@ -99,6 +99,11 @@ impl FileNames {
             None => self.place.clone(),
         }
     }
+
+    /// Returns a file outside of the folder as a place in errors.
+    pub(in crate::read) fn place_elsewhere(&self, name: &str) -> String {
+        format!("{} `{name}`", self.noun)
+    }
 }
 
 #[cfg(test)]

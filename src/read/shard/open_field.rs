@@ -9,7 +9,7 @@ use crate::buffer::{
 use crate::column::DictionaryEntries;
 use crate::encoding::Dictionaries;
 use crate::error::{Result, Within};
-use crate::external::{VerifiedFiles, open_parquet};
+use crate::external::{VerifiedFiles, load_footer, needs_footers, open_parquet};
 use crate::format::{BasicType, DataEncoding, DataType, StripeFieldDescriptor};
 use crate::io::ByteRange;
 use crate::limits::{Limits, exceeded};
@@ -33,6 +33,9 @@ impl Metadata {
         let layout = match field.described() {
             None => FieldLayout::absent(node)?,
             Some((artifact, descriptor)) => {
+                if !self.load_footers(step, artifact, descriptor)? {
+                    return Ok(None);
+                }
                 let group = if is_member(descriptor) {
                     ready!(self.group_of(step, key))
                 } else {
@@ -43,6 +46,38 @@ impl Metadata {
             }
         };
         Ok(Some(field.layout.get_or_init(|| Arc::new(layout)).clone()))
+    }
+
+    /// Reads the footers of the Parquet files of a field, if only these describe its column chunks. Returns whether all
+    /// are there; notes the missing ones.
+    pub(in crate::read) fn load_footers(
+        &self,
+        step: &StepBytes<'_>,
+        artifact: u32,
+        descriptor: &StripeFieldDescriptor,
+    ) -> Result<bool> {
+        if !needs_footers(descriptor) {
+            return Ok(true);
+        }
+        let verified = self.artifacts.verified_files();
+        let mut get = |place: StoredRange| {
+            self.check_message(place.range)?;
+            step.get(place)
+        };
+        let mut complete = true;
+        for encoding in &descriptor.encodings {
+            // An encoding of this format is preferred if it is the first.
+            let DataEncoding::Parquet(files) = encoding else {
+                break;
+            };
+            for file in files.iter().filter_map(|file| file.file_ref.as_ref()) {
+                let number = self.artifacts.resolve_external(&file.url, artifact)?;
+                let loaded = load_footer(verified, number, file.range.end(), &mut get);
+                let loaded = loaded.within(|| "footer".to_owned());
+                complete &= self.artifacts.placed(number, loaded)?;
+            }
+        }
+        Ok(complete)
     }
 
     /// Returns the layout for a descriptor in an artifact.
@@ -60,7 +95,8 @@ impl Metadata {
             group,
             &mut |url| self.artifacts.resolve(url, artifact),
             &mut |descriptor, files, resolve| {
-                open_parquet(node, descriptor, files, verified, resolve)
+                let file = &mut |url: &str| self.artifacts.resolve_external(url, artifact);
+                open_parquet(node, descriptor, files, verified, resolve, file)
             },
         )
     }

@@ -1,6 +1,7 @@
 //! Options of readers.
 
 use crate::column::NativeTypes;
+use crate::io::ExternalFiles;
 use crate::limits::Limits;
 use crate::settings::settings;
 use arrow_schema::TimeUnit;
@@ -14,6 +15,7 @@ pub struct ShardOptions {
     fetch_bytes: Option<u64>,
     coalesce_gap: u64,
     native_types: NativeTypes,
+    external_files: ExternalFiles,
 }
 
 impl Default for ShardOptions {
@@ -25,6 +27,7 @@ impl Default for ShardOptions {
             fetch_bytes: None,
             coalesce_gap: 64,
             native_types: NativeTypes::default(),
+            external_files: ExternalFiles::default(),
         }
     }
 }
@@ -79,6 +82,19 @@ impl ShardOptions {
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Returns the folders outside of the shard's folder where its Parquet files may be.
+    pub fn external_files(&self) -> &ExternalFiles {
+        &self.external_files
+    }
+
+    /// Allows Parquet files outside of the shard's folder, in the given folders; none by default. See
+    /// [`attach`](crate::ops::attach) for shards over Parquet files.
+    #[must_use]
+    pub fn with_external_files(mut self, files: ExternalFiles) -> Self {
+        self.external_files = files;
         self
     }
 

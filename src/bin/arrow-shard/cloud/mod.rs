@@ -8,7 +8,7 @@ pub(crate) use folder::FolderObjects;
 use crate::failure::Failure;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use arrow_shard::io::{AsyncSink, Location, ObjectFolder, ObjectReader, ObjectSink};
+use arrow_shard::io::{AsyncSink, Container, Location, ObjectFolder, ObjectReader, ObjectSink};
 use arrow_shard::read::ShardOptions;
 use arrow_shard::write::{AsyncShardWriter, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Result, Shard};
@@ -45,6 +45,12 @@ fn runtime() -> Result<&'static Runtime> {
 /// Blocks until a store has answered.
 pub(crate) fn wait<T>(answer: impl Future<Output = Result<T>>) -> Result<T> {
     runtime()?.block_on(answer)
+}
+
+/// Returns the objects of a folder, read by blocking requests; `None` if it is local.
+pub(crate) fn objects_of(folder: &Location) -> Option<Arc<dyn Container>> {
+    let (store, prefix) = folder.object()?;
+    Some(Arc::new(BlockingFolder(ObjectFolder::new(store, prefix))))
 }
 
 /// An object of a store.

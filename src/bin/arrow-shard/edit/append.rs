@@ -31,7 +31,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let mut editing = Editing::open(&args.file, args.limits.shard_options())?;
+    let mut editing = Editing::open(&args.file, args.limits.editing_options()?)?;
     editing.append_all(&args.others)?;
     args.target.commit(editing, &args.file)?;
     if !args.target.dry_run {

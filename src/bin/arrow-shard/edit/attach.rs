@@ -1,23 +1,27 @@
 //! `arrow-shard attach`
 
+use super::parquet_files::parquet_files;
+use crate::external_files::ExternalFileArgs;
 use crate::failure::Failure;
 use crate::location::{stored, wait};
 use crate::progress::bar;
-use arrow_shard::io::Location;
-use arrow_shard::ops::{AttachOptions, attach_with_async, list_parquet_files_async};
-use arrow_shard::{Error, ErrorKind};
+use arrow_shard::ops::{AttachOptions, attach_with_async};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
   arrow-shard attach lake/*.parquet --output lake.amudai.shard
+  arrow-shard attach 'lake/year=202?/**/*.parquet' --output lake.amudai.shard
   arrow-shard attach lake --output lake.amudai.shard --page-map
   arrow-shard attach lake --output lake.amudai.shard --index key,day --statistics price
+  arrow-shard attach lake --output lake.amudai.shard --checksum
+  arrow-shard attach /data/lake --output mine.amudai.shard --external-files /data/lake
   arrow-shard attach s3://bucket/lake/ --output s3://bucket/lake.amudai.shard
 
 No row is copied: the new file refers to the column chunks of the Parquet files, which must be in its \
-folder or below, and stay as they are. Reading a file that has been changed or replaced is an error. \
+folder or below, and stay as they are. With --external-files they may be in the folder given there; commands \
+that read the shard need the same option. Reading a file that has been changed or replaced is an error. \
 `arrow-shard compact --external` rewrites the rows; the Parquet files are then no longer needed.
 
 Statistics, Bloom filters, page indexes and sorting columns of the Parquet files are taken over.
@@ -30,7 +34,8 @@ other nested types, such as fixed-size lists, are copied to it.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Parquet files, in the order of their rows, or folders, which are searched for `*.parquet`
+    /// Parquet files, in the order of their rows, or folders, which are searched for `*.parquet`, or patterns in quotes:
+    /// `*` stands for any characters of a name, `**` for any folders. Files of a folder or a pattern are sorted by name
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Directory file of the new shard, which must not exist
@@ -49,25 +54,17 @@ pub(crate) struct Args {
     /// Read these columns once to index them: Bloom filters, and range indexes of sorted or clustered numbers
     #[arg(long, value_name = "COLS", value_delimiter = ',')]
     index: Vec<String>,
+    /// Read all column chunks once for checksums of their pages, which readers verify; lists the pages, too
+    #[arg(long)]
+    checksum: bool,
+    #[command(flatten)]
+    external_files: ExternalFileArgs,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let target = stored(&args.output)?;
-    let mut files = Vec::with_capacity(args.files.len());
-    for path in &args.files {
-        let location = stored(path)?;
-        if !is_folder(path, &location) {
-            files.push(location);
-            continue;
-        }
-        let found = wait(&target, list_parquet_files_async(location))?;
-        if found.is_empty() {
-            let text = format!("`{}` has no Parquet files", path.display());
-            return Err(Error::new(ErrorKind::NotFound, text).into());
-        }
-        files.extend(found);
-    }
+    let files = parquet_files(&args.files)?;
     let progress = bar(files.len() as u64, "files");
     let shown = progress.clone();
     let options = AttachOptions::default()
@@ -75,19 +72,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .with_page_map(args.page_map)
         .with_statistics(args.statistics.clone())
         .with_index(args.index.clone())
+        .with_checksums(args.checksum)
+        .with_external_files(args.external_files.folders()?)
         .with_progress(move |done| {
             shown.set_position(done.done);
             ControlFlow::Continue(())
         });
-    let done = wait(&target, attach_with_async(files, target.clone(), options));
+    let distant = files.iter().find(|file| !file.store().is_near());
+    let waits_for = distant.unwrap_or(&target).clone();
+    let done = wait(&waits_for, attach_with_async(files, target, options));
     progress.finish_and_clear();
     super::report(&args.output, &done?)
-}
-
-/// Whether an argument names a folder: in a store, if it ends with `/`.
-fn is_folder(path: &Path, location: &Location) -> bool {
-    match location.path() {
-        Some(path) => path.is_dir(),
-        None => path.to_string_lossy().ends_with('/'),
-    }
 }

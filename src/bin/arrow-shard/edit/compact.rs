@@ -63,7 +63,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .with_external(args.external)
         .with_profile(args.profile.into())
         .with_threads(args.threads)
-        .with_limits(args.limits.limits());
+        .with_limits(args.limits.limits())
+        .with_external_files(args.limits.external_files()?);
     let location = stored(&args.file)?;
     let mut out = Destination::standard();
     let file = args.file.display().to_string();

@@ -42,9 +42,9 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let mut editing = Editing::open(&args.file, args.limits.shard_options())?;
+    let mut editing = Editing::open(&args.file, args.limits.editing_options()?)?;
     if let Some(condition) = &args.condition {
-        let shard = open_shard(&args.file, args.limits.shard_options())?;
+        let shard = open_shard(&args.file, args.limits.shard_options()?)?;
         editing.delete(&predicate("--where", shard.parse_predicate(condition))?)?;
     }
     editing.delete_rows(&args.rows)?;

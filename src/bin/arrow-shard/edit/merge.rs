@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let Some((first, others)) = args.files.split_first() else {
         return Err(Failure::Usage("no shard is named".to_owned()));
     };
-    let mut editing = Editing::open(first, args.limits.shard_options())?;
+    let mut editing = Editing::open(first, args.limits.editing_options()?)?;
     editing.append_all(others)?;
     editing.check_distinct()?;
     let target = super::TargetArgs {

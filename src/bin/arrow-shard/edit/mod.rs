@@ -9,6 +9,7 @@ mod folder;
 pub(crate) mod list;
 pub(crate) mod merge;
 pub(crate) mod pack;
+mod parquet_files;
 pub(crate) mod select;
 pub(crate) mod undelete;
 pub(crate) mod vacuum;

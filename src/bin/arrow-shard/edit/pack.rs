@@ -42,6 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let options = PackOptions::default()
         .with_overwrite(args.force)
         .with_limits(args.limits.limits())
+        .with_external_files(args.limits.external_files()?)
         .with_progress(follow);
     let (input, output) = (stored(&args.input)?, stored(&args.output)?);
     // One of the two may be a local file.

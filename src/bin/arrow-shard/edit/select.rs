@@ -39,7 +39,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let mut editing = Editing::open(&args.file, args.limits.shard_options())?;
+    let mut editing = Editing::open(&args.file, args.limits.editing_options()?)?;
     let editor = editing.editor();
     let columns = ColumnNames::all(&args.columns);
     if !columns.is_empty() {

@@ -46,6 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .with_min_age(age)
         .with_dry_run(!args.remove)
         .with_limits(args.limits.limits())
+        .with_external_files(args.limits.external_files()?)
         .with_progress(follow);
     let folder = stored(&args.folder)?;
     let files = wait(&folder, vacuum_async(&folder, options))?;

@@ -280,7 +280,7 @@ impl ReadArgs {
         let open = |path: &PathBuf| {
             let input = match self.format(path)? {
                 FileFormat::Shard => {
-                    let shard = open_one_of_many(path, self.shard_options())?;
+                    let shard = open_one_of_many(path, self.shard_options()?)?;
                     self.scan(&shard, columns, each)?
                 }
                 FileFormat::Cole => cole::open(path, self.limits.limits(), columns, each)?,
@@ -298,7 +298,7 @@ impl ReadArgs {
     /// Opens a shard, for commands that support no other format.
     pub(crate) fn open_shard(&self, path: &Path) -> Result<Shard, Failure> {
         match self.format(path)? {
-            FileFormat::Shard => Ok(open_shard(path, self.shard_options())?),
+            FileFormat::Shard => Ok(open_shard(path, self.shard_options()?)?),
             other => Err(Failure::Usage(format!(
                 "`{}` is {other}, and this command reads only shards; convert it first: arrow-shard convert \
                  {0} out.amudai.shard",
@@ -312,8 +312,8 @@ impl ReadArgs {
         self.lossy
     }
 
-    fn shard_options(&self) -> ShardOptions {
-        let mut options = self.limits.shard_options();
+    fn shard_options(&self) -> arrow_shard::Result<ShardOptions> {
+        let mut options = self.limits.shard_options()?;
         if let Some(unit) = self.time_unit {
             options = options.with_default_time_unit(match unit {
                 Unit::S => TimeUnit::Second,
@@ -325,7 +325,7 @@ impl ReadArgs {
         if let Some((precision, scale)) = self.decimal {
             options = options.with_default_precision_and_scale(precision, scale);
         }
-        options
+        Ok(options)
     }
 
     /// Returns the rows of a shard as an input.

@@ -59,8 +59,9 @@ fn values() -> ParquetValues {
             num_values: VALUES,
             null_count: None,
             uncompressed: size,
-            map_checksum: 0,
+            map_checksum: None,
         }],
+        checksums: Vec::new(),
     };
     let descriptor = StripeFieldDescriptor {
         field: FieldDescriptor {
@@ -90,7 +91,9 @@ fn values() -> ParquetValues {
     };
     let verified = Arc::new(VerifiedFiles::default());
     let node = DataType::new(BasicType::String, "v");
-    ParquetValues::try_new(&node, &descriptor, &[file], &verified, &mut |_| Ok(0)).unwrap()
+    let artifact = || |_: &str| Ok(0);
+    let (of_map, of_file) = (&mut artifact(), &mut artifact());
+    ParquetValues::try_new(&node, &descriptor, &[file], &verified, of_map, of_file).unwrap()
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(super) fn append_chunks(
             let url = url.ok_or_else(|| Error::corrupt("a Parquet file without a reference"))?;
             out.push(ParquetChunkInfo {
                 encoding,
-                file: artifacts.name_of(artifacts.resolve(url, from)?),
+                file: artifacts.name_of(artifacts.resolve_external(url, from)?),
                 row_group: chunk.row_group_id,
                 column: chunk.column_chunk_id,
                 physical_type: parquet_type_name(chunk.storage_type),

@@ -50,9 +50,17 @@ impl Verifier<'_> {
         } else {
             Ok(None)
         };
+        let footers = inner.run(|step| {
+            let are_read = inner.load_footers(step, artifact, descriptor)?;
+            Ok(are_read.then_some(()))
+        });
+        if self.note(at.clone(), footers.await).is_none() {
+            return unreadable;
+        }
         // Not the shard's own layout, because that remembers which checksums were verified.
         let layout = group.and_then(|group| {
-            inner.layout_of(node, descriptor, artifact, group.as_ref(), &Arc::default())
+            let verified = Arc::new(inner.artifacts.verified_files().unverified());
+            inner.layout_of(node, descriptor, artifact, group.as_ref(), &verified)
         });
         let Some(layout) = self.note(at.clone(), layout) else {
             return unreadable;

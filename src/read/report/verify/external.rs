@@ -35,6 +35,9 @@ impl Verifier<'_> {
         let bytes = places.iter().map(|place| place.range.len());
         let bytes = bytes.fold(0, u64::saturating_add);
         self.report.add_data(bytes);
+        if !self.external_files_fit(&**values).await {
+            return Checked::default();
+        }
         let loaded = load_maps(self.shard, &**values).await;
         if self.note(at.clone(), loaded).is_none() {
             return Checked::default();
@@ -49,11 +52,13 @@ impl Verifier<'_> {
                 Some(found) => nulls += found,
                 None => {
                     is_readable = false;
+                    self.report.pages += decoder.num_pages();
                     decoder = values.clone().decoder();
                 }
             }
             give_way().await;
         }
+        self.report.pages += decoder.num_pages();
         if let Some(said) = field
             .null_count
             .filter(|said| is_readable && *said != nulls)
@@ -65,6 +70,27 @@ impl Verifier<'_> {
             readable: is_readable,
             ..Checked::readable(bytes)
         }
+    }
+
+    /// Returns whether the files of external values are those that the shard was made for. Reports each other file
+    /// once, and not for each of its columns.
+    async fn external_files_fit(&mut self, values: &dyn ExternalValues) -> bool {
+        let (mut fit, artifacts) = (true, &self.shard.inner.artifacts);
+        for end in values.file_ends() {
+            let bytes = self.shard.bytes_at(end).await;
+            let checked = bytes.and_then(|bytes| values.check_file(end, &bytes));
+            let Err(error) = checked else {
+                continue;
+            };
+            fit = false;
+            if error.is_of_reader() {
+                self.failed = self.failed.take().or(Some(error));
+            } else {
+                let name = artifacts.name_of(end.artifact);
+                self.report.add_file(name, &error);
+            }
+        }
+        fit
     }
 }
 

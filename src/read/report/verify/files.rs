@@ -30,7 +30,13 @@ impl Verifier<'_> {
         });
         in_order(files, options.prefetch, |(artifact, ends)| {
             self.report.files += 1;
-            self.note(At::file(artifacts.name_of(artifact)), ends);
+            match ends {
+                // Problems of these files were found with their values.
+                Err(error) if external.contains(&artifact) && !error.is_of_reader() => {
+                    self.report.add_file(artifacts.name_of(artifact), &error);
+                }
+                ends => drop(self.note(At::file(artifacts.name_of(artifact)), ends)),
+            }
         })
         .await;
     }

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::format::BufferKind;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Most problems that a report keeps, which bounds the memory that it takes.
@@ -18,8 +19,11 @@ pub struct VerifyReport {
     pub(super) stripes: u64,
     pub(super) fields: u64,
     pub(super) blocks: u64,
+    pub(super) pages: u64,
     pub(super) data_bytes: u64,
     pub(super) is_complete: bool,
+    /// Names of the files of other formats that have a problem as a whole, which is reported once.
+    unfit_files: BTreeSet<String>,
 }
 
 /// A defect of the shard, and its place.
@@ -144,7 +148,12 @@ impl VerifyReport {
         self.blocks
     }
 
-    /// Returns the number of bytes of encoded buffers that were read.
+    /// Returns the number of pages of attached Parquet files that were decoded.
+    pub fn num_pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// Returns the number of bytes of encoded buffers and pages that were read.
     pub fn data_bytes(&self) -> u64 {
         self.data_bytes
     }
@@ -152,6 +161,13 @@ impl VerifyReport {
     /// Adds a problem.
     pub(super) fn add(&mut self, at: At, error: &Error) {
         self.push(at.problem(error));
+    }
+
+    /// Adds a problem of a whole file, unless it has one.
+    pub(super) fn add_file(&mut self, file: String, error: &Error) {
+        if self.unfit_files.insert(file.clone()) {
+            self.add(At::file(file), error);
+        }
     }
 
     fn push(&mut self, problem: Problem) {
@@ -164,10 +180,19 @@ impl VerifyReport {
 
     /// Adds the results from columns of stripes.
     pub(super) fn absorb(&mut self, part: Self) {
-        part.problems.into_iter().for_each(|p| self.push(p));
+        let is_known = |problem: &Problem| {
+            problem.stripe.is_none()
+                && part.unfit_files.contains(&problem.file)
+                && self.unfit_files.contains(&problem.file)
+        };
+        let problems = part.problems.into_iter();
+        let new: Vec<Problem> = problems.filter(|problem| !is_known(problem)).collect();
+        new.into_iter().for_each(|problem| self.push(problem));
+        self.unfit_files.extend(part.unfit_files);
         self.omitted += part.omitted;
         self.fields += part.fields;
         self.blocks += part.blocks;
+        self.pages += part.pages;
         self.add_data(part.data_bytes);
     }
 
