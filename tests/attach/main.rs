@@ -10,6 +10,7 @@ mod crafted_pages;
 #[cfg(feature = "experimental")]
 #[path = "../support/descriptors.rs"]
 mod descriptors;
+mod dictionary_pages;
 mod files;
 #[cfg(feature = "experimental")]
 mod hostile;

@@ -2,10 +2,10 @@
 
 use super::column::{Chunk, DataPage, ParquetColumn, split_page};
 use super::leaf::guarded;
-use super::page::PageOpener;
+use super::page::{OpenedPage, PageOpener};
 use super::page_feed::PageFeed;
 use super::page_header::PageKind;
-use crate::buffer::ReadContext;
+use crate::buffer::{ReadContext, StoredRange};
 use crate::error::{Error, Result, to_usize};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
@@ -33,23 +33,45 @@ pub(super) struct ChunkFeed {
 impl ChunkFeed {
     /// Creates a feed with the dictionary page of the chunk, if there is one.
     pub(super) fn new(column: &ParquetColumn, chunk: &Chunk, cx: &ReadContext<'_>) -> Result<Self> {
-        let mut feed = Self {
+        let mut feed = Self::without_pages(column, chunk);
+        if let Some(place) = chunk.dictionary_place() {
+            let opened = feed.open_dictionary(place, cx)?;
+            feed.pages.push(opened.page);
+        }
+        Ok(feed)
+    }
+
+    /// Creates a feed with the entries of a dictionary page as the values of a data page.
+    pub(super) fn of_entries(
+        column: &ParquetColumn,
+        chunk: &Chunk,
+        place: StoredRange,
+        cx: &ReadContext<'_>,
+    ) -> Result<Self> {
+        let mut feed = Self::without_pages(column, chunk);
+        let opened = feed.open_dictionary(place, cx)?;
+        let highest = column.leaf.column().max_def_level();
+        feed.pages.push(opened.into_data_page(highest)?);
+        Ok(feed)
+    }
+
+    fn without_pages(column: &ParquetColumn, chunk: &Chunk) -> Self {
+        Self {
             pages: PageFeed::default(),
             opener: PageOpener::new(column.leaf.column(), chunk.codec, chunk.encodings),
             entry_bytes: 0,
             width: column.leaf.width(),
-        };
-        if let Some(place) = chunk.dictionary_place() {
-            let mut bytes = cx.source.bytes(place)?;
-            let (header, page) = split_page(&mut bytes, cx.limits)?;
-            if header.kind != PageKind::Dictionary || !bytes.is_empty() {
-                return Err(Error::corrupt("expected one dictionary page"));
-            }
-            feed.entry_bytes = header.uncompressed;
-            let opened = feed.opener.open(&header, &page, cx.limits)?;
-            feed.pages.push(opened.page);
         }
-        Ok(feed)
+    }
+
+    fn open_dictionary(&mut self, place: StoredRange, cx: &ReadContext<'_>) -> Result<OpenedPage> {
+        let mut bytes = cx.source.bytes(place)?;
+        let (header, page) = split_page(&mut bytes, cx.limits)?;
+        if header.kind != PageKind::Dictionary || !bytes.is_empty() {
+            return Err(Error::corrupt("expected one dictionary page"));
+        }
+        self.entry_bytes = header.uncompressed;
+        self.opener.open(&header, &page, cx.limits)
     }
 
     /// Returns the most rows to decode at a time. Each may repeat the longest entry of the dictionary, and a null takes

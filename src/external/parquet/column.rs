@@ -148,12 +148,13 @@ impl ParquetColumn {
         self.chunks.iter().filter(wanted)
     }
 
-    /// Returns the ordinal of the chunk that holds a position.
-    pub(super) fn chunk_at(&self, position: u64) -> Option<usize> {
+    /// Returns the chunk that holds a position, with its ordinal.
+    pub(super) fn chunk_at(&self, position: u64) -> Result<(usize, &Chunk)> {
         let at = self
             .chunks
             .partition_point(|chunk| chunk.positions.end <= position);
-        self.chunks.get(at).map(|_| at)
+        let chunk = self.chunks.get(at).map(|chunk| (at, chunk));
+        chunk.ok_or_else(|| Error::corrupt(format!("position {position} is in no chunk")))
     }
 
     /// Returns what the file of a chunk is recognised by, unless it has been verified.
@@ -298,9 +299,7 @@ impl Chunk {
         let mut found = Vec::new();
         let mut next = rows.next_from(self.positions.start);
         while let Some(position) = next.filter(|&next| next < self.positions.end) {
-            let Some(page) = self.page_at(pages, position)? else {
-                return Err(Error::corrupt(format!("position {position} is in no page")));
-            };
+            let page = self.page_at(pages, position)?;
             next = rows.next_from(page.positions.end);
             found.push(page);
         }
@@ -308,19 +307,19 @@ impl Chunk {
     }
 
     /// Returns the page that holds a position.
-    pub(super) fn page_at(&self, pages: &BlockMap, position: u64) -> Result<Option<DataPage>> {
+    pub(super) fn page_at(&self, pages: &BlockMap, position: u64) -> Result<DataPage> {
         let relative = position.saturating_sub(self.positions.start);
         let Some(block) = pages.overlapping(relative..relative + 1).next() else {
-            return Ok(None);
+            return Err(Error::corrupt(format!("position {position} is in no page")));
         };
-        Ok(Some(DataPage {
+        Ok(DataPage {
             positions: self.positions.start + block.values.start
                 ..self.positions.start + block.values.end,
             place: StoredRange {
                 artifact: self.artifact,
                 range: self.data.slice(block.bytes.start, block.bytes.end)?,
             },
-        }))
+        })
     }
 }
 

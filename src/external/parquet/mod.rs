@@ -10,6 +10,7 @@ mod cursor;
 mod decoder;
 mod deltas;
 mod description;
+mod entries;
 mod leaf;
 mod page;
 mod page_feed;
