@@ -19,6 +19,7 @@ mod page_checksums;
 mod random_files;
 #[cfg(feature = "object_store")]
 mod stores;
+mod undeclared_text;
 mod unusual_files;
 
 #[global_allocator]

@@ -139,6 +139,7 @@ impl ChunkFeed {
     ) -> Result<LeafReader> {
         let batch_rows = to_usize(batch_rows)?;
         let leaf = &column.leaf;
+        let wanted = &leaf.read_type(wanted);
         let is_bytes = leaf.column().physical_type() == PhysicalType::BYTE_ARRAY;
         let is_text = wanted.is_string() || (wanted.is_null() && leaf.is_text());
         let views = if is_text {
@@ -154,7 +155,6 @@ impl ChunkFeed {
         let read_as = if is_view { &views } else { wanted };
         Ok(LeafReader {
             reader: self.pages.reader(leaf, read_as, batch_rows, rows)?,
-            checks_text: !leaf.is_text(),
             cast_to: (is_view && !wanted.is_null() && views != *wanted).then(|| wanted.clone()),
         })
     }
@@ -163,13 +163,13 @@ impl ChunkFeed {
 /// Decodes pages that are fed.
 pub(super) struct LeafReader {
     reader: ParquetRecordBatchReader,
-    checks_text: bool,
     /// The type of values that are read as views.
     cast_to: Option<ArrowType>,
 }
 
 impl LeafReader {
-    /// Decodes the next rows. Returns `None` at the end of the pages.
+    /// Decodes the next rows. Returns `None` at the end of the pages. Text that the column does not declare is
+    /// returned as bytes.
     pub(super) fn next(&mut self, cx: &ReadContext<'_>) -> Result<Option<ArrayRef>> {
         let batch = guarded(|| match self.reader.next() {
             Some(Err(error)) => Err(ParquetError::ArrowError(error.to_string())),
@@ -178,11 +178,6 @@ impl LeafReader {
         })?;
         let array = batch.and_then(|batch| batch.columns().first().cloned());
         let leaf = array.map(leaf_of).transpose()?;
-        if let Some(leaf) = leaf.as_ref().filter(|_| self.checks_text)
-            && is_text(leaf.data_type())
-        {
-            leaf.to_data().validate_full()?;
-        }
         let (Some(views), Some(wanted)) = (&leaf, &self.cast_to) else {
             return Ok(leaf);
         };
@@ -204,18 +199,6 @@ fn bytes_of_views(array: &ArrayRef) -> u64 {
         .iter()
         .map(|view| u64::from(ByteView::from(*view).length));
     lengths.sum()
-}
-
-/// Whether values of a type are UTF-8. The crate `parquet` checks it only in columns that say so themselves, and not in
-/// those that say JSON or nothing.
-fn is_text(data_type: &ArrowType) -> bool {
-    match data_type {
-        ArrowType::Dictionary(_, values) => is_text(values),
-        other => matches!(
-            other,
-            ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View
-        ),
-    }
 }
 
 /// Returns the leaf inside of structs and lists, null where one of the structs is.

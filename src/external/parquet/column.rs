@@ -3,6 +3,7 @@
 use super::description::{Codec, ParquetDescription};
 use super::leaf::Leaf;
 use super::page_header::{PageHeader, PageKind};
+use super::text::to_text;
 use crate::buffer::{BlockMap, ByteSource, Selection, StoredRange};
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::external::{FileIdentity, VerifiedFiles};
@@ -11,6 +12,8 @@ use crate::format::{
 };
 use crate::io::ByteRange;
 use crate::limits::Limits;
+use arrow_array::ArrayRef;
+use arrow_schema::DataType as ArrowType;
 use bytes::Bytes;
 use parquet::basic::Type as PhysicalType;
 use std::ops::Range;
@@ -137,6 +140,19 @@ impl ParquetColumn {
             files: identities,
             verified: verified.clone(),
         })
+    }
+
+    /// Returns the values at some positions, read as the column declares them, as text if they are wanted as text.
+    pub(super) fn to_text(
+        &self,
+        values: ArrayRef,
+        wanted: &ArrowType,
+        positions: &Selection,
+    ) -> Result<ArrayRef> {
+        if self.leaf.is_text() {
+            return Ok(values);
+        }
+        to_text(values, wanted, positions)
     }
 
     /// Returns the chunks that hold any of the positions.

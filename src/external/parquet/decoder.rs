@@ -97,6 +97,7 @@ impl ExternalDecoder for ParquetDecoder {
             let (held, array) = decoded.within(|| format!("column chunk {ordinal}"))?;
             self.current = Some(open);
             let piece = pick(&array, &held, rows)?;
+            let piece = values.to_text(piece, wanted, &rows.within(&held))?;
             bytes = bytes.saturating_add(slice_bytes(&piece));
             cx.check_batch_bytes(bytes, 1)?;
             pieces.push(piece);
@@ -182,7 +183,8 @@ fn read_few(
             rows.len()
         )));
     }
-    concat_all(&pieces, wanted).map(Some)
+    let values = concat_all(&pieces, wanted)?;
+    column.to_text(values, wanted, &rows).map(Some)
 }
 
 fn concat_all(pieces: &[ArrayRef], wanted: &ArrowType) -> Result<ArrayRef> {

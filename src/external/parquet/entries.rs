@@ -5,7 +5,7 @@ use super::column::{Chunk, DataPage, ParquetColumn, split_page};
 use super::page::PageOpener;
 use super::page_header::{PageHeader, PageKind};
 use super::runs::{are_chosen, are_highest};
-use crate::buffer::{ReadContext, StoredRange};
+use crate::buffer::{ReadContext, Selection, StoredRange};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::kernels::deposit;
 use arrow_array::{Array, ArrayRef};
@@ -49,7 +49,8 @@ impl ParquetColumn {
             let entries = feed.reader(self, wanted, count, None)?.next(cx)?;
             let entries = entries.filter(|entries| entries.len() as u64 == count);
             let missing = || Error::corrupt(format!("expected {count} entries"));
-            entries.ok_or_else(missing)
+            let entries = entries.ok_or_else(missing)?;
+            self.to_text(entries, wanted, &Selection::range(0..count))
         };
         read().within(|| format!("dictionary of column chunk {ordinal}"))
     }

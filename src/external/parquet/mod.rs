@@ -17,6 +17,7 @@ mod page_feed;
 mod page_header;
 mod row_group;
 mod runs;
+mod text;
 mod thrift;
 mod values;
 
