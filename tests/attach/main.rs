@@ -4,6 +4,8 @@
 #[path = "../support/allocations.rs"]
 mod allocations;
 #[cfg(feature = "experimental")]
+mod both_encodings;
+#[cfg(feature = "experimental")]
 #[path = "../support/covered.rs"]
 mod covered;
 mod crafted_pages;
