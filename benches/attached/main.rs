@@ -22,7 +22,7 @@ mod options;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Int64Type};
-use arrow_array::{BooleanArray, Date32Array, Int64Array, RecordBatch, Scalar};
+use arrow_array::{BooleanArray, Date32Array, Int64Array, RecordBatch, Scalar, StringViewArray};
 use arrow_ord::cmp::{eq, gt_eq, lt};
 use arrow_schema::ArrowError;
 use arrow_shard::Shard;
@@ -68,6 +68,8 @@ const CASES: &[(&str, Case)] = &[
     ("scan of all columns", scan),
     ("scan of 3 columns", scan_some),
     ("a month of lineitem", month),
+    ("rows with one of 7 texts", one_text),
+    ("rows with a text that no row has", no_text),
     ("take of 1,000 rows from an open file", take),
     ("a row of 1,000 files by its key", key),
     ("first row of 3 of 10,000 columns", wide),
@@ -163,6 +165,37 @@ fn month(options: &Options) -> [f64; 2] {
                 .build()
                 .expect("a reader"),
         )
+    };
+    medians_in_turns(options.least_runs(), shard, parquet)
+}
+
+fn one_text(options: &Options) -> [f64; 2] {
+    text(options, "MAIL")
+}
+
+fn no_text(options: &Options) -> [f64; 2] {
+    text(options, "MAIL and more")
+}
+
+fn text(options: &Options, wanted: &'static str) -> [f64; 2] {
+    let lake = Lake::of_lineitem(options.rows(1_200_000, 100_000));
+    let shard = || {
+        let shard = Shard::open(&lake.shard).expect("a shard");
+        let scan = shard.scan().with_projection(SOME);
+        let filter = col("l_shipmode").eq(wanted);
+        rows(scan.with_filter(filter).build().expect("a scan"))
+    };
+    let parquet = || {
+        let builder = builder(lake.file());
+        let mask = ProjectionMask::columns(builder.parquet_schema(), SOME);
+        let modes = ProjectionMask::columns(builder.parquet_schema(), ["l_shipmode"]);
+        let is_wanted = move |batch: RecordBatch| {
+            let mode = Scalar::new(StringViewArray::from(vec![wanted]));
+            eq(batch.column(0), &mode)
+        };
+        let filter = RowFilter::new(vec![Box::new(ArrowPredicateFn::new(modes, is_wanted))]);
+        let builder = builder.with_projection(mask).with_row_filter(filter);
+        rows(builder.build().expect("a reader"))
     };
     medians_in_turns(options.least_runs(), shard, parquet)
 }

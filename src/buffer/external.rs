@@ -5,9 +5,11 @@ use super::read_context::ReadContext;
 use super::stored_buffer::StoredRange;
 use crate::error::Result;
 use arrow_array::ArrayRef;
+use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType as ArrowType;
 use bytes::Bytes;
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The values of a stripe field in files of another format.
@@ -63,4 +65,36 @@ pub trait ExternalDecoder: Debug + Send {
 
     /// Returns the number of pages that have been opened, dictionary pages included.
     fn num_pages(&self) -> u64;
+
+    /// Returns the positions that share a dictionary with a position, and the number of entries of the dictionary, or 0
+    /// if these positions have no dictionary.
+    ///
+    /// # Errors
+    /// Returns the errors of [`read`](Self::read).
+    fn dictionary(&mut self, position: u64, cx: &ReadContext<'_>) -> Result<(Range<u64>, u64)>;
+
+    /// Returns the entries of the dictionary of a position as an array of the wanted type, or of the type that the file
+    /// declares.
+    ///
+    /// # Errors
+    /// Returns the errors of [`read`](Self::read).
+    fn entries(
+        &mut self,
+        position: u64,
+        wanted: &ArrowType,
+        cx: &ReadContext<'_>,
+    ) -> Result<ArrayRef>;
+
+    /// Returns the positions of the page that holds a position. If their values refer to a dictionary, also returns a
+    /// bit for each of them: whether its entry is one of the `chosen` ones; for a null, `nulls`.
+    ///
+    /// # Errors
+    /// Returns the errors of [`read`](Self::read). A page in which every bit is the same is not decoded.
+    fn positions_of_entries(
+        &mut self,
+        position: u64,
+        chosen: &BooleanBuffer,
+        nulls: bool,
+        cx: &ReadContext<'_>,
+    ) -> Result<(Range<u64>, Option<BooleanBuffer>)>;
 }

@@ -6,7 +6,7 @@ use super::page_checksums::with_footer;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_shard::ops::attach;
-use arrow_shard::read::ShardOptions;
+use arrow_shard::read::{ShardOptions, col};
 use arrow_shard::{Error, ErrorKind, Limits, Result, Shard};
 use parquet::basic::{Compression, Encoding};
 use parquet::file::metadata::{
@@ -284,6 +284,33 @@ fn codes_of_no_entry_are_refused() {
             let mut file = File::new(message, 10, data_page(10, 8, &[8, 20, code]));
             file.dictionary = page(2, 12, &[3, 0], &[0; 12]);
             file.assert_refused(ErrorKind::Corrupt);
+        }
+    }
+}
+
+#[test]
+fn codes_of_no_entry_are_refused_by_filters() {
+    let texts = b"\x01\0\0\0a\x01\0\0\0b\x01\0\0\0c".to_vec();
+    let numbers = [0, 1, 2].map(i32::to_le_bytes).concat();
+    for (message, entries, filter) in [
+        (TEXT, texts, col("v").eq("a")),
+        (NUMBER, numbers, col("v").eq(0)),
+    ] {
+        for code in 0..=3 {
+            let mut file = File::new(message, 10, data_page(10, 8, &[8, 20, code]));
+            file.dictionary = page(2, size_of_body(&entries), &[3, 0], &entries);
+            let folder = tempfile::tempdir().unwrap();
+            let [source, target] =
+                ["t.parquet", "t.amudai.shard"].map(|name| folder.path().join(name));
+            std::fs::write(&source, file.bytes()).unwrap();
+            attach([&source], &target).unwrap();
+            let shard = Shard::open(&target).unwrap();
+            let scan = shard.scan().with_filter(filter.clone()).build().unwrap();
+            let found = scan.map(|batch| Ok(batch?.num_rows()));
+            match found.sum::<Result<usize, Error>>() {
+                Ok(rows) => assert_eq!((rows, code < 3), (if code == 0 { 10 } else { 0 }, true)),
+                Err(error) => assert_eq!((error.kind(), code), (ErrorKind::Corrupt, 3), "{error}"),
+            }
         }
     }
 }

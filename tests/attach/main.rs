@@ -4,6 +4,8 @@
 #[path = "../support/allocations.rs"]
 mod allocations;
 mod bloom_filters;
+#[cfg(feature = "experimental")]
+mod both_encodings;
 mod checksums;
 mod contradictions;
 #[cfg(feature = "experimental")]
@@ -13,6 +15,7 @@ mod crafted_pages;
 #[cfg(feature = "experimental")]
 #[path = "../support/descriptors.rs"]
 mod descriptors;
+mod dictionary_pages;
 mod distinct_counts;
 mod files;
 mod files_elsewhere;
@@ -39,6 +42,7 @@ mod stores;
 mod support {
     pub(crate) use super::polls;
 }
+mod undeclared_text;
 mod unusual_files;
 #[cfg(feature = "object_store")]
 #[path = "../support/watched.rs"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import arrow_shard as sh
 import duckdb
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -72,6 +73,24 @@ def test_files_of_duckdb_are_attached(tmp_path: Path) -> None:
         connection.register("rows", rows)
         connection.execute(f"COPY rows TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 2048)")
     check(path, tmp_path / "t.amudai.shard")
+
+
+@pytest.mark.parametrize("codec", ["uncompressed", "snappy", "zstd", "gzip", "brotli", "lz4"])
+def test_files_of_polars_are_attached(codec: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    rows = pl.from_arrow(table())
+    rows.write_parquet(path, compression=codec, row_group_size=2_000, data_page_size=4_000)
+    check(path, tmp_path / "t.amudai.shard")
+
+
+def test_a_filter_of_polars_reads_an_attached_file(tmp_path: Path) -> None:
+    path, target = tmp_path / "t.parquet", tmp_path / "t.amudai.shard"
+    rows = pl.from_arrow(table())
+    rows.write_parquet(path, row_group_size=1_000)
+    sh.attach([path], target)
+    lazy = pl.scan_pyarrow_dataset(sh.dataset(target))
+    found = lazy.filter(pl.col("text") == "text 42").select("id").collect()
+    assert found["id"].to_list() == rows.filter(pl.col("text") == "text 42")["id"].to_list()
 
 
 def test_a_changed_file_is_refused(tmp_path: Path) -> None:

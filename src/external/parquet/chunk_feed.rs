@@ -2,7 +2,7 @@
 
 use super::column::{Chunk, DataPage, ParquetColumn, split_page};
 use super::leaf::guarded;
-use super::page::PageOpener;
+use super::page::{OpenedPage, PageOpener};
 use super::page_feed::PageFeed;
 use super::page_header::PageKind;
 use crate::buffer::ReadContext;
@@ -35,25 +35,53 @@ pub(super) struct ChunkFeed {
 impl ChunkFeed {
     /// Creates a feed with the dictionary page of the chunk, if there is one.
     pub(super) fn new(column: &ParquetColumn, chunk: &Chunk, cx: &ReadContext<'_>) -> Result<Self> {
-        let mut feed = Self {
+        let mut feed = Self::without_pages(column, chunk);
+        if let Some(opened) = feed.open_dictionary(chunk, cx)? {
+            feed.pages.push(opened.page);
+        }
+        Ok(feed)
+    }
+
+    /// Creates a feed with the entries of a dictionary page as the values of a data page.
+    pub(super) fn of_entries(
+        column: &ParquetColumn,
+        chunk: &Chunk,
+        cx: &ReadContext<'_>,
+    ) -> Result<Self> {
+        let mut feed = Self::without_pages(column, chunk);
+        let opened = feed.open_dictionary(chunk, cx)?;
+        let opened = opened.ok_or_else(|| Error::corrupt("a chunk without a dictionary"))?;
+        let highest = column.leaf.column().max_def_level();
+        feed.pages.push(opened.into_data_page(highest)?);
+        Ok(feed)
+    }
+
+    fn without_pages(column: &ParquetColumn, chunk: &Chunk) -> Self {
+        Self {
             pages: PageFeed::default(),
             opener: PageOpener::new(column.leaf.column(), chunk.codec, chunk.encodings)
                 .with_item_level(column.leaf.item_level()),
             entry_bytes: 0,
             width: column.leaf.width(),
             num_pages: 0,
-        };
-        if let Some(mut bytes) = chunk.dictionary(cx)? {
-            let (header, page) = split_page(&mut bytes, cx.limits)?;
-            if header.kind != PageKind::Dictionary || !bytes.is_empty() {
-                return Err(Error::corrupt("expected one dictionary page"));
-            }
-            feed.entry_bytes = header.uncompressed;
-            let opened = feed.opener.open(&header, &page, cx.limits)?;
-            feed.pages.push(opened.page);
-            feed.num_pages += 1;
         }
-        Ok(feed)
+    }
+
+    fn open_dictionary(
+        &mut self,
+        chunk: &Chunk,
+        cx: &ReadContext<'_>,
+    ) -> Result<Option<OpenedPage>> {
+        let Some(mut bytes) = chunk.dictionary(cx)? else {
+            return Ok(None);
+        };
+        let (header, page) = split_page(&mut bytes, cx.limits)?;
+        if header.kind != PageKind::Dictionary || !bytes.is_empty() {
+            return Err(Error::corrupt("expected one dictionary page"));
+        }
+        self.entry_bytes = header.uncompressed;
+        self.num_pages += 1;
+        self.opener.open(&header, &page, cx.limits).map(Some)
     }
 
     /// Returns the most rows to decode at a time. Each may repeat the longest entry of the dictionary, and a null takes
@@ -123,6 +151,7 @@ impl ChunkFeed {
     ) -> Result<LeafReader> {
         let batch_rows = to_usize(batch_rows)?;
         let leaf = &column.leaf;
+        let wanted = &leaf.read_type(wanted);
         let is_bytes = leaf.column().physical_type() == PhysicalType::BYTE_ARRAY;
         let is_text = wanted.is_string() || (wanted.is_null() && leaf.is_text());
         let views = if is_text {
@@ -138,7 +167,6 @@ impl ChunkFeed {
         let read_as = if is_view { &views } else { wanted };
         Ok(LeafReader {
             reader: self.pages.reader(leaf, read_as, batch_rows, rows)?,
-            checks_text: !leaf.is_text(),
             cast_to: (is_view && !wanted.is_null() && views != *wanted).then(|| wanted.clone()),
         })
     }
@@ -147,13 +175,13 @@ impl ChunkFeed {
 /// Decodes pages that are fed.
 pub(super) struct LeafReader {
     reader: ParquetRecordBatchReader,
-    checks_text: bool,
     /// The type of values that are read as views.
     cast_to: Option<ArrowType>,
 }
 
 impl LeafReader {
-    /// Decodes the next rows. Returns `None` at the end of the pages.
+    /// Decodes the next rows. Returns `None` at the end of the pages. Text that the column does not declare is
+    /// returned as bytes.
     pub(super) fn next(&mut self, cx: &ReadContext<'_>) -> Result<Option<ArrayRef>> {
         let batch = guarded(|| match self.reader.next() {
             Some(Err(error)) => Err(ParquetError::ArrowError(error.to_string())),
@@ -162,11 +190,6 @@ impl LeafReader {
         })?;
         let array = batch.and_then(|batch| batch.columns().first().cloned());
         let leaf = array.map(leaf_of).transpose()?;
-        if let Some(leaf) = leaf.as_ref().filter(|_| self.checks_text)
-            && is_text(leaf.data_type())
-        {
-            leaf.to_data().validate_full()?;
-        }
         let (Some(views), Some(wanted)) = (&leaf, &self.cast_to) else {
             return Ok(leaf);
         };
@@ -188,18 +211,6 @@ fn bytes_of_views(array: &ArrayRef) -> u64 {
         .iter()
         .map(|view| u64::from(ByteView::from(*view).length));
     lengths.sum()
-}
-
-/// Whether values of a type are UTF-8. The crate `parquet` checks it only in columns that say so themselves, and not in
-/// those that say JSON or nothing.
-fn is_text(data_type: &ArrowType) -> bool {
-    match data_type {
-        ArrowType::Dictionary(_, values) => is_text(values),
-        other => matches!(
-            other,
-            ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View
-        ),
-    }
 }
 
 /// Returns the leaf inside of structs and lists, null where one of the structs is.

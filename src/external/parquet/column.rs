@@ -4,6 +4,7 @@ use super::description::{Codec, ParquetDescription};
 use super::leaf::Leaf;
 use super::page_checksums::PageChecksums;
 use super::page_header::{PageHeader, PageKind};
+use super::text::to_text;
 use crate::buffer::{BlockMap, ByteSource, ReadContext, Selection, StoredRange};
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::external::{FileIdentity, VerifiedFiles};
@@ -12,6 +13,8 @@ use crate::format::{
 };
 use crate::io::ByteRange;
 use crate::limits::Limits;
+use arrow_array::ArrayRef;
+use arrow_schema::DataType as ArrowType;
 use bytes::Bytes;
 use parquet::basic::Type as PhysicalType;
 use std::ops::Range;
@@ -154,6 +157,19 @@ impl ParquetColumn {
         })
     }
 
+    /// Returns the values at some positions, read as the column declares them, as text if they are wanted as text.
+    pub(super) fn to_text(
+        &self,
+        values: ArrayRef,
+        wanted: &ArrowType,
+        positions: &Selection,
+    ) -> Result<ArrayRef> {
+        if self.leaf.is_text() {
+            return Ok(values);
+        }
+        to_text(values, wanted, positions)
+    }
+
     /// Returns the chunks that hold any of the positions.
     pub(super) fn chunks_of<'a>(&'a self, rows: &'a Selection) -> impl Iterator<Item = &'a Chunk> {
         let wanted = |chunk: &&Chunk| {
@@ -163,12 +179,13 @@ impl ParquetColumn {
         self.chunks.iter().filter(wanted)
     }
 
-    /// Returns the ordinal of the chunk that holds a position.
-    pub(super) fn chunk_at(&self, position: u64) -> Option<usize> {
+    /// Returns the chunk that holds a position, with its ordinal.
+    pub(super) fn chunk_at(&self, position: u64) -> Result<(usize, &Chunk)> {
         let at = self
             .chunks
             .partition_point(|chunk| chunk.positions.end <= position);
-        self.chunks.get(at).map(|_| at)
+        let chunk = self.chunks.get(at).map(|chunk| (at, chunk));
+        chunk.ok_or_else(|| Error::corrupt(format!("position {position} is in no chunk")))
     }
 
     /// Returns what the file of a chunk is recognised by, unless it has been verified.
@@ -347,9 +364,7 @@ impl Chunk {
         let mut found = Vec::new();
         let mut next = rows.next_from(self.positions.start);
         while let Some(position) = next.filter(|&next| next < self.positions.end) {
-            let Some(page) = self.page_at(pages, position)? else {
-                return Err(Error::corrupt(format!("position {position} is in no page")));
-            };
+            let page = self.page_at(pages, position)?;
             next = rows.next_from(page.positions.end);
             found.push(page);
         }
@@ -357,12 +372,12 @@ impl Chunk {
     }
 
     /// Returns the page that holds a position.
-    pub(super) fn page_at(&self, pages: &BlockMap, position: u64) -> Result<Option<DataPage>> {
+    pub(super) fn page_at(&self, pages: &BlockMap, position: u64) -> Result<DataPage> {
         let relative = position.saturating_sub(self.positions.start);
         let Some(block) = pages.overlapping(relative..relative + 1).next() else {
-            return Ok(None);
+            return Err(Error::corrupt(format!("position {position} is in no page")));
         };
-        Ok(Some(DataPage {
+        Ok(DataPage {
             positions: self.positions.start + block.values.start
                 ..self.positions.start + block.values.end,
             place: StoredRange {
@@ -370,7 +385,7 @@ impl Chunk {
                 range: self.data.slice(block.bytes.start, block.bytes.end)?,
             },
             ordinal: block.ordinal,
-        }))
+        })
     }
 }
 

@@ -59,9 +59,12 @@ impl<'a> Cursor<'a> {
 pub(super) fn unpack(bytes: &[u8], width: u32, index: usize) -> u64 {
     let bit = index.saturating_mul(width as usize);
     let rest = bytes.get(bit / 8..).unwrap_or_default();
-    let mut word = [0; 8];
-    for (to, from) in word.iter_mut().zip(rest) {
-        *to = *from;
-    }
+    let word = rest.first_chunk().copied().unwrap_or_else(|| {
+        let mut word = [0; 8];
+        for (to, from) in word.iter_mut().zip(rest) {
+            *to = *from;
+        }
+        word
+    });
     (u64::from_le_bytes(word) >> (bit % 8)) & ((1 << width) - 1)
 }

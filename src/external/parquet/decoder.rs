@@ -5,6 +5,7 @@ use super::column::{Chunk, ParquetColumn, rows_between};
 use crate::buffer::{BlockMap, ExternalDecoder, ReadContext, Selection};
 use crate::error::{Error, Result, Within};
 use arrow_array::{Array, ArrayRef, BooleanArray, new_empty_array};
+use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType as ArrowType;
 use arrow_select::concat::concat;
 use arrow_select::filter::filter;
@@ -77,13 +78,7 @@ impl ExternalDecoder for ParquetDecoder {
         let (mut pieces, mut bytes) = (Vec::new(), 0u64);
         let mut next = rows.next_from(0);
         while let Some(position) = next {
-            let ordinal = values.chunk_at(position);
-            let chunk = ordinal.and_then(|ordinal| Some((ordinal, values.chunks.get(ordinal)?)));
-            let Some((ordinal, chunk)) = chunk else {
-                return Err(Error::corrupt(format!(
-                    "position {position} is in no chunk"
-                )));
-            };
+            let (ordinal, chunk) = values.chunk_at(position)?;
             if let Some(piece) = read_few(&values, chunk, rows, wanted, cx)? {
                 bytes = bytes.saturating_add(slice_bytes(&piece));
                 cx.check_batch_bytes(bytes, 1)?;
@@ -105,6 +100,7 @@ impl ExternalDecoder for ParquetDecoder {
             let (held, array) = decoded.within(|| format!("column chunk {ordinal}"))?;
             self.current = Some(open);
             let piece = pick(&array, &held, rows)?;
+            let piece = values.to_text(piece, wanted, &rows.within(&held))?;
             bytes = bytes.saturating_add(slice_bytes(&piece));
             cx.check_batch_bytes(bytes, 1)?;
             pieces.push(piece);
@@ -115,6 +111,30 @@ impl ExternalDecoder for ParquetDecoder {
 
     fn num_pages(&self) -> u64 {
         self.num_pages
+    }
+
+    fn dictionary(&mut self, position: u64, cx: &ReadContext<'_>) -> Result<(Range<u64>, u64)> {
+        self.values.dictionary(position, cx)
+    }
+
+    fn entries(
+        &mut self,
+        position: u64,
+        wanted: &ArrowType,
+        cx: &ReadContext<'_>,
+    ) -> Result<ArrayRef> {
+        self.values.entries(position, wanted, cx)
+    }
+
+    fn positions_of_entries(
+        &mut self,
+        position: u64,
+        chosen: &BooleanBuffer,
+        nulls: bool,
+        cx: &ReadContext<'_>,
+    ) -> Result<(Range<u64>, Option<BooleanBuffer>)> {
+        self.values
+            .positions_of_entries(position, chosen, nulls, cx)
     }
 }
 
@@ -170,7 +190,8 @@ fn read_few(
             rows.len()
         )));
     }
-    concat_all(&pieces, wanted).map(Some)
+    let values = concat_all(&pieces, wanted)?;
+    column.to_text(values, wanted, &rows).map(Some)
 }
 
 fn concat_all(pieces: &[ArrayRef], wanted: &ArrowType) -> Result<ArrayRef> {
@@ -285,9 +306,7 @@ impl OpenChunk {
             && bytes < MAX_FED_BYTES
             && from < chunk.positions.end
         {
-            let Some(page) = chunk.page_at(pages, from)? else {
-                return Err(Error::corrupt(format!("position {from} is in no page")));
-            };
+            let page = chunk.page_at(pages, from)?;
             let is_wanted = rows
                 .next_from(page.positions.start)
                 .is_some_and(|next| next < page.positions.end);

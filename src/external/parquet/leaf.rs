@@ -1,5 +1,6 @@
 //! The type of a leaf in Parquet files, and the Arrow types in which its values can be read.
 
+use super::text::bytes_of;
 use crate::error::{Error, Result};
 use arrow_schema::{DataType as ArrowType, Field, FieldRef, Fields};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
@@ -108,6 +109,16 @@ impl Leaf {
     /// Whether the values are declared as UTF-8.
     pub(super) fn is_text(&self) -> bool {
         self.column().converted_type() == ConvertedType::UTF8
+    }
+
+    /// Returns the type in which the values are read: the wanted one, or bytes if the values are declared as bytes and
+    /// wanted as text.
+    pub(super) fn read_type(&self, wanted: &ArrowType) -> ArrowType {
+        match self.column().converted_type() {
+            // Arrow has no type of its own for JSON.
+            ConvertedType::UTF8 | ConvertedType::JSON => wanted.clone(),
+            _ => bytes_of(wanted),
+        }
     }
 
     /// Returns how to read the leaf as an Arrow type. If the crate `parquet` cannot, it is read as its own type.

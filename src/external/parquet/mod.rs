@@ -11,6 +11,7 @@ mod cursor;
 mod decoder;
 mod deltas;
 mod description;
+mod entries;
 mod footer;
 mod leaf;
 mod page;
@@ -19,6 +20,7 @@ mod page_feed;
 mod page_header;
 mod row_group;
 mod runs;
+mod text;
 mod thrift;
 mod values;
 

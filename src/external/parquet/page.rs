@@ -6,7 +6,7 @@ use super::compression::Decompressor;
 use super::deltas::{are_integers, size_of_extended_values, size_of_values};
 use super::description::Codec;
 use super::page_header::{PageHeader, PageKind, StoredLevels};
-use super::runs::{are_values, count_highest, count_levels};
+use super::runs::{are_values, count_highest, count_levels, repeated};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use bytes::Bytes;
@@ -27,6 +27,52 @@ pub(super) struct OpenedPage {
     pub(super) bytes: u64,
     /// Positions of its values: lists that are empty or null have none. 0 for a dictionary.
     pub(super) positions: u64,
+    /// Bytes of the definition levels, which are just before the values.
+    levels: usize,
+    /// Bytes of the values, at the end of the page.
+    values: usize,
+}
+
+impl OpenedPage {
+    /// Returns the definition levels, and the values in their encoding.
+    pub(super) fn levels_and_values(&self) -> (&[u8], &[u8]) {
+        let buf: &[u8] = self.page.buffer();
+        let before = buf.len().saturating_sub(self.values);
+        let (levels, values) = buf.split_at(before);
+        let first = levels.len().saturating_sub(self.levels);
+        (levels.get(first..).unwrap_or_default(), values)
+    }
+
+    /// Converts a dictionary page to a data page with the same values, all of them present. `highest` is the definition
+    /// level of present values.
+    ///
+    /// # Errors
+    /// [`Corrupt`](ErrorKind::Corrupt) if the levels do not fit into a page.
+    pub(super) fn into_data_page(self, highest: i16) -> Result<Page> {
+        let num_values = self.page.num_values();
+        let entries = self.page.buffer();
+        let many = |_| Error::corrupt("too many levels of a Parquet column");
+        let levels = match u8::try_from(highest).map_err(many)? {
+            0 => Vec::new(),
+            highest => repeated(highest, num_values),
+        };
+        let def_levels_byte_len = u32::try_from(levels.len()).unwrap_or(0);
+        Ok(Page::DataPageV2 {
+            buf: if levels.is_empty() {
+                entries.clone()
+            } else {
+                [&levels, &entries[..]].concat().into()
+            },
+            num_values,
+            encoding: Encoding::PLAIN,
+            num_nulls: 0,
+            num_rows: num_values,
+            def_levels_byte_len,
+            rep_levels_byte_len: 0,
+            is_compressed: false,
+            statistics: None,
+        })
+    }
 }
 
 /// Opens the pages of one chunk, the dictionary page first.
@@ -58,6 +104,12 @@ impl PageOpener {
         self
     }
 
+    /// Accepts pages of codes, because the caller has opened the dictionary page before.
+    pub(super) fn with_dictionary(mut self) -> Self {
+        self.has_dictionary = true;
+        self
+    }
+
     /// Returns a page, given its header and its bytes, which begin with the header.
     ///
     /// # Errors
@@ -77,8 +129,12 @@ impl PageOpener {
         }
         let too_many = |_| Error::corrupt("too many values in a Parquet page");
         let num_values = u32::try_from(header.values).map_err(too_many)?;
-        let (page, bytes, positions) = match header.levels {
-            StoredLevels::None => (self.dictionary(header, &body, num_values)?, 0, 0),
+        let (page, bytes, positions, parts) = match header.levels {
+            StoredLevels::None => {
+                let page = self.dictionary(header, &body, num_values)?;
+                let values = page.buffer().len();
+                (page, 0, 0, (0, values))
+            }
             StoredLevels::Compressed { encoding } => {
                 let buf = self.decompressed(&body, header.uncompressed)?;
                 let after = self.skip_repetition(&buf, encoding, header.values)?;
@@ -86,6 +142,7 @@ impl PageOpener {
                 let present = self.present(levels, header.values)?;
                 let positions = self.positions(levels, header.values)?;
                 let (encoding, bytes) = self.check_values(header, values, present, limits)?;
+                let parts = (levels.len(), values.len());
                 let page = Page::DataPage {
                     buf,
                     num_values,
@@ -94,7 +151,7 @@ impl PageOpener {
                     rep_level_encoding: Encoding::RLE,
                     statistics: None,
                 };
-                (page, bytes, positions)
+                (page, bytes, positions, parts)
             }
             StoredLevels::Apart {
                 nulls,
@@ -127,6 +184,7 @@ impl PageOpener {
                     )));
                 }
                 let (encoding, bytes) = self.check_values(header, values, present, limits)?;
+                let parts = (levels.len(), values.len());
                 let small = |size: u64| u32::try_from(size).map_err(too_many);
                 let page = Page::DataPageV2 {
                     num_nulls: small(header.values - present)?,
@@ -139,14 +197,16 @@ impl PageOpener {
                     is_compressed,
                     statistics: None,
                 };
-                (page, bytes, positions)
+                (page, bytes, positions, parts)
             }
         };
-        let bytes = bytes.max(header.uncompressed as u64);
+        let (levels, values) = parts;
         Ok(OpenedPage {
             page,
-            bytes,
+            bytes: bytes.max(header.uncompressed as u64),
             positions,
+            levels,
+            values,
         })
     }
 

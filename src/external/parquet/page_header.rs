@@ -61,6 +61,11 @@ impl PageHeader {
             .ok_or_else(|| Error::corrupt("expected the header of a Parquet page"))
     }
 
+    /// Returns whether the values refer to the entries of a dictionary.
+    pub(super) fn has_codes(&self) -> bool {
+        matches!(self.encoding, 2 | 8)
+    }
+
     /// Returns the bytes of the page with its header.
     pub(crate) fn page_len(&self) -> usize {
         self.len.saturating_add(self.compressed)

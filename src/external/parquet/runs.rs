@@ -6,6 +6,7 @@
 //! ```
 
 use super::cursor::{Cursor, unpack};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use std::ops::RangeInclusive;
 
 /// Runs of values of `width` bits, which is at most 32.
@@ -110,6 +111,76 @@ pub(super) fn count_levels(bytes: &[u8], counted: RangeInclusive<u32>, count: u6
     (left == 0).then_some(found)
 }
 
+/// Returns a run of `count` equal values of up to 8 bits.
+pub(super) fn repeated(value: u8, count: u32) -> Vec<u8> {
+    let (mut rest, mut run) = (u64::from(count) << 1, Vec::new());
+    while rest >= 0x80 {
+        let [low, ..] = rest.to_le_bytes();
+        run.push(low | 0x80);
+        rest >>= 7;
+    }
+    let [last, ..] = rest.to_le_bytes();
+    run.extend([last, value]);
+    run
+}
+
+/// Returns a bit for each of `count` levels: whether it is the highest. `None` if there are fewer levels, or if a level is
+/// higher.
+pub(super) fn are_highest(bytes: &[u8], highest: u32, count: u64) -> Option<BooleanBuffer> {
+    let width = u32::BITS - highest.leading_zeros();
+    let highest = u64::from(highest);
+    bits_where(bytes, width, count, |level| {
+        (level <= highest).then_some(level == highest)
+    })
+}
+
+/// Returns a bit for each of `count` codes of `width` bits: the bit that `chosen` has for the code. `None` if there are
+/// fewer codes, or if `chosen` has no bit for one of them.
+pub(super) fn are_chosen(
+    bytes: &[u8],
+    width: u32,
+    count: u64,
+    chosen: &BooleanBuffer,
+) -> Option<BooleanBuffer> {
+    bits_where(bytes, width, count, |code| {
+        let code = usize::try_from(code).ok()?;
+        (code < chosen.len()).then(|| chosen.value(code))
+    })
+}
+
+/// Returns the result of `is_wanted` for each of `count` values. `None` if there are fewer values, or if one of them has
+/// no result.
+fn bits_where(
+    bytes: &[u8],
+    width: u32,
+    count: u64,
+    is_wanted: impl Fn(u64) -> Option<bool>,
+) -> Option<BooleanBuffer> {
+    let cursor = Cursor::new(bytes);
+    let mut runs = Runs { cursor, width };
+    let mut left = usize::try_from(count).ok()?;
+    let mut bits = BooleanBufferBuilder::new(left);
+    while left > 0 {
+        let run = runs.next()?;
+        let len = usize::try_from(run.len()).map_or(left, |len| len.min(left));
+        match run {
+            Run::Repeated(_, value) => bits.append_n(len, is_wanted(value)?),
+            Run::Packed(_, values) => {
+                let mut wanted = vec![0; len.div_ceil(8)];
+                for (at, byte) in wanted.iter_mut().enumerate() {
+                    for bit in 0..8.min(len - at * 8) {
+                        let is_set = is_wanted(unpack(values, width, at * 8 + bit))?;
+                        *byte |= u8::from(is_set) << bit;
+                    }
+                }
+                bits.append_packed_range(0..len, &wanted);
+            }
+        }
+        left -= len;
+    }
+    Some(bits.finish())
+}
+
 /// Returns whether there are `count` values of `width` bits, and nothing but padding after them.
 pub(super) fn are_values(bytes: &[u8], width: u32, count: u64) -> bool {
     let cursor = Cursor::new(bytes);
@@ -135,6 +206,10 @@ mod tests {
         assert_eq!(count_highest(&levels, 1, 8), Some(3 + 3));
         assert_eq!(count_highest(&levels, 1, 11), Some(3 + 5));
         assert_eq!(count_highest(&levels, 1, 12), None);
+        for count in [1, 63, 64, 1_000_000, u32::MAX] {
+            let levels = repeated(3, count);
+            assert_eq!(count_highest(&levels, 3, count.into()), Some(count.into()));
+        }
         // Levels of two bits: 2, 2, 1, 0 and again.
         let levels = [3, 0b0001_1010, 0b0001_1010];
         assert_eq!(count_highest(&levels, 2, 8), Some(4));
@@ -143,6 +218,31 @@ mod tests {
         assert_eq!(count_levels(&[16, 1], 1..=2, 8), Some(8));
         assert_eq!(count_highest(&[3, 0b11, 0], 2, 8), None);
         assert_eq!(count_highest(&[16, 3], 2, 8), None);
+    }
+
+    #[test]
+    fn bits_tell_highest_levels_and_chosen_codes() {
+        let bits = |bits: BooleanBuffer| bits.iter().map(u8::from).collect::<Vec<_>>();
+        let levels = [6, 1, 3, 0b1011_0110];
+        let found = are_highest(&levels, 1, 8).map(bits);
+        assert_eq!(found.unwrap(), [1, 1, 1, 0, 1, 1, 0, 1]);
+        assert_eq!(are_highest(&levels, 1, 12), None);
+        assert_eq!(are_highest(&[16, 3], 2, 8), None);
+        // Codes of 11 bits: 1, 2, 3 and so on, and then code 9 three times.
+        let mut codes = vec![3];
+        let mut packed = 0u128;
+        for code in 0..8 {
+            packed |= (code + 1) << (code * 11);
+        }
+        codes.extend(&packed.to_le_bytes()[..11]);
+        codes.extend([6, 9, 0]);
+        let chosen = |len| BooleanBuffer::collect_bool(len, |code| code % 3 == 0);
+        let found = are_chosen(&codes, 11, 11, &chosen(10)).map(bits);
+        assert_eq!(found.unwrap(), [0, 0, 1, 0, 0, 1, 0, 0, 1, 1, 1]);
+        assert_eq!(are_chosen(&codes, 11, 11, &chosen(9)), None);
+        assert_eq!(are_chosen(&codes, 11, 8, &chosen(9)).unwrap().len(), 8);
+        assert_eq!(are_chosen(&codes, 11, 12, &chosen(10)), None);
+        assert_eq!(are_chosen(&codes, 11, 0, &chosen(0)).unwrap().len(), 0);
     }
 
     #[test]

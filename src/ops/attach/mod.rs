@@ -11,6 +11,7 @@ mod page_index;
 mod parquet_file;
 mod scanned;
 mod sort_order;
+mod stripe_files;
 
 use super::commit::{CommitFiles, EditSummary};
 use super::progress::WorkProgress;
@@ -36,6 +37,7 @@ use sort_order::SortOrder;
 use std::ffi::{OsStr, OsString};
 use std::ops::Range;
 use std::path::Path;
+use stripe_files::StripeFiles;
 
 /// Rows that a stripe has at most, unless one row group has more.
 const STRIPE_ROWS: u64 = 128 << 10;
@@ -211,12 +213,24 @@ pub async fn attach_with_async<L: Into<Location>>(
         opened.push(file?);
         work.add(1)?;
     }
-    let files = Attachment {
+    let attachment = Attachment {
         files: &opened,
         options: &options,
     };
-    let files = files.files().await?;
-    Ok(put(target.store(), &place, ExistingFile::Kept, files).await?)
+    let mut stripe_files = StripeFiles::new(target.store(), &place);
+    let written = match attachment.files(&mut stripe_files).await {
+        Ok(files) => put(target.store(), &place, ExistingFile::Kept, files).await,
+        Err(error) => Err(error.into()),
+    };
+    match written {
+        Ok(summary) => Ok(summary),
+        Err(failed) => {
+            if !failed.may_be_there {
+                stripe_files.remove().await;
+            }
+            Err(failed.into())
+        }
+    }
 }
 
 /// Lists the Parquet files of a folder and its subfolders by their names, sorted: `*.parquet`, `*.parq` and `*.pq`. It
@@ -272,8 +286,8 @@ struct Attachment<'a> {
 }
 
 impl Attachment<'_> {
-    /// Returns the files to write.
-    async fn files(&self) -> Result<CommitFiles> {
+    /// Returns the files to write. Large stripe files are written before.
+    async fn files(&self, stripe_files: &mut StripeFiles<'_>) -> Result<CommitFiles> {
         let wire = Wire::Spec;
         let capabilities = wire.capabilities();
         let schema = united_schema(self.files)?;
@@ -295,7 +309,6 @@ impl Attachment<'_> {
         let mut out = PositionedSink::new(&mut directory, &mut position);
         out.begin()?;
         let mut stripes = StripesMetadata::new(wire, count);
-        let mut others: Vec<(String, Bytes)> = Vec::new();
         let mut num_stripes = 0u64;
         let mut order = SortOrder::default();
         for file in self.files {
@@ -306,7 +319,9 @@ impl Attachment<'_> {
             let names = &self.options.scanned;
             let stripe_file = of_file(file, &attached, &groups, names, &mut stripes, &mut out);
             let stripe_file = stripe_file.await.within(|| file.place.element())?;
-            others.extend(stripe_file);
+            if let Some((name, bytes)) = stripe_file {
+                stripe_files.add(name, bytes).await?;
+            }
             let ordered = order.add(file, &attached, &schema);
             ordered.within(|| file.place.element())?;
         }
@@ -322,12 +337,11 @@ impl Attachment<'_> {
         };
         stripes.finish(&mut out, &stored_schema(stored, &capabilities), &properties)?;
         let rows = stripes.rows();
-        let bytes: usize = others.iter().map(|(_, bytes)| bytes.len()).sum();
-        let bytes = (bytes + directory.len()) as u64;
+        let bytes = (stripe_files.bytes() + directory.len()) as u64;
         let summary = EditSummary::new(rows, 0, num_stripes, bytes);
         Ok(CommitFiles {
             summary: summary.with_other_files(stripes.other_files()),
-            others,
+            others: stripe_files.take_held(),
             kept: Vec::new(),
             as_they_are: Vec::new(),
             needed: Vec::new(),

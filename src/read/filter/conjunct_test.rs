@@ -1,6 +1,7 @@
 //! The test of rows for one conjunct of a predicate.
 
 use super::candidates::Candidates;
+use super::entry_test::EntryTest;
 use super::metrics::count;
 use super::plan::Filter;
 use super::predicate::{PredicateRows, member};
@@ -30,9 +31,19 @@ pub(super) struct ConjunctTest<'a> {
     pub(super) same: &'a [(usize, usize)],
     pub(super) state: &'a mut ReadState,
     pub(super) fetched: &'a mut Fetched,
+    pub(super) entry_test: &'a mut EntryTest,
 }
 
-impl ConjunctTest<'_> {
+/// The rows of a chunk for which a conjunct is true, found without reading every value.
+struct FoundRows {
+    matches: BooleanBuffer,
+    /// Mean size of the tested values in bytes.
+    mean_bytes: usize,
+    /// Whether single values are read faster than all of them.
+    reads_few: bool,
+}
+
+impl<'a> ConjunctTest<'a> {
     /// Fetches the bytes of the rows to read in the chunks.
     pub(super) async fn fetch(&mut self, chunks: &[Candidates]) -> Result<()> {
         let (plan, conjunct) = (self.plan, self.conjunct);
@@ -69,15 +80,16 @@ impl ConjunctTest<'_> {
         }
         let rows = self.asked(chunk);
         let is_whole = rows.as_range().as_ref() == Some(chunk.rows());
-        if is_whole && let Some((matches, mean_bytes)) = self.test_runs(&rows)? {
-            chunk.keep_if(&matches)?;
+        if is_whole && let Some(found) = self.test_shared(&rows)? {
+            chunk.keep_if(&found.matches)?;
             let is_kept = |(from, _): &(usize, usize)| conjunct.columns.contains(from);
             // Read the values now, so that they are not fetched again for the columns of the scan. Long values in many
             // rows are read later, a batch at a time.
-            let bytes = mean_bytes.saturating_mul(chunk.len());
+            let bytes = found.mean_bytes.saturating_mul(chunk.len());
             if chunk.matches() > 0
                 && bytes <= MAX_KEPT_BYTES
                 && !self.plan.fields.are_resident()
+                && (chunk.is_dense() || !found.reads_few)
                 && self.same.iter().any(is_kept)
             {
                 let columns = self.read(&rows)?;
@@ -124,7 +136,8 @@ impl ConjunctTest<'_> {
                     None => to_usize(rows.len())?,
                 };
                 let asked = filtered.as_ref().unwrap_or(&columns);
-                let truths = self.evaluate(&rows, values, asked)?;
+                count(&self.filter.counters.values_tested, values as u64);
+                let truths = self.evaluation().evaluate(&rows, values, asked)?;
                 let (values, known) = truths.into_parts();
                 let matches: BooleanBuffer = match known {
                     Some(known) => &values & known.inner(),
@@ -147,9 +160,9 @@ impl ConjunctTest<'_> {
         Ok(())
     }
 
-    /// Returns the rows for which the conjunct is true, and the mean size of the tested values in bytes; `None` if values
-    /// have to be tested one by one.
-    fn test_runs(&mut self, rows: &Selection) -> Result<Option<(BooleanBuffer, usize)>> {
+    /// Returns the rows for which the conjunct is true, if rows share values that are stored once: in runs or in a
+    /// dictionary. Returns `None` if values have to be tested one by one.
+    fn test_shared(&mut self, rows: &Selection) -> Result<Option<FoundRows>> {
         let (conjunct, plan, bound) = (self.conjunct, self.plan, &self.filter.bound);
         let (&[ordinal], Some(range)) = (conjunct.columns.as_slice(), rows.as_range()) else {
             return Ok(None);
@@ -160,15 +173,34 @@ impl ConjunctTest<'_> {
         else {
             return Ok(None);
         };
-        let runs = self.with_reader(rows, |reader| RunValues::read(reader, column, &range))?;
-        let Some(runs) = runs else {
-            return Ok(None);
+        let evaluation = self.evaluation();
+        let evaluate = |values: ArrayRef| {
+            let len = values.len();
+            let mut columns = vec![None; plan.columns.len()];
+            columns[ordinal] = Some(values);
+            evaluation.evaluate(rows, len, &columns)
         };
-        let mut columns = vec![None; plan.columns.len()];
-        columns[ordinal] = Some(runs.values.clone());
-        let truths = self.evaluate(rows, runs.values.len(), &columns)?;
-        let mean_bytes = runs.values.get_array_memory_size() / runs.values.len().max(1);
-        Ok(Some((runs.matches(&truths), mean_bytes)))
+        let runs = self.with_reader(rows, |reader| RunValues::read(reader, column, &range))?;
+        if let Some(runs) = runs {
+            let counter = &self.filter.counters.values_tested;
+            count(counter, runs.values.len() as u64);
+            let truths = evaluate(runs.values.clone())?;
+            return Ok(Some(FoundRows {
+                matches: runs.matches(&truths),
+                mean_bytes: runs.values.get_array_memory_size() / runs.values.len().max(1),
+                reads_few: false,
+            }));
+        }
+        let mut test = std::mem::take(self.entry_test);
+        let found = self.with_reader(rows, |reader| {
+            test.matches(reader, column, &range, evaluate)
+        });
+        *self.entry_test = test;
+        Ok(found?.map(|found| FoundRows {
+            matches: found.rows,
+            mean_bytes: found.mean_bytes,
+            reads_few: self.format.metadata.artifacts.are_near(),
+        }))
     }
 
     /// Keeps the values of the conjunct's columns in all rows of a chunk for the scan, except for types that cannot be
@@ -226,23 +258,12 @@ impl ConjunctTest<'_> {
         Some(columns)
     }
 
-    /// Evaluates the conjunct for `len` values of its columns, which are the values of `rows`.
-    fn evaluate(
-        &self,
-        rows: &Selection,
-        len: usize,
-        columns: &[Option<ArrayRef>],
-    ) -> Result<BooleanArray> {
-        count(&self.filter.counters.values_tested, len as u64);
-        let entries = &self.plan.entries;
-        let values = PredicateRows {
-            len,
-            columns,
-            entries,
-        };
-        let first = rows.ranges().first().map_or(0, |range| range.start);
-        let truths = self.filter.bound.evaluate(&self.conjunct.node, &values);
-        truths.within(|| format!("rows of stripe {} from {first} on", self.plan.fields.stripe))
+    fn evaluation(&self) -> Evaluation<'a> {
+        Evaluation {
+            filter: self.filter,
+            plan: self.plan,
+            conjunct: self.conjunct,
+        }
     }
 
     /// Returns the rows of a chunk to read. These are only the rows in question if a function must not see others and
@@ -258,6 +279,34 @@ impl ConjunctTest<'_> {
         } else {
             chunk.tested()
         }
+    }
+}
+
+/// A conjunct and what its evaluation needs of a stripe.
+#[derive(Clone, Copy)]
+struct Evaluation<'a> {
+    filter: &'a Filter,
+    plan: &'a StripePlan,
+    conjunct: &'a Conjunct,
+}
+
+impl Evaluation<'_> {
+    /// Evaluates the conjunct for `len` values of its columns, which are the values of `rows`.
+    fn evaluate(
+        &self,
+        rows: &Selection,
+        len: usize,
+        columns: &[Option<ArrayRef>],
+    ) -> Result<BooleanArray> {
+        let entries = &self.plan.entries;
+        let values = PredicateRows {
+            len,
+            columns,
+            entries,
+        };
+        let first = rows.ranges().first().map_or(0, |range| range.start);
+        let truths = self.filter.bound.evaluate(&self.conjunct.node, &values);
+        truths.within(|| format!("rows of stripe {} from {first} on", self.plan.fields.stripe))
     }
 }
 

@@ -3,11 +3,12 @@
 //! Statistics of the shard may rule out all rows. Statistics, Bloom filters and dictionaries of a stripe may rule out
 //! the stripe, and range indexes some of its rows, before any value is read. Then the columns of the predicate are read
 //! one after the other, each only where the previous ones leave a row, and the other columns only where the predicate
-//! matches. Runs of equal values are tested run by run.
+//! matches. Runs of equal values are tested run by run, and dictionaries of Parquet files entry by entry.
 
 mod candidates;
 mod conjunct_test;
 mod dynamic;
+mod entry_test;
 mod metrics;
 mod output;
 mod plan;

@@ -2,6 +2,7 @@
 
 use super::candidates::Candidates;
 use super::conjunct_test::ConjunctTest;
+use super::entry_test::EntryTest;
 use super::plan::Filter;
 use super::stripe_plan::{Conjunct, Matching, StripePlan};
 use crate::buffer::{Physical, Storage};
@@ -24,6 +25,8 @@ pub(super) struct Probe {
     fetched: Fetched,
     /// By conjunct: rows tested, and rows that matched.
     passed: Vec<(u64, u64)>,
+    /// By conjunct: the dictionary and the page that were tested last.
+    entry_tests: Vec<EntryTest>,
     /// Ordinals of the predicate's columns that are also columns of the scan, with their ordinals there.
     same: Vec<(usize, usize)>,
     may_grow: bool,
@@ -80,6 +83,7 @@ impl Probe {
             state: ReadState::default(),
             fetched: format.fetched(),
             passed: vec![(0, 0); conjuncts],
+            entry_tests: (0..conjuncts).map(|_| EntryTest::default()).collect(),
             same,
             may_grow,
             format,
@@ -150,6 +154,7 @@ impl Probe {
                 same: &self.same,
                 state: &mut self.state,
                 fetched: &mut self.fetched,
+                entry_test: &mut self.entry_tests[i],
             };
             test.fetch(chunks).await?;
             for chunk in &mut *chunks {

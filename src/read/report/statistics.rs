@@ -424,6 +424,7 @@ pub(super) fn value_array(
         fields: &fields,
         state: &mut ReadState::default(),
         sequential: false,
+        entries_of: None,
     };
     let field = Field::new(&node.name, value_type.clone(), true);
     let array = assemble(&field, node, &Selection::range(0..1), &mut source);

@@ -9,9 +9,12 @@ use crate::read::shard::column::Column;
 use crate::read::shard::fetch::{MAX_GUESSED, StepBytes};
 use crate::read::shard::metadata::Metadata;
 use arrow_array::{ArrayRef, StructArray};
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Entries of a dictionary are tested instead of values if each is used at least this many times on average.
+const MIN_USES: u64 = 2;
 
 /// Reads rows of one stripe.
 pub(in crate::read) struct StripeReader<'a> {
@@ -196,6 +199,7 @@ impl StripeReader<'_> {
             fields: self.fields,
             state: self.state,
             sequential: self.sequential,
+            entries_of: None,
         }
     }
 
@@ -240,6 +244,43 @@ impl StripeReader<'_> {
         rows: &Range<u64>,
     ) -> Result<Option<(Vec<usize>, Option<NullBuffer>)>> {
         let found = self.source().equal_blocks(&column.node, rows);
+        found
+            .within(|| format!("field `{}`", column.field.name()))
+            .within(|| format!("stripe {}", self.fields.stripe))
+    }
+
+    /// Returns the rows that share a dictionary with a row of a column in another format, and the entries of the
+    /// dictionary in the type of the column. Returns no entries if they cannot be read, or are not much fewer than the
+    /// rows.
+    pub(in crate::read) fn entries(
+        &mut self,
+        column: &Column,
+        row: u64,
+    ) -> Result<(Range<u64>, Option<ArrayRef>)> {
+        let (rows, count) = self.source().dictionary_rows(&column.node, row)?;
+        if count == 0 || count.saturating_mul(MIN_USES) > rows.end - rows.start {
+            return Ok((rows, None));
+        }
+        let mut source = self.source();
+        source.entries_of = Some(row);
+        let Column {
+            field, node, casts, ..
+        } = column;
+        let entries = assemble_as(field, node, casts, &Selection::range(0..count), &mut source);
+        // An error of an entry matters only if a row has the entry; reading its value will return it.
+        Ok((rows, entries.ok()))
+    }
+
+    /// Returns the rows of the page that holds a row of a column in another format, and which of them refer to one of
+    /// the `chosen` entries of the dictionary, or are null if `nulls`. Returns no bits if the page has values.
+    pub(in crate::read) fn rows_of_entries(
+        &mut self,
+        column: &Column,
+        row: u64,
+        chosen: &BooleanBuffer,
+        nulls: bool,
+    ) -> Result<(Range<u64>, Option<BooleanBuffer>)> {
+        let found = (self.source()).rows_of_entries(&column.node, row, chosen, nulls);
         found
             .within(|| format!("field `{}`", column.field.name()))
             .within(|| format!("stripe {}", self.fields.stripe))

@@ -6,7 +6,9 @@ use crate::buffer::{
     Physical, Runs, Selection, Storage, Strings, equal_blocks, offset_width, read_bits, read_fixed,
     read_runs, read_strings, words,
 };
-use crate::column::{ArraySlot, ByteLayout, ByteValues, Chunk, DecodedDictionary, Window};
+use crate::column::{
+    ArraySlot, ByteLayout, ByteValues, Chunk, DecodedDictionary, NodeSource, Window,
+};
 use crate::encoding::NumberKind;
 use crate::encoding::bytes::{BytesLayout, Decoded};
 use crate::error::{Error, Result, Within, to_usize};
@@ -16,7 +18,6 @@ use arrow_array::ArrayRef;
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, MutableBuffer, NullBuffer};
 use arrow_schema::DataType as ArrowType;
 use std::ops::Range;
-use std::sync::PoisonError;
 
 /// Approximate size of an array that consists of bytes of the file.
 const ARRAY_BYTES: u64 = 512;
@@ -29,14 +30,48 @@ impl StripeSource<'_> {
         wanted: &ArrowType,
         rows: &Selection,
     ) -> Result<ArrayRef> {
-        let field = self.open(node, rows)?;
-        let Storage::External(values) = &field.layout.storage else {
-            return Err(Error::corrupt("the values of the field are in buffers"));
-        };
-        let decoder = field.state.external.get_mut();
-        let decoder = decoder.unwrap_or_else(PoisonError::into_inner);
-        let decoder = decoder.get_or_insert_with(|| values.clone().decoder());
-        decoder.read(rows, wanted, &field.cx)
+        let entries_of = self.entries_of;
+        let mut field = self.open(node, rows)?;
+        let (decoder, cx) = field.external()?;
+        match entries_of {
+            Some(row) => decoder.entries(row, wanted, cx),
+            None => decoder.read(rows, wanted, cx),
+        }
+    }
+
+    /// Returns the rows that share a dictionary with a row, and the number of its entries; 0 if there is none, or if the
+    /// values are in buffers.
+    pub(in crate::read) fn dictionary_rows(
+        &mut self,
+        node: &DataType,
+        row: u64,
+    ) -> Result<(Range<u64>, u64)> {
+        if !self.is_external(node) {
+            return Ok((row..u64::MAX, 0));
+        }
+        let found = self.open(node, &Selection::range(row..row + 1));
+        let found = found.and_then(|mut field| {
+            let (decoder, cx) = field.external()?;
+            decoder.dictionary(row, cx)
+        });
+        found.map_err(|e| self.placed(e, node))
+    }
+
+    /// Returns the rows of the page that holds a row, and which of them refer to one of the `chosen` entries of the
+    /// dictionary, or are null if `nulls`. Returns no bits if the page has values.
+    pub(in crate::read) fn rows_of_entries(
+        &mut self,
+        node: &DataType,
+        row: u64,
+        chosen: &BooleanBuffer,
+        nulls: bool,
+    ) -> Result<(Range<u64>, Option<BooleanBuffer>)> {
+        let found = self.open(node, &Selection::range(row..row + 1));
+        let found = found.and_then(|mut field| {
+            let (decoder, cx) = field.external()?;
+            decoder.positions_of_entries(row, chosen, nulls, cx)
+        });
+        found.map_err(|e| self.placed(e, node))
     }
 
     pub(super) fn read_padded_bits(

@@ -25,7 +25,7 @@ use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
 use arrow_schema::DataType as ArrowType;
 use smallvec::SmallVec;
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The opened fields of a stripe that a scan reads: all that is needed to read them except for their bytes.
 #[derive(Debug)]
@@ -176,6 +176,8 @@ pub(in crate::read) struct StripeSource<'a> {
     pub(in crate::read) state: &'a mut ReadState,
     /// Whether rows are read in order, batch after batch.
     pub(in crate::read) sequential: bool,
+    /// If set, values in another format are the entries of the dictionary that the value of this row refers to.
+    pub(in crate::read) entries_of: Option<u64>,
 }
 
 /// A field, its state, and the context for decoding.
@@ -239,7 +241,18 @@ impl StripeSource<'_> {
     }
 }
 
-impl OpenedField<'_> {
+impl<'a> OpenedField<'a> {
+    /// Returns the decoder of values in another format.
+    fn external(&mut self) -> Result<(&mut dyn ExternalDecoder, &ReadContext<'a>)> {
+        let Storage::External(values) = &self.layout.storage else {
+            return Err(Error::corrupt("the values of the field are in buffers"));
+        };
+        let decoder = self.state.external.get_mut();
+        let decoder = decoder.unwrap_or_else(PoisonError::into_inner);
+        let decoder = decoder.get_or_insert_with(|| values.clone().decoder());
+        Ok((&mut **decoder, &self.cx))
+    }
+
     fn all_null(&self, rows: &Selection) -> Result<NullBuffer> {
         self.cx.check_batch_bytes(rows.len().div_ceil(8), 1)?;
         Ok(NullBuffer::new_null(to_usize(rows.len())?))

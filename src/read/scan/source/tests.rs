@@ -57,6 +57,7 @@ fn a_block_that_is_kept_serves_every_layout() {
         fields: &fields,
         state: &mut state,
         sequential: true,
+        entries_of: None,
     };
     use ByteLayout::{Offsets32, Offsets64, Views};
     // A block has about a thousand values, so some ranges are inside of a block and others cross block borders.
