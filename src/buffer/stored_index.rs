@@ -1,5 +1,5 @@
-//! Spec: docs/format.md, "Range indexes": the places of range indexes. An index of values in buffers is a buffer itself;
-//! an index of other values is listed among the indexes in the descriptor.
+//! Spec: docs/format.md, "Range indexes": the places of range indexes. An index of values in buffers is a buffer
+//! itself; an index of other values is listed among the indexes in the descriptor.
 
 use super::carried_checksums::CarriedChecksums;
 use super::checksums::{ChecksumTable, Chunks, CoveredPart};

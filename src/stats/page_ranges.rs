@@ -31,8 +31,8 @@ enum ValueOrder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct SortKey([u8; MAX_WIDTH]);
 
-/// Collects the ranges of blocks of positions from the ranges of consecutive pages. A block has the range of all pages in
-/// which it has positions.
+/// Collects the ranges of blocks of positions from the ranges of consecutive pages. A block has the range of all pages
+/// in which it has positions.
 #[derive(Debug)]
 pub(crate) struct PageRanges {
     order: ValueOrder,

@@ -209,7 +209,8 @@ fn row_groups_of_a_stripe_have_one_filter() {
     let path = folder.path().join("t.parquet");
     let values: ArrayRef = Arc::new(numbers(0..4 * GROUP as i64));
     let batch = RecordBatch::try_from_iter([("c", values.clone())]).unwrap();
-    write_parquet(&path, &batch, filters_only().build());
+    let precise = filters_only().set_bloom_filter_fpp(0.001);
+    write_parquet(&path, &batch, precise.build());
     let target = folder.path().join("t.amudai.shard");
     let options = AttachOptions::default().with_stripe_rows(2 * GROUP as u64);
     attach_with([&path], &target, options).unwrap();
@@ -266,6 +267,7 @@ fn a_lookup_reads_only_the_row_group_with_the_value() {
     let batch = RecordBatch::try_from_iter([("c", Arc::new(values) as ArrayRef)]).unwrap();
     let properties = filters_only()
         .set_bloom_filter_max_ndv(rows)
+        .set_bloom_filter_fpp(0.0001)
         .set_dictionary_enabled(false)
         .set_max_row_group_row_count(Some(4_000));
     let shard = attached(folder.path(), &batch, properties);

@@ -84,8 +84,8 @@ pub(super) fn index_of_pages(
 }
 
 impl LeafPages {
-    /// Returns the pages of a row group. Pages without bounds get the bounds of the row group. `None` if the file has no
-    /// index of these pages, or a damaged one.
+    /// Returns the pages of a row group. Pages without bounds get the bounds of the row group. `None` if the file has
+    /// no index of these pages, or a damaged one.
     fn of_group(
         file: &ParquetFile,
         leaf: &FileLeaf,

@@ -32,8 +32,8 @@ impl AttachOptions {
     }
 
     /// Sets columns that are read once to compute their statistics, as if they were written natively: null counts,
-    /// bounds, sketches of distinct values, and counts of NaNs and signs. Without it, the shard has the statistics of the
-    /// Parquet files. A column is named with all of its members and items.
+    /// bounds, sketches of distinct values, and counts of NaNs and signs. Without it, the shard has the statistics of
+    /// the Parquet files. A column is named with all of its members and items.
     #[must_use]
     pub fn with_statistics(mut self, columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.scanned.statistics = columns.into_iter().map(Into::into).collect();
@@ -45,8 +45,9 @@ impl AttachOptions {
         self.scanned.index.iter().map(String::as_str)
     }
 
-    /// Sets columns that are read once to index them: with a Bloom filter, and with a range index if they have numbers that
-    /// are sorted or clustered. Without it, the shard has the Bloom filters and the page indexes of the Parquet files.
+    /// Sets columns that are read once to index them: with a Bloom filter, and with a range index if they have numbers
+    /// that are sorted or clustered. Without it, the shard has the Bloom filters and the page indexes of the Parquet
+    /// files.
     #[must_use]
     pub fn with_index(mut self, columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.scanned.index = columns.into_iter().map(Into::into).collect();

@@ -171,8 +171,8 @@ fn path_of(leaf: &FileLeaf, fields: &Fields) -> Option<String> {
     found.iter().copied().eq(names).then_some(path)
 }
 
-/// Whether Parquet and this format have the same order of the values of a leaf. Writers of Parquet disagree on the places
-/// of NaNs and zeros.
+/// Whether Parquet and this format have the same order of the values of a leaf. Writers of Parquet disagree on the
+/// places of NaNs and zeros.
 fn has_same_order(file: &ParquetFile, leaf: &FileLeaf) -> bool {
     has_declared_order(file, leaf) && is_ordered(leaf.field.data_type())
 }

@@ -10,9 +10,9 @@ const TARGET_FPP: f64 = 0.01;
 /// The greatest rate of false positives of a filter that is kept. With more, a filter rarely saves its own bytes.
 const MOST_FPP: f64 = 0.25;
 
-/// Returns a filter of the values in any of some filters of Apache Parquet, given their blocks. It has no more blocks than
-/// it needs. `most` is the number of values that they can have. `None` if the filters have sizes that do not fit each
-/// other, have no value, or would rule out few values.
+/// Returns a filter of the values in any of some filters of Apache Parquet, given their blocks. It has no more blocks
+/// than it needs. `most` is the number of values that they can have. `None` if the filters have sizes that do not fit
+/// each other, have no value, or would rule out few values.
 pub(crate) fn united_filter(filters: &[&[u8]], most: u64) -> Option<SplitBlockBloomFilter> {
     let len = filters.iter().map(|filter| filter.len()).max()?;
     let mut blocks = vec![[0; BLOCK]; len / BLOCK];
@@ -68,8 +68,8 @@ fn bits_set(bytes: &[u8]) -> u64 {
     bytes.iter().map(|byte| u64::from(byte.count_ones())).sum()
 }
 
-/// Returns the rate of false positives: the mean, over all blocks, of the probability that a bit in each of its words is
-/// set.
+/// Returns the rate of false positives: the mean, over all blocks, of the probability that a bit in each of its words
+/// is set.
 fn fpp(blocks: &[[u8; BLOCK]]) -> f64 {
     let of_block = |block: &[u8; BLOCK]| {
         let words = block.as_chunks::<4>().0.iter();
