@@ -48,7 +48,11 @@ const ROOMS: &[Room] = &[
     room("stats", &["kernels", "format"], &[]),
     room("arrow", &[], &[]),
     room("column", &["arrow", "kernels", "buffer", "format"], &[]),
-    room("external", &["kernels", "buffer", "format"], &["io::ByteRange"]),
+    room(
+        "external",
+        &["kernels", "buffer", "format"],
+        &["io::ByteRange"],
+    ),
     room("write/batch", &["arrow", "column"], &[]),
     room("write/choose", &["encoding", "format"], &[]),
     room(
