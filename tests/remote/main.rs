@@ -33,6 +33,8 @@ mod support;
 mod watched;
 
 mod async_report;
+#[cfg(all(feature = "object_store", feature = "parquet"))]
+mod attached;
 mod blobs;
 #[cfg(feature = "object_store")]
 mod cloud_stores;

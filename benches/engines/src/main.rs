@@ -44,8 +44,8 @@ struct Cli {
     /// Names of queries, separated by commas; all by default.
     #[arg(long, value_delimiter = ',')]
     queries: Vec<String>,
-    /// Formats to measure, with `--worker`: `shard`, `shard-no-pushdown`, `parquet`, `parquet-pushdown`,
-    /// `vortex`; all by default.
+    /// Formats to measure, with `--worker`: `shard`, `shard-no-pushdown`, `attached`, `parquet`,
+    /// `parquet-pushdown`, `vortex`; all by default.
     #[arg(long, value_delimiter = ',', requires = "worker")]
     subjects: Vec<Subject>,
     /// Only report the measurements of an earlier run.

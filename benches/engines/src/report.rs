@@ -13,12 +13,24 @@ use std::path::Path;
 
 const PARQUET: [Subject; 2] = [Subject::Parquet, Subject::ParquetPushdown];
 
-/// A peer: its name, and its times of a query.
-type Peer = (&'static str, fn(&Line) -> Option<Times>);
+/// The times of a query over some files.
+type Column = fn(&Line) -> Option<Times>;
 
-const PEERS: [Peer; 2] = [
-    ("Parquet", |line| Some(line.parquet)),
-    ("Vortex", |line| line.vortex),
+/// A comparison: its name, the times over shards, and the times over a peer.
+type Pair = (&'static str, Column, Column);
+
+const PAIRS: [Pair; 3] = [
+    (
+        "Parquet",
+        |line| Some(line.shard),
+        |line| Some(line.parquet),
+    ),
+    ("Vortex", |line| Some(line.shard), |line| line.vortex),
+    (
+        "Parquet, attached",
+        |line| line.attached,
+        |line| Some(line.parquet),
+    ),
 ];
 
 /// Medians of one query in milliseconds.
@@ -29,6 +41,8 @@ struct Line {
     shard: Times,
     /// Shards with filters above the scan.
     no_pushdown: Option<Times>,
+    /// Shards over the Parquet files.
+    attached: Option<Times>,
     /// The better of the two ways to run Parquet, for each of the two times.
     parquet: Times,
     /// Whether filters in the scan are the better way.
@@ -77,6 +91,7 @@ fn line(samples: &[Sample], query: &str) -> Option<Line> {
             .count(),
         shard,
         no_pushdown: times(samples, query, Subject::ShardNoPushdown),
+        attached: times(samples, query, Subject::Attached),
         parquet: Times {
             total: above.total.min(within.total),
             scans: above.scans.min(within.scans),
@@ -89,36 +104,39 @@ fn line(samples: &[Sample], query: &str) -> Option<Line> {
 fn table(text: &mut String, lines: &[Line]) -> Result<()> {
     writeln!(
         text,
-        "| | shards | no pushdown | Parquet | Vortex | of Parquet | of Vortex | scans | of Parquet's |\n|-|-:|-:|-:|-:|-:|-:|-:|-:|"
+        "| | shards | no pushdown | attached | Parquet | Vortex | of Parquet | of Vortex | attached of Parquet | scans | of Parquet's |\n|-|-:|-:|-:|-:|-:|-:|-:|-:|-:|-:|"
     )?;
     for line in lines {
         let star = if line.pushdown { "*" } else { "" };
-        let ratios = PEERS.map(|(_, times)| Some(line.shard.total / times(line)?.total));
-        let best = ratios.iter().flatten().copied().fold(0.0, f64::max);
-        let [of_parquet, of_vortex] = ratios.map(|ratio| match ratio {
+        let ratios = PAIRS.map(|(_, ours, peer)| Some(ours(line)?.total / peer(line)?.total));
+        let [of_parquet, of_vortex, attached_of_parquet] = ratios;
+        let of_peers = [of_parquet, of_vortex];
+        let best = of_peers.iter().flatten().copied().fold(0.0, f64::max);
+        let [of_parquet, of_vortex] = of_peers.map(|ratio| match ratio {
             Some(ratio) if ratio == best => format!("**{ratio:.2}**"),
-            Some(ratio) => format!("{ratio:.2}"),
-            None => "–".to_owned(),
+            ratio => optional(ratio, 2),
         });
-        let vortex = match line.vortex {
-            Some(times) => format!("{:.1}", times.total),
-            None => "–".to_owned(),
-        };
-        let no_pushdown = match line.no_pushdown {
-            Some(times) => format!("{:.1}", times.total),
-            None => "–".to_owned(),
-        };
+        let total = |times: Option<Times>| optional(times.map(|times| times.total), 1);
+        let vortex = total(line.vortex);
+        let no_pushdown = total(line.no_pushdown);
+        let attached = total(line.attached);
+        let attached_of_parquet = optional(attached_of_parquet, 2);
         let scans = match line.parquet.scans {
             0.0 => "–".to_owned(),
             parquet => format!("{:.2}", line.shard.scans / parquet),
         };
         writeln!(
             text,
-            "| {} | {:.1} | {no_pushdown} | {:.1}{star} | {vortex} | {of_parquet} | {of_vortex} | {:.1} | {scans} |",
+            "| {} | {:.1} | {no_pushdown} | {attached} | {:.1}{star} | {vortex} | {of_parquet} | {of_vortex} | {attached_of_parquet} | {:.1} | {scans} |",
             line.query, line.shard.total, line.parquet.total, line.shard.scans,
         )?;
     }
     Ok(())
+}
+
+/// Returns a number with some decimal places, or a dash.
+fn optional(number: Option<f64>, places: usize) -> String {
+    number.map_or_else(|| "–".to_owned(), |number| format!("{number:.places$}"))
 }
 
 /// Writes sums over the lines, and the queries that take longer over shards than over each peer.
@@ -127,19 +145,19 @@ fn sums(text: &mut String, lines: &[Line]) -> Result<()> {
         text,
         "\n| | queries | shards | peer | ratio | longer over shards |\n|-|-:|-:|-:|-:|-|"
     )?;
-    for (name, times) in PEERS {
-        let both: Vec<(&Line, f64)> = lines
+    for (name, ours, peer) in PAIRS {
+        let both: Vec<(&Line, f64, f64)> = lines
             .iter()
-            .filter_map(|line| Some((line, times(line)?.total)))
+            .filter_map(|line| Some((line, ours(line)?.total, peer(line)?.total)))
             .collect();
         if both.is_empty() {
             continue;
         }
-        let shards: f64 = both.iter().map(|(line, _)| line.shard.total).sum();
-        let peer: f64 = both.iter().map(|(_, peer)| peer).sum();
+        let shards: f64 = both.iter().map(|(_, ours, _)| ours).sum();
+        let peer: f64 = both.iter().map(|(_, _, peer)| peer).sum();
         let longer: Vec<String> = both
             .iter()
-            .map(|(line, peer)| (line, line.shard.total / peer))
+            .map(|(line, ours, peer)| (line, ours / peer))
             // Rounded like the table.
             .filter(|(_, ratio)| (100.0 * ratio).round() > 100.0)
             .map(|(line, ratio)| format!("{} ({ratio:.2})", line.query))
@@ -294,6 +312,8 @@ How the numbers were measured:
   each query; a star marks the second way. **no pushdown** is the time over shards with filters above the scan.
 * **of Parquet**, **of Vortex**: the time over shards divided by the time over the peer. The ratio to the best peer is
   bold. Below 1, shards are faster. A query takes longer over shards if its ratio is above 1 when rounded to two digits.
+* **attached** is the time over shards that `ops::attach` makes over the Parquet files, and **attached of Parquet** is
+  that time divided by the time over these files.
 * **scans** is the time that the scans of all partitions took to process the data they read (`time_elapsed_processing`),
   plus the time of filters directly above them (`elapsed_compute`). It is also compared with the better way of Parquet.
   Vortex decodes in its own tasks, which no metric of DataFusion counts. Scans of shards and of Parquet do more than

@@ -23,6 +23,8 @@ pub(crate) enum Subject {
     Shard,
     /// Filters above the scan, which still skips stripes by their statistics.
     ShardNoPushdown,
+    /// Shards over the files of `Parquet`, with filters in the scan.
+    Attached,
     /// Filters above the scan.
     Parquet,
     /// Filters in the scan, in an order that the scan chooses.
@@ -31,9 +33,10 @@ pub(crate) enum Subject {
 }
 
 impl Subject {
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Shard,
         Self::ShardNoPushdown,
+        Self::Attached,
         Self::Parquet,
         Self::ParquetPushdown,
         Self::Vortex,
@@ -42,18 +45,18 @@ impl Subject {
     /// Returns the name for `STORED AS`; in lower case, it is the extension of files.
     pub(crate) fn format(self) -> &'static str {
         match self {
-            Self::Shard | Self::ShardNoPushdown => "SHARD",
+            Self::Shard | Self::ShardNoPushdown | Self::Attached => "SHARD",
             Self::Parquet | Self::ParquetPushdown => "PARQUET",
             Self::Vortex => "VORTEX",
         }
     }
 
-    /// Returns the options for writing a table.
+    /// Returns the options for writing a table. Attached tables are not written.
     pub(crate) fn copy_options(self) -> &'static str {
         match self {
             Self::Shard | Self::ShardNoPushdown => "OPTIONS ('format.profile' 'balanced')",
             Self::Parquet | Self::ParquetPushdown => "OPTIONS ('format.compression' 'zstd(3)')",
-            Self::Vortex => "",
+            Self::Attached | Self::Vortex => "",
         }
     }
 
@@ -85,7 +88,7 @@ impl Subject {
             }
         }
         let context = SessionContext::new_with_state(state.build());
-        if matches!(self, Self::Shard | Self::ShardNoPushdown) {
+        if self.format() == Self::Shard.format() {
             arrow_shard_datafusion::register(&context)?;
         }
         Ok(context)
@@ -94,6 +97,11 @@ impl Subject {
     /// Returns the path of a table's file.
     pub(crate) fn file(self, data: &Path, table: &str) -> std::path::PathBuf {
         let ending = self.format().to_lowercase();
-        data.join(&ending).join(format!("{table}.{ending}"))
+        let folder = match self {
+            // A shard refers to files in its own folder.
+            Self::Attached => Self::Parquet.format().to_lowercase(),
+            _ => ending.clone(),
+        };
+        data.join(folder).join(format!("{table}.{ending}"))
     }
 }

@@ -5,6 +5,7 @@ use crate::subject::Subject;
 use anyhow::{Context, Result};
 use arrow::array::{AsArray, RecordBatchReader};
 use arrow::datatypes::{SchemaRef, UInt64Type};
+use arrow_shard::ops::attach;
 use datafusion::catalog::streaming::StreamingTable;
 use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -77,7 +78,7 @@ pub(crate) struct Size {
     seed: u64,
 }
 
-/// Writes each table in each format, unless its file exists.
+/// Writes each table in each format, and attaches its Parquet file, unless the file exists.
 pub(crate) fn prepare(data: &Path, tables: &[Tables], size: Size) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -85,12 +86,8 @@ pub(crate) fn prepare(data: &Path, tables: &[Tables], size: Size) -> Result<()> 
     for &table in tables.iter().flat_map(|tables| tables.names()) {
         let missing = |subject: &&Subject| !subject.file(data, table).is_file();
         let all = [Subject::Shard, Subject::Parquet, Subject::Vortex];
-        let subjects: Vec<&Subject> = all.iter().filter(missing).collect();
-        if subjects.is_empty() {
-            continue;
-        }
-        let source = Arc::new(Source::new(data, table, size)?);
-        for subject in subjects {
+        for subject in all.iter().filter(missing) {
+            let source = Arc::new(Source::new(data, table, size)?);
             let path = subject.file(data, table);
             std::fs::create_dir_all(path.parent().context("a file is in a folder")?)?;
             let session = subject.session(1)?;
@@ -112,6 +109,16 @@ pub(crate) fn prepare(data: &Path, tables: &[Tables], size: Size) -> Result<()> 
                 subject.format()
             );
         }
+        attach_table(data, table)?;
+    }
+    Ok(())
+}
+
+/// Makes a shard over the Parquet file of a table, unless it exists.
+fn attach_table(data: &Path, table: &str) -> Result<()> {
+    let path = Subject::Attached.file(data, table);
+    if !path.is_file() {
+        attach([Subject::Parquet.file(data, table)], path)?;
     }
     Ok(())
 }

@@ -11,6 +11,7 @@
 //! default, the system's allocator.
 
 mod allocator;
+mod attached;
 mod clock;
 mod counted;
 mod data;
@@ -86,6 +87,12 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
+    /// Compares a shard over a Parquet file with the asynchronous reader of `parquet`, in the slow store. Needs the table
+    /// `lineitem_sorted`.
+    Attached {
+        #[command(flatten)]
+        place: Place,
+    },
     /// Writes benchmarks.md and benchmarks.svg from results.jsonl.
     Report {
         #[command(flatten)]
@@ -152,6 +159,7 @@ pub fn main(allocator: Allocator) -> Result<()> {
             repeat,
             keep,
         } => run::Run::new(place.data, tables, formats, questions, repeat, keep)?.all(),
+        Command::Attached { place } => attached::compare(&place.data),
         Command::Check { place } => run::check(&place.data),
         Command::Report {
             place,

@@ -23,7 +23,7 @@ const BANDWIDTH: u64 = 200_000_000;
 /// Most concurrent requests; others wait.
 const REQUESTS: usize = 16;
 
-/// A store of one object in memory.
+/// A store of objects in memory.
 #[derive(Debug)]
 pub(crate) struct SlowStore {
     objects: InMemory,
@@ -41,10 +41,22 @@ pub(crate) struct Remote {
 impl Remote {
     /// Creates a store with a file as its object.
     pub(crate) fn of(file: &std::path::Path, reads: &Arc<Reads>) -> anyhow::Result<Self> {
+        Self::of_files(&[("object", file)], "object", reads)
+    }
+
+    /// Creates a store with files as its objects, by name, and chooses the object `read`.
+    pub(crate) fn of_files(
+        files: &[(&str, &std::path::Path)],
+        read: &str,
+        reads: &Arc<Reads>,
+    ) -> anyhow::Result<Self> {
         let runtime = Arc::new(Builder::new_current_thread().enable_time().build()?);
-        let bytes = crate::peer::map(file)?;
-        let (objects, path) = (InMemory::new(), Path::from("object"));
-        runtime.block_on(objects.put(&path, PutPayload::from_bytes(bytes)))?;
+        let objects = InMemory::new();
+        for (name, file) in files {
+            let bytes = PutPayload::from_bytes(crate::peer::map(file)?);
+            runtime.block_on(objects.put(&Path::from(*name), bytes))?;
+        }
+        let path = Path::from(read);
         let store = SlowStore {
             objects,
             turns: Semaphore::new(REQUESTS),

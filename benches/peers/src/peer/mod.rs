@@ -1,8 +1,8 @@
 //! The formats, as implementations of one trait.
 
 mod ipc;
-mod parquet;
-mod shard;
+pub(crate) mod parquet;
+pub(crate) mod shard;
 mod vortex;
 
 use crate::counted::Reads;

@@ -1,6 +1,7 @@
 //! Queries with scheduler and executor in the client's process.
 
 use crate::tables::{answer, compare, create_tables, local, run, try_answer, write_tables};
+use arrow_shard::ops::{AttachOptions, attach_with, list_parquet_files};
 use arrow_shard_ballista::{
     EnvironmentStores, runtime_env, session_config, session_state, standalone_with_state,
 };
@@ -36,6 +37,35 @@ async fn queries_are_those_of_one_machine() {
         run(session, &create_tables(&at)).await;
     }
     compare(&one, &many).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn queries_over_attached_files_are_those_of_one_machine() {
+    let (_folder, at) = folder();
+    let (one, many) = (local(), standalone().await);
+    let mut statements = write_tables(&at, 3, 1500);
+    // Orders are Parquet files below a shard over them.
+    for (file, sql) in statements.iter_mut().take(3).enumerate() {
+        let (query, _) = sql.rsplit_once("TO '").unwrap();
+        *sql = format!(
+            "{query} TO '{at}orders/lake/{file}.parquet' STORED AS PARQUET
+             OPTIONS ('format.max_row_group_size' '512')"
+        );
+    }
+    run(&one, &statements).await;
+    let files = list_parquet_files(format!("{at}orders/lake")).unwrap();
+    let options = AttachOptions::default().with_stripe_rows(512);
+    let attached = attach_with(files, format!("{at}orders/all.shard"), options).unwrap();
+    assert_eq!((attached.num_rows(), attached.num_stripes()), (4500, 9));
+    for session in [&one, &many] {
+        run(session, &create_tables(&at)).await;
+    }
+    compare(&one, &many).await;
+    let sql = "SELECT count(*), sum(id) FROM orders WHERE note = 'note 3'";
+    let matches = |id: &i64| id % 5 > 0 && id % 17 == 3;
+    let ids: Vec<i64> = (0..4500).filter(matches).collect();
+    let expected = format!("| {} | {} |", ids.len(), ids.iter().sum::<i64>());
+    assert_eq!(answer(&many, sql).await, [expected]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

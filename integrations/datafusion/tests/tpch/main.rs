@@ -1,4 +1,5 @@
-//! The 22 queries of TPC-H at scale factor 0.1: shards return the same answers as Parquet files, and as DuckDB.
+//! The 22 queries of TPC-H at scale factor 0.1: shards, and shards over Parquet files, return the same answers as the
+//! Parquet files, and as DuckDB.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 #![expect(clippy::panic, reason = "says which case failed")]
 
@@ -41,6 +42,8 @@ async fn queries_over_shards_have_the_answers_of_parquet_and_duckdb() {
     tables::write(format, &tested_folder);
     let duckdb = duckdb::answers(&parquet_folder, QUERIES);
     let parquet = session(Format::Parquet, &parquet_folder, 2).await;
+    tables::attach_all(&parquet_folder);
+    let attached = session(Format::Shard, &parquet_folder, 2).await;
     let tested = session(format, &tested_folder, 3).await;
     for number in 1..=22 {
         let name = format!("q{number}");
@@ -52,6 +55,8 @@ async fn queries_over_shards_have_the_answers_of_parquet_and_duckdb() {
             "{name} is empty"
         );
         assert_eq!(common::rows(&answer), common::rows(&expected), "{name}");
+        let attached = query(&attached, &sql).await.unwrap();
+        assert_eq!(common::rows(&attached), common::rows(&expected), "{name}");
         if let Some(duckdb) = &duckdb {
             duckdb.compare(&name, &answer);
         }

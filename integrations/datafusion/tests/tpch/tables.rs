@@ -2,6 +2,7 @@
 
 use crate::common::{FileOptions, Format};
 use arrow::array::{RecordBatch, RecordBatchReader};
+use arrow_shard::ops::{attach, list_parquet_files};
 use std::path::Path;
 use tpchgen::generators::{
     CustomerGenerator, LineItemGenerator, NationGenerator, OrderGenerator, PartGenerator,
@@ -50,6 +51,15 @@ pub(crate) fn write_some(format: Format, folder: &Path, tables: &[&str]) {
             let path = folder.join(format!("{file}.{}", format.extension()));
             format.write(&path, &schema, &batches, &options);
         }
+    }
+}
+
+/// Makes a shard over the Parquet files of each table, next to them.
+pub(crate) fn attach_all(folder: &Path) {
+    for table in TABLES {
+        let folder = folder.join(table);
+        let files = list_parquet_files(&folder).unwrap();
+        attach(files, folder.join("all.shard")).unwrap();
     }
 }
 

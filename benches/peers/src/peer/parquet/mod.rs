@@ -2,6 +2,8 @@
 
 mod store;
 
+pub(crate) use store::OpenObject;
+
 use super::{Access, Batches, Opened, Peer, Source, Want};
 use crate::counted::{CountedFile, Cursor};
 use crate::data::{BATCH_ROWS, Filter};

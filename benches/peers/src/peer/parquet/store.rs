@@ -20,24 +20,28 @@ use parquet::file::metadata::PageIndexPolicy;
 /// Bytes that opening reads: DataFusion's default.
 const FOOTER_HINT: usize = 512 << 10;
 
-pub(super) struct OpenObject {
+pub(crate) struct OpenObject {
     remote: Remote,
     reader: ParquetObjectReader,
 }
 
 impl OpenObject {
     pub(super) fn new(source: &Source<'_>) -> Result<Self> {
-        let remote = Remote::of(source.path, source.reads)?;
-        let reader = ParquetObjectReader::new(remote.store.clone(), remote.path.clone());
-        // The reader finds the page index in the last bytes only if it knows the size. Engines know the size from a
-        // listing.
         let size = std::fs::metadata(source.path)?.len();
-        Ok(Self {
+        Ok(Self::of(Remote::of(source.path, source.reads)?, size))
+    }
+
+    /// Reads an object of `size` bytes.
+    ///
+    /// The reader finds the page index in the last bytes only if it knows the size. Engines know the size from a listing.
+    pub(crate) fn of(remote: Remote, size: u64) -> Self {
+        let reader = ParquetObjectReader::new(remote.store.clone(), remote.path.clone());
+        Self {
             reader: reader
                 .with_footer_size_hint(FOOTER_HINT)
                 .with_file_size(size),
             remote,
-        })
+        }
     }
 
     async fn metadata(&self, page_index: PageIndexPolicy) -> Result<ArrowReaderMetadata> {

@@ -8,14 +8,17 @@ use arrow_array::RecordBatch;
 use arrow_shard::{Projection, Shard, ShardOptions};
 use futures::StreamExt;
 
-pub(super) struct OpenObject {
+pub(crate) struct OpenObject {
     remote: Remote,
     shard: Shard,
 }
 
 impl OpenObject {
     pub(super) fn new(source: &Source<'_>) -> Result<Self> {
-        let remote = Remote::of(source.path, source.reads)?;
+        Self::open(Remote::of(source.path, source.reads)?)
+    }
+
+    pub(crate) fn open(remote: Remote) -> Result<Self> {
         let options = ShardOptions::default();
         let open = Shard::open_object(remote.store.clone(), &remote.path, options);
         let shard = remote.runtime.block_on(open)?;
