@@ -30,7 +30,7 @@ Install it with `cargo install --path . --features cli` in a clone; with the fea
 
 | command | what it does |
 |-|-|
-| [`convert IN OUT`](#convert) | converts between shards, Parquet, Arrow IPC, [COLE](../cole.md), CSV, NDJSON and [Lance](../../integrations/lance) |
+| [`convert IN... OUT`](#convert) | converts files, folders and globs between shards, Parquet, Arrow IPC, [COLE](../cole.md), CSV, NDJSON and [Lance](../../integrations/lance) |
 | [`schema FILE`](#schema) | prints the Arrow schema; with `--shard`, the stored one |
 | [`head FILE`](#head), [`cat FILE...`](#cat) | print rows, or those that match a `--filter`, as a table, CSV, JSON, or a line for each value |
 | [`inspect FILE`](#inspect) | shows sizes, encodings and statistics; with `--explain`, the encodings that the writer weighs |
@@ -55,6 +55,8 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 
 ## Inputs
 
+* `convert`, `cat`, `head` and `schema` read files, folders (with subfolders) and quoted globs in any mix of formats, as
+  [one table](../conversions.md#several-inputs): `arrow-shard cat 'days/**/*.csv' archive/`.
 * The name of a file decides its format, or else its content; `--from` and `--to` override both.
 * Compressed text is read through a pipe: `gzip -dc t.csv.gz | arrow-shard convert --from csv - t.amudai.shard`.
 * Types of CSV and JSON are inferred from all rows. A column gets the type that holds every value; one impossible date makes

@@ -34,6 +34,7 @@ mod show;
 #[path = "../support/mod.rs"]
 mod support;
 mod text;
+mod union;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, TimestampNanosecondArray};
 use arrow_ipc::reader::FileReader;

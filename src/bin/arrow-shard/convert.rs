@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
-use crate::input::{ColumnArgs, ReadArgs, RowWindow};
+use crate::input::{ColumnArgs, Files, ReadArgs, RowWindow};
 use crate::lance;
 use crate::lance_names::{check_conversion, is_lance};
 use crate::option_names::{LayoutName, ProfileName};
@@ -13,7 +13,7 @@ use arrow_shard::metadata::{TypeMapping, Wire};
 use arrow_shard::write::WriterOptions;
 use clap::ValueEnum;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 const EXAMPLES: &str = "\
@@ -23,22 +23,38 @@ Examples:
   arrow-shard convert --mapping amudai in.parquet out.amudai.shard
   arrow-shard convert --wire reference in.parquet out.amudai.shard
   arrow-shard convert in.amudai.shard out.csv --columns id,name --force
+  arrow-shard convert days/ 'more/*.parquet' all.amudai.shard
+  arrow-shard convert 2024.csv 2025.ndjson --unify --output all.parquet
   arrow-shard convert in.lance out.amudai.shard
   producer | arrow-shard convert --from ipc-stream - out.amudai.shard
+
+Several inputs are read one after the other, each in its own format. Folders are read with their \
+subfolders; globs are matched here if they are quoted. The files of both are in the order of their \
+names, and hidden files, also those that begin with `_`, are skipped. Columns are united by name, in the \
+order in which they first appear. A column that a file lacks is null in its rows. Types that differ \
+are an error that names the file, unless --unify finds a wider type; a value that it does not hold \
+exactly is an error, too.
 
 A file appears when it is complete; a failed or interrupted conversion leaves none, but in an object \
 store an interrupted one may leave an unfinished upload, or stripe files of --layout two-level. A symbolic \
 link is followed, a named pipe is written to. In CSV an empty value is null; the types of CSV and \
 JSON columns are inferred from all rows, unless --schema-rows says otherwise.";
 
+const USAGE: &str = "\
+arrow-shard convert [OPTIONS] <INPUT>... <OUTPUT>
+       arrow-shard convert [OPTIONS] <INPUT>... --output <OUTPUT>";
+
 /// Convert between shards, Parquet, Arrow IPC, COLE, CSV and NDJSON
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub(crate) struct Args {
-    /// File to read; `-` is standard input (IPC stream, CSV, NDJSON)
-    input: PathBuf,
-    /// File to write; `-` is standard output (IPC stream, CSV, NDJSON)
-    output: PathBuf,
+    /// Files, folders and globs to read, and at last the file to write unless --output names it; `-` is standard input
+    /// or output (IPC stream, CSV, NDJSON)
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// File to write; all other files are then inputs
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Format of the output, if its name does not show it
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Option<FileFormat>,
@@ -99,8 +115,14 @@ enum WireName {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    if is_lance(&args.input) || is_lance(&args.output) {
-        check_conversion(&args.input, &args.output).map_err(Failure::Usage)?;
+    let (inputs, target) = args.places()?;
+    if inputs.iter().any(|input| is_lance(input)) || is_lance(target) {
+        let ([input], None) = (inputs, &args.output) else {
+            return Err(Failure::Usage(
+                "Lance is converted one file at a time: arrow-shard convert INPUT OUTPUT".to_owned(),
+            ));
+        };
+        check_conversion(input, target).map_err(Failure::Usage)?;
         return lance::convert();
     }
     if args.lance_version.is_some() || args.dataset_version.is_some() {
@@ -109,27 +131,19 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         ));
     }
     let started = Instant::now();
-    let format = FileFormat::of_output(&args.output, args.to)?;
+    let format = FileFormat::of_output(target, args.to)?;
     let options = options(args, format)?;
-    let found = Place::find(&args.output, format, args.force)?;
+    let found = Place::find(target, format, args.force)?;
     let reading = &args.reading;
-    reading.check(std::slice::from_ref(&args.input), Some(format))?;
-    if args.threads.is_some()
-        && format != FileFormat::Shard
-        && reading.format(&args.input)? != FileFormat::Shard
-    {
-        return Err(Failure::Usage(
-            "--threads applies only to shards that are read or written, and there are none here"
-                .to_owned(),
-        ));
-    }
+    let files = reading.files(inputs)?;
+    check(args, &files, target, format)?;
     let rows = RowWindow {
         filter: args.filter.as_deref(),
         threads: args.threads.map_or(1, NonZeroUsize::get),
         ..RowWindow::default()
     };
-    let input = reading.open(&args.input, &args.columns, rows)?;
-    let place = args.output.display();
+    let input = reading.open_all(&files.paths, &args.columns, rows)?;
+    let place = target.display();
     let lossy = if reading.is_lossy() && format == FileFormat::Cole {
         Some(lossy_schema(&input.schema).map_err(|e| e.within(&place))?)
     } else {
@@ -140,7 +154,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         format,
         lossy.as_ref().unwrap_or(&input.schema),
         options,
-        &reading.csv.style(&args.output),
+        &reading.csv.style(target),
     )
     .map_err(|e| e.within(&place))?;
     let mut progress = Progress::new(input.total, args.quiet);
@@ -161,6 +175,47 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             text::count(rows, "row"),
             started.elapsed().as_secs_f64()
         );
+    }
+    Ok(())
+}
+
+impl Args {
+    /// Returns the inputs and the output.
+    fn places(&self) -> Result<(&[PathBuf], &Path), Failure> {
+        match (&self.output, self.files.as_slice()) {
+            (Some(output), inputs) => Ok((inputs, output)),
+            (None, [inputs @ .., output]) if !inputs.is_empty() => Ok((inputs, output)),
+            _ => Err(Failure::Usage(
+                "name the file to write after the files to read, or with --output".to_owned(),
+            )),
+        }
+    }
+}
+
+/// Fails if options do not fit the files, or if the output would be read as an input of a later run.
+fn check(args: &Args, files: &Files, target: &Path, format: FileFormat) -> Result<(), Failure> {
+    let reading = &args.reading;
+    reading.check(&files.paths, Some(format))?;
+    if files.have(target) {
+        return Err(Failure::new(format!(
+            "{}: the output is one of the files in the folder or glob that is read; write it elsewhere",
+            target.display()
+        )));
+    }
+    let mut formats = files.paths.iter().map(|path| reading.format(path));
+    if args.threads.is_some()
+        && format != FileFormat::Shard
+        && !formats.any(|it| it.is_ok_and(|it| it == FileFormat::Shard))
+    {
+        return Err(Failure::Usage(
+            "--threads applies only to shards that are read or written, and there are none here"
+                .to_owned(),
+        ));
+    }
+    if !args.quiet {
+        for note in &files.notes {
+            eprintln!("note: {}", text::shown(note));
+        }
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use arrow_cast::parse::{Parser, string_to_datetime};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use csv::{ByteRecord, ErrorKind, Reader};
 use std::io::Read;
+use std::sync::Arc;
 
 /// The kinds of values seen in a column.
 #[derive(Debug, Default)]
@@ -90,9 +91,12 @@ pub(super) fn infer(
         None => Ok(unnamed(i)),
     };
     let numbered = columns.iter().enumerate();
+    let untyped = numbered.clone().filter(|(_, column)| !column.has_values());
+    let untyped = untyped.map(|(i, _)| i).collect();
     let fields = numbered.map(|(i, column)| Ok(Field::new(name(i)?, column.data_type(), true)));
     Ok(Inferred {
-        schema: Schema::new(fields.collect::<Result<Vec<_>, Failure>>()?),
+        schema: Arc::new(Schema::new(fields.collect::<Result<Vec<_>, Failure>>()?)),
+        untyped,
         is_whole: rows.is_none_or(|rows| sizes.rows() < rows),
         sizes,
         values: count,
@@ -165,6 +169,11 @@ impl Column {
         } else {
             self.text = true;
         }
+    }
+
+    fn has_values(&self) -> bool {
+        let has_times = self.date || self.local.is_some() || self.zoned.is_some();
+        self.text || self.boolean || has_times || self.numbers.data_type().is_some()
     }
 
     fn data_type(&self) -> DataType {

@@ -2,28 +2,36 @@
 
 use super::BUFFER_BYTES;
 use super::origin::{Copy, Origin};
-use super::source::{Counted, counted};
+use super::source::counted;
 use crate::content::{self, Content};
 use crate::failure::Failure;
 use crate::progress::Total;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A UTF-8 file. Reading starts after the byte order mark, if there is one.
 pub(super) struct TextFile {
-    file: File,
+    source: Source,
     start: u64,
+}
+
+enum Source {
+    /// An open file, and its path if it can be opened again.
+    Open(File, Option<PathBuf>),
+    Closed(PathBuf),
 }
 
 impl TextFile {
     /// Opens a file. Inputs that cannot be read twice, such as standard input, are copied to a temporary file.
     pub(super) fn open(origin: Origin) -> Result<Self, Failure> {
+        let path = origin.path();
         let mut file = match origin {
             Origin::Standard => copied(&mut io::stdin().lock())?,
             other => other.file()?,
         };
-        if !file.metadata()?.is_file() {
+        let is_copied = !file.metadata()?.is_file();
+        if is_copied {
             file = copied(&mut file)?;
         }
         let mut mark = Vec::new();
@@ -33,29 +41,52 @@ impl TextFile {
         }
         (&file).seek(SeekFrom::Start(3))?;
         mark.truncate(3);
-        match mark.as_slice() {
-            [] => Err(Failure::new("the file is empty")),
+        let start = match mark.as_slice() {
+            [] => return Err(Failure::new("the file is empty")),
             [0xEF, 0xBB, 0xBF] if file.read(&mut [0])? == 0 => {
-                Err(Failure::new("the file is empty"))
+                return Err(Failure::new("the file is empty"));
             }
-            [0xEF, 0xBB, 0xBF] => Ok(Self { file, start: 3 }),
-            [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => Err(Failure::new(
-                "the file is UTF-16; convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)",
-            )),
-            _ => Ok(Self { file, start: 0 }),
-        }
+            [0xEF, 0xBB, 0xBF] => 3,
+            [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
+                return Err(Failure::new(
+                    "the file is UTF-16; convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)",
+                ));
+            }
+            _ => 0,
+        };
+        Ok(Self {
+            source: Source::Open(file, path.filter(|_| !is_copied)),
+            start,
+        })
+    }
+
+    /// Closes the file until it is read again, unless it is a copy.
+    pub(super) fn closed(self) -> Self {
+        let source = match self.source {
+            Source::Open(_, Some(path)) => Source::Closed(path),
+            other => other,
+        };
+        Self { source, ..self }
     }
 
     /// Returns a reader from the start of the text.
-    pub(super) fn reader(&self) -> Result<BufReader<&File>, Failure> {
-        (&self.file).seek(SeekFrom::Start(self.start))?;
-        Ok(BufReader::with_capacity(BUFFER_BYTES, &self.file))
+    pub(super) fn reader(&self) -> Result<impl Read + use<>, Failure> {
+        Ok(BufReader::with_capacity(BUFFER_BYTES, self.file()?))
     }
 
     /// Returns a reader from the start of the text, which counts the bytes read.
-    pub(super) fn counted(mut self) -> Result<(Counted, Total), Failure> {
-        self.file.seek(SeekFrom::Start(self.start))?;
-        counted(self.file)
+    pub(super) fn counted(&self) -> Result<(impl Read + use<>, Total), Failure> {
+        counted(self.file()?)
+    }
+
+    /// Returns the file, positioned at the start of the text.
+    fn file(&self) -> io::Result<File> {
+        let mut file = match &self.source {
+            Source::Open(file, _) => file.try_clone()?,
+            Source::Closed(path) => File::open(path)?,
+        };
+        file.seek(SeekFrom::Start(self.start))?;
+        Ok(file)
     }
 }
 

@@ -1,0 +1,188 @@
+//! Several files as one input, one after the other.
+
+use super::columns::{ColumnArgs, indices};
+use super::exact_cast::cast_exactly;
+use super::filter::matching;
+use super::plan::Plan;
+use super::source::{Batches, Input};
+use super::united_schema::{United, united};
+use super::{ReadArgs, RowWindow};
+use crate::failure::Failure;
+use crate::progress::Total;
+use arrow_array::{RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_schema::SchemaRef;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// Opens files with columns that are united by name. Each file is read when its turn has come.
+pub(super) fn open(
+    reading: &ReadArgs,
+    paths: &[PathBuf],
+    columns: &ColumnArgs,
+    rows: RowWindow<'_>,
+) -> Result<Input, Failure> {
+    let names = columns.names();
+    let mut plans = planned(reading, paths, rows)?;
+    let is_uniform = plans.iter().all(|plan| plan.has_columns_of(&plans[0]));
+    // The condition may use other columns than those that are selected, and has to see the united types.
+    let filter = rows.filter.filter(|_| !is_uniform);
+    if !names.is_empty() && filter.is_none() {
+        for plan in &mut plans {
+            plan.select(reading, &names)?;
+        }
+        check_names(&plans, &names, reading)?;
+    }
+    let united = united(&plans, reading.unify)?;
+    let schema = match filter {
+        Some(_) => united.schema.clone(),
+        None => united.ordered(&names),
+    };
+    let mut rest = rows;
+    if rows.filter.is_none() {
+        skip(&mut plans, &mut rest.offset);
+    }
+    let total = total(&plans, rows);
+    let each = Each {
+        reading: reading.clone(),
+        united,
+        schema: schema.clone(),
+        filter: rows.filter.filter(|_| filter.is_none()).map(str::to_owned),
+        limit: match filter {
+            Some(_) => None,
+            None => rest.limit.map(|limit| limit.saturating_add(rest.offset)),
+        },
+        threads: rows.threads,
+    };
+    let mut input = Input {
+        schema,
+        total,
+        batches: each.batches(plans),
+    };
+    if let Some(filter) = filter {
+        input = matching(input, filter, "the united files")?;
+        if !names.is_empty() {
+            let indices = indices(&input.schema, &names)?;
+            input = input.project(indices)?;
+        }
+    }
+    Ok(input.window(rest))
+}
+
+/// Looks at all files.
+fn planned(
+    reading: &ReadArgs,
+    paths: &[PathBuf],
+    rows: RowWindow<'_>,
+) -> Result<Vec<Plan>, Failure> {
+    let mut plans: Vec<Plan> = Vec::with_capacity(paths.len());
+    for path in paths {
+        let mut plan = Plan::of(path, reading, rows)?;
+        if let Some(last) = plans.last()
+            && last.schema == plan.schema
+        {
+            // Thousands of files with the same columns share them.
+            plan.schema = last.schema.clone();
+        }
+        plans.push(plan);
+    }
+    Ok(plans)
+}
+
+/// Fails if no file has a column.
+fn check_names(plans: &[Plan], names: &[String], reading: &ReadArgs) -> Result<(), Failure> {
+    let missing = |name: &&String| !plans.iter().any(|plan| plan.has(name));
+    match (names.iter().find(missing), plans.first()) {
+        (Some(name), Some(first)) => {
+            let columns = ColumnArgs::of(vec![name.clone()]);
+            let opened = reading.open(&first.path, &columns, RowWindow::default());
+            Err(opened.err().unwrap_or_else(|| {
+                Failure::new(format!("no file has a column `{name}`"))
+            }))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Drops the files whose rows are all skipped.
+fn skip(plans: &mut Vec<Plan>, offset: &mut u64) {
+    let mut skipped = 0;
+    for plan in plans.iter() {
+        match plan.rows {
+            Some(rows) if rows <= *offset => *offset -= rows,
+            _ => break,
+        }
+        skipped += 1;
+    }
+    plans.drain(..skipped);
+}
+
+/// Returns the number of rows, if all files are read and their numbers are known.
+fn total(plans: &[Plan], rows: RowWindow<'_>) -> Total {
+    let known: Option<u64> = plans.iter().map(|plan| plan.rows).sum();
+    match known {
+        Some(known) if rows.filter.is_none() && rows.limit.is_none() => Total::Rows(known),
+        _ => Total::Unknown,
+    }
+}
+
+/// Reads each of the files.
+struct Each {
+    reading: ReadArgs,
+    united: United,
+    /// The columns of the result.
+    schema: SchemaRef,
+    /// The condition, if it is the same for all files.
+    filter: Option<String>,
+    /// Maximum number of rows of a file.
+    limit: Option<u64>,
+    threads: usize,
+}
+
+impl Each {
+    fn batches(self, plans: Vec<Plan>) -> Batches {
+        let each = Rc::new(self);
+        let batches = plans.into_iter().flat_map(move |plan| {
+            let batches = each.clone().read(plan);
+            batches.unwrap_or_else(|failure| Box::new(std::iter::once(Err(failure))))
+        });
+        Box::new(batches)
+    }
+
+    fn read(self: Rc<Self>, plan: Plan) -> Result<Batches, Failure> {
+        let name = plan.name();
+        let indices = self.united.indices(&self.schema, &plan.schema);
+        let rows = RowWindow {
+            filter: self.filter.as_deref(),
+            limit: self.limit,
+            threads: self.threads,
+            ..RowWindow::default()
+        };
+        let input = plan.read(&self.reading, rows)?;
+        let mut first_row = 0;
+        let batches = input.batches.map(move |batch| {
+            let batch = batch?;
+            let rows = batch.num_rows() as u64;
+            let aligned = aligned(&batch, &self.schema, &indices, first_row);
+            first_row += rows;
+            aligned.map_err(|failure| failure.within(&name))
+        });
+        Ok(Box::new(batches))
+    }
+}
+
+/// Returns a batch with the united columns; `indices` are their places in `batch`.
+fn aligned(
+    batch: &RecordBatch,
+    schema: &SchemaRef,
+    indices: &[Option<usize>],
+    first_row: u64,
+) -> Result<RecordBatch, Failure> {
+    let pairs = schema.fields().iter().zip(indices);
+    let columns = pairs.map(|(field, index)| match index {
+        Some(index) => cast_exactly(batch.column(*index), field, first_row),
+        None => Ok(new_null_array(field.data_type(), batch.num_rows())),
+    });
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    Ok(RecordBatch::try_new_with_options(schema.clone(), columns, &rows)?)
+}
