@@ -58,7 +58,7 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 * `convert`, `cat`, `head` and `schema` read files, folders (with subfolders) and quoted globs in any mix of formats, as
   [one table](../conversions.md#several-inputs): `arrow-shard cat 'days/**/*.csv' archive/`.
 * The name of a file decides its format, or else its content; `--from` and `--to` override both.
-* Compressed text is read through a pipe: `gzip -dc t.csv.gz | arrow-shard convert --from csv - t.amudai.shard`.
+* CSV and NDJSON may be compressed with gzip, zstd, bzip2 or xz, as in `t.csv.gz`; also standard input, and outputs.
 * Types of CSV and JSON are inferred from all rows. A column gets the type that holds every value; one impossible date makes
   the whole column text. JSON may be an object per line, objects over several lines, or an array of objects.
 * Parquet has no seconds. Times in seconds and `Date64` are stored there in milliseconds, and read back as they were.

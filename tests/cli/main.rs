@@ -10,6 +10,7 @@ mod cloud;
 mod cole;
 #[path = "../support/columns.rs"]
 mod columns;
+mod compressed;
 #[path = "../support/covered.rs"]
 mod covered;
 mod damaged;

@@ -1,5 +1,6 @@
 //! `arrow-shard convert`
 
+use crate::compression::Compression;
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::input::{ColumnArgs, Files, ReadArgs, RowWindow};
@@ -25,6 +26,7 @@ Examples:
   arrow-shard convert in.amudai.shard out.csv --columns id,name --force
   arrow-shard convert days/ 'more/*.parquet' all.amudai.shard
   arrow-shard convert 2024.csv 2025.ndjson --unify --output all.parquet
+  arrow-shard convert log.csv.gz log.amudai.shard
   arrow-shard convert in.lance out.amudai.shard
   producer | arrow-shard convert --from ipc-stream - out.amudai.shard
 
@@ -34,6 +36,9 @@ names, and hidden files, also those that begin with `_`, are skipped. Columns ar
 order in which they first appear. A column that a file lacks is null in its rows. Types that differ \
 are an error that names the file, unless --unify finds a wider type; a value that it does not hold \
 exactly is an error, too.
+
+CSV and NDJSON may be compressed with gzip, zstd, bzip2 or xz. Inputs are recognized by their content, \
+also standard input; an output is compressed if its name ends in .gz, .zst, .bz2 or .xz.
 
 A file appears when it is complete; a failed or interrupted conversion leaves none, but in an object \
 store an interrupted one may leave an unfinished upload, or stripe files of --layout two-level. A symbolic \
@@ -155,6 +160,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         lossy.as_ref().unwrap_or(&input.schema),
         options,
         &reading.csv.style(target),
+        Compression::by_name(target),
     )
     .map_err(|e| e.within(&place))?;
     let mut progress = Progress::new(input.total, args.quiet);

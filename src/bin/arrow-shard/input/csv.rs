@@ -8,6 +8,7 @@ use super::text_file::TextFile;
 use super::{BUFFER_BYTES, RowWindow};
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
+use crate::file_format::decompressed_name;
 use arrow_csv::reader::Format;
 use regex::Regex;
 use std::io::BufReader;
@@ -50,7 +51,8 @@ fn escape(text: &str) -> Result<u8, String> {
 impl CsvArgs {
     /// Returns the syntax of the file at `path`.
     pub(crate) fn style(&self, path: &Path) -> CsvStyle {
-        let extension = path.extension().and_then(|extension| extension.to_str());
+        let plain = decompressed_name(path).unwrap_or(path);
+        let extension = plain.extension().and_then(|extension| extension.to_str());
         let is_tsv = extension.is_some_and(|it| it.eq_ignore_ascii_case("tsv"));
         CsvStyle {
             delimiter: self.delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' }),

@@ -116,7 +116,9 @@ fn mistaken(path: &Path, format: FileFormat) -> Option<Failure> {
         return None;
     };
     let why = match Content::of_file(&local)? {
-        Content::Compressed(program) => content::decompressed(program, path),
+        Content::Compressed(_) if format.is_text() => return None,
+        Content::Compressed(compression) => content::decompressed(compression.program(), path),
+        Content::Foreign(program) => content::decompressed(program, path),
         // CSV may begin like JSON.
         Content::Format(found) if found != format && found != FileFormat::Ndjson => format!(
             "the content is {found}, not {format}; name the format with --from {}",

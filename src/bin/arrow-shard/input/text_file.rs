@@ -3,16 +3,19 @@
 use super::BUFFER_BYTES;
 use super::origin::{Copy, Origin};
 use super::source::counted;
+use crate::compression::Compression;
 use crate::content::{self, Content};
 use crate::failure::Failure;
 use crate::progress::Total;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
-/// A UTF-8 file. Reading starts after the byte order mark, if there is one.
+/// A UTF-8 file, which may be compressed. Reading starts after the byte order mark, if there is one.
 pub(super) struct TextFile {
     source: Source,
+    compression: Option<Compression>,
+    /// Number of bytes before the text, after decompression.
     start: u64,
 }
 
@@ -34,19 +37,21 @@ impl TextFile {
         if is_copied {
             file = copied(&mut file)?;
         }
-        let mut mark = Vec::new();
-        (&file).take(10).read_to_end(&mut mark)?;
-        if let Some(Content::Compressed(program)) = Content::of(&mark) {
-            return Err(Failure::new(content::decompressed(program, Path::new("-"))));
-        }
-        (&file).seek(SeekFrom::Start(3))?;
-        mark.truncate(3);
-        let start = match mark.as_slice() {
-            [] => return Err(Failure::new("the file is empty")),
-            [0xEF, 0xBB, 0xBF] if file.read(&mut [0])? == 0 => {
-                return Err(Failure::new("the file is empty"));
+        let compression = match Content::of(&first_bytes(&file)?) {
+            Some(Content::Compressed(compression)) => Some(compression),
+            Some(Content::Foreign(program)) => {
+                return Err(Failure::new(content::decompressed(program, Path::new("-"))));
             }
-            [0xEF, 0xBB, 0xBF] => 3,
+            _ => None,
+        };
+        let mut text = Self {
+            source: Source::Open(file, path.filter(|_| !is_copied)),
+            compression,
+            start: 0,
+        };
+        text.start = match first_bytes(text.text(text.file()?)?)?.as_slice() {
+            [] | [0xEF, 0xBB, 0xBF] => return Err(Failure::new("the file is empty")),
+            [0xEF, 0xBB, 0xBF, ..] => 3,
             [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
                 return Err(Failure::new(
                     "the file is UTF-16; convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)",
@@ -54,10 +59,7 @@ impl TextFile {
             }
             _ => 0,
         };
-        Ok(Self {
-            source: Source::Open(file, path.filter(|_| !is_copied)),
-            start,
-        })
+        Ok(text)
     }
 
     /// Closes the file until it is read again, unless it is a copy.
@@ -71,23 +73,42 @@ impl TextFile {
 
     /// Returns a reader from the start of the text.
     pub(super) fn reader(&self) -> Result<impl Read + use<>, Failure> {
-        Ok(BufReader::with_capacity(BUFFER_BYTES, self.file()?))
+        let file = BufReader::with_capacity(BUFFER_BYTES, self.file()?);
+        self.text(file)
     }
 
-    /// Returns a reader from the start of the text, which counts the bytes read.
+    /// Returns a reader from the start of the text, which counts the bytes read from the file.
     pub(super) fn counted(&self) -> Result<(impl Read + use<>, Total), Failure> {
-        counted(self.file()?)
+        let (file, total) = counted(self.file()?)?;
+        Ok((self.text(file)?, total))
     }
 
-    /// Returns the file, positioned at the start of the text.
+    /// Returns the text in the bytes of the file.
+    fn text(&self, file: impl Read + 'static) -> Result<Box<dyn Read>, Failure> {
+        let mut text: Box<dyn Read> = match self.compression {
+            Some(compression) => Box::new(compression.reader(file)?),
+            None => Box::new(file),
+        };
+        io::copy(&mut text.by_ref().take(self.start), &mut io::sink())?;
+        Ok(text)
+    }
+
+    /// Returns the file, positioned at its start.
     fn file(&self) -> io::Result<File> {
         let mut file = match &self.source {
             Source::Open(file, _) => file.try_clone()?,
             Source::Closed(path) => File::open(path)?,
         };
-        file.seek(SeekFrom::Start(self.start))?;
+        file.rewind()?;
         Ok(file)
     }
+}
+
+/// Returns enough bytes to recognize a compression or a byte order mark.
+fn first_bytes(from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(10).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Copies an input to a temporary file.
