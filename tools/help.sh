@@ -61,6 +61,8 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 * CSV and NDJSON may be compressed with gzip, zstd, bzip2 or xz, as in `t.csv.gz`; also standard input, and outputs.
 * Types of CSV and JSON are inferred from all rows. A column gets the type that holds every value; one impossible date makes
   the whole column text. JSON may be an object per line, objects over several lines, or an array of objects.
+* `--cast day=date32` and `--schema 'day date32, n int64'` [set types](../conversions.md#types-that-you-choose). A value
+  that the type does not hold exactly is an error, unless you set `--lossy`.
 * Parquet has no seconds. Times in seconds and `Date64` are stored there in milliseconds, and read back as they were.
 * For files from people you do not know, `--strict` refuses shards that need more memory, columns, stripes or nesting than
   ordinary tables do, and `--max-memory 512M` bounds the memory. All commands except `ls` have both, for shards and COLE.

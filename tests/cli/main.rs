@@ -35,6 +35,7 @@ mod show;
 #[path = "../support/mod.rs"]
 mod support;
 mod text;
+mod types;
 mod union;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, TimestampNanosecondArray};

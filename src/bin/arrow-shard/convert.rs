@@ -27,6 +27,9 @@ Examples:
   arrow-shard convert days/ 'more/*.parquet' all.amudai.shard
   arrow-shard convert 2024.csv 2025.ndjson --unify --output all.parquet
   arrow-shard convert log.csv.gz log.amudai.shard
+  arrow-shard convert log.csv log.parquet --cast day=date32 --cast 'price=decimal(10,2)'
+  arrow-shard convert --schema 'id int64 not null, at timestamp(us, UTC)' log.ndjson log.amudai.shard
+  arrow-shard convert --limit 1000 --filter \"delay > 60\" in.amudai.shard sample.csv
   arrow-shard convert in.lance out.amudai.shard
   producer | arrow-shard convert --from ipc-stream - out.amudai.shard
 
@@ -70,6 +73,12 @@ pub(crate) struct Args {
     /// Rows to convert, by a condition as in `cat`
     #[arg(long, visible_alias = "where", value_name = "CONDITION")]
     filter: Option<String>,
+    /// Number of rows to skip at the start
+    #[arg(long, value_name = "ROWS", default_value_t = 0)]
+    offset: u64,
+    /// Maximum number of rows to convert; all by default
+    #[arg(long, short = 'n', value_name = "ROWS")]
+    limit: Option<u64>,
     /// How hard to compress a shard [default: balanced]
     #[arg(long, value_enum)]
     profile: Option<ProfileName>,
@@ -144,8 +153,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     check(args, &files, target, format)?;
     let rows = RowWindow {
         filter: args.filter.as_deref(),
+        offset: args.offset,
+        limit: args.limit,
         threads: args.threads.map_or(1, NonZeroUsize::get),
-        ..RowWindow::default()
     };
     let input = reading.open_all(&files.paths, &args.columns, rows)?;
     let place = target.display();

@@ -29,6 +29,7 @@ mod progress;
 mod rows;
 mod safe_text;
 mod schema;
+mod schema_text;
 #[cfg(unix)]
 mod signals;
 mod table;

@@ -3,7 +3,7 @@
 use super::exact_text;
 use crate::failure::Failure;
 use crate::leaves::cast_column;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, Field};
 
@@ -21,6 +21,9 @@ pub(super) fn cast_exactly(
 ) -> Result<ArrayRef, Failure> {
     if column.data_type() == field.data_type() {
         return Ok(column.clone());
+    }
+    if column.null_count() == column.len() {
+        return Ok(new_null_array(field.data_type(), column.len()));
     }
     let failure = match cast(column, field) {
         Ok(cast) => return Ok(cast),

@@ -25,6 +25,7 @@ mod text_file;
 mod text_plan;
 mod union;
 mod united_schema;
+mod wanted;
 mod widened_type;
 
 pub(crate) use columns::{ColumnArgs, ColumnNames};
@@ -46,6 +47,7 @@ use arrow_shard::read::{Projection, ShardOptions};
 use origin::Origin;
 use std::path::{Path, PathBuf};
 use text_plan::TextPlan;
+use wanted::{TypeArgs, Wanted};
 
 /// Number of rows in a batch.
 const BATCH_ROWS: usize = 8192;
@@ -65,14 +67,17 @@ pub(crate) struct ReadArgs {
     /// [default: ns]
     #[arg(long, value_enum, value_name = "UNIT")]
     time_unit: Option<Unit>,
-    /// Allow conversions that lose information: times are rounded to the --time-unit; in COLE, nulls become 0 or empty
-    /// text, and columns of other types numbers or text; otherwise each of these is an error
+    /// Allow conversions that lose information: times are rounded to the --time-unit, and values are cut or rounded to the
+    /// types of --cast and --schema; in COLE, nulls become 0 or empty text, and columns of other types numbers or text;
+    /// otherwise each of these is an error
     #[arg(long)]
     lossy: bool,
     /// Unite columns whose types differ between files, where a wider type holds the values of both exactly: wider
     /// integers, floats and decimals, finer times, the large forms of text
     #[arg(long)]
     unify: bool,
+    #[command(flatten)]
+    types: TypeArgs,
     /// Precision and scale for decimals in a shard that declares no Arrow type for them, such as 38,10 [default: 38,16]
     #[arg(long, value_name = "PRECISION,SCALE", value_parser = decimal)]
     decimal: Option<(u8, i8)>,
@@ -216,8 +221,8 @@ impl ReadArgs {
             ),
             (
                 self.lossy.then_some("--lossy"),
-                self.time_unit.is_some() || output == Some(Cole),
-                "conversions to a --time-unit or to COLE",
+                self.time_unit.is_some() || self.types.given().is_some() || output == Some(Cole),
+                "conversions to a --time-unit, to types that are given, or to COLE",
             ),
             (
                 self.limits.given(),
@@ -266,7 +271,7 @@ impl ReadArgs {
         let names = columns.names();
         let (input, file) = match format {
             FileFormat::Csv | FileFormat::Ndjson => {
-                let (text, file) = self.text(path, format, rows)?;
+                let (text, file) = self.text(path, format, rows, &Wanted::default())?;
                 (file.isolate(|| text.read(rows))?, file)
             }
             // The condition may use other columns.
@@ -298,20 +303,24 @@ impl ReadArgs {
         Ok((input, file))
     }
 
-    /// Infers the types of a text file.
+    /// Infers the types of a text file. Columns with a type that is wanted are read as text.
     fn text(
         &self,
         path: &Path,
         format: FileFormat,
         rows: RowWindow<'_>,
+        wanted: &Wanted,
     ) -> Result<(TextPlan, Foreign), Failure> {
         // The types are inferred only from the rows that are read.
         let sample = self.schema_rows.or_else(|| rows.end());
         let style = (format == FileFormat::Csv).then(|| self.csv.style(path));
         let origin = Origin::find(path)?;
         let file = Foreign::new(path, format, origin.bytes());
-        let text = file.isolate(|| TextPlan::infer(origin, style, sample))?;
-        Ok((text, file))
+        let text = file.isolate(|| TextPlan::infer(origin, style, sample, wanted))?;
+        match self.schema_rows {
+            Some(_) => Ok((text.with_unknown_as_text(), file)),
+            None => Ok((text, file)),
+        }
     }
 
     /// Opens inputs one after the other: files, folders and globs. Their columns are united by name.
@@ -322,9 +331,10 @@ impl ReadArgs {
         rows: RowWindow<'_>,
     ) -> Result<Input, Failure> {
         let paths = self.files(inputs)?.paths;
+        let wanted = Wanted::of(&self.types, self)?;
         match paths.as_slice() {
-            [path] => self.open(path, columns, rows),
-            paths => union::open(self, paths, columns, rows),
+            [path] if wanted.is_empty() => self.open(path, columns, rows),
+            paths => union::open(self, paths, columns, rows, wanted),
         }
     }
 

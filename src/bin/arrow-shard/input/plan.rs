@@ -4,6 +4,7 @@
 use super::columns::{ColumnArgs, projected};
 use super::source::Input;
 use super::text_plan::TextPlan;
+use super::wanted::Wanted;
 use super::{ReadArgs, RowWindow, selected};
 use crate::failure::Failure;
 use crate::file_format::{FileFormat, is_standard};
@@ -43,9 +44,10 @@ impl Plan {
         path: &Path,
         reading: &ReadArgs,
         rows: RowWindow<'_>,
+        wanted: &Wanted,
     ) -> Result<Self, Failure> {
         let format = reading.format(path)?;
-        let found = Self::find(path, format, reading, rows);
+        let found = Self::find(path, format, reading, rows, wanted);
         found.map_err(|failure| super::mistaken(path, format).unwrap_or(failure))
     }
 
@@ -54,6 +56,7 @@ impl Plan {
         format: FileFormat,
         reading: &ReadArgs,
         rows: RowWindow<'_>,
+        wanted: &Wanted,
     ) -> Result<Self, Failure> {
         let (schema, rows, state) = match format {
             FileFormat::Shard => {
@@ -62,7 +65,7 @@ impl Plan {
                 (input.schema, known(&input.total), State::Shard(Box::new(shard)))
             }
             FileFormat::Csv | FileFormat::Ndjson => {
-                let (text, file) = reading.text(path, format, rows)?;
+                let (text, file) = reading.text(path, format, rows, wanted)?;
                 (text.schema(), None, State::Text(Box::new(text.closed()), file))
             }
             _ => {

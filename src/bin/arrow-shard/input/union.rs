@@ -5,9 +5,11 @@ use super::exact_cast::cast_exactly;
 use super::filter::matching;
 use super::plan::Plan;
 use super::source::{Batches, Input};
-use super::united_schema::{United, united};
+use super::united_schema::{indices_in, united};
+use super::wanted::Wanted;
 use super::{ReadArgs, RowWindow};
 use crate::failure::Failure;
+use crate::leaves::cast_column;
 use crate::progress::Total;
 use arrow_array::{RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::SchemaRef;
@@ -20,23 +22,21 @@ pub(super) fn open(
     paths: &[PathBuf],
     columns: &ColumnArgs,
     rows: RowWindow<'_>,
+    wanted: Wanted,
 ) -> Result<Input, Failure> {
     let names = columns.names();
-    let mut plans = planned(reading, paths, rows)?;
+    let mut plans = planned(reading, paths, rows, &wanted)?;
     let is_uniform = plans.iter().all(|plan| plan.has_columns_of(&plans[0]));
     // The condition may use other columns than those that are selected, and has to see the united types.
-    let filter = rows.filter.filter(|_| !is_uniform);
+    let filter = rows.filter.filter(|_| !is_uniform || !wanted.is_empty());
     if !names.is_empty() && filter.is_none() {
         for plan in &mut plans {
             plan.select(reading, &names)?;
         }
         check_names(&plans, &names, reading)?;
     }
-    let united = united(&plans, reading.unify)?;
-    let schema = match filter {
-        Some(_) => united.schema.clone(),
-        None => united.ordered(&names),
-    };
+    let selected = if filter.is_none() { names.as_slice() } else { &[] };
+    let schema = united(&plans, selected, reading.unify, &wanted)?;
     let mut rest = rows;
     if rows.filter.is_none() {
         skip(&mut plans, &mut rest.offset);
@@ -44,7 +44,6 @@ pub(super) fn open(
     let total = total(&plans, rows);
     let each = Each {
         reading: reading.clone(),
-        united,
         schema: schema.clone(),
         filter: rows.filter.filter(|_| filter.is_none()).map(str::to_owned),
         limit: match filter {
@@ -73,10 +72,11 @@ fn planned(
     reading: &ReadArgs,
     paths: &[PathBuf],
     rows: RowWindow<'_>,
+    wanted: &Wanted,
 ) -> Result<Vec<Plan>, Failure> {
     let mut plans: Vec<Plan> = Vec::with_capacity(paths.len());
     for path in paths {
-        let mut plan = Plan::of(path, reading, rows)?;
+        let mut plan = Plan::of(path, reading, rows, wanted)?;
         if let Some(last) = plans.last()
             && last.schema == plan.schema
         {
@@ -128,7 +128,6 @@ fn total(plans: &[Plan], rows: RowWindow<'_>) -> Total {
 /// Reads each of the files.
 struct Each {
     reading: ReadArgs,
-    united: United,
     /// The columns of the result.
     schema: SchemaRef,
     /// The condition, if it is the same for all files.
@@ -150,7 +149,7 @@ impl Each {
 
     fn read(self: Rc<Self>, plan: Plan) -> Result<Batches, Failure> {
         let name = plan.name();
-        let indices = self.united.indices(&self.schema, &plan.schema);
+        let indices = indices_in(&plan.schema, &self.schema);
         let rows = RowWindow {
             filter: self.filter.as_deref(),
             limit: self.limit,
@@ -162,27 +161,30 @@ impl Each {
         let batches = input.batches.map(move |batch| {
             let batch = batch?;
             let rows = batch.num_rows() as u64;
-            let aligned = aligned(&batch, &self.schema, &indices, first_row);
+            let aligned = self.aligned(&batch, &indices, first_row);
             first_row += rows;
             aligned.map_err(|failure| failure.within(&name))
         });
         Ok(Box::new(batches))
     }
-}
 
-/// Returns a batch with the united columns; `indices` are their places in `batch`.
-fn aligned(
-    batch: &RecordBatch,
-    schema: &SchemaRef,
-    indices: &[Option<usize>],
-    first_row: u64,
-) -> Result<RecordBatch, Failure> {
-    let pairs = schema.fields().iter().zip(indices);
-    let columns = pairs.map(|(field, index)| match index {
-        Some(index) => cast_exactly(batch.column(*index), field, first_row),
-        None => Ok(new_null_array(field.data_type(), batch.num_rows())),
-    });
-    let columns = columns.collect::<Result<Vec<_>, _>>()?;
-    let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    Ok(RecordBatch::try_new_with_options(schema.clone(), columns, &rows)?)
+    /// Returns a batch with the united columns; `indices` are their places in `batch`.
+    fn aligned(
+        &self,
+        batch: &RecordBatch,
+        indices: &[Option<usize>],
+        first_row: u64,
+    ) -> Result<RecordBatch, Failure> {
+        let is_lossy = self.reading.lossy;
+        let pairs = self.schema.fields().iter().zip(indices);
+        let columns = pairs.map(|(field, index)| match index {
+            Some(index) if is_lossy => cast_column(batch.column(*index), field),
+            Some(index) => cast_exactly(batch.column(*index), field, first_row),
+            None => Ok(new_null_array(field.data_type(), batch.num_rows())),
+        });
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let schema = self.schema.clone();
+        Ok(RecordBatch::try_new_with_options(schema, columns, &rows)?)
+    }
 }

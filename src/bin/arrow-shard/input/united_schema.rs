@@ -1,6 +1,7 @@
 //! The columns of several files, united by name.
 
 use super::plan::Plan;
+use super::wanted::Wanted;
 use super::widened_type::widened;
 use crate::failure::Failure;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -16,19 +17,18 @@ struct Column {
     files: usize,
 }
 
-/// The united columns, and how the columns of the files are assigned to them.
-pub(super) struct United {
-    pub(super) schema: SchemaRef,
-    /// Whether the files have the same columns in the same order, so that each column is the one at its position.
-    is_positional: bool,
-}
-
-/// Unites the columns in the order in which they first appear. A column that some files lack is null in their rows.
+/// Unites the columns in the order in which they first appear, or in the order of `selected` names, of which each is a
+/// column or a member of one. A column that some files lack is null in their rows.
 ///
 /// # Errors
-/// Fails if types differ, unless `unify` is set and a wider type exists; and if a file lacks a column that must not be
-/// null.
-pub(super) fn united(plans: &[Plan], unify: bool) -> Result<United, Failure> {
+/// Fails if types differ, unless one of them is wanted, or `unify` is set and a wider type exists. Fails if a file lacks
+/// a column that must not be null.
+pub(super) fn united(
+    plans: &[Plan],
+    selected: &[String],
+    unify: bool,
+    wanted: &Wanted,
+) -> Result<SchemaRef, Failure> {
     let names = |plan: &Plan| -> Vec<String> {
         let fields = plan.schema.fields().iter();
         fields.map(|field| field.name().clone()).collect()
@@ -67,6 +67,11 @@ pub(super) fn united(plans: &[Plan], unify: bool) -> Result<United, Failure> {
                 *known.entry(field.name().clone()).or_insert(next)
             };
             match columns.get_mut(index) {
+                Some(column) if wanted.data_type(field.name()).is_some() => {
+                    let is_nullable = column.field.is_nullable() || field.is_nullable();
+                    column.field.set_nullable(is_nullable);
+                    column.files += 1;
+                }
                 Some(column) => column.meet(field, file, plans, unify)?,
                 None => columns.push(Column {
                     field: Field::clone(field),
@@ -77,14 +82,24 @@ pub(super) fn united(plans: &[Plan], unify: bool) -> Result<United, Failure> {
         }
     }
     for column in &mut columns {
-        column.complete(plans, unify)?;
+        column.complete(plans, unify || wanted.lists_columns())?;
     }
-    let fields: Vec<Field> = columns.into_iter().map(|column| column.field).collect();
+    let mut fields: Vec<Field> = columns.into_iter().map(|column| column.field).collect();
+    if !is_positional {
+        fields.sort_by_key(|field| place(field, selected));
+    }
+    let fields = wanted.apply(fields, selected)?;
     let metadata = first.schema.metadata().clone();
-    Ok(United {
-        schema: Arc::new(Schema::new_with_metadata(fields, metadata)),
-        is_positional,
-    })
+    Ok(Arc::new(Schema::new_with_metadata(fields, metadata)))
+}
+
+/// Returns the place of a column among the selected ones.
+fn place(field: &Field, selected: &[String]) -> Option<usize> {
+    let is_of_column = |name: &String| {
+        let rest = name.strip_prefix(field.name().as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    selected.iter().position(is_of_column)
 }
 
 impl Column {
@@ -132,8 +147,8 @@ impl Column {
         ))
     }
 
-    /// Makes a column that some files lack nullable.
-    fn complete(&mut self, plans: &[Plan], unify: bool) -> Result<(), Failure> {
+    /// Makes a column that some files lack nullable, if that is `allowed`.
+    fn complete(&mut self, plans: &[Plan], allowed: bool) -> Result<(), Failure> {
         let is_missing = self.files < plans.len();
         if *self.field.data_type() == DataType::Null && plans.iter().all(Plan::is_csv) {
             // As in a single file.
@@ -142,7 +157,7 @@ impl Column {
         if !is_missing || self.field.is_nullable() {
             return Ok(());
         }
-        if unify {
+        if allowed {
             self.field.set_nullable(true);
             return Ok(());
         }
@@ -164,40 +179,21 @@ fn repeated(schema: &Schema) -> Option<&str> {
     all.find(|name| !names.insert(*name))
 }
 
-impl United {
-    /// Returns the index in a file of each of `columns`, or `None` where the file has no such column, or one without
-    /// values. `columns` are some of the united ones.
-    pub(super) fn indices(&self, columns: &Schema, file: &Schema) -> Vec<Option<usize>> {
-        let fields = file.fields();
-        let has_values = |index: &usize| *fields[*index].data_type() != DataType::Null;
-        if self.is_positional && columns.fields().len() == fields.len() {
-            return (0..fields.len()).map(|i| Some(i).filter(has_values)).collect();
-        }
-        let known: HashMap<&str, usize> = fields
-            .iter()
-            .enumerate()
-            .map(|(i, field)| (field.name().as_str(), i))
-            .collect();
-        let index = |name: &str| known.get(name).copied().filter(has_values);
-        columns.fields().iter().map(|field| index(field.name())).collect()
+/// Returns the index in a file of each of the united columns, or `None` where the file has no such column, or one without
+/// values.
+pub(super) fn indices_in(file: &Schema, united: &Schema) -> Vec<Option<usize>> {
+    let (own, all) = (file.fields(), united.fields());
+    let has_values = |index: &usize| *own[*index].data_type() != DataType::Null;
+    let mut pairs = own.iter().zip(all);
+    if own.len() == all.len() && pairs.all(|(a, b)| a.name() == b.name()) {
+        // Several columns may have one name.
+        return (0..own.len()).map(|i| Some(i).filter(has_values)).collect();
     }
-
-    /// Returns the united columns in the order of these names, of which each is a column or a member of one; all columns
-    /// if there are no names.
-    pub(super) fn ordered(&self, names: &[String]) -> SchemaRef {
-        if names.is_empty() || self.is_positional {
-            return self.schema.clone();
-        }
-        let place = |field: &Field| {
-            let is_in = |name: &String| {
-                let rest = name.strip_prefix(field.name().as_str());
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-            };
-            names.iter().position(is_in)
-        };
-        let mut fields: Vec<_> = self.schema.fields().iter().cloned().collect();
-        fields.sort_by_key(|field| place(field));
-        let metadata = self.schema.metadata().clone();
-        Arc::new(Schema::new_with_metadata(fields, metadata))
-    }
+    let known: HashMap<&str, usize> = own
+        .iter()
+        .enumerate()
+        .map(|(i, field)| (field.name().as_str(), i))
+        .collect();
+    let index = |name: &str| known.get(name).copied().filter(has_values);
+    all.iter().map(|field| index(field.name())).collect()
 }
