@@ -61,6 +61,7 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 * CSV and NDJSON may be compressed with gzip, zstd, bzip2 or xz, as in `t.csv.gz`; also standard input, and outputs.
 * Types of CSV and JSON are inferred from all rows. A column gets the type that holds every value; one impossible date makes
   the whole column text. JSON may be an object per line, objects over several lines, or an array of objects.
+* `--hive` adds columns of folders such as `year=2024`.
 * `--cast day=date32` and `--schema 'day date32, n int64'` [set types](../conversions.md#types-that-you-choose). A value
   that the type does not hold exactly is an error, unless you set `--lossy`.
 * Parquet has no seconds. Times in seconds and `Date64` are stored there in milliseconds, and read back as they were.
@@ -72,6 +73,8 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 * An output appears when it is complete: it is written to a temporary file, which is then renamed. An error or a signal
   (SIGINT, SIGTERM, SIGHUP) removes the temporary file. If the process is killed, the file stays; the next writer to the
   folder deletes it once it is an hour old, on file systems that support locks.
+* `convert --rows-per-file 1000000 in.csv out.parquet` writes `out-00001.parquet` and so on. `convert --dry-run` shows what
+  would be read and written.
 * `convert` and `pack` replace an existing file only with `--force`. `delete`, `undelete`, `select`, `append` and `compact`
   change their shard in place, unless `--output` names a new file. `--dry-run` shows the result and writes nothing. `merge`,
   `attach` and `--output` never replace a file.

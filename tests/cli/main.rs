@@ -31,6 +31,7 @@ mod many;
 mod matrix;
 mod odd;
 mod pairs;
+mod parts;
 mod show;
 #[path = "../support/mod.rs"]
 mod support;

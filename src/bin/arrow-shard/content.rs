@@ -3,7 +3,7 @@
 use crate::compression::Compression;
 use crate::file_format::{FileFormat, is_standard};
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, BufRead, Read};
 use std::path::Path;
 
 /// Number of bytes that are examined. They show the format unless more white space precedes it.
@@ -58,6 +58,20 @@ impl Content {
             return None;
         }
         Self::of(&head(File::open(path).ok()?)?)
+    }
+
+    /// Recognizes the content of standard input by the bytes that have arrived. They are not consumed.
+    pub(crate) fn of_standard_input() -> Option<Self> {
+        let mut input = io::stdin().lock();
+        let head = input.fill_buf().ok()?;
+        let Some(Self::Compressed(compression)) = Self::of(head) else {
+            return Self::of(head);
+        };
+        // The archive continues after these bytes, so reading it ends with an error.
+        let mut text = Vec::new();
+        let mut reader = compression.reader(io::Cursor::new(head.to_vec())).ok()?;
+        let _cut = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut text);
+        Self::of(&text)
     }
 
     /// Recognizes the content of a compressed file.

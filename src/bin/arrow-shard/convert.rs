@@ -1,13 +1,16 @@
 //! `arrow-shard convert`
 
-use crate::compression::Compression;
+mod dry_run;
+mod numbered;
+mod writing;
+
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
-use crate::input::{ColumnArgs, Files, ReadArgs, RowWindow};
+use crate::input::{ColumnArgs, Files, Input, ReadArgs, RowWindow};
 use crate::lance;
 use crate::lance_names::{check_conversion, is_lance};
 use crate::option_names::{LayoutName, ProfileName};
-use crate::output::{Output, Place, lossy_batch, lossy_schema};
+use crate::output::{lossy_batch, lossy_schema};
 use crate::progress::Progress;
 use crate::text;
 use arrow_shard::metadata::{TypeMapping, Wire};
@@ -16,6 +19,7 @@ use clap::ValueEnum;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use writing::{Target, Writing};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,6 +34,8 @@ Examples:
   arrow-shard convert log.csv log.parquet --cast day=date32 --cast 'price=decimal(10,2)'
   arrow-shard convert --schema 'id int64 not null, at timestamp(us, UTC)' log.ndjson log.amudai.shard
   arrow-shard convert --limit 1000 --filter \"delay > 60\" in.amudai.shard sample.csv
+  arrow-shard convert --rows-per-file 1000000 in.parquet part.parquet
+  arrow-shard convert --hive --dry-run 'lake/year=*' lake.amudai.shard
   arrow-shard convert in.lance out.amudai.shard
   producer | arrow-shard convert --from ipc-stream - out.amudai.shard
 
@@ -103,6 +109,12 @@ pub(crate) struct Args {
     /// Version of a Lance dataset to read [default: the latest]
     #[arg(long, value_name = "NUMBER")]
     dataset_version: Option<u64>,
+    /// Write numbered outputs with this many rows each: `out-00001.parquet`, `out-00002.parquet`, ...
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
+    rows_per_file: Option<u64>,
+    /// Show the files, formats and columns that would be read and written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Replace the output if it exists
     #[arg(long, short)]
     force: bool,
@@ -147,10 +159,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let started = Instant::now();
     let format = FileFormat::of_output(target, args.to)?;
     let options = options(args, format)?;
-    let found = Place::find(target, format, args.force)?;
     let reading = &args.reading;
+    let style = reading.csv.style(target);
+    let target = Target::find(target, format, options, style, args.rows_per_file)?;
     let files = reading.files(inputs)?;
-    check(args, &files, target, format)?;
+    check(args, &files, &target)?;
+    if args.dry_run {
+        let survey = reading.survey(&files.paths, &args.columns)?;
+        return dry_run::print(&survey, &target, args.rows_per_file);
+    }
     let rows = RowWindow {
         filter: args.filter.as_deref(),
         offset: args.offset,
@@ -158,41 +175,56 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         threads: args.threads.map_or(1, NonZeroUsize::get),
     };
     let input = reading.open_all(&files.paths, &args.columns, rows)?;
-    let place = target.display();
-    let lossy = if reading.is_lossy() && format == FileFormat::Cole {
-        Some(lossy_schema(&input.schema).map_err(|e| e.within(&place))?)
+    let mut progress = Progress::new(input.total.clone(), args.quiet);
+    let files = write(input, &target, reading.is_lossy(), &mut progress)?;
+    let rows = progress.rows();
+    progress.finish();
+    if args.quiet {
+        return Ok(());
+    }
+    let (first, last) = (target.path(1), target.path(files));
+    let place = match files {
+        1 => first.display().to_string(),
+        _ => format!("{} to {}", first.display(), last.display()),
+    };
+    eprintln!(
+        "{}: {} in {:.1} s",
+        text::shown(&place),
+        text::count(rows, "row"),
+        started.elapsed().as_secs_f64()
+    );
+    if let Some(left_over) = target.left_over(files) {
+        let left_over = left_over.display().to_string();
+        eprintln!("note: {} is of an earlier conversion", text::shown(&left_over));
+    }
+    Ok(())
+}
+
+/// Writes all rows. Returns the number of outputs.
+fn write(
+    input: Input,
+    target: &Target,
+    is_lossy: bool,
+    progress: &mut Progress,
+) -> Result<u64, Failure> {
+    let place = target.path(1);
+    let lossy = if is_lossy && target.format == FileFormat::Cole {
+        Some(lossy_schema(&input.schema).map_err(|e| e.within(place.display()))?)
     } else {
         None
     };
-    let mut output = Output::create(
-        &found,
-        format,
-        lossy.as_ref().unwrap_or(&input.schema),
-        options,
-        &reading.csv.style(target),
-        Compression::by_name(target),
-    )
-    .map_err(|e| e.within(&place))?;
-    let mut progress = Progress::new(input.total, args.quiet);
+    let schema = lossy.as_ref().unwrap_or(&input.schema);
+    let mut writing = Writing::start(target, schema.clone())?;
     for batch in input.batches {
-        let batch = match &lossy {
-            Some(schema) => lossy_batch(&batch?, schema).map_err(|e| e.within(&place))?,
-            None => batch?,
+        let batch = batch.map_err(|e| writing.interrupted(e))?;
+        let written = match &lossy {
+            Some(schema) => lossy_batch(&batch, schema).map_err(|e| e.within(place.display()))?,
+            None => batch,
         };
-        output.write(&batch).map_err(|e| e.within(&place))?;
-        progress.add(batch.num_rows());
+        writing.write(&written)?;
+        progress.add(written.num_rows());
     }
-    output.finish().map_err(|e| e.within(&place))?;
-    let rows = progress.rows();
-    progress.finish();
-    if !args.quiet {
-        eprintln!(
-            "{place}: {} in {:.1} s",
-            text::count(rows, "row"),
-            started.elapsed().as_secs_f64()
-        );
-    }
-    Ok(())
+    writing.finish()
 }
 
 impl Args {
@@ -209,18 +241,19 @@ impl Args {
 }
 
 /// Fails if options do not fit the files, or if the output would be read as an input of a later run.
-fn check(args: &Args, files: &Files, target: &Path, format: FileFormat) -> Result<(), Failure> {
+fn check(args: &Args, files: &Files, target: &Target) -> Result<(), Failure> {
     let reading = &args.reading;
-    reading.check(&files.paths, Some(format))?;
-    if files.have(target) {
+    reading.check(&files.paths, Some(target.format))?;
+    let first = target.path(1);
+    if files.have(&first) {
         return Err(Failure::new(format!(
             "{}: the output is one of the files in the folder or glob that is read; write it elsewhere",
-            target.display()
+            first.display()
         )));
     }
     let mut formats = files.paths.iter().map(|path| reading.format(path));
     if args.threads.is_some()
-        && format != FileFormat::Shard
+        && target.format != FileFormat::Shard
         && !formats.any(|it| it.is_ok_and(|it| it == FileFormat::Shard))
     {
         return Err(Failure::Usage(

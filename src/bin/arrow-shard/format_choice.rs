@@ -11,7 +11,14 @@ use std::path::Path;
 impl FileFormat {
     /// Returns the format of an input: the requested one, or the one that its name or content shows.
     pub(crate) fn of_input(path: &Path, asked: Option<Self>) -> Result<Self, Failure> {
-        Self::known(path, asked, "--from", || {
+        let shown = match asked {
+            None if is_standard(path) => match Content::of_standard_input() {
+                Some(Content::Format(format)) => Some(format),
+                _ => None,
+            },
+            asked => asked,
+        };
+        Self::known(path, shown, "--from", || {
             if is_lance(path) {
                 return Err(Failure::Usage(format!(
                     "`{0}` is Lance; convert it first: arrow-shard convert {0} out.amudai.shard",

@@ -103,6 +103,13 @@ pub(super) fn infer(
     })
 }
 
+/// Returns the type of a column with these values.
+pub(super) fn type_of<'a>(values: impl Iterator<Item = &'a str>) -> DataType {
+    let mut column = Column::default();
+    values.for_each(|value| column.meet(value));
+    column.data_type()
+}
+
 fn line(record: &ByteRecord) -> u64 {
     record.position().map_or(0, csv::Position::line)
 }
@@ -273,9 +280,7 @@ mod tests {
     use super::*;
 
     fn types(values: &[&str]) -> String {
-        let mut column = Column::default();
-        values.iter().for_each(|value| column.meet(value));
-        column.data_type().to_string()
+        type_of(values.iter().copied()).to_string()
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod exact_cast;
 mod exact_text;
 mod files;
 mod filter;
+mod folder_columns;
 mod infer_csv;
 mod infer_json;
 mod ipc;
@@ -33,6 +34,7 @@ pub(crate) use csv::CsvArgs;
 pub(crate) use files::Files;
 pub(crate) use filter::predicate;
 pub(crate) use source::Input;
+pub(crate) use union::Survey;
 
 use crate::content::{self, Content};
 use crate::failure::Failure;
@@ -76,6 +78,9 @@ pub(crate) struct ReadArgs {
     /// integers, floats and decimals, finer times, the large forms of text
     #[arg(long)]
     unify: bool,
+    /// Add a column for each folder with a name such as `year=2024`; its type is inferred from the names as in CSV
+    #[arg(long)]
+    hive: bool,
     #[command(flatten)]
     types: TypeArgs,
     /// Precision and scale for decimals in a shard that declares no Arrow type for them, such as 38,10 [default: 38,16]
@@ -333,9 +338,15 @@ impl ReadArgs {
         let paths = self.files(inputs)?.paths;
         let wanted = Wanted::of(&self.types, self)?;
         match paths.as_slice() {
-            [path] if wanted.is_empty() => self.open(path, columns, rows),
+            [path] if wanted.is_empty() && !self.hive => self.open(path, columns, rows),
             paths => union::open(self, paths, columns, rows, wanted),
         }
+    }
+
+    /// Looks at files without reading them, except for text, whose types are inferred.
+    pub(crate) fn survey(&self, inputs: &[PathBuf], columns: &ColumnArgs) -> Result<Survey, Failure> {
+        let paths = self.files(inputs)?.paths;
+        union::survey(self, &paths, columns, &Wanted::of(&self.types, self)?)
     }
 
     /// Finds the files that inputs name.

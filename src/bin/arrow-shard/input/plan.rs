@@ -2,6 +2,7 @@
 //! shards and pipes.
 
 use super::columns::{ColumnArgs, projected};
+use super::folder_columns::FolderValues;
 use super::source::Input;
 use super::text_plan::TextPlan;
 use super::wanted::Wanted;
@@ -22,6 +23,8 @@ pub(super) struct Plan {
     pub(super) format: FileFormat,
     /// The columns to read. Columns of text files without values have the type Null.
     pub(super) schema: SchemaRef,
+    /// The values of columns in the names of folders.
+    pub(super) folders: FolderValues,
     /// Number of rows, if it is known.
     pub(super) rows: Option<u64>,
     /// The names of the columns to read; none for all columns.
@@ -84,6 +87,7 @@ impl Plan {
             path: path.to_owned(),
             format,
             schema,
+            folders: if reading.hive { FolderValues::of(path) } else { FolderValues::default() },
             rows,
             names: Vec::new(),
             state,

@@ -3,12 +3,14 @@
 use super::columns::{ColumnArgs, indices};
 use super::exact_cast::cast_exactly;
 use super::filter::matching;
+use super::folder_columns::{FolderValues, folder_columns};
 use super::plan::Plan;
 use super::source::{Batches, Input};
 use super::united_schema::{indices_in, united};
 use super::wanted::Wanted;
 use super::{ReadArgs, RowWindow};
 use crate::failure::Failure;
+use crate::file_format::FileFormat;
 use crate::leaves::cast_column;
 use crate::progress::Total;
 use arrow_array::{RecordBatch, RecordBatchOptions, new_null_array};
@@ -28,15 +30,11 @@ pub(super) fn open(
     let mut plans = planned(reading, paths, rows, &wanted)?;
     let is_uniform = plans.iter().all(|plan| plan.has_columns_of(&plans[0]));
     // The condition may use other columns than those that are selected, and has to see the united types.
-    let filter = rows.filter.filter(|_| !is_uniform || !wanted.is_empty());
-    if !names.is_empty() && filter.is_none() {
-        for plan in &mut plans {
-            plan.select(reading, &names)?;
-        }
-        check_names(&plans, &names, reading)?;
-    }
+    let filter = rows
+        .filter
+        .filter(|_| !is_uniform || !wanted.is_empty() || reading.hive);
     let selected = if filter.is_none() { names.as_slice() } else { &[] };
-    let schema = united(&plans, selected, reading.unify, &wanted)?;
+    let schema = united_schema(&mut plans, selected, reading, &wanted)?;
     let mut rest = rows;
     if rows.filter.is_none() {
         skip(&mut plans, &mut rest.offset);
@@ -67,6 +65,31 @@ pub(super) fn open(
     Ok(input.window(rest))
 }
 
+/// The files of an input and their columns.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    /// Each file with its format and, if it is known, the number of its rows.
+    pub(crate) files: Vec<(PathBuf, FileFormat, Option<u64>)>,
+    /// The united columns.
+    pub(crate) schema: SchemaRef,
+}
+
+/// Looks at files without reading them.
+pub(super) fn survey(
+    reading: &ReadArgs,
+    paths: &[PathBuf],
+    columns: &ColumnArgs,
+    wanted: &Wanted,
+) -> Result<Survey, Failure> {
+    let mut plans = planned(reading, paths, RowWindow::default(), wanted)?;
+    let schema = united_schema(&mut plans, &columns.names(), reading, wanted)?;
+    let files = plans.into_iter().map(|plan| (plan.path, plan.format, plan.rows));
+    Ok(Survey {
+        files: files.collect(),
+        schema,
+    })
+}
+
 /// Looks at all files.
 fn planned(
     reading: &ReadArgs,
@@ -88,19 +111,34 @@ fn planned(
     Ok(plans)
 }
 
-/// Fails if no file has a column.
-fn check_names(plans: &[Plan], names: &[String], reading: &ReadArgs) -> Result<(), Failure> {
-    let missing = |name: &&String| !plans.iter().any(|plan| plan.has(name));
-    match (names.iter().find(missing), plans.first()) {
-        (Some(name), Some(first)) => {
-            let columns = ColumnArgs::of(vec![name.clone()]);
-            let opened = reading.open(&first.path, &columns, RowWindow::default());
-            Err(opened.err().unwrap_or_else(|| {
-                Failure::new(format!("no file has a column `{name}`"))
-            }))
+/// Selects the columns in all files, and returns the schema of the result.
+fn united_schema(
+    plans: &mut [Plan],
+    selected: &[String],
+    reading: &ReadArgs,
+    wanted: &Wanted,
+) -> Result<SchemaRef, Failure> {
+    let mut folders = folder_columns(plans, wanted)?;
+    if !selected.is_empty() {
+        for plan in plans.iter_mut() {
+            plan.select(reading, selected)?;
         }
-        _ => Ok(()),
+        let is_folder = |name: &String| folders.iter().any(|field| field.name() == name);
+        let is_known = |name: &&String| is_folder(name) || plans.iter().any(|plan| plan.has(name));
+        if let (Some(name), Some(first)) = (selected.iter().find(|name| !is_known(name)), plans.first()) {
+            return Err(unknown(name, first, reading));
+        }
+        folders.retain(|field| selected.contains(field.name()));
     }
+    united(plans, folders, selected, reading.unify, wanted)
+}
+
+/// Returns the error of the first file for a column that no file has.
+fn unknown(name: &str, first: &Plan, reading: &ReadArgs) -> Failure {
+    let columns = ColumnArgs::of(vec![name.to_owned()]);
+    let opened = reading.open(&first.path, &columns, RowWindow::default());
+    let other = || Failure::new(format!("no file has a column `{name}`"));
+    opened.err().unwrap_or_else(other)
 }
 
 /// Drops the files whose rows are all skipped.
@@ -147,8 +185,9 @@ impl Each {
         Box::new(batches)
     }
 
-    fn read(self: Rc<Self>, plan: Plan) -> Result<Batches, Failure> {
+    fn read(self: Rc<Self>, mut plan: Plan) -> Result<Batches, Failure> {
         let name = plan.name();
+        let folders = std::mem::take(&mut plan.folders);
         let indices = indices_in(&plan.schema, &self.schema);
         let rows = RowWindow {
             filter: self.filter.as_deref(),
@@ -161,18 +200,19 @@ impl Each {
         let batches = input.batches.map(move |batch| {
             let batch = batch?;
             let rows = batch.num_rows() as u64;
-            let aligned = self.aligned(&batch, &indices, first_row);
+            let aligned = self.aligned(&batch, &indices, &folders, first_row);
             first_row += rows;
             aligned.map_err(|failure| failure.within(&name))
         });
         Ok(Box::new(batches))
     }
 
-    /// Returns a batch with the united columns; `indices` are their places in `batch`.
+    /// Returns a batch with the united columns; `indices` are their places in `batch`, unless `folders` give them.
     fn aligned(
         &self,
         batch: &RecordBatch,
         indices: &[Option<usize>],
+        folders: &FolderValues,
         first_row: u64,
     ) -> Result<RecordBatch, Failure> {
         let is_lossy = self.reading.lossy;
@@ -180,7 +220,10 @@ impl Each {
         let columns = pairs.map(|(field, index)| match index {
             Some(index) if is_lossy => cast_column(batch.column(*index), field),
             Some(index) => cast_exactly(batch.column(*index), field, first_row),
-            None => Ok(new_null_array(field.data_type(), batch.num_rows())),
+            None => {
+                let value = folders.repeated(field, batch.num_rows())?;
+                Ok(value.unwrap_or_else(|| new_null_array(field.data_type(), batch.num_rows())))
+            }
         });
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
         let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));

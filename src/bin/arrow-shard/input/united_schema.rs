@@ -18,13 +18,15 @@ struct Column {
 }
 
 /// Unites the columns in the order in which they first appear, or in the order of `selected` names, of which each is a
-/// column or a member of one. A column that some files lack is null in their rows.
+/// column or a member of one. The columns that `folders` give are the last. A column that some files lack is null in their
+/// rows.
 ///
 /// # Errors
 /// Fails if types differ, unless one of them is wanted, or `unify` is set and a wider type exists. Fails if a file lacks
 /// a column that must not be null.
 pub(super) fn united(
     plans: &[Plan],
+    folders: Vec<Field>,
     selected: &[String],
     unify: bool,
     wanted: &Wanted,
@@ -85,9 +87,8 @@ pub(super) fn united(
         column.complete(plans, unify || wanted.lists_columns())?;
     }
     let mut fields: Vec<Field> = columns.into_iter().map(|column| column.field).collect();
-    if !is_positional {
-        fields.sort_by_key(|field| place(field, selected));
-    }
+    fields.extend(folders);
+    fields.sort_by_key(|field| place(field, selected));
     let fields = wanted.apply(fields, selected)?;
     let metadata = first.schema.metadata().clone();
     Ok(Arc::new(Schema::new_with_metadata(fields, metadata)))
