@@ -113,6 +113,10 @@ fn commands_on_shards_name_the_format_of_other_files() {
             &["select", name, "--columns", "id"],
             &["compact", name],
         ] {
+            // Rows of the other formats can be appended.
+            if command[0] == "append" && name != "t.gz" {
+                continue;
+            }
             let done = folder.run(command);
             let said = format!("{}{}", done.err, done.text());
             assert_ne!(done.code, 0, "{command:?}");

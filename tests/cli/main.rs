@@ -4,6 +4,7 @@
     reason = "a command that cannot be run is a failed test"
 )]
 
+mod append;
 mod attach;
 #[cfg(feature = "cloud")]
 mod cloud;

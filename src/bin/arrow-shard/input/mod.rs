@@ -43,7 +43,7 @@ use crate::isolate::Foreign;
 use crate::limits::LimitArgs;
 use crate::location::{Location, open_shard};
 use crate::progress::Total;
-use arrow_schema::{DECIMAL256_MAX_PRECISION, TimeUnit};
+use arrow_schema::{DECIMAL256_MAX_PRECISION, Schema, TimeUnit};
 use arrow_shard::Shard;
 use arrow_shard::read::{Projection, ShardOptions};
 use origin::Origin;
@@ -343,6 +343,23 @@ impl ReadArgs {
         }
     }
 
+    /// Opens inputs in the types of the columns of a shard, which their rows will be added to.
+    pub(crate) fn open_for(
+        &self,
+        inputs: &[PathBuf],
+        columns: &ColumnArgs,
+        shard: &Path,
+        schema: &Schema,
+    ) -> Result<Input, Failure> {
+        if let Some(option) = self.types.given() {
+            return Err(Failure::Usage(format!(
+                "{option} does not apply here: rows take the types of the shard's columns"
+            )));
+        }
+        let wanted = Wanted::of_shard(shard, schema);
+        union::open(self, inputs, columns, RowWindow::default(), wanted)
+    }
+
     /// Looks at files without reading them, except for text, whose types are inferred.
     pub(crate) fn survey(&self, inputs: &[PathBuf], columns: &ColumnArgs) -> Result<Survey, Failure> {
         let paths = self.files(inputs)?.paths;
@@ -371,7 +388,8 @@ impl ReadArgs {
         self.lossy
     }
 
-    fn shard_options(&self) -> ShardOptions {
+    /// Returns the options for opening shards.
+    pub(crate) fn shard_options(&self) -> ShardOptions {
         let mut options = self.limits.shard_options();
         if let Some(unit) = self.time_unit {
             options = options.with_default_time_unit(match unit {

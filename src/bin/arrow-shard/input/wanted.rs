@@ -63,6 +63,10 @@ pub(super) struct Wanted {
     casts: Vec<Cast>,
     /// All columns, in order.
     fields: Option<Vec<FieldRef>>,
+    /// Where the columns are listed, for errors.
+    list: String,
+    /// Whether columns that are not selected are null instead of being left out.
+    is_complete: bool,
 }
 
 impl Wanted {
@@ -72,7 +76,19 @@ impl Wanted {
         Ok(Self {
             casts: types.cast.clone(),
             fields: schema.transpose()?.map(|schema| schema.fields().to_vec()),
+            list: "--schema".to_owned(),
+            is_complete: false,
         })
+    }
+
+    /// Returns the columns of a shard.
+    pub(super) fn of_shard(shard: &Path, schema: &Schema) -> Self {
+        Self {
+            casts: Vec::new(),
+            fields: Some(schema.fields().to_vec()),
+            list: shard.display().to_string(),
+            is_complete: true,
+        }
     }
 
     /// Whether no types were asked for.
@@ -119,18 +135,21 @@ impl Wanted {
         };
         if let Some(other) = columns.iter().find(|column| self.field(column.name()).is_none()) {
             return Err(Failure::new(format!(
-                "the input has a column `{}`, which --schema does not list; select the columns to read with --columns",
-                other.name()
+                "the input has a column `{}`, which {} does not have; leave it out with --columns",
+                other.name(),
+                self.list
             )));
         }
-        let is_selected = |field: &&FieldRef| names.is_empty() || names.contains(field.name());
+        let takes_all = names.is_empty() || self.is_complete;
+        let is_selected = |field: &&FieldRef| takes_all || names.contains(field.name());
         let selected = fields.iter().filter(is_selected);
         selected
             .map(|field| {
                 if !known(field.name()) && !field.is_nullable() {
                     return Err(Failure::new(format!(
-                        "the input has no column `{}`, which --schema declares not null",
-                        field.name()
+                        "the input has no column `{}`, which {} declares not null",
+                        field.name(),
+                        self.list
                     )));
                 }
                 let data_type = self.data_type(field.name()).unwrap_or(field.data_type());
