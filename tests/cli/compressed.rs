@@ -22,22 +22,44 @@ fn compressed_text_comes_back() {
             folder.run(&["convert", "t.arrow", &name]).ok();
             let bytes = fs::read(folder.path(&name)).unwrap();
             assert!(bytes.starts_with(magic), "{name}");
-            folder.run(&["convert", "--force", &name, "back.arrow"]).ok();
+            folder
+                .run(&["convert", "--force", &name, "back.arrow"])
+                .ok();
             assert_eq!(read_ipc(&folder.path("back.arrow")), batch, "{name}");
             if format == "tsv" {
                 continue;
             }
             // The content shows the compression, whatever the name is.
             fs::copy(folder.path(&name), folder.path("bare.txt")).unwrap();
-            let from = ["convert", "--force", "--from", format, "bare.txt", "back.arrow"];
+            let from = [
+                "convert",
+                "--force",
+                "--from",
+                format,
+                "bare.txt",
+                "back.arrow",
+            ];
             folder.run(&from).ok();
             assert_eq!(read_ipc(&folder.path("back.arrow")), batch, "{name}");
             let piped = ["convert", "--force", "--from", format, "-", "back.arrow"];
             folder.pipe(&piped, &bytes).ok();
             assert_eq!(read_ipc(&folder.path("back.arrow")), batch, "{name}");
         }
-        fs::copy(folder.path(&format!("t.ndjson.{suffix}")), folder.path("bare")).unwrap();
-        let head = folder.run(&["head", "-n", "1", "bare", "--columns", "name", "--format", "csv"]);
+        fs::copy(
+            folder.path(&format!("t.ndjson.{suffix}")),
+            folder.path("bare"),
+        )
+        .unwrap();
+        let head = folder.run(&[
+            "head",
+            "-n",
+            "1",
+            "bare",
+            "--columns",
+            "name",
+            "--format",
+            "csv",
+        ]);
         assert_eq!(head.ok(), "name\n\"\"\n");
     }
     let text = fs::read(folder.path("t.csv.gz")).unwrap().len();
@@ -53,7 +75,15 @@ fn archives_of_several_parts_are_read_as_a_whole() {
             fs::write(folder.path("p.csv"), part).unwrap();
             // Text of one column passes unchanged.
             let name = format!("p.csv.{suffix}");
-            let options = ["convert", "--force", "--no-header", "--schema-rows", "0", "--delimiter", "|"];
+            let options = [
+                "convert",
+                "--force",
+                "--no-header",
+                "--schema-rows",
+                "0",
+                "--delimiter",
+                "|",
+            ];
             folder.run(&[&options[..], &["p.csv", &name]].concat()).ok();
             fs::read(folder.path(&name)).unwrap()
         });
@@ -64,7 +94,10 @@ fn archives_of_several_parts_are_read_as_a_whole() {
     }
     let mark = zstd::encode_all("\u{FEFF}a,b\n1,x\n".as_bytes(), 0).unwrap();
     fs::write(folder.path("t.csv"), mark).unwrap();
-    assert_eq!(folder.run(&["cat", "--format", "csv", "t.csv"]).ok(), "a,b\n1,x\n");
+    assert_eq!(
+        folder.run(&["cat", "--format", "csv", "t.csv"]).ok(),
+        "a,b\n1,x\n"
+    );
 }
 
 #[test]
@@ -90,7 +123,10 @@ fn damaged_archives_are_errors_that_name_the_file_and_leave_no_output() {
     }
     fs::write(folder.path("t.csv.gz"), b"a,b\n1,2\n").unwrap();
     // A name is no promise.
-    assert_eq!(folder.run(&["cat", "t.csv.gz", "--format", "csv"]).ok(), "a,b\n1,2\n");
+    assert_eq!(
+        folder.run(&["cat", "t.csv.gz", "--format", "csv"]).ok(),
+        "a,b\n1,2\n"
+    );
 }
 
 #[test]
@@ -98,15 +134,29 @@ fn only_text_is_compressed_as_a_whole() {
     let folder = Folder::with(&plain(10));
     for name in ["t.parquet.gz", "t.amudai.shard.zst", "t.arrows.xz"] {
         let error = folder.run(&["convert", "t.arrow", name]).error(2);
-        assert!(error.contains(name) && error.contains("CSV and NDJSON"), "{error}");
+        assert!(
+            error.contains(name) && error.contains("CSV and NDJSON"),
+            "{error}"
+        );
     }
     let error = folder.run(&["convert", "t.arrow", "t.gz"]).error(2);
     assert!(error.contains("--to"), "{error}");
-    folder.run(&["convert", "t.arrow", "t.gz", "--to", "csv"]).ok();
+    folder
+        .run(&["convert", "t.arrow", "t.gz", "--to", "csv"])
+        .ok();
     assert!(folder.run(&["head", "t.gz"]).error(2).contains("--from"));
-    assert_eq!(folder.run(&["head", "t.gz", "--from", "csv", "--format", "csv"]).ok().lines().count(), 11);
+    assert_eq!(
+        folder
+            .run(&["head", "t.gz", "--from", "csv", "--format", "csv"])
+            .ok()
+            .lines()
+            .count(),
+        11
+    );
     // Other formats that somebody has compressed.
-    folder.run(&["convert", "t.gz", "u.csv.gz", "--from", "csv"]).ok();
+    folder
+        .run(&["convert", "t.gz", "u.csv.gz", "--from", "csv"])
+        .ok();
     fs::rename(folder.path("u.csv.gz"), folder.path("u.parquet")).unwrap();
     let error = folder.run(&["head", "u.parquet"]).error(1);
     assert!(error.contains("gzip"), "{error}");

@@ -70,9 +70,15 @@ fn text_in_other_compressions_is_an_error_that_says_how_to_read_it() {
     fs::write(folder.path("t.csv.lz4"), LZ4).unwrap();
     fs::write(folder.path("t.ndjson"), LZ4).unwrap();
     let pipe = "lz4 -dc t.csv.lz4 | arrow-shard convert --from csv -";
-    for arguments in [&["head", "t.csv.lz4"][..], &["head", "--from", "csv", "t.csv.lz4"]] {
+    for arguments in [
+        &["head", "t.csv.lz4"][..],
+        &["head", "--from", "csv", "t.csv.lz4"],
+    ] {
         let error = folder.run(arguments).error(1);
-        assert!(error.contains("compressed with lz4") && error.contains(pipe), "{error}");
+        assert!(
+            error.contains("compressed with lz4") && error.contains(pipe),
+            "{error}"
+        );
     }
     let json = folder.run(&["head", "t.ndjson"]).error(1);
     let piped = folder.pipe(&["head", "--from", "csv", "-"], LZ4).error(1);
@@ -80,7 +86,10 @@ fn text_in_other_compressions_is_an_error_that_says_how_to_read_it() {
         assert!(error.contains("with lz4"), "{error}");
     }
     let error = folder.run(&["convert", "t.ndjson", "out.csv.lz4"]).error(2);
-    assert!(error.contains("out.csv.lz4") && error.contains("--to"), "{error}");
+    assert!(
+        error.contains("out.csv.lz4") && error.contains("--to"),
+        "{error}"
+    );
     fs::remove_file(folder.path("t.csv.lz4")).unwrap();
     assert_eq!(folder.names(), ["t.ndjson"]);
     fs::write(folder.path("t.csv"), "BZh,b\n1,x\n").unwrap();
@@ -91,11 +100,7 @@ fn text_in_other_compressions_is_an_error_that_says_how_to_read_it() {
 #[test]
 fn commands_on_shards_name_the_format_of_other_files() {
     let folder = folder();
-    fs::write(
-        folder.path("t.gz"),
-        [GZIP, &[0xE9; 100]].concat(),
-    )
-    .unwrap();
+    fs::write(folder.path("t.gz"), [GZIP, &[0xE9; 100]].concat()).unwrap();
     for (name, format) in [
         ("t.parquet", "Parquet"),
         ("t.arrow", "Arrow IPC file"),

@@ -178,7 +178,9 @@ mod tests {
 
     #[test]
     fn text_comes_back_whole_or_as_an_error() {
-        let text: Vec<u8> = (0..3_000u32).flat_map(|i| format!("{}\n", i * 7919).into_bytes()).collect();
+        let text: Vec<u8> = (0..3_000u32)
+            .flat_map(|i| format!("{}\n", i * 7919).into_bytes())
+            .collect();
         for compression in ALL {
             let bytes = compressed(compression, &text);
             assert_eq!(decompressed(compression, bytes.clone()).unwrap(), text);
@@ -193,7 +195,10 @@ mod tests {
                 damaged[at] ^= 0x10;
                 let read = decompressed(compression, damaged);
                 // Some bits of headers mean nothing for the text.
-                assert!(read.is_err() || read.unwrap() == text, "{compression:?}, {at}");
+                assert!(
+                    read.is_err() || read.unwrap() == text,
+                    "{compression:?}, {at}"
+                );
             }
         }
     }

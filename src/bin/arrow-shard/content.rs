@@ -99,7 +99,9 @@ pub(crate) fn decompressed(program: &str, path: &Path) -> String {
     };
     // Formats that are not read from front to back need a file.
     let advice = if format.is_none_or(FileFormat::is_sequential) {
-        format!(" in a pipe: {program} -dc {file} | arrow-shard convert --from {from} - out.amudai.shard")
+        format!(
+            " in a pipe: {program} -dc {file} | arrow-shard convert --from {from} - out.amudai.shard"
+        )
     } else {
         format!(" first: {program} -d {file}")
     };
@@ -120,8 +122,14 @@ mod tests {
             (b"\xFF\xFF\xFF\xFF\x80", Some(Content::Format(IpcStream))),
             (b"\xEF\xBB\xBF \n{\"a\":1}", Some(Content::Format(Ndjson))),
             (b"[]", Some(Content::Format(Ndjson))),
-            (b"\x1F\x8B\x08", Some(Content::Compressed(Compression::Gzip))),
-            (b"BZh91AY&SY\x01", Some(Content::Compressed(Compression::Bzip2))),
+            (
+                b"\x1F\x8B\x08",
+                Some(Content::Compressed(Compression::Gzip)),
+            ),
+            (
+                b"BZh91AY&SY\x01",
+                Some(Content::Compressed(Compression::Bzip2)),
+            ),
             (b"\x04\x22\x4D\x18\x64", Some(Content::Foreign("lz4"))),
             (b"BZh,b\n1,2\n", None),
             (b"", None),

@@ -145,7 +145,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if inputs.iter().any(|input| is_lance(input)) || is_lance(target) {
         let ([input], None) = (inputs, &args.output) else {
             return Err(Failure::Usage(
-                "Lance is converted one file at a time: arrow-shard convert INPUT OUTPUT".to_owned(),
+                "Lance is converted one file at a time: arrow-shard convert INPUT OUTPUT"
+                    .to_owned(),
             ));
         };
         check_conversion(input, target).map_err(Failure::Usage)?;
@@ -195,7 +196,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     );
     if let Some(left_over) = target.left_over(files) {
         let left_over = left_over.display().to_string();
-        eprintln!("note: {} is of an earlier conversion", text::shown(&left_over));
+        eprintln!(
+            "note: {} is of an earlier conversion",
+            text::shown(&left_over)
+        );
     }
     Ok(())
 }

@@ -53,7 +53,7 @@ impl FileFormat {
                     let advice = content::decompressed(program, path);
                     Err(Failure::new(advice).within(path.display()))
                 }
-                (_, None) => Err(Failure::Usage(format!(
+                _ => Err(Failure::Usage(format!(
                     "the format of `{}` is not known from its name or content; name it with --from (CSV \
                      can be known only from the name)",
                     path.display()

@@ -16,7 +16,9 @@ pub(super) fn print(
 ) -> Result<(), Failure> {
     let mut out = Destination::standard();
     for (path, format, rows) in &survey.files {
-        let rows = rows.map_or_else(String::new, |rows| format!(", {}", text::count(rows, "row")));
+        let rows = rows.map_or_else(String::new, |rows| {
+            format!(", {}", text::count(rows, "row"))
+        });
         let path = path.display().to_string();
         writeln!(out, "reads {}: {format}{rows}", text::shown(&path))?;
     }

@@ -18,8 +18,16 @@ pub(super) struct Numbered {
 impl Numbered {
     /// Returns the names of outputs like `path`. The number is before the suffixes that show the format.
     pub(super) fn like(path: &Path) -> Result<Self, Failure> {
-        let invalid = || Failure::Usage(format!("`{}` has no name that can be numbered", path.display()));
-        let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(invalid)?;
+        let invalid = || {
+            Failure::Usage(format!(
+                "`{}` has no name that can be numbered",
+                path.display()
+            ))
+        };
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .ok_or_else(invalid)?;
         let mut stem = Path::new(name);
         if Compression::by_name(stem).is_some() {
             stem = decompressed_name(stem).unwrap_or(stem);
@@ -38,7 +46,8 @@ impl Numbered {
 
     /// Returns the path of the output with this number.
     pub(super) fn path(&self, number: u64) -> PathBuf {
-        self.folder.join(format!("{}-{number:05}{}", self.stem, self.suffix))
+        self.folder
+            .join(format!("{}-{number:05}{}", self.stem, self.suffix))
     }
 
     /// Returns a local output with a number of at least `first` that exists already, such as one of an earlier run.
@@ -46,7 +55,7 @@ impl Numbered {
         let folder = match self.folder.to_str() {
             Some("") => Path::new("."),
             Some(url) if is_url(url) => return None,
-            _ => &self.folder,
+            _ => self.folder.as_path(),
         };
         let is_numbered = |name: &str| {
             let number = name.strip_prefix(self.stem.as_str())?.strip_prefix('-')?;
@@ -57,7 +66,9 @@ impl Numbered {
         };
         let entries = fs::read_dir(folder).ok()?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let mut found: Vec<String> = names.filter(|name| is_numbered(name) == Some(true)).collect();
+        let mut found: Vec<String> = names
+            .filter(|name| is_numbered(name) == Some(true))
+            .collect();
         found.sort();
         found.first().map(|name| self.folder.join(name))
     }

@@ -47,7 +47,10 @@ impl Target {
             path: path.to_owned(),
             parts,
         };
-        let existing = target.parts.as_ref().and_then(|(names, _)| names.existing(1));
+        let existing = target
+            .parts
+            .as_ref()
+            .and_then(|(names, _)| names.existing(1));
         if let Some(existing) = existing.filter(|_| !target.options.overwrite()) {
             return Err(Failure::new(format!(
                 "{} exists; replace it with --force, or choose another name",
@@ -80,8 +83,15 @@ impl Target {
         let place = self.place(number)?;
         let compression = Compression::by_name(&self.path);
         let options = self.options.clone();
-        Output::create(&place, self.format, schema, options, &self.style, compression)
-            .map_err(|e| e.within(self.path(number).display()))
+        Output::create(
+            &place,
+            self.format,
+            schema,
+            options,
+            &self.style,
+            compression,
+        )
+        .map_err(|e| e.within(self.path(number).display()))
     }
 
     /// Returns the number of rows in each of several outputs.

@@ -27,7 +27,7 @@ value that its type does not hold exactly, is an error. All files are appended a
 A shard that was one file becomes several, which have to be kept together; the output says how many. \
 `arrow-shard merge --help` says how files get a second name.";
 
-/// Append rows to a shard: those of other shards by reference, and those of other formats
+/// Append rows to a shard: other shards by reference, and files of other formats
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -80,7 +80,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     args.target.commit(editing, &args.file)?;
     if !args.target.dry_run {
-        let shards: Vec<PathBuf> = files.paths.iter().filter(|it| is_shard(it)).cloned().collect();
+        let shards: Vec<PathBuf> = files
+            .paths
+            .iter()
+            .filter(|it| is_shard(it))
+            .cloned()
+            .collect();
         super::note_parts(args.target.output.as_deref().unwrap_or(&args.file), &shards);
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::exact_text;
 use crate::failure::Failure;
-use crate::leaves::cast_column;
+use crate::leaves::cast_array;
 use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, Field};
@@ -25,36 +25,39 @@ pub(super) fn cast_exactly(
     if column.null_count() == column.len() {
         return Ok(new_null_array(field.data_type(), column.len()));
     }
-    let failure = match cast(column, field) {
+    let to = field.data_type();
+    let failure = match cast(column, to) {
         Ok(cast) => return Ok(cast),
         Err(failure) => failure,
     };
     // Rows are cast one by one to find the first that fails.
-    let alone = |row: usize| Some((row, cast(&column.slice(row, 1), field).err()?));
+    let alone = |row: usize| Some((row, cast(&column.slice(row, 1), to).err()?));
     let (place, failure) = match (0..column.len()).find_map(alone) {
         Some((row, failure)) => {
             let text = array_value_to_string(&column.slice(row, 1), 0)?;
             let text: String = text.chars().take(MAX_CHARS).collect();
             let row = first_row + row as u64;
-            (format!("column `{}`, row {row}, `{text}`", field.name()), failure)
+            (
+                format!("column `{}`, row {row}, `{text}`", field.name()),
+                failure,
+            )
         }
         None => (format!("column `{}`", field.name()), failure),
     };
     Err(failure.within(place))
 }
 
-fn cast(column: &ArrayRef, field: &Field) -> Result<ArrayRef, Failure> {
-    let (from, to) = (column.data_type(), field.data_type());
+fn cast(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Failure> {
+    let from = column.data_type();
     if is_text(from) {
-        return exact_text::parsed(column, field);
+        return exact_text::parsed(column, to);
     }
     // Arrow would make lists of one item.
     if is_list_or_struct(to) && !is_list_or_struct(from) {
         return Err(inexact(from, to));
     }
-    let cast = cast_column(column, &field.clone().with_name(""))?;
-    let back = cast_column(&cast, &Field::new("", from.clone(), true));
-    match back {
+    let cast = cast_array(column, to)?;
+    match cast_array(&cast, from) {
         Ok(back) if back.to_data() == column.to_data() => Ok(cast),
         _ => Err(inexact(from, to)),
     }
@@ -108,13 +111,22 @@ mod tests {
         let numbers = |values: &[i64]| Int64Array::from_iter(values.iter().copied().map(Some));
         assert!(cast_to(numbers(&[1, -5, 1 << 53]), "Float64").is_ok());
         let error = cast_to(numbers(&[1, (1 << 53) + 1]), "Float64").unwrap_err();
-        assert!(error.contains("`x`") && error.contains("row 11") && error.contains("9007199254740993"), "{error}");
+        assert!(
+            error.contains("`x`") && error.contains("row 11") && error.contains("9007199254740993"),
+            "{error}"
+        );
         assert!(cast_to(numbers(&[127]), "Int8").is_ok());
         assert!(cast_to(numbers(&[128]), "Int8").is_err());
         assert!(cast_to(numbers(&[1, 0]), "Boolean").is_ok());
         assert!(cast_to(numbers(&[2]), "Boolean").is_err());
         assert!(cast_to(numbers(&[2]), "List(Int64)").is_err());
-        assert!(cast_to(Float64Array::from(vec![Some(0.5), None, Some(f64::NAN)]), "Float32").is_ok());
+        assert!(
+            cast_to(
+                Float64Array::from(vec![Some(0.5), None, Some(f64::NAN)]),
+                "Float32"
+            )
+            .is_ok()
+        );
         assert!(cast_to(Float64Array::from(vec![0.1]), "Float32").is_err());
         assert!(cast_to(Float64Array::from(vec![1.5]), "Int64").is_err());
         let times = TimestampMicrosecondArray::from(vec![86_400_000_000]);

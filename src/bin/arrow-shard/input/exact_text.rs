@@ -1,31 +1,34 @@
 //! Values of other types in text. Digits that a type would lose are errors.
 
 use crate::failure::Failure;
-use crate::leaves::cast_column;
+use crate::leaves::cast_array;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef};
-use arrow_schema::{DataType, Field, TimeUnit};
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, ArrayRef, StringArray};
+use arrow_schema::{DataType, TimeUnit};
 
-/// Parses a column of text as the type of a field.
+/// Parses a column of text as another type.
 ///
 /// # Errors
 /// Fails if a text is no value of the type, or has more digits than the type holds.
-pub(super) fn parsed(column: &ArrayRef, field: &Field) -> Result<ArrayRef, Failure> {
-    let to = match field.data_type() {
+pub(super) fn parsed(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Failure> {
+    let value = match to {
         DataType::Dictionary(_, value) => value.as_ref(),
         other => other,
     };
-    let nameless = field.clone().with_name("");
-    let text = cast_column(column, &Field::new("", DataType::Utf8, true))?;
-    let plain = cast_column(&text, &Field::new("", to.clone(), true)).map_err(|_| no_value(to))?;
+    if value.is_string() {
+        return cast_array(column, to);
+    }
+    let text = cast_array(column, &DataType::Utf8)?;
+    let plain = cast_array(&text, value).map_err(|_| no_value(to))?;
     let texts = text.as_string::<i32>();
     for text in texts.iter().flatten() {
-        check(text.trim(), to)?;
+        check(text.trim(), value)?;
     }
-    if is_infinite(&plain, texts) {
+    if is_infinite(&plain, texts)? {
         return Err(no_value(to));
     }
-    cast_column(&plain, &nameless)
+    cast_array(&plain, to)
 }
 
 fn no_value(ty: &DataType) -> Failure {
@@ -112,7 +115,9 @@ fn check_fraction(text: &str, unit: TimeUnit, ty: &DataType) -> Result<(), Failu
     let fraction = text.split_once('.').map_or("", |(_, rest)| rest);
     let end = fraction.find(|c: char| !c.is_ascii_digit());
     let digits = fraction[..end.unwrap_or(fraction.len())].trim_end_matches('0');
-    let is_leap = text.match_indices(":60").any(|(at, _)| text[..at].contains(':'));
+    let is_leap = text
+        .match_indices(":60")
+        .any(|(at, _)| text[..at].contains(':'));
     if digits.len() > held || is_leap {
         return Err(lost(ty));
     }
@@ -135,31 +140,26 @@ fn has_zone(text: &str) -> bool {
 }
 
 /// Whether a number became infinite that was written with digits.
-fn is_infinite(parsed: &ArrayRef, texts: &arrow_array::StringArray) -> bool {
+fn is_infinite(parsed: &ArrayRef, texts: &StringArray) -> Result<bool, Failure> {
     if !parsed.data_type().is_floating() {
-        return false;
+        return Ok(false);
     }
-    let Ok(wide) = cast_column(parsed, &Field::new("", DataType::Float64, true)) else {
-        return false;
-    };
-    let floats = wide.as_primitive::<arrow_array::types::Float64Type>();
-    let mut pairs = floats.iter().zip(texts);
-    pairs.any(|(float, text)| {
+    let wide = cast_array(parsed, &DataType::Float64)?;
+    let mut pairs = wide.as_primitive::<Float64Type>().iter().zip(texts);
+    Ok(pairs.any(|(float, text)| {
         let has_digits = || text.is_some_and(|text| text.contains(|c: char| c.is_ascii_digit()));
         float.is_some_and(f64::is_infinite) && has_digits()
-    })
+    }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::StringArray;
     use std::sync::Arc;
 
     fn parses(text: &str, to: &str) -> bool {
-        let field = Field::new("x", to.parse().unwrap(), true);
         let column: ArrayRef = Arc::new(StringArray::from(vec![Some(text), None]));
-        parsed(&column, &field).is_ok()
+        parsed(&column, &to.parse().unwrap()).is_ok()
     }
 
     #[test]

@@ -47,12 +47,10 @@ impl Files {
 
     /// Whether a folder or a glob has the file at `path`.
     pub(crate) fn have(&self, path: &Path) -> bool {
-        let same = |file: &Path| match (file.canonicalize(), path.canonicalize()) {
-            (Ok(file), Ok(path)) => file == path,
-            _ => file == path,
-        };
+        let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let path = whole(path);
         let mut found = self.paths.iter().zip(&self.is_found);
-        found.any(|(file, is_found)| *is_found && same(file))
+        found.any(|(file, is_found)| *is_found && whole(file) == path)
     }
 
     fn add(&mut self, input: &Path, asked: Option<FileFormat>) -> Result<(), Failure> {
@@ -132,9 +130,8 @@ impl Files {
         }
         let held = held(&read);
         for path in &read {
-            let other = held.iter().find(|held| Path::new(held.shard()) == path);
-            match other.filter(|other| read.iter().any(|it| it == Path::new(other.held_by()))) {
-                Some(other) => self.notes.push(other.to_string()),
+            match held.iter().find(|(shard, _)| shard == path) {
+                Some((_, note)) => self.notes.push(note.to_string()),
                 None => self.push(path, true),
             }
         }
@@ -179,23 +176,37 @@ fn walked(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// Returns the shards with rows that another shard in the same folder also refers to, as a merged one does: they would
-/// be read twice.
-fn held(paths: &[PathBuf]) -> Vec<LeftOut> {
-    let mut shards: BTreeMap<PathBuf, usize> = BTreeMap::new();
+/// Returns the shards with rows that another one of these shards also refers to, as a merged one does: they would be read
+/// twice.
+fn held(paths: &[PathBuf]) -> Vec<(PathBuf, LeftOut)> {
+    let mut folders: BTreeMap<&Path, Vec<&PathBuf>> = BTreeMap::new();
     for path in paths {
-        if FileFormat::by_name(path) == Some(FileFormat::Shard) {
-            let folder = path.parent().map(Path::to_path_buf);
-            *shards.entry(folder.unwrap_or_default()).or_default() += 1;
+        if FileFormat::by_name(path) == Some(FileFormat::Shard)
+            && let Some(folder) = path.parent()
+        {
+            folders.entry(folder).or_default().push(path);
         }
     }
-    let several = shards.into_iter().filter(|(_, count)| *count > 1);
-    let held = several.filter_map(|(folder, _)| {
-        let folder = stored(&folder).ok()?;
+    let mut all = Vec::new();
+    for (folder, shards) in folders.into_iter().filter(|(_, shards)| shards.len() > 1) {
+        let folder = if folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            folder
+        };
+        let held = stored(folder).and_then(|folder| wait(&folder, held_by_others_async(&folder)));
+        let named = |name: &str| {
+            let name = Path::new(name).file_name();
+            shards.iter().find(|shard| shard.file_name() == name)
+        };
         // A damaged shard fails when it is read.
-        wait(&folder, held_by_others_async(&folder)).ok()
-    });
-    held.flatten().collect()
+        for other in held.unwrap_or_default() {
+            if let (Some(shard), Some(_)) = (named(other.shard()), named(other.held_by())) {
+                all.push((shard.to_path_buf(), other));
+            }
+        }
+    }
+    all
 }
 
 #[cfg(test)]
@@ -215,13 +226,28 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         fs::create_dir_all(folder.join("b/_x")).unwrap();
-        for name in ["c.csv", "a.csv", "b/2.ndjson", "b/10.csv.gz", "b/read.me", "b/.h.csv", "b/_x/y.csv", "[1].csv"] {
+        for name in [
+            "c.csv",
+            "a.csv",
+            "b/2.ndjson",
+            "b/10.csv.gz",
+            "b/read.me",
+            "b/.h.csv",
+            "b/_x/y.csv",
+            "[1].csv",
+        ] {
             fs::write(folder.join(name), "").unwrap();
         }
         let all = ["[1].csv", "a.csv", "b/10.csv.gz", "b/2.ndjson", "c.csv"];
         assert_eq!(names(folder, &["."]).unwrap(), all);
-        assert_eq!(names(folder, &["c.csv", "b"]).unwrap(), ["c.csv", "b/10.csv.gz", "b/2.ndjson"]);
-        assert_eq!(names(folder, &["*.csv"]).unwrap(), ["[1].csv", "a.csv", "c.csv"]);
+        assert_eq!(
+            names(folder, &["c.csv", "b"]).unwrap(),
+            ["c.csv", "b/10.csv.gz", "b/2.ndjson"]
+        );
+        assert_eq!(
+            names(folder, &["*.csv"]).unwrap(),
+            ["[1].csv", "a.csv", "c.csv"]
+        );
         assert_eq!(names(folder, &["**/*.ndjson"]).unwrap(), ["b/2.ndjson"]);
         // A file of that very name is not a pattern.
         assert_eq!(names(folder, &["[1].csv"]).unwrap(), ["[1].csv"]);

@@ -28,14 +28,21 @@ impl FolderValues {
         let pairs = pairs.filter(|(column, _)| !column.is_empty());
         Self(
             pairs
-                .map(|(column, value)| (unescaped(column), Some(unescaped(value)).filter(|it| it != NULL)))
+                .map(|(column, value)| {
+                    (
+                        unescaped(column),
+                        Some(unescaped(value)).filter(|it| it != NULL),
+                    )
+                })
                 .collect(),
         )
     }
 
     fn value(&self, column: &str) -> Option<&Option<String>> {
         let mut pairs = self.0.iter();
-        pairs.find(|(name, _)| name == column).map(|(_, value)| value)
+        pairs
+            .find(|(name, _)| name == column)
+            .map(|(_, value)| value)
     }
 
     /// Returns `rows` times the value of a column in the type of a field, or `None` if no folder gives the column.
@@ -46,7 +53,8 @@ impl FolderValues {
         let text: ArrayRef = Arc::new(StringArray::from(vec![value.as_deref()]));
         let one = match field.data_type() {
             DataType::Utf8 => text,
-            _ => parsed(&text, field).map_err(|e| e.within(format!("folder of column `{}`", field.name())))?,
+            other => parsed(&text, other)
+                .map_err(|e| e.within(format!("folder of column `{}`", field.name())))?,
         };
         let zeros = UInt32Array::from(vec![0; rows]);
         Ok(Some(take(&one, &zeros, None)?))
@@ -74,7 +82,9 @@ pub(super) fn folder_columns(plans: &[Plan], wanted: &Wanted) -> Result<Vec<Fiel
         }
     }
     let field = |name: &str| {
-        let values = plans.iter().filter_map(|plan| plan.folders.value(name)?.as_deref());
+        let values = plans
+            .iter()
+            .filter_map(|plan| plan.folders.value(name)?.as_deref());
         let data_type = wanted.data_type(name).cloned();
         Field::new(name, data_type.unwrap_or_else(|| type_of(values)), true)
     };
@@ -109,11 +119,17 @@ mod tests {
 
     #[test]
     fn folders_give_values() {
-        let values = FolderValues::of(Path::new("s3://b/year=2024/x/city=S%C3%A3o%2F1/n=__HIVE_DEFAULT_PARTITION__/a=b.csv"));
+        let values = FolderValues::of(Path::new(
+            "s3://b/year=2024/x/city=S%C3%A3o%2F1/n=__HIVE_DEFAULT_PARTITION__/a=b.csv",
+        ));
         let pair = |name: &str, value: Option<&str>| (name.to_owned(), value.map(str::to_owned));
         assert_eq!(
             values.0,
-            [pair("year", Some("2024")), pair("city", Some("São/1")), pair("n", None)]
+            [
+                pair("year", Some("2024")),
+                pair("city", Some("São/1")),
+                pair("n", None)
+            ]
         );
         assert!(FolderValues::of(Path::new("a=1.csv")).0.is_empty());
         assert_eq!(unescaped("50%, %zz%4"), "50%, %zz%4");

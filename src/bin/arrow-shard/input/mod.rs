@@ -296,7 +296,10 @@ impl ReadArgs {
         if format == FileFormat::Cole {
             let file = Foreign::new(path, format, 0);
             let (columns, rows) = (ColumnArgs::default(), RowWindow::default());
-            return Ok((cole::open(path, self.limits.limits(), &columns, rows)?, file));
+            return Ok((
+                cole::open(path, self.limits.limits(), &columns, rows)?,
+                file,
+            ));
         }
         let origin = Origin::find(path)?;
         let file = Foreign::new(path, format, origin.bytes());
@@ -361,7 +364,11 @@ impl ReadArgs {
     }
 
     /// Looks at files without reading them, except for text, whose types are inferred.
-    pub(crate) fn survey(&self, inputs: &[PathBuf], columns: &ColumnArgs) -> Result<Survey, Failure> {
+    pub(crate) fn survey(
+        &self,
+        inputs: &[PathBuf],
+        columns: &ColumnArgs,
+    ) -> Result<Survey, Failure> {
         let paths = self.files(inputs)?.paths;
         union::survey(self, &paths, columns, &Wanted::of(&self.types, self)?)
     }

@@ -5,6 +5,7 @@ use crate::location::{is_url, stored, wait};
 use arrow_shard::{Error, ErrorKind};
 use futures_util::TryStreamExt;
 use glob::{MatchOptions, Pattern};
+use object_store::ObjectStore;
 use object_store::path::Path as ObjectPath;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +27,8 @@ pub(super) fn listed_objects(
         return Ok(None);
     };
     let pattern = (!rest.is_empty()).then(|| Pattern::new(rest)).transpose();
-    let pattern = pattern.map_err(|e| Failure::Usage(format!("the glob `{text}` is invalid: {e}")))?;
+    let pattern =
+        pattern.map_err(|e| Failure::Usage(format!("the glob `{text}` is invalid: {e}")))?;
     let listed = wait(&location, async {
         let objects = store.list(Some(&prefix)).try_collect::<Vec<_>>().await;
         objects.map_err(|e| {
@@ -68,7 +70,9 @@ fn name_below(object: &ObjectPath, folder: &ObjectPath) -> Option<String> {
 
 /// Escapes characters with a meaning in URLs.
 fn escaped(name: &str) -> String {
-    name.replace('%', "%25").replace('?', "%3F").replace('#', "%23")
+    name.replace('%', "%25")
+        .replace('?', "%3F")
+        .replace('#', "%23")
 }
 
 #[cfg(test)]

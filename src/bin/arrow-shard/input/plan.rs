@@ -65,11 +65,19 @@ impl Plan {
             FileFormat::Shard => {
                 let shard = open_one_of_many(path, reading.shard_options())?;
                 let input = reading.scan(&shard, &ColumnArgs::default(), RowWindow::default())?;
-                (input.schema, known(&input.total), State::Shard(Box::new(shard)))
+                (
+                    input.schema,
+                    known(&input.total),
+                    State::Shard(Box::new(shard)),
+                )
             }
             FileFormat::Csv | FileFormat::Ndjson => {
                 let (text, file) = reading.text(path, format, rows, wanted)?;
-                (text.schema(), None, State::Text(Box::new(text.closed()), file))
+                (
+                    text.schema(),
+                    None,
+                    State::Text(Box::new(text.closed()), file),
+                )
             }
             _ => {
                 let (input, file) = reading.opened(path, format, &[])?;
@@ -87,7 +95,11 @@ impl Plan {
             path: path.to_owned(),
             format,
             schema,
-            folders: if reading.hive { FolderValues::of(path) } else { FolderValues::default() },
+            folders: if reading.hive {
+                FolderValues::of(path)
+            } else {
+                FolderValues::default()
+            },
             rows,
             names: Vec::new(),
             state,
@@ -129,9 +141,8 @@ impl Plan {
     pub(super) fn has_columns_of(&self, other: &Self) -> bool {
         let (own, others) = (self.schema.fields(), other.schema.fields());
         let mut pairs = own.iter().zip(others);
-        let is_same = |(a, b): (&FieldRef, &FieldRef)| {
-            a.name() == b.name() && a.data_type() == b.data_type()
-        };
+        let is_same =
+            |(a, b): (&FieldRef, &FieldRef)| a.name() == b.name() && a.data_type() == b.data_type();
         own.len() == others.len() && pairs.all(is_same)
     }
 

@@ -33,7 +33,11 @@ pub(super) fn open(
     let filter = rows
         .filter
         .filter(|_| !is_uniform || !wanted.is_empty() || reading.hive);
-    let selected = if filter.is_none() { names.as_slice() } else { &[] };
+    let selected = if filter.is_none() {
+        names.as_slice()
+    } else {
+        &[]
+    };
     let schema = united_schema(&mut plans, selected, reading, &wanted)?;
     let mut rest = rows;
     if rows.filter.is_none() {
@@ -83,7 +87,9 @@ pub(super) fn survey(
 ) -> Result<Survey, Failure> {
     let mut plans = planned(reading, paths, RowWindow::default(), wanted)?;
     let schema = united_schema(&mut plans, &columns.names(), reading, wanted)?;
-    let files = plans.into_iter().map(|plan| (plan.path, plan.format, plan.rows));
+    let files = plans
+        .into_iter()
+        .map(|plan| (plan.path, plan.format, plan.rows));
     Ok(Survey {
         files: files.collect(),
         schema,
@@ -125,7 +131,9 @@ fn united_schema(
         }
         let is_folder = |name: &String| folders.iter().any(|field| field.name() == name);
         let is_known = |name: &&String| is_folder(name) || plans.iter().any(|plan| plan.has(name));
-        if let (Some(name), Some(first)) = (selected.iter().find(|name| !is_known(name)), plans.first()) {
+        if let (Some(name), Some(first)) =
+            (selected.iter().find(|name| !is_known(name)), plans.first())
+        {
             return Err(unknown(name, first, reading));
         }
         folders.retain(|field| selected.contains(field.name()));

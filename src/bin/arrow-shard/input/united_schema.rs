@@ -17,8 +17,8 @@ struct Column {
     files: usize,
 }
 
-/// Unites the columns in the order in which they first appear, or in the order of `selected` names, of which each is a
-/// column or a member of one. The columns that `folders` give are the last. A column that some files lack is null in their
+/// Unites the columns in the order in which they first appear, or in the order of the `selected` names, each a column or a
+/// member of one. The columns that `folders` give are the last. A column that some files lack is null in their
 /// rows.
 ///
 /// # Errors
@@ -47,7 +47,11 @@ pub(super) fn united(
             // Files with the same columns are common.
             let own = plan.schema.fields().iter().enumerate();
             for (position, field) in own {
-                let index = if is_positional { Some(&position) } else { known.get(field.name()) };
+                let index = if is_positional {
+                    Some(&position)
+                } else {
+                    known.get(field.name())
+                };
                 if let Some(column) = index.and_then(|index| columns.get_mut(*index)) {
                     column.files += 1;
                 }
@@ -117,7 +121,8 @@ impl Column {
         let (own, other) = (self.field.data_type(), field.data_type());
         if own != other {
             // A column of text without values has no type yet.
-            let is_untyped = |ty: &DataType, file: usize| *ty == DataType::Null && plans[file].is_text();
+            let is_untyped =
+                |ty: &DataType, file: usize| *ty == DataType::Null && plans[file].is_text();
             let data_type = if is_untyped(own, self.first) {
                 self.first = file;
                 Some(other.clone())
@@ -126,8 +131,7 @@ impl Column {
             } else {
                 widened(own, other).filter(|_| unify)
             };
-            let data_type =
-                data_type.ok_or_else(|| self.difference(other, file, plans, unify))?;
+            let data_type = data_type.ok_or_else(|| self.difference(other, file, plans, unify))?;
             self.field.set_data_type(data_type);
         }
         self.field.set_nullable(is_nullable);

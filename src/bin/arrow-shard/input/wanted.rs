@@ -109,17 +109,27 @@ impl Wanted {
     }
 
     fn field(&self, name: &str) -> Option<&FieldRef> {
-        self.fields.iter().flatten().find(|field| field.name() == name)
+        self.fields
+            .iter()
+            .flatten()
+            .find(|field| field.name() == name)
     }
 
     /// Applies the types to the columns of the input. `names` are the selected columns, if not all are.
     ///
     /// # Errors
     /// Fails for casts of unknown columns, and for columns that the schema does not list.
-    pub(super) fn apply(&self, columns: Vec<Field>, names: &[String]) -> Result<Vec<Field>, Failure> {
+    pub(super) fn apply(
+        &self,
+        columns: Vec<Field>,
+        names: &[String],
+    ) -> Result<Vec<Field>, Failure> {
         let known = |name: &str| columns.iter().any(|column| column.name() == name);
         if let Some(cast) = self.casts.iter().find(|cast| !known(&cast.column)) {
-            let all: Vec<&str> = columns.iter().map(|column| column.name().as_str()).collect();
+            let all: Vec<&str> = columns
+                .iter()
+                .map(|column| column.name().as_str())
+                .collect();
             return Err(Failure::Usage(format!(
                 "--cast: there is no column `{}`; there are {}",
                 cast.column,
@@ -133,7 +143,10 @@ impl Wanted {
             };
             return Ok(columns.into_iter().map(typed).collect());
         };
-        if let Some(other) = columns.iter().find(|column| self.field(column.name()).is_none()) {
+        if let Some(other) = columns
+            .iter()
+            .find(|column| self.field(column.name()).is_none())
+        {
             return Err(Failure::new(format!(
                 "the input has a column `{}`, which {} does not have; leave it out with --columns",
                 other.name(),
@@ -164,7 +177,9 @@ fn schema(text: &str, reading: &ReadArgs) -> Result<Schema, Failure> {
     let path = Path::new(text);
     let invalid = |why: String| Failure::Usage(format!("--schema: {why}"));
     if is_standard(path) {
-        return Err(invalid("the schema cannot be read from standard input".to_owned()));
+        return Err(invalid(
+            "the schema cannot be read from standard input".to_owned(),
+        ));
     }
     if !is_url(text) && !path.exists() {
         if !text.contains([' ', ':']) {
@@ -177,7 +192,11 @@ fn schema(text: &str, reading: &ReadArgs) -> Result<Schema, Failure> {
     let in_file = |why: String| Failure::new(format!("--schema: {why}")).within(text);
     let format = FileFormat::of_input(path, None).ok();
     if let Some(json) = saved(path, format)? {
-        if let Some(schema) = serde_json::from_str(&json).ok().as_ref().and_then(schema_of_json) {
+        if let Some(schema) = serde_json::from_str(&json)
+            .ok()
+            .as_ref()
+            .and_then(schema_of_json)
+        {
             return schema.map_err(in_file);
         }
         if format.is_none() {
@@ -196,6 +215,7 @@ fn saved(path: &Path, format: Option<FileFormat>) -> Result<Option<String>, Fail
     }
     let mut text = Vec::new();
     let mut file = File::open(path)?.take(MAX_SCHEMA_BYTES);
-    file.read_to_end(&mut text).map_err(|e| Failure::from(e).within(path.display()))?;
+    file.read_to_end(&mut text)
+        .map_err(|e| Failure::from(e).within(path.display()))?;
     Ok(String::from_utf8(text).ok())
 }

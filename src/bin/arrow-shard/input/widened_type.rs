@@ -50,7 +50,11 @@ fn number(a: &DataType, b: &DataType) -> Option<DataType> {
     }
     if a.is_floating() && b.is_floating() {
         let is_double = [a, b].contains(&&DataType::Float64);
-        return Some(if is_double { DataType::Float64 } else { DataType::Float32 });
+        return Some(if is_double {
+            DataType::Float64
+        } else {
+            DataType::Float32
+        });
     }
     if (a.is_integer() || b.is_integer()) && (a.is_floating() || b.is_floating()) {
         return Some(DataType::Float64);
@@ -105,10 +109,22 @@ fn decimal(a: Digits, b: Digits) -> Option<DataType> {
     let whole = |it: &Digits| it.precision - i16::from(it.scale);
     let precision = u8::try_from(whole(&a).max(whole(&b)) + i16::from(scale)).ok()?;
     let widths = [
-        (DECIMAL32_MAX_PRECISION, DataType::Decimal32(precision, scale)),
-        (DECIMAL64_MAX_PRECISION, DataType::Decimal64(precision, scale)),
-        (DECIMAL128_MAX_PRECISION, DataType::Decimal128(precision, scale)),
-        (DECIMAL256_MAX_PRECISION, DataType::Decimal256(precision, scale)),
+        (
+            DECIMAL32_MAX_PRECISION,
+            DataType::Decimal32(precision, scale),
+        ),
+        (
+            DECIMAL64_MAX_PRECISION,
+            DataType::Decimal64(precision, scale),
+        ),
+        (
+            DECIMAL128_MAX_PRECISION,
+            DataType::Decimal128(precision, scale),
+        ),
+        (
+            DECIMAL256_MAX_PRECISION,
+            DataType::Decimal256(precision, scale),
+        ),
     ];
     let mut wide = widths.into_iter().skip(a.width.max(b.width));
     wide.find(|(most, _)| precision <= *most).map(|(_, ty)| ty)
@@ -170,7 +186,11 @@ mod tests {
             ("Float16", "Float32", "Float32"),
             ("Float32", "Float64", "Float64"),
             ("Decimal32(9, 2)", "Decimal32(9, 4)", "Decimal64(11, 4)"),
-            ("Decimal128(38, 0)", "Decimal128(38, 10)", "Decimal256(48, 10)"),
+            (
+                "Decimal128(38, 0)",
+                "Decimal128(38, 10)",
+                "Decimal256(48, 10)",
+            ),
             ("Decimal256(76, 0)", "Decimal256(76, 1)", ""),
             ("Int32", "Decimal128(5, 2)", "Decimal128(12, 2)"),
             ("Float64", "Decimal128(5, 2)", ""),
@@ -186,9 +206,17 @@ mod tests {
             ("Timestamp(s)", "Timestamp(s, \"UTC\")", ""),
             ("Time32(s)", "Time64(µs)", "Time64(µs)"),
             ("Dictionary(Int8, Utf8)", "LargeUtf8", "LargeUtf8"),
-            ("Dictionary(Int8, Utf8)", "Dictionary(Int32, Utf8)", "Dictionary(Int32, Utf8)"),
+            (
+                "Dictionary(Int8, Utf8)",
+                "Dictionary(Int32, Utf8)",
+                "Dictionary(Int32, Utf8)",
+            ),
             ("List(Null)", "List(Int8)", "List(Int8)"),
-            ("Struct(\"a\": Int8)", "Struct(\"a\": Int16)", "Struct(\"a\": Int16)"),
+            (
+                "Struct(\"a\": Int8)",
+                "Struct(\"a\": Int16)",
+                "Struct(\"a\": Int16)",
+            ),
             ("Struct(\"a\": Int8)", "Struct(\"b\": Int8)", ""),
         ] {
             let parsed = |text: &str| text.parse::<DataType>().unwrap();

@@ -20,7 +20,8 @@ pub(crate) fn parse_schema(text: &str) -> Result<Schema, String> {
         return schema_of_json(&json)
             .ok_or_else(|| "expected JSON as `arrow-shard schema --json` prints it".to_owned())?;
     }
-    let is_tree = text.lines().count() > 1 && !text.lines().any(|line| line.trim_end().ends_with(','));
+    let is_tree =
+        text.lines().count() > 1 && !text.lines().any(|line| line.trim_end().ends_with(','));
     if !is_tree {
         return Ok(Schema::new(types::parse_fields(text)?));
     }
@@ -31,7 +32,10 @@ pub(crate) fn parse_schema(text: &str) -> Result<Schema, String> {
     let fields = children(&mut rest, 0)?;
     match rest.first() {
         None => Ok(Schema::new(fields)),
-        Some(line) => Err(format!("the line `{}` has an unexpected indent", line.trim())),
+        Some(line) => Err(format!(
+            "the line `{}` has an unexpected indent",
+            line.trim()
+        )),
     }
 }
 
@@ -52,9 +56,15 @@ fn json_field(json: &Value) -> Result<FieldRef, String> {
         value.ok_or_else(|| format!("a field of the schema has no `{key}`"))
     };
     let children = json.get("children").and_then(Value::as_array);
-    let children = children.map_or(&[][..], Vec::as_slice).iter().map(json_field);
+    let children = children
+        .map_or(&[][..], Vec::as_slice)
+        .iter()
+        .map(json_field);
     let data_type = nested(text("type")?, children.collect::<Result<_, _>>()?)?;
-    let is_nullable = json.get("nullable").and_then(Value::as_bool).unwrap_or(true);
+    let is_nullable = json
+        .get("nullable")
+        .and_then(Value::as_bool)
+        .unwrap_or(true);
     let metadata = json.get("metadata").and_then(Value::as_object);
     let metadata: HashMap<String, String> = metadata
         .into_iter()
@@ -74,11 +84,20 @@ fn children(lines: &mut &[&str], indent: usize) -> Result<Vec<FieldRef>, String>
             break;
         }
         if own > indent {
-            return Err(format!("the line `{}` has an unexpected indent", line.trim()));
+            return Err(format!(
+                "the line `{}` has an unexpected indent",
+                line.trim()
+            ));
         }
         *lines = rest;
-        let below = rest.first().map_or(0, |next| next.len() - next.trim_start().len());
-        let inner = if below > own { children(lines, below)? } else { Vec::new() };
+        let below = rest
+            .first()
+            .map_or(0, |next| next.len() - next.trim_start().len());
+        let inner = if below > own {
+            children(lines, below)?
+        } else {
+            Vec::new()
+        };
         fields.push(line_field(line, inner).map_err(|why| format!("`{}`: {why}", line.trim()))?);
     }
     Ok(fields)
@@ -94,13 +113,15 @@ fn line_field(line: &str, children: Vec<FieldRef>) -> Result<FieldRef, String> {
     let (name, data_type, is_nullable) = types::split_field(plain)?;
     let field = Field::new(name, nested(data_type, children)?, is_nullable);
     let metadata = extension.map(|name| (EXTENSION_NAME.to_owned(), name.to_owned()));
-    Ok(Arc::new(field.with_metadata(metadata.into_iter().collect())))
+    Ok(Arc::new(
+        field.with_metadata(metadata.into_iter().collect()),
+    ))
 }
 
 /// Returns the type with this name and these children; most types have none.
 fn nested(name: &str, children: Vec<FieldRef>) -> Result<DataType, String> {
     use DataType as T;
-    if let "Struct" = name {
+    if name == "Struct" {
         return Ok(T::Struct(Fields::from(children)));
     }
     let [child] = children.as_slice() else {
@@ -112,7 +133,9 @@ fn nested(name: &str, children: Vec<FieldRef>) -> Result<DataType, String> {
     let child = child.clone();
     let size = |prefix: &str| name.strip_prefix(prefix)?.strip_suffix(')');
     if let Some(size) = size("FixedSizeList(") {
-        let size = size.parse().map_err(|_| format!("`{size}` is no size of a list"))?;
+        let size = size
+            .parse()
+            .map_err(|_| format!("`{size}` is no size of a list"))?;
         return Ok(T::FixedSizeList(child, size));
     }
     if let Some(ends) = size("RunEndEncoded(") {
@@ -147,22 +170,36 @@ mod tests {
     fn printed_lines_are_read() {
         let mut fields = schema().fields().to_vec();
         let json = HashMap::from([(EXTENSION_NAME.to_owned(), "arrow.json".to_owned())]);
-        fields.push(Arc::new(Field::new("j", DataType::Utf8, false).with_metadata(json)));
+        fields.push(Arc::new(
+            Field::new("j", DataType::Utf8, false).with_metadata(json),
+        ));
         let mut text = Vec::new();
         for field in &fields {
             print_field(&mut text, field, 0).unwrap();
         }
         let text = String::from_utf8(text).unwrap();
-        assert_eq!(parse_schema(&text).unwrap().fields().to_vec(), fields, "{text}");
+        assert_eq!(
+            parse_schema(&text).unwrap().fields().to_vec(),
+            fields,
+            "{text}"
+        );
         let with_metadata = format!("{text}metadata:\n  key: value\n");
-        assert_eq!(parse_schema(&with_metadata).unwrap().fields().to_vec(), fields);
+        assert_eq!(
+            parse_schema(&with_metadata).unwrap().fields().to_vec(),
+            fields
+        );
     }
 
     #[test]
     fn fields_may_be_in_lines_with_commas() {
         let lines = parse_schema("a int64,\n  b utf8").unwrap();
         assert_eq!(lines, parse_schema("a int64, b utf8").unwrap());
-        for text in ["a: List\n    item: Int8\n  x: Int8", "a: List", "  a: Int8\nb: Int8", "a: Union(Sparse)\n  x: Int8"] {
+        for text in [
+            "a: List\n    item: Int8\n  x: Int8",
+            "a: List",
+            "  a: Int8\nb: Int8",
+            "a: Union(Sparse)\n  x: Int8",
+        ] {
             assert!(parse_schema(text).is_err(), "{text}");
         }
     }

@@ -148,8 +148,12 @@ impl<'a> Scanner<'a> {
         let item = self.item(&name)?;
         let mut field = Field::clone(&item);
         let mut words = self.clone_of_rest();
-        let is_not_null = words.word().is_ok_and(|word| word.eq_ignore_ascii_case("not"))
-            && words.word().is_ok_and(|word| word.eq_ignore_ascii_case("null"));
+        let is_not_null = words
+            .word()
+            .is_ok_and(|word| word.eq_ignore_ascii_case("not"))
+            && words
+                .word()
+                .is_ok_and(|word| word.eq_ignore_ascii_case("null"));
         if is_not_null {
             self.rest = words.rest;
             field.set_nullable(false);
@@ -222,7 +226,11 @@ impl<'a> Scanner<'a> {
         let data_type = match name.as_str() {
             "timestamp" => {
                 let unit = self.unit()?;
-                let zone = if self.skip(',') { Some(self.zone()?) } else { None };
+                let zone = if self.skip(',') {
+                    Some(self.zone()?)
+                } else {
+                    None
+                };
                 T::Timestamp(unit, zone.map(Into::into))
             }
             "time32" => T::Time32(self.unit_of(&[TimeUnit::Second, TimeUnit::Millisecond])?),
@@ -290,8 +298,12 @@ impl<'a> Scanner<'a> {
             _ => None,
         };
         let names: Vec<String> = allowed.iter().map(ToString::to_string).collect();
-        unit.filter(|unit| allowed.contains(unit))
-            .ok_or_else(|| format!("expected one of the units {}, found `{word}`", names.join(", ")))
+        unit.filter(|unit| allowed.contains(unit)).ok_or_else(|| {
+            format!(
+                "expected one of the units {}, found `{word}`",
+                names.join(", ")
+            )
+        })
     }
 
     /// Returns the name of a time zone. Its `:` needs no quotes.
@@ -319,11 +331,18 @@ impl<'a> Scanner<'a> {
         let (data_type, most) = match name {
             "decimal32" => (DataType::Decimal32(precision, scale), 9),
             "decimal64" => (DataType::Decimal64(precision, scale), 18),
-            "decimal256" => (DataType::Decimal256(precision, scale), DECIMAL256_MAX_PRECISION),
-            "decimal" | "numeric" if precision > DECIMAL128_MAX_PRECISION => {
-                (DataType::Decimal256(precision, scale), DECIMAL256_MAX_PRECISION)
-            }
-            _ => (DataType::Decimal128(precision, scale), DECIMAL128_MAX_PRECISION),
+            "decimal256" => (
+                DataType::Decimal256(precision, scale),
+                DECIMAL256_MAX_PRECISION,
+            ),
+            "decimal" | "numeric" if precision > DECIMAL128_MAX_PRECISION => (
+                DataType::Decimal256(precision, scale),
+                DECIMAL256_MAX_PRECISION,
+            ),
+            _ => (
+                DataType::Decimal128(precision, scale),
+                DECIMAL128_MAX_PRECISION,
+            ),
         };
         let is_sound = (1..=most).contains(&precision) && i16::from(scale) <= i16::from(precision);
         if !is_sound {
@@ -358,12 +377,36 @@ mod tests {
     #[test]
     fn printed_names_of_types_are_read() {
         for name in [
-            "Null", "Boolean", "Int8", "UInt64", "Float16", "Float64", "Utf8", "LargeUtf8", "Utf8View",
-            "Binary", "BinaryView", "FixedSizeBinary(16)", "Date32", "Date64", "Time32(ms)", "Time64(µs)",
-            "Timestamp(s)", "Timestamp(ns, \"Europe/Oslo\")", "Timestamp(µs, \"+02:00\")", "Duration(s)",
-            "Interval(MonthDayNano)", "Decimal32(9, 2)", "Decimal256(76, -3)", "List(Int32)",
-            "List(non-null Int32)", "LargeList(Utf8)", "ListView(Int32)", "FixedSizeList(3 x Float32)",
-            "Struct(\"a b\": Int32, \"c\": non-null List(Utf8))", "Dictionary(Int32, Utf8)",
+            "Null",
+            "Boolean",
+            "Int8",
+            "UInt64",
+            "Float16",
+            "Float64",
+            "Utf8",
+            "LargeUtf8",
+            "Utf8View",
+            "Binary",
+            "BinaryView",
+            "FixedSizeBinary(16)",
+            "Date32",
+            "Date64",
+            "Time32(ms)",
+            "Time64(µs)",
+            "Timestamp(s)",
+            "Timestamp(ns, \"Europe/Oslo\")",
+            "Timestamp(µs, \"+02:00\")",
+            "Duration(s)",
+            "Interval(MonthDayNano)",
+            "Decimal32(9, 2)",
+            "Decimal256(76, -3)",
+            "List(Int32)",
+            "List(non-null Int32)",
+            "LargeList(Utf8)",
+            "ListView(Int32)",
+            "FixedSizeList(3 x Float32)",
+            "Struct(\"a b\": Int32, \"c\": non-null List(Utf8))",
+            "Dictionary(Int32, Utf8)",
             "Map(\"entries\": non-null Struct(\"keys\": non-null Utf8, \"values\": Int32), unsorted)",
             "RunEndEncoded(\"run_ends\": non-null Int32, \"values\": Utf8)",
         ] {
@@ -385,7 +428,10 @@ mod tests {
             ("timestamp(ms, +02:00)", "Timestamp(ms, \"+02:00\")"),
             ("decimal(10,2)", "Decimal128(10, 2)"),
             ("decimal(40)", "Decimal256(40, 0)"),
-            ("list(struct(a int64, b utf8 not null))", "List(Struct(\"a\": Int64, \"b\": non-null Utf8))"),
+            (
+                "list(struct(a int64, b utf8 not null))",
+                "List(Struct(\"a\": Int64, \"b\": non-null Utf8))",
+            ),
         ] {
             assert_eq!(parse_type(text).unwrap().to_string(), want, "{text}");
         }
@@ -393,23 +439,52 @@ mod tests {
 
     #[test]
     fn fields_have_names_types_and_may_be_not_null() {
-        let fields = parse_fields("a int64, \"b, \"\"c\" : timestamp(us, UTC) NOT NULL,d list(int8)").unwrap();
+        let fields =
+            parse_fields("a int64, \"b, \"\"c\" : timestamp(us, UTC) NOT NULL,d list(int8)")
+                .unwrap();
         let shown: Vec<String> = fields
             .iter()
-            .map(|field| format!("{} {} {}", field.name(), field.data_type(), field.is_nullable()))
+            .map(|field| {
+                format!(
+                    "{} {} {}",
+                    field.name(),
+                    field.data_type(),
+                    field.is_nullable()
+                )
+            })
             .collect();
         assert_eq!(
             shown,
-            ["a Int64 true", "b, \"c Timestamp(µs, \"UTC\") false", "d List(Int8) true"]
+            [
+                "a Int64 true",
+                "b, \"c Timestamp(µs, \"UTC\") false",
+                "d List(Int8) true"
+            ]
         );
     }
 
     #[test]
     fn what_is_no_type_is_an_error() {
         for text in [
-            "", "int", "int65", "timestamp(", "timestamp(us", "timestamp(h)", "time32(us)", "decimal(0, 0)",
-            "decimal128(39, 0)", "decimal(3, 4)", "list", "list(", "list()", "struct()", "int64 x", "utf8)",
-            "dictionary(int32, utf8)", "Dictionary(Int32", "\"int64\"",
+            "",
+            "int",
+            "int65",
+            "timestamp(",
+            "timestamp(us",
+            "timestamp(h)",
+            "time32(us)",
+            "decimal(0, 0)",
+            "decimal128(39, 0)",
+            "decimal(3, 4)",
+            "list",
+            "list(",
+            "list()",
+            "struct()",
+            "int64 x",
+            "utf8)",
+            "dictionary(int32, utf8)",
+            "Dictionary(Int32",
+            "\"int64\"",
         ] {
             assert!(parse_type(text).is_err(), "{text}");
         }
@@ -417,7 +492,14 @@ mod tests {
             let deep = format!("{}utf8{}", open.repeat(100_000), ")".repeat(100_000));
             assert!(parse_type(&deep).is_err(), "{open}");
         }
-        for text in ["", "a", "a int64,", "a int64 b utf8", "\"a int64", "a: int64: b"] {
+        for text in [
+            "",
+            "a",
+            "a int64,",
+            "a int64 b utf8",
+            "\"a int64",
+            "a: int64: b",
+        ] {
             assert!(parse_fields(text).is_err(), "{text}");
         }
     }
