@@ -112,10 +112,13 @@ impl Files {
             .filter(|path| !is_stripe(path))
             .partition(|path| is_read(path));
         if read.is_empty() {
-            return Err(Failure::new(format!(
-                "{}: no file in this directory, or of this pattern, has a name that shows its format",
-                input.display()
-            )));
+            let is_folder = input.is_dir() || input.to_string_lossy().ends_with('/');
+            let why = if is_folder {
+                "no file in this directory has a name that shows its format"
+            } else {
+                "no file matches this pattern"
+            };
+            return Err(Failure::new(why).within(input.display()));
         }
         if let Some(first) = left_out.first() {
             self.notes.push(format!(

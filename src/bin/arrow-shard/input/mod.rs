@@ -59,7 +59,7 @@ const BUFFER_BYTES: usize = 1 << 18;
 /// Options for reading inputs.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ReadArgs {
-    /// Format of the input, if neither its name nor its content shows it
+    /// Format of all inputs, if neither their names nor their content show it
     #[arg(long, value_enum, value_name = "FORMAT")]
     from: Option<FileFormat>,
     /// Rows of CSV or NDJSON from which types are inferred; all by default; with 0, all columns of CSV are text

@@ -76,7 +76,7 @@ impl Plan {
                 (
                     text.schema(),
                     None,
-                    State::Text(Box::new(text.closed()), file),
+                    State::Text(Box::new(text.closed()?), file),
                 )
             }
             _ => {
@@ -137,13 +137,9 @@ impl Plan {
         !self.schema.fields().is_empty() && self.names.iter().any(|known| known == name)
     }
 
-    /// Whether the columns have the names and types of those of another file.
+    /// Whether the columns have the names and types of another file's columns.
     pub(super) fn has_columns_of(&self, other: &Self) -> bool {
-        let (own, others) = (self.schema.fields(), other.schema.fields());
-        let mut pairs = own.iter().zip(others);
-        let is_same =
-            |(a, b): (&FieldRef, &FieldRef)| a.name() == b.name() && a.data_type() == b.data_type();
-        own.len() == others.len() && pairs.all(is_same)
+        has_same_columns(&self.schema, &other.schema)
     }
 
     /// Whether the types were inferred from text.
@@ -162,10 +158,21 @@ impl Plan {
     }
 
     /// Reads the selected columns of the rows.
+    ///
+    /// # Errors
+    /// Fails if the file has other columns than before.
     pub(super) fn read(self, reading: &ReadArgs, rows: RowWindow<'_>) -> Result<Input, Failure> {
         let columns = ColumnArgs::of(self.names);
         match self.state {
-            State::Closed => reading.open(&self.path, &columns, rows),
+            State::Closed => {
+                let input = reading.open(&self.path, &columns, rows)?;
+                let is_counted_only = self.schema.fields().is_empty();
+                if is_counted_only || has_same_columns(&input.schema, &self.schema) {
+                    return Ok(input);
+                }
+                let changed = Failure::new("the file was replaced while the command ran");
+                Err(changed.within(self.path.display()))
+            }
             State::Shard(shard) => reading.scan(&shard, &columns, rows),
             State::Text(text, file) => {
                 let input = file.isolate(|| text.read(rows))?;
@@ -174,6 +181,14 @@ impl Plan {
             State::Stream(input, file) => selected(*input, file, &columns.names(), rows),
         }
     }
+}
+
+/// Whether the columns have the same names and types.
+fn has_same_columns(a: &Schema, b: &Schema) -> bool {
+    let mut pairs = a.fields().iter().zip(b.fields());
+    let is_same =
+        |(a, b): (&FieldRef, &FieldRef)| a.name() == b.name() && a.data_type() == b.data_type();
+    a.fields().len() == b.fields().len() && pairs.all(is_same)
 }
 
 fn known(total: &Total) -> Option<u64> {

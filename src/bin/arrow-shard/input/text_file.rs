@@ -10,6 +10,7 @@ use crate::progress::Total;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// A UTF-8 file, which may be compressed. Reading starts after the byte order mark, if there is one.
 pub(super) struct TextFile {
@@ -22,7 +23,8 @@ pub(super) struct TextFile {
 enum Source {
     /// An open file, and its path if it can be opened again.
     Open(File, Option<PathBuf>),
-    Closed(PathBuf),
+    /// The path of a file, and its size in bytes and time of change.
+    Closed(PathBuf, u64, Option<SystemTime>),
 }
 
 impl TextFile {
@@ -63,12 +65,15 @@ impl TextFile {
     }
 
     /// Closes the file until it is read again, unless it is a copy.
-    pub(super) fn closed(self) -> Self {
+    pub(super) fn closed(self) -> Result<Self, Failure> {
         let source = match self.source {
-            Source::Open(_, Some(path)) => Source::Closed(path),
+            Source::Open(file, Some(path)) => {
+                let found = file.metadata()?;
+                Source::Closed(path, found.len(), found.modified().ok())
+            }
             other => other,
         };
-        Self { source, ..self }
+        Ok(Self { source, ..self })
     }
 
     /// Returns a reader from the start of the text.
@@ -97,7 +102,15 @@ impl TextFile {
     fn file(&self) -> io::Result<File> {
         let mut file = match &self.source {
             Source::Open(file, _) => file.try_clone()?,
-            Source::Closed(path) => File::open(path)?,
+            Source::Closed(path, bytes, changed) => {
+                let file = File::open(path)?;
+                let found = file.metadata()?;
+                if found.len() != *bytes || found.modified().ok() != *changed {
+                    let why = "the file was changed after its types were inferred";
+                    return Err(io::Error::other(why));
+                }
+                file
+            }
         };
         file.rewind()?;
         Ok(file)
@@ -122,5 +135,28 @@ fn copied(from: &mut impl Read) -> Result<File, Failure> {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_changes_between_two_readings_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        std::fs::write(&path, "a,b\n1,2\n").unwrap();
+        let closed = || {
+            let file = TextFile::open(Origin::Path(path.clone())).unwrap();
+            file.closed().unwrap()
+        };
+        let file = closed();
+        let mut text = String::new();
+        file.reader().unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "a,b\n1,2\n");
+        std::fs::write(&path, "b,a\n1,2,3\n").unwrap();
+        assert!(file.reader().is_err());
+        assert!(closed().reader().is_ok());
     }
 }

@@ -71,11 +71,9 @@ impl TextPlan {
     }
 
     /// Closes the file until it is read.
-    pub(super) fn closed(self) -> Self {
-        Self {
-            file: self.file.closed(),
-            ..self
-        }
+    pub(super) fn closed(self) -> Result<Self, Failure> {
+        let file = self.file.closed()?;
+        Ok(Self { file, ..self })
     }
 
     /// Reads the file.
