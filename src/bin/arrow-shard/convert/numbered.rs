@@ -28,15 +28,15 @@ impl Numbered {
             .file_name()
             .and_then(|name| name.to_str())
             .ok_or_else(invalid)?;
-        let mut stem = Path::new(name);
-        if Compression::by_name(stem).is_some() {
-            stem = decompressed_name(stem).unwrap_or(stem);
+        let mut bare = Path::new(name);
+        if Compression::by_name(bare).is_some() {
+            bare = decompressed_name(bare).unwrap_or(bare);
         }
-        if FileFormat::by_name(stem).is_some() {
-            stem = stem.file_stem().map_or(stem, Path::new);
+        if FileFormat::by_name(bare).is_some() {
+            bare = bare.file_stem().map_or(bare, Path::new);
         }
-        let stem = stem.to_str().ok_or_else(invalid)?;
-        let stem = stem.strip_suffix(".amudai").unwrap_or(stem);
+        let text = bare.to_str().ok_or_else(invalid)?;
+        let stem = text.strip_suffix(".amudai").unwrap_or(text);
         Ok(Self {
             folder: path.parent().map(Path::to_path_buf).unwrap_or_default(),
             stem: stem.to_owned(),

@@ -8,6 +8,7 @@ mod exact_text;
 mod files;
 mod filter;
 mod folder_columns;
+mod folder_values;
 mod infer_csv;
 mod infer_json;
 mod ipc;

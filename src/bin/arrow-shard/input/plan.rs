@@ -2,7 +2,7 @@
 //! shards and pipes.
 
 use super::columns::{ColumnArgs, projected};
-use super::folder_columns::FolderValues;
+use super::folder_values::FolderValues;
 use super::source::Input;
 use super::text_plan::TextPlan;
 use super::wanted::Wanted;

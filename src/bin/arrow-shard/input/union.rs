@@ -3,7 +3,8 @@
 use super::columns::{ColumnArgs, indices};
 use super::exact_cast::cast_exactly;
 use super::filter::matching;
-use super::folder_columns::{FolderValues, folder_columns};
+use super::folder_columns::folder_columns;
+use super::folder_values::FolderValues;
 use super::plan::Plan;
 use super::source::{Batches, Input};
 use super::united_schema::{indices_in, united};
