@@ -30,13 +30,13 @@ Install it with `cargo install --path . --features cli` in a clone; with the fea
 
 | command | what it does |
 |-|-|
-| [`convert IN OUT`](#convert) | converts between shards, Parquet, Arrow IPC, [COLE](../cole.md), CSV, NDJSON and [Lance](../../integrations/lance) |
+| [`convert IN... OUT`](#convert) | converts files, folders and globs between shards, Parquet, Arrow IPC, [COLE](../cole.md), CSV, NDJSON and [Lance](../../integrations/lance) |
 | [`schema FILE`](#schema) | prints the Arrow schema; with `--shard`, the stored one |
 | [`head FILE`](#head), [`cat FILE...`](#cat) | print rows, or those that match a `--filter`, as a table, CSV, JSON, or a line for each value |
 | [`inspect FILE`](#inspect) | shows sizes, encodings and statistics; with `--explain`, the encodings that the writer weighs |
 | [`verify FILE...`](#verify) | compares every checksum, decodes every block, and checks columns against statistics, filters and sort order |
 | [`attach FILE... -o OUT`](#attach) | makes a shard over [Parquet files](parquet-lake.md) by reference |
-| [`merge FILE... -o OUT`](#merge), [`append FILE OTHER...`](#append) | make one shard of several by reference |
+| [`merge FILE... -o OUT`](#merge), [`append FILE OTHER...`](#append) | make one shard of several by reference; `append` also takes rows of other formats |
 | [`delete FILE --where CONDITION`](#delete), [`undelete FILE`](#undelete) | mark rows as deleted, and bring them back |
 | [`select FILE`](#select) | keeps, drops and renames columns, by reference |
 | [`compact FILE`](#compact) | rewrites stripes that are small or have many deleted rows |
@@ -55,10 +55,15 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 
 ## Inputs
 
+* `convert`, `cat`, `head` and `schema` read files, folders (with subfolders) and quoted globs in any mix of formats, as
+  [one table](../conversions.md#several-inputs): `arrow-shard cat 'days/**/*.csv' archive/`.
 * The name of a file decides its format, or else its content; `--from` and `--to` override both.
-* Compressed text is read through a pipe: `gzip -dc t.csv.gz | arrow-shard convert --from csv - t.amudai.shard`.
+* CSV and NDJSON may be compressed with gzip, zstd, bzip2 or xz, as in `t.csv.gz`; also standard input, and outputs.
 * Types of CSV and JSON are inferred from all rows. A column gets the type that holds every value; one impossible date makes
   the whole column text. JSON may be an object per line, objects over several lines, or an array of objects.
+* `--hive` adds columns of folders such as `year=2024`.
+* `--cast day=date32` and `--schema 'day date32, n int64'` [set types](../conversions.md#types-that-you-choose). A value
+  that the type does not hold exactly is an error, unless you set `--lossy`.
 * Parquet has no seconds. Times in seconds and `Date64` are stored there in milliseconds, and read back as they were.
 * For files from people you do not know, `--strict` refuses shards that need more memory, columns, stripes or nesting than
   ordinary tables do, and `--max-memory 512M` bounds the memory. All commands except `ls` have both, for shards and COLE.
@@ -68,6 +73,8 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 * An output appears when it is complete: it is written to a temporary file, which is then renamed. An error or a signal
   (SIGINT, SIGTERM, SIGHUP) removes the temporary file. If the process is killed, the file stays; the next writer to the
   folder deletes it once it is an hour old, on file systems that support locks.
+* `convert --rows-per-file 1000000 in.csv out.parquet` writes `out-00001.parquet` and so on. `convert --dry-run` shows what
+  would be read and written.
 * `convert` and `pack` replace an existing file only with `--force`. `delete`, `undelete`, `select`, `append` and `compact`
   change their shard in place, unless `--output` names a new file. `--dry-run` shows the result and writes nothing. `merge`,
   `attach` and `--output` never replace a file.

@@ -404,3 +404,59 @@ fn http_and_file_urls_are_read() {
         .ok();
     assert_eq!(read_ipc(&folder.path("back.arrow")), plain(20_000));
 }
+
+#[test]
+fn folders_and_globs_of_a_store_are_one_input() {
+    let Some(cloud) = Cloud::start(100) else {
+        return;
+    };
+    let files = [
+        "b.csv",
+        "a.csv.gz",
+        "more/c.parquet",
+        "more/d.ndjson",
+        "_done.csv",
+    ];
+    for name in files {
+        cloud
+            .run(&["convert", "t.arrow", &format!("s3://shards/a b/{name}")])
+            .ok();
+    }
+    std::fs::create_dir_all(cloud.folder.path("a b/more")).unwrap();
+    for name in files {
+        cloud
+            .run(&["convert", "t.arrow", &format!("a b/{name}")])
+            .ok();
+    }
+    for (inputs, number) in [
+        ("a b/", 4),
+        ("a b/*.csv", 1),
+        ("a b/**/*.n*", 1),
+        ("a b/more/", 2),
+    ] {
+        let rows = |input: &str| {
+            let done = cloud.run(&["cat", "--format", "csv", input]);
+            done.ok()
+        };
+        let remote = rows(&format!("s3://shards/{inputs}"));
+        assert_eq!(remote.lines().count(), 100 * number + 1, "{inputs}");
+        assert_eq!(remote, rows(inputs), "{inputs}");
+    }
+    for (url, word) in [
+        ("s3://shards/none/", "s3://shards/none/"),
+        ("s3://shards/*.cole", "*.cole"),
+    ] {
+        let error = cloud.run(&["convert", url, "out.csv"]).error(1);
+        assert!(error.contains(word), "{error}");
+    }
+    cloud
+        .run(&[
+            "convert",
+            "s3://shards/a b/",
+            "out.csv.gz",
+            "--rows-per-file",
+            "300",
+        ])
+        .ok();
+    assert!(cloud.folder.path("out-00002.csv.gz").exists());
+}

@@ -4,14 +4,9 @@ use super::data::plain;
 use super::{Folder, NAMES, read_ipc};
 use std::fs;
 
-/// The first bytes of compressed files.
-const COMPRESSED: [(&str, &str, &[u8]); 5] = [
-    ("gzip", "gz", b"\x1F\x8B\x08\0\0\0\0\0"),
-    ("zstd", "zst", b"\x28\xB5\x2F\xFD\x24\x0A"),
-    ("xz", "xz", b"\xFD7zXZ\0\0\x04"),
-    ("bzip2", "bz2", b"BZh91AY&SY\x4E\xEC"),
-    ("lz4", "lz4", b"\x04\x22\x4D\x18\x64\x40"),
-];
+/// The first bytes of compressed files that are not read, and of files that are.
+const LZ4: &[u8] = b"\x04\x22\x4D\x18\x64\x40";
+const GZIP: &[u8] = b"\x1F\x8B\x08\0\0\0\0\0";
 
 /// Creates a folder with the same rows in every format.
 fn folder() -> Folder {
@@ -70,33 +65,32 @@ fn a_name_that_shows_another_format_than_the_content_is_an_error_with_the_right_
 }
 
 #[test]
-fn compressed_text_is_an_error_that_says_how_to_read_it() {
+fn text_in_other_compressions_is_an_error_that_says_how_to_read_it() {
     let folder = Folder::new();
-    for (program, suffix, bytes) in COMPRESSED {
-        let name = format!("t.csv.{suffix}");
-        fs::write(folder.path(&name), bytes).unwrap();
-        fs::write(folder.path("t.ndjson"), bytes).unwrap();
-        let pipe = format!("{program} -dc {name} | arrow-shard convert --from csv -");
-        for arguments in [&["head", &name][..], &["head", "--from", "csv", &name]] {
-            let error = folder.run(arguments).error(1);
-            assert!(
-                error.contains(&format!("compressed with {program}")) && error.contains(&pipe),
-                "{error}"
-            );
-        }
-        let json = folder.run(&["head", "t.ndjson"]).error(1);
-        let piped = folder.pipe(&["head", "--from", "csv", "-"], bytes).error(1);
-        for error in [json, piped] {
-            assert!(error.contains(&format!("with {program}")), "{error}");
-        }
-        let output = format!("out.csv.{suffix}");
-        let error = folder.run(&["convert", "t.ndjson", &output]).error(2);
+    fs::write(folder.path("t.csv.lz4"), LZ4).unwrap();
+    fs::write(folder.path("t.ndjson"), LZ4).unwrap();
+    let pipe = "lz4 -dc t.csv.lz4 | arrow-shard convert --from csv -";
+    for arguments in [
+        &["head", "t.csv.lz4"][..],
+        &["head", "--from", "csv", "t.csv.lz4"],
+    ] {
+        let error = folder.run(arguments).error(1);
         assert!(
-            error.contains(&output) && error.contains(&format!("| {program}")),
+            error.contains("compressed with lz4") && error.contains(pipe),
             "{error}"
         );
-        fs::remove_file(folder.path(&name)).unwrap();
     }
+    let json = folder.run(&["head", "t.ndjson"]).error(1);
+    let piped = folder.pipe(&["head", "--from", "csv", "-"], LZ4).error(1);
+    for error in [json, piped] {
+        assert!(error.contains("with lz4"), "{error}");
+    }
+    let error = folder.run(&["convert", "t.ndjson", "out.csv.lz4"]).error(2);
+    assert!(
+        error.contains("out.csv.lz4") && error.contains("--to"),
+        "{error}"
+    );
+    fs::remove_file(folder.path("t.csv.lz4")).unwrap();
     assert_eq!(folder.names(), ["t.ndjson"]);
     fs::write(folder.path("t.csv"), "BZh,b\n1,x\n").unwrap();
     let csv = folder.run(&["cat", "t.csv", "--format", "csv"]).ok();
@@ -106,11 +100,7 @@ fn compressed_text_is_an_error_that_says_how_to_read_it() {
 #[test]
 fn commands_on_shards_name_the_format_of_other_files() {
     let folder = folder();
-    fs::write(
-        folder.path("t.gz"),
-        [COMPRESSED[0].2, &[0xE9; 100]].concat(),
-    )
-    .unwrap();
+    fs::write(folder.path("t.gz"), [GZIP, &[0xE9; 100]].concat()).unwrap();
     for (name, format) in [
         ("t.parquet", "Parquet"),
         ("t.arrow", "Arrow IPC file"),
@@ -128,6 +118,10 @@ fn commands_on_shards_name_the_format_of_other_files() {
             &["select", name, "--columns", "id"],
             &["compact", name],
         ] {
+            // Rows of the other formats can be appended.
+            if command[0] == "append" && name != "t.gz" {
+                continue;
+            }
             let done = folder.run(command);
             let said = format!("{}{}", done.err, done.text());
             assert_ne!(done.code, 0, "{command:?}");

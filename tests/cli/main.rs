@@ -4,12 +4,14 @@
     reason = "a command that cannot be run is a failed test"
 )]
 
+mod append;
 mod attach;
 #[cfg(feature = "cloud")]
 mod cloud;
 mod cole;
 #[path = "../support/columns.rs"]
 mod columns;
+mod compressed;
 #[path = "../support/covered.rs"]
 mod covered;
 mod damaged;
@@ -30,10 +32,13 @@ mod many;
 mod matrix;
 mod odd;
 mod pairs;
+mod parts;
 mod show;
 #[path = "../support/mod.rs"]
 mod support;
 mod text;
+mod types;
+mod union;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, TimestampNanosecondArray};
 use arrow_ipc::reader::FileReader;

@@ -46,3 +46,19 @@ fn more_shards_than_open_files_are_printed_merged_appended_listed_and_verified()
     let verified = run(&folder, "$0 verify --quiet days/*.shard m.shard");
     assert_eq!(verified.ok(), "");
 }
+
+#[test]
+fn more_text_files_than_open_files_become_one() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("days")).unwrap();
+    for i in 0..SHARDS {
+        let (csv, json) = (format!("days/{i:03}.csv"), format!("days/{i:03}.ndjson"));
+        std::fs::write(folder.path(&csv), format!("a,b\n{i},x\n")).unwrap();
+        std::fs::write(folder.path(&json), format!("{{\"a\":{i}}}\n")).unwrap();
+    }
+    run(&folder, "$0 convert days all.shard").ok();
+    let shard = arrow_shard::Shard::open(folder.path("all.shard")).unwrap();
+    assert_eq!(shard.num_rows(), 2 * SHARDS as u64);
+    let last = run(&folder, "$0 cat 'days/*' --offset 399 --format csv").ok();
+    assert_eq!(last, "a,b\n199,\n");
+}

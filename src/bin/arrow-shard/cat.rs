@@ -7,7 +7,7 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   arrow-shard cat --format csv flights.amudai.shard > flights.csv
-  arrow-shard cat --format json 2024.amudai.shard 2025.parquet
+  arrow-shard cat --format json 2024.amudai.shard 'days/*.parquet'
   arrow-shard cat --offset 1000 --limit 20 --columns origin flights.amudai.shard
   arrow-shard cat --filter \"delay > 60 AND origin LIKE 'OS%'\" flights.amudai.shard";
 
@@ -15,8 +15,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Files to read, one after the other; their columns must be the same; `-` is standard input (IPC stream, CSV,
-    /// NDJSON)
+    /// Files, folders and globs to read, one after the other; columns are united by name; `-` is standard input (IPC
+    /// stream, CSV, NDJSON)
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
     #[command(flatten)]

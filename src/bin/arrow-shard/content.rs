@@ -1,8 +1,9 @@
 //! Recognizes the format of a file by its first bytes.
 
+use crate::compression::Compression;
 use crate::file_format::{FileFormat, is_standard};
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, BufRead, Read};
 use std::path::Path;
 
 /// Number of bytes that are examined. They show the format unless more white space precedes it.
@@ -13,8 +14,10 @@ const HEAD_BYTES: u64 = 4096;
 pub(crate) enum Content {
     /// A format that this program reads.
     Format(FileFormat),
-    /// The output of the named compressor, which decompresses it with the option `-dc`.
-    Compressed(&'static str),
+    /// Compressed bytes.
+    Compressed(Compression),
+    /// The output of the named compressor, which decompresses it with the option `-dc`. It is not read here.
+    Foreign(&'static str),
 }
 
 const MAGIC: [(&[u8], Content); 9] = [
@@ -23,10 +26,10 @@ const MAGIC: [(&[u8], Content); 9] = [
     (b"ARROW1\0\0", Content::Format(FileFormat::IpcFile)),
     (b"\xFF\xFF\xFF\xFF", Content::Format(FileFormat::IpcStream)),
     (b"COLE", Content::Format(FileFormat::Cole)),
-    (b"\x1F\x8B", Content::Compressed("gzip")),
-    (b"\x28\xB5\x2F\xFD", Content::Compressed("zstd")),
-    (b"\xFD7zXZ\0", Content::Compressed("xz")),
-    (b"\x04\x22\x4D\x18", Content::Compressed("lz4")),
+    (b"\x1F\x8B", Content::Compressed(Compression::Gzip)),
+    (b"\x28\xB5\x2F\xFD", Content::Compressed(Compression::Zstd)),
+    (b"\xFD7zXZ\0", Content::Compressed(Compression::Xz)),
+    (b"\x04\x22\x4D\x18", Content::Foreign("lz4")),
 ];
 
 impl Content {
@@ -36,9 +39,11 @@ impl Content {
         if let Some((_, content)) = magic {
             return Some(*content);
         }
-        // The fourth byte is the block size.
-        if head.starts_with(b"BZh") && head.get(4..10) == Some(b"1AY&SY") {
-            return Some(Self::Compressed("bzip2"));
+        // The fourth byte is the block size. Blocks begin with the digits of pi; an empty archive ends with the digits of
+        // its square root.
+        let is_bzip2 = matches!(head.get(4..10), Some(b"1AY&SY" | b"\x17rE8P\x90"));
+        if head.starts_with(b"BZh") && is_bzip2 {
+            return Some(Self::Compressed(Compression::Bzip2));
         }
         let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
         match text.trim_ascii_start().first() {
@@ -52,11 +57,34 @@ impl Content {
         if !path.metadata().ok()?.is_file() {
             return None;
         }
-        let mut head = Vec::new();
-        let file = File::open(path).ok()?;
-        file.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
-        Self::of(&head)
+        Self::of(&head(File::open(path).ok()?)?)
     }
+
+    /// Recognizes the content of standard input by the bytes that have arrived. They are not consumed.
+    pub(crate) fn of_standard_input() -> Option<Self> {
+        let mut input = io::stdin().lock();
+        let head = input.fill_buf().ok()?;
+        let Some(Self::Compressed(compression)) = Self::of(head) else {
+            return Self::of(head);
+        };
+        // The archive continues after these bytes, so reading it ends with an error.
+        let mut text = Vec::new();
+        let mut reader = compression.reader(io::Cursor::new(head.to_vec())).ok()?;
+        let _cut = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut text);
+        Self::of(&text)
+    }
+
+    /// Recognizes the content of a compressed file.
+    pub(crate) fn inside(path: &Path, compression: Compression) -> Option<Self> {
+        let text = compression.reader(File::open(path).ok()?).ok()?;
+        Self::of(&head(text)?)
+    }
+}
+
+fn head(from: impl Read) -> Option<Vec<u8>> {
+    let mut head = Vec::new();
+    from.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+    Some(head)
 }
 
 /// Returns an error message that explains how to read a compressed file.
@@ -69,22 +97,15 @@ pub(crate) fn decompressed(program: &str, path: &Path) -> String {
     } else {
         path.display().to_string()
     };
-    format!(
-        "the data are compressed with {program}; decompress them in a pipe: {program} -dc {file} | \
-         arrow-shard convert --from {from} - out.amudai.shard"
-    )
-}
-
-/// Returns the program that writes files with such a name.
-pub(crate) fn compressor(path: &Path) -> Option<&'static str> {
-    match path.extension()?.to_str()? {
-        "gz" => Some("gzip"),
-        "zst" => Some("zstd"),
-        "xz" => Some("xz"),
-        "lz4" => Some("lz4"),
-        "bz2" => Some("bzip2"),
-        _ => None,
-    }
+    // Formats that are not read from front to back need a file.
+    let advice = if format.is_none_or(FileFormat::is_sequential) {
+        format!(
+            " in a pipe: {program} -dc {file} | arrow-shard convert --from {from} - out.amudai.shard"
+        )
+    } else {
+        format!(" first: {program} -d {file}")
+    };
+    format!("the data are compressed with {program}; decompress them{advice}")
 }
 
 #[cfg(test)]
@@ -101,8 +122,15 @@ mod tests {
             (b"\xFF\xFF\xFF\xFF\x80", Some(Content::Format(IpcStream))),
             (b"\xEF\xBB\xBF \n{\"a\":1}", Some(Content::Format(Ndjson))),
             (b"[]", Some(Content::Format(Ndjson))),
-            (b"\x1F\x8B\x08", Some(Content::Compressed("gzip"))),
-            (b"BZh91AY&SY\x01", Some(Content::Compressed("bzip2"))),
+            (
+                b"\x1F\x8B\x08",
+                Some(Content::Compressed(Compression::Gzip)),
+            ),
+            (
+                b"BZh91AY&SY\x01",
+                Some(Content::Compressed(Compression::Bzip2)),
+            ),
+            (b"\x04\x22\x4D\x18\x64", Some(Content::Foreign("lz4"))),
             (b"BZh,b\n1,2\n", None),
             (b"", None),
         ] {

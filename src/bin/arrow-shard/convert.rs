@@ -1,20 +1,25 @@
 //! `arrow-shard convert`
 
+mod dry_run;
+mod numbered;
+mod writing;
+
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
-use crate::input::{ColumnArgs, ReadArgs, RowWindow};
+use crate::input::{ColumnArgs, Files, Input, ReadArgs, RowWindow};
 use crate::lance;
 use crate::lance_names::{check_conversion, is_lance};
 use crate::option_names::{LayoutName, ProfileName};
-use crate::output::{Output, Place, lossy_batch, lossy_schema};
+use crate::output::{lossy_batch, lossy_schema};
 use crate::progress::Progress;
 use crate::text;
 use arrow_shard::metadata::{TypeMapping, Wire};
 use arrow_shard::write::WriterOptions;
 use clap::ValueEnum;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
+use writing::{Target, Writing};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,22 +28,47 @@ Examples:
   arrow-shard convert --mapping amudai in.parquet out.amudai.shard
   arrow-shard convert --wire reference in.parquet out.amudai.shard
   arrow-shard convert in.amudai.shard out.csv --columns id,name --force
+  arrow-shard convert days/ 'more/*.parquet' all.amudai.shard
+  arrow-shard convert 2024.csv 2025.ndjson --unify --output all.parquet
+  arrow-shard convert log.csv.gz log.amudai.shard
+  arrow-shard convert log.csv log.parquet --cast day=date32 --cast 'price=decimal(10,2)'
+  arrow-shard convert --schema 'id int64 not null, at timestamp(us, UTC)' log.ndjson log.amudai.shard
+  arrow-shard convert --limit 1000 --filter \"delay > 60\" in.amudai.shard sample.csv
+  arrow-shard convert --rows-per-file 1000000 in.parquet part.parquet
+  arrow-shard convert --hive --dry-run 'lake/year=*' lake.amudai.shard
   arrow-shard convert in.lance out.amudai.shard
   producer | arrow-shard convert --from ipc-stream - out.amudai.shard
+
+Several inputs are read one after the other, each in its own format. Folders are read with their \
+subfolders; globs are matched here if they are quoted. The files of both are in the order of their \
+names, and hidden files, also those that begin with `_`, are skipped. Columns are united by name, in the \
+order in which they first appear. A column that a file lacks is null in its rows. Types that differ \
+are an error that names the file, unless --unify finds a wider type; a value that it does not hold \
+exactly is an error, too.
+
+CSV and NDJSON may be compressed with gzip, zstd, bzip2 or xz. Inputs are recognized by their content, \
+also standard input; an output is compressed if its name ends in .gz, .zst, .bz2 or .xz.
 
 A file appears when it is complete; a failed or interrupted conversion leaves none, but in an object \
 store an interrupted one may leave an unfinished upload, or stripe files of --layout two-level. A symbolic \
 link is followed, a named pipe is written to. In CSV an empty value is null; the types of CSV and \
 JSON columns are inferred from all rows, unless --schema-rows says otherwise.";
 
+const USAGE: &str = "\
+arrow-shard convert [OPTIONS] <INPUT>... <OUTPUT>
+       arrow-shard convert [OPTIONS] <INPUT>... --output <OUTPUT>";
+
 /// Convert between shards, Parquet, Arrow IPC, COLE, CSV and NDJSON
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub(crate) struct Args {
-    /// File to read; `-` is standard input (IPC stream, CSV, NDJSON)
-    input: PathBuf,
-    /// File to write; `-` is standard output (IPC stream, CSV, NDJSON)
-    output: PathBuf,
+    /// Files, folders and globs to read, and at last the file to write unless --output names it; `-` is standard input
+    /// or output (IPC stream, CSV, NDJSON)
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// File to write; all other files are then inputs
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Format of the output, if its name does not show it
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Option<FileFormat>,
@@ -49,6 +79,12 @@ pub(crate) struct Args {
     /// Rows to convert, by a condition as in `cat`
     #[arg(long, visible_alias = "where", value_name = "CONDITION")]
     filter: Option<String>,
+    /// Number of rows to skip at the start
+    #[arg(long, value_name = "ROWS", default_value_t = 0)]
+    offset: u64,
+    /// Maximum number of rows to convert; all by default
+    #[arg(long, short = 'n', value_name = "ROWS")]
+    limit: Option<u64>,
     /// How hard to compress a shard [default: balanced]
     #[arg(long, value_enum)]
     profile: Option<ProfileName>,
@@ -73,6 +109,12 @@ pub(crate) struct Args {
     /// Version of a Lance dataset to read [default: the latest]
     #[arg(long, value_name = "NUMBER")]
     dataset_version: Option<u64>,
+    /// Write numbered outputs with this many rows each: `out-00001.parquet`, `out-00002.parquet`, ...
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
+    rows_per_file: Option<u64>,
+    /// Show the files, formats and columns that would be read and written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Replace the output if it exists
     #[arg(long, short)]
     force: bool,
@@ -99,8 +141,15 @@ enum WireName {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    if is_lance(&args.input) || is_lance(&args.output) {
-        check_conversion(&args.input, &args.output).map_err(Failure::Usage)?;
+    let (inputs, target) = args.places()?;
+    if inputs.iter().any(|input| is_lance(input)) || is_lance(target) {
+        let ([input], None) = (inputs, &args.output) else {
+            return Err(Failure::Usage(
+                "Lance is converted one file at a time: arrow-shard convert INPUT OUTPUT"
+                    .to_owned(),
+            ));
+        };
+        check_conversion(input, target).map_err(Failure::Usage)?;
         return lance::convert();
     }
     if args.lance_version.is_some() || args.dataset_version.is_some() {
@@ -109,58 +158,117 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         ));
     }
     let started = Instant::now();
-    let format = FileFormat::of_output(&args.output, args.to)?;
+    let format = FileFormat::of_output(target, args.to)?;
     let options = options(args, format)?;
-    let found = Place::find(&args.output, format, args.force)?;
     let reading = &args.reading;
-    reading.check(std::slice::from_ref(&args.input), Some(format))?;
+    let style = reading.csv.style(target);
+    let target = Target::find(target, format, options, style, args.rows_per_file)?;
+    let files = reading.files(inputs)?;
+    check(args, &files, &target)?;
+    if args.dry_run {
+        let survey = reading.survey(&files.paths, &args.columns)?;
+        return dry_run::print(&survey, &target, args.rows_per_file);
+    }
+    let rows = RowWindow {
+        filter: args.filter.as_deref(),
+        offset: args.offset,
+        limit: args.limit,
+        threads: args.threads.map_or(1, NonZeroUsize::get),
+    };
+    let input = reading.open_all(&files.paths, &args.columns, rows)?;
+    let mut progress = Progress::new(input.total.clone(), args.quiet);
+    let files = write(input, &target, reading.is_lossy(), &mut progress)?;
+    let rows = progress.rows();
+    progress.finish();
+    if args.quiet {
+        return Ok(());
+    }
+    let (first, last) = (target.path(1), target.path(files));
+    let place = match files {
+        1 => first.display().to_string(),
+        _ => format!("{} to {}", first.display(), last.display()),
+    };
+    eprintln!(
+        "{}: {} in {:.1} s",
+        text::shown(&place),
+        text::count(rows, "row"),
+        started.elapsed().as_secs_f64()
+    );
+    if let Some(left_over) = target.left_over(files) {
+        let left_over = left_over.display().to_string();
+        eprintln!(
+            "note: {} is of an earlier conversion",
+            text::shown(&left_over)
+        );
+    }
+    Ok(())
+}
+
+/// Writes all rows. Returns the number of outputs.
+fn write(
+    input: Input,
+    target: &Target,
+    is_lossy: bool,
+    progress: &mut Progress,
+) -> Result<u64, Failure> {
+    let place = target.path(1);
+    let lossy = if is_lossy && target.format == FileFormat::Cole {
+        Some(lossy_schema(&input.schema).map_err(|e| e.within(place.display()))?)
+    } else {
+        None
+    };
+    let schema = lossy.as_ref().unwrap_or(&input.schema);
+    let mut writing = Writing::start(target, schema.clone())?;
+    for batch in input.batches {
+        let batch = batch.map_err(|e| writing.interrupted(e))?;
+        let written = match &lossy {
+            Some(schema) => lossy_batch(&batch, schema).map_err(|e| e.within(place.display()))?,
+            None => batch,
+        };
+        writing.write(&written)?;
+        progress.add(written.num_rows());
+    }
+    writing.finish()
+}
+
+impl Args {
+    /// Returns the inputs and the output.
+    fn places(&self) -> Result<(&[PathBuf], &Path), Failure> {
+        match (&self.output, self.files.as_slice()) {
+            (Some(output), inputs) => Ok((inputs, output)),
+            (None, [inputs @ .., output]) if !inputs.is_empty() => Ok((inputs, output)),
+            _ => Err(Failure::Usage(
+                "name the file to write after the files to read, or with --output".to_owned(),
+            )),
+        }
+    }
+}
+
+/// Fails if options do not fit the files, or if the output would be read as an input of a later run.
+fn check(args: &Args, files: &Files, target: &Target) -> Result<(), Failure> {
+    let reading = &args.reading;
+    reading.check(&files.paths, Some(target.format))?;
+    let first = target.path(1);
+    if files.have(&first) {
+        return Err(Failure::new(format!(
+            "{}: the output is one of the files in the folder or glob that is read; write it elsewhere",
+            first.display()
+        )));
+    }
+    let mut formats = files.paths.iter().map(|path| reading.format(path));
     if args.threads.is_some()
-        && format != FileFormat::Shard
-        && reading.format(&args.input)? != FileFormat::Shard
+        && target.format != FileFormat::Shard
+        && !formats.any(|it| it.is_ok_and(|it| it == FileFormat::Shard))
     {
         return Err(Failure::Usage(
             "--threads applies only to shards that are read or written, and there are none here"
                 .to_owned(),
         ));
     }
-    let rows = RowWindow {
-        filter: args.filter.as_deref(),
-        threads: args.threads.map_or(1, NonZeroUsize::get),
-        ..RowWindow::default()
-    };
-    let input = reading.open(&args.input, &args.columns, rows)?;
-    let place = args.output.display();
-    let lossy = if reading.is_lossy() && format == FileFormat::Cole {
-        Some(lossy_schema(&input.schema).map_err(|e| e.within(&place))?)
-    } else {
-        None
-    };
-    let mut output = Output::create(
-        &found,
-        format,
-        lossy.as_ref().unwrap_or(&input.schema),
-        options,
-        &reading.csv.style(&args.output),
-    )
-    .map_err(|e| e.within(&place))?;
-    let mut progress = Progress::new(input.total, args.quiet);
-    for batch in input.batches {
-        let batch = match &lossy {
-            Some(schema) => lossy_batch(&batch?, schema).map_err(|e| e.within(&place))?,
-            None => batch?,
-        };
-        output.write(&batch).map_err(|e| e.within(&place))?;
-        progress.add(batch.num_rows());
-    }
-    output.finish().map_err(|e| e.within(&place))?;
-    let rows = progress.rows();
-    progress.finish();
     if !args.quiet {
-        eprintln!(
-            "{place}: {} in {:.1} s",
-            text::count(rows, "row"),
-            started.elapsed().as_secs_f64()
-        );
+        for note in &files.notes {
+            eprintln!("note: {}", text::shown(note));
+        }
     }
     Ok(())
 }

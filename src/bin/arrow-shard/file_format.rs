@@ -19,9 +19,10 @@ pub(crate) enum FileFormat {
     IpcStream,
     /// COLE columnar file (.cole)
     Cole,
-    /// Comma-separated values with a header row (.csv), or tab-separated values (.tsv)
+    /// Comma-separated values with a header row (.csv), or tab-separated values (.tsv); also compressed (.csv.gz .zst
+    /// .bz2 .xz)
     Csv,
-    /// JSON objects, one per line when written (.ndjson, .jsonl, .json)
+    /// JSON objects, one per line when written (.ndjson, .jsonl, .json); also compressed
     #[value(alias = "json")]
     Ndjson,
 }
@@ -47,8 +48,11 @@ impl FileFormat {
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// Returns the format that a file name shows.
+    /// Returns the format that a file name shows. Text may be compressed.
     pub(crate) fn by_name(path: &Path) -> Option<Self> {
+        if let Some(text) = decompressed_name(path) {
+            return Self::by_name(text).filter(|format| format.is_text());
+        }
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         match extension.as_str() {
             "shard" => Some(Self::Shard),
@@ -62,10 +66,22 @@ impl FileFormat {
         }
     }
 
+    /// Whether the format is text, which may be compressed as a whole.
+    pub(crate) fn is_text(self) -> bool {
+        matches!(self, Self::Csv | Self::Ndjson)
+    }
+
     /// Whether the format is read and written from front to back.
     pub(crate) fn is_sequential(self) -> bool {
         matches!(self, Self::IpcStream | Self::Csv | Self::Ndjson)
     }
+}
+
+/// Returns the name without the suffix of a compression, if it has one.
+pub(crate) fn decompressed_name(path: &Path) -> Option<&Path> {
+    let suffix = path.extension()?.to_str()?.to_ascii_lowercase();
+    let is_compressed = matches!(suffix.as_str(), "gz" | "zst" | "bz2" | "xz");
+    path.file_stem().filter(|_| is_compressed).map(Path::new)
 }
 
 /// Whether the path is `-`: standard input or output.

@@ -1,8 +1,9 @@
 //! The format of an input or output: asked for, or shown by the name or the content.
 
+use crate::compression::Compression;
 use crate::content::{self, Content};
 use crate::failure::Failure;
-use crate::file_format::{FileFormat, is_standard};
+use crate::file_format::{FileFormat, decompressed_name, is_standard};
 use crate::lance_names::is_lance;
 use crate::location::{self, Location};
 use std::path::Path;
@@ -10,7 +11,14 @@ use std::path::Path;
 impl FileFormat {
     /// Returns the format of an input: the requested one, or the one that its name or content shows.
     pub(crate) fn of_input(path: &Path, asked: Option<Self>) -> Result<Self, Failure> {
-        Self::known(path, asked, "--from", || {
+        let shown = match asked {
+            None if is_standard(path) => match Content::of_standard_input() {
+                Some(Content::Format(format)) => Some(format),
+                _ => None,
+            },
+            asked => asked,
+        };
+        Self::known(path, shown, "--from", || {
             if is_lance(path) {
                 return Err(Failure::Usage(format!(
                     "`{0}` is Lance; convert it first: arrow-shard convert {0} out.amudai.shard",
@@ -27,13 +35,25 @@ impl FileFormat {
                 #[cfg(feature = "cloud")]
                 Location::Object(_) => None,
             };
-            match content {
-                Some(Content::Format(format)) => Ok(format),
-                Some(Content::Compressed(program)) => {
+            // `content` is known only for local files.
+            let inside = match (&content, Location::of(path)?) {
+                (Some(Content::Compressed(compression)), Location::Local(local)) => {
+                    Content::inside(&local, *compression)
+                }
+                _ => None,
+            };
+            match (content, inside) {
+                (Some(Content::Format(format)), _) => Ok(format),
+                (_, Some(Content::Format(format))) if format.is_text() => Ok(format),
+                (Some(Content::Compressed(compression)), Some(_)) => {
+                    let advice = content::decompressed(compression.program(), path);
+                    Err(Failure::new(advice).within(path.display()))
+                }
+                (Some(Content::Foreign(program)), _) => {
                     let advice = content::decompressed(program, path);
                     Err(Failure::new(advice).within(path.display()))
                 }
-                None => Err(Failure::Usage(format!(
+                _ => Err(Failure::Usage(format!(
                     "the format of `{}` is not known from its name or content; name it with --from (CSV \
                      can be known only from the name)",
                     path.display()
@@ -44,19 +64,21 @@ impl FileFormat {
 
     /// Returns the format of an output: the requested one, or the one that its name shows.
     pub(crate) fn of_output(path: &Path, asked: Option<Self>) -> Result<Self, Failure> {
-        Self::known(path, asked, "--to", || {
-            Err(Failure::Usage(match content::compressor(path) {
-                Some(program) => format!(
-                    "`{}`: files are not compressed with {program} here; write to a pipe: arrow-shard \
-                     convert ... - --to FORMAT | {program} -c > FILE",
-                    path.display()
+        let compression = Compression::by_name(path);
+        let format = Self::known(path, asked, "--to", || {
+            let shown = path.display();
+            Err(Failure::Usage(match compression {
+                Some(_) if decompressed_name(path).and_then(Self::by_name).is_none() => format!(
+                    "the name `{shown}` shows a compression and no format; name it with --to: csv or ndjson"
                 ),
-                None => format!(
-                    "the name `{}` shows no format; name it with --to",
-                    path.display()
-                ),
+                Some(_) => only_text(path),
+                None => format!("the name `{shown}` shows no format; name it with --to"),
             }))
-        })
+        })?;
+        if compression.is_some() && !format.is_text() {
+            return Err(Failure::Usage(only_text(path)));
+        }
+        Ok(format)
     }
 
     /// Returns the requested format, the one that the name shows, or the result of `find`.
@@ -84,4 +106,11 @@ impl FileFormat {
         }
         Ok(format)
     }
+}
+
+fn only_text(path: &Path) -> String {
+    format!(
+        "`{}`: only CSV and NDJSON are compressed as a whole; choose a name without the last suffix",
+        path.display()
+    )
 }

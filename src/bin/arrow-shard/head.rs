@@ -13,7 +13,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// File to read; `-` is standard input (IPC stream, CSV, NDJSON)
+    /// File, folder or glob to read; `-` is standard input (IPC stream, CSV, NDJSON)
     input: PathBuf,
     #[command(flatten)]
     rows: RowArgs,

@@ -171,24 +171,27 @@ fn check<T: DecimalType>(data: &ArrayData) -> Result<(), ArrowError> {
 
 /// Casts the column to the type of a field. If a value does not fit, returns an error that names the column.
 pub(crate) fn cast_column(column: &ArrayRef, field: &Field) -> Result<ArrayRef, Failure> {
-    if column.data_type() == field.data_type() {
-        return Ok(column.clone());
+    let cast = cast_array(column, field.data_type());
+    cast.map_err(|e| e.within(format!("column `{}`", field.name())))
+}
+
+/// Casts an array to a type. Returns an error if a value does not fit.
+pub(crate) fn cast_array(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, Failure> {
+    if array.data_type() == data_type {
+        return Ok(array.clone());
     }
     let strict = CastOptions {
         safe: false,
         ..CastOptions::default()
     };
-    let cast = |column: &ArrayRef, ty: &DataType| {
-        cast_with_options(column, ty, &strict)
-            .map_err(|e| Failure::from(e).within(format!("column `{}`", field.name())))
-    };
-    match (column.data_type(), field.data_type()) {
+    let cast = |array: &ArrayRef, ty: &DataType| cast_with_options(array, ty, &strict);
+    Ok(match (array.data_type(), data_type) {
         // A direct cast of times to dictionary entries of another unit would keep the numbers unchanged.
         (plain, whole @ DataType::Dictionary(_, entry)) if plain.is_temporal() => {
-            cast(&cast(column, entry)?, whole)
+            cast(&cast(array, entry)?, whole)?
         }
-        (_, wanted) => cast(column, wanted),
-    }
+        (_, wanted) => cast(array, wanted)?,
+    })
 }
 
 /// Casts the columns to the types of a schema. If a value does not fit, returns an error that names the column.

@@ -85,7 +85,7 @@ fn url(path: &Path) -> Option<&str> {
 }
 
 /// Whether a text begins with a scheme of at least two characters: a single letter is a drive.
-fn is_url(text: &str) -> bool {
+pub(crate) fn is_url(text: &str) -> bool {
     let Some((scheme, _)) = text.split_once("://") else {
         return false;
     };

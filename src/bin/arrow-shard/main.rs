@@ -4,6 +4,7 @@ mod allocator;
 mod cat;
 #[cfg(feature = "cloud")]
 mod cloud;
+mod compression;
 mod content;
 mod convert;
 mod csv_style;
@@ -29,6 +30,7 @@ mod progress;
 mod rows;
 mod safe_text;
 mod schema;
+mod schema_text;
 #[cfg(unix)]
 mod signals;
 mod table;
@@ -55,6 +57,7 @@ Examples:
 
 Formats by file name: .amudai.shard .shard | .parquet | .arrow .feather .ipc (IPC file) | \
 .arrows (IPC stream) | .cole | .csv .tsv | .ndjson .jsonl .json; `-` is standard input or output. \
+CSV and NDJSON may be compressed: .csv.gz .csv.zst .csv.bz2 .csv.xz. \
 .lance (file or dataset) is converted to and from shards by the program arrow-shard-lance. \
 URLs (s3://, az://, gs://, http://, https://, file://) name files in the place of paths, if \
 arrow-shard was installed with the feature `cloud`; stores are configured by the environment \

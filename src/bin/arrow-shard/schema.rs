@@ -21,7 +21,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// File to read; `-` is standard input (IPC stream, CSV, NDJSON)
+    /// File, folder or glob to read; `-` is standard input (IPC stream, CSV, NDJSON)
     input: PathBuf,
     #[command(flatten)]
     reading: ReadArgs,
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     } else {
         let (columns, rows) = (ColumnArgs::default(), RowWindow::default());
-        let input = reading.open(&args.input, &columns, rows)?;
+        let input = reading.open_all(std::slice::from_ref(&args.input), &columns, rows)?;
         if args.json {
             writeln!(out, "{:#}", schema_json(&input.schema))?;
         } else {

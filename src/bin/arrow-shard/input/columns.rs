@@ -1,8 +1,9 @@
 //! The columns of an input to read.
 
 use crate::failure::Failure;
-use arrow_schema::Schema;
+use arrow_schema::{Schema, SchemaRef};
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// The arguments that select columns of an input.
 #[derive(Debug, clap::Args, Default)]
@@ -14,6 +15,13 @@ pub(crate) struct ColumnArgs {
 }
 
 impl ColumnArgs {
+    /// Returns the arguments that select the columns with these names.
+    pub(super) fn of(names: Vec<String>) -> Self {
+        Self {
+            columns: vec![ColumnNames(names)],
+        }
+    }
+
     /// Returns the names in the given order. No names mean all columns.
     pub(crate) fn names(&self) -> Vec<String> {
         ColumnNames::all(&self.columns)
@@ -63,6 +71,11 @@ pub(super) fn indices(schema: &Schema, names: &[String]) -> Result<Vec<usize>, F
         })
     };
     names.iter().map(index).collect()
+}
+
+/// Returns the schema of the columns with these names.
+pub(super) fn projected(schema: &Schema, names: &[String]) -> Result<SchemaRef, Failure> {
+    Ok(Arc::new(schema.project(&indices(schema, names)?)?))
 }
 
 /// Returns the indices of the columns of a shard or a COLE file in the order and number in which they are named, or

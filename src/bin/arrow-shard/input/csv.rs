@@ -1,18 +1,18 @@
 //! CSV files.
 
 use super::infer_csv;
-use super::origin::Origin;
 use super::quotes::Quotes;
+use super::row_sizes::Inferred;
 use super::source::{Input, batches};
 use super::text_file::TextFile;
 use super::{BUFFER_BYTES, RowWindow};
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
+use crate::file_format::decompressed_name;
 use arrow_csv::reader::Format;
 use regex::Regex;
 use std::io::BufReader;
 use std::path::Path;
-use std::sync::Arc;
 
 /// The syntax of CSV files that are read or written.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -51,7 +51,8 @@ fn escape(text: &str) -> Result<u8, String> {
 impl CsvArgs {
     /// Returns the syntax of the file at `path`.
     pub(crate) fn style(&self, path: &Path) -> CsvStyle {
-        let extension = path.extension().and_then(|extension| extension.to_str());
+        let plain = decompressed_name(path).unwrap_or(path);
+        let extension = plain.extension().and_then(|extension| extension.to_str());
         let is_tsv = extension.is_some_and(|it| it.eq_ignore_ascii_case("tsv"));
         CsvStyle {
             delimiter: self.delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' }),
@@ -90,41 +91,41 @@ impl CsvArgs {
     }
 }
 
-/// Opens a file. Its types are inferred from `sample` rows, or from all rows.
-pub(super) fn open(
-    origin: Origin,
+/// Infers the types of a file from `sample` rows, or from all rows.
+pub(super) fn infer(
+    file: &TextFile,
     style: &CsvStyle,
     sample: Option<usize>,
+) -> Result<Inferred, Failure> {
+    let mut reader = ::csv::ReaderBuilder::new()
+        .delimiter(style.delimiter)
+        .has_headers(style.has_header)
+        .escape(style.escape)
+        .from_reader(Quotes::new(file.reader()?, style));
+    infer_csv::infer(&mut reader, style, sample)
+}
+
+/// Reads a file in the inferred types.
+pub(super) fn read(
+    file: &TextFile,
+    inferred: &Inferred,
+    style: &CsvStyle,
     rows: RowWindow<'_>,
 ) -> Result<Input, Failure> {
-    let file = TextFile::open(origin)?;
-    let &CsvStyle {
-        delimiter,
-        has_header,
-        ref null,
-        escape,
-    } = style;
-    let mut reader = ::csv::ReaderBuilder::new()
-        .delimiter(delimiter)
-        .has_headers(has_header)
-        .escape(escape)
-        .from_reader(Quotes::new(file.reader()?, style));
-    let inferred = infer_csv::infer(&mut reader, style, sample)?;
-    let batch_rows = inferred.batch_rows(rows.batch_rows());
-    let schema = Arc::new(inferred.schema);
-    let empty_or_null = format!("^(?:{})?$", regex::escape(null));
+    let schema = inferred.schema.clone();
+    let empty_or_null = format!("^(?:{})?$", regex::escape(&style.null));
     let null_regex = Regex::new(&empty_or_null).map_err(|e| Failure::new(e.to_string()))?;
     let mut format = Format::default()
-        .with_header(has_header)
-        .with_delimiter(delimiter)
+        .with_header(style.has_header)
+        .with_delimiter(style.delimiter)
         .with_null_regex(null_regex);
-    if let Some(escape) = escape {
+    if let Some(escape) = style.escape {
         format = format.with_escape(escape);
     }
     let (counted, total) = file.counted()?;
     let mut builder = arrow_csv::ReaderBuilder::new(schema.clone())
         .with_format(format)
-        .with_batch_size(batch_rows);
+        .with_batch_size(inferred.batch_rows(rows.batch_rows()));
     if let Some(end) = rows.end() {
         builder = builder.with_bounds(0, end);
     }

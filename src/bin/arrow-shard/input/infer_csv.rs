@@ -13,6 +13,7 @@ use arrow_cast::parse::{Parser, string_to_datetime};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use csv::{ByteRecord, ErrorKind, Reader};
 use std::io::Read;
+use std::sync::Arc;
 
 /// The kinds of values seen in a column.
 #[derive(Debug, Default)]
@@ -90,13 +91,23 @@ pub(super) fn infer(
         None => Ok(unnamed(i)),
     };
     let numbered = columns.iter().enumerate();
+    let untyped = numbered.clone().filter(|(_, column)| !column.has_values());
+    let untyped = untyped.map(|(i, _)| i).collect();
     let fields = numbered.map(|(i, column)| Ok(Field::new(name(i)?, column.data_type(), true)));
     Ok(Inferred {
-        schema: Schema::new(fields.collect::<Result<Vec<_>, Failure>>()?),
+        schema: Arc::new(Schema::new(fields.collect::<Result<Vec<_>, Failure>>()?)),
+        untyped,
         is_whole: rows.is_none_or(|rows| sizes.rows() < rows),
         sizes,
         values: count,
     })
+}
+
+/// Returns the type of a column with these values.
+pub(super) fn type_of<'a>(values: impl Iterator<Item = &'a str>) -> DataType {
+    let mut column = Column::default();
+    values.for_each(|value| column.meet(value));
+    column.data_type()
 }
 
 fn line(record: &ByteRecord) -> u64 {
@@ -165,6 +176,11 @@ impl Column {
         } else {
             self.text = true;
         }
+    }
+
+    fn has_values(&self) -> bool {
+        let has_times = self.date || self.local.is_some() || self.zoned.is_some();
+        self.text || self.boolean || has_times || self.numbers.data_type().is_some()
     }
 
     fn data_type(&self) -> DataType {
@@ -264,9 +280,7 @@ mod tests {
     use super::*;
 
     fn types(values: &[&str]) -> String {
-        let mut column = Column::default();
-        values.iter().for_each(|value| column.meet(value));
-        column.data_type().to_string()
+        type_of(values.iter().copied()).to_string()
     }
 
     #[test]

@@ -69,7 +69,8 @@ pub(super) fn infer(reader: impl Read, rows: Option<usize>) -> Result<Inferred, 
     let objects = sizes.rows().max(1);
     Ok(Inferred {
         values: members.positions(objects).div_ceil(objects),
-        schema: Schema::new(members.fields("")?),
+        schema: Arc::new(Schema::new(members.fields("")?)),
+        untyped: Vec::new(),
         sizes,
         is_whole,
     })

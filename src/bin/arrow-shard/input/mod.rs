@@ -1,40 +1,56 @@
 //! Opens files as streams of batches.
 
-mod chain;
 mod cole;
 mod columns;
 mod csv;
+mod exact_cast;
+mod exact_text;
+mod files;
 mod filter;
+mod folder_columns;
+mod folder_values;
 mod infer_csv;
 mod infer_json;
 mod ipc;
 mod ndjson;
 mod numbers;
+#[cfg(feature = "cloud")]
+mod objects;
 mod origin;
 mod parquet;
 mod parquet_batches;
+mod plan;
 mod quotes;
 mod row_sizes;
 mod source;
 mod text_file;
+mod text_plan;
+mod union;
+mod united_schema;
+mod wanted;
+mod widened_type;
 
 pub(crate) use columns::{ColumnArgs, ColumnNames};
 pub(crate) use csv::CsvArgs;
+pub(crate) use files::Files;
 pub(crate) use filter::predicate;
 pub(crate) use source::Input;
+pub(crate) use union::Survey;
 
 use crate::content::{self, Content};
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::isolate::Foreign;
 use crate::limits::LimitArgs;
-use crate::location::{Location, open_one_of_many, open_shard};
+use crate::location::{Location, open_shard};
 use crate::progress::Total;
-use arrow_schema::{DECIMAL256_MAX_PRECISION, TimeUnit};
+use arrow_schema::{DECIMAL256_MAX_PRECISION, Schema, TimeUnit};
 use arrow_shard::Shard;
 use arrow_shard::read::{Projection, ShardOptions};
 use origin::Origin;
 use std::path::{Path, PathBuf};
+use text_plan::TextPlan;
+use wanted::{TypeArgs, Wanted};
 
 /// Number of rows in a batch.
 const BATCH_ROWS: usize = 8192;
@@ -42,9 +58,9 @@ const BATCH_ROWS: usize = 8192;
 const BUFFER_BYTES: usize = 1 << 18;
 
 /// Options for reading inputs.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ReadArgs {
-    /// Format of the input, if neither its name nor its content shows it
+    /// Format of all inputs, if neither their names nor their content show it
     #[arg(long, value_enum, value_name = "FORMAT")]
     from: Option<FileFormat>,
     /// Rows of CSV or NDJSON from which types are inferred; all by default; with 0, all columns of CSV are text
@@ -54,10 +70,20 @@ pub(crate) struct ReadArgs {
     /// [default: ns]
     #[arg(long, value_enum, value_name = "UNIT")]
     time_unit: Option<Unit>,
-    /// Allow conversions that lose information: times are rounded to the --time-unit; in COLE, nulls become 0 or empty
-    /// text, and columns of other types numbers or text; otherwise each of these is an error
+    /// Allow conversions that lose information: times are rounded to the --time-unit, and values are cut or rounded to the
+    /// types of --cast and --schema; in COLE, nulls become 0 or empty text, and columns of other types numbers or text;
+    /// otherwise each of these is an error
     #[arg(long)]
     lossy: bool,
+    /// Unite columns whose types differ between files, where a wider type holds the values of both exactly: wider
+    /// integers, floats and decimals, finer times, the large forms of text
+    #[arg(long)]
+    unify: bool,
+    /// Add a column for each folder with a name such as `year=2024`; its type is inferred from the names as in CSV
+    #[arg(long)]
+    hive: bool,
+    #[command(flatten)]
+    types: TypeArgs,
     /// Precision and scale for decimals in a shard that declares no Arrow type for them, such as 38,10 [default: 38,16]
     #[arg(long, value_name = "PRECISION,SCALE", value_parser = decimal)]
     decimal: Option<(u8, i8)>,
@@ -65,6 +91,24 @@ pub(crate) struct ReadArgs {
     pub(crate) csv: CsvArgs,
     #[command(flatten)]
     limits: LimitArgs,
+}
+
+/// Selects the rows and columns of an input in another format.
+fn selected(
+    input: Input,
+    file: Foreign,
+    names: &[String],
+    rows: RowWindow<'_>,
+) -> Result<Input, Failure> {
+    let mut input = input.guarded(file.clone());
+    if let Some(filter) = rows.filter {
+        input = filter::matching(input, filter, file.name())?;
+    }
+    if !names.is_empty() {
+        let indices = columns::indices(&input.schema, names);
+        input = input.project(indices.map_err(|e| e.within(file.name()))?)?;
+    }
+    Ok(input.window(rows))
 }
 
 /// Extends an error about inexact times by the option that allows rounding.
@@ -83,7 +127,9 @@ fn mistaken(path: &Path, format: FileFormat) -> Option<Failure> {
         return None;
     };
     let why = match Content::of_file(&local)? {
-        Content::Compressed(program) => content::decompressed(program, path),
+        Content::Compressed(_) if format.is_text() => return None,
+        Content::Compressed(compression) => content::decompressed(compression.program(), path),
+        Content::Foreign(program) => content::decompressed(program, path),
         // CSV may begin like JSON.
         Content::Format(found) if found != format && found != FileFormat::Ndjson => format!(
             "the content is {found}, not {format}; name the format with --from {}",
@@ -153,9 +199,10 @@ impl ReadArgs {
         output: Option<FileFormat>,
     ) -> Result<(), Failure> {
         use FileFormat::{Cole, Csv, Ndjson, Shard};
-        let formats = inputs
+        let files = self.files(inputs)?.paths;
+        let formats = files
             .iter()
-            .map(|input| self.format(input))
+            .map(|file| self.format(file))
             .collect::<Result<Vec<_>, _>>()?;
         let is_read = |asked: &[FileFormat]| formats.iter().any(|it| asked.contains(it));
         let has_csv = is_read(&[Csv]) || output == Some(Csv);
@@ -180,8 +227,8 @@ impl ReadArgs {
             ),
             (
                 self.lossy.then_some("--lossy"),
-                self.time_unit.is_some() || output == Some(Cole),
-                "conversions to a --time-unit or to COLE",
+                self.time_unit.is_some() || self.types.given().is_some() || output == Some(Cole),
+                "conversions to a --time-unit, to types that are given, or to COLE",
             ),
             (
                 self.limits.given(),
@@ -219,7 +266,7 @@ impl ReadArgs {
         opened.map_err(|failure| mistaken(path, format).unwrap_or(failure))
     }
 
-    /// Opens an input that is not a shard.
+    /// Opens an input that is neither a shard nor COLE.
     fn foreign(
         &self,
         path: &Path,
@@ -228,71 +275,108 @@ impl ReadArgs {
         rows: RowWindow<'_>,
     ) -> Result<Input, Failure> {
         let names = columns.names();
-        let projection = match rows.filter {
+        let (input, file) = match format {
+            FileFormat::Csv | FileFormat::Ndjson => {
+                let (text, file) = self.text(path, format, rows, &Wanted::default())?;
+                (file.isolate(|| text.read(rows))?, file)
+            }
             // The condition may use other columns.
-            Some(_) => &[],
-            None => names.as_slice(),
+            _ if rows.filter.is_some() => self.opened(path, format, &[])?,
+            _ => self.opened(path, format, &names)?,
         };
-        // The types are inferred only from the rows that are read.
-        let sample = self.schema_rows.or_else(|| rows.end());
-        let style = self.csv.style(path);
-        let origin = Origin::find(path)?;
-        let file = Foreign::new(path, format, origin.bytes());
-        let mut input = file.isolate(|| match format {
-            FileFormat::Parquet => parquet::open(origin.file()?, projection),
-            FileFormat::IpcStream => ipc::open_stream(origin),
-            FileFormat::Csv => csv::open(origin, &style, sample, rows),
-            FileFormat::Ndjson => ndjson::open(origin, sample, rows),
-            FileFormat::IpcFile | FileFormat::Shard | FileFormat::Cole => {
-                ipc::open_file(origin.file()?)
-            }
-        })?;
-        input = input.guarded(file.clone());
-        if let Some(filter) = rows.filter {
-            input = filter::matching(input, filter, file.name())?;
-        }
-        let input = match names.as_slice() {
-            [] => input,
-            names => {
-                let indices = columns::indices(&input.schema, names);
-                input.project(indices.map_err(|e| e.within(file.name()))?)?
-            }
-        };
-        Ok(input.window(rows))
+        selected(input, file, &names, rows)
     }
 
-    /// Opens inputs with the same columns, one after the other.
+    /// Opens an input that is not text, with at least these columns.
+    fn opened(
+        &self,
+        path: &Path,
+        format: FileFormat,
+        names: &[String],
+    ) -> Result<(Input, Foreign), Failure> {
+        if format == FileFormat::Cole {
+            let file = Foreign::new(path, format, 0);
+            let (columns, rows) = (ColumnArgs::default(), RowWindow::default());
+            return Ok((
+                cole::open(path, self.limits.limits(), &columns, rows)?,
+                file,
+            ));
+        }
+        let origin = Origin::find(path)?;
+        let file = Foreign::new(path, format, origin.bytes());
+        let input = file.isolate(|| match format {
+            FileFormat::Parquet => parquet::open(origin.file()?, names),
+            FileFormat::IpcStream => ipc::open_stream(origin),
+            _ => ipc::open_file(origin.file()?),
+        })?;
+        Ok((input, file))
+    }
+
+    /// Infers the types of a text file. Columns with a type that is wanted are read as text.
+    fn text(
+        &self,
+        path: &Path,
+        format: FileFormat,
+        rows: RowWindow<'_>,
+        wanted: &Wanted,
+    ) -> Result<(TextPlan, Foreign), Failure> {
+        // The types are inferred only from the rows that are read.
+        let sample = self.schema_rows.or_else(|| rows.end());
+        let style = (format == FileFormat::Csv).then(|| self.csv.style(path));
+        let origin = Origin::find(path)?;
+        let file = Foreign::new(path, format, origin.bytes());
+        let text = file.isolate(|| TextPlan::infer(origin, style, sample, wanted))?;
+        match self.schema_rows {
+            Some(_) => Ok((text.with_unknown_as_text(), file)),
+            None => Ok((text, file)),
+        }
+    }
+
+    /// Opens inputs one after the other: files, folders and globs. Their columns are united by name.
     pub(crate) fn open_all(
         &self,
-        paths: &[PathBuf],
+        inputs: &[PathBuf],
         columns: &ColumnArgs,
         rows: RowWindow<'_>,
     ) -> Result<Input, Failure> {
-        if let [path] = paths {
-            return self.open(path, columns, rows);
+        let paths = self.files(inputs)?.paths;
+        let wanted = Wanted::of(&self.types, self)?;
+        match paths.as_slice() {
+            [path] if wanted.is_empty() && !self.hive => self.open(path, columns, rows),
+            paths => union::open(self, paths, columns, rows, wanted),
         }
-        // The skipped rows may extend over several inputs.
-        let each = RowWindow {
-            offset: 0,
-            limit: rows.limit.map(|limit| limit.saturating_add(rows.offset)),
-            ..rows
-        };
-        let open = |path: &PathBuf| {
-            let input = match self.format(path)? {
-                FileFormat::Shard => {
-                    let shard = open_one_of_many(path, self.shard_options()?)?;
-                    self.scan(&shard, columns, each)?
-                }
-                FileFormat::Cole => cole::open(path, self.limits.limits(), columns, each)?,
-                other => self.foreign(path, other, columns, each)?,
-            };
-            Ok((path.display().to_string(), input))
-        };
-        let inputs = paths
-            .iter()
-            .map(open)
-            .collect::<Result<Vec<_>, Failure>>()?;
-        Ok(chain::chained(inputs)?.window(rows))
+    }
+
+    /// Opens inputs in the types of the columns of a shard, which their rows will be added to.
+    pub(crate) fn open_for(
+        &self,
+        inputs: &[PathBuf],
+        columns: &ColumnArgs,
+        shard: &Path,
+        schema: &Schema,
+    ) -> Result<Input, Failure> {
+        if let Some(option) = self.types.given() {
+            return Err(Failure::Usage(format!(
+                "{option} does not apply here: rows take the types of the shard's columns"
+            )));
+        }
+        let wanted = Wanted::of_shard(shard, schema);
+        union::open(self, inputs, columns, RowWindow::default(), wanted)
+    }
+
+    /// Looks at files without reading them, except for text, whose types are inferred.
+    pub(crate) fn survey(
+        &self,
+        inputs: &[PathBuf],
+        columns: &ColumnArgs,
+    ) -> Result<Survey, Failure> {
+        let paths = self.files(inputs)?.paths;
+        union::survey(self, &paths, columns, &Wanted::of(&self.types, self)?)
+    }
+
+    /// Finds the files that inputs name.
+    pub(crate) fn files(&self, inputs: &[PathBuf]) -> Result<Files, Failure> {
+        Files::find(inputs, self.from)
     }
 
     /// Opens a shard, for commands that support no other format.
@@ -312,7 +396,13 @@ impl ReadArgs {
         self.lossy
     }
 
-    fn shard_options(&self) -> arrow_shard::Result<ShardOptions> {
+    /// Returns the options for opening a shard that is edited.
+    pub(crate) fn editing_options(&self) -> arrow_shard::Result<ShardOptions> {
+        self.limits.editing_options()
+    }
+
+    /// Returns the options for opening shards.
+    pub(crate) fn shard_options(&self) -> arrow_shard::Result<ShardOptions> {
         let mut options = self.limits.shard_options()?;
         if let Some(unit) = self.time_unit {
             options = options.with_default_time_unit(match unit {

@@ -1,7 +1,7 @@
 //! JSON: an object per line, objects over several lines, or an array of objects.
 
 use super::infer_json;
-use super::origin::Origin;
+use super::row_sizes::Inferred;
 use super::source::Input;
 use super::text_file::TextFile;
 use super::{BUFFER_BYTES, RowWindow};
@@ -11,19 +11,21 @@ use arrow_json::ReaderBuilder;
 use arrow_json::reader::Decoder;
 use arrow_schema::SchemaRef;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
-use std::sync::Arc;
 
-/// Opens a file. Its types are inferred from `sample` objects, or from all objects.
-pub(super) fn open(
-    origin: Origin,
-    sample: Option<usize>,
+/// Infers the types of a file from `sample` objects, or from all objects.
+pub(super) fn infer(file: &TextFile, sample: Option<usize>) -> Result<Inferred, Failure> {
+    let objects = BufReader::with_capacity(BUFFER_BYTES, Objects::new(file.reader()?));
+    infer_json::infer(objects, sample)
+}
+
+/// Reads a file in the inferred types.
+pub(super) fn read(
+    file: &TextFile,
+    inferred: &Inferred,
     rows: RowWindow<'_>,
 ) -> Result<Input, Failure> {
-    let file = TextFile::open(origin)?;
-    let objects = BufReader::with_capacity(BUFFER_BYTES, Objects::new(file.reader()?));
-    let inferred = infer_json::infer(objects, sample)?;
     let batch_rows = inferred.batch_rows(rows.batch_rows());
-    let schema = Arc::new(inferred.schema);
+    let schema = inferred.schema.clone();
     let (counted, total) = file.counted()?;
     let counted = BufReader::with_capacity(BUFFER_BYTES, counted);
     let mut batches = NdjsonBatches {

@@ -37,6 +37,14 @@ impl Origin {
         }
     }
 
+    /// Returns the path of a file or a pipe.
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        match self {
+            Self::Path(path) => Some(path.clone()),
+            _ => None,
+        }
+    }
+
     /// Returns the number of bytes, or 0 if it is unknown.
     pub(super) fn bytes(&self) -> u64 {
         let metadata = match self {

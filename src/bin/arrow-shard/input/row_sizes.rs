@@ -1,7 +1,7 @@
 //! Chooses the number of rows in a batch of text. The readers of CSV and JSON allocate memory for every value of a
 //! batch before they read the first row, and no column of a batch can hold 2 GiB of text.
 
-use arrow_schema::Schema;
+use arrow_schema::SchemaRef;
 
 /// Maximum size of the text in a batch, in bytes. A longer row is a batch of its own.
 const BATCH_BYTES: usize = 16 << 20;
@@ -62,7 +62,9 @@ impl RowSizes {
 /// A schema, and the sizes of the rows from which it was inferred.
 #[derive(Debug)]
 pub(super) struct Inferred {
-    pub(super) schema: Schema,
+    pub(super) schema: SchemaRef,
+    /// The columns of CSV without values, which are read as text.
+    pub(super) untyped: Vec<usize>,
     pub(super) sizes: RowSizes,
     /// Whether these are all rows of the file.
     pub(super) is_whole: bool,

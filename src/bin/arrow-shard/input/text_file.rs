@@ -2,61 +2,126 @@
 
 use super::BUFFER_BYTES;
 use super::origin::{Copy, Origin};
-use super::source::{Counted, counted};
+use super::source::counted;
+use crate::compression::Compression;
 use crate::content::{self, Content};
 use crate::failure::Failure;
 use crate::progress::Total;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::io::{self, BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-/// A UTF-8 file. Reading starts after the byte order mark, if there is one.
+/// A UTF-8 file, which may be compressed. Reading starts after the byte order mark, if there is one.
 pub(super) struct TextFile {
-    file: File,
+    source: Source,
+    compression: Option<Compression>,
+    /// Number of bytes before the text, after decompression.
     start: u64,
+}
+
+enum Source {
+    /// An open file, and its path if it can be opened again.
+    Open(File, Option<PathBuf>),
+    /// The path of a file, and its size in bytes and time of change.
+    Closed(PathBuf, u64, Option<SystemTime>),
 }
 
 impl TextFile {
     /// Opens a file. Inputs that cannot be read twice, such as standard input, are copied to a temporary file.
     pub(super) fn open(origin: Origin) -> Result<Self, Failure> {
+        let path = origin.path();
         let mut file = match origin {
             Origin::Standard => copied(&mut io::stdin().lock())?,
             other => other.file()?,
         };
-        if !file.metadata()?.is_file() {
+        let is_copied = !file.metadata()?.is_file();
+        if is_copied {
             file = copied(&mut file)?;
         }
-        let mut mark = Vec::new();
-        (&file).take(10).read_to_end(&mut mark)?;
-        if let Some(Content::Compressed(program)) = Content::of(&mark) {
-            return Err(Failure::new(content::decompressed(program, Path::new("-"))));
-        }
-        (&file).seek(SeekFrom::Start(3))?;
-        mark.truncate(3);
-        match mark.as_slice() {
-            [] => Err(Failure::new("the file is empty")),
-            [0xEF, 0xBB, 0xBF] if file.read(&mut [0])? == 0 => {
-                Err(Failure::new("the file is empty"))
+        let compression = match Content::of(&first_bytes(&file)?) {
+            Some(Content::Compressed(compression)) => Some(compression),
+            Some(Content::Foreign(program)) => {
+                return Err(Failure::new(content::decompressed(program, Path::new("-"))));
             }
-            [0xEF, 0xBB, 0xBF] => Ok(Self { file, start: 3 }),
-            [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => Err(Failure::new(
-                "the file is UTF-16; convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)",
-            )),
-            _ => Ok(Self { file, start: 0 }),
-        }
+            _ => None,
+        };
+        let mut text = Self {
+            source: Source::Open(file, path.filter(|_| !is_copied)),
+            compression,
+            start: 0,
+        };
+        text.start = match first_bytes(text.text(text.file()?)?)?.as_slice() {
+            [] | [0xEF, 0xBB, 0xBF] => return Err(Failure::new("the file is empty")),
+            [0xEF, 0xBB, 0xBF, ..] => 3,
+            [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
+                return Err(Failure::new(
+                    "the file is UTF-16; convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)",
+                ));
+            }
+            _ => 0,
+        };
+        Ok(text)
+    }
+
+    /// Closes the file until it is read again, unless it is a copy.
+    pub(super) fn closed(self) -> Result<Self, Failure> {
+        let source = match self.source {
+            Source::Open(file, Some(path)) => {
+                let found = file.metadata()?;
+                Source::Closed(path, found.len(), found.modified().ok())
+            }
+            other => other,
+        };
+        Ok(Self { source, ..self })
     }
 
     /// Returns a reader from the start of the text.
-    pub(super) fn reader(&self) -> Result<BufReader<&File>, Failure> {
-        (&self.file).seek(SeekFrom::Start(self.start))?;
-        Ok(BufReader::with_capacity(BUFFER_BYTES, &self.file))
+    pub(super) fn reader(&self) -> Result<impl Read + use<>, Failure> {
+        let file = BufReader::with_capacity(BUFFER_BYTES, self.file()?);
+        self.text(file)
     }
 
-    /// Returns a reader from the start of the text, which counts the bytes read.
-    pub(super) fn counted(mut self) -> Result<(Counted, Total), Failure> {
-        self.file.seek(SeekFrom::Start(self.start))?;
-        counted(self.file)
+    /// Returns a reader from the start of the text, which counts the bytes read from the file.
+    pub(super) fn counted(&self) -> Result<(impl Read + use<>, Total), Failure> {
+        let (file, total) = counted(self.file()?)?;
+        Ok((self.text(file)?, total))
     }
+
+    /// Returns the text in the bytes of the file.
+    fn text(&self, file: impl Read + 'static) -> Result<Box<dyn Read>, Failure> {
+        let mut text: Box<dyn Read> = match self.compression {
+            Some(compression) => Box::new(compression.reader(file)?),
+            None => Box::new(file),
+        };
+        io::copy(&mut text.by_ref().take(self.start), &mut io::sink())?;
+        Ok(text)
+    }
+
+    /// Returns the file, positioned at its start.
+    fn file(&self) -> io::Result<File> {
+        let mut file = match &self.source {
+            Source::Open(file, _) => file.try_clone()?,
+            Source::Closed(path, bytes, changed) => {
+                let file = File::open(path)?;
+                let found = file.metadata()?;
+                if found.len() != *bytes || found.modified().ok() != *changed {
+                    let why = "the file was changed after its types were inferred";
+                    return Err(io::Error::other(why));
+                }
+                file
+            }
+        };
+        file.rewind()?;
+        Ok(file)
+    }
+}
+
+/// Returns enough bytes to recognize a compression or a byte order mark.
+fn first_bytes(from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(10).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Copies an input to a temporary file.
@@ -70,5 +135,28 @@ fn copied(from: &mut impl Read) -> Result<File, Failure> {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_changes_between_two_readings_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        std::fs::write(&path, "a,b\n1,2\n").unwrap();
+        let closed = || {
+            let file = TextFile::open(Origin::Path(path.clone())).unwrap();
+            file.closed().unwrap()
+        };
+        let file = closed();
+        let mut text = String::new();
+        file.reader().unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "a,b\n1,2\n");
+        std::fs::write(&path, "b,a\n1,2,3\n").unwrap();
+        assert!(file.reader().is_err());
+        assert!(closed().reader().is_ok());
     }
 }

@@ -16,6 +16,7 @@ pub(crate) use parquet::parquet_leaf;
 
 #[cfg(feature = "cloud")]
 use crate::cloud::ShardOutput;
+use crate::compression::{Compression, Compressor};
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
@@ -46,7 +47,7 @@ pub(crate) enum Output {
     #[cfg(feature = "cloud")]
     ShardObject(Box<ShardOutput>),
     /// Any other format.
-    Other(Box<Encoder<Destination>>),
+    Other(Box<Encoder<Compressor<Destination>>>),
 }
 
 impl Output {
@@ -57,6 +58,7 @@ impl Output {
         schema: &SchemaRef,
         options: WriterOptions,
         csv: &CsvStyle,
+        compression: Option<Compression>,
     ) -> Result<Self, Failure> {
         let force = options.overwrite();
         if format == FileFormat::Shard
@@ -84,7 +86,8 @@ impl Output {
         }
         check_columns(format, schema)?;
         let destination = Destination::open(place, force)?;
-        let encoder = Encoder::start(format, destination, schema, csv)?;
+        let compressor = Compressor::start(compression, destination)?;
+        let encoder = Encoder::start(format, compressor, schema, csv)?;
         Ok(Self::Other(Box::new(encoder)))
     }
 
@@ -112,7 +115,7 @@ impl Output {
             }
             #[cfg(feature = "cloud")]
             Self::ShardObject(writer) => Ok(writer.finish()?),
-            Self::Other(encoder) => encoder.finish()?.commit(),
+            Self::Other(encoder) => encoder.finish()?.finish()?.commit(),
         }
     }
 }

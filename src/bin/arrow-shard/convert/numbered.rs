@@ -1,0 +1,97 @@
+//! Numbered outputs: `out-00001.parquet`, `out-00002.parquet`, and so on.
+
+use crate::compression::Compression;
+use crate::failure::Failure;
+use crate::file_format::{FileFormat, decompressed_name};
+use crate::location::is_url;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The name of outputs before and after their number.
+#[derive(Debug)]
+pub(super) struct Numbered {
+    folder: PathBuf,
+    stem: String,
+    suffix: String,
+}
+
+impl Numbered {
+    /// Returns the names of outputs like `path`. The number is before the suffixes that show the format.
+    pub(super) fn like(path: &Path) -> Result<Self, Failure> {
+        let invalid = || {
+            Failure::Usage(format!(
+                "`{}` has no name that can be numbered",
+                path.display()
+            ))
+        };
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .ok_or_else(invalid)?;
+        let mut bare = Path::new(name);
+        if Compression::by_name(bare).is_some() {
+            bare = decompressed_name(bare).unwrap_or(bare);
+        }
+        if FileFormat::by_name(bare).is_some() {
+            bare = bare.file_stem().map_or(bare, Path::new);
+        }
+        let text = bare.to_str().ok_or_else(invalid)?;
+        let stem = text.strip_suffix(".amudai").unwrap_or(text);
+        Ok(Self {
+            folder: path.parent().map(Path::to_path_buf).unwrap_or_default(),
+            stem: stem.to_owned(),
+            suffix: name[stem.len()..].to_owned(),
+        })
+    }
+
+    /// Returns the path of the output with this number.
+    pub(super) fn path(&self, number: u64) -> PathBuf {
+        self.folder
+            .join(format!("{}-{number:05}{}", self.stem, self.suffix))
+    }
+
+    /// Returns a local output with a number of at least `first` that exists already, such as one of an earlier run.
+    pub(super) fn existing(&self, first: u64) -> Option<PathBuf> {
+        let folder = match self.folder.to_str() {
+            Some("") => Path::new("."),
+            Some(url) if is_url(url) => return None,
+            _ => self.folder.as_path(),
+        };
+        let is_numbered = |name: &str| {
+            let number = name.strip_prefix(self.stem.as_str())?.strip_prefix('-')?;
+            let digits = number.strip_suffix(self.suffix.as_str())?;
+            let is_number = digits.len() >= 5 && digits.bytes().all(|it| it.is_ascii_digit());
+            let number: u64 = digits.parse().ok().filter(|_| is_number)?;
+            Some(number >= first)
+        };
+        let entries = fs::read_dir(folder).ok()?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut found: Vec<String> = names
+            .filter(|name| is_numbered(name) == Some(true))
+            .collect();
+        found.sort();
+        found.first().map(|name| self.folder.join(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_is_before_the_suffixes() {
+        for (path, want) in [
+            ("out.parquet", "out-00007.parquet"),
+            ("a.b/t.amudai.shard", "a.b/t-00007.amudai.shard"),
+            ("t.csv.gz", "t-00007.csv.gz"),
+            ("v1.2.ndjson.zst", "v1.2-00007.ndjson.zst"),
+            ("bare", "bare-00007"),
+            ("t.gz", "t-00007.gz"),
+            ("s3://b/x/t.csv", "s3://b/x/t-00007.csv"),
+        ] {
+            let numbered = Numbered::like(Path::new(path)).unwrap();
+            assert_eq!(numbered.path(7), Path::new(want), "{path}");
+        }
+        assert!(Numbered::like(Path::new("/")).is_err());
+    }
+}

@@ -1,0 +1,189 @@
+//! Values of other types in text. Digits that a type would lose are errors.
+
+use crate::failure::Failure;
+use crate::leaves::cast_array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, ArrayRef, StringArray};
+use arrow_schema::{DataType, TimeUnit};
+
+/// Parses a column of text as another type.
+///
+/// # Errors
+/// Fails if a text is no value of the type, or has more digits than the type holds.
+pub(super) fn parsed(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Failure> {
+    let value = match to {
+        DataType::Dictionary(_, value) => value.as_ref(),
+        other => other,
+    };
+    if value.is_string() {
+        return cast_array(column, to);
+    }
+    let text = cast_array(column, &DataType::Utf8)?;
+    let plain = cast_array(&text, value).map_err(|_| no_value(to))?;
+    let texts = text.as_string::<i32>();
+    for text in texts.iter().flatten() {
+        check(text.trim(), value)?;
+    }
+    if is_infinite(&plain, texts)? {
+        return Err(no_value(to));
+    }
+    cast_array(&plain, to)
+}
+
+fn no_value(ty: &DataType) -> Failure {
+    Failure::new(format!("the text is no value of {ty}"))
+}
+
+/// Fails if arrow parses a text as a value that lacks some of it.
+fn check(text: &str, ty: &DataType) -> Result<(), Failure> {
+    use DataType as T;
+    match ty {
+        T::Decimal32(_, scale)
+        | T::Decimal64(_, scale)
+        | T::Decimal128(_, scale)
+        | T::Decimal256(_, scale) => {
+            // A negative scale would drop digits before the point.
+            if usize::try_from(*scale).map_or(true, |scale| decimals(text) > scale) {
+                return Err(lost(ty));
+            }
+        }
+        T::Timestamp(unit, zone) => {
+            check_fraction(text, *unit, ty)?;
+            if zone.is_none() && has_zone(text) {
+                return Err(Failure::new(format!(
+                    "the time has a zone, and {ty} has none: use a type such as timestamp({}, UTC)",
+                    unit_name(*unit)
+                )));
+            }
+        }
+        T::Time32(unit) | T::Time64(unit) => {
+            // Bare numbers would count units.
+            if !text.contains(':') {
+                return Err(no_value(ty));
+            }
+            check_fraction(text, *unit, ty)?;
+        }
+        T::Date32 | T::Date64 if text.contains(':') => return Err(lost(ty)),
+        T::List(_)
+        | T::LargeList(_)
+        | T::ListView(_)
+        | T::LargeListView(_)
+        | T::FixedSizeList(..)
+        | T::Struct(_)
+        | T::Map(..)
+        | T::Union(..) => return Err(no_value(ty)),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn lost(ty: &DataType) -> Failure {
+    Failure::new(format!("the text has more digits than {ty} holds"))
+}
+
+/// Returns the number of digits after the decimal point that are not zeros at the end. Arrow reads no exponents.
+fn decimals(text: &str) -> usize {
+    let (_, fraction) = text.split_once('.').unwrap_or((text, ""));
+    fraction.trim_end_matches('0').len()
+}
+
+/// Fails for fractions of seconds that the unit does not hold, and for leap seconds, which would become the next second.
+fn check_fraction(text: &str, unit: TimeUnit, ty: &DataType) -> Result<(), Failure> {
+    let held = match unit {
+        TimeUnit::Second => 0,
+        TimeUnit::Millisecond => 3,
+        TimeUnit::Microsecond => 6,
+        TimeUnit::Nanosecond => 9,
+    };
+    let fraction = text.split_once('.').map_or("", |(_, rest)| rest);
+    let end = fraction.find(|c: char| !c.is_ascii_digit());
+    let digits = fraction[..end.unwrap_or(fraction.len())].trim_end_matches('0');
+    let is_leap = text
+        .match_indices(":60")
+        .any(|(at, _)| text[..at].contains(':'));
+    if digits.len() > held || is_leap {
+        return Err(lost(ty));
+    }
+    Ok(())
+}
+
+fn unit_name(unit: TimeUnit) -> &'static str {
+    match unit {
+        TimeUnit::Second => "s",
+        TimeUnit::Millisecond => "ms",
+        TimeUnit::Microsecond => "us",
+        TimeUnit::Nanosecond => "ns",
+    }
+}
+
+/// Whether anything but a clock reading follows the date.
+fn has_zone(text: &str) -> bool {
+    let clock = text.get(11..).unwrap_or_default();
+    clock.contains(|c: char| !c.is_ascii_digit() && c != ':' && c != '.')
+}
+
+/// Whether a number became infinite that was written with digits.
+fn is_infinite(parsed: &ArrayRef, texts: &StringArray) -> Result<bool, Failure> {
+    if !parsed.data_type().is_floating() {
+        return Ok(false);
+    }
+    let wide = cast_array(parsed, &DataType::Float64)?;
+    let mut pairs = wide.as_primitive::<Float64Type>().iter().zip(texts);
+    Ok(pairs.any(|(float, text)| {
+        let has_digits = || text.is_some_and(|text| text.contains(|c: char| c.is_ascii_digit()));
+        float.is_some_and(f64::is_infinite) && has_digits()
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn parses(text: &str, to: &str) -> bool {
+        let column: ArrayRef = Arc::new(StringArray::from(vec![Some(text), None]));
+        parsed(&column, &to.parse().unwrap()).is_ok()
+    }
+
+    #[test]
+    fn text_is_parsed_if_the_type_holds_all_of_it() {
+        for (text, to) in [
+            ("12", "Int8"),
+            ("1.50", "Decimal128(3, 1)"),
+            ("0.1", "Float32"),
+            ("inf", "Float64"),
+            ("2024-02-29", "Date32"),
+            ("2024-02-29", "Timestamp(s)"),
+            ("2024-02-29T12:00:00.500", "Timestamp(ms)"),
+            ("2024-02-29T12:00:00+02:00", "Timestamp(s, \"UTC\")"),
+            ("12:00:00.25", "Time32(ms)"),
+            ("true", "Boolean"),
+            ("x", "LargeUtf8"),
+            ("x", "Dictionary(Int8, Utf8)"),
+            ("1", "Dictionary(Int8, Int64)"),
+        ] {
+            assert!(parses(text, to), "{text} as {to}");
+        }
+        for (text, to) in [
+            ("1.5", "Int64"),
+            ("300", "Int8"),
+            ("x", "Int8"),
+            ("1.55", "Decimal128(3, 1)"),
+            ("1.5e1", "Decimal128(3, 1)"),
+            ("150", "Decimal128(3, -1)"),
+            ("1e999", "Float64"),
+            ("1e39", "Float32"),
+            ("2024-02-30", "Date32"),
+            ("2024-02-29T12:00:00", "Date32"),
+            ("2024-02-29T12:00:00.5", "Timestamp(s)"),
+            ("2024-02-29T23:59:60", "Timestamp(s)"),
+            ("2024-02-29T12:00:00Z", "Timestamp(s)"),
+            ("12", "Time32(s)"),
+            ("12:00:00.5", "Time32(s)"),
+            ("1", "List(Int64)"),
+        ] {
+            assert!(!parses(text, to), "{text} as {to}");
+        }
+    }
+}

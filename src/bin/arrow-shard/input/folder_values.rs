@@ -1,0 +1,110 @@
+//! Values in the names of folders, as in `year=2024/month=5/a.parquet`.
+
+use super::exact_text::parsed;
+use crate::failure::Failure;
+use arrow_array::{ArrayRef, StringArray, UInt32Array};
+use arrow_schema::{DataType, Field};
+use arrow_select::take::take;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The value of a folder for rows in which the column is null.
+const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// The columns and values of a file; a value may be null.
+#[derive(Debug, Default)]
+pub(super) struct FolderValues(Vec<(String, Option<String>)>);
+
+impl FolderValues {
+    /// Returns the values in the names of the folders of a file.
+    pub(super) fn of(path: &Path) -> Self {
+        let text = path.to_string_lossy();
+        let mut folders: Vec<&str> = text.split(['/', std::path::MAIN_SEPARATOR]).collect();
+        folders.pop();
+        let pairs = folders.iter().filter_map(|folder| folder.split_once('='));
+        let pairs = pairs.filter(|(column, _)| !column.is_empty());
+        Self(
+            pairs
+                .map(|(column, value)| {
+                    (
+                        unescaped(column),
+                        Some(unescaped(value)).filter(|it| it != NULL),
+                    )
+                })
+                .collect(),
+        )
+    }
+
+    /// Returns the names of the columns.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Returns the value of a column, which may be null.
+    pub(super) fn value(&self, column: &str) -> Option<&Option<String>> {
+        let mut pairs = self.0.iter();
+        pairs
+            .find(|(name, _)| name == column)
+            .map(|(_, value)| value)
+    }
+
+    /// Returns `rows` times the value of a column in the type of a field, or `None` if no folder gives the column.
+    pub(super) fn repeated(&self, field: &Field, rows: usize) -> Result<Option<ArrayRef>, Failure> {
+        let Some(value) = self.value(field.name()) else {
+            return Ok(None);
+        };
+        let text: ArrayRef = Arc::new(StringArray::from(vec![value.as_deref()]));
+        let one = match field.data_type() {
+            DataType::Utf8 => text,
+            other => parsed(&text, other)
+                .map_err(|e| e.within(format!("folder of column `{}`", field.name())))?,
+        };
+        let zeros = UInt32Array::from(vec![0; rows]);
+        Ok(Some(take(&one, &zeros, None)?))
+    }
+}
+
+/// Returns the text without escapes such as `%3D`.
+fn unescaped(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((first, others)) = rest.split_first() {
+        let digits = others.get(..2).filter(|_| *first == b'%');
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                plain.push(byte);
+                rest = &others[2..];
+            }
+            None => {
+                plain.push(*first);
+                rest = others;
+            }
+        }
+    }
+    String::from_utf8(plain).unwrap_or_else(|_| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_give_values() {
+        let values = FolderValues::of(Path::new(
+            "s3://b/year=2024/x/city=S%C3%A3o%2F1/n=__HIVE_DEFAULT_PARTITION__/a=b.csv",
+        ));
+        let pair = |name: &str, value: Option<&str>| (name.to_owned(), value.map(str::to_owned));
+        assert_eq!(
+            values.0,
+            [
+                pair("year", Some("2024")),
+                pair("city", Some("São/1")),
+                pair("n", None)
+            ]
+        );
+        assert!(FolderValues::of(Path::new("a=1.csv")).0.is_empty());
+        assert_eq!(unescaped("50%, %zz%4"), "50%, %zz%4");
+    }
+}

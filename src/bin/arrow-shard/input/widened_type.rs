@@ -1,0 +1,228 @@
+//! The type that holds the values of two types exactly.
+
+use arrow_schema::{
+    DECIMAL32_MAX_PRECISION, DECIMAL64_MAX_PRECISION, DECIMAL128_MAX_PRECISION,
+    DECIMAL256_MAX_PRECISION, DataType, Field, FieldRef, TimeUnit,
+};
+use std::sync::Arc;
+
+/// Returns the narrowest type that holds the values of both types, or `None` if there is none. Integers that are united
+/// with floats become Float64, which does not hold all of them: the caller checks the values.
+pub(super) fn widened(a: &DataType, b: &DataType) -> Option<DataType> {
+    use DataType as T;
+    if a == b {
+        return Some(a.clone());
+    }
+    match (a, b) {
+        (T::Null, other) | (other, T::Null) => Some(other.clone()),
+        (T::Dictionary(ka, va), T::Dictionary(kb, vb)) => Some(T::Dictionary(
+            Box::new(widened(ka, kb)?),
+            Box::new(widened(va, vb)?),
+        )),
+        (T::Dictionary(_, value), other) | (other, T::Dictionary(_, value)) => {
+            widened(value, other)
+        }
+        (T::List(a), T::List(b)) => Some(T::List(field(a, b)?)),
+        (T::LargeList(a), T::LargeList(b) | T::List(b)) | (T::List(a), T::LargeList(b)) => {
+            Some(T::LargeList(field(a, b)?))
+        }
+        (T::Struct(a), T::Struct(b)) if a.len() == b.len() => {
+            let pairs = a.iter().zip(b);
+            let members = pairs.map(|(a, b)| field(a, b).filter(|_| a.name() == b.name()));
+            Some(T::Struct(members.collect::<Option<_>>()?))
+        }
+        _ => number(a, b).or_else(|| text(a, b)).or_else(|| time(a, b)),
+    }
+}
+
+fn field(a: &FieldRef, b: &FieldRef) -> Option<FieldRef> {
+    let data_type = widened(a.data_type(), b.data_type())?;
+    let is_nullable = a.is_nullable() || b.is_nullable();
+    let field = Field::clone(a)
+        .with_data_type(data_type)
+        .with_nullable(is_nullable);
+    Some(Arc::new(field))
+}
+
+fn number(a: &DataType, b: &DataType) -> Option<DataType> {
+    if a.is_integer() && b.is_integer() {
+        return integer(a, b);
+    }
+    if a.is_floating() && b.is_floating() {
+        let is_double = [a, b].contains(&&DataType::Float64);
+        return Some(if is_double {
+            DataType::Float64
+        } else {
+            DataType::Float32
+        });
+    }
+    if (a.is_integer() || b.is_integer()) && (a.is_floating() || b.is_floating()) {
+        return Some(DataType::Float64);
+    }
+    decimal(digits(a)?, digits(b)?)
+}
+
+fn integer(a: &DataType, b: &DataType) -> Option<DataType> {
+    use DataType::{Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
+    let signed = [Int8, Int16, Int32, Int64];
+    let unsigned = [UInt8, UInt16, UInt32, UInt64];
+    let rank = |types: &[DataType; 4], ty: &DataType| types.iter().position(|it| it == ty);
+    if let (Some(a), Some(b)) = (rank(&unsigned, a), rank(&unsigned, b)) {
+        return unsigned.get(a.max(b)).cloned();
+    }
+    // A signed type holds the values of an unsigned one of half the width.
+    let needed = |ty| rank(&signed, ty).or_else(|| Some(rank(&unsigned, ty)? + 1));
+    signed.get(needed(a)?.max(needed(b)?)).cloned()
+}
+
+/// The digits of a decimal or of an integer.
+struct Digits {
+    /// Index into the widths of decimals, from 32 to 256 bits.
+    width: usize,
+    precision: i16,
+    scale: i8,
+}
+
+fn digits(ty: &DataType) -> Option<Digits> {
+    use DataType as T;
+    let (width, precision, scale) = match *ty {
+        T::Decimal32(precision, scale) => (0, precision, scale),
+        T::Decimal64(precision, scale) => (1, precision, scale),
+        T::Decimal128(precision, scale) => (2, precision, scale),
+        T::Decimal256(precision, scale) => (3, precision, scale),
+        T::Int8 | T::UInt8 => (0, 3, 0),
+        T::Int16 | T::UInt16 => (0, 5, 0),
+        T::Int32 | T::UInt32 => (0, 10, 0),
+        T::Int64 => (0, 19, 0),
+        T::UInt64 => (0, 20, 0),
+        _ => return None,
+    };
+    Some(Digits {
+        width,
+        precision: i16::from(precision),
+        scale,
+    })
+}
+
+fn decimal(a: Digits, b: Digits) -> Option<DataType> {
+    let scale = a.scale.max(b.scale);
+    let whole = |it: &Digits| it.precision - i16::from(it.scale);
+    let precision = u8::try_from(whole(&a).max(whole(&b)) + i16::from(scale)).ok()?;
+    let widths = [
+        (
+            DECIMAL32_MAX_PRECISION,
+            DataType::Decimal32(precision, scale),
+        ),
+        (
+            DECIMAL64_MAX_PRECISION,
+            DataType::Decimal64(precision, scale),
+        ),
+        (
+            DECIMAL128_MAX_PRECISION,
+            DataType::Decimal128(precision, scale),
+        ),
+        (
+            DECIMAL256_MAX_PRECISION,
+            DataType::Decimal256(precision, scale),
+        ),
+    ];
+    let mut wide = widths.into_iter().skip(a.width.max(b.width));
+    wide.find(|(most, _)| precision <= *most).map(|(_, ty)| ty)
+}
+
+fn text(a: &DataType, b: &DataType) -> Option<DataType> {
+    use DataType::{Binary, BinaryView, LargeBinary, LargeUtf8, Utf8, Utf8View};
+    for forms in [
+        [Utf8, Utf8View, LargeUtf8],
+        [Binary, BinaryView, LargeBinary],
+    ] {
+        let rank = |ty: &DataType| forms.iter().position(|form| form == ty);
+        if let (Some(a), Some(b)) = (rank(a), rank(b)) {
+            return forms.get(a.max(b)).cloned();
+        }
+    }
+    None
+}
+
+fn time(a: &DataType, b: &DataType) -> Option<DataType> {
+    use DataType as T;
+    match (a, b) {
+        (T::Timestamp(a, zone), T::Timestamp(b, other)) if zone == other => {
+            Some(T::Timestamp(*a.max(b), zone.clone()))
+        }
+        // A date is no instant, so it has no time in a zone.
+        (T::Date32 | T::Date64, T::Timestamp(unit, None))
+        | (T::Timestamp(unit, None), T::Date32 | T::Date64) => {
+            let unit = if [a, b].contains(&&T::Date64) {
+                *unit.max(&TimeUnit::Millisecond)
+            } else {
+                *unit
+            };
+            Some(T::Timestamp(unit, None))
+        }
+        (T::Date32, T::Date64) | (T::Date64, T::Date32) => Some(T::Date64),
+        (T::Time32(a), T::Time32(b)) => Some(T::Time32(*a.max(b))),
+        (T::Time64(a), T::Time64(b)) => Some(T::Time64(*a.max(b))),
+        (T::Time32(_), T::Time64(unit)) | (T::Time64(unit), T::Time32(_)) => Some(T::Time64(*unit)),
+        (T::Duration(a), T::Duration(b)) => Some(T::Duration(*a.max(b))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wider_type_holds_the_values_of_both() {
+        for (a, b, want) in [
+            ("Null", "Utf8", "Utf8"),
+            ("Int8", "Int32", "Int32"),
+            ("UInt8", "Int8", "Int16"),
+            ("UInt32", "Int64", "Int64"),
+            ("UInt64", "Int8", ""),
+            ("UInt16", "UInt64", "UInt64"),
+            ("Int64", "Float32", "Float64"),
+            ("Float16", "Float32", "Float32"),
+            ("Float32", "Float64", "Float64"),
+            ("Decimal32(9, 2)", "Decimal32(9, 4)", "Decimal64(11, 4)"),
+            (
+                "Decimal128(38, 0)",
+                "Decimal128(38, 10)",
+                "Decimal256(48, 10)",
+            ),
+            ("Decimal256(76, 0)", "Decimal256(76, 1)", ""),
+            ("Int32", "Decimal128(5, 2)", "Decimal128(12, 2)"),
+            ("Float64", "Decimal128(5, 2)", ""),
+            ("Utf8", "LargeUtf8", "LargeUtf8"),
+            ("Utf8View", "Utf8", "Utf8View"),
+            ("Utf8", "Binary", ""),
+            ("Int64", "Utf8", ""),
+            ("Boolean", "Int8", ""),
+            ("Date32", "Timestamp(s)", "Timestamp(s)"),
+            ("Date64", "Timestamp(s)", "Timestamp(ms)"),
+            ("Date32", "Timestamp(s, \"UTC\")", ""),
+            ("Timestamp(ns)", "Timestamp(s)", "Timestamp(ns)"),
+            ("Timestamp(s)", "Timestamp(s, \"UTC\")", ""),
+            ("Time32(s)", "Time64(µs)", "Time64(µs)"),
+            ("Dictionary(Int8, Utf8)", "LargeUtf8", "LargeUtf8"),
+            (
+                "Dictionary(Int8, Utf8)",
+                "Dictionary(Int32, Utf8)",
+                "Dictionary(Int32, Utf8)",
+            ),
+            ("List(Null)", "List(Int8)", "List(Int8)"),
+            (
+                "Struct(\"a\": Int8)",
+                "Struct(\"a\": Int16)",
+                "Struct(\"a\": Int16)",
+            ),
+            ("Struct(\"a\": Int8)", "Struct(\"b\": Int8)", ""),
+        ] {
+            let parsed = |text: &str| text.parse::<DataType>().unwrap();
+            let want = (!want.is_empty()).then(|| parsed(want));
+            assert_eq!(widened(&parsed(a), &parsed(b)), want, "{a}, {b}");
+            assert_eq!(widened(&parsed(b), &parsed(a)), want, "{b}, {a}");
+        }
+    }
+}
