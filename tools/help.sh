@@ -32,6 +32,7 @@ Install it with `cargo install --path . --features cli` in a clone; with the fea
 |-|-|
 | [`convert IN OUT`](#convert) | converts between shards, Parquet, Arrow IPC, [COLE](../cole.md), CSV, NDJSON and [Lance](../../integrations/lance) |
 | [`schema FILE`](#schema) | prints the Arrow schema; with `--shard`, the stored one |
+| [`count FILE...`](#count) | counts rows, or those that match a `--filter` |
 | [`head FILE`](#head), [`cat FILE...`](#cat) | print rows, or those that match a `--filter`, as a table, CSV, JSON, or a line for each value |
 | [`inspect FILE`](#inspect) | shows sizes, encodings and statistics; with `--explain`, the encodings that the writer weighs |
 | [`verify FILE...`](#verify) | compares every checksum, decodes every block, and checks columns against statistics, filters and sort order |
@@ -56,15 +57,23 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 ## Inputs
 
 * The name of a file decides its format, or else its content; `--from` and `--to` override both.
+* `info`, `count`, `head`, `tail`, `sample`, `cat`, `stats` and `diff` also take folders, and globs such as
+  `'days/**/*.parquet'`. Quote a glob that has `**`, or that names objects of a store: `'s3://logs/days/*.parquet'`. A
+  folder stands for all files below it with the name of a readable format, except for names that begin with `.` or `_`;
+  in a store, its URL ends with `/`. Rows that a shard of the folder shares with another file of the folder count once.
 * Compressed text is read through a pipe: `gzip -dc t.csv.gz | arrow-shard convert --from csv - t.amudai.shard`.
 * Types of CSV and JSON are inferred from all rows. A column gets the type that holds every value; one impossible date makes
   the whole column text. JSON may be an object per line, objects over several lines, or an array of objects.
 * Parquet has no seconds. Times in seconds and `Date64` are stored there in milliseconds, and read back as they were.
-* For files from people you do not know, `--strict` refuses shards that need more memory, columns, stripes or nesting than
-  ordinary tables do, and `--max-memory 512M` bounds the memory. All commands except `ls` have both, for shards and COLE.
+* For files from people you do not know, `--strict` refuses shards that need more memory, columns, stripes or nesting
+  than ordinary tables do, and `--max-memory 512M` bounds the memory. Commands that read shards have both, except for
+  `ls`; they apply to shards and COLE.
 
 ## Outputs
 
+* Results go to standard output, and everything else (progress, errors) to standard error. Progress is shown only on a
+  terminal. With `--json`, `info`, `count`, `head`, `tail`, `sample`, `cat`, `stats`, `diff` and `ls` print one JSON
+  object per line; `schema` and `inspect` print one object.
 * An output appears when it is complete: it is written to a temporary file, which is then renamed. An error or a signal
   (SIGINT, SIGTERM, SIGHUP) removes the temporary file. If the process is killed, the file stays; the next writer to the
   folder deletes it once it is an hour old, on file systems that support locks.
@@ -78,14 +87,15 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 | exit code | meaning |
 |-|-|
 | 0 | done |
-| 1 | an error, or a damaged shard |
+| 1 | an error, a damaged shard, or a difference that `diff` found |
 | 2 | wrong usage, or a wrong filter |
 
 ## All commands
 
 PAGE
 help_of
-for command in convert schema head cat inspect verify attach merge append delete undelete select compact pack vacuum ls; do
+for command in convert schema count head cat inspect verify attach merge append delete undelete \
+    select compact pack vacuum ls; do
     printf '\n## %s\n\n' "$command"
     help_of "$command"
 done

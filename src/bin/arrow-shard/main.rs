@@ -12,6 +12,7 @@ mod error_line;
 mod failure;
 mod field_tree;
 mod file_format;
+mod folders;
 mod format_choice;
 mod head;
 mod input;
@@ -22,6 +23,8 @@ mod lance_names;
 mod leaves;
 mod limits;
 mod location;
+mod look;
+mod names;
 mod option_names;
 mod output;
 mod progress;
@@ -47,6 +50,7 @@ Examples:
   arrow-shard convert --profile high-compression --stripe-rows 500000 log.csv log.amudai.shard
   arrow-shard convert flights.amudai.shard - --to csv | cut -d, -f1
   arrow-shard head -n 5 --columns origin,delay flights.amudai.shard
+  arrow-shard count --filter \"delay > 60\" 'days/*.parquet'
   arrow-shard inspect flights.amudai.shard
   arrow-shard verify *.amudai.shard
   arrow-shard merge days/*.amudai.shard --output november.amudai.shard
@@ -73,6 +77,7 @@ struct Cli {
 enum Command {
     Convert(convert::Args),
     Schema(schema::Args),
+    Count(look::count::Args),
     Head(head::Args),
     Cat(cat::Args),
     Inspect(inspect::Args),
@@ -99,6 +104,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Convert(args) => convert::run(&args),
         Command::Schema(args) => schema::run(&args),
+        Command::Count(args) => look::count::run(&args),
         Command::Head(args) => head::run(&args),
         Command::Cat(args) => cat::run(&args),
         Command::Inspect(args) => inspect::run(&args),

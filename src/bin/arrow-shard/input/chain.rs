@@ -9,7 +9,7 @@ use arrow_schema::{Field, Schema};
 use std::sync::Arc;
 
 /// Chains named inputs. Their columns must have the same names and types.
-pub(super) fn chained(inputs: Vec<(String, Input)>) -> Result<Input, Failure> {
+pub(crate) fn chained(inputs: Vec<(String, Input)>) -> Result<Input, Failure> {
     let Some((first_name, first)) = inputs.first() else {
         return Err(Failure::new("there is no input"));
     };

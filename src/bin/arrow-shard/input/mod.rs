@@ -13,7 +13,9 @@ mod numbers;
 mod origin;
 mod parquet;
 mod parquet_batches;
+mod parquet_footer;
 mod quotes;
+mod row_count;
 mod row_sizes;
 mod source;
 mod text_file;
@@ -32,7 +34,7 @@ use crate::location::{Location, open_one_of_many, open_shard};
 use crate::progress::Total;
 use arrow_schema::{DECIMAL256_MAX_PRECISION, TimeUnit};
 use arrow_shard::Shard;
-use arrow_shard::read::{Projection, ShardOptions};
+use arrow_shard::read::{Projection, ScanBuilder, ShardOptions};
 use origin::Origin;
 use std::path::{Path, PathBuf};
 
@@ -42,7 +44,7 @@ const BATCH_ROWS: usize = 8192;
 const BUFFER_BYTES: usize = 1 << 18;
 
 /// Options for reading inputs.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ReadArgs {
     /// Format of the input, if neither its name nor its content shows it
     #[arg(long, value_enum, value_name = "FORMAT")]
@@ -239,7 +241,7 @@ impl ReadArgs {
         let origin = Origin::find(path)?;
         let file = Foreign::new(path, format, origin.bytes());
         let mut input = file.isolate(|| match format {
-            FileFormat::Parquet => parquet::open(origin.file()?, projection),
+            FileFormat::Parquet => parquet::open(origin.file()?, projection, None),
             FileFormat::IpcStream => ipc::open_stream(origin),
             FileFormat::Csv => csv::open(origin, &style, sample, rows),
             FileFormat::Ndjson => ndjson::open(origin, sample, rows),
@@ -251,14 +253,7 @@ impl ReadArgs {
         if let Some(filter) = rows.filter {
             input = filter::matching(input, filter, file.name())?;
         }
-        let input = match names.as_slice() {
-            [] => input,
-            names => {
-                let indices = columns::indices(&input.schema, names);
-                input.project(indices.map_err(|e| e.within(file.name()))?)?
-            }
-        };
-        Ok(input.window(rows))
+        Ok(input.choose(&names, file.name())?.window(rows))
     }
 
     /// Opens inputs with the same columns, one after the other.
@@ -280,7 +275,7 @@ impl ReadArgs {
         let open = |path: &PathBuf| {
             let input = match self.format(path)? {
                 FileFormat::Shard => {
-                    let shard = open_one_of_many(path, self.shard_options())?;
+                    let shard = self.open_one_of_many(path)?;
                     self.scan(&shard, columns, each)?
                 }
                 FileFormat::Cole => cole::open(path, self.limits.limits(), columns, each)?,
@@ -307,12 +302,18 @@ impl ReadArgs {
         }
     }
 
+    /// Opens a shard, possibly one of more shards than the process may have open files.
+    pub(crate) fn open_one_of_many(&self, path: &Path) -> Result<Shard, Failure> {
+        Ok(open_one_of_many(path, self.shard_options())?)
+    }
+
     /// Returns whether values may be changed by conversions.
     pub(crate) fn is_lossy(&self) -> bool {
         self.lossy
     }
 
-    fn shard_options(&self) -> ShardOptions {
+    /// Returns the options for opening shards.
+    pub(crate) fn shard_options(&self) -> ShardOptions {
         let mut options = self.limits.shard_options();
         if let Some(unit) = self.time_unit {
             options = options.with_default_time_unit(match unit {
@@ -328,6 +329,24 @@ impl ReadArgs {
         options
     }
 
+    /// Whether times that the --time-unit would round are an error.
+    fn is_exact(&self) -> bool {
+        self.time_unit.is_some() && !self.lossy
+    }
+
+    /// Returns a scan of the columns with these names, or of all columns.
+    fn scan_of(&self, shard: &Shard, names: &[String]) -> ScanBuilder {
+        let projection = if names.is_empty() {
+            Projection::All
+        } else {
+            names.to_vec().into()
+        };
+        shard
+            .scan()
+            .with_projection(projection)
+            .with_strict_casts(self.is_exact())
+    }
+
     /// Returns the rows of a shard as an input.
     fn scan(
         &self,
@@ -335,20 +354,13 @@ impl ReadArgs {
         columns: &ColumnArgs,
         rows: RowWindow<'_>,
     ) -> Result<Input, Failure> {
+        let is_exact = self.is_exact();
         let names = columns.names();
-        let projection = if names.is_empty() {
-            Projection::All
-        } else {
-            names.clone().into()
-        };
-        let is_exact = self.time_unit.is_some() && !self.lossy;
-        let mut scan = shard
-            .scan()
-            .with_projection(projection)
+        let mut scan = self
+            .scan_of(shard, &names)
             .with_offset(rows.offset)
             .with_batch_size(BATCH_ROWS)
-            .with_threads(rows.threads.max(1))
-            .with_strict_casts(is_exact);
+            .with_threads(rows.threads.max(1));
         if let Some(limit) = rows.limit {
             scan = scan.with_limit(limit);
         }
