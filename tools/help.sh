@@ -33,7 +33,8 @@ Install it with `cargo install --path . --features cli` in a clone; with the fea
 | [`convert IN OUT`](#convert) | converts between shards, Parquet, Arrow IPC, [COLE](../cole.md), CSV, NDJSON and [Lance](../../integrations/lance) |
 | [`schema FILE`](#schema) | prints the Arrow schema; with `--shard`, the stored one |
 | [`count FILE...`](#count) | counts rows, or those that match a `--filter` |
-| [`head FILE`](#head), [`cat FILE...`](#cat) | print rows, or those that match a `--filter`, as a table, CSV, JSON, or a line for each value |
+| [`head FILE`](#head), [`tail FILE...`](#tail), [`cat FILE...`](#cat) | print rows, or those that match a `--filter`, as a table, CSV, JSON, or a line for each value |
+| [`sample N FILE...`](#sample) | prints random rows, the same ones for the same `--seed` |
 | [`inspect FILE`](#inspect) | shows sizes, encodings and statistics; with `--explain`, the encodings that the writer weighs |
 | [`verify FILE...`](#verify) | compares every checksum, decodes every block, and checks columns against statistics, filters and sort order |
 | [`attach FILE... -o OUT`](#attach) | makes a shard over [Parquet files](parquet-lake.md) by reference |
@@ -94,7 +95,7 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 
 PAGE
 help_of
-for command in convert schema count head cat inspect verify attach merge append delete undelete \
+for command in convert schema count head tail sample cat inspect verify attach merge append delete undelete \
     select compact pack vacuum ls; do
     printf '\n## %s\n\n' "$command"
     help_of "$command"

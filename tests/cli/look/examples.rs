@@ -44,6 +44,8 @@ fn three_examples_of_every_command_run() {
     let path = format!("{}:{path}", program.parent().unwrap().display());
     for command in [
         "count",
+        "tail",
+        "sample",
     ] {
         let examples = examples(&folder, command);
         assert_eq!(examples.len(), 3, "{examples:?}");

@@ -4,6 +4,7 @@ mod count;
 #[cfg(unix)]
 mod examples;
 mod folders;
+mod rows;
 
 use crate::{Folder, write_ipc};
 use arrow_array::{ArrayRef, Date32Array, Int64Array, RecordBatch, StringArray};

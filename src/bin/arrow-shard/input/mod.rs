@@ -16,13 +16,16 @@ mod parquet_batches;
 mod parquet_footer;
 mod quotes;
 mod row_count;
+mod row_numbers;
 mod row_sizes;
 mod source;
 mod text_file;
 
+pub(crate) use chain::chained;
 pub(crate) use columns::{ColumnArgs, ColumnNames};
 pub(crate) use csv::CsvArgs;
 pub(crate) use filter::predicate;
+pub(crate) use row_numbers::row_numbers;
 pub(crate) use source::Input;
 
 use crate::content::{self, Content};
