@@ -32,6 +32,7 @@ Install it with `cargo install --path . --features cli` in a clone; with the fea
 |-|-|
 | [`convert IN OUT`](#convert) | converts between shards, Parquet, Arrow IPC, [COLE](../cole.md), CSV, NDJSON and [Lance](../../integrations/lance) |
 | [`schema FILE`](#schema) | prints the Arrow schema; with `--shard`, the stored one |
+| [`info FILE...`](#info) | shows rows, bytes, sort order, key-values and needed files on one screen |
 | [`count FILE...`](#count) | counts rows, or those that match a `--filter` |
 | [`head FILE`](#head), [`tail FILE...`](#tail), [`cat FILE...`](#cat) | print rows, or those that match a `--filter`, as a table, CSV, JSON, or a line for each value |
 | [`sample N FILE...`](#sample) | prints random rows, the same ones for the same `--seed` |
@@ -95,7 +96,7 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 
 PAGE
 help_of
-for command in convert schema count head tail sample cat inspect verify attach merge append delete undelete \
+for command in convert schema info count head tail sample cat inspect verify attach merge append delete undelete \
     select compact pack vacuum ls; do
     printf '\n## %s\n\n' "$command"
     help_of "$command"

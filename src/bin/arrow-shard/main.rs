@@ -36,6 +36,7 @@ mod signals;
 mod table;
 mod temporary;
 mod text;
+mod values;
 mod verify;
 
 use clap::{Parser, Subcommand};
@@ -77,6 +78,7 @@ struct Cli {
 enum Command {
     Convert(convert::Args),
     Schema(schema::Args),
+    Info(look::info::Args),
     Count(look::count::Args),
     Head(head::Args),
     Tail(look::tail::Args),
@@ -106,6 +108,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Convert(args) => convert::run(&args),
         Command::Schema(args) => schema::run(&args),
+        Command::Info(args) => look::info::run(&args),
         Command::Count(args) => look::count::run(&args),
         Command::Head(args) => head::run(&args),
         Command::Tail(args) => look::tail::run(&args),

@@ -46,6 +46,7 @@ fn three_examples_of_every_command_run() {
         "count",
         "tail",
         "sample",
+        "info",
     ] {
         let examples = examples(&folder, command);
         assert_eq!(examples.len(), 3, "{examples:?}");

@@ -4,6 +4,7 @@ mod count;
 #[cfg(unix)]
 mod examples;
 mod folders;
+mod info;
 mod rows;
 
 use crate::{Folder, write_ipc};

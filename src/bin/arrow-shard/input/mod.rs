@@ -25,6 +25,7 @@ pub(crate) use chain::chained;
 pub(crate) use columns::{ColumnArgs, ColumnNames};
 pub(crate) use csv::CsvArgs;
 pub(crate) use filter::predicate;
+pub(crate) use parquet_footer::Footer;
 pub(crate) use row_numbers::row_numbers;
 pub(crate) use source::Input;
 

@@ -1,7 +1,9 @@
 //! Commands that answer questions about files.
 
 pub(crate) mod count;
+mod facts;
 mod files;
+pub(crate) mod info;
 mod reservoir;
 pub(crate) mod sample;
 pub(crate) mod tail;
