@@ -52,6 +52,7 @@ Examples:
   arrow-shard convert flights.amudai.shard - --to csv | cut -d, -f1
   arrow-shard head -n 5 --columns origin,delay flights.amudai.shard
   arrow-shard count --filter \"delay > 60\" 'days/*.parquet'
+  arrow-shard stats flights.parquet
   arrow-shard inspect flights.amudai.shard
   arrow-shard verify *.amudai.shard
   arrow-shard merge days/*.amudai.shard --output november.amudai.shard
@@ -84,6 +85,7 @@ enum Command {
     Tail(look::tail::Args),
     Sample(look::sample::Args),
     Cat(cat::Args),
+    Stats(look::stats::Args),
     Inspect(inspect::Args),
     Verify(verify::Args),
     Attach(edit::attach::Args),
@@ -114,6 +116,7 @@ fn main() -> ExitCode {
         Command::Tail(args) => look::tail::run(&args),
         Command::Sample(args) => look::sample::run(&args),
         Command::Cat(args) => cat::run(&args),
+        Command::Stats(args) => look::stats::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Attach(args) => edit::attach::run(&args),

@@ -47,6 +47,7 @@ fn three_examples_of_every_command_run() {
         "tail",
         "sample",
         "info",
+        "stats",
     ] {
         let examples = examples(&folder, command);
         assert_eq!(examples.len(), 3, "{examples:?}");

@@ -6,6 +6,7 @@ mod examples;
 mod folders;
 mod info;
 mod rows;
+mod stats;
 
 use crate::{Folder, write_ipc};
 use arrow_array::{ArrayRef, Date32Array, Int64Array, RecordBatch, StringArray};

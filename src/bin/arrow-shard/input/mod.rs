@@ -22,7 +22,7 @@ mod source;
 mod text_file;
 
 pub(crate) use chain::chained;
-pub(crate) use columns::{ColumnArgs, ColumnNames};
+pub(crate) use columns::{ColumnArgs, ColumnNames, indices};
 pub(crate) use csv::CsvArgs;
 pub(crate) use filter::predicate;
 pub(crate) use parquet_footer::Footer;

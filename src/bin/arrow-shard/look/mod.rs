@@ -6,6 +6,7 @@ mod files;
 pub(crate) mod info;
 mod reservoir;
 pub(crate) mod sample;
+pub(crate) mod stats;
 pub(crate) mod tail;
 
 pub(crate) use files::expanded;
