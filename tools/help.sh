@@ -37,6 +37,7 @@ Install it with `cargo install --path . --features cli` in a clone; with the fea
 | [`head FILE`](#head), [`tail FILE...`](#tail), [`cat FILE...`](#cat) | print rows, or those that match a `--filter`, as a table, CSV, JSON, or a line for each value |
 | [`sample N FILE...`](#sample) | prints random rows, the same ones for the same `--seed` |
 | [`stats FILE...`](#stats) | shows nulls, bounds, distinct values, mean length and bytes of each column |
+| [`diff A B`](#diff) | compares columns, and rows by position or by a `--key` |
 | [`inspect FILE`](#inspect) | shows sizes, encodings and statistics; with `--explain`, the encodings that the writer weighs |
 | [`verify FILE...`](#verify) | compares every checksum, decodes every block, and checks columns against statistics, filters and sort order |
 | [`attach FILE... -o OUT`](#attach) | makes a shard over [Parquet files](parquet-lake.md) by reference |
@@ -97,7 +98,7 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 
 PAGE
 help_of
-for command in convert schema info count head tail sample cat stats inspect verify attach merge append delete undelete \
+for command in convert schema info count head tail sample cat stats diff inspect verify attach merge append delete undelete \
     select compact pack vacuum ls; do
     printf '\n## %s\n\n' "$command"
     help_of "$command"

@@ -65,7 +65,7 @@ URLs (s3://, az://, gs://, http://, https://, file://) name files in the place o
 arrow-shard was installed with the feature `cloud`; stores are configured by the environment \
 variables of their own tools, AWS_..., AZURE_... and GOOGLE_....
 
-Exit codes: 0 done, 1 an error or a damaged shard, 2 wrong usage.";
+Exit codes: 0 done, 1 an error, a damaged shard or a difference that diff found, 2 wrong usage.";
 
 /// Arrow-native columnar files: convert, inspect, check and change Amudai shards.
 #[derive(Debug, Parser)]
@@ -86,6 +86,7 @@ enum Command {
     Sample(look::sample::Args),
     Cat(cat::Args),
     Stats(look::stats::Args),
+    Diff(look::diff::Args),
     Inspect(inspect::Args),
     Verify(verify::Args),
     Attach(edit::attach::Args),
@@ -117,6 +118,7 @@ fn main() -> ExitCode {
         Command::Sample(args) => look::sample::run(&args),
         Command::Cat(args) => cat::run(&args),
         Command::Stats(args) => look::stats::run(&args),
+        Command::Diff(args) => look::diff::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Attach(args) => edit::attach::run(&args),

@@ -48,6 +48,7 @@ fn three_examples_of_every_command_run() {
         "sample",
         "info",
         "stats",
+        "diff",
     ] {
         let examples = examples(&folder, command);
         assert_eq!(examples.len(), 3, "{examples:?}");

@@ -1,6 +1,7 @@
 //! Commands that answer questions about files.
 
 mod count;
+mod diff;
 #[cfg(unix)]
 mod examples;
 mod folders;

@@ -1,6 +1,7 @@
 //! Commands that answer questions about files.
 
 pub(crate) mod count;
+pub(crate) mod diff;
 mod facts;
 mod files;
 pub(crate) mod info;
