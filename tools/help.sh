@@ -47,7 +47,7 @@ Install it with `cargo install --path . --features cli` in a clone; with the fea
 | [`compact FILE`](#compact) | rewrites stripes that are small or have many deleted rows |
 | [`pack IN OUT`](#pack) | makes one file of a shard that consists of several |
 | [`vacuum FOLDER`](#vacuum) | lists or removes files that no shard needs |
-| [`ls FOLDER`](#ls) | lists the shards of a folder |
+| [`ls [FOLDER]`](#ls) | lists the shards of a folder, with `--recursive` also those of its subfolders |
 
 ## Filters
 

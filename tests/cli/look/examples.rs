@@ -49,6 +49,7 @@ fn three_examples_of_every_command_run() {
         "info",
         "stats",
         "diff",
+        "ls",
     ] {
         let examples = examples(&folder, command);
         assert_eq!(examples.len(), 3, "{examples:?}");

@@ -6,6 +6,7 @@ mod diff;
 mod examples;
 mod folders;
 mod info;
+mod list;
 mod rows;
 mod stats;
 
