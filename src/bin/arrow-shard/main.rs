@@ -4,6 +4,7 @@ mod allocator;
 mod cat;
 #[cfg(feature = "cloud")]
 mod cloud;
+mod completions;
 mod content;
 mod convert;
 mod csv_style;
@@ -24,6 +25,7 @@ mod leaves;
 mod limits;
 mod location;
 mod look;
+mod man;
 mod names;
 mod option_names;
 mod output;
@@ -39,7 +41,7 @@ mod text;
 mod values;
 mod verify;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -99,6 +101,8 @@ enum Command {
     Pack(edit::pack::Args),
     Vacuum(edit::vacuum::Args),
     Ls(edit::list::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 fn main() -> ExitCode {
@@ -131,6 +135,8 @@ fn main() -> ExitCode {
         Command::Pack(args) => edit::pack::run(&args),
         Command::Vacuum(args) => edit::vacuum::run(&args),
         Command::Ls(args) => edit::list::run(&args),
+        Command::Completions(args) => completions::run(&args, Cli::command()),
+        Command::Man(args) => man::run(&args, Cli::command()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

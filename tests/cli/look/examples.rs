@@ -50,6 +50,8 @@ fn three_examples_of_every_command_run() {
         "stats",
         "diff",
         "ls",
+        "completions",
+        "man",
     ] {
         let examples = examples(&folder, command);
         assert_eq!(examples.len(), 3, "{examples:?}");

@@ -7,6 +7,7 @@ mod examples;
 mod folders;
 mod info;
 mod list;
+mod manual;
 mod rows;
 mod stats;
 
