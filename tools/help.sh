@@ -64,7 +64,7 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 * The name of a file decides its format, or else its content; `--from` and `--to` override both.
 * `info`, `count`, `head`, `tail`, `sample`, `cat`, `stats` and `diff` also take folders, and globs such as
   `'days/**/*.parquet'`. Quote a glob that has `**`, or that names objects of a store: `'s3://logs/days/*.parquet'`. A
-  folder stands for all files below it with the name of a readable format, except for names that begin with `.` or `_`;
+  folder means all files below it with the name of a readable format, except for names that begin with `.` or `_`;
   in a store, its URL ends with `/`. Rows that a shard of the folder shares with another file of the folder count once.
 * Compressed text is read through a pipe: `gzip -dc t.csv.gz | arrow-shard convert --from csv - t.amudai.shard`.
 * Types of CSV and JSON are inferred from all rows. A column gets the type that holds every value; one impossible date makes

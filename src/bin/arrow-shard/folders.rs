@@ -1,4 +1,4 @@
-//! The files of folders, local ones and those of stores.
+//! The files of folders, either local or in a store.
 
 use arrow_shard::Result;
 use arrow_shard::io::Location;

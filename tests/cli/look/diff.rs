@@ -89,7 +89,7 @@ fn rows_are_compared_by_key() {
         few.contains("- id = 5\n") && !few.contains("id = 1"),
         "{few}"
     );
-    // Of two columns, all are shown.
+    // All columns of the key are shown.
     let both = differences(&folder, &["--key", "id,x", "a.csv", "b.csv"]);
     assert!(
         both.contains("- id = 1, x = a\n") && both.contains("+ id = 1, x = A\n"),

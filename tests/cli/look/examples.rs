@@ -56,7 +56,7 @@ fn three_examples_of_every_command_run() {
         let examples = examples(&folder, command);
         assert_eq!(examples.len(), 3, "{examples:?}");
         for example in examples {
-            // There is no such store, nor perhaps a pager.
+            // The store does not exist, and perhaps neither does a pager.
             if example.contains("s3://") || example.contains("| man") {
                 continue;
             }

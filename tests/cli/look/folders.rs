@@ -53,7 +53,7 @@ fn globs_match_files_and_folders() {
     assert_eq!(count(&folder, &["days/[12].p*"]), both);
     assert_eq!(count(&folder, &["**/4.parquet"]), "4 days/deep/4.parquet\n");
     assert_eq!(count(&folder, &["days/d*"]), "4 days/deep/4.parquet\n");
-    // A file of this very name is no glob.
+    // A file with this name takes precedence over the glob.
     assert_eq!(count(&folder, &["a[1].parquet"]), "5 a[1].parquet\n");
     let error = folder.run(&["count", "days/*.csv"]).error(1);
     assert_eq!(error, "no file matches `days/*.csv`\n");

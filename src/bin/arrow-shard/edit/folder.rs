@@ -44,8 +44,8 @@ pub(super) struct Listed {
     pub(super) found: Result<Found>,
 }
 
-/// Opens the files of a folder that may be shards by their names, with those of its subfolders if `recursive`. Returns
-/// them in the order of their names.
+/// Opens the files of a folder that may be shards by their names, and of its subfolders if `recursive`. Returns them in
+/// the order of their names.
 pub(super) fn list(folder: &Location, recursive: bool) -> Result<Vec<Listed>> {
     wait(folder, async {
         let files = &Files::of(folder, recursive).await?;
@@ -76,7 +76,7 @@ pub(super) fn list(folder: &Location, recursive: bool) -> Result<Vec<Listed>> {
     })
 }
 
-/// Lists the files of a folder and its subfolders, except for those whose names show that they are not shards.
+/// Lists the files of a folder and its subfolders, without files of other formats by their names.
 async fn shards_below(folder: &Location) -> Result<Vec<(Location, PathBuf)>> {
     let mut files = files_below(folder).await?;
     files.retain(|(_, path)| {

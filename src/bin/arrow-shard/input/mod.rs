@@ -49,6 +49,7 @@ const BUFFER_BYTES: usize = 1 << 18;
 
 /// Options for reading inputs.
 #[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Options for reading")]
 pub(crate) struct ReadArgs {
     /// Format of the input, if neither its name nor its content shows it
     #[arg(long, value_enum, value_name = "FORMAT")]

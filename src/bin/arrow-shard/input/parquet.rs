@@ -145,7 +145,7 @@ impl Parquet {
     ) -> Result<bool, Failure> {
         let descriptor = self.metadata.file_metadata().schema_descr();
         let mask = ProjectionMask::leaves(descriptor, leaves.iter().copied());
-        // Of all rows, so that the types do not depend on the selection.
+        // All rows are read, so that the types do not depend on the selection.
         for batch in self.read(schema, mask, None)?.1 {
             let batch = batch?;
             if batch

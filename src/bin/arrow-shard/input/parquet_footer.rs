@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 /// The metadata of a Parquet file.
 pub(crate) struct Footer {
+    file: Foreign,
     read: ArrowReaderMetadata,
     rows: u64,
     bytes: u64,
@@ -28,14 +29,21 @@ impl Footer {
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let reader = reader(path)?;
         let bytes = reader.size()?;
-        Foreign::new(path, FileFormat::Parquet, bytes).isolate(|| {
+        let file = Foreign::new(path, FileFormat::Parquet, bytes);
+        file.isolate(|| {
             let read = ArrowReaderMetadata::load(&Chunks(reader), ArrowReaderOptions::new())?;
             Ok(Self {
+                file: file.clone(),
                 rows: num_rows(read.metadata())?,
                 read,
                 bytes,
             })
         })
+    }
+
+    /// Returns the file, to isolate code of other crates that works on the metadata.
+    pub(crate) fn file(&self) -> &Foreign {
+        &self.file
     }
 
     /// Returns the number of rows.

@@ -21,8 +21,8 @@ const MATCHING: MatchOptions = MatchOptions {
 
 /// Returns the files that the arguments name, in the order of the arguments and, for each, of their names.
 ///
-/// A folder stands for all files below it with the name of a readable format, without hidden files. Rows that several
-/// files of a folder hold count once: files that a shard refers to, and shards that another shard contains, are left
+/// A folder means all files below it with the name of a readable format, without hidden files. Rows that several files
+/// of a folder hold count once: files that a shard refers to, and shards that another shard contains, are left
 /// out. In stores, a folder is a URL that ends with a slash.
 ///
 /// # Errors
@@ -49,7 +49,7 @@ pub(crate) fn expanded(
     Ok(files)
 }
 
-/// Returns the files and folders that a glob matches, or the path itself if it is no glob.
+/// Returns the files and folders that a glob matches, or the path itself if it has no wildcards.
 fn matches(argument: &Path, location: &Location) -> Result<Vec<PathBuf>, Failure> {
     let is_glob = |text: &str| text.contains(['*', '?', '[']);
     let Some(text) = location.name().to_str().filter(|text| is_glob(text)) else {
@@ -142,7 +142,7 @@ fn joined(folder: &Path, name: &Path) -> PathBuf {
     }
 }
 
-/// Removes files that a shard refers to, and shards whose rows another shard contains.
+/// Removes files that a shard refers to, and shards that another shard contains.
 fn without_parts(mut files: Vec<PathBuf>, options: &ShardOptions) -> Result<Vec<PathBuf>, Failure> {
     let is_shard = |file: &&PathBuf| FileFormat::by_name(file) == Some(FileFormat::Shard);
     let (mut shards, mut parts) = (Vec::new(), HashSet::new());

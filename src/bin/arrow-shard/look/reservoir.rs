@@ -1,10 +1,10 @@
-//! Random choice among items of which the number is not known before.
+//! Random choice among a number of items that is not known before.
 
 use fastrand::Rng;
 
 /// Chooses a number of items, each with the same probability: algorithm L by Kim-Hung Li, "Reservoir-sampling
-/// algorithms of time complexity O(n(1 + log(N/n)))", 1994. The choice depends on the seed and on the number of items,
-/// not on how many of them are offered at a time.
+/// algorithms of time complexity O(n(1 + log(N/n)))", 1994. The choice depends on the seed and on the number of items.
+/// It does not depend on the portions in which they are offered.
 #[derive(Debug)]
 pub(super) struct Reservoir {
     /// Number of items to choose.

@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Number of rows; all if there are fewer
     #[arg(value_name = "N")]
     size: u64,
-    /// Files, folders (with their subfolders), globs in quotes, or URLs, whose columns must be the same; `-` is
+    /// Files, folders (with their subfolders), globs in quotes, or URLs; their columns must be the same; `-` is
     /// standard input (IPC stream, CSV, NDJSON)
     #[arg(required = true, value_name = "FILE")]
     inputs: Vec<PathBuf>,
@@ -56,7 +56,7 @@ enum Place {
     Kept(usize, usize),
 }
 
-/// A file of which the rows have been offered.
+/// A file, after its rows have been offered.
 enum Offered {
     /// Numbers of rows, which are read once they are chosen.
     Numbers,

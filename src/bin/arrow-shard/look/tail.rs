@@ -24,7 +24,7 @@ decode no others; text and IPC streams are read from the start.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Files, folders (with their subfolders), globs in quotes, or URLs, whose columns must be the same; `-` is
+    /// Files, folders (with their subfolders), globs in quotes, or URLs; their columns must be the same; `-` is
     /// standard input (IPC stream, CSV, NDJSON)
     #[arg(required = true, value_name = "FILE")]
     inputs: Vec<PathBuf>,

@@ -32,7 +32,7 @@ pub(super) struct Columns {
     pub(super) compared: Vec<Column>,
 }
 
-/// The columns of two tables whose rows are identified by a key.
+/// The columns of two tables with a key that identifies rows.
 #[derive(Debug)]
 pub(super) struct KeyedColumns {
     pub(super) key: Vec<Column>,

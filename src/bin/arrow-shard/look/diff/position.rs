@@ -63,7 +63,7 @@ pub(super) fn compare(
     Ok(())
 }
 
-/// Returns the columns of two batches of one row whose values differ, with both values.
+/// Returns the columns that differ between two batches of one row, with both values.
 pub(super) fn changed_values(
     a: &RecordBatch,
     b: &RecordBatch,
@@ -142,7 +142,7 @@ impl Rows {
         }
     }
 
-    /// Takes the next rows, of which as many are ahead.
+    /// Takes the next rows, at most the number that is ahead.
     fn take(&mut self, count: usize) -> RecordBatch {
         let Some(batch) = self.batch.take() else {
             return RecordBatch::new_empty(self.input.schema.clone());

@@ -40,7 +40,7 @@ impl Change {
     }
 }
 
-/// What identifies a row. Arrays have one value.
+/// The identity of a row. Arrays have one value.
 pub(super) enum Place {
     Row(u64),
     Key(Vec<(String, ArrayRef)>),

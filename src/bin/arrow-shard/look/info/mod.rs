@@ -26,7 +26,7 @@ mapping, time of creation, sort order, columns with Bloom filters and range inde
 files that the shard needs. For Parquet also the codecs and the writer. `inspect` shows all details of a \
 shard, and `stats` its columns.";
 
-/// Show what a file is: rows, bytes, sort order, key-values, and the files it needs
+/// Describe files: rows, bytes, sort order, key-values, and other files they need
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Adds facts about a file whose format has few of them.
+/// Adds facts about a file of a format with little metadata.
 fn add_other(
     facts: &mut Facts,
     file: &Path,
@@ -133,7 +133,7 @@ fn add_order(facts: &mut Facts, columns: &[(String, bool, bool)]) {
     facts.add_lines("sorted by", line.into_iter().collect(), columns);
 }
 
-/// Adds the columns that have an index of a kind, unless there are none.
+/// Adds the columns that have an index of a kind.
 fn add_index(facts: &mut Facts, name: &'static str, columns: Vec<String>) {
     let line = Some(columns.join(", ")).filter(|line| !line.is_empty());
     facts.add_lines(name, line.into_iter().collect(), columns);

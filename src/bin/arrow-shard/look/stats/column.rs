@@ -47,7 +47,7 @@ pub(super) struct ColumnStats {
     pub(super) nulls: Option<u64>,
     pub(super) min: Option<Bound>,
     pub(super) max: Option<Bound>,
-    /// Whether all values are null, so that there are no bounds to know.
+    /// Whether all values are null, so that bounds do not exist.
     pub(super) is_null: bool,
     /// Number of distinct values, and whether it is exact.
     pub(super) distinct: Option<(u64, bool)>,
@@ -56,7 +56,7 @@ pub(super) struct ColumnStats {
 }
 
 impl ColumnStats {
-    /// Returns statistics of which nothing is known.
+    /// Returns statistics without any known value.
     pub(super) fn unknown(path: String, data_type: DataType) -> Self {
         Self {
             path,
@@ -175,7 +175,7 @@ fn add(column: &mut ColumnStats, other: ColumnStats) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the bound of the values of two files, of which each may be null throughout.
+/// Returns the bound of the values of two files. `are_null` says whether all values of each are null.
 fn united(
     a: Option<Bound>,
     b: Option<Bound>,

@@ -34,7 +34,7 @@ compacted, except with --scan.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Files, folders (with their subfolders), globs in quotes, or URLs, whose columns must have the same types; `-` is
+    /// Files, folders (with their subfolders), globs in quotes, or URLs; their columns must have the same types; `-` is
     /// standard input (IPC stream, CSV, NDJSON)
     #[arg(required = true, value_name = "FILE")]
     inputs: Vec<PathBuf>,

@@ -20,9 +20,9 @@ pub(super) fn stats(path: &Path, names: &[String]) -> Result<Vec<ColumnStats>, F
     };
     let columns = wanted.into_iter().map(|root| {
         let field = schema.field(root);
-        column(footer.metadata(), field, root, footer.num_rows()).map_err(|e| {
-            let place = format!("{}, column `{}`", path.display(), field.name());
-            e.within(place)
+        footer.file().isolate(|| {
+            let found = column(footer.metadata(), field, root, footer.num_rows());
+            found.map_err(|e| e.within(format!("column `{}`", field.name())))
         })
     });
     columns.collect()
@@ -59,7 +59,8 @@ fn column(
     let known = StatisticsConverter::from_column_index(leaf, field, schema)?
         .with_missing_null_counts_as_zero(false);
     let nulls = known.row_group_null_counts(groups)?;
-    stats.nulls = (nulls.null_count() == 0).then(|| nulls.values().iter().sum());
+    let sum = || nulls.values().iter().copied().fold(0, u64::saturating_add);
+    stats.nulls = (nulls.null_count() == 0).then(sum);
     stats.is_null = stats.nulls == Some(rows);
     let is_null = |group: usize| {
         let rows = groups

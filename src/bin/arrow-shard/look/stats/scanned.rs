@@ -13,7 +13,7 @@ use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Reads the columns of a file into a temporary shard, whose writer collects their statistics.
+/// Reads the columns of a file into a temporary shard. Its writer collects their statistics.
 pub(super) fn stats(
     path: &Path,
     reading: &ReadArgs,
