@@ -47,26 +47,28 @@ const BATCH_ROWS: usize = 8192;
 /// Number of bytes read from a file at a time.
 const BUFFER_BYTES: usize = 1 << 18;
 
+/// Heading of the options for reading in help.
+const READING: &str = "Options for reading";
+
 /// Options for reading inputs.
 #[derive(Debug, Clone, clap::Args)]
-#[command(next_help_heading = "Options for reading")]
 pub(crate) struct ReadArgs {
     /// Format of the input, if neither its name nor its content shows it
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(long, help_heading = READING, value_enum, value_name = "FORMAT")]
     from: Option<FileFormat>,
     /// Rows of CSV or NDJSON from which types are inferred; all by default; with 0, all columns of CSV are text
-    #[arg(long, value_name = "ROWS")]
+    #[arg(long, help_heading = READING, value_name = "ROWS")]
     schema_rows: Option<usize>,
     /// Unit for times in a shard that declares no Arrow type for them; nanoseconds cover the years 1677 to 2262
     /// [default: ns]
-    #[arg(long, value_enum, value_name = "UNIT")]
+    #[arg(long, help_heading = READING, value_enum, value_name = "UNIT")]
     time_unit: Option<Unit>,
     /// Allow conversions that lose information: times are rounded to the --time-unit; in COLE, nulls become 0 or empty
     /// text, and columns of other types numbers or text; otherwise each of these is an error
-    #[arg(long)]
+    #[arg(long, help_heading = READING)]
     lossy: bool,
     /// Precision and scale for decimals in a shard that declares no Arrow type for them, such as 38,10 [default: 38,16]
-    #[arg(long, value_name = "PRECISION,SCALE", value_parser = decimal)]
+    #[arg(long, help_heading = READING, value_name = "PRECISION,SCALE", value_parser = decimal)]
     decimal: Option<(u8, i8)>,
     #[command(flatten)]
     pub(crate) csv: CsvArgs,
