@@ -32,7 +32,12 @@ Install it with `cargo install --path . --features cli` in a clone; with the fea
 |-|-|
 | [`convert IN... OUT`](#convert) | converts files, folders and globs between shards, Parquet, Arrow IPC, [COLE](../cole.md), CSV, NDJSON and [Lance](../../integrations/lance) |
 | [`schema FILE`](#schema) | prints the Arrow schema; with `--shard`, the stored one |
-| [`head FILE`](#head), [`cat FILE...`](#cat) | print rows, or those that match a `--filter`, as a table, CSV, JSON, or a line for each value |
+| [`info FILE...`](#info) | shows rows, bytes, sort order, key-values and needed files on one screen |
+| [`count FILE...`](#count) | counts rows, or those that match a `--filter` |
+| [`head FILE`](#head), [`tail FILE...`](#tail), [`cat FILE...`](#cat) | print rows, or those that match a `--filter`, as a table, CSV, JSON, or a line for each value |
+| [`sample N FILE...`](#sample) | prints random rows, the same ones for the same `--seed` |
+| [`stats FILE...`](#stats) | shows nulls, bounds, distinct values, mean length and bytes of each column |
+| [`diff A B`](#diff) | compares columns, and rows by position or by a `--key` |
 | [`inspect FILE`](#inspect) | shows sizes, encodings and statistics; with `--explain`, the encodings that the writer weighs |
 | [`verify FILE...`](#verify) | compares every checksum, decodes every block, and checks columns against statistics, filters and sort order |
 | [`attach FILE... -o OUT`](#attach) | makes a shard over [Parquet files](parquet-lake.md) by reference |
@@ -42,7 +47,8 @@ Install it with `cargo install --path . --features cli` in a clone; with the fea
 | [`compact FILE`](#compact) | rewrites stripes that are small or have many deleted rows |
 | [`pack IN OUT`](#pack) | makes one file of a shard that consists of several |
 | [`vacuum FOLDER`](#vacuum) | lists or removes files that no shard needs |
-| [`ls FOLDER`](#ls) | lists the shards of a folder |
+| [`ls [FOLDER]`](#ls) | lists the shards of a folder, with `--recursive` also those of its subfolders |
+| [`completions SHELL`](#completions), [`man [COMMAND]`](#man) | print completions for a shell, and manual pages |
 
 ## Filters
 
@@ -55,8 +61,11 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 
 ## Inputs
 
-* `convert`, `cat`, `head` and `schema` read files, folders (with subfolders) and quoted globs in any mix of formats, as
-  [one table](../conversions.md#several-inputs): `arrow-shard cat 'days/**/*.csv' archive/`.
+* `convert`, `schema`, `head`, `tail`, `sample`, `cat`, `diff` and `append` read files, folders (with subfolders) and
+  quoted globs in any mix of formats, as [one table](../conversions.md#several-inputs):
+  `arrow-shard cat 'days/**/*.csv' archive/`. `info`, `count` and `stats` look at each file by itself.
+* In object stores, the URL of a folder ends with `/`. Globs also work there: `'s3://logs/days/*.parquet'`. Rows that a
+  shard of a folder shares with another file of the folder count once.
 * The name of a file decides its format, or else its content; `--from` and `--to` override both.
 * CSV and NDJSON may be compressed with gzip, zstd, bzip2 or xz, as in `t.csv.gz`; also standard input, and outputs.
 * Types of CSV and JSON are inferred from all rows. A column gets the type that holds every value; one impossible date makes
@@ -65,11 +74,15 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 * `--cast day=date32` and `--schema 'day date32, n int64'` [set types](../conversions.md#types-that-you-choose). A value
   that the type does not hold exactly is an error, unless you set `--lossy`.
 * Parquet has no seconds. Times in seconds and `Date64` are stored there in milliseconds, and read back as they were.
-* For files from people you do not know, `--strict` refuses shards that need more memory, columns, stripes or nesting than
-  ordinary tables do, and `--max-memory 512M` bounds the memory. All commands except `ls` have both, for shards and COLE.
+* For files from people you do not know, `--strict` refuses shards that need more memory, columns, stripes or nesting
+  than ordinary tables do, and `--max-memory 512M` bounds the memory. Commands that read shards have both, except for
+  `ls`; they apply to shards and COLE.
 
 ## Outputs
 
+* Results go to standard output, and everything else (progress, errors) to standard error. Progress is shown only on a
+  terminal. With `--json`, `info`, `count`, `head`, `tail`, `sample`, `cat`, `stats`, `diff` and `ls` print one JSON
+  object per line; `schema` and `inspect` print one object.
 * An output appears when it is complete: it is written to a temporary file, which is then renamed. An error or a signal
   (SIGINT, SIGTERM, SIGHUP) removes the temporary file. If the process is killed, the file stays; the next writer to the
   folder deletes it once it is an hour old, on file systems that support locks.
@@ -85,14 +98,15 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 | exit code | meaning |
 |-|-|
 | 0 | done |
-| 1 | an error, or a damaged shard |
+| 1 | an error, a damaged shard, or a difference that `diff` found |
 | 2 | wrong usage, or a wrong filter |
 
 ## All commands
 
 PAGE
 help_of
-for command in convert schema head cat inspect verify attach merge append delete undelete select compact pack vacuum ls; do
+for command in convert schema info count head tail sample cat stats diff inspect verify attach merge append delete undelete \
+    select compact pack vacuum ls completions man; do
     printf '\n## %s\n\n' "$command"
     help_of "$command"
 done

@@ -35,6 +35,7 @@ mod deletes;
 mod edited_columns;
 mod editor;
 mod editor_store;
+mod files;
 mod members;
 mod merge;
 mod needed_files;
@@ -64,6 +65,7 @@ pub use compact::{
 pub use contained_shards::{held_by_others, held_by_others_async, held_shards_async};
 pub use deletes::DeleteOptions;
 pub use editor::ShardEditor;
+pub use files::{list_files, list_files_async};
 pub use members::{list_shards, list_shards_async};
 pub use merge::{MergeOptions, merge, merge_async, merge_with, merge_with_async};
 pub use overlap::LeftOut;

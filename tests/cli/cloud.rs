@@ -145,6 +145,50 @@ fn shards_of_a_folder_in_s3_are_listed_as_those_of_a_local_one() {
 }
 
 #[test]
+fn files_folders_and_globs_of_s3_are_looked_at() {
+    let Some(cloud) = Cloud::start(1000) else {
+        return;
+    };
+    let place = "s3://shards/a b";
+    for name in ["days/1.amudai.shard", "days/2.parquet", "days/deep/3.csv"] {
+        cloud
+            .run(&["convert", "t.arrow", &format!("{place}/{name}")])
+            .ok();
+    }
+    for folder in ["s3://shards/a b/", "s3://shards/a%20b/", "s3://shards/"] {
+        assert_eq!(cloud.run(&["count", folder]).ok(), "3000\n", "{folder}");
+    }
+    for glob in ["s3://shards/a b/days/*.p*", "s3://shards/a%20b/*/[2-9]*"] {
+        let counted = cloud.run(&["count", "--by-file", glob]).ok();
+        assert!(counted.starts_with("1000 s3://shards/a"), "{counted}");
+        assert!(counted.ends_with("/days/2.parquet\n"), "{counted}");
+        assert_eq!(counted.lines().count(), 1);
+    }
+    let error = cloud.run(&["count", "s3://shards/none/*.shard"]).error(1);
+    assert!(error.contains("no file matches"), "{error}");
+    let csv = ["--format", "csv"];
+    let [local, remote] = ["t.arrow", "s3://shards/a b/days/1.amudai.shard"].map(|file| {
+        let tail = cloud.run(&[&["tail", file][..], &csv].concat()).ok();
+        let sample = ["sample", "5", file, "--seed", "3"];
+        tail + &cloud.run(&[&sample[..], &csv].concat()).ok()
+    });
+    assert_eq!(local, remote);
+    for name in ["days/1.amudai.shard", "days/2.parquet"] {
+        let url = format!("{place}/{name}");
+        assert_eq!(cloud.run(&["diff", &url, "t.arrow"]).ok(), "");
+        let info = cloud.run(&["info", "--json", &url]).ok();
+        assert!(info.contains("\"rows\":1000,"), "{info}");
+        let stats = cloud.run(&["stats", "--json", &url]).ok();
+        assert!(stats.contains("\"nulls\":200,"), "{stats}");
+    }
+    let listed = cloud.run(&["ls", "-r", "--json", "s3://shards"]).ok();
+    assert!(
+        listed.contains("\"shard\":\"a b/days/1.amudai.shard\"") && listed.lines().count() == 1,
+        "{listed}"
+    );
+}
+
+#[test]
 fn every_format_goes_to_s3_and_comes_back() {
     let Some(cloud) = Cloud::start(50_000) else {
         return;

@@ -27,6 +27,7 @@ mod ipc;
 #[cfg(unix)]
 mod killed;
 mod lance;
+mod look;
 #[cfg(unix)]
 mod many;
 mod matrix;

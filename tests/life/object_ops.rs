@@ -9,7 +9,8 @@ use arrow_schema::{DataType, Field};
 use arrow_shard::io::Store;
 use arrow_shard::ops::{
     CompactOptions, PackOptions, ShardEditor, ShardSet, VacuumOptions, compact_async,
-    compact_to_async, list_shards_async, pack_async, plan_compaction_async, vacuum_async,
+    compact_to_async, list_files_async, list_shards_async, pack_async, plan_compaction_async,
+    vacuum_async,
 };
 use arrow_shard::read::{ShardOptions, col};
 use arrow_shard::write::{Layout, WriterOptions};
@@ -439,6 +440,7 @@ fn objects_keep_their_names_whatever_the_characters() {
         let listed = list_shards_async(store.root()).await.unwrap();
         assert_eq!(listed.len(), 3);
         assert_eq!(listed[0], store.at("a~1.amudai.shard"));
+        assert_eq!(list_files_async(store.root()).await.unwrap(), listed);
         let none = vacuum_async(store.root(), VacuumOptions::default()).await;
         assert_eq!(none.unwrap(), []);
         let packed = store.at("out[1]%20.amudai.shard");

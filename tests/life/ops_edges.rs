@@ -14,7 +14,7 @@ use arrow_shard::io::{Container, Location, ReadAt, RelativeUrl};
 use arrow_shard::metadata::{SortingColumn, TypeMapping};
 use arrow_shard::ops::{
     CompactOptions, DeleteOptions, MergeOptions, ShardEditor, ShardSet, VacuumOptions, compact,
-    list_shards, merge, merge_with, vacuum,
+    list_files, list_shards, merge, merge_with, vacuum,
 };
 use arrow_shard::read::{ShardOptions, col};
 use arrow_shard::write::{Layout, WriterOptions};
@@ -313,6 +313,28 @@ fn shards_are_listed_without_parts_of_others() {
     let table = ShardSet::open_folder(folder.path()).unwrap();
     assert_eq!(table.row_ranges(), [0..10, 10..30]);
     let error = list_shards(path("none")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+}
+
+#[test]
+fn files_of_subfolders_are_listed_without_hidden_ones() {
+    // The name of the folder itself begins with a dot.
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for name in ["b/2", "b/_1", "a.txt", ".c", "_d/3", "b/e/4"] {
+        std::fs::create_dir_all(path(name).parent().unwrap()).unwrap();
+        std::fs::write(path(name), name).unwrap();
+    }
+    let listed = list_files(folder.path()).unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let want = ["a.txt", "b/2", "b/e/4"].map(|name| Location::from(root.join(name)));
+    assert_eq!(listed, want);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(path("b/2"), path("link")).unwrap();
+        assert_eq!(list_files(folder.path()).unwrap(), want);
+    }
+    let error = list_files(path("none")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
 }
 

@@ -1,7 +1,7 @@
 //! `arrow-shard cat`
 
 use crate::failure::Failure;
-use crate::rows::{RowArgs, print};
+use crate::rows::{OffsetArgs, RowArgs, print};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -15,12 +15,14 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Files, folders and globs to read, one after the other; columns are united by name; `-` is standard input (IPC
-    /// stream, CSV, NDJSON)
+    /// Files, folders (with their subfolders), globs in quotes, or URLs to read, one after the other; columns are united
+    /// by name; `-` is standard input (IPC stream, CSV, NDJSON)
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
     #[command(flatten)]
     rows: RowArgs,
+    #[command(flatten)]
+    offset: OffsetArgs,
     /// Maximum number of rows to print; all by default
     #[arg(long, alias = "rows", short = 'n', value_name = "ROWS")]
     limit: Option<u64>,
@@ -28,5 +30,5 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    print(&args.inputs, &args.rows, args.limit)
+    print(&args.inputs, &args.rows, args.offset, args.limit)
 }

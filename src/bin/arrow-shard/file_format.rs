@@ -56,7 +56,7 @@ impl FileFormat {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         match extension.as_str() {
             "shard" => Some(Self::Shard),
-            "parquet" => Some(Self::Parquet),
+            "parquet" | "parq" | "pq" => Some(Self::Parquet),
             "arrow" | "feather" | "ipc" => Some(Self::IpcFile),
             "arrows" => Some(Self::IpcStream),
             "cole" => Some(Self::Cole),

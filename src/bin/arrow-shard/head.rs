@@ -1,7 +1,7 @@
 //! `arrow-shard head`
 
 use crate::failure::Failure;
-use crate::rows::{RowArgs, print};
+use crate::rows::{OffsetArgs, RowArgs, print};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -13,10 +13,13 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// File, folder or glob to read; `-` is standard input (IPC stream, CSV, NDJSON)
+    /// File, folder (with its subfolders), glob in quotes, or URL to read; `-` is standard input (IPC stream, CSV,
+    /// NDJSON)
     input: PathBuf,
     #[command(flatten)]
     rows: RowArgs,
+    #[command(flatten)]
+    offset: OffsetArgs,
     /// Rows to print
     #[arg(long = "rows", alias = "limit", short = 'n', default_value_t = 10)]
     limit: u64,
@@ -27,6 +30,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     print(
         std::slice::from_ref(&args.input),
         &args.rows,
+        args.offset,
         Some(args.limit),
     )
 }

@@ -5,10 +5,13 @@ mod json;
 mod statistics;
 mod tree;
 
+pub(crate) use json::properties;
+
 use crate::failure::Failure;
 use crate::input::ColumnNames;
 use crate::limits::LimitArgs;
 use crate::location::open_shard;
+use crate::names::no_column;
 use crate::option_names::ProfileName;
 use crate::output::Destination;
 use arrow_shard::read::inspect::{FieldInfo, InspectOptions, ShardInfo, StripeInfo};
@@ -64,15 +67,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let columns = ColumnNames::all(&args.columns);
     if !columns.is_empty() {
         let nodes = shard.schema_nodes()?;
-        let mut known = nodes.iter().map(|node| &node.name);
+        let known = nodes.iter().map(|node| node.name.as_str());
         for column in &columns {
             if known.clone().all(|name| name != column) {
-                let known: Vec<&str> = known.by_ref().map(String::as_str).collect();
-                return Err(Failure::new(format!(
-                    "{}: there is no column `{column}`; there are {}",
-                    args.file.display(),
-                    known.join(", ")
-                )));
+                let message = no_column(column, known);
+                return Err(Failure::new(message).within(args.file.display()));
             }
         }
     }

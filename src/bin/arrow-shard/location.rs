@@ -2,11 +2,12 @@
 
 #[cfg(feature = "cloud")]
 use crate::cloud::Object;
-use arrow_shard::io::{self, Store};
+use arrow_shard::io::{self, LocalFile, ReadAt, Store};
 use arrow_shard::read::ShardOptions;
 use arrow_shard::{Error, ErrorKind, Result, Shard};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// The location that a path of the command line names.
@@ -93,6 +94,27 @@ pub(crate) fn is_url(text: &str) -> bool {
         && scheme
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
+}
+
+/// Opens a file for reads at any position, either local or in a store.
+pub(crate) fn reader(path: &Path) -> Result<Arc<dyn ReadAt>> {
+    match Location::of(path)? {
+        Location::Local(local) => {
+            let file = LocalFile::open(local)?;
+            Ok(Arc::new(file.with_name(path.display().to_string())))
+        }
+        #[cfg(feature = "cloud")]
+        Location::Object(object) => object.reader(),
+    }
+}
+
+/// Returns the size of a file in bytes, either local or in a store.
+pub(crate) fn size(path: &Path) -> Result<u64> {
+    match Location::of(path)? {
+        Location::Local(local) => Ok(local.metadata()?.len()),
+        #[cfg(feature = "cloud")]
+        Location::Object(object) => object.reader()?.size(),
+    }
 }
 
 /// Opens a shard, either local or in a store.

@@ -4,6 +4,7 @@ mod allocator;
 mod cat;
 #[cfg(feature = "cloud")]
 mod cloud;
+mod completions;
 mod compression;
 mod content;
 mod convert;
@@ -14,6 +15,7 @@ mod external_files;
 mod failure;
 mod field_tree;
 mod file_format;
+mod folders;
 mod format_choice;
 mod head;
 mod input;
@@ -24,6 +26,9 @@ mod lance_names;
 mod leaves;
 mod limits;
 mod location;
+mod look;
+mod man;
+mod names;
 mod option_names;
 mod output;
 mod progress;
@@ -36,9 +41,10 @@ mod signals;
 mod table;
 mod temporary;
 mod text;
+mod values;
 mod verify;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -50,12 +56,14 @@ Examples:
   arrow-shard convert --profile high-compression --stripe-rows 500000 log.csv log.amudai.shard
   arrow-shard convert flights.amudai.shard - --to csv | cut -d, -f1
   arrow-shard head -n 5 --columns origin,delay flights.amudai.shard
+  arrow-shard count --filter \"delay > 60\" 'days/*.parquet'
+  arrow-shard stats flights.parquet
   arrow-shard inspect flights.amudai.shard
   arrow-shard verify *.amudai.shard
   arrow-shard merge days/*.amudai.shard --output november.amudai.shard
   arrow-shard delete --where \"delay IS NULL\" flights.amudai.shard
 
-Formats by file name: .amudai.shard .shard | .parquet | .arrow .feather .ipc (IPC file) | \
+Formats by file name: .amudai.shard .shard | .parquet .parq .pq | .arrow .feather .ipc (IPC file) | \
 .arrows (IPC stream) | .cole | .csv .tsv | .ndjson .jsonl .json; `-` is standard input or output. \
 CSV and NDJSON may be compressed: .csv.gz .csv.zst .csv.bz2 .csv.xz. \
 .lance (file or dataset) is converted to and from shards by the program arrow-shard-lance. \
@@ -63,7 +71,7 @@ URLs (s3://, az://, gs://, http://, https://, file://) name files in the place o
 arrow-shard was installed with the feature `cloud`; stores are configured by the environment \
 variables of their own tools, AWS_..., AZURE_... and GOOGLE_....
 
-Exit codes: 0 done, 1 an error or a damaged shard, 2 wrong usage.";
+Exit codes: 0 done, 1 an error, a damaged shard or a difference that diff found, 2 wrong usage.";
 
 /// Arrow-native columnar files: convert, inspect, check and change Amudai shards.
 #[derive(Debug, Parser)]
@@ -77,8 +85,14 @@ struct Cli {
 enum Command {
     Convert(convert::Args),
     Schema(schema::Args),
+    Info(look::info::Args),
+    Count(look::count::Args),
     Head(head::Args),
+    Tail(look::tail::Args),
+    Sample(look::sample::Args),
     Cat(cat::Args),
+    Stats(look::stats::Args),
+    Diff(look::diff::Args),
     Inspect(inspect::Args),
     Verify(verify::Args),
     Attach(edit::attach::Args),
@@ -91,6 +105,8 @@ enum Command {
     Pack(edit::pack::Args),
     Vacuum(edit::vacuum::Args),
     Ls(edit::list::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 fn main() -> ExitCode {
@@ -103,8 +119,14 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Convert(args) => convert::run(&args),
         Command::Schema(args) => schema::run(&args),
+        Command::Info(args) => look::info::run(&args),
+        Command::Count(args) => look::count::run(&args),
         Command::Head(args) => head::run(&args),
+        Command::Tail(args) => look::tail::run(&args),
+        Command::Sample(args) => look::sample::run(&args),
         Command::Cat(args) => cat::run(&args),
+        Command::Stats(args) => look::stats::run(&args),
+        Command::Diff(args) => look::diff::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Attach(args) => edit::attach::run(&args),
@@ -117,6 +139,8 @@ fn main() -> ExitCode {
         Command::Pack(args) => edit::pack::run(&args),
         Command::Vacuum(args) => edit::vacuum::run(&args),
         Command::Ls(args) => edit::list::run(&args),
+        Command::Completions(args) => completions::run(&args, Cli::command()),
+        Command::Man(args) => man::run(&args, Cli::command()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

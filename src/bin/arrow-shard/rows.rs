@@ -1,4 +1,4 @@
-//! Prints rows on standard output, for `head` and `cat`.
+//! Prints rows on standard output, for `head`, `tail`, `sample` and `cat`.
 
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
@@ -27,7 +27,7 @@ pub(crate) enum RowFormat {
     Json,
 }
 
-/// Arguments that `head` and `cat` share.
+/// Arguments of the commands that print rows.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RowArgs {
     #[command(flatten)]
@@ -40,9 +40,6 @@ pub(crate) struct RowArgs {
     /// Unlike in SQL, -0.0 is below 0.0, and NaN above infinity
     #[arg(long, visible_alias = "where", value_name = "CONDITION")]
     pub(crate) filter: Option<String>,
-    /// Number of rows to skip at the start
-    #[arg(long, value_name = "ROWS", default_value_t = 0)]
-    pub(crate) offset: u64,
     /// Maximum width of the table in characters: long values are cut, then columns dropped [default: the width of the
     /// terminal; otherwise unlimited]
     #[arg(long, value_name = "CHARACTERS", conflicts_with = "full")]
@@ -52,21 +49,55 @@ pub(crate) struct RowArgs {
     full: bool,
     /// How to print the rows
     #[arg(long, value_enum, default_value = "table")]
-    pub(crate) format: RowFormat,
+    format: RowFormat,
+    /// Print one JSON object per line, as --format json does
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+/// The rows that are skipped at the start.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct OffsetArgs {
+    /// Number of rows to skip at the start
+    #[arg(long, value_name = "ROWS", default_value_t = 0)]
+    offset: u64,
 }
 
 impl RowArgs {
-    /// Fails if an option for tables is given, and the rows are printed in another format.
-    fn check(&self) -> Result<(), Failure> {
+    /// Fails if an option does not apply to the inputs or to the format of the printed rows.
+    pub(crate) fn check(&self, inputs: &[PathBuf]) -> Result<(), Failure> {
+        self.check_width()?;
+        let written = (self.format() == RowFormat::Csv).then_some(FileFormat::Csv);
+        self.reading.check(inputs, written)
+    }
+
+    /// Returns the window of all rows that match the filter.
+    pub(crate) fn window(&self) -> RowWindow<'_> {
+        RowWindow {
+            filter: self.filter.as_deref(),
+            ..RowWindow::default()
+        }
+    }
+
+    /// Returns the format of the printed rows.
+    fn format(&self) -> RowFormat {
+        if self.json {
+            RowFormat::Json
+        } else {
+            self.format
+        }
+    }
+
+    fn check_width(&self) -> Result<(), Failure> {
         let option = match (self.width, self.full) {
             (Some(_), _) => "--width",
             (None, true) => "--full",
             (None, false) => return Ok(()),
         };
-        if self.format == RowFormat::Table {
+        if self.format() == RowFormat::Table {
             return Ok(());
         }
-        let format = self.format.to_possible_value();
+        let format = self.format().to_possible_value();
         Err(Failure::Usage(format!(
             "{option} applies only to tables, and --format is {}",
             format.as_ref().map_or("another", PossibleValue::get_name)
@@ -85,18 +116,26 @@ impl RowArgs {
 }
 
 /// Prints the rows of inputs, one after the other.
-pub(crate) fn print(inputs: &[PathBuf], args: &RowArgs, limit: Option<u64>) -> Result<(), Failure> {
+pub(crate) fn print(
+    inputs: &[PathBuf],
+    args: &RowArgs,
+    OffsetArgs { offset }: OffsetArgs,
+    limit: Option<u64>,
+) -> Result<(), Failure> {
     let rows = RowWindow {
-        filter: args.filter.as_deref(),
-        offset: args.offset,
+        offset,
         limit,
-        ..RowWindow::default()
+        ..args.window()
     };
-    let written = (args.format == RowFormat::Csv).then_some(FileFormat::Csv);
-    args.check()?;
-    args.reading.check(inputs, written)?;
-    let input = args.reading.open_all(inputs, &args.columns, rows)?;
-    let format = match args.format {
+    let files = args.reading.files(inputs)?.paths;
+    args.check(&files)?;
+    let input = args.reading.open_all(&files, &args.columns, rows)?;
+    print_input(input, args, offset)
+}
+
+/// Prints the rows of an input. The first row has the number `first`.
+pub(crate) fn print_input(input: Input, args: &RowArgs, first: u64) -> Result<(), Failure> {
+    let format = match args.format() {
         RowFormat::Table => {
             let (schema, width) = (input.schema.clone(), args.width());
             return print_drawn(input, |out, batches, _| {
@@ -104,9 +143,9 @@ pub(crate) fn print(inputs: &[PathBuf], args: &RowArgs, limit: Option<u64>) -> R
             });
         }
         RowFormat::Vertical => {
-            let (schema, offset) = (input.schema.clone(), args.offset);
+            let schema = input.schema.clone();
             return print_drawn(input, |out, batches, printed| {
-                table::vertical(out, &schema, batches, offset + printed)
+                table::vertical(out, &schema, batches, first + printed)
             });
         }
         RowFormat::Csv => FileFormat::Csv,

@@ -21,7 +21,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// File, folder or glob to read; `-` is standard input (IPC stream, CSV, NDJSON)
+    /// File, folder (with its subfolders), glob in quotes, or URL to read; `-` is standard input (IPC stream, CSV,
+    /// NDJSON)
     input: PathBuf,
     #[command(flatten)]
     reading: ReadArgs,
@@ -36,7 +37,8 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let reading = &args.reading;
-    reading.check(std::slice::from_ref(&args.input), None)?;
+    let files = reading.files(std::slice::from_ref(&args.input))?.paths;
+    reading.check(&files, None)?;
     let mut out = Destination::standard();
     if args.shard {
         let nodes = reading.open_shard(&args.input)?.schema_nodes()?;
@@ -50,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     } else {
         let (columns, rows) = (ColumnArgs::default(), RowWindow::default());
-        let input = reading.open_all(std::slice::from_ref(&args.input), &columns, rows)?;
+        let input = reading.open_all(&files, &columns, rows)?;
         if args.json {
             writeln!(out, "{:#}", schema_json(&input.schema))?;
         } else {

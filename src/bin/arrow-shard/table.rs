@@ -2,9 +2,9 @@
 
 use crate::failure::Failure;
 use crate::text::{self, ShownTexts};
-use arrow_array::RecordBatch;
+use arrow_array::{Array, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, ArrayFormatterFactory, FormatOptions};
-use arrow_schema::Schema;
+use arrow_schema::{Field, Schema};
 use std::io::{self, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -13,9 +13,6 @@ const NARROW: usize = 32;
 
 /// Returns the values of rows as texts, column by column. The first cell of each column is its name.
 fn cells(schema: &Schema, batches: &[RecordBatch]) -> Result<Vec<Vec<String>>, Failure> {
-    let options = FormatOptions::default()
-        .with_display_error(true)
-        .with_formatter_factory(Some(&ShownTexts));
     let mut columns: Vec<Vec<String>> = schema
         .fields()
         .iter()
@@ -28,18 +25,36 @@ fn cells(schema: &Schema, batches: &[RecordBatch]) -> Result<Vec<Vec<String>>, F
             .zip(&mut columns)
             .zip(schema.fields())
         {
-            let own = ShownTexts.create_array_formatter(column, &options, Some(field))?;
-            let formatter = match own {
-                Some(formatter) => formatter,
-                None => ArrayFormatter::try_new(column, &options)?,
-            };
-            cells.extend((0..batch.num_rows()).map(|i| {
-                // Values of structs contain the names of members, which are escaped here.
-                text::shown(&formatter.value(i).to_string()).into_owned()
-            }));
+            let formatter = formatter(column, Some(field))?;
+            cells.extend((0..batch.num_rows()).map(|i| cell(&formatter, i)));
         }
     }
     Ok(columns)
+}
+
+const OPTIONS: FormatOptions<'_> = FormatOptions::new()
+    .with_display_error(true)
+    .with_formatter_factory(Some(&ShownTexts));
+
+fn formatter<'a>(
+    column: &'a dyn Array,
+    field: Option<&'a Field>,
+) -> Result<ArrayFormatter<'a>, Failure> {
+    let own = ShownTexts.create_array_formatter(column, &OPTIONS, field)?;
+    Ok(match own {
+        Some(formatter) => formatter,
+        None => ArrayFormatter::try_new(column, &OPTIONS)?,
+    })
+}
+
+fn cell(formatter: &ArrayFormatter<'_>, row: usize) -> String {
+    // Values of structs contain the names of members, which are escaped here.
+    text::shown(&formatter.value(row).to_string()).into_owned()
+}
+
+/// Returns a value as tables show it.
+pub(crate) fn value(column: &dyn Array, row: usize) -> Result<String, Failure> {
+    Ok(cell(&formatter(column, None)?, row))
 }
 
 /// Draws a table that is at most `width` characters wide, if given. First, long values are cut; then columns are

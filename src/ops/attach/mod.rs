@@ -14,12 +14,13 @@ mod sort_order;
 mod stripe_files;
 
 use super::commit::{CommitFiles, EditSummary};
+use super::files::list_files_async;
 use super::progress::WorkProgress;
 use super::put::put;
 use crate::column::{SchemaOptions, encode_arrow_schema, to_shard};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{ShardProperties, Wire};
-use crate::io::{ExistingFile, ExternalFiles, Location, Place};
+use crate::io::{ExistingFile, ExternalFiles, Location};
 use crate::limits::Limits;
 use crate::progress::{Listener, with_progress};
 use crate::read::ready_now;
@@ -34,7 +35,7 @@ use native_columns::NativeColumns;
 use parquet_file::ParquetFile;
 use scanned::{ScannedNames, ScannedStripe};
 use sort_order::SortOrder;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::Path;
 use stripe_files::StripeFiles;
@@ -250,33 +251,16 @@ pub fn list_parquet_files(folder: impl Into<Location>) -> Result<Vec<Location>> 
 /// # Errors
 /// Returns the errors of the store.
 pub async fn list_parquet_files_async(folder: impl Into<Location>) -> Result<Vec<Location>> {
-    let folder = folder.into();
-    let home = folder.home();
-    let listed = home.list(folder.name()).await?;
-    let mut places: Vec<Place> = listed.into_iter().map(|file| file.place).collect();
-    // The names above the folder do not matter. Paths such as `.` have no name for a new file.
-    let name = folder.name();
-    let above = home.find_new(name).or_else(|_| home.find(name)).ok();
-    places.retain(|place| {
-        let above = above.as_ref().map_or(&[][..], Place::names);
-        let below = place.names().strip_prefix(above);
-        is_parquet(below.unwrap_or_else(|| place.names()))
-    });
-    let mut names: Vec<_> = places.iter().map(|place| home.name_of(place)).collect();
-    names.sort();
-    Ok(names.iter().map(|name| folder.store().at(name)).collect())
+    let mut files = list_files_async(folder).await?;
+    files.retain(|file| is_parquet(file.name()));
+    Ok(files)
 }
 
-/// Whether a file is a Parquet file by its name, and not hidden from readers of tables. `names` has the names of its
-/// folders and its own name.
-fn is_parquet(names: &[OsString]) -> bool {
-    let is_hidden = |name: &OsString| name.to_string_lossy().starts_with(['_', '.']);
-    let has_suffix = names.last().is_some_and(|name| {
-        let suffix = Path::new(name).extension().map(OsStr::to_ascii_lowercase);
-        let suffix = suffix.as_deref().and_then(OsStr::to_str);
-        matches!(suffix, Some("parquet" | "parq" | "pq"))
-    });
-    has_suffix && !names.iter().any(is_hidden)
+/// Whether a file is a Parquet file by its name.
+fn is_parquet(name: &OsStr) -> bool {
+    let suffix = Path::new(name).extension().map(OsStr::to_ascii_lowercase);
+    let suffix = suffix.as_deref().and_then(OsStr::to_str);
+    matches!(suffix, Some("parquet" | "parq" | "pq"))
 }
 
 /// Parquet files that become a shard.

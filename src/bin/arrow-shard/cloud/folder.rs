@@ -2,34 +2,37 @@
 
 use arrow_shard::io::{Location, RelativeUrl};
 use arrow_shard::{Error, ErrorKind, Result};
+use futures_util::TryStreamExt;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt};
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The objects of a folder, listed by one request.
 pub(crate) struct FolderObjects {
     store: Arc<dyn ObjectStore>,
-    folder: Path,
     sizes: HashMap<Path, u64>,
 }
 
 impl FolderObjects {
-    /// Lists the objects of a folder; `None` if it is a local one.
-    pub(crate) async fn of(folder: &Location) -> Result<Option<Self>> {
+    /// Lists the objects of a folder, with its subfolders if `recursive`; `None` if it is a local one.
+    pub(crate) async fn of(folder: &Location, recursive: bool) -> Result<Option<Self>> {
         let Some((store, folder)) = folder.object() else {
             return Ok(None);
         };
-        let answer = store.list_with_delimiter(Some(&folder)).await;
-        let listed = answer.map_err(|e| {
+        let answer = if recursive {
+            store.list(Some(&folder)).try_collect::<Vec<_>>().await
+        } else {
+            let answer = store.list_with_delimiter(Some(&folder)).await;
+            answer.map(|listed| listed.objects)
+        };
+        let objects: Vec<ObjectMeta> = answer.map_err(|e| {
             let message = format!("the store failed to list `{folder}`");
             Error::new(ErrorKind::Io, message).caused_by(e)
         })?;
-        let objects = listed.objects.into_iter();
         Ok(Some(Self {
             store,
-            folder,
-            sizes: objects.map(|o| (o.location, o.size)).collect(),
+            sizes: objects.into_iter().map(|o| (o.location, o.size)).collect(),
         }))
     }
 
@@ -40,10 +43,15 @@ impl FolderObjects {
     }
 
     /// Returns whether the object exists to which a shard of the folder refers.
-    pub(crate) async fn contain(&self, file: &RelativeUrl) -> Result<bool> {
+    pub(crate) async fn contain(&self, shard: &Location, file: &RelativeUrl) -> Result<bool> {
+        let Some((_, shard)) = shard.object() else {
+            return Ok(false);
+        };
+        let mut folder: Vec<_> = shard.parts().collect();
+        folder.pop();
         let names = file.segments();
-        let object = names.fold(self.folder.clone(), |path, name| path.join(name));
-        if file.segments().count() == 1 {
+        let object = names.fold(Path::from_iter(folder), |path, name| path.join(name));
+        if self.sizes.contains_key(&object) || file.segments().count() == 1 {
             return Ok(self.sizes.contains_key(&object));
         }
         match self.store.head(&object).await {

@@ -8,7 +8,9 @@ pub(crate) use folder::FolderObjects;
 use crate::failure::Failure;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use arrow_shard::io::{AsyncSink, Container, Location, ObjectFolder, ObjectReader, ObjectSink};
+use arrow_shard::io::{
+    AsyncSink, Container, Location, ObjectFolder, ObjectReader, ObjectSink, ReadAt,
+};
 use arrow_shard::read::ShardOptions;
 use arrow_shard::write::{AsyncShardWriter, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Result, Shard};
@@ -79,13 +81,18 @@ impl Object {
         })
     }
 
-    /// Opens the shard with this object as its directory file.
-    pub(crate) fn open_shard(&self, options: ShardOptions) -> Result<Shard> {
+    /// Returns a reader of the object.
+    pub(crate) fn reader(&self) -> Result<Arc<dyn ReadAt>> {
         let object = ObjectReader::new(self.store.clone(), self.path.clone());
         let reader = BlockingReader::open(Arc::new(object), Some(self.url.clone()))?;
+        Ok(Arc::new(reader))
+    }
+
+    /// Opens the shard with this object as its directory file.
+    pub(crate) fn open_shard(&self, options: ShardOptions) -> Result<Shard> {
         let folder = ObjectFolder::of_object(self.store.clone(), &self.path);
         Shard::from_reader(
-            Arc::new(reader),
+            self.reader()?,
             Arc::new(BlockingFolder(folder)),
             options.with_coalesce_gap(GAP_BYTES),
         )

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "cloud")]
 use crate::cloud::FolderObjects;
+use crate::file_format::FileFormat;
+use crate::folders::files_below;
 use crate::location::{open_one_of_many, wait};
 use crate::progress::bar;
 use crate::text;
@@ -10,7 +12,7 @@ use arrow_shard::io::{Location, RelativeUrl};
 use arrow_shard::ops::list_shards_async;
 use arrow_shard::read::ShardOptions;
 use arrow_shard::{Result, Shard};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Number of shards of a store opened concurrently, and the number of bytes read from the end of each, which suffices
 /// for the metadata of most.
@@ -33,22 +35,56 @@ pub(super) struct Found {
     pub(super) missing: Vec<RelativeUrl>,
 }
 
-/// Opens the files of a folder that may be shards by their names. Returns them in the order of their names.
-pub(super) fn list(folder: &Location) -> Result<Vec<(String, Result<Found>)>> {
+/// A file that may be a shard.
+pub(super) struct Listed {
+    pub(super) location: Location,
+    /// Its path below the folder.
+    pub(super) name: String,
+    /// The open shard, or the reason why it cannot be opened.
+    pub(super) found: Result<Found>,
+}
+
+/// Opens the files of a folder that may be shards by their names, and of its subfolders if `recursive`. Returns them in
+/// the order of their names.
+pub(super) fn list(folder: &Location, recursive: bool) -> Result<Vec<Listed>> {
     wait(folder, async {
-        let files = &Files::of(folder).await?;
-        let shards = list_shards_async(folder).await?;
+        let files = &Files::of(folder, recursive).await?;
+        let shards = if recursive {
+            shards_below(folder).await?
+        } else {
+            let name = |shard: Location| {
+                let name = Path::new(shard.name()).file_name().unwrap_or_default();
+                let name = PathBuf::from(name);
+                (shard, name)
+            };
+            let shards = list_shards_async(folder).await?;
+            shards.into_iter().map(name).collect()
+        };
         let progress = &bar(shards.len() as u64, "shards");
-        let looks = shards.iter().map(|shard| async move {
-            let name = Path::new(shard.name()).file_name().unwrap_or_default();
-            let found = Found::of(shard, files).await;
+        let looks = shards.into_iter().map(|(location, name)| async move {
+            let found = Found::of(&location, files).await;
             progress.inc(1);
-            (name.to_string_lossy().into_owned(), found)
+            Listed {
+                location,
+                name: name.to_string_lossy().into_owned(),
+                found,
+            }
         });
         let listed = all(looks).await;
         progress.finish_and_clear();
         Ok(listed)
     })
+}
+
+/// Lists the files of a folder and its subfolders, without files of other formats by their names.
+async fn shards_below(folder: &Location) -> Result<Vec<(Location, PathBuf)>> {
+    let mut files = files_below(folder).await?;
+    files.retain(|(_, path)| {
+        let is_stripe = path.extension().is_some_and(|suffix| suffix == "stripe");
+        let format = FileFormat::by_name(path);
+        !is_stripe && format.is_none_or(|format| format == FileFormat::Shard)
+    });
+    Ok(files)
 }
 
 /// Waits for all looks, several at a time. Looks at local files finish one after the other.
@@ -117,9 +153,9 @@ impl Files {
         not(feature = "cloud"),
         expect(unused_variables, reason = "all folders are local")
     )]
-    async fn of(folder: &Location) -> Result<Self> {
+    async fn of(folder: &Location, recursive: bool) -> Result<Self> {
         #[cfg(feature = "cloud")]
-        if let Some(objects) = FolderObjects::of(folder).await? {
+        if let Some(objects) = FolderObjects::of(folder, recursive).await? {
             return Ok(Self::Objects(objects));
         }
         Ok(Self::Local)
@@ -158,7 +194,7 @@ impl Files {
             #[cfg(feature = "cloud")]
             Self::Objects(objects) => {
                 for file in files {
-                    if !objects.contain(file).await? {
+                    if !objects.contain(shard, file).await? {
                         missing.push(file.clone());
                     }
                 }

@@ -1,21 +1,24 @@
 //! `arrow-shard ls`
 
-use super::folder::{Found, list};
+use super::folder::{Found, Listed, list};
 use crate::failure::Failure;
 use crate::location::{stored, wait};
 use crate::output::Destination;
+use crate::table;
 use crate::text;
-use arrow_array::RecordBatch;
+use crate::values;
+use arrow_array::Array;
 use arrow_array::cast::AsArray;
-use arrow_cast::display::array_value_to_string;
 use arrow_shard::ErrorKind;
-use arrow_shard::ops::{LeftOut, SHARD_FILE_SUFFIX, held_by_others_async};
+use arrow_shard::ops::{SHARD_FILE_SUFFIX, held_shards_async};
+use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  arrow-shard ls tables
+  arrow-shard ls
+  arrow-shard ls --recursive --json tables
   arrow-shard ls s3://logs/tables
 
 A line for each shard: rows, deleted rows, stripes, size of the directory file, and the least and \
@@ -28,7 +31,14 @@ code is 1: `arrow-shard pack` makes one file of a shard, which can be moved alon
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The folder
+    #[arg(default_value = ".")]
     folder: PathBuf,
+    /// List the shards of subfolders, too, except for hidden ones
+    #[arg(long, short)]
+    recursive: bool,
+    /// Print one JSON object per shard
+    #[arg(long)]
+    json: bool,
 }
 
 /// The line of the list for a shard.
@@ -41,23 +51,30 @@ struct Line {
     spans: Vec<String>,
     /// Whether the shard refers to other files.
     has_files: bool,
-    /// Whether another shard of the folder contains its rows.
-    is_held: bool,
+    /// The shard that contains its rows.
+    held_by: Option<String>,
+    json: Value,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let folder = stored(&args.folder)?;
-    let mut lines = Vec::new();
+    let (mut lines, mut shards) = (Vec::new(), Vec::new());
     let mut is_whole = true;
-    for (name, found) in list(&folder)? {
+    for Listed {
+        location,
+        name,
+        found,
+    } in list(&folder, args.recursive)?
+    {
         match found {
             Ok(found) => {
                 if let Some(incomplete) = found.incomplete() {
                     is_whole = false;
                     Failure::new(incomplete).within(&name).report();
                 }
-                lines.push(line(&name, &found));
+                lines.push(line(&name, &found)?);
+                shards.push((location, found.shard));
             }
             Err(error)
                 if error.kind() == ErrorKind::NotAShard && !name.ends_with(SHARD_FILE_SUFFIX) => {}
@@ -70,7 +87,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     // Only a shard of several files can contain another. Damaged shards have been reported above, and prevent the
     // check.
     if is_whole && lines.iter().any(|line| line.has_files) {
-        match wait(&folder, held_by_others_async(&folder)) {
+        match wait(&folder, held_shards_async(shards)) {
             Ok(held) => mark_held(&mut lines, &held),
             Err(error) => {
                 is_whole = false;
@@ -78,6 +95,31 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             }
         }
     }
+    if args.json {
+        print_json(&lines)?;
+    } else {
+        print_table(&lines)?;
+    }
+    if is_whole {
+        Ok(())
+    } else {
+        Err(Failure::Reported)
+    }
+}
+
+/// Prints an object for each shard.
+fn print_json(lines: &[Line]) -> Result<(), Failure> {
+    let mut out = Destination::standard();
+    for line in lines {
+        let mut json = line.json.clone();
+        json["held_by"] = json!(line.held_by);
+        writeln!(out, "{json}")?;
+    }
+    Ok(out.flush()?)
+}
+
+/// Prints a line for each shard, and one with sums.
+fn print_table(lines: &[Line]) -> Result<(), Failure> {
     let mut out = Destination::standard();
     let widths = lines.iter().map(|line| line.name.chars().count());
     let width = widths.fold("shard".len(), usize::max);
@@ -86,7 +128,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         "{:width$} {:>12} {:>10} {:>8} {:>11}  sorted by",
         "shard", "rows", "deleted", "stripes", "directory"
     )?;
-    for line in &lines {
+    for line in lines {
         let Line {
             name,
             rows,
@@ -94,14 +136,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             stripes,
             bytes,
             spans,
+            held_by,
             ..
         } = line;
+        let held = held_by.iter().map(|name| format!("(in {name})"));
+        let spans: Vec<String> = spans.iter().cloned().chain(held).collect();
         let (bytes, spans) = (text::bytes(*bytes), spans.join(", "));
         let row =
             format!("{name:width$} {rows:>12} {deleted:>10} {stripes:>8} {bytes:>11}  {spans}");
         writeln!(out, "{}", row.trim_end())?;
     }
-    let counted: Vec<&Line> = lines.iter().filter(|line| !line.is_held).collect();
+    let counted: Vec<&Line> = lines.iter().filter(|line| line.held_by.is_none()).collect();
     // The sums saturate, because damaged files may declare any number of rows.
     let total = |of: fn(&Line) -> u64| {
         let values = counted.iter().map(|line| of(line));
@@ -115,54 +160,60 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         total(|line| line.deleted),
         text::count(total(|line| line.stripes), "stripe"),
     )?;
-    out.flush()?;
-    if is_whole {
-        Ok(())
-    } else {
-        Err(Failure::Reported)
-    }
+    Ok(out.flush()?)
 }
 
-/// Marks the shards that are contained in others, so that their rows count only once.
-fn mark_held(lines: &mut [Line], held: &[LeftOut]) {
-    let name = |path: &str| {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        text::shown(name).into_owned()
-    };
-    for line in lines {
-        if let Some(held) = held.iter().find(|held| name(held.shard()) == line.name) {
-            line.is_held = true;
-            line.spans.push(format!("(in {})", name(held.held_by())));
+/// Marks the shards that are contained in others, so that their rows count only once. `held` has pairs of ordinals.
+fn mark_held(lines: &mut [Line], held: &[(usize, usize)]) {
+    for &(shard, held_by) in held {
+        let name = lines.get(held_by).map(|line| line.name.clone());
+        if let Some(line) = lines.get_mut(shard) {
+            line.held_by = name;
         }
     }
 }
 
-fn line(name: &str, found: &Found) -> Line {
-    let span = |(path, statistics): &(String, RecordBatch)| {
+fn line(name: &str, found: &Found) -> Result<Line, Failure> {
+    let (mut spans, mut sorted) = (Vec::new(), Vec::new());
+    for (path, statistics) in &found.sorted {
         let known = statistics.column(1).as_struct();
-        let bound = |name: &str| {
-            let value = array_value_to_string(known.column_by_name(name)?, 0).ok()?;
-            (!value.is_empty()).then(|| text::shown(&value).into_owned())
-        };
-        let path = text::shown(path).into_owned();
-        match (bound("min"), bound("max")) {
-            (Some(min), Some(max)) => format!("{path} {min} to {max}"),
-            _ => path,
+        let bound = |name: &str| known.column_by_name(name).filter(|it| it.is_valid(0));
+        let shown = text::shown(path);
+        let (mut min, mut max) = (Value::Null, Value::Null);
+        if let (Some(least), Some(greatest)) = (bound("min"), bound("max")) {
+            let span = (table::value(least, 0)?, table::value(greatest, 0)?);
+            spans.push(format!("{shown} {} to {}", span.0, span.1));
+            (min, max) = (values::json(least, 0)?, values::json(greatest, 0)?);
+        } else {
+            spans.push(shown.into_owned());
         }
-    };
-    let mut spans: Vec<String> = found.sorted.iter().map(span).collect();
+        sorted.push(json!({ "column": path, "min": min, "max": max }));
+    }
     if !found.missing.is_empty() {
         let missing = text::count(found.missing.len() as u64, "file");
         spans.push(format!("({missing} missing)"));
     }
-    Line {
+    let (rows, deleted) = (found.shard.num_rows(), found.shard.num_deleted_rows());
+    let stripes = found.shard.num_stripes();
+    let json = json!({
+        "shard": name,
+        "rows": rows,
+        "deleted_rows": deleted,
+        "stripes": stripes,
+        "directory_bytes": found.bytes,
+        "sorted_by": sorted,
+        "files": found.files.iter().map(|file| file.path()).collect::<Vec<_>>(),
+        "missing_files": found.missing.iter().map(|file| file.path()).collect::<Vec<_>>(),
+    });
+    Ok(Line {
         name: text::shown(name).into_owned(),
-        rows: found.shard.num_rows(),
-        deleted: found.shard.num_deleted_rows(),
-        stripes: found.shard.num_stripes(),
+        rows,
+        deleted,
+        stripes,
         bytes: found.bytes,
         spans,
         has_files: !found.files.is_empty(),
-        is_held: false,
-    }
+        held_by: None,
+        json,
+    })
 }

@@ -14,6 +14,20 @@ use arrow_shard::io::LocalFile;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Returns the number of rows of a file.
+pub(super) fn num_rows(path: &Path, limits: Limits) -> Result<u64, Failure> {
+    Ok(builder(path, limits)?.num_rows())
+}
+
+fn builder(path: &Path, limits: Limits) -> Result<ReaderBuilder, Failure> {
+    let name = path.display().to_string();
+    let file = match Origin::find(path)? {
+        Origin::Path(path) => LocalFile::open(path)?.with_name(&name),
+        copy => LocalFile::from_file(copy.file()?, &name)?,
+    };
+    Ok(ReaderBuilder::try_new_with(Arc::new(file), limits)?)
+}
+
 /// Opens the requested columns and rows of a file.
 pub(super) fn open(
     path: &Path,
@@ -22,11 +36,7 @@ pub(super) fn open(
     rows: RowWindow<'_>,
 ) -> Result<Input, Failure> {
     let name = path.display().to_string();
-    let file = match Origin::find(path)? {
-        Origin::Path(path) => LocalFile::open(path)?.with_name(&name),
-        copy => LocalFile::from_file(copy.file()?, &name)?,
-    };
-    let mut builder = ReaderBuilder::try_new_with(Arc::new(file), limits)?
+    let mut builder = builder(path, limits)?
         .with_offset(rows.offset)
         .with_batch_size(rows.batch_rows());
     let mut total = Total::Rows(builder.num_rows().saturating_sub(rows.offset));

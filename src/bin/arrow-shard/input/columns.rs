@@ -1,6 +1,7 @@
 //! The columns of an input to read.
 
 use crate::failure::Failure;
+use crate::names::no_column;
 use arrow_schema::{Schema, SchemaRef};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -60,14 +61,11 @@ impl FromStr for ColumnNames {
 }
 
 /// Returns the indices of the columns with these names.
-pub(super) fn indices(schema: &Schema, names: &[String]) -> Result<Vec<usize>, Failure> {
+pub(crate) fn indices(schema: &Schema, names: &[String]) -> Result<Vec<usize>, Failure> {
     let index = |name: &String| {
         schema.index_of(name).map_err(|_| {
             let known = schema.fields().iter().map(|field| field.name().as_str());
-            Failure::new(format!(
-                "there is no column `{name}`; there are {}",
-                known.collect::<Vec<_>>().join(", ")
-            ))
+            Failure::new(no_column(name, known))
         })
     };
     names.iter().map(index).collect()

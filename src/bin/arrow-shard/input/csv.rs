@@ -5,7 +5,7 @@ use super::quotes::Quotes;
 use super::row_sizes::Inferred;
 use super::source::{Input, batches};
 use super::text_file::TextFile;
-use super::{BUFFER_BYTES, RowWindow};
+use super::{BUFFER_BYTES, READING, RowWindow};
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::file_format::decompressed_name;
@@ -18,16 +18,16 @@ use std::path::Path;
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct CsvArgs {
     /// Separator of the values in CSV: one ASCII character, or `\t` [default: `,`, and a tab in .tsv]
-    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    #[arg(long, help_heading = READING, value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: Option<u8>,
     /// CSV has no line with column names; in CSV input, the columns become column_1, ...
-    #[arg(long)]
+    #[arg(long, help_heading = READING)]
     no_header: bool,
     /// Character before a quote within a value in CSV input, such as `\`; doubled quotes are read as well
-    #[arg(long, value_name = "CHARACTER", value_parser = escape)]
+    #[arg(long, help_heading = READING, value_name = "CHARACTER", value_parser = escape)]
     escape: Option<u8>,
     /// Text that represents null in CSV, in addition to empty text
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, help_heading = READING, value_name = "TEXT")]
     null_value: Option<String>,
 }
 

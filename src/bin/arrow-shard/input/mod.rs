@@ -8,19 +8,23 @@ mod exact_text;
 mod files;
 mod filter;
 mod folder_columns;
+mod folder_files;
 mod folder_values;
+mod globs;
 mod infer_csv;
 mod infer_json;
 mod ipc;
 mod ndjson;
 mod numbers;
-#[cfg(feature = "cloud")]
-mod objects;
 mod origin;
 mod parquet;
 mod parquet_batches;
+mod parquet_footer;
 mod plan;
 mod quotes;
+mod repeated_files;
+mod row_count;
+mod row_numbers;
 mod row_sizes;
 mod source;
 mod text_file;
@@ -30,23 +34,27 @@ mod united_schema;
 mod wanted;
 mod widened_type;
 
-pub(crate) use columns::{ColumnArgs, ColumnNames};
+pub(crate) use columns::{ColumnArgs, ColumnNames, indices};
 pub(crate) use csv::CsvArgs;
 pub(crate) use files::Files;
 pub(crate) use filter::predicate;
+pub(crate) use folder_files::is_folder;
+pub(crate) use globs::glob_matches;
+pub(crate) use parquet_footer::Footer;
+pub(crate) use row_numbers::row_numbers;
 pub(crate) use source::Input;
-pub(crate) use union::Survey;
+pub(crate) use union::{Survey, chained};
 
 use crate::content::{self, Content};
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::isolate::Foreign;
 use crate::limits::LimitArgs;
-use crate::location::{Location, open_shard};
+use crate::location::{Location, open_one_of_many, open_shard};
 use crate::progress::Total;
 use arrow_schema::{DECIMAL256_MAX_PRECISION, Schema, TimeUnit};
 use arrow_shard::Shard;
-use arrow_shard::read::{Projection, ShardOptions};
+use arrow_shard::read::{Projection, ScanBuilder, ShardOptions};
 use origin::Origin;
 use std::path::{Path, PathBuf};
 use text_plan::TextPlan;
@@ -57,35 +65,38 @@ const BATCH_ROWS: usize = 8192;
 /// Number of bytes read from a file at a time.
 const BUFFER_BYTES: usize = 1 << 18;
 
+/// Heading of the options for reading in help.
+const READING: &str = "Options for reading";
+
 /// Options for reading inputs.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ReadArgs {
     /// Format of all inputs, if neither their names nor their content show it
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(long, help_heading = READING, value_enum, value_name = "FORMAT")]
     from: Option<FileFormat>,
     /// Rows of CSV or NDJSON from which types are inferred; all by default; with 0, all columns of CSV are text
-    #[arg(long, value_name = "ROWS")]
+    #[arg(long, help_heading = READING, value_name = "ROWS")]
     schema_rows: Option<usize>,
     /// Unit for times in a shard that declares no Arrow type for them; nanoseconds cover the years 1677 to 2262
     /// [default: ns]
-    #[arg(long, value_enum, value_name = "UNIT")]
+    #[arg(long, help_heading = READING, value_enum, value_name = "UNIT")]
     time_unit: Option<Unit>,
     /// Allow conversions that lose information: times are rounded to the --time-unit, and values are cut or rounded to the
     /// types of --cast and --schema; in COLE, nulls become 0 or empty text, and columns of other types numbers or text;
     /// otherwise each of these is an error
-    #[arg(long)]
+    #[arg(long, help_heading = READING)]
     lossy: bool,
     /// Unite columns whose types differ between files, where a wider type holds the values of both exactly: wider
     /// integers, floats and decimals, finer times, the large forms of text
-    #[arg(long)]
+    #[arg(long, help_heading = READING)]
     unify: bool,
     /// Add a column for each folder with a name such as `year=2024`; its type is inferred from the names as in CSV
-    #[arg(long)]
+    #[arg(long, help_heading = READING)]
     hive: bool,
     #[command(flatten)]
     types: TypeArgs,
     /// Precision and scale for decimals in a shard that declares no Arrow type for them, such as 38,10 [default: 38,16]
-    #[arg(long, value_name = "PRECISION,SCALE", value_parser = decimal)]
+    #[arg(long, help_heading = READING, value_name = "PRECISION,SCALE", value_parser = decimal)]
     decimal: Option<(u8, i8)>,
     #[command(flatten)]
     pub(crate) csv: CsvArgs,
@@ -104,11 +115,7 @@ fn selected(
     if let Some(filter) = rows.filter {
         input = filter::matching(input, filter, file.name())?;
     }
-    if !names.is_empty() {
-        let indices = columns::indices(&input.schema, names);
-        input = input.project(indices.map_err(|e| e.within(file.name()))?)?;
-    }
-    Ok(input.window(rows))
+    Ok(input.choose(names, file.name())?.window(rows))
 }
 
 /// Extends an error about inexact times by the option that allows rounding.
@@ -192,14 +199,13 @@ impl ReadArgs {
         FileFormat::of_input(path, self.from)
     }
 
-    /// Fails if an option applies to none of the inputs, nor to `output`.
+    /// Fails if an option applies to none of the files, nor to `output`.
     pub(crate) fn check(
         &self,
-        inputs: &[PathBuf],
+        files: &[PathBuf],
         output: Option<FileFormat>,
     ) -> Result<(), Failure> {
         use FileFormat::{Cole, Csv, Ndjson, Shard};
-        let files = self.files(inputs)?.paths;
         let formats = files
             .iter()
             .map(|file| self.format(file))
@@ -305,7 +311,7 @@ impl ReadArgs {
         let origin = Origin::find(path)?;
         let file = Foreign::new(path, format, origin.bytes());
         let input = file.isolate(|| match format {
-            FileFormat::Parquet => parquet::open(origin.file()?, names),
+            FileFormat::Parquet => parquet::open(origin.file()?, names, None),
             FileFormat::IpcStream => ipc::open_stream(origin),
             _ => ipc::open_file(origin.file()?),
         })?;
@@ -332,16 +338,15 @@ impl ReadArgs {
         }
     }
 
-    /// Opens inputs one after the other: files, folders and globs. Their columns are united by name.
+    /// Opens files one after the other. Their columns are united by name.
     pub(crate) fn open_all(
         &self,
-        inputs: &[PathBuf],
+        paths: &[PathBuf],
         columns: &ColumnArgs,
         rows: RowWindow<'_>,
     ) -> Result<Input, Failure> {
-        let paths = self.files(inputs)?.paths;
         let wanted = Wanted::of(&self.types, self)?;
-        match paths.as_slice() {
+        match paths {
             [path] if wanted.is_empty() && !self.hive => self.open(path, columns, rows),
             paths => union::open(self, paths, columns, rows, wanted),
         }
@@ -350,7 +355,7 @@ impl ReadArgs {
     /// Opens inputs in the types of the columns of a shard, which their rows will be added to.
     pub(crate) fn open_for(
         &self,
-        inputs: &[PathBuf],
+        paths: &[PathBuf],
         columns: &ColumnArgs,
         shard: &Path,
         schema: &Schema,
@@ -361,22 +366,43 @@ impl ReadArgs {
             )));
         }
         let wanted = Wanted::of_shard(shard, schema);
-        union::open(self, inputs, columns, RowWindow::default(), wanted)
+        union::open(self, paths, columns, RowWindow::default(), wanted)
     }
 
     /// Looks at files without reading them, except for text, whose types are inferred.
     pub(crate) fn survey(
         &self,
-        inputs: &[PathBuf],
+        paths: &[PathBuf],
         columns: &ColumnArgs,
     ) -> Result<Survey, Failure> {
-        let paths = self.files(inputs)?.paths;
-        union::survey(self, &paths, columns, &Wanted::of(&self.types, self)?)
+        union::survey(self, paths, columns, &Wanted::of(&self.types, self)?)
+    }
+
+    /// Whether rows of the files can be read file by file, as those of one table. Otherwise only
+    /// [`open_all`](Self::open_all) reads them: their columns differ, or options change them.
+    pub(crate) fn are_alike(&self, paths: &[PathBuf]) -> Result<bool, Failure> {
+        match paths {
+            _ if self.types.given().is_some() || self.hive => Ok(false),
+            [_] => Ok(true),
+            paths => union::are_alike(self, paths),
+        }
+    }
+
+    /// Fails if an option for the columns of tables is given to a command that takes the columns of each file as they are.
+    pub(crate) fn check_plain(&self) -> Result<(), Failure> {
+        let unify = || self.unify.then_some("--unify");
+        let hive = || self.hive.then_some("--hive");
+        match self.types.given().or_else(unify).or_else(hive) {
+            None => Ok(()),
+            Some(option) => Err(Failure::Usage(format!(
+                "{option} does not apply here: the columns of each file are taken as they are"
+            ))),
+        }
     }
 
     /// Finds the files that inputs name.
     pub(crate) fn files(&self, inputs: &[PathBuf]) -> Result<Files, Failure> {
-        Files::find(inputs, self.from)
+        Files::find(inputs, self.from, &self.shard_options()?)
     }
 
     /// Opens a shard, for commands that support no other format.
@@ -389,6 +415,11 @@ impl ReadArgs {
                 path.display()
             ))),
         }
+    }
+
+    /// Opens a shard, possibly one of more shards than the process may have open files.
+    pub(crate) fn open_one_of_many(&self, path: &Path) -> Result<Shard, Failure> {
+        Ok(open_one_of_many(path, self.shard_options()?)?)
     }
 
     /// Returns whether values may be changed by conversions.
@@ -418,6 +449,24 @@ impl ReadArgs {
         Ok(options)
     }
 
+    /// Whether times that the --time-unit would round are an error.
+    fn is_exact(&self) -> bool {
+        self.time_unit.is_some() && !self.lossy
+    }
+
+    /// Returns a scan of the columns with these names, or of all columns.
+    fn scan_of(&self, shard: &Shard, names: &[String]) -> ScanBuilder {
+        let projection = if names.is_empty() {
+            Projection::All
+        } else {
+            names.to_vec().into()
+        };
+        shard
+            .scan()
+            .with_projection(projection)
+            .with_strict_casts(self.is_exact())
+    }
+
     /// Returns the rows of a shard as an input.
     fn scan(
         &self,
@@ -425,20 +474,13 @@ impl ReadArgs {
         columns: &ColumnArgs,
         rows: RowWindow<'_>,
     ) -> Result<Input, Failure> {
+        let is_exact = self.is_exact();
         let names = columns.names();
-        let projection = if names.is_empty() {
-            Projection::All
-        } else {
-            names.clone().into()
-        };
-        let is_exact = self.time_unit.is_some() && !self.lossy;
-        let mut scan = shard
-            .scan()
-            .with_projection(projection)
+        let mut scan = self
+            .scan_of(shard, &names)
             .with_offset(rows.offset)
             .with_batch_size(BATCH_ROWS)
-            .with_threads(rows.threads.max(1))
-            .with_strict_casts(is_exact);
+            .with_threads(rows.threads.max(1));
         if let Some(limit) = rows.limit {
             scan = scan.with_limit(limit);
         }

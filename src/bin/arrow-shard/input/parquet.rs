@@ -15,36 +15,58 @@ use arrow_data::ArrayData;
 use arrow_schema::{DataType, IntervalUnit, Schema, SchemaRef, TimeUnit};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, RowSelection};
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
 use parquet::basic::{ConvertedType, Type as PhysicalType};
 use parquet::file::metadata::ParquetMetaData;
 use std::fs::File;
 use std::sync::Arc;
 
-/// Opens a file, with the given columns or all columns.
-pub(super) fn open(file: File, columns: &[String]) -> Result<Input, Failure> {
+/// Opens a file, with the given columns or all columns, and with the rows of these ascending numbers or all rows.
+pub(super) fn open(file: File, columns: &[String], rows: Option<&[u64]>) -> Result<Input, Failure> {
     let read = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
+    let num_rows = num_rows(read.metadata())?;
     let parquet = Parquet {
         file,
         metadata: read.metadata().clone(),
         mask: mask(&read, columns),
+        selection: rows.map(|rows| selection(rows, num_rows)),
     };
-    let rows = parquet.rows()?;
     let mut schema = read.schema().clone();
     if let Some(coarse) = parquet.instants(&schema)? {
         schema = coarse;
     }
     let (schema, batches) = match parquet.intervals(&schema)? {
         Some((months, days)) => parquet.whole_intervals(&months, &days)?,
-        None => parquet.read(&schema, parquet.mask.clone())?,
+        None => parquet.read_selected(&schema)?,
     };
     let (schema, batches) = original_units(&schema, batches, arrow_schema(&parquet.metadata))?;
     Ok(Input {
         schema,
-        total: Total::Rows(rows),
+        total: Total::Rows(rows.map_or(num_rows, |rows| rows.len() as u64)),
         batches,
     })
+}
+
+/// Returns the number of rows.
+pub(super) fn num_rows(metadata: &ParquetMetaData) -> Result<u64, Failure> {
+    let groups = metadata.row_groups().iter();
+    let stored: i64 = groups.map(|group| group.num_rows()).sum();
+    let said = metadata.file_metadata().num_rows();
+    match u64::try_from(said) {
+        Ok(rows) if said == stored => Ok(rows),
+        _ => Err(Failure::new(format!(
+            "the footer declares {said} rows, but the row groups have {stored}"
+        ))),
+    }
+}
+
+/// Returns the selection of the rows with these ascending numbers.
+fn selection(rows: &[u64], num_rows: u64) -> RowSelection {
+    let position = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);
+    let chosen = rows.iter().filter(|row| **row < num_rows);
+    let ranges = chosen.map(|row| position(*row)..position(row + 1));
+    RowSelection::from_consecutive_ranges(ranges, position(num_rows))
 }
 
 /// Returns the mask of the columns with these names. If a name is unknown, selects all columns, so that the error can
@@ -63,20 +85,13 @@ struct Parquet {
     file: File,
     metadata: Arc<ParquetMetaData>,
     mask: ProjectionMask,
+    selection: Option<RowSelection>,
 }
 
 impl Parquet {
-    /// Returns the number of rows.
-    fn rows(&self) -> Result<u64, Failure> {
-        let groups = self.metadata.row_groups().iter();
-        let stored: i64 = groups.map(|group| group.num_rows()).sum();
-        let said = self.metadata.file_metadata().num_rows();
-        match u64::try_from(said) {
-            Ok(rows) if said == stored => Ok(rows),
-            _ => Err(Failure::new(format!(
-                "the footer declares {said} rows, but the row groups have {stored}"
-            ))),
-        }
+    /// Reads the selected rows in the types of a schema of all columns. Returns the schema of the result.
+    fn read_selected(&self, schema: &SchemaRef) -> Result<(SchemaRef, Batches), Failure> {
+        self.read(schema, self.mask.clone(), self.selection.clone())
     }
 
     /// Reads the columns of the mask in the types of a schema of all columns. Returns the schema of the result.
@@ -84,10 +99,11 @@ impl Parquet {
         &self,
         schema: &SchemaRef,
         mask: ProjectionMask,
+        selection: Option<RowSelection>,
     ) -> Result<(SchemaRef, Batches), Failure> {
         let options = ArrowReaderOptions::new().with_schema(schema.clone());
         let read = ArrowReaderMetadata::try_new(self.metadata.clone(), options)?;
-        let mut stored = ParquetBatches::open(self.file.try_clone()?, read, mask)?;
+        let mut stored = ParquetBatches::open(self.file.try_clone()?, read, mask, selection)?;
         // The reader drops the metadata of the table.
         let projected = Arc::new(Schema::new_with_metadata(
             arrow_array::RecordBatchReader::schema(&stored.reader)
@@ -129,7 +145,8 @@ impl Parquet {
     ) -> Result<bool, Failure> {
         let descriptor = self.metadata.file_metadata().schema_descr();
         let mask = ProjectionMask::leaves(descriptor, leaves.iter().copied());
-        for batch in self.read(schema, mask)?.1 {
+        // All rows are read, so that the types do not depend on the selection.
+        for batch in self.read(schema, mask, None)?.1 {
             let batch = batch?;
             if batch
                 .columns()
@@ -198,7 +215,7 @@ impl Parquet {
     ) -> Result<(SchemaRef, Batches), Failure> {
         let whole = DataType::Interval(IntervalUnit::MonthDayNano);
         let is_months = |ty: &DataType| *ty == DataType::Interval(IntervalUnit::YearMonth);
-        let (projected, months) = self.read(months, self.mask.clone())?;
+        let (projected, months) = self.read_selected(months)?;
         for field in projected.fields() {
             let mut nested = false;
             let one = Schema::new(vec![field.clone()]);
@@ -218,7 +235,7 @@ impl Parquet {
         let schema = change_leaves(&projected, &mut |leaf| {
             is_months(leaf).then(|| whole.clone())
         });
-        let (_, days) = self.read(days, self.mask.clone())?;
+        let (_, days) = self.read_selected(days)?;
         let joined = schema.clone();
         let batches = months.zip(days).map(move |(months, days)| {
             let (months, days) = (months?, days?);

@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+    ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
 };
 use parquet::basic::Type as PhysicalType;
 use parquet::column::page::{Page, PageReader};
@@ -29,6 +29,8 @@ pub(super) struct ParquetBatches {
     file: File,
     read: ArrowReaderMetadata,
     mask: ProjectionMask,
+    /// The rows to read, unless all are.
+    selection: Option<RowSelection>,
     /// Number of rows in a batch.
     batch_rows: usize,
     /// Number of rows returned so far.
@@ -41,13 +43,15 @@ impl ParquetBatches {
         file: File,
         read: ArrowReaderMetadata,
         mask: ProjectionMask,
+        selection: Option<RowSelection>,
     ) -> Result<Self, Failure> {
         let batch_rows = batch_rows(&Arc::new(file.try_clone()?), read.metadata(), &mask);
         Ok(Self {
-            reader: reader(&file, &read, &mask, 0, batch_rows)?,
+            reader: reader(&file, &read, &mask, selection.as_ref(), 0, batch_rows)?,
             file,
             read,
             mask,
+            selection,
             batch_rows,
             rows: 0,
         })
@@ -59,8 +63,14 @@ impl ParquetBatches {
                 // For values in dictionaries, only the average size was known.
                 Err(e) if self.batch_rows > 1 && is_too_large(&e) => {
                     self.batch_rows = self.batch_rows.div_ceil(FEWER);
-                    let (rows, batch_rows) = (self.rows, self.batch_rows);
-                    self.reader = reader(&self.file, &self.read, &self.mask, rows, batch_rows)?;
+                    self.reader = reader(
+                        &self.file,
+                        &self.read,
+                        &self.mask,
+                        self.selection.as_ref(),
+                        self.rows,
+                        self.batch_rows,
+                    )?;
                 }
                 next => {
                     let batch = next?;
@@ -76,6 +86,7 @@ fn reader(
     file: &File,
     read: &ArrowReaderMetadata,
     mask: &ProjectionMask,
+    selection: Option<&RowSelection>,
     offset: usize,
     batch_rows: usize,
 ) -> Result<ParquetRecordBatchReader, Failure> {
@@ -83,6 +94,9 @@ fn reader(
     let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, read.clone())
         .with_projection(mask.clone())
         .with_batch_size(batch_rows);
+    if let Some(selection) = selection {
+        builder = builder.with_row_selection(selection.clone());
+    }
     if offset > 0 {
         builder = builder.with_offset(offset);
     }

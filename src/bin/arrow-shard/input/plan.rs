@@ -82,8 +82,7 @@ impl Plan {
             _ => {
                 let (input, file) = reading.opened(path, format, &[])?;
                 let (schema, rows) = (input.schema.clone(), known(&input.total));
-                let is_pipe = is_standard(path) || path.metadata().is_ok_and(|it| !it.is_file());
-                let state = if is_pipe {
+                let state = if is_read_once(path) {
                     State::Stream(Box::new(input), file)
                 } else {
                     State::Closed
@@ -183,8 +182,13 @@ impl Plan {
     }
 }
 
+/// Whether a file cannot be opened again: standard input, or a pipe.
+pub(super) fn is_read_once(path: &Path) -> bool {
+    is_standard(path) || path.metadata().is_ok_and(|it| !it.is_file())
+}
+
 /// Whether the columns have the same names and types.
-fn has_same_columns(a: &Schema, b: &Schema) -> bool {
+pub(super) fn has_same_columns(a: &Schema, b: &Schema) -> bool {
     let mut pairs = a.fields().iter().zip(b.fields());
     let is_same =
         |(a, b): (&FieldRef, &FieldRef)| a.name() == b.name() && a.data_type() == b.data_type();

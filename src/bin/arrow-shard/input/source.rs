@@ -1,6 +1,7 @@
 //! An open input, and operations on its batches.
 
 use super::RowWindow;
+use super::columns::indices;
 use crate::failure::Failure;
 use crate::isolate::Foreign;
 use crate::leaves::check_decimals;
@@ -33,6 +34,16 @@ pub(super) fn batches(
 }
 
 impl Input {
+    /// Returns an input of batches in memory.
+    pub(crate) fn of_batches(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
+        let rows = batches.iter().map(|batch| batch.num_rows() as u64).sum();
+        Self {
+            schema,
+            batches: Box::new(batches.into_iter().map(Ok)),
+            total: Total::Rows(rows),
+        }
+    }
+
     /// Stops after the first error, which may be a panic of the reader, and puts the name of the file before the error.
     pub(super) fn guarded(mut self, file: Foreign) -> Self {
         let mut batches = Some(self.batches);
@@ -57,6 +68,15 @@ impl Input {
         let batches = self.batches;
         self.batches = Box::new(batches.map(move |batch| Ok(batch?.project(&indices)?)));
         Ok(self)
+    }
+
+    /// Keeps the columns with these names, or all columns. `file` is the name of the file in errors.
+    pub(super) fn choose(self, names: &[String], file: &str) -> Result<Self, Failure> {
+        if names.is_empty() {
+            return Ok(self);
+        }
+        let indices = indices(&self.schema, names).map_err(|e| e.within(file))?;
+        self.project(indices)
     }
 
     /// Applies the offset and the limit.

@@ -5,7 +5,7 @@ use super::exact_cast::cast_exactly;
 use super::filter::matching;
 use super::folder_columns::folder_columns;
 use super::folder_values::FolderValues;
-use super::plan::Plan;
+use super::plan::{Plan, has_same_columns, is_read_once};
 use super::source::{Batches, Input};
 use super::united_schema::{indices_in, united};
 use super::wanted::Wanted;
@@ -15,9 +15,10 @@ use crate::file_format::FileFormat;
 use crate::leaves::cast_column;
 use crate::progress::Total;
 use arrow_array::{RecordBatch, RecordBatchOptions, new_null_array};
-use arrow_schema::SchemaRef;
+use arrow_schema::{Field, Schema, SchemaRef};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Opens files with columns that are united by name. Each file is read when its turn has come.
 pub(super) fn open(
@@ -68,6 +69,54 @@ pub(super) fn open(
         }
     }
     Ok(input.window(rest))
+}
+
+/// Whether all files have columns of the same names and types. Files that can be read only once are not looked at: they
+/// count as different.
+pub(super) fn are_alike(reading: &ReadArgs, paths: &[PathBuf]) -> Result<bool, Failure> {
+    if paths.iter().any(|path| is_read_once(path)) {
+        return Ok(false);
+    }
+    let plans = planned(reading, paths, RowWindow::default(), &Wanted::default())?;
+    Ok(plans.iter().all(|plan| plan.has_columns_of(&plans[0])))
+}
+
+/// Returns the rows of inputs with columns of the same names and types, one after the other. A column is nullable if it is
+/// in one of them.
+pub(crate) fn chained(inputs: Vec<Input>) -> Result<Input, Failure> {
+    let Some(first) = inputs.first() else {
+        return Err(Failure::new("there is no input"));
+    };
+    let schemas = || inputs.iter().map(|input| &input.schema);
+    if !schemas().all(|schema| has_same_columns(schema, &first.schema)) {
+        return Err(Failure::new("a file was replaced while the command ran"));
+    }
+    let fields = first.schema.fields().iter().enumerate().map(|(i, field)| {
+        let is_nullable = schemas().any(|schema| schema.field(i).is_nullable());
+        Field::clone(field).with_nullable(is_nullable)
+    });
+    let fields: Vec<Field> = fields.collect();
+    let schema = Arc::new(Schema::new_with_metadata(
+        fields,
+        first.schema.metadata().clone(),
+    ));
+    let united = schema.clone();
+    let batches = inputs.into_iter().flat_map(|input| input.batches);
+    let batches = batches.map(move |batch| {
+        let batch = batch?;
+        let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let columns = batch.columns().to_vec();
+        Ok(RecordBatch::try_new_with_options(
+            united.clone(),
+            columns,
+            &rows,
+        )?)
+    });
+    Ok(Input {
+        schema,
+        total: Total::Unknown,
+        batches: Box::new(batches),
+    })
 }
 
 /// The files of an input and their columns.

@@ -1,7 +1,7 @@
 //! Types of columns that the user asks for.
 
 use super::columns::ColumnArgs;
-use super::{ReadArgs, RowWindow};
+use super::{READING, ReadArgs, RowWindow};
 use crate::failure::Failure;
 use crate::file_format::{FileFormat, is_standard};
 use crate::location::is_url;
@@ -20,11 +20,11 @@ const MAX_SCHEMA_BYTES: u64 = 16 << 20;
 pub(crate) struct TypeArgs {
     /// Type of a column, such as `day=date32` or `price=decimal(10,2)`; may be given several times. CSV and JSON are read
     /// in this type; other values are cast. A value that the type does not hold exactly is an error without --lossy
-    #[arg(long, value_name = "COLUMN=TYPE")]
+    #[arg(long, help_heading = READING, value_name = "COLUMN=TYPE")]
     cast: Vec<Cast>,
     /// Names, types and order of all columns: as text, `a int64 not null, b timestamp(us, UTC)`, or as a file, which may
     /// be a table or the output of `arrow-shard schema`. A column that is not in the input is null
-    #[arg(long, value_name = "FIELDS|FILE")]
+    #[arg(long, help_heading = READING, value_name = "FIELDS|FILE")]
     schema: Option<String>,
 }
 

@@ -100,7 +100,7 @@ fn value(value: &AnyValue, array: &Option<ArrayRef>) -> Value {
 }
 
 /// Returns the properties by name. Values that have no JSON form are shown as short text.
-fn properties(all: &[NameValuePair]) -> Value {
+pub(crate) fn properties(all: &[NameValuePair]) -> Value {
     let properties = all.iter().map(|property| {
         let shown = property.value.as_ref().map(|v| value(v, &None));
         (property.name.clone(), shown.unwrap_or_default())

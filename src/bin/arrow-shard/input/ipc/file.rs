@@ -68,6 +68,23 @@ pub(in crate::input) fn open_file(file: File) -> Result<Input, Failure> {
     })
 }
 
+/// Returns the number of rows, which the messages before the values have.
+pub(in crate::input) fn num_rows(file: File) -> Result<u64, Failure> {
+    let mut blocks = Blocks::new(file)?;
+    let footer_bytes = blocks.footer()?;
+    let footer = root_as_footer(&footer_bytes).map_err(|e| damaged(format!("its footer: {e}")))?;
+    let mut rows = 0_u64;
+    for block in footer.recordBatches().into_iter().flatten() {
+        let bytes = blocks.read_message(block)?;
+        let batch = message(block, &bytes)?.header_as_record_batch();
+        let length = batch.and_then(|batch| u64::try_from(batch.length()).ok());
+        rows = length
+            .and_then(|length| rows.checked_add(length))
+            .ok_or_else(|| damaged(format!("no batch begins at byte {}", block.offset())))?;
+    }
+    Ok(rows)
+}
+
 /// Returns the schema. The footer's metadata also describe the whole table, so they become metadata of the schema.
 fn schema(footer: &Footer<'_>) -> Result<SchemaRef, Failure> {
     let found = footer.schema().ok_or_else(|| damaged("it has no schema"))?;
@@ -152,15 +169,24 @@ impl Blocks {
     fn read(&mut self, block: &Block) -> Result<Buffer, Failure> {
         let size = || {
             let metadata = u64::try_from(block.metaDataLength()).ok()?;
-            let body = u64::try_from(block.bodyLength()).ok()?;
-            let (start, len) = (
-                u64::try_from(block.offset()).ok()?,
-                metadata.checked_add(body)?,
-            );
+            metadata.checked_add(u64::try_from(block.bodyLength()).ok()?)
+        };
+        self.read_start(block, size())
+    }
+
+    /// Reads a message without its body.
+    fn read_message(&mut self, block: &Block) -> Result<Buffer, Failure> {
+        self.read_start(block, u64::try_from(block.metaDataLength()).ok())
+    }
+
+    /// Reads this many bytes from the start of a block.
+    fn read_start(&mut self, block: &Block, len: Option<u64>) -> Result<Buffer, Failure> {
+        let place = || {
+            let (start, len) = (u64::try_from(block.offset()).ok()?, len?);
             let is_within = start.checked_add(len)? <= self.len;
             Some((start, usize::try_from(len).ok().filter(|_| is_within)?))
         };
-        let (start, len) = size()
+        let (start, len) = place()
             .ok_or_else(|| damaged("its footer refers to bytes beyond the end of the file"))?;
         self.file.seek(SeekFrom::Start(start))?;
         // Aligned, as arrays require.

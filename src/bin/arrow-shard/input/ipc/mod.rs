@@ -4,7 +4,7 @@ mod file;
 mod old_unions;
 mod stream;
 
-pub(super) use file::open_file;
+pub(super) use file::{num_rows, open_file};
 pub(super) use stream::open_stream;
 
 use arrow_ipc::Endianness;

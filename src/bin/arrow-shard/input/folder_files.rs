@@ -1,0 +1,100 @@
+//! The files of a folder and its subfolders.
+
+use crate::failure::Failure;
+use crate::folders::files_below;
+use crate::location::{stored, wait};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use walkdir::{DirEntry, WalkDir};
+
+/// Whether a path names a folder. In stores, its URL ends with a slash, or names no object.
+pub(crate) fn is_folder(path: &Path) -> Result<bool, Failure> {
+    let location = stored(path)?;
+    Ok(match location.path() {
+        Some(local) => local.is_dir(),
+        None => location.name().is_empty() || path.to_string_lossy().ends_with('/'),
+    })
+}
+
+/// Returns the files below a folder in the order of their names, by paths that begin with the path of the folder. Names
+/// that begin with `.` or `_` are skipped: they belong to other programs.
+pub(super) fn below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let location = stored(folder)?;
+    if location.path().is_some() {
+        return walked(Path::new(location.name()));
+    }
+    let url = folder.to_string_lossy();
+    let url = url.trim_end_matches('/');
+    let files = wait(&location, files_below(&location))?;
+    let object = |path: PathBuf| format!("{url}/{}", escaped(&path.to_string_lossy()));
+    let mut urls: Vec<PathBuf> = files
+        .into_iter()
+        .map(|(_, path)| object(path).into())
+        .collect();
+    urls.sort();
+    Ok(urls)
+}
+
+/// Escapes the characters of an object's name that have a meaning in URLs.
+pub(super) fn escaped(name: &str) -> String {
+    name.replace('%', "%25")
+        .replace('?', "%3F")
+        .replace('#', "%23")
+}
+
+/// Returns the files below a local folder. Unlike the library, it follows links to folders, and returns the names of
+/// links, because the names of folders may be values of columns. A file that several names lead to appears once.
+fn walked(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let is_hidden = |entry: &DirEntry| {
+        let name = entry.file_name().to_string_lossy();
+        entry.depth() > 0 && name.starts_with(['.', '_'])
+    };
+    let (mut files, mut known) = (Vec::new(), HashSet::new());
+    let walk = WalkDir::new(folder).follow_links(true).sort_by_file_name();
+    for entry in walk.into_iter().filter_entry(|entry| !is_hidden(entry)) {
+        let entry = entry.map_err(|e| Failure::new(e.to_string()))?;
+        if entry.file_type().is_file() && known.insert(entry.path().canonicalize()?) {
+            files.push(shortened(entry.into_path()));
+        }
+    }
+    Ok(files)
+}
+
+/// Returns the path without `./` before it.
+fn shortened(path: PathBuf) -> PathBuf {
+    match path.strip_prefix(".") {
+        Ok(short) => short.to_owned(),
+        Err(_) => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_escaped_in_urls() {
+        assert_eq!(escaped("a%b?c#d e"), "a%25b%3Fc%23d e");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_linked_file_has_the_name_of_the_link_and_appears_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in ["days", "elsewhere", "days/_hidden"] {
+            std::fs::create_dir(path(name)).unwrap();
+        }
+        for name in ["elsewhere/1.csv", "days/2.csv", "days/_hidden/3.csv"] {
+            std::fs::write(path(name), "a\n1\n").unwrap();
+        }
+        let link = |target: &str, name: &str| {
+            std::os::unix::fs::symlink(path(target), path(name)).unwrap();
+        };
+        link("elsewhere", "days/year=2024");
+        link("elsewhere/1.csv", "days/year=2025.csv");
+        link("days/2.csv", "days/3.csv");
+        let found = below(&path("days")).unwrap();
+        assert_eq!(found, ["days/2.csv", "days/year=2024/1.csv"].map(path));
+    }
+}

@@ -1,0 +1,88 @@
+//! Counts the rows of files, without reading values if the metadata of a format have the number.
+
+use super::cole;
+use super::ipc;
+use super::origin::Origin;
+use super::parquet_footer::Footer;
+use super::{ColumnArgs, ReadArgs, RowWindow, mistaken, predicate};
+use crate::failure::Failure;
+use crate::file_format::FileFormat;
+use crate::isolate::Foreign;
+use crate::progress::Progress;
+use arrow_shard::Shard;
+use arrow_shard::read::Projection;
+use std::path::Path;
+
+impl ReadArgs {
+    /// Returns the number of rows of a file, or of those that match the filter. Shows the progress of reading unless
+    /// `quiet`.
+    pub(crate) fn count(
+        &self,
+        path: &Path,
+        filter: Option<&str>,
+        quiet: bool,
+    ) -> Result<u64, Failure> {
+        let format = self.format(path)?;
+        let counted = match (format, filter) {
+            // The condition may use columns that options change or add.
+            (_, Some(_)) if self.types.given().is_some() || self.hive => {
+                self.count_read(path, filter, quiet)
+            }
+            (FileFormat::Shard, _) => self
+                .open_one_of_many(path)
+                .and_then(|shard| count_shard(&shard, filter)),
+            (FileFormat::Cole, None) => cole::num_rows(path, self.limits.limits()),
+            (FileFormat::Parquet, None) => Footer::read(path).map(|footer| footer.num_rows()),
+            (FileFormat::IpcFile, None) => {
+                let origin = Origin::find(path)?;
+                let file = Foreign::new(path, format, origin.bytes());
+                file.isolate(|| ipc::num_rows(origin.file()?))
+            }
+            (_, Some(_)) => self.count_read(path, filter, quiet),
+            (_, None) => {
+                // The number of rows does not depend on types, so none are inferred.
+                let as_text = Self {
+                    schema_rows: Some(0),
+                    ..self.clone()
+                };
+                let untyped = match format {
+                    FileFormat::Csv => &as_text,
+                    _ => self,
+                };
+                untyped.count_read(path, filter, quiet)
+            }
+        };
+        counted.map_err(|failure| mistaken(path, format).unwrap_or(failure))
+    }
+
+    fn count_read(&self, path: &Path, filter: Option<&str>, quiet: bool) -> Result<u64, Failure> {
+        let rows = RowWindow {
+            filter,
+            ..RowWindow::default()
+        };
+        let input = self.open_all(&[path.to_owned()], &ColumnArgs::default(), rows)?;
+        let mut progress = Progress::new(input.total, quiet);
+        for batch in input.batches {
+            progress.add(batch?.num_rows());
+        }
+        let rows = progress.rows();
+        progress.finish();
+        Ok(rows)
+    }
+}
+
+fn count_shard(shard: &Shard, filter: Option<&str>) -> Result<u64, Failure> {
+    let Some(filter) = filter else {
+        return Ok(shard.num_rows());
+    };
+    let reader = shard
+        .scan()
+        .with_projection(Projection::Paths(Vec::new()))
+        .with_filter(predicate("--filter", shard.parse_predicate(filter))?)
+        .build()?;
+    let mut rows = 0;
+    for batch in reader {
+        rows += batch?.num_rows() as u64;
+    }
+    Ok(rows)
+}
