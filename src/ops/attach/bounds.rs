@@ -137,8 +137,11 @@ impl LeafStatistics {
                 let chunk = group.columns().get(leaf.column);
                 let found = chunk.and_then(|chunk| chunk.statistics());
                 found.is_none_or(|found| {
+                    // The crate takes statistics without bounds, as of nulls alone, for old ones.
+                    let has_bounds = found.min_bytes_opt().or(found.max_bytes_opt()).is_some();
                     // Old writers compared all values as signed ones, and bytes one by one as well.
-                    !found.is_min_max_deprecated() || is_signed_number(&leaf.descriptor)
+                    let is_old = has_bounds && found.is_min_max_deprecated();
+                    !is_old || is_signed_number(&leaf.descriptor)
                 })
             });
         if are_ordered {

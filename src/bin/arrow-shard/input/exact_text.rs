@@ -42,11 +42,11 @@ fn check(text: &str, ty: &DataType) -> Result<(), Failure> {
         T::Decimal32(_, scale)
         | T::Decimal64(_, scale)
         | T::Decimal128(_, scale)
-        | T::Decimal256(_, scale) => {
+        | T::Decimal256(_, scale)
             // A negative scale would drop digits before the point.
-            if usize::try_from(*scale).map_or(true, |scale| decimals(text) > scale) {
-                return Err(lost(ty));
-            }
+            if usize::try_from(*scale).map_or(true, |scale| decimals(text) > scale) =>
+        {
+            return Err(lost(ty));
         }
         T::Timestamp(unit, zone) => {
             check_fraction(text, *unit, ty)?;
