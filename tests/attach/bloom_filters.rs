@@ -16,15 +16,15 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use std::path::Path;
 use std::sync::Arc;
 
-const GROUP: usize = 500;
+const GROUP: u16 = 500;
 
 /// Filters are the only statistics of these files.
 fn filters_only() -> WriterPropertiesBuilder {
     WriterProperties::builder()
         .set_statistics_enabled(EnabledStatistics::None)
         .set_bloom_filter_enabled(true)
-        .set_bloom_filter_max_ndv(GROUP as u64)
-        .set_max_row_group_row_count(Some(GROUP))
+        .set_bloom_filter_max_ndv(u64::from(GROUP))
+        .set_max_row_group_row_count(Some(usize::from(GROUP)))
 }
 
 fn attached(folder: &Path, batch: &RecordBatch, properties: WriterPropertiesBuilder) -> Shard {
@@ -132,7 +132,7 @@ fn types() -> Vec<(DataType, bool)> {
 fn values_of_every_type_are_found_and_others_are_ruled_out() {
     let folder = tempfile::tempdir().unwrap();
     for (data_type, has_filter) in types() {
-        let values = converted(&numbers(0..2 * GROUP as i64), &data_type);
+        let values = converted(&numbers(0..2 * i64::from(GROUP)), &data_type);
         let fields = vec![Field::new("c", data_type.clone(), true)];
         let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), vec![values]).unwrap();
         let shard = attached(folder.path(), &batch, filters_only());
@@ -175,7 +175,7 @@ fn uuids_are_hashed_as_they_are_stored() {
     let data_type = DataType::FixedSizeBinary(16);
     let field =
         Field::new("c", data_type.clone(), true).with_extension_type(arrow_schema::extension::Uuid);
-    let values = converted(&numbers(0..GROUP as i64), &data_type);
+    let values = converted(&numbers(0..i64::from(GROUP)), &data_type);
     let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![values]).unwrap();
     let shard = attached(folder.path(), &batch, filters_only());
     for row in [1, 77, 498] {
@@ -197,9 +197,9 @@ fn zeros_and_nan_are_found() {
     let values: ArrayRef = Arc::new(Float64Array::from(own.to_vec()));
     let batch = RecordBatch::try_from_iter([("c", values.clone())]).unwrap();
     let shard = attached(folder.path(), &batch, filters_only());
-    for row in 0..own.len() {
+    for (row, value) in own.into_iter().enumerate() {
         let (rows, _) = rows_equal(&shard, &values.slice(row, 1));
-        assert!(rows > 0, "{}", own[row]);
+        assert!(rows > 0, "{value}");
     }
 }
 
@@ -207,12 +207,12 @@ fn zeros_and_nan_are_found() {
 fn row_groups_of_a_stripe_have_one_filter() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.parquet");
-    let values: ArrayRef = Arc::new(numbers(0..4 * GROUP as i64));
+    let values: ArrayRef = Arc::new(numbers(0..4 * i64::from(GROUP)));
     let batch = RecordBatch::try_from_iter([("c", values.clone())]).unwrap();
     let precise = filters_only().set_bloom_filter_fpp(0.001);
     write_parquet(&path, &batch, precise.build());
     let target = folder.path().join("t.amudai.shard");
-    let options = AttachOptions::default().with_stripe_rows(2 * GROUP as u64);
+    let options = AttachOptions::default().with_stripe_rows(2 * u64::from(GROUP));
     attach_with([&path], &target, options).unwrap();
     let shard = Shard::open(&target).unwrap();
     assert_eq!(shard.num_stripes(), 2);
@@ -235,7 +235,7 @@ fn row_groups_of_a_stripe_have_one_filter() {
 fn a_damaged_filter_is_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.parquet");
-    let values: ArrayRef = Arc::new(numbers(0..GROUP as i64));
+    let values: ArrayRef = Arc::new(numbers(0..i64::from(GROUP)));
     let batch = RecordBatch::try_from_iter([("c", values.clone())]).unwrap();
     write_parquet(&path, &batch, filters_only().build());
     let file = std::fs::File::open(&path).unwrap();
