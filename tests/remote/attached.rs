@@ -93,11 +93,9 @@ fn a_lake_in_s3_is_attached_read_edited_and_migrated() {
             (calls.rounds, calls.reads.iter().sum::<u64>())
         };
         assert!(rounds <= 4, "{rounds} rounds");
-        assert!(
-            bytes < 100_000,
-            "{bytes} bytes of {}",
-            parquet(&parts[1]).len()
-        );
+        // A request spans the gap between a page and the footer of a file as small as this one.
+        let size = parquet(&parts[1]).len() as u64;
+        assert!(3 * bytes < 2 * size, "{bytes} bytes of {size}");
 
         let mut editor = ShardEditor::open_async(target.clone()).await.unwrap();
         let deleted = editor.delete_async(&col("id").lt(30_000)).await.unwrap();

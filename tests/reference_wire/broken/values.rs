@@ -221,7 +221,7 @@ fn rules_of_block_streams() {
     assert_eq!(blocks::check(&good, start, 1, &stream), Ok(0));
     breaks(
         blocks::check(&good, start, 2, &stream),
-        "block_count is that",
+        "block_count matches",
     );
     let fewer = Stream { count: 3, ..stream };
     breaks(
