@@ -40,8 +40,10 @@ pub use block_map::{BlockMap, BlockRange};
 #[cfg(feature = "experimental")]
 pub use carried_checksums::CarriedChecksums;
 pub(crate) use carried_checksums::wrong_file;
+#[cfg(any(feature = "experimental", feature = "parquet"))]
+pub use checksums::VerifiedSet;
 #[cfg(feature = "experimental")]
-pub use checksums::{CHECKSUMS_PROPERTY, ChecksumEntry, ChecksumTable, CoveredPart, VerifiedSet};
+pub use checksums::{CHECKSUMS_PROPERTY, ChecksumEntry, ChecksumTable, CoveredPart};
 pub use checksums::{CHUNK_BYTES, Chunks};
 pub use copy_check::CopyCheck;
 #[cfg(feature = "experimental")]

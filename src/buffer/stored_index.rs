@@ -1,12 +1,16 @@
 //! Spec: docs/format.md, "Range indexes": the places of range indexes. An index of values in buffers is a buffer
 //! itself; an index of other values is listed among the indexes in the descriptor.
 
+use super::RANGE_INDEX_HEADER;
+#[cfg(any(feature = "experimental", feature = "parquet"))]
+use super::RangeIndex;
 use super::carried_checksums::CarriedChecksums;
 use super::checksums::{ChecksumTable, Chunks, CoveredPart};
 use super::stored_buffer::{StoredRange, place};
-use super::{RANGE_INDEX_HEADER, RangeIndex};
 use crate::error::Result;
-use crate::format::{DataRef, IndexArtifact, IndexDescriptor};
+use crate::format::IndexDescriptor;
+#[cfg(any(feature = "experimental", feature = "parquet"))]
+use crate::format::{DataRef, IndexArtifact};
 
 /// Type of range indexes in descriptors.
 const RANGE_INDEX_TYPE: &str = "arrow_shard.range_index";

@@ -57,7 +57,7 @@ impl Eq for AllowedFolder {}
 
 impl ExternalFiles {
     /// Allows the files of a folder and its subfolders: a local folder, or a folder of an object store. The store must
-    /// have a URL as its identity, which [`Location::from_url`] and [`Store::with_id`] set. Symbolic links are followed
+    /// have a URL as its identity, which `Location::from_url` and [`Store::with_id`] set. Symbolic links are followed
     /// unless they lead out of the folder.
     ///
     /// # Errors
@@ -114,6 +114,10 @@ impl ExternalFiles {
     }
 
     /// Returns the absolute URL by which a shard refers to a file of one of the folders.
+    #[cfg_attr(
+        not(feature = "parquet"),
+        expect(dead_code, reason = "only attaching makes references to such files")
+    )]
     pub(crate) fn url_of(&self, store: &Store, file: &Place) -> Option<String> {
         self.folders.iter().find_map(|folder| {
             let (home, any) = folder.home.as_ref()?;

@@ -91,7 +91,7 @@ impl ShardOptions {
     }
 
     /// Allows Parquet files outside of the shard's folder, in the given folders; none by default. See
-    /// [`attach`](crate::ops::attach) for shards over Parquet files.
+    /// `ops::attach` for shards over Parquet files.
     #[must_use]
     pub fn with_external_files(mut self, files: ExternalFiles) -> Self {
         self.external_files = files;
