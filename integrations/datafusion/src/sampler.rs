@@ -109,19 +109,19 @@ mod tests {
     use super::*;
     use arrow::datatypes::{DataType, Field};
 
-    /// Returns which of `batches` batches are tested. Each has `rows` rows, of which `share(batch)` pass, and a test
-    /// takes five nanoseconds a row.
+    /// Returns which of `batches` batches are tested. Each has `rows` rows, of which `percent(batch)` percent pass, and
+    /// a test takes five nanoseconds a row.
     fn tested(
         sampler: &Sampler,
         rows: usize,
-        share: impl Fn(usize) -> f64,
+        percent: impl Fn(usize) -> usize,
         batches: usize,
     ) -> Vec<usize> {
         let time = Duration::from_nanos(5 * rows as u64);
         let is_tested = |batch: &usize| {
             let is_due = sampler.is_due(rows);
             if is_due {
-                sampler.count(rows, (share(*batch) * rows as f64) as usize, time);
+                sampler.count(rows, rows * percent(*batch) / 100, time);
             }
             is_due
         };
@@ -135,23 +135,23 @@ mod tests {
     #[test]
     fn a_test_that_drops_too_few_rows_is_tried_now_and_then() {
         let all: Vec<usize> = (0..70).collect();
-        assert_eq!(tested(&numbers(), 5000, |_| 0.01, 70), all);
-        assert_eq!(tested(&numbers(), 5000, |_| 0.1, 70), [0, 32, 64]);
+        assert_eq!(tested(&numbers(), 5000, |_| 1, 70), all);
+        assert_eq!(tested(&numbers(), 5000, |_| 10, 70), [0, 32, 64]);
         // Rows with texts cost more.
         let texts = Sampler::new(RowCost(1.2 + 2.0 * 4.0));
-        assert_eq!(tested(&texts, 5000, |_| 0.1, 70), all);
-        assert_eq!(tested(&texts, 5000, |_| 0.9, 70), [0, 32, 64]);
+        assert_eq!(tested(&texts, 5000, |_| 10, 70), all);
+        assert_eq!(tested(&texts, 5000, |_| 90, 70), [0, 32, 64]);
         // The test is tried again in batch 64, and rules out rows from then on.
-        let late = tested(&numbers(), 5000, |i| if i < 40 { 1.0 } else { 0.0 }, 70);
+        let late = tested(&numbers(), 5000, |i| if i < 40 { 100 } else { 0 }, 70);
         assert_eq!(late, [0, 32, 64, 65, 66, 67, 68, 69]);
     }
 
     #[test]
     fn few_rows_do_not_tell() {
         // The sample is full after 4,096 batches of one row, of which one in ten passes.
-        let single = tested(&numbers(), 1, |i| if i % 10 == 0 { 1.0 } else { 0.0 }, 5000);
+        let single = tested(&numbers(), 1, |i| if i % 10 == 0 { 100 } else { 0 }, 5000);
         assert_eq!(single.len(), SAMPLE);
-        let fourth = tested(&numbers(), 1024, |_| 1.0, 132);
+        let fourth = tested(&numbers(), 1024, |_| 100, 132);
         assert_eq!(fourth, [0, 1, 2, 3, 128, 129, 130, 131]);
     }
 
