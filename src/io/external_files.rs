@@ -8,8 +8,8 @@ use std::sync::Arc;
 /// Name of a file by which the folder that contains it is found.
 const ANY_NAME: &str = "x";
 
-/// Folders outside of a shard's own folder where its Parquet files may be: none by default. Both who attaches files
-/// there and who reads the shard name the folders, because a shard from elsewhere could otherwise make a reader open any
+/// Folders outside of a shard's own folder where its Parquet files may be: none by default. The folders are named when
+/// files are attached, and again when the shard is read: otherwise, a shard from a stranger could make a reader open any
 /// file. The other files of a shard, such as stripe files, are always in its folder or below.
 ///
 /// ```no_run
@@ -163,7 +163,7 @@ impl ExternalFiles {
         })
     }
 
-    /// Returns `None`, because there are no symbolic links.
+    /// Returns `None`: this store has no symbolic links.
     #[cfg(target_family = "wasm")]
     pub(crate) fn find_target(&self, _: &str, _: &RelativeUrl) -> Option<(usize, RelativeUrl)> {
         None

@@ -39,7 +39,7 @@ pub(crate) struct PageRanges {
     width: usize,
     blocks: BlockRanges<SortKey>,
     open: OpenBlock,
-    /// Whether the index can say what is known of each block.
+    /// Whether the index can describe each block.
     is_sound: bool,
 }
 

@@ -167,7 +167,7 @@ fn shards_over_files_elsewhere_are_edited_with_the_same_permission() {
     assert_eq!(read_shard(&shard), expected);
     assert_eq!(shard.external_files().unwrap().len(), 1);
     assert_sound(&shard);
-    // The file is no file of the folder.
+    // The file is not in the folder.
     let options = VacuumOptions::default().with_external_files(places.allowed("lake x"));
     vacuum(places.path("mine"), options).unwrap();
     assert_eq!(read_shard(&shard), expected);

@@ -153,7 +153,7 @@ fn only_text_is_compressed_as_a_whole() {
             .count(),
         11
     );
-    // Other formats that somebody has compressed.
+    // Other formats in compressed files.
     folder
         .run(&["convert", "t.gz", "u.csv.gz", "--from", "csv"])
         .ok();

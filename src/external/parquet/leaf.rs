@@ -74,7 +74,7 @@ impl Leaf {
     }
 
     /// Returns the definition level from which on a value is an item of the innermost list, or 0 outside of lists. Lower
-    /// levels stand for lists without items.
+    /// levels are of lists without items.
     pub(super) fn item_level(&self) -> u32 {
         let (mut level, mut items) = (0, 0);
         let mut node = self.schema().root_schema().get_fields().first();

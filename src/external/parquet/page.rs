@@ -311,7 +311,7 @@ impl PageOpener {
             .ok_or_else(|| Error::corrupt(format!("expected levels of {count} values")))
     }
 
-    /// Returns the number of positions of `count` values, some of which may stand for lists without items.
+    /// Returns the number of positions of `count` values, which may include lists without items.
     fn positions(&self, levels: &[u8], count: u64) -> Result<u64> {
         let highest = u32::try_from(self.column.max_def_level()).unwrap_or(0);
         if self.item_level == 0 {

@@ -72,7 +72,7 @@ impl ScannedNames {
     }
 }
 
-/// What a leaf gets from reading its values.
+/// The statistics and indexes of a leaf, from reading its values.
 pub(super) struct ScannedLeaf {
     field: FieldDescriptor,
     has_statistics: bool,

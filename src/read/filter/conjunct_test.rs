@@ -282,7 +282,7 @@ impl<'a> ConjunctTest<'a> {
     }
 }
 
-/// A conjunct and what its evaluation needs of a stripe.
+/// A conjunct, and the state of a stripe in which it is evaluated.
 #[derive(Clone, Copy)]
 struct Evaluation<'a> {
     filter: &'a Filter,

@@ -25,8 +25,8 @@ use std::sync::Arc;
 /// Most windows of rows to test at a time if bytes have to be fetched.
 const MAX_TESTED_WINDOWS: u64 = 16;
 
-/// The same for near files, whose bytes arrive sooner than values come back from beyond a cache: tested values are kept
-/// until the other columns of their rows are read.
+/// Most windows of rows to test at a time in near files. Tested values are kept until the other columns of their rows
+/// are read; the values of one window stay in the cache of a processor until then.
 const MAX_NEAR_WINDOWS: u64 = 1;
 
 /// Most nodes in a scan for which metadata are fetched along with the predicate's: in most stripes that are not

@@ -34,7 +34,7 @@ pub(crate) fn united_filter(filters: &[&[u8]], most: u64) -> Option<SplitBlockBl
         }
         blocks = halved;
     }
-    // As many digits as readers need.
+    // Enough digits for readers.
     let target_fpp = (fpp(&blocks) * 10_000.0).ceil() / 10_000.0;
     let num_values = values_of(&blocks, most)?;
     (target_fpp <= MOST_FPP).then(|| SplitBlockBloomFilter {

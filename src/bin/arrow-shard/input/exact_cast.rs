@@ -13,7 +13,7 @@ const MAX_CHARS: usize = 80;
 /// Casts a column to the type of a field. The first row of the column has the number `first_row` in its file.
 ///
 /// # Errors
-/// Fails with the column and the row if the type does not hold a value exactly, or if there is no such cast.
+/// Fails with the column and the row if the type does not hold a value exactly, or if Arrow has no such cast.
 pub(super) fn cast_exactly(
     column: &ArrayRef,
     field: &Field,
@@ -53,7 +53,7 @@ fn cast(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Failure> {
         return exact_text::parsed(column, to);
     }
     // Arrow would make lists of one item.
-    if is_list_or_struct(to) && !is_list_or_struct(from) {
+    if to.is_nested() && !from.is_nested() {
         return Err(inexact(from, to));
     }
     let cast = cast_array(column, to)?;
@@ -74,21 +74,6 @@ fn is_text(ty: &DataType) -> bool {
         DataType::Dictionary(_, value) => is_text(value),
         other => other.is_string(),
     }
-}
-
-fn is_list_or_struct(ty: &DataType) -> bool {
-    use DataType as T;
-    matches!(
-        ty,
-        T::List(_)
-            | T::LargeList(_)
-            | T::ListView(_)
-            | T::LargeListView(_)
-            | T::FixedSizeList(..)
-            | T::Struct(_)
-            | T::Map(..)
-            | T::Union(..)
-    )
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use arrow_schema::{DataType, TimeUnit};
 /// Parses a column of text as another type.
 ///
 /// # Errors
-/// Fails if a text is no value of the type, or has more digits than the type holds.
+/// Fails if a text is not a value of the type, or has more digits than the type holds.
 pub(super) fn parsed(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Failure> {
     let value = match to {
         DataType::Dictionary(_, value) => value.as_ref(),
@@ -32,7 +32,7 @@ pub(super) fn parsed(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Failu
 }
 
 fn no_value(ty: &DataType) -> Failure {
-    Failure::new(format!("the text is no value of {ty}"))
+    Failure::new(format!("the text is not a value of {ty}"))
 }
 
 /// Fails if arrow parses a text as a value that lacks some of it.
@@ -65,14 +65,7 @@ fn check(text: &str, ty: &DataType) -> Result<(), Failure> {
             check_fraction(text, *unit, ty)?;
         }
         T::Date32 | T::Date64 if text.contains(':') => return Err(lost(ty)),
-        T::List(_)
-        | T::LargeList(_)
-        | T::ListView(_)
-        | T::LargeListView(_)
-        | T::FixedSizeList(..)
-        | T::Struct(_)
-        | T::Map(..)
-        | T::Union(..) => return Err(no_value(ty)),
+        nested if nested.is_nested() => return Err(no_value(ty)),
         _ => {}
     }
     Ok(())

@@ -150,7 +150,7 @@ fn time(a: &DataType, b: &DataType) -> Option<DataType> {
         (T::Timestamp(a, zone), T::Timestamp(b, other)) if zone == other => {
             Some(T::Timestamp(*a.max(b), zone.clone()))
         }
-        // A date is no instant, so it has no time in a zone.
+        // A date is not an instant, so it has no time in a zone.
         (T::Date32 | T::Date64, T::Timestamp(unit, None))
         | (T::Timestamp(unit, None), T::Date32 | T::Date64) => {
             let unit = if [a, b].contains(&&T::Date64) {

@@ -135,7 +135,7 @@ fn nested(name: &str, children: Vec<FieldRef>) -> Result<DataType, String> {
     if let Some(size) = size("FixedSizeList(") {
         let size = size
             .parse()
-            .map_err(|_| format!("`{size}` is no size of a list"))?;
+            .map_err(|_| format!("`{size}` is not a size of a list"))?;
         return Ok(T::FixedSizeList(child, size));
     }
     if let Some(ends) = size("RunEndEncoded(") {
