@@ -2,8 +2,8 @@
 //! files. Only shards of writers without the property `arrow_shard.parquet` need it.
 
 use super::description::{Codec, DescribedChunk, DescribedFile, ParquetDescription};
-use super::leaf::{MAX_GROUPS, guarded, message_of, places_of_leaves};
-use super::thrift::{check_footer, has_field};
+use super::footer_end::{TAIL_BYTES, footer_len, metadata_of_footer};
+use super::leaf::{guarded, message_of, places_of_leaves};
 use crate::buffer::StoredRange;
 use crate::error::{Error, Result};
 use crate::external::FileIdentity;
@@ -14,15 +14,6 @@ use parquet::basic::Repetition;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Bytes that are read first: the footers of most files.
-const TAIL_BYTES: u64 = 64 << 10;
-/// Length of the footer and magic number, which end a file.
-const END_BYTES: usize = 8;
-/// Magic number at the end of a file.
-const MAGIC: &[u8] = b"PAR1";
-/// Id of `encryption_algorithm` in the footer.
-const ENCRYPTION_ALGORITHM: i64 = 8;
 
 /// The footers that have been read, by the numbers of their files. Clones share them.
 #[derive(Debug, Clone, Default)]
@@ -65,28 +56,14 @@ impl Footers {
         let Some(tail) = last(TAIL_BYTES)? else {
             return Ok(false);
         };
-        let none =
-            || Error::corrupt("the Parquet file has no footer where the shard says that it ends");
-        let [a, b, c, d, magic @ ..] = *tail.last_chunk::<END_BYTES>().ok_or_else(none)?;
-        if magic != MAGIC {
-            return Err(none());
-        }
-        let len = u64::from(u32::from_le_bytes([a, b, c, d])) + END_BYTES as u64;
-        if len > size {
-            return Err(none());
-        }
+        let len = footer_len(&tail, size)?;
         let Some(footer) = (match usize::try_from(len).ok().filter(|len| *len <= tail.len()) {
             Some(len) => Some(tail.slice(tail.len() - len..)),
             None => last(len)?,
         }) else {
             return Ok(false);
         };
-        let bytes = footer.get(..footer.len().saturating_sub(END_BYTES));
-        let bytes = bytes.unwrap_or_default();
-        if has_field(bytes, ENCRYPTION_ALGORITHM) {
-            return Err(Error::unsupported("a Parquet file with encrypted columns"));
-        }
-        check_footer(bytes, MAX_GROUPS)?;
+        let bytes = metadata_of_footer(&footer)?;
         let metadata = guarded(|| ParquetMetaDataReader::decode_metadata(bytes))?;
         let leaves = places_of_leaves(metadata.file_metadata().schema_descr().root_schema());
         let footer = Footer {

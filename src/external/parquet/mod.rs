@@ -13,6 +13,7 @@ mod deltas;
 mod description;
 mod entries;
 mod footer;
+mod footer_end;
 mod leaf;
 mod page;
 mod page_checksums;
@@ -32,8 +33,9 @@ pub(crate) use description::{
     Codec, DescribedChunk, DescribedFile, PARQUET_PROPERTY, ParquetDescription,
 };
 pub(crate) use footer::Footers;
+pub(crate) use footer_end::{TAIL_BYTES, footer_len, metadata_of_footer};
 pub(crate) use leaf::{guarded, message_of, places_of_leaves};
 pub(crate) use page_header::{PageHeader, PageKind};
 pub(crate) use row_group::CheckedColumns;
-pub(crate) use thrift::has_field;
+pub(crate) use thrift::is_struct;
 pub(crate) use values::ParquetValues;

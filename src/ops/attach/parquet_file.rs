@@ -2,7 +2,9 @@
 
 use super::AttachOptions;
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
-use crate::external::parquet::{DescribedFile, guarded, has_field};
+use crate::external::parquet::{
+    DescribedFile, TAIL_BYTES, footer_len, guarded, is_struct, metadata_of_footer,
+};
 use crate::format::checksum;
 use crate::io::{
     ByteRange, DescriptorUse, Location, OpenedFile, Place, read_all, read_all_async, read_one,
@@ -13,23 +15,13 @@ use bytes::Bytes;
 use parquet::DecodeResult;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::file::metadata::{
-    PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder, RowGroupMetaData,
+    ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder,
+    ParquetMetaDataReader, RowGroupMetaData,
 };
 use std::ops::Range;
 
-/// Bytes that are read first: the footers of most files.
-const TAIL_BYTES: u64 = 64 << 10;
 /// Most bytes of row groups at the end of a footer by which a file is recognised.
 const MAX_IDENTITY_BYTES: usize = 64 << 10;
-/// Length of the footer and magic number, which end a file.
-const END_BYTES: usize = 8;
-/// Magic number at the end of a file with an encrypted footer.
-const ENCRYPTED_MAGIC: &[u8] = b"PARE";
-/// End of a footer that is not signed: the last of its column orders, and the end of the footer.
-const UNSIGNED_END: &[u8] = &[0x1c, 0, 0, 0];
-/// Id of `encryption_algorithm` in the footer.
-const ENCRYPTION_ALGORITHM: i64 = 8;
-
 /// A Parquet file with its metadata.
 pub(super) struct ParquetFile {
     opened: OpenedFile,
@@ -159,11 +151,10 @@ fn url_of(
 async fn load(file: &OpenedFile) -> Result<(ParquetMetaData, u64, DescribedFile)> {
     let (tail, size) = tail(file, TAIL_BYTES).await?;
     let footer = footer(file, &tail, size).await?;
-    refuse_encrypted(&footer)?;
-    let metadata = match metadata(file, [&tail, &footer], size, PageIndexPolicy::Optional).await {
+    let metadata = match metadata(file, &footer, size, PageIndexPolicy::Optional).await {
         // Without its bounds of pages, the file can be read as well.
         Err(e) if e.kind() == ErrorKind::Corrupt => {
-            metadata(file, [&tail, &footer], size, PageIndexPolicy::Skip).await?
+            metadata(file, &footer, size, PageIndexPolicy::Skip).await?
         }
         decoded => decoded?,
     };
@@ -171,20 +162,20 @@ async fn load(file: &OpenedFile) -> Result<(ParquetMetaData, u64, DescribedFile)
     Ok((metadata, size, identity))
 }
 
-/// Decodes the metadata of a file, given some ends of it. `bounds` decides on the bounds of pages.
+/// Decodes the metadata of a file, given its footer. `bounds` decides on the bounds of pages.
 async fn metadata(
     file: &OpenedFile,
-    ends: [&Bytes; 2],
+    footer: &Bytes,
     size: u64,
     bounds: PageIndexPolicy,
 ) -> Result<ParquetMetaData> {
-    let mut decoder = guarded(|| ParquetMetaDataPushDecoder::try_new(size))?
+    let bytes = metadata_of_footer(footer)?;
+    let decoded = guarded(|| ParquetMetaDataReader::decode_metadata(bytes))?;
+    let indexes = places_of_offset_indexes(&decoded);
+    let decoder = || ParquetMetaDataPushDecoder::try_new_with_metadata(size, decoded);
+    let mut decoder = guarded(decoder)?
         .with_column_index_policy(bounds)
         .with_offset_index_policy(PageIndexPolicy::Optional);
-    for end in ends {
-        let start = size - end.len() as u64;
-        guarded(|| decoder.push_range(start..size, end.clone()))?;
-    }
     loop {
         match guarded(|| decoder.try_decode())? {
             DecodeResult::Data(metadata) => return Ok(metadata),
@@ -193,6 +184,9 @@ async fn metadata(
                     .map(|range| ByteRange::try_new(range.start, range.end)?.within_size(size))
                     .collect();
                 let bytes = read(file, wanted?).await?;
+                for (range, bytes) in ranges.iter().zip(&bytes) {
+                    check_offset_indexes(&indexes, range, bytes)?;
+                }
                 guarded(|| decoder.push_ranges(ranges, bytes))?;
             }
             DecodeResult::Finished => return Err(Error::corrupt("the file has no footer")),
@@ -200,36 +194,45 @@ async fn metadata(
     }
 }
 
+/// Returns the places of the offset indexes of all column chunks.
+fn places_of_offset_indexes(metadata: &ParquetMetaData) -> Vec<Range<u64>> {
+    let groups = metadata.row_groups().iter();
+    let chunks = groups.flat_map(RowGroupMetaData::columns);
+    let place = |chunk: &ColumnChunkMetaData| {
+        let start = u64::try_from(chunk.offset_index_offset()?).ok()?;
+        let len = u64::try_from(chunk.offset_index_length()?).ok()?;
+        Some(start..start.checked_add(len)?)
+    };
+    chunks.filter_map(place).collect()
+}
+
+/// Fails unless the offset indexes in a range of the file are as long as they claim: the crate `parquet` reserves memory
+/// for the pages before it reads them.
+fn check_offset_indexes(indexes: &[Range<u64>], range: &Range<u64>, bytes: &[u8]) -> Result<()> {
+    let inside = indexes
+        .iter()
+        .filter(|index| range.start <= index.start && index.end <= range.end);
+    for index in inside {
+        let from = to_usize(index.start - range.start)?;
+        let to = to_usize(index.end - range.start)?;
+        if !bytes.get(from..to).is_some_and(is_struct) {
+            return Err(Error::corrupt(
+                "the offset index of the Parquet file is damaged",
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Returns the footer of a file with its length and the magic number, given the last bytes of the file.
 async fn footer(file: &OpenedFile, tail: &Bytes, size: u64) -> Result<Bytes> {
-    let none = || Error::corrupt("the file has no footer");
-    let [a, b, c, d, ..] = *tail.last_chunk::<END_BYTES>().ok_or_else(none)?;
-    let len = u64::from(u32::from_le_bytes([a, b, c, d])) + END_BYTES as u64;
-    let start = size.checked_sub(len).ok_or_else(none)?;
+    let len = footer_len(tail, size)?;
     let known = to_usize(len)?;
     if let Some(skipped) = tail.len().checked_sub(known) {
         return Ok(tail.slice(skipped..));
     }
-    let read = read(file, vec![ByteRange::try_new(start, size)?]).await?;
+    let read = read(file, vec![ByteRange::try_new(size - len, size)?]).await?;
     Ok(read.into_iter().next().unwrap_or_default())
-}
-
-/// Fails for files with encrypted columns. Their pages look like damaged ones.
-///
-/// # Errors
-/// [`Unsupported`](crate::ErrorKind::Unsupported).
-fn refuse_encrypted(footer: &[u8]) -> Result<()> {
-    if footer.ends_with(ENCRYPTED_MAGIC) {
-        return Err(Error::unsupported("an encrypted Parquet footer"));
-    }
-    let metadata = footer.get(..footer.len().saturating_sub(END_BYTES));
-    let metadata = metadata.unwrap_or_default();
-    // A signature follows the footer of a file with encrypted columns. Most other footers have this end, so that few are
-    // read twice.
-    if !metadata.ends_with(UNSIGNED_END) && has_field(metadata, ENCRYPTION_ALGORITHM) {
-        return Err(Error::unsupported("a Parquet file with encrypted columns"));
-    }
-    Ok(())
 }
 
 /// Returns what a file is recognised by: the checksum of its footer, or of the end of a long footer, with the last
