@@ -161,7 +161,7 @@ impl AttachedStripe<'_> {
             range_stats: statistics.range(node, &with_values)?,
             cardinality: statistics.cardinality(&with_values, positions, null_count),
             membership_filter: self.filters.united(leaf, &with_values, positions),
-            indexes: self.indexes(node, leaf, &statistics, out)?,
+            indexes: self.indexes(node, leaf, statistics, out)?,
             custom_properties: vec![description.to_property()],
             ..FieldDescriptor::default()
         };
