@@ -105,7 +105,7 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 
 PAGE
 help_of
-for command in convert schema info count head tail sample cat stats diff inspect verify attach merge append delete undelete \
+for command in convert schema info count head tail sample cat stats diff inspect verify attach merge append upsert dedupe delete undelete \
     select compact pack vacuum ls completions man; do
     printf '\n## %s\n\n' "$command"
     help_of "$command"

@@ -1,7 +1,8 @@
 //! Types of columns that the user asks for.
 
+use super::RowWindow;
+use super::args::{READING, ReadArgs};
 use super::columns::ColumnArgs;
-use super::{READING, ReadArgs, RowWindow};
 use crate::failure::Failure;
 use crate::file_format::{FileFormat, is_standard};
 use crate::location::is_url;
