@@ -104,7 +104,7 @@ fn files_that_an_input_shard_needs_are_not_replaced() {
     let stripe = folder
         .names()
         .into_iter()
-        .find(|name| name.starts_with("two") && name.ends_with(".stripe"));
+        .find(|name| name.ends_with(".amudai.stripe"));
     let arguments = ["two.amudai.shard", &stripe.unwrap(), "--to", "parquet"];
     let error = folder
         .run(&[&["convert", "--force"], &arguments[..]].concat())

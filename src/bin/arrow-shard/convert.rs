@@ -301,7 +301,11 @@ impl Args {
         }
         let input = self.reading.open_all(files, &self.columns, read)?;
         let order = Order::of(&input.schema, &by)?;
-        target.declare(order.declared());
+        // The values of columns that name a folder are equal in its files.
+        let named = ColumnNames::all(&self.partition_by);
+        let mut declared = order.declared();
+        declared.retain(|column| !named.contains(&column.path));
+        target.declare(declared);
         let memory = self
             .sort_memory
             .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));

@@ -17,9 +17,12 @@ fn listed(folder: &Folder, command: &str) -> Vec<String> {
 #[test]
 fn commands_take_the_options_that_their_help_lists() {
     let folder = Folder::new();
-    write(&folder, "t.amudai.shard", &flights(0, 10));
     write(&folder, "u.amudai.shard", &flights(10, 10));
     std::fs::write(folder.path("t.csv"), "id,origin\n1,OSL\n").unwrap();
+    let types = "id int64, origin text";
+    folder
+        .run(&["convert", "t.csv", "t.amudai.shard", "--schema", types])
+        .ok();
     let value = |option: &str| match option {
         "from" => Some("csv"),
         "max-memory" => Some("1G"),

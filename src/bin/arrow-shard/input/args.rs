@@ -1,8 +1,9 @@
 //! Options for reading inputs.
 
+use super::READING;
 use super::csv::CsvArgs;
 use super::files::Files;
-use super::wanted::TypeArgs;
+use super::type_args::TypeArgs;
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
@@ -11,9 +12,6 @@ use arrow_schema::{DECIMAL256_MAX_PRECISION, TimeUnit};
 use arrow_shard::Limits;
 use arrow_shard::read::ShardOptions;
 use std::path::{Path, PathBuf};
-
-/// Heading of the options for reading in help.
-pub(super) const READING: &str = "Options for reading";
 
 /// Options of every command that reads files.
 #[derive(Debug, Clone, clap::Args)]

@@ -1,12 +1,11 @@
 //! CSV files.
 
-use super::args::READING;
 use super::infer_csv;
 use super::quotes::Quotes;
 use super::row_sizes::Inferred;
 use super::source::{Input, batches};
 use super::text_file::TextFile;
-use super::{BUFFER_BYTES, RowWindow};
+use super::{BUFFER_BYTES, READING, RowWindow};
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::file_format::decompressed_name;

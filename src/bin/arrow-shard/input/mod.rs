@@ -34,6 +34,7 @@ mod row_sizes;
 mod source;
 mod text_file;
 mod text_plan;
+mod type_args;
 mod union;
 mod united_schema;
 mod wanted;
@@ -49,8 +50,8 @@ pub(crate) use globs::glob_matches;
 pub(crate) use parquet_footer::Footer;
 pub(crate) use row_numbers::row_numbers;
 pub(crate) use source::Input;
+pub(crate) use type_args::TypeArgs;
 pub(crate) use union::{Survey, chained};
-pub(crate) use wanted::TypeArgs;
 
 use crate::content::{self, Content};
 use crate::failure::Failure;
@@ -68,6 +69,9 @@ use wanted::Wanted;
 
 /// Number of rows in a batch.
 const BATCH_ROWS: usize = 8192;
+/// Heading of the options for reading in help.
+const READING: &str = "Options for reading";
+
 /// Number of bytes read from a file at a time.
 const BUFFER_BYTES: usize = 1 << 18;
 
