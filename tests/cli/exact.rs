@@ -139,7 +139,7 @@ fn an_integer_that_a_float_does_not_hold_is_an_error_in_text_as_elsewhere() {
             "{name}"
         );
     }
-    // Types of a sample are those of later rows, too.
+    // Later rows have the types of the sample.
     fs::write(folder.path("t.csv"), "a\n1.5\n9007199254740993\n").unwrap();
     fs::write(
         folder.path("t.ndjson"),

@@ -50,7 +50,7 @@ impl Numbered {
             .join(format!("{}-{number:05}{}", self.stem, self.suffix))
     }
 
-    /// Returns the local outputs with a number of at least `first` that exist already, such as those of an earlier run, in
+    /// Returns the local outputs with a number of at least `first` that exist already, such as outputs of an earlier run, in
     /// the order of their names.
     pub(super) fn existing(&self, first: u64) -> Vec<PathBuf> {
         let folder = match self.folder.to_str() {

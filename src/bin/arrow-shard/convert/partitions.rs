@@ -21,7 +21,7 @@ pub(super) struct Partitions {
     /// The columns of the files.
     schema: SchemaRef,
     kept: Vec<usize>,
-    /// The columns whose values name folders.
+    /// The columns with values that name folders.
     columns: Vec<usize>,
     names: Vec<String>,
     keys: RowConverter,
@@ -43,7 +43,7 @@ struct Partition {
 }
 
 impl Partitions {
-    /// Fails if there are no such columns, or if their values cannot be names of folders.
+    /// Fails if a column does not exist, or if its values cannot be names of folders.
     pub(super) fn start(
         target: Target,
         schema: &Schema,

@@ -19,7 +19,7 @@ Examples:
 The rows are marked as deleted, as `delete` does: `undelete` brings them back. A hash of 16 bytes for each key is kept \
 in memory. Nulls are equal.";
 
-/// Delete rows whose key another row has
+/// Delete rows with the key of another row
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

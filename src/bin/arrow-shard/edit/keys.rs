@@ -23,7 +23,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Returns the key of these columns, or of all columns if there are no names.
+    /// Returns the key of the columns with these names; without names, of all columns.
     pub(super) fn new(shard: &Shard, names: &[String]) -> Result<Self, Failure> {
         let schema = shard.schema()?;
         let mut number = "row".to_owned();

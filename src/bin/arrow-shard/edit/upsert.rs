@@ -15,8 +15,8 @@ Examples:
   arrow-shard upsert --key flight,day flights.amudai.shard 'new/*.parquet' --dry-run
 
 Rows of the shard with the key of a new row are marked as deleted, and the new rows are appended, in one change: \
-readers see all of it or nothing. The new rows take the types of the shard's columns, by name, as those of `append` \
-do. Two new rows with the same key are an error. A hash of 16 bytes for each new row is kept in memory. Nulls are \
+readers see all of it or nothing. The new rows take the types of the shard's columns, by name, as in `append`. \
+Two new rows with the same key are an error. A hash of 16 bytes for each new row is kept in memory. Nulls are \
 equal.";
 
 /// Replace rows by key, and append the others

@@ -1,4 +1,4 @@
-//! Local files and folders whose names match a pattern. Unlike the iterator of the crate `glob`, it takes names that are
+//! Local files and folders with names that match a pattern. Unlike the iterator of the crate `glob`, it takes names that are
 //! not UTF-8, and ends in loops of links.
 
 use super::folder_files::walk;
@@ -110,7 +110,7 @@ fn add_matches(folder: &Path, parts: &[Part], found: &mut Vec<PathBuf>) -> Resul
     }
 }
 
-/// Returns the paths in a folder; none if there is no such folder.
+/// Returns the paths in a folder; none if the folder does not exist.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let listed = match fs::read_dir(or_current(folder)) {
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {

@@ -9,11 +9,11 @@ use arrow_schema::{DECIMAL256_MAX_PRECISION, DataType, TimeUnit};
 use arrow_select::nullif::nullif;
 use arrow_select::zip::zip;
 
-/// Parses a column of text as another type. A text that is no value of the type, but one of a wider type, is cast from
-/// that type, which cuts or rounds it.
+/// Parses a column of text as another type. If a text is a value of a wider type only, it is cast from that type, which
+/// cuts or rounds it.
 ///
 /// # Errors
-/// Fails if a text is no value of these types, or if it is out of the range of the type.
+/// Fails if none of these types has a value for a text, or if the value is out of the range of the type.
 pub(super) fn parsed(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Failure> {
     let value = match to {
         DataType::Dictionary(_, value) => value.as_ref(),
@@ -23,7 +23,7 @@ pub(super) fn parsed(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Failu
         return cast_array(column, to);
     }
     let text = cast_array(column, &DataType::Utf8)?;
-    // Texts that are no values become null.
+    // Other texts become null.
     let mut found = cast(&text, value)?;
     for wide in wider(value) {
         let missing = missing(&text, &found);
@@ -50,7 +50,7 @@ fn missing(text: &ArrayRef, found: &ArrayRef) -> BooleanArray {
         .collect()
 }
 
-/// Returns the types whose values are cut or rounded to values of a type, the most exact one first.
+/// Returns the types from which values are cut or rounded to a type, the most exact one first.
 fn wider(ty: &DataType) -> Vec<DataType> {
     use DataType as T;
     // The widest decimal: as many digits before the point as after it.

@@ -20,7 +20,7 @@ pub(super) struct Merge {
     schema: SchemaRef,
     order: Order,
     runs: Vec<Cursor>,
-    /// The key of the next row of each run, and the number of the run: of equal rows, those of earlier runs are first.
+    /// The key of the next row of each run, and the number of the run: equal rows of earlier runs come first.
     next: BinaryHeap<Reverse<(OwnedRow, usize)>>,
 }
 

@@ -27,7 +27,7 @@ impl Order {
     /// Returns the order by the columns with these names. A `-` before a name means that its values descend.
     ///
     /// # Errors
-    /// Fails if there is no such column, or if its values have no order.
+    /// Fails if a column does not exist, or if its values have no order.
     pub(in crate::convert) fn of(schema: &Schema, names: &[String]) -> Result<Self, Failure> {
         let columns: Vec<Column> = names
             .iter()
