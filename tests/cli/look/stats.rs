@@ -265,6 +265,9 @@ fn an_error_names_its_file_once() {
             &["count", "--filter", "id > 3", "t.arrow", &damaged],
             &["info", "t.arrow", &damaged],
             &["cat", "t.arrow", &damaged],
+            &["diff", "t.arrow", &damaged],
+            &["tail", &damaged],
+            &["sample", "3", "t.arrow", &damaged],
             &["convert", "t.arrow", &damaged, "out.parquet"],
         ] {
             let error = folder.run(arguments).err;
