@@ -42,6 +42,7 @@ Install it with `cargo install --path . --features cli` in a clone; with the fea
 | [`verify FILE...`](#verify) | compares every checksum, decodes every block, and checks columns against statistics, filters and sort order |
 | [`attach FILE... -o OUT`](#attach) | makes a shard over [Parquet files](parquet-lake.md) by reference |
 | [`merge FILE... -o OUT`](#merge), [`append FILE OTHER...`](#append) | make one shard of several by reference; `append` also takes rows of other formats |
+| [`upsert FILE OTHER...`](#upsert), [`dedupe FILE`](#dedupe) | replace rows by their `--key`, and delete rows with the key of another row |
 | [`delete FILE --where CONDITION`](#delete), [`undelete FILE`](#undelete) | mark rows as deleted, and bring them back |
 | [`select FILE`](#select) | keeps, drops and renames columns, by reference |
 | [`compact FILE`](#compact) | rewrites stripes that are small or have many deleted rows |
@@ -61,8 +62,8 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 
 ## Inputs
 
-* `convert`, `schema`, `head`, `tail`, `sample`, `cat`, `diff` and `append` read files, folders (with subfolders) and
-  quoted globs in any mix of formats, as [one table](../conversions.md#several-inputs):
+* `convert`, `schema`, `head`, `tail`, `sample`, `cat`, `diff`, `append` and `upsert` read files, folders (with
+  subfolders) and quoted globs in any mix of formats, as [one table](../conversions.md#several-inputs):
   `arrow-shard cat 'days/**/*.csv' archive/`. `info`, `count` and `stats` look at each file by itself.
 * In object stores, the URL of a folder ends with `/`. Globs also work there: `'s3://logs/days/*.parquet'`. Rows that a
   shard of a folder shares with another file of the folder count once.
@@ -88,9 +89,13 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
   folder deletes it once it is an hour old, on file systems that support locks.
 * `convert --rows-per-file 1000000 in.csv out.parquet` writes `out-00001.parquet` and so on. `convert --dry-run` shows what
   would be read and written.
-* `convert` and `pack` replace an existing file only with `--force`. `delete`, `undelete`, `select`, `append` and `compact`
-  change their shard in place, unless `--output` names a new file. `--dry-run` shows the result and writes nothing. `merge`,
-  `attach` and `--output` never replace a file.
+* `convert --sort origin,-delay` sorts the rows. `convert --partition-by year in.csv lake/part.parquet` writes
+  `lake/year=2024/part-00001.parquet` and so on, which `--hive` reads back.
+* An output may be an input only if it is one file, which is replaced once it is complete. Everything else that would
+  replace rows before they are read is an error.
+* `convert` and `pack` replace an existing file only with `--force`. `delete`, `undelete`, `select`, `append`, `upsert`,
+  `dedupe` and `compact` change their shard in place, unless `--output` names a new file. `--dry-run` shows the result
+  and writes nothing. `merge`, `attach` and `--output` never replace a file.
 * After an edit, a shard consists of several files, which belong together: see
   [Backup, copy, move](life.md#backup-copy-move).
 * Symbolic links are followed. Named pipes are written to. Devices are refused, except `/dev/null` and `/dev/stdout`.
@@ -105,7 +110,7 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 
 PAGE
 help_of
-for command in convert schema info count head tail sample cat stats diff inspect verify attach merge append delete undelete \
+for command in convert schema info count head tail sample cat stats diff inspect verify attach merge append upsert dedupe delete undelete \
     select compact pack vacuum ls completions man; do
     printf '\n## %s\n\n' "$command"
     help_of "$command"

@@ -17,6 +17,7 @@ mod covered;
 mod damaged;
 mod data;
 mod edit;
+mod exact;
 mod files;
 mod filter;
 mod foreign;
@@ -24,6 +25,7 @@ mod formats;
 mod inspect;
 mod integration;
 mod ipc;
+mod keyed;
 #[cfg(unix)]
 mod killed;
 mod lance;
@@ -32,9 +34,13 @@ mod look;
 mod many;
 mod matrix;
 mod odd;
+#[cfg(unix)]
+mod odd_names;
+mod outputs;
 mod pairs;
 mod parts;
 mod show;
+mod sorted;
 #[path = "../support/mod.rs"]
 mod support;
 mod text;

@@ -2,7 +2,7 @@
 
 use super::data::{nested, plain};
 use super::{Folder, Value};
-use arrow_array::{ArrayRef, RecordBatch, StringArray, StructArray};
+use arrow_array::{ArrayRef, RecordBatch, StringArray, StructArray, TimestampSecondArray};
 use arrow_schema::{DataType, Field};
 use std::sync::Arc;
 
@@ -395,4 +395,71 @@ fn native_times_and_decimals_are_read_in_the_types_that_are_asked_for() {
         error.contains("decimal256") && error.contains("Decimal128(9, 1)"),
         "{error}"
     );
+}
+
+#[test]
+fn values_wider_than_65535_characters_are_shown() {
+    let long = "x".repeat(70_000);
+    let texts: ArrayRef = Arc::new(StringArray::from(vec![long.as_str(), "y"]));
+    let batch = |name: &str| RecordBatch::try_from_iter([(name, texts.clone()), ("b", numbers())]);
+    let folder = Folder::with(&batch("a").unwrap());
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    // The names of columns of a shard are shorter.
+    super::write_ipc(
+        &folder.path("n.arrow"),
+        &batch(&"n".repeat(66_000)).unwrap(),
+    );
+    for file in ["t.arrow", "t.shard", "n.arrow"] {
+        let table = folder.run(&["cat", file]).ok();
+        assert!(table.lines().all(|line| line.len() == 70_008), "{file}");
+        folder.run(&["info", file]).ok();
+        folder.run(&["schema", file]).ok();
+    }
+    folder.run(&["stats", "t.shard"]).ok();
+    let vertical = folder.run(&["cat", "n.arrow", "--format", "vertical"]).ok();
+    let line = format!("\n  b{}  1\n", " ".repeat(65_999));
+    assert!(vertical.contains(&line));
+}
+
+fn numbers() -> ArrayRef {
+    Arc::new(arrow_array::Int32Array::from(vec![1, 2]))
+}
+
+#[test]
+fn a_value_that_cannot_be_shown_is_an_error() {
+    // Its year has more digits than the calendar.
+    let times = TimestampSecondArray::from(vec![Some(0), None, Some(i64::MAX)]);
+    let times: ArrayRef = Arc::new(times);
+    let members = StructArray::from(RecordBatch::try_from_iter([("t", times.clone())]).unwrap());
+    let batch = RecordBatch::try_from_iter_with_nullable([
+        ("a", times, true),
+        ("s", Arc::new(members) as ArrayRef, true),
+    ])
+    .unwrap();
+    let folder = Folder::with(&batch);
+    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    for file in ["t.arrow", "t.shard"] {
+        for column in ["a", "s"] {
+            for format in ["table", "vertical", "csv", "json"] {
+                if (column, format) == ("s", "csv") {
+                    continue;
+                }
+                let options = ["cat", file, "--columns", column, "--format", format];
+                let done = folder.run(&options);
+                assert!(!done.text().contains("ERROR"), "{}", done.text());
+                let error = done.error(1);
+                if matches!(format, "table" | "vertical") {
+                    assert!(
+                        error.contains(&format!("column `{column}`, row 2")),
+                        "{error}"
+                    );
+                }
+            }
+            let rest = ["cat", file, "--columns", column, "--limit", "2"];
+            assert!(folder.run(&rest).ok().contains("1970-01-01"));
+        }
+        folder.run(&["stats", file]).error(1);
+        folder.run(&["diff", file, "t.arrow"]).ok();
+    }
+    folder.run(&["inspect", "t.shard"]).ok();
 }

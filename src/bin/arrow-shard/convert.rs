@@ -2,13 +2,17 @@
 
 mod dry_run;
 mod numbered;
+mod outputs;
+mod partitions;
+mod sort;
 mod writing;
 
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
-use crate::input::{ColumnArgs, Files, Input, ReadArgs, RowWindow};
+use crate::input::{ColumnArgs, ColumnNames, Files, Input, ReadArgs, RowWindow};
 use crate::lance;
 use crate::lance_names::{check_conversion, is_lance};
+use crate::limits::size;
 use crate::option_names::{LayoutName, ProfileName};
 use crate::output::{lossy_batch, lossy_schema};
 use crate::progress::Progress;
@@ -16,10 +20,13 @@ use crate::text;
 use arrow_shard::metadata::{TypeMapping, Wire};
 use arrow_shard::write::WriterOptions;
 use clap::ValueEnum;
+use outputs::Outputs;
+use partitions::Partitions;
+use sort::{Order, sorted};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use writing::{Target, Writing};
+use writing::Target;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,6 +42,8 @@ Examples:
   arrow-shard convert --schema 'id int64 not null, at timestamp(us, UTC)' log.ndjson log.amudai.shard
   arrow-shard convert --limit 1000 --filter \"delay > 60\" in.amudai.shard sample.csv
   arrow-shard convert --rows-per-file 1000000 in.parquet part.parquet
+  arrow-shard convert --partition-by year,month --sort year,month flights.parquet lake/part.parquet
+  arrow-shard convert --sort origin,-delay flights.parquet sorted.amudai.shard
   arrow-shard convert --hive --dry-run 'lake/year=*' lake.amudai.shard
   arrow-shard convert in.lance out.amudai.shard
   producer | arrow-shard convert --from ipc-stream - out.amudai.shard
@@ -85,6 +94,13 @@ pub(crate) struct Args {
     /// Maximum number of rows to convert; all by default
     #[arg(long, short = 'n', value_name = "ROWS")]
     limit: Option<u64>,
+    /// Columns to sort the rows by, separated by commas; a `-` before a name: from the greatest value to the least. Nulls
+    /// are last, and equal rows keep their order
+    #[arg(long, value_name = "COLUMNS", allow_hyphen_values = true)]
+    sort: Vec<ColumnNames>,
+    /// Memory for rows that are sorted, such as 1G; more rows are sorted with temporary files [default: 256M]
+    #[arg(long, value_name = "SIZE", value_parser = size, requires = "sort")]
+    sort_memory: Option<u64>,
     /// How hard to compress a shard [default: balanced]
     #[arg(long, value_enum)]
     profile: Option<ProfileName>,
@@ -112,6 +128,11 @@ pub(crate) struct Args {
     /// Write numbered outputs with this many rows each: `out-00001.parquet`, `out-00002.parquet`, ...
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     rows_per_file: Option<u64>,
+    /// Write numbered outputs into a folder for each value of these columns, which are then not in the files:
+    /// `--partition-by year lake/part.parquet` writes lake/year=2024/part-00001.parquet. `--hive` reads the columns back.
+    /// At most 16 files are written at a time: with --sort, each folder gets one
+    #[arg(long, value_name = "COLUMNS")]
+    partition_by: Vec<ColumnNames>,
     /// Show the files, formats and columns that would be read and written, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -161,23 +182,46 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let format = FileFormat::of_output(target, args.to)?;
     let options = options(args, format)?;
     let reading = &args.reading;
-    let style = reading.csv.style(target);
-    let target = Target::find(target, format, options, style, args.rows_per_file)?;
+    let style = reading.csv_style(target);
+    let partition_by = ColumnNames::all(&args.partition_by);
+    let mut target = match partition_by.first() {
+        None => Target::find(target, format, options, style, args.rows_per_file)?,
+        Some(first) => {
+            Target::partitioned(target, format, options, style, args.rows_per_file, first)?
+        }
+    };
     let files = reading.files(inputs)?;
     check(args, &files, &target)?;
     if args.dry_run {
-        let survey = reading.survey(&files.paths, &args.columns)?;
-        return dry_run::print(&survey, &target, args.rows_per_file);
+        let filter = args.filter.as_deref();
+        let survey = reading.survey(&files.paths, &args.columns, filter)?;
+        let by = ColumnNames::all(&args.sort);
+        if !by.is_empty() {
+            Order::of(&survey.schema, &by)?;
+        }
+        let place = if partition_by.is_empty() {
+            target.path(1)
+        } else {
+            Partitions::start(target.clone(), &survey.schema, &partition_by)?;
+            target.shown_folders(&partition_by)
+        };
+        return dry_run::print(
+            &survey,
+            &target,
+            &place,
+            reading.is_lossy(),
+            args.rows_per_file,
+        );
     }
-    let rows = RowWindow {
-        filter: args.filter.as_deref(),
-        offset: args.offset,
-        limit: args.limit,
-        threads: args.threads.map_or(1, NonZeroUsize::get),
-    };
-    let input = reading.open_all(&files.paths, &args.columns, rows)?;
+    let input = args.rows(&files.paths, &mut target)?;
     let mut progress = Progress::new(input.total.clone(), args.quiet);
-    let files = write(input, &target, reading.is_lossy(), &mut progress)?;
+    let files = write(
+        input,
+        &target,
+        reading.is_lossy(),
+        &partition_by,
+        &mut progress,
+    )?;
     let rows = progress.rows();
     progress.finish();
     if args.quiet {
@@ -185,6 +229,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let (first, last) = (target.path(1), target.path(files));
     let place = match files {
+        _ if !partition_by.is_empty() => {
+            let pattern = target.shown_folders(&partition_by);
+            format!("{} ({})", pattern.display(), text::count(files, "file"))
+        }
         1 => first.display().to_string(),
         _ => format!("{} to {}", first.display(), last.display()),
     };
@@ -194,7 +242,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         text::count(rows, "row"),
         started.elapsed().as_secs_f64()
     );
-    if let Some(left_over) = target.left_over(files) {
+    if partition_by.is_empty()
+        && let Some(left_over) = target.left_over(files)
+    {
         let left_over = left_over.display().to_string();
         eprintln!(
             "note: {} is of an earlier conversion",
@@ -209,6 +259,7 @@ fn write(
     input: Input,
     target: &Target,
     is_lossy: bool,
+    partition_by: &[String],
     progress: &mut Progress,
 ) -> Result<u64, Failure> {
     let place = target.path(1);
@@ -218,7 +269,7 @@ fn write(
         None
     };
     let schema = lossy.as_ref().unwrap_or(&input.schema);
-    let mut writing = Writing::start(target, schema.clone())?;
+    let mut writing = Outputs::start(target, schema, partition_by)?;
     for batch in input.batches {
         let batch = batch.map_err(|e| writing.interrupted(e))?;
         let written = match &lossy {
@@ -232,6 +283,35 @@ fn write(
 }
 
 impl Args {
+    /// Opens the rows to write. A shard will declare their order.
+    fn rows(&self, files: &[PathBuf], target: &mut Target) -> Result<Input, Failure> {
+        let read = RowWindow {
+            filter: self.filter.as_deref(),
+            threads: self.threads.map_or(1, NonZeroUsize::get),
+            ..RowWindow::default()
+        };
+        let written = RowWindow {
+            offset: self.offset,
+            limit: self.limit,
+            ..read
+        };
+        let by = ColumnNames::all(&self.sort);
+        if by.is_empty() {
+            return self.reading.open_all(files, &self.columns, written);
+        }
+        let input = self.reading.open_all(files, &self.columns, read)?;
+        let order = Order::of(&input.schema, &by)?;
+        // The values of columns that name a folder are equal in its files.
+        let named = ColumnNames::all(&self.partition_by);
+        let mut declared = order.declared();
+        declared.retain(|column| !named.contains(&column.path));
+        target.declare(declared);
+        let memory = self
+            .sort_memory
+            .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        Ok(sorted(input, order, memory, self.quiet)?.window(written))
+    }
+
     /// Returns the inputs and the output.
     fn places(&self) -> Result<(&[PathBuf], &Path), Failure> {
         match (&self.output, self.files.as_slice()) {
@@ -248,12 +328,9 @@ impl Args {
 fn check(args: &Args, files: &Files, target: &Target) -> Result<(), Failure> {
     let reading = &args.reading;
     reading.check(&files.paths, Some(target.format))?;
-    let first = target.path(1);
-    if files.have(&first) {
-        return Err(Failure::new(format!(
-            "{}: the output is one of the files in the folder or glob that is read; write it elsewhere",
-            first.display()
-        )));
+    // Folders of values are new.
+    if args.partition_by.is_empty() {
+        target.check_inputs(files, &reading.shard_options()?)?;
     }
     let mut formats = files.paths.iter().map(|path| reading.format(path));
     if args.threads.is_some()

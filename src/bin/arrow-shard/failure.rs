@@ -2,6 +2,7 @@
 
 use crate::error_line::{chain, print_error};
 use arrow_schema::ArrowError;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// The reason why a command failed.
@@ -29,6 +30,15 @@ impl Failure {
         }
     }
 
+    /// Puts the name of a file before the message, unless the message has it.
+    pub(crate) fn of_file(self, file: &Path) -> Self {
+        let name = file.display().to_string();
+        match self {
+            Self::Error(message) if !names(&message, &name) => Self::Error(message).within(name),
+            other => other,
+        }
+    }
+
     /// Prints the failure in one line, and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         let (message, code) = match self {
@@ -39,6 +49,16 @@ impl Failure {
         print_error(&message);
         ExitCode::from(code)
     }
+}
+
+/// Whether a message has the name of a file, not as a part of a longer one.
+fn names(message: &str, file: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || "/\\._-".contains(c);
+    message.match_indices(file).any(|(at, _)| {
+        let before = message[..at].chars().next_back();
+        let after = message[at + file.len()..].chars().next();
+        !before.is_some_and(is_name) && !after.is_some_and(is_name)
+    })
 }
 
 impl From<arrow_shard::Error> for Failure {

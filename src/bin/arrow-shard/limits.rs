@@ -70,7 +70,7 @@ impl LimitArgs {
 }
 
 /// Parses a number of bytes: `1000`, `64K`, `512M`, `4G`, `1T`. The unit may be followed by `B` or `iB`.
-fn size(text: &str) -> std::result::Result<u64, String> {
+pub(crate) fn size(text: &str) -> std::result::Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = text[digits.len()..].trim().to_ascii_uppercase();
     let prefix = unit.strip_suffix('B').unwrap_or(&unit);

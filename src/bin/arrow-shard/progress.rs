@@ -5,8 +5,12 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-/// Returns a bar for `total` rows, files or other units.
-pub(crate) fn bar(total: u64, unit: &str) -> ProgressBar {
+/// Returns a bar for `total` rows, files or other units. It is hidden if `quiet`, or if standard error is not a
+/// terminal.
+pub(crate) fn bar(total: u64, unit: &str, quiet: bool) -> ProgressBar {
+    if quiet {
+        return ProgressBar::hidden();
+    }
     // The bar is also cleared after an error.
     let bar = ProgressBar::new(total).with_finish(ProgressFinish::AndClear);
     // If the template is invalid, the default style remains.
@@ -21,11 +25,12 @@ pub(crate) fn bar(total: u64, unit: &str) -> ProgressBar {
 /// Returns a bar for an operation, and the callback that moves it.
 pub(crate) fn followed(
     unit: &str,
+    quiet: bool,
 ) -> (
     ProgressBar,
     impl FnMut(arrow_shard::Progress<'_>) -> ControlFlow<()> + Send + 'static,
 ) {
-    let bar = bar(0, unit);
+    let bar = bar(0, unit, quiet);
     let shown = bar.clone();
     let follow = move |progress: arrow_shard::Progress<'_>| {
         shown.set_length(progress.total);

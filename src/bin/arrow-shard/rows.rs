@@ -138,8 +138,8 @@ pub(crate) fn print_input(input: Input, args: &RowArgs, first: u64) -> Result<()
     let format = match args.format() {
         RowFormat::Table => {
             let (schema, width) = (input.schema.clone(), args.width());
-            return print_drawn(input, |out, batches, _| {
-                table::draw(out, &schema, batches, width)
+            return print_drawn(input, |out, batches, printed| {
+                table::draw(out, &schema, batches, width, first + printed)
             });
         }
         RowFormat::Vertical => {
@@ -156,7 +156,7 @@ pub(crate) fn print_input(input: Input, args: &RowArgs, first: u64) -> Result<()
         format,
         Destination::standard(),
         &input.schema,
-        &args.reading.csv.style(Path::new("-")),
+        &args.reading.csv_style(Path::new("-")),
     )?;
     for batch in input.batches {
         encoder.write(&batch?)?;

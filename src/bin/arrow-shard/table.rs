@@ -11,8 +11,17 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// Width of a value in characters if not all columns fit.
 const NARROW: usize = 32;
 
-/// Returns the values of rows as texts, column by column. The first cell of each column is its name.
-fn cells(schema: &Schema, batches: &[RecordBatch]) -> Result<Vec<Vec<String>>, Failure> {
+/// Returns the values of rows as texts, column by column. The first cell of each column is its name. The first row has
+/// the number `first`.
+///
+/// # Errors
+/// Fails with the column and the row of a value that cannot be shown, such as a time out of the range of the calendar.
+fn cells(
+    schema: &Schema,
+    batches: &[RecordBatch],
+    first: u64,
+) -> Result<Vec<Vec<String>>, Failure> {
+    let mut number = first;
     let mut columns: Vec<Vec<String>> = schema
         .fields()
         .iter()
@@ -26,14 +35,21 @@ fn cells(schema: &Schema, batches: &[RecordBatch]) -> Result<Vec<Vec<String>>, F
             .zip(schema.fields())
         {
             let formatter = formatter(column, Some(field))?;
-            cells.extend((0..batch.num_rows()).map(|i| cell(&formatter, i)));
+            for row in 0..batch.num_rows() {
+                cells.push(cell(&formatter, row).map_err(|e| {
+                    let row = number + row as u64;
+                    e.within(format!("column `{}`, row {row}", field.name()))
+                })?);
+            }
         }
+        number += batch.num_rows() as u64;
     }
     Ok(columns)
 }
 
 const OPTIONS: FormatOptions<'_> = FormatOptions::new()
-    .with_display_error(true)
+    // Otherwise a value that cannot be shown becomes the text of an error.
+    .with_display_error(false)
     .with_formatter_factory(Some(&ShownTexts));
 
 fn formatter<'a>(
@@ -47,25 +63,27 @@ fn formatter<'a>(
     })
 }
 
-fn cell(formatter: &ArrayFormatter<'_>, row: usize) -> String {
+fn cell(formatter: &ArrayFormatter<'_>, row: usize) -> Result<String, Failure> {
     // Values of structs contain the names of members, which are escaped here.
-    text::shown(&formatter.value(row).to_string()).into_owned()
+    let text = formatter.value(row).try_to_string()?;
+    Ok(text::shown(&text).into_owned())
 }
 
 /// Returns a value as tables show it.
 pub(crate) fn value(column: &dyn Array, row: usize) -> Result<String, Failure> {
-    Ok(cell(&formatter(column, None)?, row))
+    cell(&formatter(column, None)?, row)
 }
 
 /// Draws a table that is at most `width` characters wide, if given. First, long values are cut; then columns are
-/// dropped.
+/// dropped. The first row has the number `first`, for errors.
 pub(crate) fn draw(
     out: &mut impl Write,
     schema: &Schema,
     batches: &[RecordBatch],
     width: Option<usize>,
+    first: u64,
 ) -> Result<(), Failure> {
-    let mut columns = cells(schema, batches)?;
+    let mut columns = cells(schema, batches, first)?;
     let most = width.unwrap_or(usize::MAX);
     let all = columns.len();
     let mut widths: Vec<usize> = columns.iter().map(|cells| widest(cells)).collect();
@@ -84,8 +102,7 @@ pub(crate) fn draw(
     for row in 0..=rows {
         for (cells, width) in columns.iter().zip(&widths) {
             let cell = cells.get(row).map_or("", String::as_str);
-            let blanks = width - cell.width();
-            write!(out, "| {cell}{:blanks$} ", "")?;
+            write!(out, "| {cell}{} ", text::blanks(width - cell.width()))?;
         }
         // Rows without columns are still lines.
         writeln!(out, "{}", if columns.is_empty() { "||" } else { "|" })?;
@@ -145,7 +162,7 @@ pub(crate) fn vertical(
     batches: &[RecordBatch],
     first: u64,
 ) -> Result<(), Failure> {
-    let columns = cells(schema, batches)?;
+    let columns = cells(schema, batches, first)?;
     let names: Vec<&str> = columns
         .iter()
         .filter_map(|cells| Some(cells.first()?.as_str()))
@@ -155,9 +172,9 @@ pub(crate) fn vertical(
     for (row, number) in (1..=rows).zip(first..) {
         writeln!(out, "row {number}")?;
         for (name, cells) in names.iter().zip(&columns) {
-            let blanks = width - name.width();
+            let blanks = text::blanks(width - name.width());
             let cell = cells.get(row).map_or("", String::as_str);
-            writeln!(out, "  {name}{:blanks$}  {cell}", "")?;
+            writeln!(out, "  {name}{blanks}  {cell}")?;
         }
     }
     Ok(())
@@ -187,7 +204,7 @@ mod tests {
 
     fn drawn(width: Option<usize>) -> String {
         let mut out = Vec::new();
-        draw(&mut out, &batch().schema(), &[batch()], width).unwrap();
+        draw(&mut out, &batch().schema(), &[batch()], width, 0).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -80,6 +80,11 @@ impl<'a, A: ArrayAccessor<Item = &'a str>> DisplayIndex for Texts<'a, A> {
     }
 }
 
+/// Returns this number of blanks, also more than the 65,535 of a format string.
+pub(crate) fn blanks(count: usize) -> String {
+    " ".repeat(count)
+}
+
 /// Formats a count with its unit: `1 row`, `2 rows`.
 pub(crate) fn count(n: u64, what: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };

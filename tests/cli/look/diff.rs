@@ -4,6 +4,7 @@ use super::{all_formats, flights, objects, write};
 use crate::{Folder, write_ipc};
 use arrow_array::builder::{Int32Builder, ListBuilder};
 use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ fn rows_are_compared_by_position() {
     let shown = differences(&folder, &["a.csv", "b.csv"]);
     assert_eq!(
         shown,
-        "--- a.csv\n+++ b.csv\n~ row 1: x b -> B, y 2 -> 7\n\
+        "--- a.csv\n+++ b.csv\n~ row 1: x b -> B, y 2 -> 7\n- row 3: id 4, x d, y null\n\
          0 columns and 2 rows differ: 1 changed, 1 only in the first, 0 only in the second; there are 4 and 3 rows\n"
     );
     let shown = differences(&folder, &["--json", "b.csv", "a.csv"]);
@@ -58,7 +59,7 @@ fn rows_are_compared_by_position() {
     let lines = objects(&shown);
     assert_eq!(lines[0], row);
     assert_eq!(
-        (&lines[1]["added"], &lines[1]["removed"]),
+        (&lines[2]["added"], &lines[2]["removed"]),
         (&json!(1), &json!(0))
     );
     assert_eq!(differences(&folder, &["--quiet", "a.csv", "b.csv"]), "");
@@ -197,4 +198,59 @@ fn folders_and_standard_input_are_compared() {
         let command = [&["diff", "--from", "csv"], arguments].concat();
         assert!(folder.run(&command).error(2).contains("standard input"));
     }
+}
+
+#[test]
+fn rows_that_only_one_side_has_are_shown_by_position() {
+    let folder = Folder::new();
+    write(&folder, "a.parquet", &flights(0, 3));
+    write(&folder, "b.shard", &flights(0, 20_001));
+    csv(
+        &folder,
+        "a.csv",
+        &folder.run(&["cat", "--format", "csv", "a.parquet"]).ok(),
+    );
+    for a in ["a.parquet", "a.csv"] {
+        let shown = differences(&folder, &["-n", "2", a, "b.shard"]);
+        assert_eq!(
+            shown,
+            format!(
+                "--- {a}\n+++ b.shard\n+ row 3: id 3, origin OSL, delay 6, day 2024-01-01\n\
+                 + row 4: id 4, origin LIM, delay 8, day 2024-01-01\n\
+                 0 columns and 19998 rows differ: 0 changed, 0 only in the first, 19998 only in the second; \
+                 there are 3 and 20001 rows\n"
+            )
+        );
+        let shown = differences(&folder, &["-n", "1", "--json", "b.shard", a]);
+        let row = json!({
+            "kind": "row", "change": "removed", "row": 3,
+            "columns": {
+                "id": { "a": 3 }, "origin": { "a": "OSL" }, "delay": { "a": 6 }, "day": { "a": "2024-01-01" },
+            },
+        });
+        assert_eq!(objects(&shown)[0], row);
+        assert_eq!(objects(&shown).len(), 2);
+    }
+}
+
+#[test]
+fn a_second_column_with_the_name_of_the_key_is_compared() {
+    let folder = Folder::new();
+    let batch = |second: [i32; 2]| {
+        let fields = ["id", "id", "x"].map(|name| Field::new(name, DataType::Int32, false));
+        let columns = [[1, 2], second, [5, 6]];
+        let columns = columns.map(|values| Arc::new(Int32Array::from(values.to_vec())) as ArrayRef);
+        let schema = Arc::new(Schema::new(fields.to_vec()));
+        RecordBatch::try_new(schema, columns.to_vec()).unwrap()
+    };
+    write_ipc(&folder.path("a.arrow"), &batch([3, 4]));
+    write_ipc(&folder.path("b.arrow"), &batch([3, 9]));
+    write_ipc(&folder.path("same.arrow"), &batch([3, 4]));
+    folder.run(&["convert", "b.arrow", "b.arrows"]).ok();
+    for b in ["b.arrow", "b.arrows"] {
+        let shown = differences(&folder, &["--key", "id", "a.arrow", b]);
+        assert!(shown.contains("~ id = 2: id 4 -> 9\n"), "{shown}");
+    }
+    let same = ["diff", "--key", "id", "a.arrow", "same.arrow"];
+    assert_eq!(folder.run(&same).ok(), "");
 }

@@ -8,6 +8,7 @@ mod folders;
 mod info;
 mod list;
 mod manual;
+mod options;
 mod rows;
 mod stats;
 mod united;

@@ -4,7 +4,13 @@ use super::{NAMES, all_formats, flights, objects, write};
 use crate::data::nested;
 use crate::{Folder, write_ipc};
 use arrow_array::builder::{Int32Builder, ListBuilder};
-use arrow_array::{ArrayRef, Decimal128Array, RecordBatch, StringArray, TimestampMicrosecondArray};
+use arrow_array::{
+    ArrayRef, Decimal128Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+    UInt32Array,
+};
+use parquet::arrow::ArrowWriter;
+use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
+use parquet::file::statistics::Statistics;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -163,4 +169,121 @@ fn a_bound_that_may_not_be_a_value_is_marked() {
         (&id["max"], &id["max_is_exact"]),
         (&json!(98), &json!(true))
     );
+}
+
+/// Replaces the statistics of a column by those of an old writer, which compared all values as signed ones.
+fn with_old_statistics(folder: &Folder, name: &str, batch: &RecordBatch, old: &[Statistics]) {
+    let mut file = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), None).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+    let length = u32::from_le_bytes(file[file.len() - 8..][..4].try_into().unwrap());
+    let mut reader = ParquetMetaDataReader::new();
+    reader.try_parse(&bytes::Bytes::from(file.clone())).unwrap();
+    let mut metadata = reader.finish().unwrap().into_builder();
+    for group in metadata.take_row_groups() {
+        let columns = group.columns().iter().zip(old);
+        let columns = columns.map(|(column, old)| {
+            let column = column.clone().into_builder();
+            column.set_statistics(old.clone()).build().unwrap()
+        });
+        let group = group.clone().into_builder();
+        let group = group.set_column_metadata(columns.collect()).build();
+        metadata = metadata.add_row_group(group.unwrap());
+    }
+    file.truncate(file.len() - 8 - usize::try_from(length).unwrap());
+    let metadata = metadata.build();
+    ParquetMetaDataWriter::new(&mut file, &metadata)
+        .finish()
+        .unwrap();
+    std::fs::write(folder.path(name), file).unwrap();
+}
+
+#[test]
+fn bounds_of_old_writers_are_shown_only_where_their_order_is_right() {
+    let folder = Folder::new();
+    let batch = RecordBatch::try_from_iter([
+        (
+            "unsigned",
+            Arc::new(UInt32Array::from(vec![1, 3_000_000_000])) as ArrayRef,
+        ),
+        ("text", Arc::new(StringArray::from(vec!["a", "\u{e4}"]))),
+        ("signed", Arc::new(Int64Array::from(vec![-5, 7]))),
+    ])
+    .unwrap();
+    let old = [
+        Statistics::int32(
+            Some(3_000_000_000_u32.cast_signed()),
+            Some(1),
+            None,
+            Some(0),
+            true,
+        ),
+        Statistics::byte_array(Some("\u{e4}".into()), Some("a".into()), None, Some(0), true),
+        Statistics::int64(Some(-5), Some(7), None, Some(0), true),
+    ];
+    with_old_statistics(&folder, "t.parquet", &batch, &old);
+    for name in ["unsigned", "text"] {
+        let known = column(&folder, &["t.parquet"], name);
+        assert_eq!((&known["min"], &known["max"]), (&json!(null), &json!(null)));
+        assert_eq!(known["nulls"], 0, "{name}");
+    }
+    let signed = column(&folder, &["t.parquet"], "signed");
+    assert_eq!((&signed["min"], &signed["max"]), (&json!(-5), &json!(7)));
+    // The values themselves are as good as ever.
+    folder.run(&["convert", "t.parquet", "t.shard"]).ok();
+    for arguments in [&["t.parquet", "--scan"][..], &["t.shard"]] {
+        let known = column(&folder, arguments, "unsigned");
+        assert_eq!(known["max"], 3_000_000_000_u32, "{arguments:?}");
+        assert_eq!(column(&folder, arguments, "text")["max"], "\u{e4}");
+    }
+}
+
+#[test]
+fn an_error_names_its_file_once() {
+    let folder = all_formats(&flights(0, 100));
+    for name in NAMES {
+        let whole = std::fs::read(folder.path(name)).unwrap();
+        let damaged = format!("damaged.{}", name.split_once('.').unwrap().1);
+        let text: &[u8] = if name == "t.ndjson" {
+            b"{\"a\":"
+        } else {
+            b"a\n\""
+        };
+        let is_text = matches!(name, "t.csv" | "t.ndjson");
+        let cut = if is_text {
+            text
+        } else {
+            &whole[..whole.len() / 2]
+        };
+        std::fs::write(folder.path(&damaged), cut).unwrap();
+        for arguments in [
+            &["stats", damaged.as_str()][..],
+            &["stats", "t.arrow", &damaged],
+            &["stats", "--scan", "t.arrow", &damaged],
+            &["stats", "t.arrow", "none.parquet", &damaged],
+            &["count", "--filter", "id > 3", "t.arrow", &damaged],
+            &["info", "t.arrow", &damaged],
+            &["cat", "t.arrow", &damaged],
+            &["diff", "t.arrow", &damaged],
+            &["tail", &damaged],
+            &["sample", "3", "t.arrow", &damaged],
+            &["convert", "t.arrow", &damaged, "out.parquet"],
+        ] {
+            let error = folder.run(arguments).err;
+            let missing = if arguments.contains(&"none.parquet") {
+                "none.parquet"
+            } else {
+                &damaged
+            };
+            assert_eq!(error.matches(missing).count(), 1, "{arguments:?}: {error}");
+        }
+        let options = ["stats", name, name, "--columns", "orgin"];
+        let error = folder.run(&options).error(1);
+        assert_eq!(error.matches(name).count(), 1, "{error}");
+    }
+    for output in ["none/out.parquet", "none/out.shard", "none/out.csv"] {
+        let error = folder.run(&["convert", "t.arrow", output]).error(1);
+        assert_eq!(error.matches("none/out").count(), 1, "{error}");
+    }
 }

@@ -119,8 +119,9 @@ fn options_for_columns_apply_to_the_rows_that_are_printed() {
     assert_eq!(folder.run(&count).ok(), "1\n");
     for command in ["count", "stats", "info"] {
         for option in [&["--hive"][..], &["--unify"], &text] {
-            let error = folder.run(&[&[command, "lake"], option].concat()).error(2);
-            assert!(error.contains(option[0]), "{error}");
+            let done = folder.run(&[&[command, "lake"], option].concat());
+            assert_eq!(done.code, 2, "{}", done.err);
+            assert!(done.err.contains(option[0]), "{}", done.err);
         }
     }
 }

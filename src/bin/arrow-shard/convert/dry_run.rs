@@ -7,13 +7,18 @@ use crate::input::Survey;
 use crate::output::Destination;
 use crate::text;
 use std::io::Write;
+use std::path::Path;
 
-/// Prints the files with their formats and rows, the columns of the result, and the output.
+/// Prints the files with their formats and rows, the columns of the result, and the output. Fails if the format of the
+/// output does not support a column.
 pub(super) fn print(
     survey: &Survey,
     target: &Target,
+    place: &Path,
+    is_lossy: bool,
     rows_per_file: Option<u64>,
 ) -> Result<(), Failure> {
+    target.check_schema(&survey.schema, is_lossy)?;
     let mut out = Destination::standard();
     for (path, format, rows) in &survey.files {
         let rows = rows.map_or_else(String::new, |rows| {
@@ -22,7 +27,7 @@ pub(super) fn print(
         let path = path.display().to_string();
         writeln!(out, "reads {}: {format}{rows}", text::shown(&path))?;
     }
-    let path = target.path(1).display().to_string();
+    let path = place.display().to_string();
     let path = text::shown(&path);
     match rows_per_file {
         Some(rows) => writeln!(

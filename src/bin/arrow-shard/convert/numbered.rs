@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The name of outputs before and after their number.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Numbered {
     folder: PathBuf,
     stem: String,
@@ -50,27 +50,36 @@ impl Numbered {
             .join(format!("{}-{number:05}{}", self.stem, self.suffix))
     }
 
-    /// Returns a local output with a number of at least `first` that exists already, such as one of an earlier run.
-    pub(super) fn existing(&self, first: u64) -> Option<PathBuf> {
+    /// Returns the local outputs with a number of at least `first` that exist already, such as outputs of an earlier run, in
+    /// the order of their names.
+    pub(super) fn existing(&self, first: u64) -> Vec<PathBuf> {
         let folder = match self.folder.to_str() {
             Some("") => Path::new("."),
-            Some(url) if is_url(url) => return None,
+            Some(url) if is_url(url) => return Vec::new(),
             _ => self.folder.as_path(),
         };
-        let is_numbered = |name: &str| {
-            let number = name.strip_prefix(self.stem.as_str())?.strip_prefix('-')?;
-            let digits = number.strip_suffix(self.suffix.as_str())?;
-            let is_number = digits.len() >= 5 && digits.bytes().all(|it| it.is_ascii_digit());
-            let number: u64 = digits.parse().ok().filter(|_| is_number)?;
-            Some(number >= first)
-        };
-        let entries = fs::read_dir(folder).ok()?;
+        let entries = fs::read_dir(folder).into_iter().flatten();
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut found: Vec<String> = names
-            .filter(|name| is_numbered(name) == Some(true))
+            .filter(|name| self.number(name).is_some_and(|number| number >= first))
             .collect();
         found.sort();
-        found.first().map(|name| self.folder.join(name))
+        found.iter().map(|name| self.folder.join(name)).collect()
+    }
+
+    /// Whether a path is the name of an output, which need not exist.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        let name = path.file_name().and_then(|name| name.to_str());
+        path.parent() == Some(self.folder.as_path())
+            && name.is_some_and(|name| self.number(name).is_some())
+    }
+
+    /// Returns the number in the name of an output.
+    fn number(&self, name: &str) -> Option<u64> {
+        let number = name.strip_prefix(self.stem.as_str())?.strip_prefix('-')?;
+        let digits = number.strip_suffix(self.suffix.as_str())?;
+        let is_number = digits.len() >= 5 && digits.bytes().all(|it| it.is_ascii_digit());
+        digits.parse().ok().filter(|_| is_number)
     }
 }
 
@@ -93,5 +102,14 @@ mod tests {
             assert_eq!(numbered.path(7), Path::new(want), "{path}");
         }
         assert!(Numbered::like(Path::new("/")).is_err());
+        let numbered = Numbered::like(Path::new("s3://b/x/t.csv")).unwrap();
+        for (path, want) in [
+            ("s3://b/x/t-00002.csv", true),
+            ("s3://b/x/t-123456.csv", true),
+            ("s3://b/x/t-2.csv", false),
+            ("s3://b/y/t-00002.csv", false),
+        ] {
+            assert_eq!(numbered.has(Path::new(path)), want, "{path}");
+        }
     }
 }

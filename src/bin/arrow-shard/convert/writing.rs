@@ -5,14 +5,24 @@ use crate::compression::Compression;
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::file_format::{FileFormat, is_standard};
-use crate::output::{Output, Place};
+use crate::input::{Files, folder_name};
+use crate::location::is_url;
+use crate::output::{Output, Place, check_columns, lossy_schema};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use arrow_shard::write::WriterOptions;
+use arrow_shard::io::WriteSink;
+use arrow_shard::metadata::SortingColumn;
+use arrow_shard::read::ShardOptions;
+use arrow_shard::write::{Layout, ShardWriter, WriterOptions};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
+/// Bytes that a shard in a folder of values holds at most.
+const PARTITION_BYTES: u64 = 32 << 20;
+
 /// Where and how the rows are written.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) format: FileFormat,
     pub(super) options: WriterOptions,
@@ -47,11 +57,10 @@ impl Target {
             path: path.to_owned(),
             parts,
         };
-        let existing = target
-            .parts
-            .as_ref()
-            .and_then(|(names, _)| names.existing(1));
-        if let Some(existing) = existing.filter(|_| !target.options.overwrite()) {
+        if let Some((names, _)) = &target.parts
+            && let Some(existing) = names.existing(1).first()
+            && !target.options.overwrite()
+        {
             return Err(Failure::new(format!(
                 "{} exists; replace it with --force, or choose another name",
                 existing.display()
@@ -59,6 +68,82 @@ impl Target {
         }
         target.place(1)?;
         Ok(target)
+    }
+
+    /// Returns numbered outputs for a folder of values, to be written with a few others at the same time.
+    ///
+    /// # Errors
+    /// Fails if the name of the output is a URL, or if there are folders of values already.
+    pub(super) fn partitioned(
+        path: &Path,
+        format: FileFormat,
+        options: WriterOptions,
+        style: CsvStyle,
+        rows_per_file: Option<u64>,
+        first: &str,
+    ) -> Result<Self, Failure> {
+        if is_standard(path) || path.to_str().is_some_and(is_url) {
+            return Err(Failure::Usage(
+                "--partition-by needs a local name for the outputs, such as lake/part.parquet"
+                    .to_owned(),
+            ));
+        }
+        let parts = (Numbered::like(path)?, rows_per_file.unwrap_or(u64::MAX));
+        let folder = path.parent().unwrap_or(path);
+        let any = folder_name(first, None)?;
+        let prefix = any.split_inclusive('=').next().unwrap_or_default();
+        let folder = if folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            folder
+        };
+        let entries = fs::read_dir(folder).into_iter().flatten();
+        let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        if let Some(name) = names.find(|name| name.starts_with(prefix)) {
+            return Err(Failure::new(format!(
+                "{} exists, and its files would be mixed with these; delete it, or choose another folder",
+                folder.join(name).display()
+            )));
+        }
+        Ok(Self {
+            format,
+            // Each of the shards takes memory.
+            options: options.with_memory_limit(PARTITION_BYTES),
+            style,
+            path: path.to_owned(),
+            parts: Some(parts),
+        })
+    }
+
+    /// Returns the outputs in a folder next to this one, and creates it.
+    pub(super) fn within(&self, folder: &Path) -> Result<Self, Failure> {
+        let above = self.path.parent().unwrap_or(Path::new(""));
+        let path = above
+            .join(folder)
+            .join(self.path.file_name().unwrap_or_default());
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(|e| Failure::from(e).within(folder.display()))?;
+        }
+        let names = Numbered::like(&path)?;
+        let parts = self.parts.as_ref().map(|(_, rows)| (names, *rows));
+        Ok(Self {
+            path,
+            parts,
+            ..self.clone()
+        })
+    }
+
+    /// Returns the first output in folders of these columns, for people.
+    pub(super) fn shown_folders(&self, columns: &[String]) -> PathBuf {
+        let path = self.path(1);
+        let mut shown = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        shown.extend(columns.iter().map(|column| format!("{column}=...")));
+        shown.join(path.file_name().unwrap_or_default())
+    }
+
+    /// Declares the order of the rows.
+    pub(super) fn declare(&mut self, order: Vec<SortingColumn>) {
+        self.options = self.options.clone().with_sorting_columns(order);
     }
 
     /// Returns the path of the output with a number.
@@ -72,7 +157,58 @@ impl Target {
     /// Returns the path of an output with a higher number than the last that was written.
     pub(super) fn left_over(&self, last: u64) -> Option<PathBuf> {
         let (names, _) = self.parts.as_ref()?;
-        names.existing(last + 1)
+        names.existing(last + 1).into_iter().next()
+    }
+
+    /// Fails if an output is a file that is read, or one that an input needs: its rows would be lost, or a later run would
+    /// read them twice.
+    pub(super) fn check_inputs(
+        &self,
+        files: &Files,
+        options: &ShardOptions,
+    ) -> Result<(), Failure> {
+        let (outputs, is_early) = match &self.parts {
+            None => {
+                let is_pipe = matches!(self.place(1)?, Place::Pipe(_));
+                (vec![self.path.clone()], is_pipe)
+            }
+            Some((names, _)) => {
+                let mut outputs = names.existing(1);
+                outputs.push(names.path(1));
+                // Objects of a store are not listed.
+                outputs.extend(files.paths.iter().filter(|path| names.has(path)).cloned());
+                (outputs, true)
+            }
+        };
+        for output in outputs {
+            let why = if files.have_found(&output) {
+                "the output is one of the files in the folder or glob that is read".to_owned()
+            } else if is_early && files.have(&output) {
+                "the output is one of the inputs, and would be replaced before its rows are read"
+                    .to_owned()
+            } else if let Some(shard) = files.shard_over(&output, options) {
+                format!("the output has rows of the input {}", shard.display())
+            } else {
+                continue;
+            };
+            return Err(Failure::new(format!("{why}; write it elsewhere")).within(output.display()));
+        }
+        Ok(())
+    }
+
+    /// Fails if the format does not support the type of a column.
+    pub(super) fn check_schema(&self, schema: &SchemaRef, is_lossy: bool) -> Result<(), Failure> {
+        let checked = match self.format {
+            FileFormat::Shard => {
+                let options = self.options.clone().with_layout(Layout::SingleFile);
+                let sink = WriteSink::new(io::sink());
+                let writer = ShardWriter::try_new(sink, schema.clone(), options);
+                writer.map(drop).map_err(Failure::from)
+            }
+            FileFormat::Cole if is_lossy => lossy_schema(schema).map(drop),
+            format => check_columns(format, schema),
+        };
+        checked.map_err(|e| e.of_file(&self.path(1)))
     }
 
     fn place(&self, number: u64) -> Result<Place, Failure> {
@@ -91,7 +227,7 @@ impl Target {
             &self.style,
             compression,
         )
-        .map_err(|e| e.within(self.path(number).display()))
+        .map_err(|e| e.of_file(&self.path(number)))
     }
 
     /// Returns the number of rows in each of several outputs.
@@ -101,8 +237,8 @@ impl Target {
 }
 
 /// Outputs that are being written, one after the other.
-pub(super) struct Writing<'a> {
-    target: &'a Target,
+pub(super) struct Writing {
+    target: Target,
     schema: SchemaRef,
     /// The output that is not complete.
     current: Output,
@@ -111,14 +247,14 @@ pub(super) struct Writing<'a> {
     rows: u64,
 }
 
-impl<'a> Writing<'a> {
-    /// Creates the first output.
-    pub(super) fn start(target: &'a Target, schema: SchemaRef) -> Result<Self, Failure> {
+impl Writing {
+    /// Creates the output with this number.
+    pub(super) fn start(target: Target, number: u64, schema: SchemaRef) -> Result<Self, Failure> {
         Ok(Self {
-            current: target.create(1, &schema)?,
+            current: target.create(number, &schema)?,
             target,
             schema,
-            number: 1,
+            number,
             rows: 0,
         })
     }
@@ -157,24 +293,25 @@ impl<'a> Writing<'a> {
         let place = self.target.path(self.number);
         let number = self.number;
         let finished = self.current.finish();
-        finished.map_err(|e| complete_before(number, e.within(place.display())))?;
+        finished.map_err(|e| complete_before(number - 1, e.of_file(&place)))?;
         Ok(number)
     }
 
     /// Names the output in an error, and the number of complete ones before it.
     fn failed(&self, failure: Failure) -> Failure {
         let place = self.target.path(self.number);
-        self.interrupted(failure.within(place.display()))
+        self.interrupted(failure.of_file(&place))
     }
 
     /// Adds the number of complete outputs to an error.
     pub(super) fn interrupted(&self, failure: Failure) -> Failure {
-        complete_before(self.number, failure)
+        complete_before(self.number - 1, failure)
     }
 }
 
-fn complete_before(number: u64, failure: Failure) -> Failure {
-    match (number - 1, failure) {
+/// Adds the number of complete outputs to an error.
+pub(super) fn complete_before(files: u64, failure: Failure) -> Failure {
+    match (files, failure) {
         (0, failure) => failure,
         (files, Failure::Error(why)) => {
             let (files, are) = match files {

@@ -65,7 +65,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let target = stored(&args.output)?;
     let files = parquet_files(&args.files)?;
-    let progress = bar(files.len() as u64, "files");
+    let progress = bar(files.len() as u64, "files", false);
     let shown = progress.clone();
     let options = AttachOptions::default()
         .with_stripe_rows(args.stripe_rows)

@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Some(path) => Some(beside(location.store(), path)?),
         None => None,
     };
-    let (bar, follow) = followed("rows");
+    let (bar, follow) = followed("rows", false);
     let options = options.with_progress(follow);
     let done = match output {
         None => wait(&location, compact_async(&location, options))?,

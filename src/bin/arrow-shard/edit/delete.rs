@@ -42,7 +42,11 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let mut editing = Editing::open(&args.file, args.limits.editing_options()?)?;
+    let mut editing = Editing::open(
+        &args.file,
+        args.limits.editing_options()?,
+        args.target.quiet,
+    )?;
     if let Some(condition) = &args.condition {
         let shard = open_shard(&args.file, args.limits.shard_options()?)?;
         editing.delete(&predicate("--where", shard.parse_predicate(condition))?)?;

@@ -13,19 +13,25 @@ use std::path::{Path, PathBuf};
 pub(super) struct Editing {
     editor: ShardEditor,
     shard: Location,
+    /// Whether no progress is shown.
+    quiet: bool,
 }
 
 impl Editing {
     /// Opens the shard at `path`, which may be a URL. Appended shards are opened with the same options.
-    pub(super) fn open(path: &Path, options: ShardOptions) -> Result<Self, Failure> {
+    pub(super) fn open(path: &Path, options: ShardOptions, quiet: bool) -> Result<Self, Failure> {
         let shard = stored(path)?;
         let editor = wait(&shard, ShardEditor::open_with_async(&shard, options))?;
-        Ok(Self { editor, shard })
+        Ok(Self {
+            editor,
+            shard,
+            quiet,
+        })
     }
 
     /// Appends the stripes of other shards.
     pub(super) fn append_all(&mut self, paths: &[PathBuf]) -> Result<(), Failure> {
-        let bar = bar(paths.len() as u64, "shards");
+        let bar = bar(paths.len() as u64, "shards", self.quiet);
         for path in paths {
             let other = beside(self.shard.store(), path)?;
             wait(&self.shard, self.editor.append_async(other.name()))?;
@@ -42,7 +48,7 @@ impl Editing {
 
     /// Deletes the rows that match.
     pub(super) fn delete(&mut self, predicate: &Predicate) -> Result<u64> {
-        let (bar, follow) = followed("rows");
+        let (bar, follow) = followed("rows", self.quiet);
         let options = DeleteOptions::default().with_progress(follow);
         let deleted = wait(
             &self.shard,

@@ -60,7 +60,7 @@ pub(super) fn list(folder: &Location, recursive: bool) -> Result<Vec<Listed>> {
             let shards = list_shards_async(folder).await?;
             shards.into_iter().map(name).collect()
         };
-        let progress = &bar(shards.len() as u64, "shards");
+        let progress = &bar(shards.len() as u64, "shards", false);
         let looks = shards.into_iter().map(|(location, name)| async move {
             let found = Found::of(&location, files).await;
             progress.inc(1);

@@ -125,8 +125,12 @@ fn print_table(lines: &[Line]) -> Result<(), Failure> {
     let width = widths.fold("shard".len(), usize::max);
     writeln!(
         out,
-        "{:width$} {:>12} {:>10} {:>8} {:>11}  sorted by",
-        "shard", "rows", "deleted", "stripes", "directory"
+        "shard{} {:>12} {:>10} {:>8} {:>11}  sorted by",
+        text::blanks(width - "shard".len()),
+        "rows",
+        "deleted",
+        "stripes",
+        "directory"
     )?;
     for line in lines {
         let Line {
@@ -142,8 +146,9 @@ fn print_table(lines: &[Line]) -> Result<(), Failure> {
         let held = held_by.iter().map(|name| format!("(in {name})"));
         let spans: Vec<String> = spans.iter().cloned().chain(held).collect();
         let (bytes, spans) = (text::bytes(*bytes), spans.join(", "));
+        let blanks = text::blanks(width - name.chars().count());
         let row =
-            format!("{name:width$} {rows:>12} {deleted:>10} {stripes:>8} {bytes:>11}  {spans}");
+            format!("{name}{blanks} {rows:>12} {deleted:>10} {stripes:>8} {bytes:>11}  {spans}");
         writeln!(out, "{}", row.trim_end())?;
     }
     let counted: Vec<&Line> = lines.iter().filter(|line| line.held_by.is_none()).collect();

@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// Show the size of the new shard, and write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Show neither progress nor the result
+    #[arg(long, short, conflicts_with = "dry_run")]
+    quiet: bool,
     #[command(flatten)]
     limits: LimitArgs,
 }
@@ -43,15 +46,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let Some((first, others)) = args.files.split_first() else {
         return Err(Failure::Usage("no shard is named".to_owned()));
     };
-    let mut editing = Editing::open(first, args.limits.editing_options()?)?;
+    let mut editing = Editing::open(first, args.limits.editing_options()?, args.quiet)?;
     editing.append_all(others)?;
     editing.check_distinct()?;
     let target = super::TargetArgs {
         output: Some(args.output.clone()),
         dry_run: args.dry_run,
+        quiet: args.quiet,
     };
     target.commit(editing, first)?;
-    if !args.dry_run {
+    if !args.dry_run && !args.quiet {
         super::note_parts(&args.output, &args.files);
     }
     Ok(())

@@ -3,15 +3,19 @@
 pub(crate) mod append;
 pub(crate) mod attach;
 pub(crate) mod compact;
+pub(crate) mod dedupe;
 pub(crate) mod delete;
 mod editing;
 mod folder;
+mod keys;
 pub(crate) mod list;
 pub(crate) mod merge;
 pub(crate) mod pack;
 mod parquet_files;
+mod part;
 pub(crate) mod select;
 pub(crate) mod undelete;
+pub(crate) mod upsert;
 pub(crate) mod vacuum;
 
 use crate::failure::Failure;
@@ -32,6 +36,9 @@ pub(crate) struct TargetArgs {
     /// Show the result, and write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Show neither progress nor the result
+    #[arg(long, short, conflicts_with = "dry_run")]
+    quiet: bool,
 }
 
 impl TargetArgs {
@@ -41,6 +48,9 @@ impl TargetArgs {
         let editor = editing.editor();
         let (rows, deleted) = (editor.num_rows(), editor.num_deleted_rows());
         if self.output.is_none() && !editor.has_changes() {
+            if self.quiet {
+                return Ok(());
+            }
             return say(
                 target,
                 "stays as it is: nothing to do. It has",
@@ -53,7 +63,11 @@ impl TargetArgs {
             return say(target, "would have", rows, deleted, "");
         }
         let done = editing.commit(self.output.as_deref())?;
-        report(target, &done)
+        if self.quiet {
+            Ok(())
+        } else {
+            report(target, &done)
+        }
     }
 }
 

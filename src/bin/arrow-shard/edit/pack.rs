@@ -38,7 +38,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let (bar, follow) = followed("rows");
+    let (bar, follow) = followed("rows", false);
     let options = PackOptions::default()
         .with_overwrite(args.force)
         .with_limits(args.limits.limits())

@@ -39,7 +39,11 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let mut editing = Editing::open(&args.file, args.limits.editing_options()?)?;
+    let mut editing = Editing::open(
+        &args.file,
+        args.limits.editing_options()?,
+        args.target.quiet,
+    )?;
     let editor = editing.editor();
     let columns = ColumnNames::all(&args.columns);
     if !columns.is_empty() {

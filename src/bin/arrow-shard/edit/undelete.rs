@@ -31,7 +31,11 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let mut editing = Editing::open(&args.file, args.limits.editing_options()?)?;
+    let mut editing = Editing::open(
+        &args.file,
+        args.limits.editing_options()?,
+        args.target.quiet,
+    )?;
     match args.rows.as_slice() {
         [] => editing.editor().undelete(),
         rows => editing.undelete_rows(rows)?,

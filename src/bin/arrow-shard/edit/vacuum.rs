@@ -41,7 +41,7 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let age = Duration::from_secs(args.min_age.saturating_mul(3600));
-    let (bar, follow) = followed("shards");
+    let (bar, follow) = followed("shards", false);
     let options = VacuumOptions::default()
         .with_min_age(age)
         .with_dry_run(!args.remove)

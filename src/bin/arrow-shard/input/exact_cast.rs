@@ -1,11 +1,14 @@
-//! Casts that change no value.
+//! Casts to the types that columns of the result have: those that change no value, and those that may.
 
-use super::exact_text;
+use super::{exact_text, lossy_text};
 use crate::failure::Failure;
 use crate::leaves::cast_array;
-use arrow_array::{Array, ArrayRef, new_null_array};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, ListArray, StructArray, new_null_array};
+use arrow_buffer::OffsetBuffer;
 use arrow_cast::display::array_value_to_string;
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, FieldRef};
+use std::sync::Arc;
 
 /// Maximum number of characters of a value in an error.
 const MAX_CHARS: usize = 80;
@@ -47,20 +50,108 @@ pub(super) fn cast_exactly(
     Err(failure.within(place))
 }
 
+/// Casts a column to the type of a field. Values that the type does not hold are cut or rounded.
+///
+/// # Errors
+/// Fails with the column if a value cannot be converted at all.
+pub(super) fn cast_lossily(column: &ArrayRef, field: &Field) -> Result<ArrayRef, Failure> {
+    let cast = cast_nested(column, field.data_type(), &|column, to| {
+        if is_text(column.data_type()) {
+            lossy_text::parsed(column, to)
+        } else {
+            cast_array(column, to)
+        }
+    });
+    cast.map_err(|e| e.within(format!("column `{}`", field.name())))
+}
+
 fn cast(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Failure> {
-    let from = column.data_type();
-    if is_text(from) {
-        return exact_text::parsed(column, to);
+    cast_nested(column, to, &|column, to| {
+        let from = column.data_type();
+        if is_text(from) {
+            return exact_text::parsed(column, to);
+        }
+        // Arrow would make lists of one item.
+        if to.is_nested() && !from.is_nested() {
+            return Err(inexact(from, to));
+        }
+        let cast = cast_array(column, to)?;
+        match cast_array(&cast, from) {
+            Ok(back) if back.to_data() == column.to_data() => Ok(cast),
+            _ => Err(inexact(from, to)),
+        }
+    })
+}
+
+/// Casts the items of lists and the members of structs one by one, and other values by `leaf`. Members belong together
+/// by their names; a member that the column lacks is null.
+fn cast_nested(
+    column: &ArrayRef,
+    to: &DataType,
+    leaf: &dyn Fn(&ArrayRef, &DataType) -> Result<ArrayRef, Failure>,
+) -> Result<ArrayRef, Failure> {
+    if column.data_type() == to {
+        return Ok(column.clone());
     }
-    // Arrow would make lists of one item.
-    if to.is_nested() && !from.is_nested() {
-        return Err(inexact(from, to));
+    if column.logical_null_count() == column.len() {
+        return Ok(new_null_array(to, column.len()));
     }
-    let cast = cast_array(column, to)?;
-    match cast_array(&cast, from) {
-        Ok(back) if back.to_data() == column.to_data() => Ok(cast),
-        _ => Err(inexact(from, to)),
+    match (column.data_type(), to, item_of(to)) {
+        (DataType::List(_), _, Some(item)) => {
+            let list = column.as_list::<i32>();
+            let offsets = list.offsets();
+            let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
+                return leaf(column, to);
+            };
+            let (start, end) = (usize_of(first), usize_of(last));
+            let items = list.values().slice(start, end - start);
+            let items = cast_nested(&items, item.data_type(), leaf)?;
+            let lengths = OffsetBuffer::from_lengths(offsets.lengths());
+            let list = ListArray::try_new(item.clone(), lengths, items, list.nulls().cloned())?;
+            cast_array(&(Arc::new(list) as ArrayRef), to)
+        }
+        (DataType::Struct(members), DataType::Struct(wanted), _) => {
+            let known = |name: &str| wanted.iter().any(|it| it.name() == name);
+            if let Some(other) = members.iter().find(|member| !known(member.name())) {
+                return Err(Failure::new(format!(
+                    "there is a member `{}`, which {to} does not have",
+                    other.name()
+                )));
+            }
+            let rows = column.as_struct();
+            let columns = wanted.iter().map(|member| {
+                let cast = match rows.column_by_name(member.name()) {
+                    Some(column) => cast_nested(column, member.data_type(), leaf),
+                    None => Ok(new_null_array(member.data_type(), rows.len())),
+                };
+                cast.map_err(|e| e.within(format!("member `{}`", member.name())))
+            });
+            let columns = columns.collect::<Result<Vec<_>, _>>()?;
+            let nulls = rows.nulls().cloned();
+            let cast =
+                StructArray::try_new_with_length(wanted.clone(), columns, nulls, rows.len())?;
+            Ok(Arc::new(cast))
+        }
+        _ => leaf(column, to),
     }
+}
+
+/// Returns the items of a list type.
+pub(super) fn item_of(list: &DataType) -> Option<&FieldRef> {
+    use DataType as T;
+    match list {
+        T::List(item)
+        | T::LargeList(item)
+        | T::ListView(item)
+        | T::LargeListView(item)
+        | T::FixedSizeList(item, _) => Some(item),
+        _ => None,
+    }
+}
+
+/// Returns an offset, which is never negative.
+fn usize_of(offset: i32) -> usize {
+    usize::try_from(offset).unwrap_or_default()
 }
 
 /// Returns the error for a value that the other type does not hold.

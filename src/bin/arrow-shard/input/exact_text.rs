@@ -25,13 +25,13 @@ pub(super) fn parsed(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Failu
     for text in texts.iter().flatten() {
         check(text.trim(), value)?;
     }
-    if is_infinite(&plain, texts)? {
-        return Err(no_value(to));
+    if plain.data_type().is_floating() {
+        check_floats(&plain, texts, value)?;
     }
     cast_array(&plain, to)
 }
 
-fn no_value(ty: &DataType) -> Failure {
+pub(super) fn no_value(ty: &DataType) -> Failure {
     Failure::new(format!("the text is not a value of {ty}"))
 }
 
@@ -116,17 +116,36 @@ fn has_zone(text: &str) -> bool {
     clock.contains(|c: char| !c.is_ascii_digit() && c != ':' && c != '.')
 }
 
-/// Whether a number became infinite that was written with digits.
-fn is_infinite(parsed: &ArrayRef, texts: &StringArray) -> Result<bool, Failure> {
-    if !parsed.data_type().is_floating() {
-        return Ok(false);
-    }
+/// Fails for numbers with digits that became infinite, and for integers that are not exact. Fractions are read as the
+/// nearest float, as everywhere.
+fn check_floats(parsed: &ArrayRef, texts: &StringArray, ty: &DataType) -> Result<(), Failure> {
     let wide = cast_array(parsed, &DataType::Float64)?;
-    let mut pairs = wide.as_primitive::<Float64Type>().iter().zip(texts);
-    Ok(pairs.any(|(float, text)| {
-        let has_digits = || text.is_some_and(|text| text.contains(|c: char| c.is_ascii_digit()));
-        float.is_some_and(f64::is_infinite) && has_digits()
-    }))
+    let pairs = wide.as_primitive::<Float64Type>().iter().zip(texts);
+    for (float, text) in pairs.filter_map(|(float, text)| float.zip(text)) {
+        if float.is_infinite() && text.contains(|c: char| c.is_ascii_digit()) {
+            return Err(no_value(ty));
+        }
+        if integer_digits(text.trim()).is_some_and(|digits| digits != exact_digits(float)) {
+            return Err(lost(ty));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the digits of an integer without its sign and leading zeros; `None` for other text.
+fn integer_digits(text: &str) -> Option<&str> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_integer = !whole.is_empty()
+        && whole.bytes().all(|byte| byte.is_ascii_digit())
+        && fraction.bytes().all(|byte| byte == b'0');
+    is_integer.then(|| whole.trim_start_matches('0'))
+}
+
+/// Returns all digits of a float that is an integer, without its sign; none for zero.
+fn exact_digits(float: f64) -> String {
+    let digits = format!("{:.0}", float.abs());
+    digits.trim_start_matches('0').to_owned()
 }
 
 #[cfg(test)]
@@ -155,6 +174,13 @@ mod tests {
             ("x", "LargeUtf8"),
             ("x", "Dictionary(Int8, Utf8)"),
             ("1", "Dictionary(Int8, Int64)"),
+            ("9007199254740992", "Float64"),
+            ("-0", "Float64"),
+            ("+007.00", "Float32"),
+            ("1e23", "Float64"),
+            ("9007199254740993.5", "Float64"),
+            ("16777216", "Float32"),
+            ("2048", "Float16"),
         ] {
             assert!(parses(text, to), "{text} as {to}");
         }
@@ -167,6 +193,12 @@ mod tests {
             ("150", "Decimal128(3, -1)"),
             ("1e999", "Float64"),
             ("1e39", "Float32"),
+            ("9007199254740993", "Float64"),
+            ("-9007199254740993.0", "Float64"),
+            ("18446744073709551615", "Float64"),
+            ("16777217", "Float32"),
+            ("2049", "Float16"),
+            ("9007199254740993", "Dictionary(Int8, Float64)"),
             ("2024-02-30", "Date32"),
             ("2024-02-29T12:00:00", "Date32"),
             ("2024-02-29T12:00:00.5", "Timestamp(s)"),

@@ -2,7 +2,9 @@
 
 use super::folder_files::{below, is_folder};
 use super::globs::glob_matches;
-use super::repeated_files::repeated;
+#[cfg(unix)]
+use super::own_output;
+use super::repeated_files::{needed, repeated};
 use crate::failure::Failure;
 use crate::file_format::{FileFormat, is_standard};
 use crate::lance_names::is_lance;
@@ -57,15 +59,37 @@ impl Files {
                 }
             }
         }
+        #[cfg(unix)]
+        own_output::check(&files.paths)?;
         Ok(files)
     }
 
     /// Whether a folder or a glob has the file at `path`.
-    pub(crate) fn have(&self, path: &Path) -> bool {
-        let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    pub(crate) fn have_found(&self, path: &Path) -> bool {
         let path = whole(path);
         let mut found = self.paths.iter().zip(&self.is_found);
         found.any(|(file, is_found)| *is_found && whole(file) == path)
+    }
+
+    /// Whether the file at `path` is read.
+    pub(crate) fn have(&self, path: &Path) -> bool {
+        let path = whole(path);
+        self.paths.iter().any(|file| whole(file) == path)
+    }
+
+    /// Returns a shard among the files that needs the existing file at `path` in addition to its directory file. Shards
+    /// that cannot be opened are ignored; reading them fails.
+    pub(crate) fn shard_over(&self, path: &Path, options: &ShardOptions) -> Option<&Path> {
+        if !path.is_file() {
+            return None;
+        }
+        let path = whole(path);
+        let is_over = |file: &&PathBuf| {
+            let parts = needed(file, options);
+            parts.iter().any(|part| whole(part) == path)
+        };
+        let mut files = self.paths.iter().filter(|file| !is_standard(file));
+        files.find(is_over).map(PathBuf::as_path)
     }
 
     fn push(&mut self, path: PathBuf, is_found: bool) {
@@ -138,6 +162,11 @@ impl Files {
             first.display()
         ));
     }
+}
+
+/// Returns the path without links and `..`, if the file exists.
+fn whole(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 fn is_stripe(path: &Path) -> bool {

@@ -12,8 +12,7 @@ use arrow_shard::{ErrorKind, Shard};
 /// Filters the rows of another format. Batches become shards in memory, so that the condition has the same meaning as
 /// for a shard.
 pub(super) fn matching(input: Input, filter: &str, name: &str) -> Result<Input, Failure> {
-    let parsed = shard(&input.schema, None)?.parse_predicate(filter);
-    let predicate = predicate("--filter", parsed)?;
+    let predicate = parsed_for(&input.schema, filter)?;
     let schema = input.schema.clone();
     let name = name.to_owned();
     let keep = move |batch: RecordBatch| -> Result<Vec<RecordBatch>, Failure> {
@@ -39,6 +38,11 @@ pub(super) fn matching(input: Input, filter: &str, name: &str) -> Result<Input, 
             other => other,
         },
     })
+}
+
+/// Returns the condition on rows of these columns.
+pub(super) fn parsed_for(schema: &SchemaRef, filter: &str) -> Result<Predicate, Failure> {
+    predicate("--filter", shard(schema, None)?.parse_predicate(filter))
 }
 
 /// Returns a shard with one batch, or without rows.

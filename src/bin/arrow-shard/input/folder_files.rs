@@ -4,6 +4,8 @@ use crate::failure::Failure;
 use crate::folders::files_below;
 use crate::location::{stored, wait};
 use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
@@ -45,19 +47,47 @@ pub(super) fn escaped(name: &str) -> String {
 /// Returns the files below a local folder. Unlike the library, it follows links to folders, and returns the names of
 /// links, because the names of folders may be values of columns. A file that several names lead to appears once.
 fn walked(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let is_hidden = |entry: &DirEntry| {
-        let name = entry.file_name().to_string_lossy();
-        entry.depth() > 0 && name.starts_with(['.', '_'])
-    };
     let (mut files, mut known) = (Vec::new(), HashSet::new());
-    let walk = WalkDir::new(folder).follow_links(true).sort_by_file_name();
-    for entry in walk.into_iter().filter_entry(|entry| !is_hidden(entry)) {
-        let entry = entry.map_err(|e| Failure::new(e.to_string()))?;
+    for entry in walk(folder, &['.', '_']) {
+        let entry = entry?;
         if entry.file_type().is_file() && known.insert(entry.path().canonicalize()?) {
             files.push(shortened(entry.into_path()));
         }
     }
     Ok(files)
+}
+
+/// Returns a folder and the files and folders below it, through links. Names that begin with one of the characters are
+/// skipped, and so are links that lead back to themselves or to a folder above.
+pub(super) fn walk(
+    folder: &Path,
+    hidden: &'static [char],
+) -> impl Iterator<Item = Result<DirEntry, Failure>> {
+    let is_hidden = move |name: &OsStr| name.to_string_lossy().starts_with(hidden);
+    let walk = WalkDir::new(folder).follow_links(true).sort_by_file_name();
+    let entries = walk.into_iter();
+    let entries =
+        entries.filter_entry(move |entry| entry.depth() == 0 || !is_hidden(entry.file_name()));
+    entries.filter_map(move |entry| match entry {
+        Err(e) if is_loop(&e) => None,
+        // A hidden link may lead nowhere, such as the lock of an editor.
+        Err(e) if e.depth() > 0 && name(&e).is_some_and(is_hidden) => None,
+        entry => Some(entry.map_err(|e| Failure::new(e.to_string()))),
+    })
+}
+
+fn name(error: &walkdir::Error) -> Option<&OsStr> {
+    error.path()?.file_name()
+}
+
+/// Whether a link leads to a folder above it, or links lead to each other.
+fn is_loop(error: &walkdir::Error) -> bool {
+    #[cfg(unix)]
+    let is_closed =
+        |e: &io::Error| e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+    #[cfg(not(unix))]
+    let is_closed = |_: &io::Error| false;
+    error.loop_ancestor().is_some() || error.io_error().is_some_and(is_closed)
 }
 
 /// Returns the path without `./` before it.

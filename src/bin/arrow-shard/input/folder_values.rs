@@ -1,6 +1,6 @@
 //! Values in the names of folders, as in `year=2024/month=5/a.parquet`.
 
-use super::exact_text::parsed;
+use super::{exact_text, lossy_text};
 use crate::failure::Failure;
 use arrow_array::{ArrayRef, StringArray, UInt32Array};
 use arrow_schema::{DataType, Field};
@@ -49,19 +49,59 @@ impl FolderValues {
     }
 
     /// Returns `rows` times the value of a column in the type of a field, or `None` if no folder gives the column.
-    pub(super) fn repeated(&self, field: &Field, rows: usize) -> Result<Option<ArrayRef>, Failure> {
+    pub(super) fn repeated(
+        &self,
+        field: &Field,
+        rows: usize,
+        is_lossy: bool,
+    ) -> Result<Option<ArrayRef>, Failure> {
         let Some(value) = self.value(field.name()) else {
             return Ok(None);
         };
         let text: ArrayRef = Arc::new(StringArray::from(vec![value.as_deref()]));
         let one = match field.data_type() {
-            DataType::Utf8 => text,
-            other => parsed(&text, other)
-                .map_err(|e| e.within(format!("folder of column `{}`", field.name())))?,
+            DataType::Utf8 => Ok(text),
+            other if is_lossy => lossy_text::parsed(&text, other),
+            other => exact_text::parsed(&text, other),
         };
+        let one = one.map_err(|e| e.within(format!("folder of column `{}`", field.name())))?;
         let zeros = UInt32Array::from(vec![0; rows]);
         Ok(Some(take(&one, &zeros, None)?))
     }
+}
+
+/// Returns the name of the folder for rows with a value, or with null.
+///
+/// # Errors
+/// Fails for the text that stands for null.
+pub(crate) fn folder_name(column: &str, value: Option<&str>) -> Result<String, Failure> {
+    if value == Some(NULL) {
+        return Err(Failure::new(format!(
+            "column `{column}` has the text {NULL}, which would be read as null"
+        )));
+    }
+    let value = value.map_or_else(|| NULL.to_owned(), escaped);
+    let column = escaped(column);
+    // Folders whose names begin with these are hidden.
+    let column = match column.as_bytes().first() {
+        Some(b'_') => format!("%5F{}", &column[1..]),
+        Some(b'.') => format!("%2E{}", &column[1..]),
+        _ => column,
+    };
+    Ok(format!("{column}={value}"))
+}
+
+/// Returns the text with escapes for the characters that file systems or readers do not take as they are.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii_control() || "\"#%'*/:<=>?\\|{}[]^".contains(c) {
+            escaped.push_str(&format!("%{:02X}", u32::from(c)));
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
 }
 
 /// Returns the text without escapes such as `%3D`.
@@ -89,6 +129,24 @@ fn unescaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_come_back_from_the_names_of_folders() {
+        for (column, value) in [
+            ("year", Some("2024")),
+            ("a=b", Some("x/y=1%\u{1}")),
+            ("_x", Some("")),
+            (".x", None),
+            ("\u{e3}", Some("2024-02-29T00:00:00")),
+        ] {
+            let name = folder_name(column, value).unwrap();
+            let path = format!("{name}/t.csv");
+            let found = FolderValues::of(Path::new(&path));
+            let want = (column.to_owned(), value.map(str::to_owned));
+            assert_eq!(found.0, [want], "{name}");
+        }
+        assert!(folder_name("x", Some(NULL)).is_err());
+    }
 
     #[test]
     fn folders_give_values() {

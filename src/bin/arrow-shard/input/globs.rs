@@ -1,23 +1,13 @@
 //! Files whose names match a pattern, either local or in a store.
 
 use super::folder_files::escaped;
+use super::local_globs::{MATCHING, PathPattern, WILDCARDS};
 use crate::failure::Failure;
 use crate::location::{is_url, stored, wait};
 use arrow_shard::io::Location;
 use arrow_shard::ops::list_files_async;
-use glob::{MatchOptions, Pattern, PatternError, glob_with};
-use std::io;
+use glob::{Pattern, PatternError};
 use std::path::{Path, PathBuf};
-
-/// Wildcards match neither a `/` nor the dot of a hidden name.
-const MATCHING: MatchOptions = MatchOptions {
-    case_sensitive: true,
-    require_literal_separator: true,
-    require_literal_leading_dot: true,
-};
-
-/// Characters that begin a wildcard.
-const WILDCARDS: [char; 3] = ['*', '?', '['];
 
 /// Returns the files and folders that a glob matches, in the order of their names, or `None` for a path without
 /// wildcards, or of a local file with exactly that name.
@@ -38,16 +28,14 @@ pub(crate) fn glob_matches(argument: &Path) -> Result<Option<Vec<PathBuf>>, Fail
         let pattern = Pattern::new(name).map_err(invalid)?;
         objects(&location, name, &pattern, &url)?
     } else if name.contains(WILDCARDS) && !Path::new(name).exists() {
-        let mut found = Vec::new();
-        for path in glob_with(name, MATCHING).map_err(invalid)? {
-            found.push(path.map_err(io::Error::from)?);
-        }
+        let mut found = PathPattern::new(name).map_err(invalid)?.matches()?;
         found.retain(|path| !is_hidden(path, name));
         found
     } else {
         return Ok(None);
     };
     found.sort();
+    found.dedup();
     Ok(Some(found))
 }
 

@@ -94,7 +94,7 @@ impl Plan {
             path: path.to_owned(),
             format,
             schema,
-            folders: if reading.hive {
+            folders: if reading.has_folder_columns() {
                 FolderValues::of(path)
             } else {
                 FolderValues::default()
@@ -139,6 +139,14 @@ impl Plan {
     /// Whether the columns have the names and types of another file's columns.
     pub(super) fn has_columns_of(&self, other: &Self) -> bool {
         has_same_columns(&self.schema, &other.schema)
+    }
+
+    /// Returns the open shard, if the file is one.
+    pub(super) fn shard(&self) -> Option<&Shard> {
+        match &self.state {
+            State::Shard(shard) => Some(shard),
+            _ => None,
+        }
     }
 
     /// Whether the types were inferred from text.

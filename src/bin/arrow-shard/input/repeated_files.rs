@@ -6,7 +6,26 @@ use crate::location::{open_one_of_many, stored, wait};
 use arrow_shard::ops::held_shards_async;
 use arrow_shard::read::ShardOptions;
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// Returns the files that a shard needs in addition to its directory file. None for other files, and for shards that
+/// cannot be opened.
+pub(super) fn needed(file: &Path, options: &ShardOptions) -> Vec<PathBuf> {
+    if FileFormat::of_input(file, None).ok() != Some(FileFormat::Shard) {
+        return Vec::new();
+    }
+    let Ok(shard) = open_one_of_many(file, options.clone()) else {
+        return Vec::new();
+    };
+    let inside = shard.referenced_files().unwrap_or_default();
+    let inside = inside.iter().map(|part| file.with_file_name(part.path()));
+    let outside = shard.external_files().unwrap_or_default();
+    let outside = outside.iter().filter_map(|url| {
+        let location = stored(Path::new(url)).ok()?;
+        location.path()
+    });
+    inside.chain(outside).collect()
+}
 
 /// Returns the files that a shard among them refers to, and the shards that another shard contains, as a merged one does:
 /// their rows would be read twice. Shards that cannot be opened are ignored; reading them fails.

@@ -25,13 +25,13 @@ impl ReadArgs {
         let format = self.format(path)?;
         let counted = match (format, filter) {
             // The condition may use columns that options change or add.
-            (_, Some(_)) if self.types.given().is_some() || self.hive => {
+            (_, Some(_)) if self.changes_columns().is_some() => {
                 self.count_read(path, filter, quiet)
             }
             (FileFormat::Shard, _) => self
                 .open_one_of_many(path)
                 .and_then(|shard| count_shard(&shard, filter)),
-            (FileFormat::Cole, None) => cole::num_rows(path, self.limits.limits()),
+            (FileFormat::Cole, None) => cole::num_rows(path, self.limits()),
             (FileFormat::Parquet, None) => Footer::read(path).map(|footer| footer.num_rows()),
             (FileFormat::IpcFile, None) => {
                 let origin = Origin::find(path)?;
@@ -41,10 +41,8 @@ impl ReadArgs {
             (_, Some(_)) => self.count_read(path, filter, quiet),
             (_, None) => {
                 // The number of rows does not depend on types, so none are inferred.
-                let as_text = Self {
-                    schema_rows: Some(0),
-                    ..self.clone()
-                };
+                let mut as_text = self.clone();
+                as_text.input.schema_rows = Some(0);
                 let untyped = match format {
                     FileFormat::Csv => &as_text,
                     _ => self,

@@ -4,7 +4,7 @@ use super::columns::{ColumnArgs, repeated};
 use super::origin::Origin;
 use super::parquet;
 use super::source::Input;
-use super::{BATCH_ROWS, ReadArgs, predicate, rounded};
+use super::{BATCH_ROWS, ReadArgs, predicate};
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::isolate::Foreign;
@@ -61,20 +61,15 @@ impl ReadArgs {
         names: &[String],
         rows: Vec<u64>,
     ) -> Result<Input, Failure> {
-        let is_exact = self.is_exact();
+        let failure = self.failure();
         let scan = self.scan_of(shard, names);
         let schema = scan.clone().take(&[])?.schema();
         let repeated = repeated(&schema, names);
         let total = Total::Rows(rows.len() as u64);
         let chunks: Vec<Vec<u64>> = rows.chunks(BATCH_ROWS).map(<[u64]>::to_vec).collect();
         let batches = chunks.into_iter().map(move |rows| {
-            scan.clone().take(&rows).map_err(|e| {
-                if is_exact {
-                    rounded(e.into())
-                } else {
-                    e.into()
-                }
-            })
+            let taken = scan.clone().take(&rows);
+            taken.map_err(|e| failure(e.into()))
         });
         let input = Input {
             schema,

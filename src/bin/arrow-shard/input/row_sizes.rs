@@ -12,7 +12,7 @@ const BATCH_VALUES: usize = 1 << 19;
 const LEVELS: usize = 14;
 
 /// The sizes of rows, recorded in order.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct RowSizes {
     /// Number of rows recorded.
     rows: usize,
@@ -60,7 +60,7 @@ impl RowSizes {
 }
 
 /// A schema, and the sizes of the rows from which it was inferred.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Inferred {
     pub(super) schema: SchemaRef,
     /// The columns of CSV without values, which are read as text.

@@ -5,7 +5,7 @@ use super::columns::indices;
 use crate::failure::Failure;
 use crate::isolate::Foreign;
 use crate::leaves::check_decimals;
-use crate::progress::Total;
+use crate::progress::{Progress, Total};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 use std::cell::Cell;
@@ -62,6 +62,20 @@ impl Input {
         self
     }
 
+    /// Shows the progress of reading, unless `quiet`.
+    pub(crate) fn with_progress(self, quiet: bool) -> Self {
+        let mut progress = Progress::new(self.total.clone(), quiet);
+        let batches = self.batches.inspect(move |batch| {
+            if let Ok(batch) = batch {
+                progress.add(batch.num_rows());
+            }
+        });
+        Self {
+            batches: Box::new(batches),
+            ..self
+        }
+    }
+
     /// Keeps the columns with these indices, in this order.
     pub(super) fn project(mut self, indices: Vec<usize>) -> Result<Self, Failure> {
         self.schema = Arc::new(self.schema.project(&indices)?);
@@ -80,7 +94,7 @@ impl Input {
     }
 
     /// Applies the offset and the limit.
-    pub(super) fn window(mut self, rows: RowWindow<'_>) -> Self {
+    pub(crate) fn window(mut self, rows: RowWindow<'_>) -> Self {
         if rows.offset == 0 && rows.limit.is_none() {
             return self;
         }

@@ -2,6 +2,7 @@
 
 use super::RowWindow;
 use super::csv;
+use super::exact_cast::{cast_exactly, item_of};
 use super::ndjson;
 use super::origin::Origin;
 use super::row_sizes::Inferred;
@@ -10,7 +11,9 @@ use super::text_file::TextFile;
 use super::wanted::Wanted;
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use crate::leaves::change_leaves;
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use std::sync::Arc;
 
 /// A CSV or NDJSON file with known types.
@@ -19,6 +22,31 @@ pub(super) struct TextPlan {
     inferred: Inferred,
     /// The syntax of CSV; `None` for NDJSON.
     style: Option<CsvStyle>,
+    /// Whether there may be rows that the types were not inferred from.
+    is_sample: bool,
+}
+
+/// Returns the inferred type with text in the place of values that become values of the `wanted` type, in lists and
+/// objects, too.
+fn as_text(inferred: &DataType, wanted: &DataType) -> DataType {
+    use DataType as T;
+    let with =
+        |field: &FieldRef, data_type| Arc::new(Field::clone(field).with_data_type(data_type));
+    match (inferred, wanted) {
+        (T::List(item), _) => match item_of(wanted) {
+            Some(wanted) => T::List(with(item, as_text(item.data_type(), wanted.data_type()))),
+            None => inferred.clone(),
+        },
+        (T::Struct(members), T::Struct(wanted)) => {
+            let text = |member: &FieldRef| match wanted.find(member.name()) {
+                Some((_, wanted)) => with(member, as_text(member.data_type(), wanted.data_type())),
+                None => member.clone(),
+            };
+            T::Struct(members.iter().map(text).collect())
+        }
+        (nested, _) if nested.is_nested() => nested.clone(),
+        _ => T::Utf8,
+    }
 }
 
 impl TextPlan {
@@ -35,25 +63,32 @@ impl TextPlan {
             Some(style) => csv::infer(&file, style, sample)?,
             None => ndjson::infer(&file, sample)?,
         };
-        let fields = inferred.schema.fields().iter().map(|field| {
-            let is_wanted = wanted.data_type(field.name()).is_some();
-            if is_wanted && !field.data_type().is_nested() {
-                Arc::new(Field::clone(field).with_data_type(DataType::Utf8))
-            } else {
-                field.clone()
-            }
-        });
+        let fields =
+            inferred
+                .schema
+                .fields()
+                .iter()
+                .map(|field| match wanted.data_type(field.name()) {
+                    Some(wanted) => {
+                        let text = as_text(field.data_type(), wanted);
+                        Arc::new(Field::clone(field).with_data_type(text))
+                    }
+                    None => field.clone(),
+                });
         inferred.schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         Ok(Self {
             file,
             inferred,
             style,
+            is_sample: false,
         })
     }
 
-    /// Assumes that columns without values in a sample are text.
-    pub(super) fn with_unknown_as_text(mut self) -> Self {
+    /// Assumes that the types were inferred from a sample, which later rows may not fit: columns without values are text,
+    /// and integers that floats do not hold exactly are errors.
+    pub(super) fn of_sample(mut self) -> Self {
         self.inferred.untyped.clear();
+        self.is_sample = true;
         self
     }
 
@@ -78,9 +113,44 @@ impl TextPlan {
 
     /// Reads the file.
     pub(super) fn read(&self, rows: RowWindow<'_>) -> Result<Input, Failure> {
+        if !self.is_sample {
+            return self.read_as(&self.inferred, rows);
+        }
+        // The readers of text would round integers in columns of floats.
+        let typed = self.inferred.schema.clone();
+        let schema = change_leaves(&typed, &mut |leaf| {
+            leaf.is_floating().then_some(DataType::Utf8)
+        });
+        let as_text = Inferred {
+            schema,
+            ..self.inferred.clone()
+        };
+        let input = self.read_as(&as_text, rows)?;
+        let (schema, mut first_row) = (typed.clone(), 0);
+        let batches = input.batches.map(move |batch| {
+            let batch = batch?;
+            let pairs = batch.columns().iter().zip(typed.fields());
+            let columns = pairs.map(|(column, field)| cast_exactly(column, field, first_row));
+            let columns = columns.collect::<Result<Vec<_>, _>>()?;
+            first_row += batch.num_rows() as u64;
+            let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            Ok(RecordBatch::try_new_with_options(
+                typed.clone(),
+                columns,
+                &rows,
+            )?)
+        });
+        Ok(Input {
+            schema,
+            total: input.total,
+            batches: Box::new(batches),
+        })
+    }
+
+    fn read_as(&self, inferred: &Inferred, rows: RowWindow<'_>) -> Result<Input, Failure> {
         match &self.style {
-            Some(style) => csv::read(&self.file, &self.inferred, style, rows),
-            None => ndjson::read(&self.file, &self.inferred, rows),
+            Some(style) => csv::read(&self.file, inferred, style, rows),
+            None => ndjson::read(&self.file, inferred, rows),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Several files as one input, one after the other.
 
 use super::columns::{ColumnArgs, indices};
-use super::exact_cast::cast_exactly;
-use super::filter::matching;
+use super::exact_cast::{cast_exactly, cast_lossily};
+use super::filter::{matching, parsed_for, predicate};
 use super::folder_columns::folder_columns;
 use super::folder_values::FolderValues;
 use super::plan::{Plan, has_same_columns, is_read_once};
@@ -12,7 +12,6 @@ use super::wanted::Wanted;
 use super::{ReadArgs, RowWindow};
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
-use crate::leaves::cast_column;
 use crate::progress::Total;
 use arrow_array::{RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{Field, Schema, SchemaRef};
@@ -34,7 +33,7 @@ pub(super) fn open(
     // The condition may use other columns than those that are selected, and has to see the united types.
     let filter = rows
         .filter
-        .filter(|_| !is_uniform || !wanted.is_empty() || reading.hive);
+        .filter(|_| !is_uniform || !wanted.is_empty() || reading.has_folder_columns());
     let selected = if filter.is_none() {
         names.as_slice()
     } else {
@@ -128,14 +127,27 @@ pub(crate) struct Survey {
     pub(crate) schema: SchemaRef,
 }
 
-/// Looks at files without reading them.
+/// Looks at files without reading them. Fails if the columns do not fit the filter.
 pub(super) fn survey(
     reading: &ReadArgs,
     paths: &[PathBuf],
     columns: &ColumnArgs,
+    filter: Option<&str>,
     wanted: &Wanted,
 ) -> Result<Survey, Failure> {
     let mut plans = planned(reading, paths, RowWindow::default(), wanted)?;
+    if let Some(filter) = filter {
+        // The condition may use other columns than those that are selected.
+        let all = united_schema(&mut plans, &[], reading, wanted)?;
+        let parsed = match plans.as_slice() {
+            [plan] => plan.shard().map(|shard| shard.parse_predicate(filter)),
+            _ => None,
+        };
+        match parsed {
+            Some(parsed) => drop(predicate("--filter", parsed)?),
+            None => drop(parsed_for(&all, filter)?),
+        }
+    }
     let schema = united_schema(&mut plans, &columns.names(), reading, wanted)?;
     let files = plans
         .into_iter()
@@ -276,10 +288,10 @@ impl Each {
         let is_lossy = self.reading.lossy;
         let pairs = self.schema.fields().iter().zip(indices);
         let columns = pairs.map(|(field, index)| match index {
-            Some(index) if is_lossy => cast_column(batch.column(*index), field),
+            Some(index) if is_lossy => cast_lossily(batch.column(*index), field),
             Some(index) => cast_exactly(batch.column(*index), field, first_row),
             None => {
-                let value = folders.repeated(field, batch.num_rows())?;
+                let value = folders.repeated(field, batch.num_rows(), is_lossy)?;
                 Ok(value.unwrap_or_else(|| new_null_array(field.data_type(), batch.num_rows())))
             }
         });

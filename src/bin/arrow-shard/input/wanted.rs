@@ -1,61 +1,19 @@
 //! Types of columns that the user asks for.
 
 use super::columns::ColumnArgs;
-use super::{READING, ReadArgs, RowWindow};
+use super::type_args::{Cast, TypeArgs};
+use super::{ReadArgs, RowWindow};
 use crate::failure::Failure;
 use crate::file_format::{FileFormat, is_standard};
 use crate::location::is_url;
-use crate::schema_text::{parse_schema, parse_type, schema_of_json};
+use crate::schema_text::{parse_schema, schema_of_json};
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::str::FromStr;
 
 /// Maximum number of bytes of a schema in a text file.
 const MAX_SCHEMA_BYTES: u64 = 16 << 20;
-
-/// Options for the types of columns.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct TypeArgs {
-    /// Type of a column, such as `day=date32` or `price=decimal(10,2)`; may be given several times. CSV and JSON are read
-    /// in this type; other values are cast. A value that the type does not hold exactly is an error without --lossy
-    #[arg(long, help_heading = READING, value_name = "COLUMN=TYPE")]
-    cast: Vec<Cast>,
-    /// Names, types and order of all columns: as text, `a int64 not null, b timestamp(us, UTC)`, or as a file, which may
-    /// be a table or the output of `arrow-shard schema`. A column that is not in the input is null
-    #[arg(long, help_heading = READING, value_name = "FIELDS|FILE")]
-    schema: Option<String>,
-}
-
-impl TypeArgs {
-    /// Returns the name of the first given option.
-    pub(super) fn given(&self) -> Option<&'static str> {
-        let cast = (!self.cast.is_empty()).then_some("--cast");
-        cast.or_else(|| self.schema.as_ref().map(|_| "--schema"))
-    }
-}
-
-/// A column and its type.
-#[derive(Debug, Clone)]
-struct Cast {
-    column: String,
-    data_type: DataType,
-}
-
-impl FromStr for Cast {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (column, data_type) = text
-            .rsplit_once('=')
-            .ok_or("expected a column and a type, such as day=date32")?;
-        Ok(Self {
-            column: column.to_owned(),
-            data_type: parse_type(data_type)?,
-        })
-    }
-}
 
 /// The types that were asked for.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! `arrow-shard count`
 
 use crate::failure::Failure;
-use crate::input::ReadArgs;
+use crate::input::{HiveArgs, InputArgs, ReadArgs, TypeArgs, UntypedArgs};
 use crate::output::Destination;
 use crate::text;
 use serde_json::{Value, json};
@@ -27,7 +27,13 @@ pub(crate) struct Args {
     #[arg(required = true, value_name = "FILE")]
     inputs: Vec<PathBuf>,
     #[command(flatten)]
-    reading: ReadArgs,
+    reading: InputArgs,
+    #[command(flatten)]
+    untyped: UntypedArgs,
+    #[command(flatten)]
+    folders: HiveArgs,
+    #[command(flatten)]
+    types: TypeArgs,
     /// Count only the rows that match a condition, as in `cat`
     #[arg(long, visible_alias = "where", value_name = "CONDITION")]
     filter: Option<String>,
@@ -44,11 +50,17 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let reading = &args.reading;
+    let reading = ReadArgs::plain(&args.reading, &args.untyped)
+        .with_folders(&args.folders)
+        .with_types(&args.types);
     let files = reading.files(&args.inputs)?.paths;
     reading.check(&files, None)?;
-    if args.filter.is_none() {
-        reading.check_plain()?;
+    if args.filter.is_none()
+        && let Some(option) = reading.changes_columns()
+    {
+        return Err(Failure::Usage(format!(
+            "{option} applies only to the columns of a --filter, and there is none here"
+        )));
     }
     let (mut counts, mut sum) = (Vec::with_capacity(files.len()), 0_u64);
     for file in &files {

@@ -131,6 +131,7 @@ impl Sample {
         ordinal: usize,
         input: Input,
     ) -> Result<(SchemaRef, Vec<RecordBatch>), Failure> {
+        let input = input.with_progress(false);
         let mut kept = Vec::new();
         for batch in input.batches {
             let batch = batch?;

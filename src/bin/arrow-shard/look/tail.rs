@@ -106,6 +106,7 @@ fn last_of_union(files: &[PathBuf], args: &RowArgs, most: u64) -> Result<Input, 
 
 /// Reads all rows, and keeps the last ones.
 fn last_read(input: Input, most: u64) -> Result<(Input, u64), Failure> {
+    let input = input.with_progress(false);
     let (mut kept, mut rows) = (VecDeque::new(), 0_u64);
     for batch in input.batches {
         let batch = batch?;

@@ -110,7 +110,8 @@ impl Columns {
         }
     }
 
-    /// Divides the columns into the key with these names, and the others.
+    /// Divides the columns into the key with these names, and the others. Of columns with the same name, the first one is
+    /// the key.
     ///
     /// # Errors
     /// Fails if a column of the key is missing, or cannot be compared.
@@ -123,8 +124,9 @@ impl Columns {
                 Failure::new(no_column(name, known)).within(place)
             })
         };
-        let key = names.iter().map(column).collect::<Result<Vec<_>, _>>()?;
-        let is_value = |column: &&Column| !names.contains(&column.name);
+        let key: Vec<Column> = names.iter().map(column).collect::<Result<_, _>>()?;
+        // The number in A identifies a column, also among others of its name.
+        let is_value = |column: &&Column| !key.iter().any(|it| it.a == column.a);
         let values = self.compared.iter().filter(is_value).cloned().collect();
         Ok(KeyedColumns { key, values })
     }

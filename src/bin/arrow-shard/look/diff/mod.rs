@@ -93,10 +93,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     report.columns(&columns.differences)?;
     let is_decided = args.quiet && report.has_differences();
     if !is_decided {
+        let left = left.with_progress(args.quiet);
         if key.is_empty() {
             position::compare(left, right, &columns, &mut report)?;
         } else {
             let keys = columns.split_key(&key)?;
+            let right = right.with_progress(args.quiet);
             key::compare(&keys, (left, right), || a.open(args), &mut report)?;
         }
     }

@@ -1,7 +1,7 @@
 //! Compares rows by their positions.
 
 use super::columns::{Column, Columns};
-use super::report::{Change, Place, Report, RowChange};
+use super::report::{Change, Place, Report, RowChange, Values};
 use crate::failure::Failure;
 use crate::input::Input;
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -45,22 +45,48 @@ pub(super) fn compare(
         first += count as u64;
         report.add_rows(count as u64, count as u64);
     }
-    for (mut rows, change) in [(a, Change::Removed), (b, Change::Added)] {
-        loop {
-            let count = rows.ahead()?;
-            if count == 0 || report.is_decided() {
+    rest(a, first, Change::Removed, report)?;
+    rest(b, first, Change::Added, report)
+}
+
+/// Reports the rows that only one of the inputs has, from the row with the number `first` on.
+fn rest(
+    mut rows: Rows,
+    mut first: u64,
+    change: Change,
+    report: &mut Report<'_>,
+) -> Result<(), Failure> {
+    loop {
+        let count = rows.ahead()?;
+        if count == 0 || report.is_decided() {
+            return Ok(());
+        }
+        let batch = rows.take(count);
+        report.count(change, count);
+        if change == Change::Removed {
+            report.add_rows(count as u64, 0);
+        } else {
+            report.add_rows(0, count as u64);
+        }
+        for i in 0..count {
+            if report.is_full() {
                 break;
             }
-            rows.take(count);
-            report.count(change, count);
-            if change == Change::Removed {
-                report.add_rows(count as u64, 0);
-            } else {
-                report.add_rows(0, count as u64);
-            }
+            report.row(RowChange {
+                place: Place::Row(first + i as u64),
+                change,
+                values: whole(&batch.slice(i, 1)),
+            })?;
         }
+        first += count as u64;
     }
-    Ok(())
+}
+
+/// Returns the values of a row that only one of the inputs has.
+fn whole(row: &RecordBatch) -> Vec<Values> {
+    let fields = row.schema_ref().fields().iter().zip(row.columns());
+    let values = fields.map(|(field, value)| Values::Of(field.name().clone(), value.clone()));
+    values.collect()
 }
 
 /// Returns the columns that differ between two batches of one row, with both values.
@@ -68,13 +94,13 @@ pub(super) fn changed_values(
     a: &RecordBatch,
     b: &RecordBatch,
     columns: &[Column],
-) -> Result<Vec<(String, ArrayRef, ArrayRef)>, Failure> {
+) -> Result<Vec<Values>, Failure> {
     let mut changed = Vec::new();
     for column in columns {
         let one = std::slice::from_ref(column);
         if differing_rows(a, b, one)?.contains(&true) {
-            let values = (column.shown_a(a).clone(), column.shown_b(b).clone());
-            changed.push((column.name.clone(), values.0, values.1));
+            let (a, b) = (column.shown_a(a).clone(), column.shown_b(b).clone());
+            changed.push(Values::Both(column.name.clone(), a, b));
         }
     }
     Ok(changed)

@@ -46,11 +46,43 @@ pub(super) enum Place {
     Key(Vec<(String, ArrayRef)>),
 }
 
-/// A row that differs, with the values of A and B that do. Arrays have one value.
+/// A column of a row that differs. Arrays have one value.
+pub(super) enum Values {
+    /// The values of A and B.
+    Both(String, ArrayRef, ArrayRef),
+    /// The value in a row that only one of them has.
+    Of(String, ArrayRef),
+}
+
+impl Values {
+    /// Returns the name of the column, and its values as JSON.
+    fn json(&self, change: Change) -> Result<(&str, Value), Failure> {
+        Ok(match self {
+            Self::Both(name, a, b) => {
+                let pair = json!({ "a": values::json(a, 0)?, "b": values::json(b, 0)? });
+                (name.as_str(), pair)
+            }
+            Self::Of(name, value) => {
+                let side = if change == Change::Removed { "a" } else { "b" };
+                (name.as_str(), json!({ side: values::json(value, 0)? }))
+            }
+        })
+    }
+
+    /// Returns the name of the column, and its values as text.
+    fn text(&self) -> Result<String, Failure> {
+        Ok(match self {
+            Self::Both(name, a, b) => format!("{name} {} -> {}", shown(a)?, shown(b)?),
+            Self::Of(name, value) => format!("{name} {}", shown(value)?),
+        })
+    }
+}
+
+/// A row that differs.
 pub(super) struct RowChange {
     pub(super) place: Place,
     pub(super) change: Change,
-    pub(super) values: Vec<(String, ArrayRef, ArrayRef)>,
+    pub(super) values: Vec<Values>,
 }
 
 /// Numbers of rows.
@@ -170,9 +202,9 @@ impl<'a> Report<'a> {
         } = row;
         if self.args.json {
             let mut columns = Map::new();
-            for (name, a, b) in &values {
-                let pair = json!({ "a": values::json(a, 0)?, "b": values::json(b, 0)? });
-                columns.insert(name.clone(), pair);
+            for value in &values {
+                let (name, sides) = value.json(change)?;
+                columns.insert(name.to_owned(), sides);
             }
             let mut line = json!({ "kind": "row", "change": change.name(), "columns": columns });
             match place {
@@ -196,9 +228,7 @@ impl<'a> Report<'a> {
                 values.collect::<Result<Vec<_>, Failure>>()?.join(", ")
             }
         };
-        let values = values
-            .iter()
-            .map(|(name, a, b)| Ok(format!("{name} {} -> {}", shown(a)?, shown(b)?)));
+        let values = values.iter().map(Values::text);
         let values = values.collect::<Result<Vec<_>, Failure>>()?.join(", ");
         let colon = if values.is_empty() { "" } else { ": " };
         self.line(&format!("{} {place}{colon}{values}", change.sign()))?;

@@ -6,7 +6,7 @@ mod shard;
 use super::facts::Facts;
 use crate::failure::Failure;
 use crate::file_format::{FileFormat, is_standard};
-use crate::input::{ColumnArgs, ReadArgs, RowWindow};
+use crate::input::{ColumnArgs, InputArgs, ReadArgs, RowWindow, UntypedArgs};
 use crate::location;
 use crate::output::Destination;
 use crate::text;
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(required = true, value_name = "FILE")]
     inputs: Vec<PathBuf>,
     #[command(flatten)]
-    reading: ReadArgs,
+    reading: InputArgs,
     /// Print one JSON object per file
     #[arg(long)]
     json: bool,
@@ -42,10 +42,9 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let reading = &args.reading;
+    let reading = ReadArgs::plain(&args.reading, &UntypedArgs::default());
     let files = reading.files(&args.inputs)?.paths;
     reading.check(&files, None)?;
-    reading.check_plain()?;
     let mut out = Destination::standard();
     let mut is_whole = true;
     for (i, file) in files.iter().enumerate() {
@@ -56,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                 is_whole &= shard::add(&mut facts, &reading.open_one_of_many(file)?)?;
             }
             FileFormat::Parquet => parquet::add(&mut facts, file)?,
-            _ => add_other(&mut facts, file, format, reading)?,
+            _ => add_other(&mut facts, file, format, &reading)?,
         }
         let name = file.display().to_string();
         if args.json {

@@ -7,7 +7,7 @@ mod shard;
 
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
-use crate::input::{ColumnArgs, ReadArgs};
+use crate::input::{ColumnArgs, InputArgs, ReadArgs, UntypedArgs};
 use crate::output::Destination;
 use crate::table;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
@@ -38,7 +38,9 @@ pub(crate) struct Args {
     #[arg(required = true, value_name = "FILE")]
     inputs: Vec<PathBuf>,
     #[command(flatten)]
-    reading: ReadArgs,
+    reading: InputArgs,
+    #[command(flatten)]
+    untyped: UntypedArgs,
     #[command(flatten)]
     columns: ColumnArgs,
     /// Read the values of shards and Parquet files, in the place of their statistics
@@ -54,19 +56,16 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let files = args.reading.files(&args.inputs)?.paths;
-    args.reading.check(&files, None)?;
-    args.reading.check_plain()?;
+    let reading = ReadArgs::plain(&args.reading, &args.untyped);
+    let files = reading.files(&args.inputs)?.paths;
+    reading.check(&files, None)?;
     let mut all: Vec<ColumnStats> = Vec::new();
     for (i, file) in files.iter().enumerate() {
-        let found = of_file(file, args).map_err(|e| match files.len() {
-            1 => e,
-            _ => e.within(file.display()),
-        })?;
+        let found = of_file(file, &reading, args).map_err(|e| e.of_file(file))?;
         if i == 0 {
             all = found;
         } else {
-            column::merge(&mut all, found).map_err(|e| e.within(file.display()))?;
+            column::merge(&mut all, found).map_err(|e| e.of_file(file))?;
         }
     }
     let mut out = Destination::standard();
@@ -78,15 +77,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let drawn = drawn(&all)?;
         let width = terminal_size::terminal_size_of(std::io::stdout());
         let width = width.map(|(width, _)| width.0.into());
-        table::draw(&mut out, &drawn.schema(), &[drawn], width)?;
+        table::draw(&mut out, &drawn.schema(), &[drawn], width, 0)?;
     }
     Ok(out.flush()?)
 }
 
-fn of_file(file: &Path, args: &Args) -> Result<Vec<ColumnStats>, Failure> {
-    let Args {
-        reading, columns, ..
-    } = args;
+fn of_file(file: &Path, reading: &ReadArgs, args: &Args) -> Result<Vec<ColumnStats>, Failure> {
+    let columns = &args.columns;
     match reading.format(file)? {
         FileFormat::Shard if !args.scan => {
             shard::stats(&reading.open_one_of_many(file)?, &columns.names())

@@ -6,7 +6,9 @@ use crate::input::{Footer, indices};
 use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_schema::{DataType, Field};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
+use parquet::basic::{ColumnOrder, SortOrder, Type as PhysicalType};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use parquet::file::statistics::Statistics;
 use std::cmp::Ordering;
 use std::path::Path;
 
@@ -68,12 +70,14 @@ fn column(
             .map_or(0, |group| positive(group.num_rows()));
         nulls.is_valid(group) && nulls.value(group) == rows
     };
-    let min = known.row_group_mins(groups)?;
-    let exact = known.row_group_is_min_value_exact(groups)?;
-    stats.min = outermost(&min, &exact, is_null, Ordering::Less)?;
-    let max = known.row_group_maxes(groups)?;
-    let exact = known.row_group_is_max_value_exact(groups)?;
-    stats.max = outermost(&max, &exact, is_null, Ordering::Greater)?;
+    if has_bounds(metadata, leaf) {
+        let min = known.row_group_mins(groups)?;
+        let exact = known.row_group_is_min_value_exact(groups)?;
+        stats.min = outermost(&min, &exact, is_null, Ordering::Less)?;
+        let max = known.row_group_maxes(groups)?;
+        let exact = known.row_group_is_max_value_exact(groups)?;
+        stats.max = outermost(&max, &exact, is_null, Ordering::Greater)?;
+    }
     if let [group] = groups
         && let Some(found) = group.column(leaf).statistics()
     {
@@ -86,6 +90,37 @@ fn column(
         count: rows.saturating_sub(nulls),
     });
     Ok(stats)
+}
+
+/// Whether the least and greatest values in the statistics of a leaf are its bounds.
+fn has_bounds(metadata: &ParquetMetaData, leaf: usize) -> bool {
+    let file = metadata.file_metadata();
+    let column = file.schema_descr().column(leaf);
+    let kind = column.physical_type();
+    let is_bytes = matches!(
+        kind,
+        PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY
+    );
+    // Old writers compared unsigned numbers as signed ones, and so the bytes of text.
+    let is_signed = column.sort_order() == SortOrder::SIGNED && !is_bytes;
+    let has_order = match file.column_orders() {
+        None => is_signed,
+        Some(orders) => matches!(
+            orders.get(leaf),
+            Some(ColumnOrder::TYPE_DEFINED_ORDER(
+                SortOrder::SIGNED | SortOrder::UNSIGNED
+            ))
+        ),
+    };
+    // The crate takes statistics without bounds, as of nulls alone, for old ones.
+    let is_old = |found: &Statistics| {
+        found.min_bytes_opt().or(found.max_bytes_opt()).is_some() && found.is_min_max_deprecated()
+    };
+    let mut chunks = metadata.row_groups().iter().filter_map(|group| {
+        let chunk = group.columns().get(leaf)?;
+        chunk.statistics()
+    });
+    kind != PhysicalType::INT96 && has_order && (is_signed || !chunks.any(is_old))
 }
 
 /// Returns the number of bytes of the values of a chunk, if they have lengths.

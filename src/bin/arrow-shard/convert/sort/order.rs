@@ -1,0 +1,100 @@
+//! The order of rows.
+
+use crate::failure::Failure;
+use crate::names::no_column;
+use arrow_array::RecordBatch;
+use arrow_row::{RowConverter, Rows, SortField};
+use arrow_schema::{Schema, SortOptions};
+use arrow_shard::metadata::SortingColumn;
+use std::sync::Arc;
+
+/// The columns that rows are sorted by. Nulls come last.
+#[derive(Debug, Clone)]
+pub(in crate::convert) struct Order {
+    columns: Vec<Column>,
+    converter: Arc<RowConverter>,
+}
+
+#[derive(Debug, Clone)]
+struct Column {
+    index: usize,
+    name: String,
+    descends: bool,
+    is_nested: bool,
+}
+
+impl Order {
+    /// Returns the order by the columns with these names. A `-` before a name means that its values descend.
+    ///
+    /// # Errors
+    /// Fails if a column does not exist, or if its values have no order.
+    pub(in crate::convert) fn of(schema: &Schema, names: &[String]) -> Result<Self, Failure> {
+        let columns: Vec<Column> = names
+            .iter()
+            .map(|name| column(schema, name))
+            .collect::<Result<_, _>>()?;
+        let mut fields = Vec::with_capacity(columns.len());
+        for column in &columns {
+            let data_type = schema.field(column.index).data_type();
+            let options = SortOptions {
+                descending: column.descends,
+                nulls_first: false,
+            };
+            let field = SortField::new_with_options(data_type.clone(), options);
+            if !RowConverter::supports_fields(std::slice::from_ref(&field)) {
+                return Err(Failure::Usage(format!(
+                    "--sort: column `{}` is {data_type}, which has no order",
+                    column.name
+                )));
+            }
+            fields.push(field);
+        }
+        Ok(Self {
+            columns,
+            converter: Arc::new(RowConverter::new(fields)?),
+        })
+    }
+
+    /// Returns rows of bytes that compare as the rows of a batch do.
+    pub(super) fn keys(&self, batch: &RecordBatch) -> Result<Rows, Failure> {
+        let columns = self.columns.iter();
+        let columns: Vec<_> = columns.map(|it| batch.column(it.index).clone()).collect();
+        Ok(self.converter.convert_columns(&columns)?)
+    }
+
+    /// Returns the order as a shard declares it, up to the first column that cannot be declared.
+    pub(in crate::convert) fn declared(&self) -> Vec<SortingColumn> {
+        let columns = self.columns.iter();
+        let known = columns.take_while(|it| !it.is_nested && !it.name.contains('.'));
+        let declared = known.map(|it| SortingColumn {
+            path: it.name.clone(),
+            descending: it.descends,
+            nulls_first: false,
+        });
+        declared.collect()
+    }
+}
+
+fn column(schema: &Schema, name: &str) -> Result<Column, Failure> {
+    let after_sign = name.strip_prefix('-');
+    // A column may have a name that begins with the sign.
+    let (name, descends) = match (schema.index_of(name), after_sign) {
+        (Err(_), Some(rest)) => (rest, true),
+        _ => (name, false),
+    };
+    let same = schema.fields().iter().filter(|field| field.name() == name);
+    if same.count() > 1 {
+        let why = format!("--sort: several columns have the name `{name}`");
+        return Err(Failure::Usage(why));
+    }
+    let index = schema.index_of(name).map_err(|_| {
+        let known = schema.fields().iter().map(|field| field.name().as_str());
+        Failure::Usage(format!("--sort: {}", no_column(name, known)))
+    })?;
+    Ok(Column {
+        index,
+        name: name.to_owned(),
+        descends,
+        is_nested: schema.field(index).data_type().is_nested(),
+    })
+}

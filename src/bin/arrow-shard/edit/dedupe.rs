@@ -1,0 +1,65 @@
+//! `arrow-shard dedupe`
+
+use super::TargetArgs;
+use super::editing::Editing;
+use super::keys::Keys;
+use crate::failure::Failure;
+use crate::input::ColumnNames;
+use crate::limits::LimitArgs;
+use crate::location::open_shard;
+use clap::ValueEnum;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  arrow-shard dedupe flights.amudai.shard
+  arrow-shard dedupe --key flight,day --keep last flights.amudai.shard --dry-run
+
+The rows are marked as deleted, as `delete` does: `undelete` brings them back. A hash of 16 bytes for each key is kept \
+in memory. Nulls are equal.";
+
+/// Delete rows with the key of another row
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Directory file of the shard
+    file: PathBuf,
+    /// Columns that identify a row, separated by commas, or members of structs: `a,b.c` [default: all columns]
+    #[arg(long, value_name = "COLUMNS")]
+    key: Vec<ColumnNames>,
+    /// Which of the rows with the same key stays
+    #[arg(long, value_enum, default_value = "first")]
+    keep: Keep,
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Keep {
+    First,
+    Last,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let quiet = args.target.quiet;
+    let mut editing = Editing::open(&args.file, args.limits.editing_options()?, quiet)?;
+    let shard = open_shard(&args.file, args.limits.shard_options()?)?;
+    let keys = Keys::new(&shard, &ColumnNames::all(&args.key))?;
+    let (mut known, mut repeated) = (HashMap::new(), Vec::new());
+    keys.each(&shard, quiet, |number, key| {
+        let kept = known.entry(key).or_insert(number);
+        if *kept != number {
+            repeated.push(match args.keep {
+                Keep::First => number,
+                Keep::Last => std::mem::replace(kept, number),
+            });
+        }
+        Ok(())
+    })?;
+    editing.delete_rows(&repeated)?;
+    args.target.commit(editing, &args.file)
+}

@@ -1,0 +1,234 @@
+//! Rows that `convert` sorts, and files in folders of values.
+
+use super::data::plain;
+use super::{Folder, read_ipc, write_ipc};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_ord::sort::{SortColumn, SortOptions, lexsort_to_indices};
+use arrow_select::take::take_record_batch;
+use std::fs;
+use std::sync::Arc;
+
+fn csv(folder: &Folder, arguments: &[&str]) -> String {
+    folder
+        .run(&[&["cat", "--format", "csv"], arguments].concat())
+        .ok()
+}
+
+#[test]
+fn rows_are_in_the_order_that_is_asked_for() {
+    let batch = plain(20_000);
+    let folder = Folder::with(&batch);
+    let order = |name: &str, descending: bool| SortColumn {
+        values: batch.column_by_name(name).unwrap().clone(),
+        options: Some(SortOptions {
+            descending,
+            nulls_first: false,
+        }),
+    };
+    for (by, columns) in [
+        ("size", vec![order("size", false)]),
+        ("-id", vec![order("id", true)]),
+        (
+            "name,-flag,id,size",
+            vec![
+                order("name", false),
+                order("flag", true),
+                order("id", false),
+                order("size", false),
+            ],
+        ),
+    ] {
+        let indices = lexsort_to_indices(&columns, None).unwrap();
+        let want = take_record_batch(&batch, &indices).unwrap();
+        for output in ["out.amudai.shard", "out.parquet", "out.arrow"] {
+            folder
+                .run(&["convert", "--force", "t.arrow", output, "--sort", by])
+                .ok();
+            folder
+                .run(&["convert", "--force", output, "back.arrow"])
+                .ok();
+            let key = |batch: &RecordBatch| {
+                let names = by.split(',').map(|name| name.trim_start_matches('-'));
+                let columns = names.map(|name| batch.column_by_name(name).unwrap().clone());
+                columns.collect::<Vec<_>>()
+            };
+            assert_eq!(
+                key(&read_ipc(&folder.path("back.arrow"))),
+                key(&want),
+                "{by} {output}"
+            );
+        }
+        // `verify` checks the declared order.
+        folder.run(&["verify", "out.amudai.shard"]).ok();
+        let info = folder.run(&["info", "out.amudai.shard"]).ok();
+        assert!(info.contains("sorted by"), "{info}");
+    }
+}
+
+#[test]
+fn equal_rows_keep_their_order_and_the_limit_counts_sorted_rows() {
+    let folder = Folder::new();
+    fs::write(folder.path("a.csv"), "k,n\n2,0\n1,1\n2,2\n").unwrap();
+    fs::write(
+        folder.path("b.ndjson"),
+        "{\"k\":1,\"n\":3}\n{\"k\":2,\"n\":4}\n",
+    )
+    .unwrap();
+    let run = |options: &[&str]| {
+        let inputs = ["convert", "--force", "a.csv", "b.ndjson", "out.csv"];
+        folder.run(&[&inputs[..], options].concat())
+    };
+    let text = || fs::read_to_string(folder.path("out.csv")).unwrap();
+    run(&["--sort", "k"]).ok();
+    assert_eq!(text(), "k,n\n1,1\n1,3\n2,0\n2,2\n2,4\n");
+    run(&["--sort", "-k", "--offset", "1", "--limit", "3"]).ok();
+    assert_eq!(text(), "k,n\n2,2\n2,4\n1,1\n");
+    run(&["--sort=-n", "--filter", "k = 2", "--columns", "n"]).ok();
+    assert_eq!(text(), "n\n4\n2\n0\n");
+    for dry in [&[][..], &["--dry-run"]] {
+        let error = run(&[&["--sort", "kk"], dry].concat()).error(2);
+        assert!(
+            error.contains("--sort") && error.contains("did you mean `k`?"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn more_rows_than_fit_into_memory_are_sorted() {
+    // About 20 MB in seven runs of some 4 MB, for a limit that is set for this test.
+    let rows = 200_000_i64;
+    let numbers: Int64Array = (0..rows).map(|i| Some(i * 7_919 % rows)).collect();
+    let texts: StringArray = (0..rows).map(|i| Some(format!("{i:080}"))).collect();
+    let batch =
+        RecordBatch::try_from_iter([("n", Arc::new(numbers) as ArrayRef), ("t", Arc::new(texts))])
+            .unwrap();
+    let folder = Folder::new();
+    write_ipc(&folder.path("t.arrow"), &batch);
+    folder.run(&["convert", "t.arrow", "t.parquet"]).ok();
+    for input in ["t.arrow", "t.parquet"] {
+        for (by, first, last) in [("n", 0, rows - 1), ("-n", rows - 1, 0)] {
+            let options = ["--sort", by, "--sort-memory", "1M"];
+            folder
+                .run(&[&["convert", "--force", input, "out.arrow"], &options[..]].concat())
+                .ok();
+            let sorted = read_ipc(&folder.path("out.arrow"));
+            let found = sorted.column(0).as_primitive::<Int64Type>();
+            assert_eq!(i64::try_from(found.len()).unwrap(), rows);
+            assert_eq!(
+                (found.value(0), found.value(found.len() - 1)),
+                (first, last)
+            );
+            let step = if first == 0 { 1 } else { -1 };
+            let values = found.values();
+            assert!(
+                values.windows(2).all(|pair| pair[1] == pair[0] + step),
+                "{by}"
+            );
+            // The rows are whole.
+            for row in (0..found.len()).step_by(997) {
+                let text: i64 = sorted
+                    .column(1)
+                    .as_string::<i32>()
+                    .value(row)
+                    .parse()
+                    .unwrap();
+                assert_eq!(text * 7_919 % rows, found.value(row));
+            }
+        }
+    }
+}
+
+#[test]
+fn files_are_in_folders_of_values_and_come_back_with_hive() {
+    let folder = Folder::new();
+    let text = "n,year,city\n1,2023,Oslo\n2,2024,a/b=c\n3,2023,Oslo\n4,2024,\n5,,Lima\n";
+    fs::write(folder.path("t.csv"), text).unwrap();
+    for (suffix, count) in [
+        ("csv", 4),
+        ("parquet", 4),
+        ("amudai.shard", 4),
+        ("ndjson.gz", 4),
+    ] {
+        let output = format!("{suffix}/part.{suffix}");
+        let options = ["--partition-by", "year,city", "--quiet"];
+        folder
+            .run(&[&["convert", "t.csv", &output], &options[..]].concat())
+            .ok();
+        let first = format!("{suffix}/year=2023/city=Oslo/part-00001.{suffix}");
+        assert_eq!(csv(&folder, &[&first]), "n\n1\n3\n");
+        let count_of = folder.run(&["count", "--by-file", suffix]).ok();
+        assert_eq!(count_of.lines().count(), count, "{count_of}");
+        let options = ["--hive", suffix];
+        let mut lines: Vec<String> = csv(&folder, &options).lines().map(str::to_owned).collect();
+        lines.sort();
+        let mut want: Vec<&str> = text.lines().collect();
+        want.sort_unstable();
+        assert_eq!(lines, want, "{suffix}");
+        let again = folder
+            .run(&[
+                "convert",
+                "--force",
+                "t.csv",
+                &output,
+                "--partition-by",
+                "year",
+            ])
+            .error(1);
+        assert!(
+            again.contains("year=2023") || again.contains("year=2024") || again.contains("year=__"),
+            "{again}"
+        );
+    }
+    let run = |options: &[&str]| {
+        folder.run(&[&["convert", "t.csv", "x/t.csv", "--partition-by"], options].concat())
+    };
+    for (options, word) in [
+        (&["yer"][..], "did you mean `year`?"),
+        (&["n,year,city"], "at least one"),
+        (&["yer", "--dry-run"], "did you mean `year`?"),
+    ] {
+        let error = run(options).error(2);
+        assert!(
+            error.contains("--partition-by") && error.contains(word),
+            "{error}"
+        );
+    }
+    assert!(!folder.path("x").exists());
+    let shown = run(&["year", "--dry-run"]).ok();
+    assert!(shown.contains("writes x/year=.../t-00001.csv"), "{shown}");
+}
+
+#[test]
+fn few_files_are_open_at_a_time() {
+    let folder = Folder::new();
+    let lines: String = (0..1_000).map(|i| format!("{},{i}\n", i % 100)).collect();
+    fs::write(folder.path("t.csv"), format!("k,n\n{lines}")).unwrap();
+    for suffix in ["csv", "amudai.shard"] {
+        for options in [&[][..], &["--sort", "k"], &["--rows-per-file", "4"]] {
+            let output = format!("out/t.{suffix}");
+            let by = ["--partition-by", "k", "t.csv", &output];
+            folder.run(&[&["convert"], &by[..], options].concat()).ok();
+            let sums = csv(
+                &folder,
+                &["--hive", "out", "--filter", "k = 7", "--columns", "n"],
+            );
+            let mut sums: Vec<i64> = sums.lines().skip(1).map(|it| it.parse().unwrap()).collect();
+            sums.sort_unstable();
+            assert_eq!(
+                sums,
+                (0..10).map(|i| i * 100 + 7).collect::<Vec<_>>(),
+                "{options:?}"
+            );
+            let files = folder
+                .run(&["count", "--by-file", "out"])
+                .ok()
+                .lines()
+                .count();
+            assert_eq!(files, if options.contains(&"4") { 300 } else { 100 });
+            fs::remove_dir_all(folder.path("out")).unwrap();
+        }
+    }
+}
