@@ -17,6 +17,7 @@ mod covered;
 mod damaged;
 mod data;
 mod edit;
+mod external;
 mod files;
 mod filter;
 mod foreign;
