@@ -35,7 +35,13 @@ pub(crate) struct Args {
     #[arg(value_name = "SQL", conflicts_with_all = ["command", "file"])]
     pub(crate) sql: Option<String>,
     /// Statements to run, as without the option
-    #[arg(short, long, value_name = "SQL", conflicts_with = "file")]
+    #[arg(
+        short,
+        long,
+        value_name = "SQL",
+        conflicts_with = "file",
+        allow_hyphen_values = true
+    )]
     pub(crate) command: Option<String>,
     /// Run the statements of a file; `-` is standard input
     #[arg(short, long, value_name = "FILE")]

@@ -11,6 +11,7 @@ mod interrupt;
 #[path = "../../../src/bin/arrow-shard/names.rs"]
 mod names;
 mod output;
+mod pool;
 mod prompt;
 #[path = "../../../src/bin/arrow-shard/safe_text.rs"]
 mod safe_text;
@@ -19,6 +20,7 @@ mod session;
 mod size;
 mod statements;
 mod stores;
+mod target;
 mod work;
 
 use args::Args;

@@ -3,21 +3,21 @@
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::files::FileTables;
+use crate::pool::OperatorPool;
 use crate::stores::Stores;
 use datafusion::catalog::{DynamicFileCatalog, UrlTableFactory};
 use datafusion::execution::SessionStateBuilder;
-use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
 
-/// Number of operators that a message about memory lists.
-const LISTED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
-
 /// Memory that a sort keeps for merging its temporary files, unless the limit is low.
 const MERGE_BYTES: usize = 10 << 20;
+
+/// Memory below which a partition of a sort is not worth a thread of its own.
+const PARTITION_BYTES: usize = 32 << 20;
 
 /// Returns the number of threads.
 pub(crate) fn threads(args: &Args) -> usize {
@@ -42,10 +42,12 @@ pub(crate) fn create(args: &Args) -> Result<(SessionContext, Arc<FileTables>), F
         .with_object_store_registry(Arc::new(Stores::default()));
     if let Some(limit) = args.memory_limit {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        // Every thread sorts on its own, and needs about as much again to sort as to merge.
-        let merge = limit / threads.saturating_mul(4);
-        options.execution.sort_spill_reservation_bytes = merge.min(MERGE_BYTES);
-        let pool = TrackConsumersPool::new(FairSpillPool::new(limit), LISTED);
+        // Every partition sorts on its own, and needs about as much again to sort as to merge.
+        let partitions = (limit / PARTITION_BYTES).clamp(1, threads);
+        options.execution.target_partitions = partitions;
+        options.execution.sort_spill_reservation_bytes =
+            (limit / partitions.saturating_mul(4)).min(MERGE_BYTES);
+        let pool = OperatorPool::new(limit);
         runtime = runtime.with_memory_pool(Arc::new(pool));
     }
     let mut state = SessionStateBuilder::new()

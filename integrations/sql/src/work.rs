@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::files::{Kind, SUFFIXES, is_like_path};
 use crate::names;
+use crate::target::Target;
 use datafusion::arrow::array::{RecordBatch, UInt64Array};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::DataFusionError;
@@ -63,7 +64,8 @@ impl Work {
             if !self.force {
                 refuse_existing(&ctx, &copy.target).await?;
             }
-            target = Some(copy.target.clone());
+            let (shown, place) = (copy.target.clone(), Target::prepare(copy)?);
+            target = Some((shown, place));
         }
         let plan = ctx.state().statement_to_plan(statement).await;
         let plan = plan.map_err(|error| with_similar_table(&ctx, error))?;
@@ -88,7 +90,10 @@ impl Work {
             let counts: Vec<RecordBatch> = rows.try_collect().await?;
             let rows = counts.iter().map(count).sum();
             return Ok(match target {
-                Some(target) => Done::Copied { rows, target },
+                Some((target, place)) => {
+                    place.commit()?;
+                    Done::Copied { rows, target }
+                }
                 None => Done::Inserted { rows },
             });
         }

@@ -80,7 +80,37 @@ fn a_copy_that_fails_leaves_no_file() {
         let error = folder.run(&[sql, "-o", name]).error(1);
         assert!(error.to_lowercase().contains("divide by zero"), "{error}");
         assert!(folder.names().is_empty(), "{name}: {:?}", folder.names());
+        // Nor does it replace one.
+        folder.run(&["SELECT 1 AS a", "-o", name]).ok();
+        folder.run(&["--force", sql, "-o", name]).error(1);
+        assert_eq!(folder.rows(&format!("SELECT a FROM '{name}'")), ["1"]);
+        std::fs::remove_file(folder.path(name)).unwrap();
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_stays_a_link_and_a_file_keeps_its_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    folder.write("real.csv", "a\n1\n");
+    let mode = PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(folder.path("real.csv"), mode).unwrap();
+    std::os::unix::fs::symlink("real.csv", folder.path("link.csv")).unwrap();
+    folder
+        .run(&["--force", "SELECT 2 AS a", "-o", "link.csv"])
+        .ok();
+    assert!(folder.path("link.csv").is_symlink());
+    assert_eq!(folder.rows("SELECT a FROM 'real.csv'"), ["2"]);
+    let mode = folder
+        .path("real.csv")
+        .metadata()
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    folder.run(&["SELECT 3 AS a", "-o", "a [1]*.parquet"]).ok();
+    assert_eq!(folder.names(), ["a [1]*.parquet", "link.csv", "real.csv"]);
 }
 
 #[test]
