@@ -264,8 +264,8 @@ mod tests {
     async fn store(names: &[&str]) -> Arc<dyn ObjectStore> {
         let store = InMemory::new();
         for name in names {
-            let put = store.put(&Path::from(*name), "x".into());
-            put.await.unwrap();
+            let path = Path::from(*name);
+            store.put(&path, "x".into()).await.unwrap();
         }
         Arc::new(store)
     }
