@@ -49,6 +49,7 @@ Install it with `cargo install --path . --features cli` in a clone; with the fea
 | [`pack IN OUT`](#pack) | makes one file of a shard that consists of several |
 | [`vacuum FOLDER`](#vacuum) | lists or removes files that no shard needs |
 | [`ls [FOLDER]`](#ls) | lists the shards of a folder, with `--recursive` also those of its subfolders |
+| [`sql [SQL]`](#sql) | [queries files by SQL](sql.md), with the separate program `arrow-shard-sql`; `arrow-shard NAME` runs any other program `arrow-shard-NAME`, too |
 | [`completions SHELL`](#completions), [`man [COMMAND]`](#man) | print completions for a shell, and manual pages |
 
 ## Filters
@@ -111,7 +112,7 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 PAGE
 help_of
 for command in convert schema info count head tail sample cat stats diff inspect verify attach merge append upsert dedupe delete undelete \
-    select compact pack vacuum ls completions man; do
+    select compact pack vacuum ls sql completions man; do
     printf '\n## %s\n\n' "$command"
     help_of "$command"
 done

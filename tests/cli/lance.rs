@@ -1,24 +1,14 @@
 //! Lance files, which the program `arrow-shard-lance` converts.
 
 use super::Folder;
-
-/// Creates a program in place of `arrow-shard-lance` that prints its arguments.
 #[cfg(unix)]
-fn with_program(folder: &Folder) -> String {
-    use std::os::unix::fs::PermissionsExt;
-    let bin = folder.path("bin");
-    std::fs::create_dir(&bin).unwrap();
-    let program = bin.join("arrow-shard-lance");
-    std::fs::write(&program, "#!/bin/sh\necho \"$@\"\nexit 7\n").unwrap();
-    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
-    format!("{}:/usr/bin:/bin", bin.display())
-}
+use super::external::with_program;
 
 #[cfg(unix)]
 #[test]
 fn the_program_for_lance_gets_the_whole_command() {
     let folder = Folder::new();
-    let path = with_program(&folder);
+    let path = with_program(&folder, "arrow-shard-lance", "echo \"$@\"\nexit 7");
     for command in [
         "convert a.lance b.amudai.shard --force --dataset-version 3",
         "convert --lance-version 2.0 a.amudai.shard b.LANCE",

@@ -18,6 +18,7 @@ mod damaged;
 mod data;
 mod edit;
 mod exact;
+mod external;
 mod files;
 mod filter;
 mod foreign;

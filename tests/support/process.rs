@@ -17,18 +17,19 @@ pub(crate) struct Server {
     pub(crate) port: u16,
 }
 
-/// Returns the path of a program that `tools/setup.sh` installs below `target`. If it is missing, prints a line and
-/// returns `None`, or panics if the environment variable `required` is set.
+/// Returns the path of a program that `tools/setup.sh` installs below the library's `target`, also for the crates in
+/// `integrations`. If it is missing, prints a line and returns `None`, or panics if the environment variable `required`
+/// is set.
 pub(crate) fn installed(program: &str, required: &str) -> Option<PathBuf> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let program = root.join("target").join(program);
-    if !program.exists() {
-        let why = format!("there is no {}; run tools/setup.sh", program.display());
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let programs = ["target", "../../target"].map(|it| manifest.join(it).join(program));
+    let found = programs.iter().find(|program| program.exists());
+    if found.is_none() {
+        let why = format!("there is no {program} in target; run tools/setup.sh");
         assert!(std::env::var_os(required).is_none(), "{why}");
         eprintln!("SKIPPED: {why}");
-        return None;
     }
-    Some(program)
+    found.cloned()
 }
 
 impl Server {

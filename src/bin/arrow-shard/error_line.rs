@@ -1,4 +1,4 @@
-//! Errors as one line of text. The program `arrow-shard-lance` compiles this file, too.
+//! Errors as one line of text. The programs `arrow-shard-lance` and `arrow-shard-sql` compile this file, too.
 
 use crate::safe_text::shown;
 use std::error::Error;

@@ -11,6 +11,7 @@ mod convert;
 mod csv_style;
 mod edit;
 mod error_line;
+mod external;
 mod external_files;
 mod failure;
 mod field_tree;
@@ -38,6 +39,7 @@ mod schema;
 mod schema_text;
 #[cfg(unix)]
 mod signals;
+mod size;
 mod table;
 mod temporary;
 mod text;
@@ -62,6 +64,7 @@ Examples:
   arrow-shard verify *.amudai.shard
   arrow-shard merge days/*.amudai.shard --output november.amudai.shard
   arrow-shard delete --where \"delay IS NULL\" flights.amudai.shard
+  arrow-shard sql \"SELECT origin, avg(delay) FROM 'flights.amudai.shard' GROUP BY origin\"
 
 Formats by file name: .amudai.shard .shard | .parquet .parq .pq | .arrow .feather .ipc (IPC file) | \
 .arrows (IPC stream) | .cole | .csv .tsv | .ndjson .jsonl .json; `-` is standard input or output. \
@@ -107,11 +110,15 @@ enum Command {
     Pack(edit::pack::Args),
     Vacuum(edit::vacuum::Args),
     Ls(edit::list::Args),
+    Sql(external::SqlArgs),
     Completions(completions::Args),
     Man(man::Args),
 }
 
 fn main() -> ExitCode {
+    if let Err(failure) = external::run_unknown(&Cli::command()) {
+        return failure.report();
+    }
     let cli = Cli::parse();
     isolate::silence_caught_panics();
     #[cfg(unix)]
@@ -143,6 +150,7 @@ fn main() -> ExitCode {
         Command::Pack(args) => edit::pack::run(&args),
         Command::Vacuum(args) => edit::vacuum::run(&args),
         Command::Ls(args) => edit::list::run(&args),
+        Command::Sql(args) => external::sql(&args),
         Command::Completions(args) => completions::run(&args, Cli::command()),
         Command::Man(args) => man::run(&args, Cli::command()),
     };

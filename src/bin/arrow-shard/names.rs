@@ -1,4 +1,4 @@
-//! Advice for misspelt names.
+//! Advice for misspelt names. The program `arrow-shard-sql` compiles this file, too.
 
 use strsim::osa_distance;
 

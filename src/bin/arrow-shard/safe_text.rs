@@ -1,4 +1,4 @@
-//! Text that is safe to print. The program `arrow-shard-lance` compiles this file, too.
+//! Text that is safe to print. The programs `arrow-shard-lance` and `arrow-shard-sql` compile this file, too.
 
 use std::borrow::Cow;
 

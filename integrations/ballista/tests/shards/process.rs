@@ -3,26 +3,12 @@
 #[path = "../../../../tests/support/process.rs"]
 mod shared;
 
-pub(crate) use shared::Server;
+pub(crate) use shared::{Server, installed};
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// Returns the path of a program that `tools/setup.sh` installs below the library's `target`. If it is missing, prints
-/// a line and returns `None`, or panics if the environment variable `required` is set.
-pub(crate) fn installed(program: &str, required: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
-    let program = root.join(program);
-    if !program.exists() {
-        let why = format!("there is no {}; run tools/setup.sh", program.display());
-        assert!(std::env::var_os(required).is_none(), "{why}");
-        eprintln!("SKIPPED: {why}");
-        return None;
-    }
-    Some(program)
-}
 
 /// A process that writes its output to a file. A shell kills it when the shell's input is closed: when this value is
 /// dropped, or when the test is killed.

@@ -1,0 +1,236 @@
+//! Runs statements one by one, prints their results, and stops on signals.
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::files::FileTables;
+use crate::interrupt::Interrupts;
+use crate::output::{Printer, Style};
+use crate::session;
+use crate::statements::{self, Item};
+use crate::work::{Done, Piece, Work, check_syntax};
+use datafusion::prelude::SessionContext;
+use futures::FutureExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+/// Time for an interrupted statement to delete its files, before the program ends without waiting for it.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Time for the tasks of a statement that has failed to end.
+const SETTLE: Duration = Duration::from_millis(500);
+
+/// Stack of threads: plans of long expressions are deep.
+const STACK_BYTES: usize = 8 << 20;
+
+/// A session, its threads, and settings that commands of the prompt change.
+pub(crate) struct Engine {
+    pub(crate) ctx: SessionContext,
+    pub(crate) files: Arc<FileTables>,
+    pub(crate) style: Style,
+    pub(crate) timing: bool,
+    pub(crate) force: bool,
+    quiet: bool,
+    output: Option<PathBuf>,
+    interrupts: Interrupts,
+    runtime: Runtime,
+}
+
+impl Engine {
+    /// Starts a session with the options of the command line.
+    pub(crate) fn new(args: &Args) -> Result<Self, Failure> {
+        let (ctx, files) = session::create(args)?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(session::threads(args))
+            .thread_stack_size(STACK_BYTES)
+            .enable_all()
+            .build()?;
+        let interrupts = {
+            let _inside = runtime.enter();
+            Interrupts::new()?
+        };
+        Ok(Self {
+            ctx,
+            files,
+            style: Style::new(args),
+            timing: args.timing,
+            force: args.force,
+            quiet: args.quiet,
+            output: args.output.clone(),
+            interrupts,
+            runtime,
+        })
+    }
+
+    /// Waits for a future, on the threads of the session.
+    pub(crate) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime.block_on(future)
+    }
+
+    /// Returns a handle of the threads of the session.
+    pub(crate) fn handle(&self) -> Handle {
+        self.runtime.handle().clone()
+    }
+
+    /// Runs a script. Statements with wrong syntax are found before any statement runs. `name` is the name of the file
+    /// for messages.
+    pub(crate) fn script(&mut self, script: &str, name: Option<&str>) -> Result<(), Failure> {
+        let items = statements::split(script);
+        let within = |item: &Item<'_>, failure: Failure| match name {
+            Some(name) => failure.within(format!("{name}:{}", item.line)),
+            None => failure,
+        };
+        for item in items.iter().filter(|item| !item.is_command()) {
+            check_syntax(&self.ctx, item.text).map_err(|failure| within(item, failure))?;
+        }
+        let queries = items.iter().filter(|item| !item.is_command()).count();
+        if self.output.is_some() && queries != 1 {
+            let message = format!("--output takes the rows of one query, and there are {queries}");
+            return Err(Failure::Usage(message));
+        }
+        for item in &items {
+            let flow = self
+                .run(item.text)
+                .map_err(|failure| within(item, failure))?;
+            if flow == Flow::Quit {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a statement or a command of the prompt.
+    pub(crate) fn run(&mut self, text: &str) -> Result<Flow, Failure> {
+        if text.starts_with('.') {
+            return crate::prompt::command(self, text);
+        }
+        let start = Instant::now();
+        let done = self.statement(text);
+        if self.timing {
+            eprintln!("time: {:.3} s", start.elapsed().as_secs_f64());
+        }
+        if !self.quiet {
+            let rows = |rows: u64| {
+                if rows == 1 {
+                    "1 row".to_owned()
+                } else {
+                    format!("{rows} rows")
+                }
+            };
+            match done? {
+                Done::Nothing => {}
+                Done::Copied { rows: n, target } => eprintln!("{} written to {target}", rows(n)),
+                Done::Inserted { rows: n } => eprintln!("{} inserted", rows(n)),
+            }
+            return Ok(Flow::Continue);
+        }
+        done.map(|_| Flow::Continue)
+    }
+
+    fn statement(&mut self, sql: &str) -> Result<Done, Failure> {
+        let work = Work {
+            sql: sql.to_owned(),
+            output: self.output.clone(),
+            force: self.force,
+        };
+        let (ctx, style) = (self.ctx.clone(), self.style);
+        let interrupts = &mut self.interrupts;
+        let quiet = self.quiet;
+        self.runtime.block_on(async move {
+            // A signal that came before the statement does not end it.
+            while interrupts.next().now_or_never().is_some() {}
+            let (sender, mut pieces) = mpsc::channel(2);
+            let mut task = tokio::spawn(work.run(ctx, sender));
+            let mut printer = None;
+            loop {
+                let piece = tokio::select! {
+                    biased;
+                    signal = interrupts.next() => {
+                        stop(&mut task, interrupts).await;
+                        return Err(Failure::Interrupted(signal));
+                    }
+                    piece = pieces.recv() => piece,
+                };
+                let printed = match piece {
+                    Some(Piece::Columns { schema, is_plan }) => {
+                        Printer::new(style, quiet, schema, is_plan).map(|it| printer = Some(it))
+                    }
+                    Some(Piece::Rows(batch)) => match &mut printer {
+                        Some(printer) => printer.print(&batch),
+                        None => Ok(()),
+                    },
+                    None => break,
+                };
+                if let Err(failure) = printed {
+                    stop(&mut task, interrupts).await;
+                    return Err(failure);
+                }
+            }
+            // The statement may still have work to do that gives no rows.
+            let result = tokio::select! {
+                biased;
+                signal = interrupts.next() => {
+                    stop(&mut task, interrupts).await;
+                    return Err(Failure::Interrupted(signal));
+                }
+                result = &mut task => result,
+            };
+            let done = result.unwrap_or_else(|error| Err(panicked(error)))?;
+            if let Some(printer) = printer {
+                printer.finish()?;
+            }
+            Ok(done)
+        })
+    }
+
+    /// Ends the session. A statement that does not stop is left behind. After a failure, waits until the tasks of the
+    /// statement have deleted their files.
+    pub(crate) fn close(self, failed: bool) {
+        drop(self.ctx);
+        if failed {
+            let settled = async { tokio::time::timeout(SETTLE, settled()).await };
+            // Tasks of connections may stay.
+            let _left = self.runtime.block_on(settled);
+        }
+        self.runtime.shutdown_timeout(GRACE);
+        let _discarded = arrow_shard::io::discard_uncommitted();
+    }
+}
+
+/// Whether a script or the prompt goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flow {
+    Continue,
+    Quit,
+}
+
+/// Cancels a statement, and waits until it has stopped; not for long, and not after another signal.
+async fn stop(task: &mut JoinHandle<Result<Done, Failure>>, interrupts: &mut Interrupts) {
+    task.abort();
+    tokio::select! {
+        _ = task => {}
+        _ = interrupts.next() => {}
+        () = tokio::time::sleep(GRACE) => {}
+    }
+}
+
+/// Waits until no task is left, and until the deletions that they have begun are under way.
+async fn settled() {
+    while Handle::current().metrics().num_alive_tasks() > 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    // Deletions run in the order in which they were requested.
+    let _done = tokio::task::spawn_blocking(|| {}).await;
+}
+
+fn panicked(error: tokio::task::JoinError) -> Failure {
+    let text = error.try_into_panic().ok().and_then(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        text.or_else(|| panic.downcast_ref::<&str>().map(|it| (*it).to_owned()))
+    });
+    let text = text.unwrap_or_else(|| "it was cancelled".to_owned());
+    Failure::new(format!("the statement failed unexpectedly: {text}"))
+}

@@ -1,0 +1,96 @@
+//! Commands that are separate programs: `arrow-shard NAME ...` runs `arrow-shard-NAME ...`, like `git` and `cargo` do.
+
+use crate::failure::Failure;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, ErrorKind};
+use std::process::Command;
+
+/// Arguments of the program `arrow-shard-sql`.
+#[derive(Debug, clap::Args)]
+#[command(
+    disable_help_flag = true,
+    about = "Query files by SQL, with the separate program arrow-shard-sql",
+    long_about = "Query shards, Parquet, Arrow, CSV and JSON files by SQL, with the program arrow-shard-sql, which is \
+                  installed separately; `arrow-shard sql --help` describes it"
+)]
+pub(crate) struct SqlArgs {
+    /// Options and statements, which arrow-shard-sql reads
+    #[arg(
+        value_name = "ARGUMENTS",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    arguments: Vec<OsString>,
+}
+
+/// Runs the program for SQL.
+pub(crate) fn sql(args: &SqlArgs) -> Result<(), Failure> {
+    let program = "arrow-shard-sql";
+    run(program, &args.arguments).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => {
+            not_installed(program, "`arrow-shard sql` needs", "integrations/sql")
+        }
+        _ => Failure::from(error).within(program),
+    })
+}
+
+/// Runs the program of an unknown command, if it is installed. Otherwise, returns, so that the error about the command
+/// is shown.
+pub(crate) fn run_unknown(known: &clap::Command) -> Result<(), Failure> {
+    let mut args = env::args_os().skip(1);
+    let Some(name) = args.next() else {
+        return Ok(());
+    };
+    let is_name = |name: &str| {
+        let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        !name.starts_with('-') && !name.is_empty() && name.chars().all(is_letter)
+    };
+    let Some(name) = name.to_str().filter(|name| is_name(name)) else {
+        return Ok(());
+    };
+    if name == "help" || known.find_subcommand(name).is_some() {
+        return Ok(());
+    }
+    let program = format!("arrow-shard-{name}");
+    match run(&program, args) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        done => done.map_err(|error| Failure::from(error).within(program)),
+    }
+}
+
+/// Returns the error about a program that is missing.
+pub(crate) fn not_installed(program: &str, needed_by: &str, folder: &str) -> Failure {
+    Failure::new(format!(
+        "{needed_by} the program {program}, which is neither next to arrow-shard nor on PATH; install it from a clone \
+         of the repository: cargo install --path {folder}"
+    ))
+}
+
+/// Runs a program that is next to this one or on PATH, with the streams of this process. On Unix, it replaces this
+/// process, so that it receives signals and determines the exit code.
+///
+/// # Errors
+/// Returns an error if the program cannot be started.
+pub(crate) fn run(
+    program: &str,
+    args: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> io::Result<()> {
+    let name = format!("{program}{}", env::consts::EXE_SUFFIX);
+    let beside = env::current_exe().ok().map(|it| it.with_file_name(&name));
+    let program = match beside.filter(|it| it.is_file()) {
+        Some(beside) => beside.into_os_string(),
+        None => OsString::from(name),
+    };
+    replace(Command::new(program).args(args))
+}
+
+#[cfg(unix)]
+fn replace(command: &mut Command) -> io::Result<()> {
+    Err(std::os::unix::process::CommandExt::exec(command))
+}
+
+#[cfg(not(unix))]
+fn replace(command: &mut Command) -> io::Result<()> {
+    std::process::exit(command.status()?.code().unwrap_or(1))
+}
