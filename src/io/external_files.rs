@@ -46,7 +46,7 @@ impl PartialEq for AllowedFolder {
     fn eq(&self, other: &Self) -> bool {
         let is_same_store = match (&self.home, &other.home) {
             (Some((own, _)), Some((theirs, _))) => own.is_same(theirs),
-            (None, None) => true,
+            (None, None) => self.files.is_same(&other.files),
             _ => false,
         };
         self.url == other.url && is_same_store

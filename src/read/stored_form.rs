@@ -328,7 +328,7 @@ impl Shard {
             .scan()
             .with_projection(Projection::Indices(Vec::new()))
             .with_row_number("row")
-            .with_filter(predicate)
+            .with_filter(predicate.with_all_due())
             .with_deleted_rows(true)
             .with_batch_size(BATCH_ROWS as usize);
         let (mut reader, _, _) = scan.planned(true).await?;

@@ -39,6 +39,9 @@ pub(crate) struct PageRanges {
     width: usize,
     blocks: BlockRanges<SortKey>,
     open: OpenBlock,
+    /// Blocks with values whose bounds are all known, and the others.
+    known: usize,
+    unknown: usize,
     /// Whether the index can describe each block.
     is_sound: bool,
 }
@@ -51,6 +54,8 @@ struct OpenBlock {
     /// Whether other positions may be null or NaN.
     may_be_invalid: bool,
     range: Option<(SortKey, SortKey)>,
+    /// Whether the range is that of all values, because no bounds are known.
+    is_unknown: bool,
 }
 
 impl PageRanges {
@@ -80,6 +85,8 @@ impl PageRanges {
             width,
             blocks: BlockRanges::default(),
             open: OpenBlock::default(),
+            known: 0,
+            unknown: 0,
             is_sound: true,
         })
     }
@@ -96,6 +103,7 @@ impl PageRanges {
             let bounds = (self.key(least)?, self.key(greatest)?);
             (bounds.0 <= bounds.1).then_some(bounds)
         });
+        let is_unknown = known.is_none();
         let bounds = known.unwrap_or_else(|| self.widest());
         while positions > 0 {
             let open = &mut self.open;
@@ -109,6 +117,7 @@ impl PageRanges {
                 open.may_be_invalid |=
                     nulls == PageNulls::Possible || self.order == ValueOrder::Float;
                 open.range = open.range.into_iter().chain([bounds]).reduce(wider);
+                open.is_unknown |= is_unknown;
             }
             if open.positions == INDEX_BLOCK {
                 self.close();
@@ -125,23 +134,26 @@ impl PageRanges {
         };
         // A block of one position that may be null: the index could only say that it is, or is not.
         self.is_sound &= open.range.is_none() || invalid < open.positions;
+        self.unknown += usize::from(open.is_unknown);
+        self.known += usize::from(open.range.is_some() && !open.is_unknown);
         let count = |positions: u64| usize::try_from(positions).unwrap_or(usize::MAX);
         self.blocks
             .add(count(open.positions), count(invalid), open.range, wider);
     }
 
-    /// Returns the index, if it is useful.
+    /// Returns the index, if it is useful: the bounds of most blocks must be known.
     pub(crate) fn finish(mut self) -> Option<IndexedRanges> {
         if self.open.positions > 0 {
             self.close();
         }
         let (order, width) = (self.order, self.width);
+        let is_sound = self.is_sound && self.unknown <= self.known;
         let store = |key: SortKey, out: &mut Vec<u8>| {
             out.extend(key.value(order, width).into_iter().take(width));
         };
         self.blocks
             .finish(width, |key| key.number(order, width), store)
-            .filter(|_| self.is_sound)
+            .filter(|_| is_sound)
     }
 
     /// Returns the key of a stored value; `None` for NaN and values of another width.

@@ -2,7 +2,8 @@
 //! bytes of the file or within the limits, and fails.
 
 use super::allocations;
-use super::page_checksums::with_footer;
+use super::files::write_parquet;
+use super::page_checksums::{metadata_of, with_footer};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_shard::ops::attach;
@@ -12,6 +13,7 @@ use parquet::basic::{Compression, Encoding};
 use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, ParquetMetaData, RowGroupMetaData,
 };
+use parquet::file::properties::WriterProperties;
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::SchemaDescriptor;
 use std::sync::Arc;
@@ -377,4 +379,45 @@ fn headers_with_texts_of_many_bytes_are_refused() {
     varint(1 << 40, &mut header);
     header.extend([0; 48]);
     File::new(NUMBER, 10, header).assert_refused(ErrorKind::Corrupt);
+}
+
+#[test]
+fn footers_and_page_indexes_cost_no_more_than_their_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    let attached = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        let target = folder.path().join("t.amudai.shard");
+        allocations::start();
+        let result = allocations::caught(|| attach([&path], &target).map(drop)).unwrap();
+        (result, allocations::peak())
+    };
+    // Version 1, a schema of a group and a column, rows, and a list of 2^31 - 1 row groups.
+    let mut footer = vec![
+        0x15, 2, 0x19, 0x2c, 0x55, 2, 0, 0x15, 2, 0, 0x16, 0, 0x19, 0xfc,
+    ];
+    footer.extend([0xff, 0xff, 0xff, 0xff, 0x07, 0]);
+    let mut file = b"PAR1".to_vec();
+    file.extend(&footer);
+    file.extend(u32::try_from(footer.len()).unwrap().to_le_bytes());
+    file.extend(b"PAR1");
+    let (result, peak) = attached(&file);
+    assert_eq!(result.unwrap_err().kind(), ErrorKind::Corrupt);
+    assert!(peak < MIB, "{peak} bytes");
+
+    // A list of 2^31 - 1 pages in an offset index.
+    let values: Vec<i64> = (0..3).collect();
+    let column = Arc::new(arrow_array::Int64Array::from(values)) as arrow_array::ArrayRef;
+    let rows = RecordBatch::try_from_iter([("a", column)]).unwrap();
+    write_parquet(&path, &rows, WriterProperties::builder().build());
+    let mut file = std::fs::read(&path).unwrap();
+    let metadata = metadata_of(&file);
+    let chunk = metadata.row_group(0).column(0);
+    let at = usize::try_from(chunk.offset_index_offset().unwrap()).unwrap();
+    // A list of one struct becomes one of as many as five bytes say.
+    assert_eq!(file[at..at + 2], [0x19, 0x1c]);
+    file[at + 1..at + 7].copy_from_slice(&[0xfc, 0xff, 0xff, 0xff, 0xff, 0x07]);
+    let (result, peak) = attached(&file);
+    assert_eq!(result.unwrap_err().kind(), ErrorKind::Corrupt);
+    assert!(peak < MIB, "{peak} bytes");
 }

@@ -71,7 +71,7 @@ fn distinct_counts_of_row_groups_are_those_of_stripes() {
     let shard = open("a.amudai.shard", 1);
     assert_eq!(
         counts(&shard, "full"),
-        [Some((3, true)), Some((2, true)), None]
+        [Some((3, false)), Some((2, false)), None]
     );
     // Null may be one of the values.
     assert_eq!(

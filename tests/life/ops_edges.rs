@@ -9,6 +9,7 @@ use arrow_array::{
     ArrayRef, Date32Array, Int64Array, StructArray, TimestampMicrosecondArray,
     TimestampNanosecondArray, TimestampSecondArray,
 };
+use arrow_ord::cmp::lt;
 use arrow_schema::{DataType, Field, TimeUnit};
 use arrow_shard::io::{Container, Location, ReadAt, RelativeUrl};
 use arrow_shard::metadata::{SortingColumn, TypeMapping};
@@ -16,7 +17,7 @@ use arrow_shard::ops::{
     CompactOptions, DeleteOptions, MergeOptions, ShardEditor, ShardSet, VacuumOptions, compact,
     list_files, list_shards, merge, merge_with, vacuum,
 };
-use arrow_shard::read::{ShardOptions, col};
+use arrow_shard::read::{Predicate, ShardOptions, col};
 use arrow_shard::write::{Layout, WriterOptions};
 use arrow_shard::{ErrorKind, Result, Shard};
 use std::ops::ControlFlow;
@@ -56,6 +57,22 @@ fn a_shard_that_is_overwritten_leaves_what_a_folder_above_refers_to() {
     assert_eq!(vacuum(folder.path(), at_once()).unwrap().len(), 3);
     assert_eq!(names(&days), ["1"]);
     assert_eq!(read(&day), [50, 51, 52]);
+}
+
+#[test]
+fn a_function_that_is_optional_for_readers_decides_what_is_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t");
+    write(&path, vec![("id", ids(0..30))], WriterOptions::default());
+    let mut editor = ShardEditor::open(&path).unwrap();
+    let small = Predicate::from_optional_fn(
+        ["id"],
+        |_| false,
+        |batch| lt(batch.column(0), &Int64Array::new_scalar(10)),
+    );
+    assert_eq!(editor.delete(&small.and(col("id").gt(4))).unwrap(), 5);
+    editor.commit().unwrap();
+    assert_eq!(read(&path), (0..5).chain(10..30).collect::<Vec<_>>());
 }
 
 #[test]

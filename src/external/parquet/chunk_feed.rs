@@ -15,6 +15,7 @@ use arrow_data::{ArrayData, ByteView};
 use arrow_schema::DataType as ArrowType;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection};
 use parquet::basic::Type as PhysicalType;
+use parquet::column::page::Page;
 use parquet::errors::ParquetError;
 
 /// Most bytes of a value that is stored once, as an entry of a dictionary or as a null, and that a batch may repeat.
@@ -28,8 +29,20 @@ pub(super) struct ChunkFeed {
     entry_bytes: usize,
     /// Bytes of a value of fixed size, or 0.
     width: usize,
-    /// Pages that have been passed, dictionary pages included.
+    /// The dictionary page, for readers that begin again.
+    dictionary: Option<Page>,
+    /// The data page that was passed last, if it may be passed again.
+    kept: Option<KeptPage>,
+    /// Pages that have been opened, dictionary pages included.
     pub(super) num_pages: u64,
+}
+
+/// An opened data page, and the pages without positions before it.
+struct KeptPage {
+    ordinal: usize,
+    pages: Vec<Page>,
+    /// Bytes of their values.
+    bytes: u64,
 }
 
 impl ChunkFeed {
@@ -37,9 +50,25 @@ impl ChunkFeed {
     pub(super) fn new(column: &ParquetColumn, chunk: &Chunk, cx: &ReadContext<'_>) -> Result<Self> {
         let mut feed = Self::without_pages(column, chunk);
         if let Some(opened) = feed.open_dictionary(chunk, cx)? {
+            feed.dictionary = Some(opened.page.clone());
             feed.pages.push(opened.page);
         }
         Ok(feed)
+    }
+
+    /// Begins again with the dictionary page, for another reader. Pages that have not been read are dropped.
+    pub(super) fn restart(&mut self) {
+        self.pages.clear();
+        if let Some(dictionary) = &self.dictionary {
+            self.pages.push(dictionary.clone());
+        }
+    }
+
+    /// Returns the number of entries of the dictionary, or 0 without one.
+    pub(super) fn num_entries(&self) -> u64 {
+        self.dictionary
+            .as_ref()
+            .map_or(0, |page| u64::from(page.num_values()))
     }
 
     /// Creates a feed with the entries of a dictionary page as the values of a data page.
@@ -63,6 +92,8 @@ impl ChunkFeed {
                 .with_item_level(column.leaf.item_level()),
             entry_bytes: 0,
             width: column.leaf.width(),
+            dictionary: None,
+            kept: None,
             num_pages: 0,
         }
     }
@@ -109,6 +140,47 @@ impl ChunkFeed {
         page: &DataPage,
         cx: &ReadContext<'_>,
     ) -> Result<u64> {
+        let mut pages = Vec::new();
+        let bytes = self.open(chunk, page, cx, &mut pages)?;
+        pages.into_iter().for_each(|page| self.pages.push(page));
+        Ok(bytes)
+    }
+
+    /// Passes a data page like [`push`](Self::push), and keeps it. A page that is passed twice in a row is opened once.
+    pub(super) fn push_and_keep(
+        &mut self,
+        chunk: &Chunk,
+        page: &DataPage,
+        cx: &ReadContext<'_>,
+    ) -> Result<u64> {
+        let kept = match self.kept.take() {
+            Some(kept) if kept.ordinal == page.ordinal => kept,
+            _ => {
+                let mut pages = Vec::new();
+                let bytes = self.open(chunk, page, cx, &mut pages)?;
+                KeptPage {
+                    ordinal: page.ordinal,
+                    pages,
+                    bytes,
+                }
+            }
+        };
+        kept.pages
+            .iter()
+            .for_each(|page| self.pages.push(page.clone()));
+        let bytes = kept.bytes;
+        self.kept = Some(kept);
+        Ok(bytes)
+    }
+
+    /// Opens a data page, and the pages without values before it. Returns the bytes of its values.
+    fn open(
+        &mut self,
+        chunk: &Chunk,
+        page: &DataPage,
+        cx: &ReadContext<'_>,
+        out: &mut Vec<Page>,
+    ) -> Result<u64> {
         let mut bytes = chunk.data(page, cx)?;
         let (mut values, mut positions, mut size) = (0u64, 0u64, 0);
         while !bytes.is_empty() {
@@ -122,7 +194,7 @@ impl ChunkFeed {
             values = values.saturating_add(header.values);
             if header.values > 0 {
                 let opened = self.opener.open(&header, &page, cx.limits)?;
-                self.pages.push(opened.page);
+                out.push(opened.page);
                 self.num_pages += 1;
                 size = u64::saturating_add(size, opened.bytes);
                 positions = positions.saturating_add(opened.positions);

@@ -58,7 +58,7 @@ pub(super) struct DataPage {
     pub(super) positions: Range<u64>,
     pub(super) place: StoredRange,
     /// Its ordinal among the data pages of the chunk.
-    ordinal: usize,
+    pub(super) ordinal: usize,
 }
 
 impl ParquetColumn {

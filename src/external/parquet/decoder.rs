@@ -1,7 +1,7 @@
 //! Decodes the pages that hold the wanted positions.
 
 use super::chunk_feed::{ChunkFeed, LeafReader};
-use super::column::{Chunk, ParquetColumn, rows_between};
+use super::column::{Chunk, DataPage, ParquetColumn, rows_between};
 use crate::buffer::{BlockMap, ExternalDecoder, ReadContext, Selection};
 use crate::error::{Error, Result, Within};
 use arrow_array::{Array, ArrayRef, BooleanArray, new_empty_array};
@@ -26,10 +26,11 @@ const FEW: u64 = 8;
 const MAX_FED_BYTES: u64 = 16 << 20;
 
 /// Decodes the values of a stripe field.
-#[derive(Debug)]
 pub(super) struct ParquetDecoder {
     values: Arc<ParquetColumn>,
     current: Option<OpenChunk>,
+    /// The chunk of which few positions were wanted last.
+    few: Option<(usize, ChunkFeed)>,
     num_pages: u64,
 }
 
@@ -56,11 +57,22 @@ impl fmt::Debug for OpenChunk {
     }
 }
 
+impl fmt::Debug for ParquetDecoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParquetDecoder")
+            .field("values", &self.values)
+            .field("current", &self.current)
+            .field("num_pages", &self.num_pages)
+            .finish_non_exhaustive()
+    }
+}
+
 impl ParquetDecoder {
     pub(super) fn new(values: Arc<ParquetColumn>) -> Self {
         Self {
             values,
             current: None,
+            few: None,
             num_pages: 0,
         }
     }
@@ -79,7 +91,8 @@ impl ExternalDecoder for ParquetDecoder {
         let mut next = rows.next_from(0);
         while let Some(position) = next {
             let (ordinal, chunk) = values.chunk_at(position)?;
-            if let Some(piece) = read_few(&values, chunk, rows, wanted, cx)? {
+            let piece = self.read_few(ordinal, chunk, rows, wanted, cx);
+            if let Some(piece) = piece.within(|| format!("column chunk {ordinal}"))? {
                 bytes = bytes.saturating_add(slice_bytes(&piece));
                 cx.check_batch_bytes(bytes, 1)?;
                 pieces.push(piece);
@@ -138,60 +151,94 @@ impl ExternalDecoder for ParquetDecoder {
     }
 }
 
-/// Reads the wanted positions of a chunk without decoding the others of their pages, if they are few. Nothing is kept for
-/// later positions.
-fn read_few(
-    column: &ParquetColumn,
-    chunk: &Chunk,
-    rows: &Selection,
-    wanted: &ArrowType,
-    cx: &ReadContext<'_>,
-) -> Result<Option<ArrayRef>> {
-    let rows = rows.within(&chunk.positions);
-    let may_be_few = rows.len().saturating_mul(FEW) <= chunk.len();
-    let follows = cx.sequential && rows.as_range().is_some();
-    if chunk.is_repeated || !may_be_few || follows {
-        return Ok(None);
-    }
-    column.verify_file(chunk, cx.source)?;
-    let pages = chunk.pages_of(chunk.pages(cx)?, &rows)?;
-    let sizes = pages
-        .iter()
-        .map(|page| page.positions.end - page.positions.start);
-    if rows.len().saturating_mul(FEW) > sizes.sum() {
-        return Ok(None);
-    }
-    let mut feed = ChunkFeed::new(column, chunk, cx)?;
-    let batch_rows = rows.len().min(feed.most_rows(column, wanted, cx)?);
-    let mut selectors = Vec::new();
-    for page in &pages {
-        feed.push(chunk, page, cx)?;
-        let mut at = page.positions.start;
-        for range in rows.within(&page.positions).ranges() {
-            selectors.push(RowSelector::skip(rows_between(at, range.start)?));
-            selectors.push(RowSelector::select(rows_between(range.start, range.end)?));
-            at = range.end;
+impl ParquetDecoder {
+    /// Reads the wanted positions of a chunk without decoding the others of their pages, if they are few.
+    fn read_few(
+        &mut self,
+        ordinal: usize,
+        chunk: &Chunk,
+        rows: &Selection,
+        wanted: &ArrowType,
+        cx: &ReadContext<'_>,
+    ) -> Result<Option<ArrayRef>> {
+        let rows = rows.within(&chunk.positions);
+        let may_be_few = rows.len().saturating_mul(FEW) <= chunk.len();
+        let follows = cx.sequential && rows.as_range().is_some();
+        if chunk.is_repeated || !may_be_few || follows {
+            return Ok(None);
         }
-        selectors.push(RowSelector::skip(rows_between(at, page.positions.end)?));
-    }
-    let selection = RowSelection::from(selectors);
-    let mut reader = feed.reader(column, wanted, batch_rows, Some(selection))?;
-    let (mut pieces, mut found) = (Vec::new(), 0);
-    while found < rows.len() {
-        let Some(piece) = reader.next(cx)? else {
-            break;
+        let column = self.values.clone();
+        column.verify_file(chunk, cx.source)?;
+        let pages = chunk.pages_of(chunk.pages(cx)?, &rows)?;
+        let sizes = pages
+            .iter()
+            .map(|page| page.positions.end - page.positions.start);
+        let in_pages: u64 = sizes.sum();
+        if rows.len().saturating_mul(FEW) > in_pages {
+            return Ok(None);
+        }
+        // A feed whose reader failed is dropped.
+        let mut feed = match self.few.take() {
+            // Every reader decodes all entries of the dictionary, except one that stays open.
+            Some((last, feed)) if last == ordinal && feed.num_entries() > in_pages => {
+                self.few = Some((last, feed));
+                return Ok(None);
+            }
+            Some((last, mut feed)) if last == ordinal => {
+                feed.restart();
+                feed
+            }
+            _ => ChunkFeed::new(&column, chunk, cx)?,
         };
-        found += piece.len() as u64;
-        pieces.push(piece);
+        let found = feed.read_few(&column, chunk, &pages, &rows, wanted, cx);
+        self.num_pages += std::mem::take(&mut feed.num_pages);
+        let values = found?;
+        self.few = Some((ordinal, feed));
+        column.to_text(values, wanted, &rows).map(Some)
     }
-    if found != rows.len() {
-        return Err(Error::corrupt(format!(
-            "expected {} values in Parquet pages, found {found}",
-            rows.len()
-        )));
+}
+
+impl ChunkFeed {
+    /// Reads some positions, given the pages that hold them.
+    fn read_few(
+        &mut self,
+        column: &ParquetColumn,
+        chunk: &Chunk,
+        pages: &[DataPage],
+        rows: &Selection,
+        wanted: &ArrowType,
+        cx: &ReadContext<'_>,
+    ) -> Result<ArrayRef> {
+        let batch_rows = rows.len().min(self.most_rows(column, wanted, cx)?);
+        let mut selectors = Vec::new();
+        for page in pages {
+            self.push_and_keep(chunk, page, cx)?;
+            let mut at = page.positions.start;
+            for range in rows.within(&page.positions).ranges() {
+                selectors.push(RowSelector::skip(rows_between(at, range.start)?));
+                selectors.push(RowSelector::select(rows_between(range.start, range.end)?));
+                at = range.end;
+            }
+            selectors.push(RowSelector::skip(rows_between(at, page.positions.end)?));
+        }
+        let selection = RowSelection::from(selectors);
+        let mut reader = self.reader(column, wanted, batch_rows, Some(selection))?;
+        let (mut pieces, mut found) = (Vec::new(), 0);
+        while found < rows.len() {
+            let Some(piece) = reader.next(cx)? else {
+                break;
+            };
+            found += piece.len() as u64;
+            pieces.push(piece);
+        }
+        if found != rows.len() {
+            return Err(Error::corrupt(format!(
+                "expected {} values in Parquet pages, found {found}",
+                rows.len()
+            )));
+        }
+        concat_all(&pieces, wanted)
     }
-    let values = concat_all(&pieces, wanted)?;
-    column.to_text(values, wanted, &rows).map(Some)
 }
 
 fn concat_all(pieces: &[ArrayRef], wanted: &ArrowType) -> Result<ArrayRef> {

@@ -18,7 +18,7 @@ const LEAF: &str = "v";
 const GROUP: &str = "g";
 const MESSAGE: &str = "m";
 /// Most groups around a leaf. The crate `parquet` parses them recursively, and more could exhaust the stack.
-pub(super) const MAX_GROUPS: usize = 128;
+pub(crate) const MAX_GROUPS: usize = 128;
 
 /// The type of a leaf, and of the groups around it that can be null.
 #[derive(Debug, Clone)]

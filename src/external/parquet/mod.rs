@@ -32,8 +32,8 @@ pub(crate) use description::{
     Codec, DescribedChunk, DescribedFile, PARQUET_PROPERTY, ParquetDescription,
 };
 pub(crate) use footer::Footers;
-pub(crate) use leaf::{guarded, message_of, places_of_leaves};
+pub(crate) use leaf::{MAX_GROUPS, guarded, message_of, places_of_leaves};
 pub(crate) use page_header::{PageHeader, PageKind};
 pub(crate) use row_group::CheckedColumns;
-pub(crate) use thrift::has_field;
+pub(crate) use thrift::{check_footer, has_field, is_struct};
 pub(crate) use values::ParquetValues;

@@ -21,6 +21,11 @@ impl PageFeed {
         self.waiting().push_back(page);
     }
 
+    /// Drops the pages that wait.
+    pub(super) fn clear(&self) {
+        self.waiting().clear();
+    }
+
     fn waiting(&self) -> MutexGuard<'_, VecDeque<Page>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

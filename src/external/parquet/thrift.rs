@@ -174,8 +174,8 @@ impl<'a> Compact<'a> {
 ///
 /// # Errors
 /// [`Corrupt`](crate::ErrorKind::Corrupt).
-pub(super) fn check_footer(bytes: &[u8], most_groups: usize) -> Result<()> {
-    let is_whole = Compact::new(bytes).skip(wire_type::STRUCT, 0).is_some();
+pub(crate) fn check_footer(bytes: &[u8], most_groups: usize) -> Result<()> {
+    let is_whole = is_struct(bytes);
     let levels = || {
         let mut reader = Compact::new(bytes);
         let mut id = 0;
@@ -195,6 +195,11 @@ pub(super) fn check_footer(bytes: &[u8], most_groups: usize) -> Result<()> {
         ))),
         None => Err(Error::corrupt("the footer of the Parquet file is damaged")),
     }
+}
+
+/// Returns whether some bytes begin with a whole struct.
+pub(crate) fn is_struct(bytes: &[u8]) -> bool {
+    Compact::new(bytes).skip(wire_type::STRUCT, 0).is_some()
 }
 
 /// Returns whether the struct at the start of some bytes has a field with this id.

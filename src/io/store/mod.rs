@@ -511,6 +511,17 @@ pub(crate) enum FileContainer {
     Async(Arc<dyn AsyncContainer>),
 }
 
+impl FileContainer {
+    /// Whether this is a clone of another container.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Blocking(own), Self::Blocking(other)) => Arc::ptr_eq(own, other),
+            (Self::Async(own), Self::Async(other)) => Arc::ptr_eq(own, other),
+            _ => false,
+        }
+    }
+}
+
 /// A sink that answers at once, as an asynchronous one.
 struct NowSink<S>(Option<S>);
 

@@ -45,7 +45,10 @@ impl BloomFilters {
         if stored.is_empty() {
             return Ok(Self::default());
         }
-        let places = stored.iter().map(|(_, place)| *place).collect();
+        let places: Vec<ByteRange> = stored.iter().map(|(_, place)| *place).collect();
+        if !are_apart(&places, file.size) {
+            return Ok(Self::default());
+        }
         let mut found = HashMap::with_capacity(stored.len());
         let mut rest = Vec::new();
         for ((key, place), bytes) in stored.into_iter().zip(file.read(places).await?) {
@@ -69,7 +72,10 @@ impl BloomFilters {
             return Ok(Self(found));
         }
         // Old writers do not tell how long filters are.
-        let places = rest.iter().map(|(_, place)| *place).collect();
+        let places: Vec<ByteRange> = rest.iter().map(|(_, place)| *place).collect();
+        if !are_apart(&places, file.size) {
+            return Ok(Self(found));
+        }
         let read = file.read(places).await?;
         found.extend(rest.into_iter().map(|(key, _)| key).zip(read));
         Ok(Self(found))
@@ -86,6 +92,12 @@ impl BloomFilters {
         let filters: Option<Vec<&[u8]>> = groups.iter().map(of_group).collect();
         united_filter(&filters?, positions)
     }
+}
+
+/// Whether places may be parts of one file without an overlap. Many chunks of a damaged file may claim the same filter.
+fn are_apart(places: &[ByteRange], size: u64) -> bool {
+    let lens = places.iter().map(|place| place.len());
+    lens.fold(0, u64::saturating_add) <= size
 }
 
 /// Returns the place of the filter of a chunk; of its start, if its length is not known.

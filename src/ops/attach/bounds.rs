@@ -186,8 +186,8 @@ impl LeafStatistics {
         let has_no_nulls = nulls == Some(0);
         (1..=present).contains(&distinct).then(|| CardinalityInfo {
             count: Some(distinct + u64::from(!has_no_nulls)),
-            // Parquet does not say whether null counts as a value.
-            is_estimate: !has_no_nulls,
+            // Parquet does not say whether null counts as a value, and nothing confirms the number.
+            is_estimate: true,
             sketch: None,
         })
     }

@@ -22,6 +22,7 @@ use crate::io::ByteRange;
 use crate::write::{PositionedSink, StoredIndex};
 use bytes::Bytes;
 use parquet::file::metadata::ColumnChunkMetaData;
+use std::collections::HashMap;
 use std::ops::Range;
 
 impl FileColumn<'_> {
@@ -89,6 +90,8 @@ pub(super) struct AttachedStripe<'a> {
     pub(super) ordinal: u64,
     pub(super) groups: &'a Range<usize>,
     pub(super) native: Option<&'a NativeColumns>,
+    /// The statistics of each leaf, by number of the column.
+    pub(super) statistics: &'a HashMap<usize, LeafStatistics>,
     pub(super) filters: BloomFilters,
     pub(super) scanned: ScannedStripe,
 }
@@ -109,7 +112,8 @@ impl AttachedStripe<'_> {
             return Ok(None);
         }
         let file = self.file;
-        let statistics = LeafStatistics::load(file, leaf);
+        let statistics = self.statistics.get(&leaf.column);
+        let statistics = statistics.ok_or_else(|| Error::corrupt("a leaf without statistics"))?;
         let mut description = ParquetDescription {
             message: leaf.message.clone(),
             files: vec![file.identity],

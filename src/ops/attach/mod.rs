@@ -13,6 +13,7 @@ mod scanned;
 mod sort_order;
 mod stripe_files;
 
+use self::bounds::LeafStatistics;
 use super::commit::{CommitFiles, EditSummary};
 use super::files::list_files_async;
 use super::progress::WorkProgress;
@@ -35,6 +36,7 @@ use native_columns::NativeColumns;
 use parquet_file::ParquetFile;
 use scanned::{ScannedNames, ScannedStripe};
 use sort_order::SortOrder;
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::Path;
@@ -88,7 +90,7 @@ impl AttachOptions {
 
     /// Sets whether to find pages by reading all column chunks once, in files that have no page index. The shard then
     /// lists the pages, so that readers of a few rows read only the pages of those rows. Without a list, they read whole
-    /// column chunks. Off by default, because attaching otherwise reads only footers.
+    /// column chunks. Off by default, because attaching otherwise reads no pages of most columns.
     #[must_use]
     pub fn with_page_map(mut self, page_map: bool) -> Self {
         self.page_map = page_map;
@@ -116,7 +118,7 @@ impl AttachOptions {
 
     /// Sets whether to read all column chunks once for checksums of their pages. Readers then verify each page when they
     /// first read it, and a page that was damaged in place is an error, also in files without a CRC. Lists the pages as
-    /// [`with_page_map`](Self::with_page_map) does. Off by default, because attaching otherwise reads only footers.
+    /// [`with_page_map`](Self::with_page_map) does. Off by default, because attaching otherwise reads no pages of most columns.
     #[must_use]
     pub fn with_checksums(mut self, checksums: bool) -> Self {
         self.checksums = checksums;
@@ -344,6 +346,9 @@ async fn of_file(
     out: &mut PositionedSink<'_>,
 ) -> Result<Option<(String, Bytes)>> {
     let native = NativeColumns::write(file, columns, groups).await?;
+    let leaves = columns.iter().flat_map(FileColumn::leaves);
+    let statistics = leaves.map(|(_, leaf)| (leaf.column, LeafStatistics::load(file, leaf)));
+    let statistics: HashMap<usize, LeafStatistics> = statistics.collect();
     for (ordinal, groups) in groups.iter().enumerate() {
         let mut urls = vec![file.url.clone()];
         let mut fields = Vec::new();
@@ -352,6 +357,7 @@ async fn of_file(
             ordinal: ordinal as u64,
             groups,
             native: native.as_ref(),
+            statistics: &statistics,
             filters: BloomFilters::load(file, columns, groups).await?,
             scanned: ScannedStripe::read(file, columns, groups, scanned).await?,
         };

@@ -2,7 +2,9 @@
 
 use super::AttachOptions;
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
-use crate::external::parquet::{DescribedFile, guarded, has_field};
+use crate::external::parquet::{
+    DescribedFile, MAX_GROUPS, check_footer, guarded, has_field, is_struct,
+};
 use crate::format::checksum;
 use crate::io::{
     ByteRange, DescriptorUse, Location, OpenedFile, Place, read_all, read_all_async, read_one,
@@ -13,7 +15,8 @@ use bytes::Bytes;
 use parquet::DecodeResult;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::file::metadata::{
-    PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder, RowGroupMetaData,
+    ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder,
+    ParquetMetaDataReader, RowGroupMetaData,
 };
 use std::ops::Range;
 
@@ -160,10 +163,11 @@ async fn load(file: &OpenedFile) -> Result<(ParquetMetaData, u64, DescribedFile)
     let (tail, size) = tail(file, TAIL_BYTES).await?;
     let footer = footer(file, &tail, size).await?;
     refuse_encrypted(&footer)?;
-    let metadata = match metadata(file, [&tail, &footer], size, PageIndexPolicy::Optional).await {
+    check_footer(without_end(&footer), MAX_GROUPS)?;
+    let metadata = match metadata(file, &footer, size, PageIndexPolicy::Optional).await {
         // Without its bounds of pages, the file can be read as well.
         Err(e) if e.kind() == ErrorKind::Corrupt => {
-            metadata(file, [&tail, &footer], size, PageIndexPolicy::Skip).await?
+            metadata(file, &footer, size, PageIndexPolicy::Skip).await?
         }
         decoded => decoded?,
     };
@@ -171,20 +175,19 @@ async fn load(file: &OpenedFile) -> Result<(ParquetMetaData, u64, DescribedFile)
     Ok((metadata, size, identity))
 }
 
-/// Decodes the metadata of a file, given some ends of it. `bounds` decides on the bounds of pages.
+/// Decodes the metadata of a file, given its footer. `bounds` decides on the bounds of pages.
 async fn metadata(
     file: &OpenedFile,
-    ends: [&Bytes; 2],
+    footer: &Bytes,
     size: u64,
     bounds: PageIndexPolicy,
 ) -> Result<ParquetMetaData> {
-    let mut decoder = guarded(|| ParquetMetaDataPushDecoder::try_new(size))?
+    let decoded = guarded(|| ParquetMetaDataReader::decode_metadata(without_end(footer)))?;
+    let indexes = places_of_offset_indexes(&decoded);
+    let decoder = || ParquetMetaDataPushDecoder::try_new_with_metadata(size, decoded);
+    let mut decoder = guarded(decoder)?
         .with_column_index_policy(bounds)
         .with_offset_index_policy(PageIndexPolicy::Optional);
-    for end in ends {
-        let start = size - end.len() as u64;
-        guarded(|| decoder.push_range(start..size, end.clone()))?;
-    }
     loop {
         match guarded(|| decoder.try_decode())? {
             DecodeResult::Data(metadata) => return Ok(metadata),
@@ -193,11 +196,51 @@ async fn metadata(
                     .map(|range| ByteRange::try_new(range.start, range.end)?.within_size(size))
                     .collect();
                 let bytes = read(file, wanted?).await?;
+                for (range, bytes) in ranges.iter().zip(&bytes) {
+                    check_offset_indexes(&indexes, range, bytes)?;
+                }
                 guarded(|| decoder.push_ranges(ranges, bytes))?;
             }
             DecodeResult::Finished => return Err(Error::corrupt("the file has no footer")),
         }
     }
+}
+
+/// Returns the places of the offset indexes of all column chunks.
+fn places_of_offset_indexes(metadata: &ParquetMetaData) -> Vec<Range<u64>> {
+    let groups = metadata.row_groups().iter();
+    let chunks = groups.flat_map(RowGroupMetaData::columns);
+    let place = |chunk: &ColumnChunkMetaData| {
+        let start = u64::try_from(chunk.offset_index_offset()?).ok()?;
+        let len = u64::try_from(chunk.offset_index_length()?).ok()?;
+        Some(start..start.checked_add(len)?)
+    };
+    chunks.filter_map(place).collect()
+}
+
+/// Fails unless the offset indexes in a range of the file are as long as they claim: the crate `parquet` reserves memory
+/// for the pages before it reads them.
+fn check_offset_indexes(indexes: &[Range<u64>], range: &Range<u64>, bytes: &[u8]) -> Result<()> {
+    let inside = indexes
+        .iter()
+        .filter(|index| range.start <= index.start && index.end <= range.end);
+    for index in inside {
+        let from = to_usize(index.start - range.start)?;
+        let to = to_usize(index.end - range.start)?;
+        if !bytes.get(from..to).is_some_and(is_struct) {
+            return Err(Error::corrupt(
+                "the offset index of the Parquet file is damaged",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Returns a footer without its length and the magic number.
+fn without_end(footer: &[u8]) -> &[u8] {
+    footer
+        .get(..footer.len().saturating_sub(END_BYTES))
+        .unwrap_or_default()
 }
 
 /// Returns the footer of a file with its length and the magic number, given the last bytes of the file.
@@ -222,8 +265,7 @@ fn refuse_encrypted(footer: &[u8]) -> Result<()> {
     if footer.ends_with(ENCRYPTED_MAGIC) {
         return Err(Error::unsupported("an encrypted Parquet footer"));
     }
-    let metadata = footer.get(..footer.len().saturating_sub(END_BYTES));
-    let metadata = metadata.unwrap_or_default();
+    let metadata = without_end(footer);
     // A signature follows the footer of a file with encrypted columns. Most other footers have this end, so that few are
     // read twice.
     if !metadata.ends_with(UNSIGNED_END) && has_field(metadata, ENCRYPTION_ALGORITHM) {

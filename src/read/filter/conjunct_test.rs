@@ -44,14 +44,20 @@ struct FoundRows {
 }
 
 impl<'a> ConjunctTest<'a> {
+    /// Whether to test a chunk. Optional functions count the calls, so each chunk is asked about once.
+    pub(super) fn is_due(&self, chunk: &Candidates) -> bool {
+        let (bound, matches) = (&self.filter.bound, chunk.matches());
+        matches > 0 && bound.is_due(&self.conjunct.node, matches)
+    }
+
     /// Fetches the bytes of the rows to read in the chunks.
-    pub(super) async fn fetch(&mut self, chunks: &[Candidates]) -> Result<()> {
+    pub(super) async fn fetch(&mut self, chunks: &[&mut Candidates]) -> Result<()> {
         let (plan, conjunct) = (self.plan, self.conjunct);
         if plan.fields.are_resident() {
             return Ok(());
         }
         let mut rows = Selection::default();
-        for chunk in chunks.iter().filter(|chunk| chunk.matches() > 0) {
+        for chunk in chunks {
             for range in self.asked(chunk).ranges() {
                 rows.push(range.clone());
             }
@@ -75,9 +81,6 @@ impl<'a> ConjunctTest<'a> {
     /// Rules out the rows of a chunk for which the conjunct is not true.
     pub(super) fn narrow(&mut self, chunk: &mut Candidates) -> Result<()> {
         let conjunct = self.conjunct;
-        if !self.filter.bound.is_due(&conjunct.node, chunk.matches()) {
-            return Ok(());
-        }
         let rows = self.asked(chunk);
         let is_whole = rows.as_range().as_ref() == Some(chunk.rows());
         if is_whole && let Some(found) = self.test_shared(&rows)? {
@@ -92,8 +95,10 @@ impl<'a> ConjunctTest<'a> {
                 && (chunk.is_dense() || !found.reads_few)
                 && self.same.iter().any(is_kept)
             {
-                let columns = self.read(&rows)?;
-                self.keep_values(&columns, chunk);
+                // If all values together are too large or damaged, the columns of the scan are read in smaller parts.
+                if let Ok(columns) = self.read(&rows) {
+                    self.keep_values(&columns, chunk);
+                }
             }
             return Ok(());
         }

@@ -156,15 +156,19 @@ impl Probe {
                 fetched: &mut self.fetched,
                 entry_test: &mut self.entry_tests[i],
             };
-            test.fetch(chunks).await?;
-            for chunk in &mut *chunks {
-                let before = chunk.matches() as u64;
-                if before > 0 {
-                    test.narrow(chunk)
-                        .within(|| self.format.metadata.artifacts.place())?;
-                    self.passed[i].0 += before;
-                    self.passed[i].1 += chunk.matches() as u64;
-                }
+            let mut due: Vec<&mut Candidates> = chunks
+                .iter_mut()
+                .filter(|chunk| test.is_due(chunk))
+                .collect();
+            if due.is_empty() {
+                continue;
+            }
+            test.fetch(&due).await?;
+            for chunk in &mut due {
+                self.passed[i].0 += chunk.matches() as u64;
+                test.narrow(chunk)
+                    .within(|| self.format.metadata.artifacts.place())?;
+                self.passed[i].1 += chunk.matches() as u64;
             }
         }
         if !are_awaited {

@@ -14,6 +14,7 @@ use crate::format::{
 };
 use crate::io::ByteRange;
 use crate::limits::Limits;
+use arrow_array::cast::AsArray;
 use bytes::Bytes;
 
 /// A page of ten texts, and a page with one that is not UTF-8.
@@ -96,23 +97,35 @@ fn values() -> ParquetValues {
     ParquetValues::try_new(&node, &descriptor, &[file], &verified, of_map, of_file).unwrap()
 }
 
+fn read(decoder: &mut dyn ExternalDecoder, rows: Range<u64>, sequential: bool) -> Result<ArrayRef> {
+    let limits = Limits::default();
+    let mut scratch = Scratch::default();
+    let cx = ReadContext {
+        source: &Memory,
+        limits: &limits,
+        scratch: &mut scratch,
+        dictionaries: Dictionaries::none(),
+        verify: true,
+        sequential,
+    };
+    decoder.read(&Selection::range(rows), &ArrowType::Utf8, &cx)
+}
+
+#[test]
+fn a_page_with_few_wanted_values_is_opened_once() {
+    let mut decoder = Arc::new(values()).decoder();
+    for (position, expected) in [(3, "d"), (0, "a"), (9, "j")] {
+        let found = read(decoder.as_mut(), position..position + 1, false).unwrap();
+        assert_eq!(found.as_string::<i32>().value(0), expected);
+        assert_eq!(found.len(), 1);
+    }
+    assert_eq!(decoder.num_pages(), 1);
+}
+
 #[test]
 fn a_reader_that_failed_is_not_used_again() {
     let mut decoder = Arc::new(values()).decoder();
-    let limits = Limits::default();
-    let mut read = |rows: Range<u64>| {
-        let mut scratch = Scratch::default();
-        let cx = ReadContext {
-            source: &Memory,
-            limits: &limits,
-            scratch: &mut scratch,
-            dictionaries: Dictionaries::none(),
-            verify: true,
-            sequential: true,
-        };
-        let rows = Selection::range(rows);
-        decoder.read(&rows, &ArrowType::Utf8, &cx)
-    };
+    let mut read = |rows| read(decoder.as_mut(), rows, true);
     let first = read(10..11).unwrap_err().to_string();
     assert!(first.contains("UTF-8"), "{first}");
     assert_eq!(read(10..11).unwrap_err().to_string(), first);

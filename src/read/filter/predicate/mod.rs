@@ -264,7 +264,7 @@ impl Predicate {
     ///
     /// Before some rows are read for the function, `is_due` is called with their number. If it returns false, they are
     /// not read for it, and stay. This holds where the function is a part of a conjunction; inside of an OR or a NOT,
-    /// `is_due` is not called, and the function tests all rows.
+    /// `is_due` is not called, and the function tests all rows. Deletes always test all rows.
     pub fn from_optional_fn<F, D>(
         paths: impl IntoIterator<Item = impl Into<ColumnRef>>,
         is_due: D,
@@ -297,6 +297,21 @@ impl Predicate {
             is_due: None,
             written,
         }))
+    }
+
+    /// Returns the predicate with functions that test all rows, also those of
+    /// [`from_optional_fn`](Self::from_optional_fn).
+    pub(in crate::read) fn with_all_due(mut self) -> Self {
+        let parts = match &mut self.expr {
+            Expr::And(parts) => parts.as_mut_slice(),
+            part => std::slice::from_mut(part),
+        };
+        for part in parts {
+            if let Expr::Function(function) = part {
+                function.is_due = None;
+            }
+        }
+        self
     }
 
     fn leaf(expr: Expr) -> Self {
