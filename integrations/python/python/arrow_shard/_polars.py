@@ -103,7 +103,11 @@ class _Table:
         if predicate is not None and (is_numbered or (n_rows is None and index is None)):
             types = {name: dtype for name, dtype in schema.items() if name != index}
             conditions, is_left = split(predicate, type(schema)(types), file)
-        tested = predicate.meta.root_names() if predicate is not None and is_left else []
+        tested: list[str] = []
+        if predicate is not None and is_left:
+            tested = predicate.meta.root_names()
+            # Types that polars cannot compare are an error without rows, too.
+            schema.to_frame().filter(predicate)
         read = list(dict.fromkeys([*names, *tested]))
         limits: dict[str, Any] = {}
         if n_rows is not None and conditions:

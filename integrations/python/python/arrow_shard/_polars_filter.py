@@ -67,28 +67,34 @@ def parts(expression: pl.Expr, schema: Any) -> tuple[list[Any], tuple[list[str],
         seen.extend([] if predicate is None else [predicate])
         return iter(())
 
-    register_io_source(source, schema=types).filter(expression).collect(engine="in-memory")
-    if not seen:
-        if expression.meta.root_names():
-            raise NotImplementedError(f"not a condition on single rows: {expression}")
-        (always,) = pl.select(expression.alias("always"))["always"]
-        return [] if always else [_never(types)], None
-    (predicate,) = seen
-    tree = json.loads(predicate.meta.serialize(format="json"))
-    conditions, is_exact = [], True
-    for part in _conjuncts(tree):
-        try:
-            translated = _part(part, types)
-            conditions.extend([] if translated is None else [translated])
-        except (Untranslatable, RecursionError):
-            is_exact = False
-    if is_exact:
-        return conditions, None
+    # The optimizer of polars finds the types that both sides of a comparison get, and what can be handed down.
+    lazy = register_io_source(source, schema=types).filter(expression)
+    lazy.collect(engine="in-memory")
+    if any(line.lstrip().startswith("FILTER") for line in lazy.explain().splitlines()):
+        raise NotImplementedError(
+            f"polars hands down no condition that uses several rows or may fail: {expression}; use scan_polars and filter"
+        )
+    keeps = False
+    conditions: list[Condition] = []
+    for predicate in seen:
+        for part in _conjuncts(json.loads(predicate.meta.serialize(format="json"))):
+            try:
+                translated = _part(part, types)
+                conditions.extend([] if translated is None else [translated])
+            except (Untranslatable, RecursionError):
+                keeps = True
+    if not keeps:
+        return (conditions if seen or _is_true(expression) else [_never(types)]), None
 
     def matches(batch: _lib.RecordBatch) -> pl.DataFrame:
-        return pl.DataFrame(batch).select(predicate.alias("matches"))
+        return pl.DataFrame(batch).select(expression.alias("matches"))
 
-    return conditions, (list(dict.fromkeys(predicate.meta.root_names())), matches)
+    return conditions, (list(dict.fromkeys(expression.meta.root_names())), matches)
+
+
+def _is_true(expression: pl.Expr) -> bool:
+    """Returns whether a condition without columns is true."""
+    return not expression.meta.root_names() and pl.select(expression.alias("always"))["always"].to_list() == [True]
 
 
 def _never(schema: pl.Schema) -> Condition:
@@ -311,7 +317,7 @@ def _is_in(column: _lib.Column, dtype: pl.DataType, listed: Any, nulls_equal: bo
         series = series.cast(pl.String)
     elif series.dtype != dtype:
         raise Untranslatable
-    valid = series.drop_nulls().unique()
+    valid = series.drop_nulls().unique(maintain_order=True)
     if valid.is_empty():
         raise Untranslatable
     found: Condition

@@ -50,7 +50,7 @@ def open_table(
     >>> open_table(folder, include_file_paths="from").schema.names
     ['id', 'name', 'from']
     """
-    if isinstance(source, (bytes, bytearray, memoryview)) or hasattr(source, "read"):
+    if _is_memory(source):
         if isinstance(hive, Mapping) or hive or include_file_paths is not None:
             raise InvalidArgumentError("a shard in memory has neither folders nor a path")
         return _lib.open(source, store=store, views=views)
@@ -73,6 +73,19 @@ def open_table(
     if kind == "folder" and not columns and not any(found.folders):
         return _lib.open_many(source, store=store, views=views)
     return _opened(found, columns, include_file_paths, store, views)
+
+
+def _is_memory(source: Any) -> bool:
+    """Returns whether a source is a file object or a buffer of bytes."""
+    if hasattr(source, "read") or isinstance(source, (bytes, bytearray, memoryview)):
+        return True
+    if isinstance(source, (str, os.PathLike, Iterable)):
+        return False
+    try:
+        memoryview(source).release()
+    except TypeError:
+        return False
+    return True
 
 
 def _opened(
