@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 _BATCH_SIZE = 32_768
+# Rows of the first slice of a scan with a filter.
+_FIRST_SLICE = 1 << 20
 
 Source = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -109,29 +112,31 @@ class _Table:
             # Types that polars cannot compare are an error without rows, too.
             schema.to_frame().filter(predicate)
         read = list(dict.fromkeys([*names, *tested]))
-        limits: dict[str, Any] = {}
-        if n_rows is not None and conditions:
-            # The rows are limited before they are filtered.
-            limits["row_range"] = (0, min(n_rows, file.num_rows))
-        elif n_rows is not None:
-            limits["limit"] = n_rows
+        options: dict[str, Any] = {
+            "columns": [name for name in read if name != index],
+            "filter": conditions or None,
+            "batch_size": min(max(batch_size or _BATCH_SIZE, 1), _BATCH_SIZE),
+        }
         if index in read and is_numbered:
-            limits["with_row_number"] = index
-        batches = file.scan(
-            columns=[name for name in read if name != index],
-            filter=conditions or None,
-            batch_size=min(max(batch_size or _BATCH_SIZE, 1), _BATCH_SIZE),
-            **limits,
-        )
+            options["with_row_number"] = index
+        if conditions:
+            # The rows are limited before they are filtered.
+            count = file.row_ranges[-1][1]
+            batches: Iterator[_lib.RecordBatch | None] = _in_slices(file, count if n_rows is None else min(n_rows, count), options)
+        else:
+            batches = iter(file.scan(limit=n_rows, **options))
         yield from self._frames(batches, names, predicate if is_left else None, counts=index in read and not is_numbered)
 
     def _frames(
-        self, batches: _lib.Scan, names: list[str], predicate: pl.Expr | None, counts: bool
+        self, batches: Iterator[_lib.RecordBatch | None], names: list[str], predicate: pl.Expr | None, counts: bool
     ) -> Iterator[pl.DataFrame]:
         import polars as pl
 
         index, before = self._row_index, self._offset
         for batch in batches:
+            if batch is None:
+                yield self.schema().to_frame().select(names)
+                continue
             frame = pl.DataFrame(batch) if batch.num_columns > 0 else pl.DataFrame(height=batch.num_rows)
             if counts and index is not None:
                 frame = frame.with_row_index(index, before)
@@ -141,3 +146,25 @@ class _Table:
             if predicate is not None:
                 frame = frame.filter(predicate)
             yield frame.select(names)
+
+
+def _in_slices(file: _lib.ShardFile, count: int, options: dict[str, Any]) -> Iterator[_lib.RecordBatch | None]:
+    """Scans the first rows of a file slice by slice, and yields None for a slice without rows.
+
+    polars stops on Ctrl-C between two batches, and a filter may match no row for a long time. A slice is as long as what
+    is read in a part of a second; where statistics skip all rows, slices become longer and longer.
+    """
+    start, length = 0, _FIRST_SLICE
+    while True:
+        end = min(start + length, count)
+        scan = file.scan(row_range=(start, end), **options)
+        begin, is_empty = time.monotonic(), True
+        for batch in scan:
+            is_empty = False
+            yield batch
+        if is_empty:
+            yield None
+        start = end
+        if start == count:
+            return
+        length = length * 4 if time.monotonic() - begin < 0.05 else max(length // 2, _FIRST_SLICE)

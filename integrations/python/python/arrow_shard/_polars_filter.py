@@ -70,11 +70,9 @@ def parts(expression: pl.Expr, schema: Any) -> tuple[list[Any], tuple[list[str],
     # The optimizer of polars finds the types that both sides of a comparison get, and what can be handed down.
     lazy = register_io_source(source, schema=types).filter(expression)
     lazy.collect(engine="in-memory")
-    if any(line.lstrip().startswith("FILTER") for line in lazy.explain().splitlines()):
-        raise NotImplementedError(
-            f"polars hands down no condition that uses several rows or may fail: {expression}; use scan_polars and filter"
-        )
-    keeps = False
+    keeps = any(line.lstrip().startswith("FILTER") for line in lazy.explain().splitlines())
+    if keeps and not _is_of_rows(json.loads(expression.meta.serialize(format="json"))):
+        raise NotImplementedError(f"expected a condition on single rows, found {expression}; use scan_polars and filter")
     conditions: list[Condition] = []
     for predicate in seen:
         for part in _conjuncts(json.loads(predicate.meta.serialize(format="json"))):
@@ -90,6 +88,31 @@ def parts(expression: pl.Expr, schema: Any) -> tuple[list[Any], tuple[list[str],
         return pl.DataFrame(batch).select(expression.alias("matches"))
 
     return conditions, (list(dict.fromkeys(expression.meta.root_names())), matches)
+
+
+def _is_of_rows(tree: Any) -> bool:
+    """Returns whether an expression surely has a value for each row that does not depend on other rows."""
+    if isinstance(tree, list):
+        return all(map(_is_of_rows, tree))
+    if not isinstance(tree, dict) or len(tree) != 1:
+        return False
+    ((kind, content),) = tree.items()
+    if kind in ("Column", "Literal"):
+        return True
+    if kind == "BinaryExpr":
+        return _is_of_rows([content["left"], content["right"]])
+    if kind == "Cast":
+        return _is_of_rows(content["expr"])
+    if kind == "Function" and isinstance(content["function"], dict):
+        ((group, function),) = content["function"].items()
+        name = function if isinstance(function, str) else next(iter(function))
+        known = group in ("StringExpr", "TemporalExpr", "StructExpr") and name != "ConcatVertical"
+        return (known or (group == "Boolean" and name in _OF_ROWS)) and _is_of_rows(content["input"])
+    return False
+
+
+# Functions of the group `Boolean` that look at one row.
+_OF_ROWS = {"Not", "IsNull", "IsNotNull", "IsNan", "IsNotNan", "IsFinite", "IsInfinite", "IsBetween", "IsIn"}
 
 
 def _is_true(expression: pl.Expr) -> bool:
