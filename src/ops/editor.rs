@@ -495,7 +495,11 @@ impl ShardEditor {
         let same = vec![0; self.sources.len()];
         let constants = ready_now(Constants::of(&field, value, same, self.wire));
         let (node, constants) = constants.within(place)?;
-        self.add(field, node, Some(AddedColumn::Constant(Arc::new(constants))));
+        self.add(
+            field,
+            node,
+            Some(AddedColumn::Constant(Arc::new(constants))),
+        );
         Ok(())
     }
 
@@ -511,7 +515,11 @@ impl ShardEditor {
         }
         let constants = ready_now(Constants::of_each(&field, values, self.wire));
         let (node, constants) = constants.within(place)?;
-        self.add(field, node, Some(AddedColumn::Constant(Arc::new(constants))));
+        self.add(
+            field,
+            node,
+            Some(AddedColumn::Constant(Arc::new(constants))),
+        );
         Ok(())
     }
 

@@ -65,7 +65,8 @@ impl ShardColumn {
     fn of_shards(&self, shards: &[usize]) -> Result<ArrayRef> {
         if let Some(shard) = shards.iter().find(|&&shard| shard >= self.values.len()) {
             let (name, values) = (self.field.name(), self.values.len());
-            let message = format!("column `{name}` has {values} values, and none for shard {shard}");
+            let message =
+                format!("column `{name}` has {values} values, and none for shard {shard}");
             return Err(Error::invalid(message));
         }
         let shards: UInt64Array = shards.iter().map(|&shard| shard as u64).collect();
@@ -182,7 +183,13 @@ impl ShardSet {
     ) -> Result<Self> {
         let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
         check_near(&shards, "ShardSet::open_async")?;
-        ready_now(Self::of_shards(shards, Overlap::Refuse, &[], options, Some(Box::new(through))))
+        ready_now(Self::of_shards(
+            shards,
+            Overlap::Refuse,
+            &[],
+            options,
+            Some(Box::new(through)),
+        ))
     }
 
     /// Opens the shards of a folder, in the order of their names. Other files are skipped, but a file named

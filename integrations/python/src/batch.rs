@@ -297,7 +297,8 @@ impl Iterator for Others {
                 let rows = Rows::of(&next)?;
                 if !has_same_types(&rows.schema, &self.schema) {
                     let (own, first) = (columns(&rows.schema), columns(&self.schema));
-                    let message = format!("a batch has the columns {own}, and the first one {first}");
+                    let message =
+                        format!("a batch has the columns {own}, and the first one {first}");
                     let error = Error::new(ErrorKind::SchemaMismatch, message);
                     return Err(exception(py, error));
                 }
@@ -316,7 +317,8 @@ impl Iterator for Others {
 fn has_same_types(a: &Schema, b: &Schema) -> bool {
     let fields = || a.fields().iter().zip(b.fields());
     a.fields().len() == b.fields().len()
-        && fields().all(|(a, b)| a.name() == b.name() && a.data_type().equals_datatype(b.data_type()))
+        && fields()
+            .all(|(a, b)| a.name() == b.name() && a.data_type().equals_datatype(b.data_type()))
 }
 
 /// Converts a struct array to a batch.

@@ -28,7 +28,10 @@ impl FileObject {
         let passed = Python::attach(|py| -> PyResult<()> {
             let mut rest = self.held.as_slice();
             while !rest.is_empty() {
-                let taken = self.object.bind(py).call_method1("write", (PyBytes::new(py, rest),))?;
+                let taken = self
+                    .object
+                    .bind(py)
+                    .call_method1("write", (PyBytes::new(py, rest),))?;
                 // Raw streams may take less than they are given; other streams may not report what they took.
                 let taken: Option<usize> = taken.extract()?;
                 let taken = taken.unwrap_or(rest.len());

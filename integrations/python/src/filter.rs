@@ -42,7 +42,10 @@ pub(crate) struct Expression {
 }
 
 impl Expression {
-    fn new<'py, A: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>>(
+    fn new<
+        'py,
+        A: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
+    >(
         py: Python<'py>,
         predicate: Predicate,
         made: A,
@@ -125,7 +128,11 @@ impl Column {
 
     /// Matches rows that are not null.
     fn is_not_null(slf: &Bound<'_, Self>) -> PyResult<Expression> {
-        Expression::new(slf.py(), slf.get().column().is_not_null(), ("is_not_null", slf))
+        Expression::new(
+            slf.py(),
+            slf.get().column().is_not_null(),
+            ("is_not_null", slf),
+        )
     }
 
     /// Matches rows with a float that is NaN.
@@ -220,7 +227,10 @@ impl Expression {
         Self::new(slf.py(), slf.get().predicate.clone().not(), ("invert", slf))
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let condition = py.import("arrow_shard._pickles")?.getattr("condition")?;
         Ok((condition, self.made.bind(py).clone()))
     }
@@ -253,7 +263,11 @@ fn parsed(py: Python<'_>, text: &str) -> PyResult<Expression> {
 /// Joins two conditions by a function of Python's module `operator`.
 fn joined(name: &str, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Expression> {
     let (left, right) = (operand(a)?, operand(b)?);
-    let predicate = if name == "and_" { left.and(right) } else { left.or(right) };
+    let predicate = if name == "and_" {
+        left.and(right)
+    } else {
+        left.or(right)
+    };
     Expression::new(a.py(), predicate, (name, a, b))
 }
 

@@ -52,18 +52,29 @@ fn schedule(py: Python<'_>, exception: &Bound<'_, PyAny>) -> PyResult<()> {
 #[pyfunction]
 fn show(py: Python<'_>, kind: Py<PyAny>, value: Py<PyAny>, traceback: Py<PyAny>) -> PyResult<()> {
     schedule(py, py.None().bind(py))?;
-    let previous = PREVIOUS.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let previous = PREVIOUS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
     let Some(previous) = previous else {
         return Ok(());
     };
     let previous = previous.into_bound(py);
-    py.import("sys")?.setattr(intern!(py, "excepthook"), &previous)?;
+    py.import("sys")?
+        .setattr(intern!(py, "excepthook"), &previous)?;
     let is_ours = value.bind(py).str()?.to_string().contains(TEXT);
     let shown = if is_ours {
         let interrupt = PyKeyboardInterrupt::new_err(()).into_value(py);
         interrupt.setattr(py, intern!(py, "__traceback__"), &traceback)?;
         let kind = py.get_type::<PyKeyboardInterrupt>().into_any();
-        PyTuple::new(py, [kind, interrupt.into_bound(py).into_any(), traceback.into_bound(py)])?
+        PyTuple::new(
+            py,
+            [
+                kind,
+                interrupt.into_bound(py).into_any(),
+                traceback.into_bound(py),
+            ],
+        )?
     } else {
         PyTuple::new(py, [kind, value, traceback])?
     };

@@ -2,9 +2,7 @@
 
 use crate::signals::hear;
 use arrow_shard::bytes::Bytes;
-use arrow_shard::io::{
-    ByteRange, Container, LocalFile, LocalFolder, ReadAt, RelativeUrl,
-};
+use arrow_shard::io::{ByteRange, Container, LocalFile, LocalFolder, ReadAt, RelativeUrl};
 use arrow_shard::{Error, Result, Shard, ShardOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -4,8 +4,8 @@ use crate::errors::{exception, invalid_argument};
 use crate::import;
 use arrow_array::types::{
     Date32Type, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType,
-    DurationSecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType,
+    DurationSecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
 };
 use arrow_array::{ArrowPrimitiveType, FixedSizeBinaryArray, PrimitiveArray, Scalar};
 use arrow_schema::{DECIMAL256_MAX_PRECISION, DataType};

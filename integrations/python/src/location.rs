@@ -3,7 +3,9 @@
 use crate::errors::{exception, invalid};
 use crate::runtime::{wait, wait_for_store};
 use arrow_shard::io::{self, Store};
-use arrow_shard::ops::{LeftOut, SHARD_FILE_SUFFIX, held_by_others_async, list_files_async, list_shards_async};
+use arrow_shard::ops::{
+    LeftOut, SHARD_FILE_SUFFIX, held_by_others_async, list_files_async, list_shards_async,
+};
 use arrow_shard::{ErrorKind, Result, Shard, ShardOptions};
 use object_store::ObjectStore;
 use object_store::path::Path as ObjectPath;
@@ -108,7 +110,9 @@ pub(crate) enum Source {
     /// All shards of a folder.
     Folder(Location),
     /// A shard in memory, or shards with columns that are not in their files.
-    Other { is_near: bool },
+    Other {
+        is_near: bool,
+    },
 }
 
 impl Source {
@@ -180,5 +184,7 @@ fn at_home(py: Python<'_>, path: PathBuf) -> PyResult<PathBuf> {
     if !path.as_os_str().as_encoded_bytes().starts_with(b"~") {
         return Ok(path);
     }
-    py.import("os.path")?.call_method1("expanduser", (path,))?.extract()
+    py.import("os.path")?
+        .call_method1("expanduser", (path,))?
+        .extract()
 }

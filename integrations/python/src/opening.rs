@@ -74,7 +74,9 @@ fn bytes_of<'py>(source: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyByt
         source.clone()
     };
     if content.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err("expected a file object in binary mode"));
+        return Err(PyTypeError::new_err(
+            "expected a file object in binary mode",
+        ));
     }
     let Ok(view) = builtins.call_method1("memoryview", (&content,)) else {
         return Ok(None);
@@ -111,12 +113,16 @@ pub(crate) fn open_many(
     // A string or a path is a folder; any other iterable contains paths of shards.
     let is_folder = paths.hasattr("__fspath__")? || paths.is_instance_of::<PyString>();
     let columns: Vec<Values<'_>> = match columns {
-        Some(columns) => columns.try_iter()?.map(|one| one?.extract()).collect::<PyResult<_>>()?,
+        Some(columns) => columns
+            .try_iter()?
+            .map(|one| one?.extract())
+            .collect::<PyResult<_>>()?,
         None => Vec::new(),
     };
     let (name, source, found) = if is_folder {
         if !columns.is_empty() {
-            let message = "expected a list of paths, because there are columns with a value for each";
+            let message =
+                "expected a list of paths, because there are columns with a value for each";
             return Err(exception(py, invalid(message)));
         }
         let folder = Location::of(paths, store)?;
@@ -131,14 +137,25 @@ pub(crate) fn open_many(
             all.push(location);
         }
         let name = format!("{} shards", all.len());
-        (name, Source::Shards(all), PyList::new(py, found)?.into_any())
+        (
+            name,
+            Source::Shards(all),
+            PyList::new(py, found)?.into_any(),
+        )
     };
     let more = PyDict::new(py);
     more.set_item("columns", &columns)?;
     more.set_item("leave_out", leave_out)?;
     let origin = Origin::new("open_many", &found, store, views, Some(&more))?;
-    let columns = columns.iter().map(|column| column_of(py, column)).collect::<PyResult<Vec<_>>>()?;
-    let overlap = if leave_out { Overlap::LeaveOut } else { Overlap::Refuse };
+    let columns = columns
+        .iter()
+        .map(|column| column_of(py, column))
+        .collect::<PyResult<Vec<_>>>()?;
+    let overlap = if leave_out {
+        Overlap::LeaveOut
+    } else {
+        Overlap::Refuse
+    };
     let (file, left_out) = detached(py, || {
         let mut left_out = Vec::new();
         let set = match &source {
@@ -157,7 +174,9 @@ pub(crate) fn open_many(
         let source = if columns.is_empty() {
             source
         } else {
-            Source::Other { is_near: source.is_near() }
+            Source::Other {
+                is_near: source.is_near(),
+            }
         };
         let file = ShardFile::new(set.shard().clone(), source, views, name, origin)?;
         Ok((file.of_set(&set), left_out))
@@ -177,7 +196,13 @@ fn column_of(py: Python<'_>, (name, values): &Values<'_>) -> PyResult<ShardColum
     let null = new_null_array(&data_type, 1);
     let typed: Vec<&dyn Array> = arrays
         .iter()
-        .map(|array| if array.logical_null_count() == 0 { &**array } else { &*null })
+        .map(|array| {
+            if array.logical_null_count() == 0 {
+                &**array
+            } else {
+                &*null
+            }
+        })
         .collect();
     let is_nullable = arrays.iter().any(|array| array.logical_null_count() > 0);
     let values = match typed.as_slice() {
@@ -185,7 +210,10 @@ fn column_of(py: Python<'_>, (name, values): &Values<'_>) -> PyResult<ShardColum
         typed => concat(typed),
     };
     let values = values.map_err(|error| arrow_exception(py, error))?;
-    Ok(ShardColumn::new(Field::new(name, data_type, is_nullable), values))
+    Ok(ShardColumn::new(
+        Field::new(name, data_type, is_nullable),
+        values,
+    ))
 }
 
 /// Warns about shards that are not part of the table of their folder.
@@ -198,7 +226,11 @@ fn warn_of(py: Python<'_>, left_out: &[LeftOut]) -> PyResult<()> {
 }
 
 /// Opens shards of one store, or of this machine, as one table with additional columns.
-fn open_set(locations: Vec<Location>, overlap: Overlap, columns: &[ShardColumn]) -> Result<ShardSet> {
+fn open_set(
+    locations: Vec<Location>,
+    overlap: Overlap,
+    columns: &[ShardColumn],
+) -> Result<ShardSet> {
     let is_near = locations.iter().all(Location::is_near);
     let shards: Vec<io::Location> = locations.into_iter().map(|location| location.0).collect();
     let options = ShardOptions::default();

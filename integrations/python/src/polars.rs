@@ -28,14 +28,20 @@ pub(crate) fn predicate(expression: &Bound<'_, PyAny>, schema: &SchemaRef) -> Py
     let module = expression.py().import("arrow_shard._polars_filter")?;
     let parts = module.call_method1("parts", (expression, ArrowSchema(schema.clone())))?;
     let (conditions, rest): Parts<'_> = parts.extract()?;
-    let mut all = conditions.iter().map(operand).collect::<PyResult<Vec<_>>>()?;
+    let mut all = conditions
+        .iter()
+        .map(operand)
+        .collect::<PyResult<Vec<_>>>()?;
     if let Some((columns, matches)) = rest {
         let matches = matches.unbind();
         all.push(from_calls(columns, schema, move |py, batch| {
             array_of(&matches.bind(py).call1((Batch(batch),))?)
         }));
     }
-    Ok(all.into_iter().reduce(Predicate::and).unwrap_or_else(|| always(schema)))
+    Ok(all
+        .into_iter()
+        .reduce(Predicate::and)
+        .unwrap_or_else(|| always(schema)))
 }
 
 /// Returns the only column of a data frame.

@@ -166,7 +166,10 @@ impl Scan {
         to_schema_pycapsule(py, self.schema.as_ref())
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let scanned = py.import("arrow_shard._pickles")?.getattr("scanned")?;
         let call = (self.file.bind(py), self.options.bind(py)).into_pyobject(py)?;
         Ok((scanned, call))

@@ -122,7 +122,9 @@ impl ShardFile {
     /// Returns the shard, or an exception if it is closed.
     fn shard(&self) -> PyResult<Shard> {
         let shard = self.shard.read().unwrap_or_else(PoisonError::into_inner);
-        shard.clone().ok_or_else(|| PyValueError::new_err("the shard is closed"))
+        shard
+            .clone()
+            .ok_or_else(|| PyValueError::new_err("the shard is closed"))
     }
 
     /// Returns a scan of some columns, in the types that Python sees.
@@ -239,7 +241,10 @@ impl ShardFile {
         self.close();
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let reopened = py.import("arrow_shard._pickles")?.getattr("reopened")?;
         Ok((reopened, self.origin.0.bind(py).clone()))
     }
@@ -275,9 +280,7 @@ impl ShardFile {
     #[getter]
     fn sorting_columns(&self, py: Python<'_>) -> PyResult<Vec<Sorting>> {
         let shard = self.shard()?;
-        let columns = detached(py, || {
-            wait(self.is_near, shard.sorting_columns_async())
-        })?;
+        let columns = detached(py, || wait(self.is_near, shard.sorting_columns_async()))?;
         Ok(columns.into_iter().map(Sorting).collect())
     }
 
@@ -301,9 +304,7 @@ impl ShardFile {
     #[pyo3(signature = (columns=None))]
     fn statistics(&self, py: Python<'_>, columns: Option<&Bound<'_, PyAny>>) -> PyResult<Batch> {
         let (shard, columns) = (self.shard()?, projection(columns)?);
-        let batch = detached(py, || {
-            wait(self.is_near, shard.statistics_async(columns))
-        })?;
+        let batch = detached(py, || wait(self.is_near, shard.statistics_async(columns)))?;
         self.shown(py, batch)
     }
 
@@ -493,7 +494,10 @@ impl ShardFile {
     ) -> PyResult<Batch> {
         let (shard, columns) = (self.shard()?, projection(columns)?);
         let batch = detached(py, || {
-            let scan = self.columns(&shard, columns)?.with_limit(rows).with_threads(1);
+            let scan = self
+                .columns(&shard, columns)?
+                .with_limit(rows)
+                .with_threads(1);
             all_rows(scan, self.is_near)
         });
         batch.map(Batch)

@@ -158,8 +158,8 @@ def dataset(
 ) -> ShardDataset:
     """Returns one or more shards as a ``pyarrow.dataset.Dataset``. Needs pyarrow.
 
-    ``source`` is a path or URL, a pattern such as ``days/**/*.shard``, a folder, which is searched with its subfolders, a
-    list of these, or a shard in memory. URLs, and paths in a ``store``, that end in ``/`` are folders.
+    ``source`` is a path or URL, a pattern such as ``days/**/*.shard``, a folder, which is searched with its
+    subfolders, a list of these, or a shard in memory. URLs, and paths in a ``store``, that end in ``/`` are folders.
 
     * ``hive``: whether folders named ``key=value`` are columns: by default in folders and patterns where all shards are
       in folders of the same keys. A dict from names to ``int``, ``float``, ``str`` or ``datetime.date`` sets types.

@@ -33,8 +33,8 @@ def scan_polars(
 ) -> pl.LazyFrame:
     """Returns shards as a lazy frame of polars, like ``polars.scan_parquet``. Needs polars.
 
-    ``source`` is a path or URL, a pattern such as ``days/**/*.shard``, a folder, which is searched with its subfolders, a
-    list of these, or a shard in memory. URLs, and paths in a ``store``, that end in ``/`` are folders. The shards are
+    ``source`` is a path or URL, a pattern such as ``days/**/*.shard``, a folder, which is searched with its
+    subfolders, a list of these, or a shard in memory. URLs, and paths in a ``store``, that end in ``/`` are folders. The shards are
     one table, as in :func:`open_many`.
 
     * ``hive``: whether folders named ``key=value`` are columns: by default in folders and patterns where all shards are
@@ -125,10 +125,15 @@ class _Table:
             batches: Iterator[_lib.RecordBatch | None] = _in_slices(file, count if n_rows is None else min(n_rows, count), options)
         else:
             batches = iter(file.scan(limit=n_rows, **options))
-        yield from self._frames(batches, names, predicate if is_left else None, counts=index in read and not is_numbered)
+        counts = index in read and not is_numbered
+        yield from self._frames(batches, names, predicate if is_left else None, counts)
 
     def _frames(
-        self, batches: Iterator[_lib.RecordBatch | None], names: list[str], predicate: pl.Expr | None, counts: bool
+        self,
+        batches: Iterator[_lib.RecordBatch | None],
+        names: list[str],
+        predicate: pl.Expr | None,
+        counts: bool,
     ) -> Iterator[pl.DataFrame]:
         import polars as pl
 
@@ -151,8 +156,8 @@ class _Table:
 def _in_slices(file: _lib.ShardFile, count: int, options: dict[str, Any]) -> Iterator[_lib.RecordBatch | None]:
     """Scans the first rows of a file slice by slice, and yields None for a slice without rows.
 
-    polars stops on Ctrl-C between two batches, and a filter may match no row for a long time. A slice is as long as what
-    is read in a part of a second; where statistics skip all rows, slices become longer and longer.
+    polars stops on Ctrl-C between two batches, and a filter may match no row for a long time. A slice takes a part of a
+    second to read; where statistics skip all rows, slices become longer and longer.
     """
     start, length = 0, _FIRST_SLICE
     while True:

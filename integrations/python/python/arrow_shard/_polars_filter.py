@@ -72,7 +72,9 @@ def parts(expression: pl.Expr, schema: Any) -> tuple[list[Any], tuple[list[str],
     lazy.collect(engine="in-memory")
     keeps = any(line.lstrip().startswith("FILTER") for line in lazy.explain().splitlines())
     if keeps and not _is_of_rows(json.loads(expression.meta.serialize(format="json"))):
-        raise NotImplementedError(f"expected a condition on single rows, found {expression}; use scan_polars and filter")
+        raise NotImplementedError(
+            f"expected a condition on single rows, found {expression}; use scan_polars and filter"
+        )
     conditions: list[Condition] = []
     for predicate in seen:
         for part in _conjuncts(json.loads(predicate.meta.serialize(format="json"))):

@@ -68,11 +68,13 @@ def write(
     """Writes rows to a new shard, which becomes visible once all rows are written, or not at all.
 
     ``data`` is any object with ``__arrow_c_stream__`` or ``__arrow_c_array__``: a table, a record batch or a reader of
-    pyarrow, a data frame of polars or pandas, a relation of DuckDB, a scan. Read batch by batch: a lazy frame of polars,
-    a pyarrow dataset or scanner, such as ``pyarrow.dataset.dataset("folder", format="parquet")``, a ``ParquetFile``, and
-    a list or generator of batches or tables, which all have the columns of the first. A dict from names to values is a
-    table. ``path`` is a path, a URL such as ``s3://bucket/t.amudai.shard``, a path in ``store``, or a binary file object,
-    such as an ``io.BytesIO``.
+    pyarrow, a data frame of polars or pandas, a relation of DuckDB, a scan. A dict from names to values is a table.
+    These are read batch by batch: a lazy frame of polars, a pyarrow dataset or scanner, such as
+    ``pyarrow.dataset.dataset("folder", format="parquet")``, a ``ParquetFile``, and a list or generator of batches or
+    tables, which all have the columns of the first.
+
+    ``path`` is a path, a URL such as ``s3://bucket/t.amudai.shard``, a path in ``store``, or a binary file object, such
+    as an ``io.BytesIO``.
 
     >>> table = pa.table({"id": [1, 2, 3], "name": ["Oslo", "Lima", "Linz"]})
     >>> sh.write(table, out, profile="high_compression", sorting_columns=["id"])  # doctest: +ELLIPSIS
