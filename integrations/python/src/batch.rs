@@ -1,5 +1,6 @@
 //! Exchanges batches and schemas with Python, as capsules of Arrow's C interface.
 
+use crate::attached::attached;
 use crate::errors::{exception, invalid_argument};
 use crate::import::{self, Stream};
 use arrow_array::cast::AsArray;
@@ -264,7 +265,7 @@ impl Iterator for Called {
     type Item = Result<ArrayRef, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let called = Python::attach(|py| match self.0.call_method0(py, "read_next_batch") {
+        let called = attached(|py| match self.0.call_method0(py, "read_next_batch") {
             Ok(batch) => Ok(Some(import::array(batch.bind(py))?.0)),
             Err(raised) if raised.is_instance_of::<PyStopIteration>(py) => Ok(None),
             Err(raised) => Err(raised),
@@ -304,7 +305,7 @@ impl Iterator for Others {
                 }
                 Ok(Some(rows))
             };
-            match Python::attach(next) {
+            match attached(next) {
                 Ok(Some(rows)) => self.batches = rows.arrays,
                 Ok(None) => return None,
                 Err(raised) => return Some(Err(ArrowError::ExternalError(Box::new(raised)))),

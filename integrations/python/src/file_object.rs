@@ -1,5 +1,6 @@
 //! Binary file objects of Python as destinations of shards.
 
+use crate::attached::attached;
 use arrow_shard::io::Sink;
 use arrow_shard::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
@@ -25,7 +26,7 @@ impl FileObject {
 
     /// Passes the held bytes on.
     fn pass_on(&mut self) -> Result<()> {
-        let passed = Python::attach(|py| -> PyResult<()> {
+        let passed = attached(|py| -> PyResult<()> {
             let mut rest = self.held.as_slice();
             while !rest.is_empty() {
                 let taken = self

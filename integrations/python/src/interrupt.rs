@@ -1,9 +1,10 @@
-//! Ctrl-C during a stream that another library reads. The stream can pass on only a text, with which the library raises
-//! an exception of its own; `KeyboardInterrupt` must follow.
+//! Ctrl-C during a stream that another library reads. The stream can pass on only a text, so the library raises its own
+//! exception with this text, and `KeyboardInterrupt` must follow.
 //!
-//! A signal that is set again would strike while Python prints the library's exception, and leave neither a message nor
-//! a traceback. So the exception is scheduled for the next line of Python code; if there is none, because nobody has
-//! caught the library's exception, a hook shows it as the `KeyboardInterrupt` that it was.
+//! If the signal were set again, it would strike while Python prints the library's exception, and both messages would be
+//! lost. Instead, this module schedules `KeyboardInterrupt` for the next line of Python code. If the program does not
+//! catch the library's exception, there is no such line. Then a hook shows `KeyboardInterrupt` with the traceback of the
+//! library's exception.
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::intern;
@@ -47,8 +48,7 @@ fn schedule(py: Python<'_>, exception: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-/// Shows an exception that nobody has caught. This is a function of an extension, because a line of Python code would
-/// receive the scheduled exception.
+/// Shows an uncaught exception. Code in Python would receive the scheduled exception, so this is a native function.
 #[pyfunction]
 fn show(py: Python<'_>, kind: Py<PyAny>, value: Py<PyAny>, traceback: Py<PyAny>) -> PyResult<()> {
     schedule(py, py.None().bind(py))?;

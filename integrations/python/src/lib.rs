@@ -1,6 +1,7 @@
 //! The extension module of the Python package `arrow_shard`, which exchanges shards with all libraries that support
 //! Arrow. Users import the package in `python/arrow_shard`; its stubs describe this module.
 
+mod attached;
 mod batch;
 #[cfg(feature = "datafusion")]
 mod datafusion;

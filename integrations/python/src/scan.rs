@@ -1,5 +1,6 @@
 //! Scans: rows of a shard in order, for Python and for every library that reads Arrow streams.
 
+use crate::attached::attached;
 use crate::batch::{ArrowSchema, Batch, columns, row_field};
 use crate::interrupt;
 use crate::metrics::Metrics;
@@ -274,7 +275,7 @@ impl Iterator for Exported {
         let next = || lock(&self.reader).next_batch();
         let asks_for_lock = thread::current().id() == self.thread && !is_attended();
         let batch = if asks_for_lock {
-            Python::attach(|py| match attended(py, next) {
+            attached(|py| match attended(py, next) {
                 Ok(batch) => batch.map_err(|error| told(&error)),
                 Err(raised) => Err(failure(py, &raised)),
             })

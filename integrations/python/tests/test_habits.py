@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -249,3 +250,48 @@ def test_notebooks_show_files(numbers: str, tmp_path: Path) -> None:
     text = sh.open(path)._repr_html_()
     assert "<b>" not in text and "<i>" not in text and "&lt;i&gt;" in text and "21 more" in text
     assert "shards</th><td>2" in sh.open_many([path, path])._repr_html_()
+
+
+def lazily_exported(make: Callable[[], Any]) -> Any:
+    """Returns an object that makes its rows when they are exported, as relations of DuckDB do."""
+
+    class Lazy:
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            return make().__arrow_c_stream__(requested_schema)
+
+    return Lazy()
+
+
+# Within `sh.write`, each of these releases the interpreter's lock and reads a scan, whose filter calls Python code.
+READERS: dict[str, Callable[[sh.Scan], Any]] = {
+    "pyarrow": lambda scan: lazily_exported(lambda: pa.table(scan)),
+    "polars": lambda scan: lazily_exported(lambda: pl.DataFrame(scan)),
+    "reader": lambda scan: pa.RecordBatchReader.from_stream(scan),
+    "generator": lambda scan: (pa.table(scan) for _ in range(1)),
+    "duckdb": lambda scan: duckdb.sql("select id from scan order by id"),
+    "scan": lambda scan: scan,
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_scans_are_read_by_libraries_while_rows_are_written(name: str, tmp_path: Path) -> None:
+    """In a process of its own, because an error would end it."""
+    import subprocess
+    import sys
+
+    script = f"""
+    import sys
+    sys.path.insert(0, {str(Path(__file__).parent)!r})
+    import io, pyarrow.compute as pc, arrow_shard as sh
+    from test_habits import READERS
+    source = io.BytesIO()
+    sh.write({{"id": range(300_000)}}, source, stripe_rows=50_000, profile="fast")
+    file = sh.open(source.getvalue())
+    for threads in (1, 2):
+        for filter in (None, "id >= 10", pc.bit_wise_and(pc.field("id"), 1) == 0):
+            scan = file.scan(filter=filter, threads=threads)
+            out = io.BytesIO()
+            assert sh.write(READERS[{name!r}](scan), out, profile="fast").rows == scan.count()
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr

@@ -201,6 +201,14 @@ def test_there_may_be_more_shards_than_descriptors(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", textwrap.dedent(script), str(tmp_path)], check=True, timeout=300)
 
 
+def test_datafusion_opens_only_what_is_in_files(lake: Path, cities: str) -> None:
+    """It would find neither the columns of folders nor shards in memory; it reads these as datasets of pyarrow."""
+    provider = "__datafusion_table_provider__"
+    for dataset in (sh.dataset(lake / "shards"), sh.dataset(Path(cities).read_bytes())):
+        assert not hasattr(dataset, provider)
+    assert hasattr(sh.dataset(cities), provider) == hasattr(sh.ShardFile, provider)
+
+
 def test_pyarrow_agrees_about_hive_columns(lake: Path) -> None:
     theirs = ds.dataset(lake / "parquet", partitioning="hive").to_table()
     ours = sh.dataset(lake / "shards").to_table()

@@ -295,7 +295,7 @@ class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
 
     def __getattr__(self, name: str) -> Any:
         # DataFusion's own table scans all rows; a dataset with filters is read as a pyarrow dataset instead.
-        if name == "__datafusion_table_provider__" and not self._filters:
+        if name == "__datafusion_table_provider__" and not self._filters and _is_in_files(self._file):
             return getattr(self._file, name)
         raise AttributeError(f"a dataset of shards has no attribute {name}")
 
@@ -362,6 +362,12 @@ class ShardFragment(_Rows, ds.Fragment):  # type: ignore[misc]
     def partition_expression(self) -> pc.Expression:
         """A condition that is true for all rows."""
         return pc.scalar(True)
+
+
+def _is_in_files(file: _lib.ShardFile) -> bool:
+    """Returns whether all rows and columns of a file are in shards that another library can open."""
+    _, (_, source, options) = file.__reduce__()
+    return not isinstance(source, bytes) and not options.get("columns")
 
 
 def _check(options: dict[str, Any]) -> None:

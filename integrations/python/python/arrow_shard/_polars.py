@@ -34,8 +34,8 @@ def scan_polars(
     """Returns shards as a lazy frame of polars, like ``polars.scan_parquet``. Needs polars.
 
     ``source`` is a path or URL, a pattern such as ``days/**/*.shard``, a folder, which is searched with its
-    subfolders, a list of these, or a shard in memory. URLs, and paths in a ``store``, that end in ``/`` are folders. The shards are
-    one table, as in :func:`open_many`.
+    subfolders, a list of these, or a shard in memory. URLs, and paths in a ``store``, that end in ``/`` are folders.
+    The shards are one table, as in :func:`open_many`.
 
     * ``hive``: whether folders named ``key=value`` are columns: by default in folders and patterns where all shards are
       in folders of the same keys. A dict from names to ``int``, ``float``, ``str`` or ``datetime.date`` sets types.
@@ -44,7 +44,7 @@ def scan_polars(
     * ``schema``: the schema of the table if a folder has no shard; otherwise unused.
 
     Projections, limits, and those parts of filters whose meaning is the same in polars are handed down; polars applies
-    the rest of a filter to what is read. So the rows are the same as those of polars in memory.
+    the rest of a filter to the rows that are read. So the rows are the same as those of polars in memory.
 
     >>> lazy = sh.scan_polars(path).filter(pl.col("id") > 1).select("name")
     >>> lazy.collect()["name"].to_list()
@@ -122,7 +122,8 @@ class _Table:
         if conditions:
             # The rows are limited before they are filtered.
             count = file.row_ranges[-1][1]
-            batches: Iterator[_lib.RecordBatch | None] = _in_slices(file, count if n_rows is None else min(n_rows, count), options)
+            count = count if n_rows is None else min(n_rows, count)
+            batches: Iterator[_lib.RecordBatch | None] = _in_slices(file, count, options)
         else:
             batches = iter(file.scan(limit=n_rows, **options))
         counts = index in read and not is_numbered

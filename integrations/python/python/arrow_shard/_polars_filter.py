@@ -2,7 +2,7 @@
 
 polars describes a condition as a tree, in which it has already given both sides of a comparison the same type. A part
 is translated if the meaning is exactly the same: polars treats all NaNs as one value above infinity, and both zeros as
-equal, while shards have a total order. polars itself tests whatever is not translated.
+equal, while shards have a total order. polars itself tests the other parts.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def split(predicate: pl.Expr, schema: pl.Schema, file: _lib.ShardFile) -> tuple[
         if len(predicate.meta.serialize()) > _MOST_BYTES:
             return [], True
         tree = json.loads(predicate.meta.serialize(format="json"))
-    except Exception:  # whatever polars cannot describe, it can test
+    except Exception:  # polars tests conditions that it cannot describe
         return [], True
     conditions, is_exact = [], True
     for part in _conjuncts(tree):
@@ -67,7 +67,7 @@ def parts(expression: pl.Expr, schema: Any) -> tuple[list[Any], tuple[list[str],
         seen.extend([] if predicate is None else [predicate])
         return iter(())
 
-    # The optimizer of polars finds the types that both sides of a comparison get, and what can be handed down.
+    # The optimizer of polars finds the types that both sides of a comparison get, and the parts that can be handed down.
     lazy = register_io_source(source, schema=types).filter(expression)
     lazy.collect(engine="in-memory")
     keeps = any(line.lstrip().startswith("FILTER") for line in lazy.explain().splitlines())
