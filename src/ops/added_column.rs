@@ -1,11 +1,11 @@
 //! Added columns, which no source has.
 
 use super::column_file::ColumnFile;
-use super::constant::repeated;
+use super::constant::{Constants, repeated};
 use super::deletes::EditedStripe;
 use super::united_node::UnitedNode;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{DataType, FieldDescriptor, StripeFieldDescriptor, Wire};
+use crate::format::{DataType, StripeFieldDescriptor, Wire};
 use crate::read::ready_now;
 use crate::write::{ColumnOptions, ShardWriter, WriterOptions};
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -17,19 +17,10 @@ use std::sync::Arc;
 /// later are null.
 #[derive(Debug, Clone)]
 pub(super) enum AddedColumn {
-    /// The same value for all rows.
-    Constant(Arc<Constant>),
+    /// The same value for all rows of a source.
+    Constant(Arc<Constants>),
     /// A value for each row.
     Values(Arc<AddedValues>),
-}
-
-/// A single value for all rows of the first sources.
-#[derive(Debug, Clone)]
-pub(super) struct Constant {
-    /// The descriptor of the column for a stripe of one row.
-    pub(super) of_one: FieldDescriptor,
-    /// The number of sources when the column was added.
-    pub(super) sources: usize,
 }
 
 /// The values as a shard of one column, with the stripes of the edited shard, except for empty stripes.
@@ -62,10 +53,10 @@ impl AddedColumn {
         urls: &mut Vec<String>,
     ) -> Result<Option<StripeFieldDescriptor>> {
         match self {
-            Self::Constant(constant) => {
-                let is_there = stripe.source < constant.sources;
-                Ok(is_there.then(|| StripeFieldDescriptor {
-                    field: repeated(&constant.of_one, stripe.rows),
+            Self::Constant(constants) => {
+                let of_one = constants.of_source(stripe.source);
+                Ok(of_one.map(|of_one| StripeFieldDescriptor {
+                    field: repeated(of_one, stripe.rows),
                     encodings: Vec::new(),
                 }))
             }

@@ -1,16 +1,72 @@
-//! New columns with the same value in every row.
+//! New columns with the same value in every row of a shard.
 
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{DataType, FieldDescriptor, Wire};
 use crate::write::{ShardWriter, WriterOptions};
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array};
+use arrow_row::{RowConverter, SortField};
 use arrow_schema::{Field, Schema};
+use arrow_select::take::take;
+use std::collections::HashMap;
 use std::sync::Arc;
+
+/// A value for all rows of each source of an edited shard.
+#[derive(Debug, Clone)]
+pub(super) struct Constants {
+    /// The distinct values: for each the descriptor of the column for a stripe of one row, or `None` for null.
+    of_one: Vec<Option<FieldDescriptor>>,
+    /// The index of the value of each source that existed when the column was added.
+    sources: Vec<usize>,
+}
+
+impl Constants {
+    /// Returns the stored type of a column and its constants: the values, and the index of the value of each source.
+    pub(super) async fn of(
+        field: &Field,
+        values: &ArrayRef,
+        sources: Vec<usize>,
+        wire: Wire,
+    ) -> Result<(DataType, Self)> {
+        let (node, first) = constant(field, &values.slice(0, values.len().min(1)), wire).await?;
+        let mut of_one = vec![first];
+        for i in 1..values.len() {
+            of_one.push(constant(field, &values.slice(i, 1), wire).await?.1);
+        }
+        Ok((node, Self { of_one, sources }))
+    }
+
+    /// Returns the stored type of a column and its constants: a value for each source.
+    pub(super) async fn of_each(
+        field: &Field,
+        values: &ArrayRef,
+        wire: Wire,
+    ) -> Result<(DataType, Self)> {
+        let converter = RowConverter::new(vec![SortField::new(values.data_type().clone())])?;
+        let rows = converter.convert_columns(std::slice::from_ref(values))?;
+        // Shards of one folder have the same value, which is encoded once.
+        let (mut known, mut firsts) = (HashMap::new(), Vec::new());
+        let mut sources = Vec::with_capacity(values.len());
+        for (row, i) in rows.iter().zip(0u64..) {
+            let group = *known.entry(row).or_insert(firsts.len());
+            if group == firsts.len() {
+                firsts.push(i);
+            }
+            sources.push(group);
+        }
+        let distinct = take(values, &UInt64Array::from(firsts), None)?;
+        Self::of(field, &distinct, sources, wire).await
+    }
+
+    /// Returns the descriptor of the column for a stripe of one row of a source, or `None` if it is null there.
+    pub(super) fn of_source(&self, source: usize) -> Option<&FieldDescriptor> {
+        self.of_one.get(*self.sources.get(source)?)?.as_ref()
+    }
+}
 
 /// Returns the stored type of a column with a single value, and its descriptor for a stripe of one row, or `None` for
 /// null.
-pub(super) async fn constant(
+async fn constant(
     field: &Field,
     value: &ArrayRef,
     wire: Wire,

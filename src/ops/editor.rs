@@ -1,9 +1,9 @@
 //! Edits of a shard: changes that a new directory makes.
 
-use super::added_column::{AddedColumn, Constant, check_type, encode};
+use super::added_column::{AddedColumn, check_type, encode};
 use super::commit::EditSummary;
 use super::commit::{CommitFiles, DirectoryPlan, Naming};
-use super::constant::constant;
+use super::constant::Constants;
 use super::deletes::{DeleteOptions, EditedStripe, RowSets};
 use super::edited_columns::EditedColumns;
 use super::progress::WorkProgress;
@@ -492,11 +492,34 @@ impl ShardEditor {
         self.columns.check_is_new(field.name())?;
         let place = || format!("column `{}`", field.name());
         check_type(&field, value).within(place)?;
-        let (node, constant) = ready_now(constant(&field, value, self.wire)).within(place)?;
-        let sources = self.sources.len();
-        let constant =
-            constant.map(|of_one| AddedColumn::Constant(Arc::new(Constant { of_one, sources })));
-        self.add(field, node, constant);
+        let same = vec![0; self.sources.len()];
+        let constants = ready_now(Constants::of(&field, value, same, self.wire));
+        let (node, constants) = constants.within(place)?;
+        self.add(
+            field,
+            node,
+            Some(AddedColumn::Constant(Arc::new(constants))),
+        );
+        Ok(())
+    }
+
+    /// Adds a last column with one value for all rows of each source: the array has a value for each of them.
+    pub(super) fn add_column_of_shards(&mut self, field: Field, values: &ArrayRef) -> Result<()> {
+        self.columns.check_is_new(field.name())?;
+        let place = || format!("column `{}`", field.name());
+        check_type(&field, values).within(place)?;
+        if values.len() != self.sources.len() {
+            let (values, shards) = (values.len(), self.sources.len());
+            let message = format!("expected a value for each of {shards} shards, found {values}");
+            return Err(Error::invalid(message)).within(place);
+        }
+        let constants = ready_now(Constants::of_each(&field, values, self.wire));
+        let (node, constants) = constants.within(place)?;
+        self.add(
+            field,
+            node,
+            Some(AddedColumn::Constant(Arc::new(constants))),
+        );
         Ok(())
     }
 

@@ -38,10 +38,11 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// How a table treats shards that refer to the same buffers.
+/// How a table treats shards that refer to the same data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Overlap {
-    /// Keep the shard that contains the other.
+#[non_exhaustive]
+pub enum Overlap {
+    /// Keep the shard that contains the other one.
     LeaveOut,
     /// Fail, unless both are one file that was named several times.
     Refuse,
@@ -55,11 +56,8 @@ pub(super) enum Overlap {
 pub(super) async fn settle(
     sources: Vec<SourceShard>,
     overlap: Overlap,
-) -> Result<(Vec<SourceShard>, Vec<LeftOut>)> {
+) -> Result<(Vec<(usize, SourceShard)>, Vec<LeftOut>)> {
     let held = held(&sources, overlap).await?;
-    if held.is_empty() {
-        return Ok((sources, Vec::new()));
-    }
     let name = |i: usize| {
         let source = sources.get(i)?;
         Some(source.location().to_string())
@@ -74,7 +72,7 @@ pub(super) async fn settle(
     left_out.sort_by(|a, b| a.shard.cmp(&b.shard));
     let kept = sources.into_iter().enumerate();
     let kept = kept.filter(|(i, _)| !held.contains_key(i));
-    Ok((kept.map(|(_, source)| source).collect(), left_out))
+    Ok((kept.collect(), left_out))
 }
 
 /// Fails if two shards refer to the same buffers, unless both are one file that was named several times.

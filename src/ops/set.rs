@@ -10,7 +10,9 @@ use crate::Shard;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Container, FileContainer, Location, Place};
 use crate::read::{Projection, ScanBuilder, ShardOptions, ready_now};
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_schema::Field;
+use arrow_select::take::take;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::sync::Arc;
@@ -46,6 +48,32 @@ pub struct ShardSet {
     left_out: Vec<LeftOut>,
 }
 
+/// A column of a table with one value for all rows of a shard.
+#[derive(Debug, Clone)]
+pub struct ShardColumn {
+    field: Field,
+    values: ArrayRef,
+}
+
+impl ShardColumn {
+    /// Returns a column with a value for each shard of a table, in the order of the shards.
+    pub fn new(field: Field, values: ArrayRef) -> Self {
+        Self { field, values }
+    }
+
+    /// Returns the values of some of the shards.
+    fn of_shards(&self, shards: &[usize]) -> Result<ArrayRef> {
+        if let Some(shard) = shards.iter().find(|&&shard| shard >= self.values.len()) {
+            let (name, values) = (self.field.name(), self.values.len());
+            let message =
+                format!("column `{name}` has {values} values, and none for shard {shard}");
+            return Err(Error::invalid(message));
+        }
+        let shards: UInt64Array = shards.iter().map(|&shard| shard as u64).collect();
+        Ok(take(&self.values, &shards, None)?)
+    }
+}
+
 /// A function that wraps the container of a table's files.
 type Through<'a> = Box<dyn FnOnce(Arc<dyn Container>) -> Arc<dyn Container> + Send + 'a>;
 
@@ -74,7 +102,7 @@ impl ShardSet {
     ) -> Result<Self> {
         let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
         check_near(&shards, "ShardSet::open_async or open_with_async")?;
-        ready_now(Self::of_shards(shards, options, None))
+        ready_now(Self::of_shards(shards, Overlap::Refuse, &[], options, None))
     }
 
     /// Opens shards as a table: [`open`](Self::open) for any store.
@@ -100,7 +128,47 @@ impl ShardSet {
         options: ShardOptions,
     ) -> Result<Self> {
         let shards = shards.into_iter().map(Into::into).collect();
-        Self::of_shards(shards, options, None).await
+        Self::of_shards(shards, Overlap::Refuse, &[], options, None).await
+    }
+
+    /// Opens shards as a table with additional last columns, each of which has one value for all rows of a shard, such
+    /// as the day in the name of the shard's folder, or the name of its file. Filters on them skip whole shards.
+    ///
+    /// With [`Overlap::LeaveOut`], shards that another one contains are left out, as by
+    /// [`open_folder`](Self::open_folder), and so are their values.
+    ///
+    /// `through` wraps the folder that contains all shards, as in [`open_through`](Self::open_through), if it answers
+    /// at once.
+    ///
+    /// ```no_run
+    /// use arrow_shard::arrow_array::{ArrayRef, Int64Array};
+    /// use arrow_shard::arrow_schema::{DataType, Field};
+    /// use arrow_shard::ops::{Overlap, ShardColumn, ShardSet};
+    /// use arrow_shard::read::ShardOptions;
+    /// use std::sync::Arc;
+    /// # async fn open() -> arrow_shard::Result<()> {
+    /// let field = Field::new("year", DataType::Int64, false);
+    /// let years = Arc::new(Int64Array::from(vec![2025, 2026])) as ArrayRef;
+    /// let shards = ["year=2025/1.amudai.shard", "year=2026/1.amudai.shard"];
+    /// let columns = [ShardColumn::new(field, years)];
+    /// let (overlap, options) = (Overlap::Refuse, ShardOptions::default());
+    /// let table = ShardSet::open_with_columns(shards, overlap, &columns, |folder| folder, options).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the errors of [`open`](Self::open) and of [`ShardEditor::add_column`], and
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) if a column does not have a value for each shard.
+    pub async fn open_with_columns<L: Into<Location>>(
+        shards: impl IntoIterator<Item = L>,
+        overlap: Overlap,
+        columns: &[ShardColumn],
+        through: impl FnOnce(Arc<dyn Container>) -> Arc<dyn Container> + Send,
+        options: ShardOptions,
+    ) -> Result<Self> {
+        let shards = shards.into_iter().map(Into::into).collect();
+        Self::of_shards(shards, overlap, columns, options, Some(Box::new(through))).await
     }
 
     /// Opens near shards, and reads their rows through a container of the caller: for example, one that counts reads or
@@ -115,7 +183,13 @@ impl ShardSet {
     ) -> Result<Self> {
         let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
         check_near(&shards, "ShardSet::open_async")?;
-        ready_now(Self::of_shards(shards, options, Some(Box::new(through))))
+        ready_now(Self::of_shards(
+            shards,
+            Overlap::Refuse,
+            &[],
+            options,
+            Some(Box::new(through)),
+        ))
     }
 
     /// Opens the shards of a folder, in the order of their names. Other files are skipped, but a file named
@@ -163,11 +237,13 @@ impl ShardSet {
         if sources.is_empty() {
             return Err(no_shard_in(&folder));
         }
-        Self::of_sources(sources, Overlap::LeaveOut, options, None).await
+        Self::of_sources(sources, Overlap::LeaveOut, &[], options, None).await
     }
 
     async fn of_shards(
         shards: Vec<Location>,
+        overlap: Overlap,
+        columns: &[ShardColumn],
         options: ShardOptions,
         through: Option<Through<'_>>,
     ) -> Result<Self> {
@@ -177,20 +253,26 @@ impl ShardSet {
         }
         let (opening, mut work) = (Opening::table(options.clone()), WorkProgress::default());
         let sources = open_all(&shards, &opening, |_, _| false, &mut work).await?;
-        Self::of_sources(sources, Overlap::Refuse, options, through).await
+        Self::of_sources(sources, overlap, columns, options, through).await
     }
 
     async fn of_sources(
         sources: Vec<SourceShard>,
         overlap: Overlap,
+        columns: &[ShardColumn],
         options: ShardOptions,
         through: Option<Through<'_>>,
     ) -> Result<Self> {
         let (sources, left_out) = settle(sources, overlap).await?;
+        let (kept, sources): (Vec<usize>, Vec<SourceShard>) = sources.into_iter().unzip();
         let mut sources = sources.into_iter();
         let mut editor = ShardEditor::of_source(sources.next().ok_or_else(no_shard)?).await?;
         for source in sources {
             editor.append_source(source).await?;
+        }
+        for column in columns {
+            let values = column.of_shards(&kept)?;
+            editor.add_column_of_shards(column.field.clone(), &values)?;
         }
         let store = editor.store().clone();
         let home = store.home();

@@ -10,10 +10,13 @@ use arrow_array::{
 use arrow_schema::{DataType, Field};
 use arrow_shard::io::Store;
 use arrow_shard::metadata::Wire;
-use arrow_shard::ops::{CompactOptions, ShardEditor, VacuumOptions, compact, merge, vacuum};
+use arrow_shard::ops::{
+    CompactOptions, Overlap, ShardColumn, ShardEditor, ShardSet, VacuumOptions, compact, merge,
+    vacuum,
+};
 use arrow_shard::read::col;
 use arrow_shard::write::{ColumnOptions, Layout, Profile, WriterOptions};
-use arrow_shard::{ErrorKind, Shard};
+use arrow_shard::{ErrorKind, Shard, ShardOptions};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -289,4 +292,70 @@ fn a_dictionary_that_a_stripe_would_overflow_is_refused() {
         .unwrap();
     editor.commit().unwrap();
     assert!(is_sound(&Shard::open(&path).unwrap()));
+}
+
+/// Opens shards with a column of the given values.
+fn open_with(
+    shards: &[std::path::PathBuf],
+    overlap: Overlap,
+    values: ArrayRef,
+) -> arrow_shard::Result<ShardSet> {
+    let columns = [ShardColumn::new(field_of("year", &values), values)];
+    let options = ShardOptions::default();
+    let opened = ShardSet::open_with_columns(shards, overlap, &columns, |folder| folder, options);
+    futures::executor::block_on(opened)
+}
+
+#[test]
+fn a_table_has_columns_with_a_value_for_each_shard() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = ["a", "b", "c"].map(|name| folder.path().join(format!("{name}.amudai.shard")));
+    for (path, first) in names.iter().zip([0, 100, 200]) {
+        in_stripes(path, first..first + 15, Layout::SingleFile);
+    }
+    let years = Arc::new(Int64Array::from(vec![Some(2025), None, Some(2025)])) as ArrayRef;
+    let table = open_with(&names, Overlap::Refuse, years.clone()).unwrap();
+    let rows = collect(table.scan().build().unwrap()).unwrap();
+    let found = rows.column_by_name("year").unwrap();
+    let found = found.as_primitive::<Int64Type>();
+    assert!((0..45).all(|i| found.is_null(i) == (15..30).contains(&i)));
+    assert_eq!((found.value(0), found.value(44)), (2025, 2025));
+    assert!(is_sound(table.shard()));
+
+    // A filter on the column skips the stripes of whole shards.
+    let scan = table
+        .scan()
+        .with_filter(col("year").eq(2025))
+        .with_threads(1);
+    let mut reader = scan.build().unwrap();
+    let matched: usize = reader.by_ref().map(|batch| batch.unwrap().num_rows()).sum();
+    assert_eq!(matched, 30);
+    assert_eq!(reader.metrics().unwrap().skipped_by_statistics.stripes, 2);
+
+    // A shard that is left out takes its value with it.
+    let both = folder.path().join("both.amudai.shard");
+    merge(&names[..2], &both).unwrap();
+    let paths = [names[0].clone(), names[2].clone(), both];
+    let years = Arc::new(Int64Array::from(vec![1, 2, 3])) as ArrayRef;
+    let table = open_with(&paths, Overlap::LeaveOut, years.clone()).unwrap();
+    assert_eq!((table.num_rows(), table.left_out().len()), (45, 1));
+    let rows = collect(table.scan().build().unwrap()).unwrap();
+    let found = rows.column_by_name("year").unwrap();
+    let found = found.as_primitive::<Int64Type>().values().to_vec();
+    assert_eq!(found, [vec![2; 15], vec![3; 30]].concat());
+
+    // Errors name the column.
+    let error = open_with(&paths, Overlap::Refuse, years.clone()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    let error = open_with(&names, Overlap::Refuse, years.slice(0, 2)).unwrap_err();
+    assert!(error.to_string().contains("`year`"), "{error}");
+    let texts = Arc::new(StringArray::from(vec!["x"; 3])) as ArrayRef;
+    let columns = [ShardColumn::new(
+        Field::new("id", DataType::Utf8, true),
+        texts,
+    )];
+    let (overlap, options) = (Overlap::Refuse, ShardOptions::default());
+    let opened = ShardSet::open_with_columns(&names, overlap, &columns, |folder| folder, options);
+    let error = futures::executor::block_on(opened).unwrap_err();
+    assert!(error.to_string().contains("`id`"), "{error}");
 }

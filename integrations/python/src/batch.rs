@@ -1,10 +1,12 @@
 //! Exchanges batches and schemas with Python, as capsules of Arrow's C interface.
 
-use crate::errors::invalid_argument;
+use crate::attached::attached;
+use crate::errors::{exception, invalid_argument};
 use crate::import::{self, Stream};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_shard::{Error, ErrorKind};
 use pyo3::exceptions::{PyStopIteration, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -104,6 +106,16 @@ impl ArrowSchema {
         names(&self.0)
     }
 
+    /// The columns: their names and the texts of their types.
+    ///
+    /// >>> sh.open(path).schema.columns
+    /// [('id', 'Int64'), ('name', 'Utf8')]
+    #[getter]
+    fn columns(&self) -> Vec<(String, String)> {
+        let text = |field: &FieldRef| (field.name().clone(), field.data_type().to_string());
+        self.0.fields().iter().map(text).collect()
+    }
+
     /// The metadata of the schema, as text.
     #[getter]
     fn metadata(&self) -> std::collections::HashMap<String, String> {
@@ -193,11 +205,33 @@ impl Rows {
                 arrays: Box::new(std::iter::once(Ok(array))),
             });
         }
+        if data.hasattr("__next__")? {
+            return Self::of_each(data);
+        }
         let found = data.get_type();
         Err(PyTypeError::new_err(format!(
             "expected Arrow data, an object with `__arrow_c_stream__` or `__arrow_c_array__` such as a table, a \
              data frame or a reader of batches; found {found}"
         )))
+    }
+
+    /// Returns the rows of an iterator of such objects, which all have the schema of the first.
+    fn of_each(iterator: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let Some(first) = iterator.try_iter()?.next().transpose()? else {
+            let message = "expected at least one batch: without a batch there is no schema";
+            return Err(invalid_argument(iterator.py(), message));
+        };
+        let first = Self::of(&first)?;
+        let schema = first.schema.clone();
+        let others = Others {
+            iterator: iterator.clone().unbind(),
+            schema: schema.clone(),
+            batches: first.arrays,
+        };
+        Ok(Self {
+            schema,
+            arrays: Box::new(others),
+        })
     }
 
     pub(crate) fn schema(&self) -> &SchemaRef {
@@ -231,7 +265,7 @@ impl Iterator for Called {
     type Item = Result<ArrayRef, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let called = Python::attach(|py| match self.0.call_method0(py, "read_next_batch") {
+        let called = attached(|py| match self.0.call_method0(py, "read_next_batch") {
             Ok(batch) => Ok(Some(import::array(batch.bind(py))?.0)),
             Err(raised) if raised.is_instance_of::<PyStopIteration>(py) => Ok(None),
             Err(raised) => Err(raised),
@@ -240,6 +274,52 @@ impl Iterator for Called {
             .map_err(|raised: PyErr| ArrowError::ExternalError(Box::new(raised)))
             .transpose()
     }
+}
+
+/// The batches of a Python iterator.
+struct Others {
+    iterator: Py<PyAny>,
+    schema: SchemaRef,
+    /// The rest of the batches of the last item.
+    batches: Box<dyn Iterator<Item = Result<ArrayRef, ArrowError>> + Send>,
+}
+
+impl Iterator for Others {
+    type Item = Result<ArrayRef, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(array) = self.batches.next() {
+                return Some(array);
+            }
+            let next = |py: Python<'_>| -> PyResult<Option<Rows>> {
+                let next = self.iterator.bind(py).try_iter()?.next().transpose()?;
+                let Some(next) = next else { return Ok(None) };
+                let rows = Rows::of(&next)?;
+                if !has_same_types(&rows.schema, &self.schema) {
+                    let (own, first) = (columns(&rows.schema), columns(&self.schema));
+                    let message =
+                        format!("a batch has the columns {own}, and the first one {first}");
+                    let error = Error::new(ErrorKind::SchemaMismatch, message);
+                    return Err(exception(py, error));
+                }
+                Ok(Some(rows))
+            };
+            match attached(next) {
+                Ok(Some(rows)) => self.batches = rows.arrays,
+                Ok(None) => return None,
+                Err(raised) => return Some(Err(ArrowError::ExternalError(Box::new(raised)))),
+            }
+        }
+    }
+}
+
+/// Returns whether columns have the same names and types.
+fn has_same_types(a: &Schema, b: &Schema) -> bool {
+    let fields = || a.fields().iter().zip(b.fields());
+    a.fields().len() == b.fields().len()
+        && fields()
+            .all(|(a, b)| a.name() == b.name() && a.data_type().equals_datatype(b.data_type()))
 }
 
 /// Converts a struct array to a batch.

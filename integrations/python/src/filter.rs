@@ -2,6 +2,7 @@
 
 use crate::errors::{exception, invalid_argument};
 use crate::literal::literal;
+use crate::polars;
 use crate::pyarrow;
 use arrow_schema::SchemaRef;
 use arrow_shard::Shard;
@@ -9,7 +10,7 @@ use arrow_shard::read::{ColumnRef, Predicate, col as column_of, lit};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyTuple};
 
 /// A column, or a member of a struct as a path with dots, from :func:`col`. A comparison with a value, or with another
 /// column of the same type, returns an :class:`Expression`.
@@ -30,9 +31,29 @@ pub(crate) struct Column {
 ///
 /// >>> (sh.col("id") > 1) & ~sh.col("name").is_in(["Oslo", "Lima"])
 /// <Expression id > 1 AND NOT (name IN ('Oslo', 'Lima'))>
+///
+/// Conditions can be pickled.
 #[pyclass(module = "arrow_shard", frozen)]
 #[derive(Debug)]
-pub(crate) struct Expression(Predicate);
+pub(crate) struct Expression {
+    predicate: Predicate,
+    /// The name of the function that made it, and its arguments.
+    made: Py<PyTuple>,
+}
+
+impl Expression {
+    fn new<
+        'py,
+        A: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
+    >(
+        py: Python<'py>,
+        predicate: Predicate,
+        made: A,
+    ) -> PyResult<Self> {
+        let made = made.into_pyobject(py)?.unbind();
+        Ok(Self { predicate, made })
+    }
+}
 
 /// Returns a column by its name, or a member of a struct by its path, to build conditions with.
 ///
@@ -59,7 +80,12 @@ impl Column {
 
 #[pymethods]
 impl Column {
-    fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> PyResult<Expression> {
+    fn __richcmp__(
+        slf: &Bound<'_, Self>,
+        other: &Bound<'_, PyAny>,
+        op: CompareOp,
+    ) -> PyResult<Expression> {
+        let (py, this) = (slf.py(), slf.get());
         if let Ok(other) = other.cast::<Self>() {
             let sign = match op {
                 CompareOp::Eq => "=",
@@ -69,63 +95,72 @@ impl Column {
                 CompareOp::Gt => ">",
                 CompareOp::Ge => ">=",
             };
-            let text = format!("{} {sign} {}", self.quoted(), other.get().quoted());
-            return parsed(other.py(), &text);
+            let text = format!("{} {sign} {}", this.quoted(), other.get().quoted());
+            return parsed(py, &text);
         }
-        let (column, literal) = (self.column(), literal(other)?);
-        Ok(Expression(match op {
-            CompareOp::Eq => column.eq(literal),
-            CompareOp::Ne => column.not_eq(literal),
-            CompareOp::Lt => column.lt(literal),
-            CompareOp::Le => column.lt_eq(literal),
-            CompareOp::Gt => column.gt(literal),
-            CompareOp::Ge => column.gt_eq(literal),
-        }))
+        let (column, literal) = (this.column(), literal(other)?);
+        let (name, predicate) = match op {
+            CompareOp::Eq => ("eq", column.eq(literal)),
+            CompareOp::Ne => ("ne", column.not_eq(literal)),
+            CompareOp::Lt => ("lt", column.lt(literal)),
+            CompareOp::Le => ("le", column.lt_eq(literal)),
+            CompareOp::Gt => ("gt", column.gt(literal)),
+            CompareOp::Ge => ("ge", column.gt_eq(literal)),
+        };
+        Expression::new(py, predicate, (name, slf, other))
     }
 
     /// Matches rows with one of these values.
     ///
     /// >>> sh.col("id").is_in(range(3))
     /// <Expression id IN (0, 1, 2)>
-    fn is_in(&self, values: &Bound<'_, PyAny>) -> PyResult<Expression> {
-        let literals = values
-            .try_iter()?
-            .map(|value| literal(&value?))
-            .collect::<PyResult<Vec<_>>>()?;
-        Ok(Expression(self.column().is_in(literals)))
+    fn is_in(slf: &Bound<'_, Self>, values: &Bound<'_, PyAny>) -> PyResult<Expression> {
+        let values = values.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+        let literals = values.iter().map(literal).collect::<PyResult<Vec<_>>>()?;
+        let predicate = slf.get().column().is_in(literals);
+        Expression::new(slf.py(), predicate, ("is_in", slf, values))
     }
 
     /// Matches rows that are null.
-    fn is_null(&self) -> Expression {
-        Expression(self.column().is_null())
+    fn is_null(slf: &Bound<'_, Self>) -> PyResult<Expression> {
+        Expression::new(slf.py(), slf.get().column().is_null(), ("is_null", slf))
     }
 
     /// Matches rows that are not null.
-    fn is_not_null(&self) -> Expression {
-        Expression(self.column().is_not_null())
+    fn is_not_null(slf: &Bound<'_, Self>) -> PyResult<Expression> {
+        Expression::new(
+            slf.py(),
+            slf.get().column().is_not_null(),
+            ("is_not_null", slf),
+        )
     }
 
     /// Matches rows with a float that is NaN.
-    fn is_nan(&self) -> Expression {
-        Expression(pyarrow::is_nan(&self.path))
+    fn is_nan(slf: &Bound<'_, Self>) -> PyResult<Expression> {
+        Expression::new(slf.py(), pyarrow::is_nan(&slf.get().path), ("is_nan", slf))
     }
 
     /// Matches rows with a value between two others, or equal to one of them.
     ///
     /// >>> sh.col("id").between(2, 5)
     /// <Expression id >= 2 AND id <= 5>
-    fn between(&self, low: &Bound<'_, PyAny>, high: &Bound<'_, PyAny>) -> PyResult<Expression> {
-        let (low, high) = (literal(low)?, literal(high)?);
-        Ok(Expression(self.column().between(low, high)))
+    fn between(
+        slf: &Bound<'_, Self>,
+        low: &Bound<'_, PyAny>,
+        high: &Bound<'_, PyAny>,
+    ) -> PyResult<Expression> {
+        let predicate = slf.get().column().between(literal(low)?, literal(high)?);
+        Expression::new(slf.py(), predicate, ("between", slf, low, high))
     }
 
     /// Matches rows with a text, or bytes, that begin with the prefix.
-    fn starts_with(&self, prefix: &Bound<'_, PyAny>) -> PyResult<Expression> {
+    fn starts_with(slf: &Bound<'_, Self>, prefix: &Bound<'_, PyAny>) -> PyResult<Expression> {
         let bytes = match prefix.extract::<String>() {
             Ok(text) => text.into_bytes(),
             Err(_) => prefix.extract::<Vec<u8>>()?,
         };
-        Ok(Expression(self.column().starts_with(bytes)))
+        let predicate = slf.get().column().starts_with(bytes);
+        Expression::new(slf.py(), predicate, ("starts_with", slf, prefix))
     }
 
     /// Matches rows with a text like the pattern: ``%`` matches any text and ``_`` matches one character.
@@ -137,16 +172,20 @@ impl Column {
         parsed(py, &format!("{} LIKE '{pattern}'", self.quoted()))
     }
 
-    fn __and__(&self, other: &Bound<'_, PyAny>) -> PyResult<Expression> {
-        Ok(Expression(self.holds().and(operand(other)?)))
+    fn __and__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Expression> {
+        joined("and_", slf.as_any(), other)
     }
 
-    fn __or__(&self, other: &Bound<'_, PyAny>) -> PyResult<Expression> {
-        Ok(Expression(self.holds().or(operand(other)?)))
+    fn __or__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Expression> {
+        joined("or_", slf.as_any(), other)
     }
 
-    fn __invert__(&self) -> Expression {
-        Expression(self.holds().not())
+    fn __invert__(slf: &Bound<'_, Self>) -> PyResult<Expression> {
+        Expression::new(slf.py(), slf.get().holds().not(), ("invert", slf))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&str,))> {
+        Ok((py.import("arrow_shard")?.getattr("col")?, (&self.path,)))
     }
 
     fn __bool__(&self) -> PyResult<bool> {
@@ -176,16 +215,24 @@ impl Expression {
         parsed(py, text)
     }
 
-    fn __and__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self(self.0.clone().and(operand(other)?)))
+    fn __and__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        joined("and_", slf.as_any(), other)
     }
 
-    fn __or__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self(self.0.clone().or(operand(other)?)))
+    fn __or__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        joined("or_", slf.as_any(), other)
     }
 
-    fn __invert__(&self) -> Self {
-        Self(self.0.clone().not())
+    fn __invert__(slf: &Bound<'_, Self>) -> PyResult<Self> {
+        Self::new(slf.py(), slf.get().predicate.clone().not(), ("invert", slf))
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let condition = py.import("arrow_shard._pickles")?.getattr("condition")?;
+        Ok((condition, self.made.bind(py).clone()))
     }
 
     fn __bool__(&self) -> PyResult<bool> {
@@ -193,11 +240,11 @@ impl Expression {
     }
 
     fn __str__(&self) -> String {
-        self.0.to_string()
+        self.predicate.to_string()
     }
 
     fn __repr__(&self) -> String {
-        format!("<Expression {}>", self.0)
+        format!("<Expression {}>", self.predicate)
     }
 }
 
@@ -210,13 +257,24 @@ fn no_truth() -> PyErr {
 
 fn parsed(py: Python<'_>, text: &str) -> PyResult<Expression> {
     let parsed = text.parse().map_err(|error| exception(py, error))?;
-    Ok(Expression(parsed))
+    Expression::new(py, parsed, ("parse", text))
+}
+
+/// Joins two conditions by a function of Python's module `operator`.
+fn joined(name: &str, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Expression> {
+    let (left, right) = (operand(a)?, operand(b)?);
+    let predicate = if name == "and_" {
+        left.and(right)
+    } else {
+        left.or(right)
+    };
+    Expression::new(a.py(), predicate, (name, a, b))
 }
 
 /// Returns the condition of an [`Expression`] or of a Boolean [`Column`].
-fn operand(object: &Bound<'_, PyAny>) -> PyResult<Predicate> {
+pub(crate) fn operand(object: &Bound<'_, PyAny>) -> PyResult<Predicate> {
     if let Ok(expression) = object.cast::<Expression>() {
-        return Ok(expression.get().0.clone());
+        return Ok(expression.get().predicate.clone());
     }
     match object.cast::<Column>() {
         Ok(column) => Ok(column.get().holds()),
@@ -229,7 +287,7 @@ fn operand(object: &Bound<'_, PyAny>) -> PyResult<Predicate> {
 }
 
 /// Converts a filter: an [`Expression`] or [`Column`], the text of a condition, a pyarrow expression over columns of
-/// the schema, or a list of filters that must all be true. If a shard is passed, a text is checked against its
+/// the schema, one of polars, or a list of filters that must all be true. If a shard is passed, a text is checked against its
 /// columns now; otherwise when a scan uses it.
 pub(crate) fn predicate(
     object: &Bound<'_, PyAny>,
@@ -256,6 +314,9 @@ pub(crate) fn predicate(
     }
     if pyarrow::is_expression(object)? {
         return pyarrow::predicate(object, schema);
+    }
+    if polars::is_expression(object)? {
+        return polars::predicate(object, schema);
     }
     operand(object)
 }

@@ -2,10 +2,7 @@
 
 use crate::signals::hear;
 use arrow_shard::bytes::Bytes;
-use arrow_shard::io::{
-    ByteRange, Container, LocalFile, LocalFolder, Location, ReadAt, RelativeUrl,
-};
-use arrow_shard::ops::ShardSet;
+use arrow_shard::io::{ByteRange, Container, LocalFile, LocalFolder, ReadAt, RelativeUrl};
 use arrow_shard::{Error, Result, Shard, ShardOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -82,11 +79,7 @@ pub(crate) fn existing(path: &Path) -> Result<PathBuf> {
     })
 }
 
-/// Opens several shards of this machine as one table.
-pub(crate) fn open_many(shards: Vec<Location>) -> Result<ShardSet> {
-    ShardSet::open_through(shards, interruptible, ShardOptions::default())
-}
-
-fn interruptible(folder: Arc<dyn Container>) -> Arc<dyn Container> {
+/// Wraps a folder, so that reading its files stops on a signal.
+pub(crate) fn interruptible(folder: Arc<dyn Container>) -> Arc<dyn Container> {
     Arc::new(InterruptibleFolder(folder))
 }

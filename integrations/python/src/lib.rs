@@ -1,18 +1,23 @@
 //! The extension module of the Python package `arrow_shard`, which exchanges shards with all libraries that support
 //! Arrow. Users import the package in `python/arrow_shard`; its stubs describe this module.
 
+mod attached;
 mod batch;
 #[cfg(feature = "datafusion")]
 mod datafusion;
 mod errors;
+mod file_object;
 mod filter;
 mod import;
+mod interrupt;
 mod interruptible_file;
 mod literal;
 mod location;
 mod metrics;
+mod opening;
 mod ops;
 mod options;
+mod polars;
 mod pyarrow;
 mod python_calls;
 mod rows;
@@ -54,14 +59,14 @@ fn initialize(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ops::attach, module)?)?;
     module.add_function(wrap_pyfunction!(ops::compact, module)?)?;
     module.add_function(wrap_pyfunction!(ops::delete, module)?)?;
-    module.add_function(wrap_pyfunction!(ops::list_shards, module)?)?;
+    module.add_function(wrap_pyfunction!(opening::list_shards, module)?)?;
     module.add_function(wrap_pyfunction!(ops::merge, module)?)?;
     module.add_function(wrap_pyfunction!(ops::pack, module)?)?;
     module.add_function(wrap_pyfunction!(ops::undelete, module)?)?;
     module.add_function(wrap_pyfunction!(ops::vacuum, module)?)?;
     module.add_function(wrap_pyfunction!(pyarrow::expression_columns, module)?)?;
-    module.add_function(wrap_pyfunction!(shard::open, module)?)?;
-    module.add_function(wrap_pyfunction!(shard::open_many, module)?)?;
+    module.add_function(wrap_pyfunction!(opening::open, module)?)?;
+    module.add_function(wrap_pyfunction!(opening::open_many, module)?)?;
     module.add_function(wrap_pyfunction!(write::output_file, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
     let end = wrap_pyfunction!(python_calls::end, module)?;

@@ -4,8 +4,8 @@ use crate::errors::{exception, invalid_argument};
 use crate::import;
 use arrow_array::types::{
     Date32Type, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType,
-    DurationSecondType, Time64MicrosecondType, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType,
+    DurationSecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
 };
 use arrow_array::{ArrowPrimitiveType, FixedSizeBinaryArray, PrimitiveArray, Scalar};
 use arrow_schema::{DECIMAL256_MAX_PRECISION, DataType};
@@ -56,6 +56,7 @@ pub(crate) fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
         "timestamp_ns_utc" => in_utc(typed::<TimestampNanosecondType>(&payload)?),
         "date" => typed::<Date32Type>(&payload)?.into(),
         "time_us" => typed::<Time64MicrosecondType>(&payload)?.into(),
+        "time_ns" => typed::<Time64NanosecondType>(&payload)?.into(),
         "duration_s" => typed::<DurationSecondType>(&payload)?.into(),
         "duration_ms" => typed::<DurationMillisecondType>(&payload)?.into(),
         "duration_us" => typed::<DurationMicrosecondType>(&payload)?.into(),

@@ -3,7 +3,9 @@
 use crate::errors::{exception, invalid};
 use crate::runtime::{wait, wait_for_store};
 use arrow_shard::io::{self, Store};
-use arrow_shard::ops::{LeftOut, SHARD_FILE_SUFFIX, held_by_others_async, list_shards_async};
+use arrow_shard::ops::{
+    LeftOut, SHARD_FILE_SUFFIX, held_by_others_async, list_files_async, list_shards_async,
+};
 use arrow_shard::{ErrorKind, Result, Shard, ShardOptions};
 use object_store::ObjectStore;
 use object_store::path::Path as ObjectPath;
@@ -46,7 +48,7 @@ impl Location {
             return Ok(Self(store.at(path.to_string())));
         }
         match text.filter(|text| is_url(text)) {
-            None => Ok(Self(Store::local().at(path))),
+            None => Ok(Self(Store::local().at(at_home(py, path)?))),
             Some(url) => {
                 let location = io::Location::from_url(url);
                 location.map(Self).map_err(|error| exception(py, error))
@@ -67,6 +69,18 @@ impl Location {
     /// Returns the store and the path in it, unless the location is on this machine.
     pub(crate) fn object(&self) -> Option<(Arc<dyn ObjectStore>, ObjectPath)> {
         self.0.object()
+    }
+
+    /// Returns what to open instead of `given` from any working directory: an absolute path if it is a local one. `..`
+    /// stays, because it may follow a symbolic link.
+    pub(crate) fn absolute<'py>(&self, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        match self.local() {
+            Some(path) if !path.as_os_str().is_empty() => {
+                let path = std::path::absolute(path)?.into_os_string();
+                Ok(path.into_pyobject(given.py())?.into_any())
+            }
+            _ => Ok(given.clone()),
+        }
     }
 
     /// Opens the shard with its directory file at this location.
@@ -95,6 +109,10 @@ pub(crate) enum Source {
     Shards(Vec<Location>),
     /// All shards of a folder.
     Folder(Location),
+    /// A shard in memory, or shards with columns that are not in their files.
+    Other {
+        is_near: bool,
+    },
 }
 
 impl Source {
@@ -103,19 +121,28 @@ impl Source {
         match self {
             Self::Shards(locations) => locations.iter().all(Location::is_near),
             Self::Folder(folder) => folder.is_near(),
+            Self::Other { is_near } => *is_near,
         }
     }
 }
 
-/// Returns the shards of a folder, in the order of their names.
-pub(crate) fn shards_of(folder: &Location) -> Result<Vec<Location>> {
-    let is_shard = |location: &Location| match location.open() {
-        Err(error) if error.kind() == ErrorKind::NotAShard => {
-            location.0.to_string().ends_with(SHARD_FILE_SUFFIX)
-        }
-        _ => true,
+/// Returns the shards of a folder, and of its subfolders if `recursive`, in the order of their names.
+pub(crate) fn shards_below(folder: &Location, recursive: bool) -> Result<Vec<Location>> {
+    let is_near = folder.is_near();
+    let listed = if recursive {
+        wait(is_near, list_files_async(folder.0.clone()))?
+    } else {
+        wait(is_near, list_shards_async(folder.0.clone()))?
     };
-    let listed = wait(folder.is_near(), list_shards_async(folder.0.clone()))?;
+    let is_shard = |location: &Location| {
+        let name = location.0.to_string();
+        if recursive && name.ends_with(STRIPE_FILE_SUFFIX) {
+            return false;
+        }
+        // A file with the name of a shard that is none is an error for its reader.
+        name.ends_with(SHARD_FILE_SUFFIX)
+            || !matches!(location.open(), Err(error) if error.kind() == ErrorKind::NotAShard)
+    };
     Ok(listed.into_iter().map(Location).filter(is_shard).collect())
 }
 
@@ -123,7 +150,7 @@ pub(crate) fn shards_of(folder: &Location) -> Result<Vec<Location>> {
 /// because one of these holds all of their data.
 pub(crate) fn table_of(folder: &Location) -> Result<(Vec<Location>, Vec<LeftOut>)> {
     let left_out = wait(folder.is_near(), held_by_others_async(folder.0.clone()))?;
-    let mut found = shards_of(folder)?;
+    let mut found = shards_below(folder, false)?;
     found.retain(|location| {
         let is_at = |place: &str| match (location.local(), location.object()) {
             (Some(path), _) => path.canonicalize().is_ok_and(|path| {
@@ -147,4 +174,17 @@ fn is_url(text: &str) -> bool {
         && scheme
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
+}
+
+/// The end of the names of stripe files, which belong to the shards of their folder.
+const STRIPE_FILE_SUFFIX: &str = ".amudai.stripe";
+
+/// Replaces `~` at the beginning of a path by the home folder.
+fn at_home(py: Python<'_>, path: PathBuf) -> PyResult<PathBuf> {
+    if !path.as_os_str().as_encoded_bytes().starts_with(b"~") {
+        return Ok(path);
+    }
+    py.import("os.path")?
+        .call_method1("expanduser", (path,))?
+        .extract()
 }

@@ -2,7 +2,7 @@
 
 use crate::errors::{invalid, raised};
 use crate::filter::predicate;
-use crate::location::{Location, shards_of};
+use crate::location::Location;
 use crate::options::profile;
 use crate::rows::{row_numbers, whole};
 use crate::runtime::{threads, wait, wait_to_the_end};
@@ -416,22 +416,4 @@ pub(crate) fn vacuum(
         let shown = |file: UnusedFile| (file.location.to_string(), file.bytes);
         Ok(unused.into_iter().map(shown).collect())
     })
-}
-
-/// Returns the sorted paths of the shards in a folder, without other files. With ``store``, the paths are paths in the
-/// store.
-///
-/// >>> [name.endswith("cities.amudai.shard") for name in sh.list_shards(folder)]
-/// [True]
-#[pyfunction]
-#[pyo3(signature = (folder, *, store=None))]
-pub(crate) fn list_shards(
-    py: Python<'_>,
-    folder: &Bound<'_, PyAny>,
-    store: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Vec<String>> {
-    let at = Location::of(folder, store)?;
-    let shards = detached(py, || shards_of(&at))?;
-    let shown = |location: &Location| location.0.to_string();
-    Ok(shards.iter().map(shown).collect())
 }

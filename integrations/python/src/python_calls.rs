@@ -1,5 +1,6 @@
 //! Keeps threads of scans out of Python code while the interpreter ends.
 
+use crate::attached::attached;
 use arrow_schema::ArrowError;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -38,7 +39,7 @@ pub(crate) fn call<T>(code: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T,
         return Err(ArrowError::ExternalError(message.into()));
     }
     // The caller of the scan gets the exception itself.
-    let called = Python::attach(code).map_err(|raised| ArrowError::ExternalError(Box::new(raised)));
+    let called = attached(code).map_err(|raised| ArrowError::ExternalError(Box::new(raised)));
     drop(counted);
     called
 }

@@ -1,17 +1,21 @@
 //! Scans: rows of a shard in order, for Python and for every library that reads Arrow streams.
 
+use crate::attached::attached;
 use crate::batch::{ArrowSchema, Batch, columns, row_field};
+use crate::interrupt;
 use crate::metrics::Metrics;
 use crate::runtime::{wait, wait_for_store};
+use crate::shard::ShardFile;
 use crate::signals::{attended, detached, hear, is_attended};
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
+use arrow_select::concat::concat_batches;
 use arrow_shard::Result;
 use arrow_shard::read::{ScanBuilder, ScanMetrics, ShardReader, ShardStream};
 use futures_util::TryStreamExt;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayReader, to_schema_pycapsule, to_stream_pycapsule};
 use std::fmt;
@@ -21,7 +25,7 @@ use std::thread::{self, ThreadId};
 /// A scan of a shard, from ``ShardFile.scan``: its rows in order.
 ///
 /// Each iteration, and each library that reads it, starts a new run: ``pyarrow.table(scan)``,
-/// ``polars.DataFrame(scan)``, ``duckdb.sql("from scan")``.
+/// ``polars.DataFrame(scan)``, ``duckdb.sql("from scan")``. It can be pickled if its filter can.
 ///
 /// >>> scan = sh.open(path).scan(columns=["name"], filter=sh.col("id") > 1)
 /// >>> pa.table(scan)["name"].to_pylist()
@@ -31,6 +35,9 @@ use std::thread::{self, ThreadId};
 #[pyclass(module = "arrow_shard", frozen)]
 #[derive(Debug)]
 pub(crate) struct Scan {
+    /// The file and the options of the call that made the scan.
+    file: Py<ShardFile>,
+    options: Py<PyDict>,
     builder: ScanBuilder,
     schema: SchemaRef,
     is_near: bool,
@@ -40,9 +47,16 @@ pub(crate) struct Scan {
 
 impl Scan {
     /// Creates a scan, after building it once on one thread to get its schema.
-    pub(crate) fn new(py: Python<'_>, builder: ScanBuilder, is_near: bool) -> PyResult<Self> {
-        let schema = detached(py, || schema_of(&builder, is_near))?;
+    pub(crate) fn new(
+        file: &Bound<'_, ShardFile>,
+        options: Bound<'_, PyDict>,
+        builder: ScanBuilder,
+        is_near: bool,
+    ) -> PyResult<Self> {
+        let schema = detached(file.py(), || schema_of(&builder, is_near))?;
         Ok(Self {
+            file: file.clone().unbind(),
+            options: options.unbind(),
             builder,
             schema,
             is_near,
@@ -70,10 +84,17 @@ impl Scan {
 /// Returns the schema of a scan. It builds the scan with one thread, because other threads would start decoding rows.
 pub(crate) fn schema_of(builder: &ScanBuilder, is_near: bool) -> Result<SchemaRef> {
     let builder = builder.clone().with_threads(1);
-    Ok(match Reader::start(builder, is_near)? {
-        Reader::Near(reader) => arrow_array::RecordBatchReader::schema(&reader),
-        Reader::Far(stream) => stream.schema(),
-    })
+    Ok(Reader::start(builder, is_near)?.schema())
+}
+
+/// Returns the rows of a scan as one batch.
+pub(crate) fn all_rows(builder: ScanBuilder, is_near: bool) -> Result<RecordBatch> {
+    let mut reader = Reader::start(builder, is_near)?;
+    let mut batches = Vec::new();
+    while let Some(batch) = reader.next_batch()? {
+        batches.push(batch);
+    }
+    Ok(concat_batches(&reader.schema(), &batches)?)
 }
 
 #[pymethods]
@@ -146,6 +167,15 @@ impl Scan {
         to_schema_pycapsule(py, self.schema.as_ref())
     }
 
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let scanned = py.import("arrow_shard._pickles")?.getattr("scanned")?;
+        let call = (self.file.bind(py), self.options.bind(py)).into_pyobject(py)?;
+        Ok((scanned, call))
+    }
+
     fn __repr__(&self) -> String {
         format!("<Scan of {}>", columns(&self.schema))
     }
@@ -197,6 +227,13 @@ impl Reader {
         }
     }
 
+    fn schema(&self) -> SchemaRef {
+        match self {
+            Self::Near(reader) => arrow_array::RecordBatchReader::schema(reader),
+            Self::Far(stream) => stream.schema(),
+        }
+    }
+
     pub(crate) fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         hear()?;
         match self {
@@ -238,7 +275,7 @@ impl Iterator for Exported {
         let next = || lock(&self.reader).next_batch();
         let asks_for_lock = thread::current().id() == self.thread && !is_attended();
         let batch = if asks_for_lock {
-            Python::attach(|py| match attended(py, next) {
+            attached(|py| match attended(py, next) {
                 Ok(batch) => batch.map_err(|error| told(&error)),
                 Err(raised) => Err(failure(py, &raised)),
             })
@@ -261,16 +298,10 @@ fn told(error: &arrow_shard::Error) -> ArrowError {
     ArrowError::ExternalError(format!("{error:#}").into())
 }
 
-/// Converts an exception of a signal handler for a stream, which has only texts for errors. Raises Ctrl-C again for the
-/// code that reads the stream, because it was consumed here.
+/// Converts an exception of a signal handler for a stream, which has only texts for errors.
 fn failure(py: Python<'_>, raised: &PyErr) -> ArrowError {
-    // The text is made before the interrupt, because Python code that makes it would receive the signal.
-    let text = raised.to_string();
-    if raised.is_instance_of::<PyKeyboardInterrupt>(py)
-        && let Ok(thread) = py.import("_thread")
-    {
-        // An error cannot be handled here.
-        let _ = thread.call_method0("interrupt_main");
+    if raised.is_instance_of::<PyKeyboardInterrupt>(py) && interrupt::raise_again(py).is_ok() {
+        return ArrowError::ExternalError(interrupt::TEXT.into());
     }
-    ArrowError::ExternalError(text.into())
+    ArrowError::ExternalError(raised.to_string().into())
 }

@@ -1,33 +1,31 @@
-//! The Python class of an open shard, and the functions that open it.
+//! The Python class of an open shard.
 
 use crate::batch::{ArrowSchema, Batch, schema_of as schema_of_object};
 use crate::errors::{arrow_exception, invalid_argument};
 use crate::filter::predicate;
-use crate::interruptible_file;
-use crate::location::{Location, Source, table_of};
+use crate::location::Source;
 use crate::rows::{row_numbers, whole};
-use crate::runtime::{threads, wait, wait_for_store};
-use crate::scan::{Scan, schema_of};
+use crate::runtime::{threads, wait};
+use crate::scan::{Scan, all_rows, schema_of};
 use crate::signals::detached;
 use crate::stripes::{Sorting, StripeInfo};
 use crate::values::dict_of;
 use crate::verify::{Verification, verify};
 use crate::views::{batch_without_views, without_views};
 use arrow_schema::SchemaRef;
-use arrow_shard::io;
-use arrow_shard::ops::{LeftOut, ShardSet};
+use arrow_shard::ops::ShardSet;
 use arrow_shard::read::ScanBuilder;
 use arrow_shard::{Projection, Result, Shard};
-use pyo3::exceptions::{PyTypeError, PyUserWarning};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyDict, PyRange, PyString};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyRange, PyTuple};
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::to_schema_pycapsule;
-use std::ffi::CString;
 use std::ops::Range;
+use std::sync::{PoisonError, RwLock};
 
 /// An open shard, from :func:`open`, or several shards as one table, from :func:`open_many`. Opening reads the tail of
-/// the file; everything else is read when it is needed.
+/// the file; everything else is read when it is needed. It can be pickled: it is opened again where it is unpickled.
 ///
 /// >>> f = sh.open(path)
 /// >>> f.num_rows, f.schema.names
@@ -37,12 +35,15 @@ use std::ops::Range;
 #[pyclass(module = "arrow_shard", frozen)]
 #[derive(Debug)]
 pub(crate) struct ShardFile {
-    pub(crate) shard: Shard,
-    pub(crate) is_near: bool,
+    /// `None` once it is closed.
+    shard: RwLock<Option<Shard>>,
+    is_near: bool,
     /// The schema that Python sees.
-    pub(crate) schema: SchemaRef,
+    schema: SchemaRef,
     /// Whether stored columns are views and are read as strings or binaries, which every library supports.
     hides_views: bool,
+    /// The directory file of each shard.
+    files: Vec<String>,
     /// The row numbers of each shard in a table of several.
     rows: Option<Vec<Range<u64>>>,
     name: String,
@@ -51,10 +52,42 @@ pub(crate) struct ShardFile {
         expect(dead_code, reason = "DataFusion opens shards again")
     )]
     source: Source,
+    origin: Origin,
+}
+
+/// The call that opens a file again.
+#[derive(Debug)]
+pub(crate) struct Origin(Py<PyTuple>);
+
+impl Origin {
+    /// The call of a function with a source, and with the options that [`open`](crate::opening::open) has.
+    pub(crate) fn new(
+        function: &str,
+        source: &Bound<'_, PyAny>,
+        store: Option<&Bound<'_, PyAny>>,
+        views: bool,
+        more: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let py = source.py();
+        let options = match more {
+            Some(more) => more.clone(),
+            None => PyDict::new(py),
+        };
+        options.set_item("store", store)?;
+        options.set_item("views", views)?;
+        let call = (function, source, options).into_pyobject(py)?;
+        Ok(Self(call.unbind()))
+    }
 }
 
 impl ShardFile {
-    fn new(shard: Shard, source: Source, views: bool, name: String) -> Result<Self> {
+    pub(crate) fn new(
+        shard: Shard,
+        source: Source,
+        views: bool,
+        name: String,
+        origin: Origin,
+    ) -> Result<Self> {
         let is_near = source.is_near();
         let stored = wait(is_near, shard.schema_async())?;
         let (schema, has_views) = if views {
@@ -62,126 +95,46 @@ impl ShardFile {
         } else {
             without_views(&stored)
         };
+        let files = match &source {
+            Source::Shards(locations) => locations.iter().map(|at| at.0.to_string()).collect(),
+            Source::Folder(_) | Source::Other { .. } => Vec::new(),
+        };
         Ok(Self {
-            shard,
+            shard: RwLock::new(Some(shard)),
             is_near,
             schema,
             hides_views: has_views,
+            files,
             rows: None,
             name,
             source,
+            origin,
         })
     }
 
+    /// Returns the file with the shards and the row numbers of a table.
+    pub(crate) fn of_set(mut self, set: &ShardSet) -> Self {
+        self.rows = Some(set.row_ranges().to_vec());
+        self.files = set.shards().iter().map(ToString::to_string).collect();
+        self
+    }
+
+    /// Returns the shard, or an exception if it is closed.
+    fn shard(&self) -> PyResult<Shard> {
+        let shard = self.shard.read().unwrap_or_else(PoisonError::into_inner);
+        shard
+            .clone()
+            .ok_or_else(|| PyValueError::new_err("the shard is closed"))
+    }
+
     /// Returns a scan of some columns, in the types that Python sees.
-    fn columns(&self, projection: Projection) -> Result<ScanBuilder> {
-        let scan = self.shard.scan().with_projection(projection);
+    fn columns(&self, shard: &Shard, projection: Projection) -> Result<ScanBuilder> {
+        let scan = shard.scan().with_projection(projection);
         if !self.hides_views {
             return Ok(scan);
         }
         let (schema, _) = without_views(&schema_of(&scan, self.is_near)?);
         Ok(scan.with_schema(schema))
-    }
-}
-
-/// Opens the shard at a path or URL. For a URL such as ``s3://bucket/t.amudai.shard``, environment variables such as
-/// ``AWS_ACCESS_KEY_ID`` configure the store. With ``store``, from ``arrow_shard.store``, the path is a path in that
-/// store.
-///
-/// Columns of string and binary views are read as strings and binaries, which every library supports; with
-/// ``views=True`` they are read as views.
-///
-/// >>> sh.open(path).num_rows
-/// 2
-/// >>> sh.open("nowhere.amudai.shard")
-/// Traceback (most recent call last):
-///     ...
-/// arrow_shard.NotFoundError: not found: file `nowhere.amudai.shard`: there is nothing of this name: ...
-#[pyfunction]
-#[pyo3(signature = (path, *, store=None, views=false))]
-pub(crate) fn open(
-    py: Python<'_>,
-    path: &Bound<'_, PyAny>,
-    store: Option<&Bound<'_, PyAny>>,
-    views: bool,
-) -> PyResult<ShardFile> {
-    let location = Location::of(path, store)?;
-    let name = path.str()?.to_string();
-    detached(py, || {
-        let shard = location.open()?;
-        ShardFile::new(shard, Source::Shards(vec![location]), views, name)
-    })
-}
-
-/// Opens several shards of one store, or of this machine, as one table: a list of paths, or all shards of a folder in
-/// the order of their names. The table has the rows of all shards one after the other, and all of their columns,
-/// matched by name. In a column that a shard lacks, its rows are null. The shards must not change while the table is
-/// open.
-///
-/// >>> table = sh.open_many([path, path])
-/// >>> table.num_rows, table.row_ranges
-/// (4, [(0, 2), (2, 4)])
-#[pyfunction]
-#[pyo3(signature = (paths, *, store=None, views=false))]
-pub(crate) fn open_many(
-    py: Python<'_>,
-    paths: &Bound<'_, PyAny>,
-    store: Option<&Bound<'_, PyAny>>,
-    views: bool,
-) -> PyResult<ShardFile> {
-    // A string or a path is a folder; any other iterable contains paths of shards.
-    let is_folder = paths.hasattr("__fspath__")? || paths.is_instance_of::<PyString>();
-    let (name, source) = if is_folder {
-        (
-            paths.str()?.to_string(),
-            Source::Folder(Location::of(paths, store)?),
-        )
-    } else {
-        let all = paths
-            .try_iter()?
-            .map(|path| Location::of(&path?, store))
-            .collect::<PyResult<Vec<_>>>()?;
-        (format!("{} shards", all.len()), Source::Shards(all))
-    };
-    let (file, left_out) = detached(py, || {
-        let mut left_out = Vec::new();
-        let set = match &source {
-            Source::Folder(folder) if !folder.is_near() => {
-                wait_for_store(ShardSet::open_folder_async(folder.0.clone()))?
-            }
-            Source::Folder(folder) => {
-                let (locations, others) = table_of(folder)?;
-                left_out = others;
-                open_set(locations)?
-            }
-            Source::Shards(locations) => open_set(locations.clone())?,
-        };
-        left_out.extend_from_slice(set.left_out());
-        let mut file = ShardFile::new(set.shard().clone(), source, views, name)?;
-        file.rows = Some(set.row_ranges().to_vec());
-        Ok((file, left_out))
-    })?;
-    warn_of(py, &left_out)?;
-    Ok(file)
-}
-
-/// Warns about shards that are not part of the table of their folder.
-fn warn_of(py: Python<'_>, left_out: &[LeftOut]) -> PyResult<()> {
-    let category = py.get_type::<PyUserWarning>();
-    for left in left_out {
-        PyErr::warn(py, &category, &CString::new(left.to_string())?, 1)?;
-    }
-    Ok(())
-}
-
-/// Opens shards of one store, or of this machine, as one table.
-fn open_set(locations: Vec<Location>) -> Result<ShardSet> {
-    let is_near = locations.iter().all(Location::is_near);
-    let shards: Vec<io::Location> = locations.into_iter().map(|location| location.0).collect();
-    if is_near {
-        interruptible_file::open_many(shards)
-    } else {
-        wait_for_store(ShardSet::open_async(shards))
     }
 }
 
@@ -234,20 +187,66 @@ impl ShardFile {
 
     /// Number of rows, without deleted ones.
     #[getter]
-    fn num_rows(&self) -> u64 {
-        self.shard.num_rows()
+    fn num_rows(&self) -> PyResult<u64> {
+        Ok(self.shard()?.num_rows())
     }
 
     /// Number of deleted rows. They keep their row numbers.
     #[getter]
-    fn num_deleted_rows(&self) -> u64 {
-        self.shard.num_deleted_rows()
+    fn num_deleted_rows(&self) -> PyResult<u64> {
+        Ok(self.shard()?.num_deleted_rows())
     }
 
     /// Number of stripes.
     #[getter]
-    fn num_stripes(&self) -> u64 {
-        self.shard.num_stripes()
+    fn num_stripes(&self) -> PyResult<u64> {
+        Ok(self.shard()?.num_stripes())
+    }
+
+    /// The paths of the shards, in the order of their rows; none for a shard in memory.
+    ///
+    /// >>> sh.open(path).files == [path]
+    /// True
+    #[getter]
+    fn files(&self) -> Vec<String> {
+        self.files.clone()
+    }
+
+    /// Whether the file is closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        let shard = self.shard.read().unwrap_or_else(PoisonError::into_inner);
+        shard.is_none()
+    }
+
+    /// Closes the file. Scans that were started before can still be read.
+    ///
+    /// >>> f = sh.open(path)
+    /// >>> f.close()
+    /// >>> f.num_rows
+    /// Traceback (most recent call last):
+    ///     ...
+    /// ValueError: the shard is closed
+    fn close(&self) {
+        let mut shard = self.shard.write().unwrap_or_else(PoisonError::into_inner);
+        *shard = None;
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(&self, _raised: &Bound<'_, PyTuple>) {
+        self.close();
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let reopened = py.import("arrow_shard._pickles")?.getattr("reopened")?;
+        Ok((reopened, self.origin.0.bind(py).clone()))
     }
 
     /// The stripes: horizontal slices of the shard, each stored together.
@@ -256,7 +255,8 @@ impl ShardFile {
     /// [<StripeInfo 0: rows 0..2>]
     #[getter]
     fn stripes(&self, py: Python<'_>) -> PyResult<Vec<StripeInfo>> {
-        let stripes = detached(py, || wait(self.is_near, self.shard.stripes_async()))?;
+        let shard = self.shard()?;
+        let stripes = detached(py, || wait(self.is_near, shard.stripes_async()))?;
         Ok(stripes.into_iter().map(StripeInfo).collect())
     }
 
@@ -269,7 +269,8 @@ impl ShardFile {
     /// The properties of the shard, without the internal ones of the library.
     #[getter]
     fn properties<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let properties = detached(py, || wait(self.is_near, self.shard.properties_async()))?;
+        let shard = self.shard()?;
+        let properties = detached(py, || wait(self.is_near, shard.properties_async()))?;
         let standard = properties.standard_properties.iter();
         // If two properties have the same name, the user's property counts.
         dict_of(py, standard.chain(&properties.custom_properties))
@@ -278,20 +279,19 @@ impl ShardFile {
     /// The columns that the rows are sorted by, as the writer declared.
     #[getter]
     fn sorting_columns(&self, py: Python<'_>) -> PyResult<Vec<Sorting>> {
-        let columns = detached(py, || {
-            wait(self.is_near, self.shard.sorting_columns_async())
-        })?;
+        let shard = self.shard()?;
+        let columns = detached(py, || wait(self.is_near, shard.sorting_columns_async()))?;
         Ok(columns.into_iter().map(Sorting).collect())
     }
 
     /// The row numbers of each shard in a table of several shards: start and end.
     #[getter]
-    fn row_ranges(&self) -> Vec<(u64, u64)> {
-        let all = self.shard.num_rows() + self.shard.num_deleted_rows();
-        match &self.rows {
+    fn row_ranges(&self) -> PyResult<Vec<(u64, u64)>> {
+        let shard = self.shard()?;
+        Ok(match &self.rows {
             Some(rows) => rows.iter().map(|rows| (rows.start, rows.end)).collect(),
-            None => vec![(0, all)],
-        }
+            None => vec![(0, shard.num_rows() + shard.num_deleted_rows())],
+        })
     }
 
     /// Returns statistics of the columns over the whole shard, in one row: ``row_count``, and for every column and
@@ -303,10 +303,8 @@ impl ShardFile {
     /// (2, 1, 2)
     #[pyo3(signature = (columns=None))]
     fn statistics(&self, py: Python<'_>, columns: Option<&Bound<'_, PyAny>>) -> PyResult<Batch> {
-        let columns = projection(columns)?;
-        let batch = detached(py, || {
-            wait(self.is_near, self.shard.statistics_async(columns))
-        })?;
+        let (shard, columns) = (self.shard()?, projection(columns)?);
+        let batch = detached(py, || wait(self.is_near, shard.statistics_async(columns)))?;
         self.shown(py, batch)
     }
 
@@ -317,9 +315,9 @@ impl ShardFile {
         py: Python<'_>,
         columns: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Batch> {
-        let columns = projection(columns)?;
+        let (shard, columns) = (self.shard()?, projection(columns)?);
         let batch = detached(py, || {
-            wait(self.is_near, self.shard.stripe_statistics_async(columns))
+            wait(self.is_near, shard.stripe_statistics_async(columns))
         })?;
         self.shown(py, batch)
     }
@@ -354,7 +352,7 @@ impl ShardFile {
         row_range=None, deleted_rows=false, internal_fields=false, schema=None, strict_casts=false, prefetch=4,
     ))]
     pub(crate) fn scan(
-        &self,
+        slf: &Bound<'_, Self>,
         py: Python<'_>,
         columns: Option<&Bound<'_, PyAny>>,
         filter: Option<&Bound<'_, PyAny>>,
@@ -370,14 +368,29 @@ impl ShardFile {
         strict_casts: bool,
         #[pyo3(from_py_with = whole)] prefetch: usize,
     ) -> PyResult<Scan> {
+        let (this, shard) = (slf.get(), slf.get().shard()?);
+        let options = PyDict::new(py);
+        options.set_item("columns", columns)?;
+        options.set_item("filter", filter)?;
+        options.set_item("limit", limit)?;
+        options.set_item("offset", offset)?;
+        options.set_item("batch_size", batch_size)?;
+        options.set_item("threads", threads)?;
+        options.set_item("with_row_number", &with_row_number)?;
+        options.set_item("row_range", row_range)?;
+        options.set_item("deleted_rows", deleted_rows)?;
+        options.set_item("internal_fields", internal_fields)?;
+        options.set_item("schema", schema)?;
+        options.set_item("strict_casts", strict_casts)?;
+        options.set_item("prefetch", prefetch)?;
         let columns = projection(columns)?;
         let mut scan = match schema {
-            Some(schema) => self.shard.scan().with_schema(schema_of_object(schema)?),
+            Some(schema) => shard.scan().with_schema(schema_of_object(schema)?),
             None if internal_fields => {
-                let scan = self.shard.scan().with_projection(columns);
+                let scan = shard.scan().with_projection(columns);
                 scan.with_internal_fields(true)
             }
-            None => detached(py, || self.columns(columns))?,
+            None => detached(py, || this.columns(&shard, columns))?,
         };
         scan = scan
             .with_offset(offset)
@@ -387,8 +400,8 @@ impl ShardFile {
             .with_strict_casts(strict_casts)
             .with_prefetch(prefetch);
         if let Some(filter) = filter {
-            let at_hand = self.is_near.then_some(&self.shard);
-            scan = scan.with_filter(predicate(filter, &self.schema, at_hand)?);
+            let at_hand = this.is_near.then_some(&shard);
+            scan = scan.with_filter(predicate(filter, &this.schema, at_hand)?);
         }
         if let Some(limit) = limit {
             scan = scan.with_limit(limit);
@@ -399,7 +412,7 @@ impl ShardFile {
         if let Some(rows) = row_range {
             scan = scan.with_row_range(self::row_range(rows)?);
         }
-        Scan::new(py, scan, self.is_near)
+        Scan::new(slf, options, scan, this.is_near)
     }
 
     /// Returns the rows with these numbers, in this order; a number may be repeated. The numbers are a list, a numpy
@@ -414,9 +427,9 @@ impl ShardFile {
         rows: &Bound<'_, PyAny>,
         columns: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Batch> {
-        let (rows, columns) = (row_numbers(rows)?, projection(columns)?);
+        let (shard, rows, columns) = (self.shard()?, row_numbers(rows)?, projection(columns)?);
         let batch = detached(py, || {
-            let scan = self.columns(columns)?;
+            let scan = self.columns(&shard, columns)?;
             wait(self.is_near, scan.take_async(&rows))
         })?;
         Ok(Batch(batch))
@@ -438,7 +451,7 @@ impl ShardFile {
     ) -> PyResult<Verification> {
         verify(
             py,
-            &self.shard,
+            &self.shard()?,
             self.is_near,
             self::threads(threads),
             progress,
@@ -465,22 +478,69 @@ impl ShardFile {
         &self,
         session: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        crate::datafusion::table_provider(&self.shard, &self.source, session)
+        crate::datafusion::table_provider(&self.shard()?, &self.source, session)
+    }
+
+    /// Returns the first rows, at most ``rows``.
+    ///
+    /// >>> pa.record_batch(sh.open(path).head(1)).to_pylist()
+    /// [{'id': 1, 'name': 'Oslo'}]
+    #[pyo3(signature = (rows=5, columns=None))]
+    fn head(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = whole)] rows: u64,
+        columns: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Batch> {
+        let (shard, columns) = (self.shard()?, projection(columns)?);
+        let batch = detached(py, || {
+            let scan = self
+                .columns(&shard, columns)?
+                .with_limit(rows)
+                .with_threads(1);
+            all_rows(scan, self.is_near)
+        });
+        batch.map(Batch)
+    }
+
+    /// Returns the rows as a pandas data frame. Needs pandas and pyarrow. The options are the options of :meth:`scan`.
+    ///
+    /// >>> sh.open(path).to_pandas(columns=["name"], filter="id > 1")["name"].tolist()
+    /// ['Lima']
+    #[pyo3(signature = (**options))]
+    fn to_pandas<'py>(
+        slf: &Bound<'py, Self>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let scan = slf.call_method("scan", (), options)?;
+        shown(slf.py())?.call_method1("to_pandas", (scan,))
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        shown(slf.py())?.call_method1("html", (slf, &slf.get().name))
     }
 
     fn __repr__(&self) -> String {
-        let deleted = match self.shard.num_deleted_rows() {
+        let Ok(shard) = self.shard() else {
+            return format!("<ShardFile {}: closed>", self.name);
+        };
+        let deleted = match shard.num_deleted_rows() {
             0 => String::new(),
             deleted => format!(", {deleted} deleted"),
         };
         format!(
             "<ShardFile {}: {} rows{deleted}, {} columns, {} stripes>",
             self.name,
-            self.shard.num_rows(),
+            shard.num_rows(),
             self.schema.fields().len(),
-            self.shard.num_stripes()
+            shard.num_stripes()
         )
     }
+}
+
+/// Returns the module that shows files.
+fn shown(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import("arrow_shard._show")
 }
 
 impl ShardFile {

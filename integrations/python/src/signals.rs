@@ -1,5 +1,6 @@
 //! Runs work without the interpreter's lock, and lets Ctrl-C interrupt it.
 
+use crate::attached::attached;
 use crate::errors::exception;
 use arrow_shard::{Error, ErrorKind, Progress, Result};
 use pyo3::prelude::*;
@@ -68,7 +69,7 @@ pub(crate) fn hear() -> Result<()> {
         return Ok(());
     }
     NEXT.set(Some(now + HEARING));
-    match Python::attach(|py| py.check_signals()) {
+    match attached(|py| py.check_signals()) {
         Ok(()) => Ok(()),
         Err(raised) => {
             RAISED.set(Some(raised));

@@ -1,5 +1,6 @@
 //! Verifies shards.
 
+use crate::attached::attached;
 use crate::runtime::wait;
 use crate::signals::{detached, hear, is_interrupted};
 use arrow_schema::ArrowError;
@@ -95,7 +96,7 @@ pub(crate) fn verify(
                 return ControlFlow::Continue(());
             };
             let arguments = (done.field.unwrap_or_default(), done.done, done.total);
-            match Python::attach(|py| progress.call1(py, arguments).map(drop)) {
+            match attached(|py| progress.call1(py, arguments).map(drop)) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(raised) => {
                     // The receiver lives longer than the verification.

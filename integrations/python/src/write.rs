@@ -2,12 +2,13 @@
 
 use crate::batch::Rows;
 use crate::errors::{exception, raised};
+use crate::file_object::FileObject;
 use crate::location::Location;
 use crate::options::writer_options;
 use crate::runtime::{wait_for_store, wait_to_the_end};
 use crate::signals::{detached, hear};
 use arrow_array::RecordBatch;
-use arrow_shard::io::LocalTarget;
+use arrow_shard::io::{LocalTarget, Sink};
 use arrow_shard::write::{AsyncShardWriter, ShardSummary, ShardWriter, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Result};
 use object_store::ObjectStore;
@@ -69,6 +70,9 @@ pub(crate) fn write(
     store: Option<&Bound<'_, PyAny>>,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<WriteSummary> {
+    if path.hasattr("write")? && !path.hasattr("__fspath__")? {
+        return to_stream(data, path, writer_options(py, options)?);
+    }
     let location = Location::of(path, store)?;
     let options = writer_options(py, options)?;
     let mut rows = Rows::of(data)?;
@@ -92,7 +96,28 @@ fn pieces(batch: &RecordBatch) -> impl Iterator<Item = RecordBatch> + '_ {
 }
 
 fn to_file(rows: &mut Rows, path: &Path, options: WriterOptions) -> Result<ShardSummary> {
-    let mut writer = ShardWriter::create_with(path, rows.schema().clone(), options)?;
+    let writer = ShardWriter::create_with(path, rows.schema().clone(), options)?;
+    write_all(rows, writer)
+}
+
+/// Writes rows to a binary file object of Python.
+fn to_stream(
+    data: &Bound<'_, PyAny>,
+    stream: &Bound<'_, PyAny>,
+    options: WriterOptions,
+) -> PyResult<WriteSummary> {
+    let mut rows = Rows::of(data)?;
+    let sink = FileObject::new(stream);
+    let summary = detached(data.py(), || {
+        let writer = ShardWriter::try_new(sink, rows.schema().clone(), options)?;
+        write_all(&mut rows, writer)
+    });
+    drop(rows);
+    summary.map(WriteSummary)
+}
+
+/// Writes rows, and checks for signals between them.
+fn write_all<S: Sink>(rows: &mut Rows, mut writer: ShardWriter<S>) -> Result<ShardSummary> {
     for batch in rows {
         for piece in pieces(&batch?) {
             hear()?;

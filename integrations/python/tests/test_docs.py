@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import doctest
 import inspect
 import re
@@ -10,10 +12,24 @@ from pathlib import Path
 from typing import Any
 
 import arrow_shard as sh
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from arrow_shard import _dataset, _lance, _lib, _literals, _read, _times, _write
+from arrow_shard import (
+    _dataset,
+    _duckdb,
+    _lance,
+    _lib,
+    _literals,
+    _pickles,
+    _polars,
+    _read,
+    _show,
+    _sources,
+    _times,
+    _write,
+)
 
 FLAGS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 
@@ -34,7 +50,9 @@ def public() -> Iterator[tuple[str, Any]]:
         for member, value in vars(found).items():
             if not member.startswith("_"):
                 yield f"{found.__name__}.{member}", value
-    for module in (_dataset, _lance, _literals, _read, _times, _write):
+    for module in (
+        _dataset, _duckdb, _lance, _literals, _pickles, _polars, _read, _show, _sources, _times, _write
+    ):
         for name, value in vars(module).items():
             if inspect.isfunction(value) and value.__module__ == module.__name__:
                 yield f"{module.__name__}.{name}", value
@@ -56,8 +74,11 @@ def test_examples_run(name: str, cities: str, tmp_path: Path) -> None:
     others.mkdir()
     names = {
         "sh": sh, "pa": pa, "pc": pc, "path": cities, "folder": str(tmp_path), "out": str(tmp_path / "out.amudai.shard"),
-        "other": str(tmp_path / "other.shard"), **vars(_literals), **vars(_times),
+        "other": str(tmp_path / "other.shard"), "pl": pl,
     }
+    for module in (_literals, _pickles, _show, _sources, _times):
+        names |= {name: found for name, found in vars(module).items() if inspect.isfunction(found)}
+    names |= {"_rows": _write._rows, "datetime": datetime, "decimal": decimal}
     if '[other]' in (inspect.getdoc(PUBLIC[name]) or ""):
         sh.write(pa.table({"id": [3], "name": ["Linz"]}), names["other"])
     text = inspect.getdoc(PUBLIC[name]) or ""
@@ -69,7 +90,7 @@ def test_examples_run(name: str, cities: str, tmp_path: Path) -> None:
 
 def test_there_are_examples_of_everything_that_matters() -> None:
     needed = {"open", "open_many", "write", "scan", "take", "statistics", "dataset", "merge", "append", "delete",
-              "undelete", "compact", "vacuum", "convert", "col", "Scan", "ShardFile.scan", "ShardFile.take",
+              "undelete", "compact", "scan_polars", "sink", "register", "ShardFile.head", "ShardFile.to_pandas", "vacuum", "convert", "col", "Scan", "ShardFile.scan", "ShardFile.take",
               "ShardFile.verify", "ShardFile.statistics", "ShardDataset.filter"}
     assert needed <= EXAMPLES
 

@@ -135,6 +135,55 @@ def test_ctrl_c_ends_what_another_library_reads(library: str, texts: str, tmp_pa
     assert code != 0 and "KeyboardInterrupt" in said, said
 
 
+@pytest.mark.parametrize("call", ["pa.table(scan)", "pl.DataFrame(scan)", "duckdb.sql(query).fetchall()"])
+def test_ctrl_c_shows_one_interrupt_with_a_traceback(call: str, texts: str, tmp_path: Path) -> None:
+    """The exception of the library is shown as what it was: not as an error of a stream, and not as two exceptions."""
+    setup = f"""
+    import duckdb, polars as pl
+    pl.DataFrame(f.scan(limit=1))
+    few = f.scan(limit=1)
+    duckdb.sql("select count(*) from few").fetchall()
+    scan, query = f.scan({NONE}), "select count(*) from scan"
+    """
+    code, said = interrupted(call, texts, tmp_path / "out.amudai.shard", setup)
+    assert code != 0 and said.startswith("Traceback") and said.rstrip().endswith("KeyboardInterrupt"), said
+    # DuckDB handles its own exception in Python code, where the interrupt arrives as a second one.
+    count = 2 if "duckdb" in call else 1
+    assert said.count("\nKeyboardInterrupt\n") == 1 and said.count("Traceback") == count and "lost" not in said, said
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_ctrl_c_ends_a_lazy_frame(engine: str, texts: str, tmp_path: Path) -> None:
+    setup = """
+    import polars as pl
+    sh.scan_polars(path).head(1).collect()
+    lazy = sh.scan_polars(path).filter(pl.col("x").str.contains("none")).select("x")
+    """
+    code, said = interrupted(f"lazy.collect(engine='{engine}')", texts, tmp_path / "out.amudai.shard", setup)
+    assert code in (130, -signal.SIGINT) and "KeyboardInterrupt" in said, said
+    # With its streaming engine, polars raises two interrupts over every source in Python, and the traceback is lost.
+    if engine == "in-memory":
+        assert said.startswith("Traceback") and said.rstrip().endswith("KeyboardInterrupt"), said
+        assert said.count("Traceback") == 1 and "lost" not in said, said
+
+
+def test_an_exception_after_an_interrupt_is_shown_as_it_is(texts: str, tmp_path: Path) -> None:
+    """The hook that shows an interrupt does not outlive it."""
+    script = f"""
+    before = sys.excepthook
+    try:
+        try:
+            pa.table(f.scan({NONE}))
+        except Exception:
+            time.sleep(1)
+    except KeyboardInterrupt:
+        pass
+    raise ValueError("another")
+    """
+    _, said = interrupted(script, texts, tmp_path / "out.amudai.shard")
+    assert said.rstrip().endswith("ValueError: another") and "KeyboardInterrupt" not in said, said
+
+
 def test_ctrl_c_takes_back_what_was_sent_to_a_store(texts: str, tmp_path: Path, s3: str) -> None:
     script = f"""
     store = sh.store.S3Store("tables", endpoint="{s3}", access_key_id="key", secret_access_key="secret",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pathlib
-import pickle
 import stat
 import subprocess
 import sys
@@ -64,7 +63,7 @@ def test_rows_are_whatever_gives_arrow_data(rows: object, tmp_path: Path) -> Non
 def test_what_gives_no_rows_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.amudai.shard"
     with pytest.raises(TypeError, match="__arrow_c_stream__"):
-        sh.write({"a": [1]}, path)
+        sh.write(7, path)
     with pytest.raises(sh.InvalidArgumentError, match="named columns"):
         sh.write(pa.array([1, 2]), path)
     with pytest.raises(sh.ArrowError, match="null as a whole"):
@@ -356,8 +355,6 @@ def test_reprs_say_what_it_is(cities: str) -> None:
     assert repr(f.scan()) == "<Scan of id: Int64, name: Utf8>"
     assert repr(next(iter(f.scan()))) == "<RecordBatch of 2 rows: id: Int64, name: Utf8>"
     assert repr(f.stripes) == "[<StripeInfo 0: rows 0..2>]"
-    with pytest.raises(TypeError):
-        pickle.dumps(f)
 
 
 @pytest.mark.parametrize("overwrite", [False, True])

@@ -44,6 +44,7 @@ from ._errors import (
     ValueOutOfRangeError,
     WrongFileError,
 )
+from ._duckdb import register
 from ._lance import convert
 from ._lib import (
     BatchIterator,
@@ -73,11 +74,13 @@ from ._lib import (
     undelete,
     vacuum,
 )
+from ._polars import scan_polars, sink
 from ._read import scan, statistics, take
 from ._write import write
 
 if TYPE_CHECKING:
     from ._dataset import ShardDataset
+    from ._sources import Hive
 
 __all__ = [
     "AlreadyExistsError",
@@ -131,7 +134,10 @@ __all__ = [
     "open",
     "open_many",
     "pack",
+    "register",
     "scan",
+    "scan_polars",
+    "sink",
     "statistics",
     "store",
     "take",
@@ -142,17 +148,28 @@ __all__ = [
 
 
 def dataset(
-    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | Any,
     *,
     store: Any = None,
     views: bool = False,
+    hive: Hive = None,
+    include_file_paths: str | None = None,
+    schema: Any = None,
 ) -> ShardDataset:
-    """Returns one or more shards as a ``pyarrow.dataset.Dataset``. ``source`` is a path or URL, a folder of shards, or
-    a list of paths. URLs, and paths in a ``store``, that end in ``/`` are folders. Needs pyarrow.
+    """Returns one or more shards as a ``pyarrow.dataset.Dataset``. Needs pyarrow.
 
-    Libraries that read pyarrow datasets can use it: polars with ``scan_pyarrow_dataset``, DuckDB by the name of the
-    variable, DataFusion with ``register_dataset``. The filters that they push down use statistics, dictionaries and
-    indexes where possible, and are always applied.
+    ``source`` is a path or URL, a pattern such as ``days/**/*.shard``, a folder, which is searched with its
+    subfolders, a list of these, or a shard in memory. URLs, and paths in a ``store``, that end in ``/`` are folders.
+
+    * ``hive``: whether folders named ``key=value`` are columns: by default in folders and patterns where all shards are
+      in folders of the same keys. A dict from names to ``int``, ``float``, ``str`` or ``datetime.date`` sets types.
+    * ``include_file_paths``: the name of a last column with the path of the shard.
+    * ``schema``: the schema of the dataset if a folder has no shard; otherwise unused.
+
+    Libraries that read pyarrow datasets can use it: DuckDB by the name of the variable, see also :func:`register`, and
+    DataFusion with ``register_dataset``. The filters that they push down use statistics, dictionaries and indexes where
+    possible, and are always applied. For polars, use :func:`scan_polars`: the translation of filters by
+    ``polars.scan_pyarrow_dataset`` changes the meaning of some of them.
 
     >>> ds = sh.dataset(path)
     >>> ds.to_table(filter=pc.field("id") > 1).to_pylist()
@@ -160,4 +177,6 @@ def dataset(
     """
     from ._dataset import open_dataset
 
-    return open_dataset(source, store=store, views=views)
+    return open_dataset(
+        source, store=store, views=views, hive=hive, include_file_paths=include_file_paths, schema=schema
+    )

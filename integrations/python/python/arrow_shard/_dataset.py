@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
@@ -12,6 +11,7 @@ import pyarrow.dataset as ds
 import pyarrow.fs
 
 from . import _lib
+from ._sources import open_table
 
 _BATCH_SIZE = 32_768
 
@@ -26,35 +26,9 @@ _OPTIONS = {
 }
 
 
-def open_dataset(
-    source: Any, *, store: Any = None, views: bool = False, filters: tuple[Any, ...] = ()
-) -> ShardDataset:
-    """Opens the source of ``arrow_shard.dataset``."""
-    if isinstance(source, bytes):
-        raise TypeError("expected a path, a URL or a list of them, found bytes")
-    is_one = isinstance(source, (str, os.PathLike))
-    source = _absolute(source, store) if is_one else [_absolute(path, store) for path in source]
-    if not is_one:
-        file = _lib.open_many(source, store=store, views=views)
-    elif _is_folder(os.fspath(source), store):
-        file = _lib.open_many(source, store=store, views=views)
-    else:
-        file = _lib.open(source, store=store, views=views)
-    return ShardDataset(file, (source, store, views), filters)
-
-
-def _absolute(path: Any, store: Any) -> Any:
-    """Returns an absolute path, because a pickled dataset may be opened again in another working directory."""
-    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
-    if store is not None or not text or not isinstance(text, str) or "://" in text:
-        return path
-    # Not normalised: `..` after a symbolic link would lead to another place.
-    return os.path.join(os.getcwd(), text)
-
-
-def _is_folder(path: str, store: Any) -> bool:
-    is_remote = store is not None or "://" in path
-    return path in ("", "/") or path.endswith("/") if is_remote else os.path.isdir(path)
+def open_dataset(source: Any, **options: Any) -> ShardDataset:
+    """Opens the source of ``arrow_shard.dataset``, with its options."""
+    return ShardDataset(open_table(source, **options))
 
 
 def _refuse(*args: Any) -> NoReturn:
@@ -234,20 +208,16 @@ class _Rows:
 class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
     """One or more shards as a pyarrow dataset, from ``arrow_shard.dataset``."""
 
-    def __init__(
-        self, file: _lib.ShardFile, source: tuple[Any, Any, bool], filters: tuple[Any, ...] = ()
-    ) -> None:
+    def __init__(self, file: _lib.ShardFile, filters: tuple[Any, ...] = ()) -> None:
         schema = pa.schema(file.schema)
         ds.UnionDataset.__init__(self, schema, [_unreadable(schema)])
         self._file = file
-        self._source = source
         self._filters = filters
         self._row_range = None
         self._schema = schema
 
     def __reduce__(self) -> Any:
-        source, store, views = self._source
-        return _reopened, (source, store, views, self._filters)
+        return ShardDataset, (self._file, self._filters)
 
     def __repr__(self) -> str:
         return f"<ShardDataset of {self._file!r}>"
@@ -269,21 +239,30 @@ class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
 
     def filter(self, expression: Any) -> ShardDataset:
         """Returns a dataset of the rows that match. ``expression`` is a filter of any kind that ``ShardFile.scan``
-        supports; filters of several calls must all be true. A dataset with texts and pyarrow expressions can be
-        pickled; one with a condition of :func:`col` cannot.
+        supports; filters of several calls must all be true.
 
         >>> sh.dataset(path).filter(pc.field("id") > 1).to_table().num_rows
         1
         """
         if expression is None:
             raise TypeError("expected a filter, found None")
-        return ShardDataset(self._file, self._source, (*self._filters, expression))
+        return ShardDataset(self._file, (*self._filters, expression))
 
     def get_fragments(self, filter: Any = None) -> Iterator[ShardFragment]:
         """Returns a fragment for each shard."""
         filters = self._filters if filter is None else (*self._filters, filter)
-        for rows in self._file.row_ranges:
-            yield ShardFragment(self._file, rows, filters)
+        files: list[str | None] = [*self._file.files] or [None]
+        for path, rows in zip(files, self._file.row_ranges):
+            yield ShardFragment(self._file, path, rows, filters)
+
+    @property
+    def files(self) -> list[str]:
+        """The paths of the shards.
+
+        >>> sh.dataset(path).files == [path]
+        True
+        """
+        return self._file.files
 
     def replace_schema(self, schema: pa.Schema) -> ShardDataset:
         """Returns the dataset itself for its own schema; other schemas are not supported. To read columns in other
@@ -316,7 +295,7 @@ class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
 
     def __getattr__(self, name: str) -> Any:
         # DataFusion's own table scans all rows; a dataset with filters is read as a pyarrow dataset instead.
-        if name == "__datafusion_table_provider__" and not self._filters:
+        if name == "__datafusion_table_provider__" and not self._filters and _is_in_files(self._file):
             return getattr(self._file, name)
         raise AttributeError(f"a dataset of shards has no attribute {name}")
 
@@ -324,8 +303,11 @@ class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
 class ShardFragment(_Rows, ds.Fragment):  # type: ignore[misc]
     """The rows of one shard of a dataset."""
 
-    def __init__(self, file: _lib.ShardFile, rows: tuple[int, int], filters: tuple[Any, ...]) -> None:
+    def __init__(
+        self, file: _lib.ShardFile, path: str | None, rows: tuple[int, int], filters: tuple[Any, ...]
+    ) -> None:
         self._file = file
+        self._path = path
         self._row_range = rows
         self._filters = filters
 
@@ -334,6 +316,15 @@ class ShardFragment(_Rows, ds.Fragment):  # type: ignore[misc]
 
     def __reduce__(self) -> Any:
         raise TypeError("a fragment of shards cannot be pickled; pickle the dataset")
+
+    @property
+    def path(self) -> str | None:
+        """The path of the shard; None for a shard in memory.
+
+        >>> [fragment.path == path for fragment in sh.dataset(path).get_fragments()]
+        [True]
+        """
+        return self._path
 
     def _check(self, schema: pa.Schema | None) -> None:
         """Raises an error for any schema other than the dataset's."""
@@ -373,11 +364,13 @@ class ShardFragment(_Rows, ds.Fragment):  # type: ignore[misc]
         return pc.scalar(True)
 
 
+def _is_in_files(file: _lib.ShardFile) -> bool:
+    """Returns whether all rows and columns of a file are in shards that another library can open."""
+    _, (_, source, options) = file.__reduce__()
+    return not isinstance(source, bytes) and not options.get("columns")
+
+
 def _check(options: dict[str, Any]) -> None:
     """Raises an error for options that pyarrow's scanners do not have."""
     for name in options.keys() - _OPTIONS:
         raise TypeError(f"a scanner has no option {name!r}")
-
-
-def _reopened(source: Any, store: Any, views: bool, filters: tuple[Any, ...]) -> ShardDataset:
-    return open_dataset(source, store=store, views=views, filters=filters)

@@ -13,6 +13,14 @@ _UTC_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
+class Ticks:
+    """A value by its kind and its number: a time that Python's types may not represent exactly."""
+
+    def __init__(self, kind: str, count: int) -> None:
+        self.kind = kind
+        self.count = count
+
+
 def describe(value: Any) -> tuple[str, Any]:
     """Returns the kind of a value by name, and its number, text or bytes.
 
@@ -21,6 +29,8 @@ def describe(value: Any) -> tuple[str, Any]:
     >>> describe(decimal.Decimal("1.50"))
     ('decimal', '1.50')
     """
+    if isinstance(value, Ticks):
+        return value.kind, value.count
     if isinstance(value, datetime.datetime):
         return _timestamp(value)
     if isinstance(value, datetime.date):

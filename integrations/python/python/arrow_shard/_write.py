@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, BinaryIO
 
 from . import _lib
 
 
 def _rows(data: Any) -> Any:
-    """Returns an object that exports Arrow data; for pyarrow datasets and scanners, their reader."""
+    """Returns an object that exports Arrow data, or an iterator of such objects.
+
+    >>> [type(_rows(data)).__name__ for data in ({"id": [1]}, [pa.table({"id": [1]})])]
+    ['Table', 'list_iterator']
+    """
+    if hasattr(data, "collect_batches"):  # a LazyFrame of polars, with its streaming engine
+        first = data.head(0).collect()
+        return itertools.chain([first], data.collect_batches(engine="streaming", lazy=True))
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return data
+    if isinstance(data, Mapping):
+        import pyarrow
+
+        return pyarrow.table(dict(data))
+    if hasattr(data, "iter_batches") and hasattr(data, "schema_arrow"):  # a ParquetFile of pyarrow
+        import pyarrow
+
+        return pyarrow.RecordBatchReader.from_batches(data.schema_arrow, data.iter_batches())
     scanner = data.scanner() if hasattr(data, "scanner") else data
-    return scanner.to_reader() if hasattr(scanner, "to_reader") else data
+    if hasattr(scanner, "to_reader"):
+        return scanner.to_reader()
+    is_text = isinstance(data, (str, bytes, bytearray, memoryview, os.PathLike))
+    return iter(data) if isinstance(data, Iterable) and not is_text else data
 
 
 def write(
     data: Any,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | BinaryIO,
     *,
     store: Any = None,
     overwrite: bool = False,
@@ -49,9 +68,13 @@ def write(
     """Writes rows to a new shard, which becomes visible once all rows are written, or not at all.
 
     ``data`` is any object with ``__arrow_c_stream__`` or ``__arrow_c_array__``: a table, a record batch or a reader of
-    pyarrow, a data frame of polars or pandas, a relation of DuckDB, a scan. It may also be a pyarrow dataset or
-    scanner, such as ``pyarrow.dataset.dataset("folder", format="parquet")``, which is read batch by batch. ``path`` is
-    a path, a URL such as ``s3://bucket/t.amudai.shard``, or a path in ``store``.
+    pyarrow, a data frame of polars or pandas, a relation of DuckDB, a scan. A dict from names to values is a table.
+    These are read batch by batch: a lazy frame of polars, a pyarrow dataset or scanner, such as
+    ``pyarrow.dataset.dataset("folder", format="parquet")``, a ``ParquetFile``, and a list or generator of batches or
+    tables, which all have the columns of the first.
+
+    ``path`` is a path, a URL such as ``s3://bucket/t.amudai.shard``, a path in ``store``, or a binary file object, such
+    as an ``io.BytesIO``.
 
     >>> table = pa.table({"id": [1, 2, 3], "name": ["Oslo", "Lima", "Linz"]})
     >>> sh.write(table, out, profile="high_compression", sorting_columns=["id"])  # doctest: +ELLIPSIS

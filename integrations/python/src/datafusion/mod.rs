@@ -39,6 +39,11 @@ pub(crate) fn table_provider<'py>(
         let locations = match source {
             Source::Shards(locations) => locations.clone(),
             Source::Folder(folder) => table_of(folder)?.0,
+            Source::Other { .. } => {
+                let message = "DataFusion opens shards itself, without added columns and not in memory: \
+                               register a dataset of them";
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
         };
         let columns = wait(source.is_near(), shard.schema_async())?;
         let opened = ShardTable::open(&columns, &locations, runtime.clone());

@@ -2,7 +2,7 @@
 //! dictionaries; pyarrow evaluates the rest on the remaining rows.
 
 mod decode;
-mod residual;
+pub(crate) mod residual;
 mod translate;
 
 pub(crate) use translate::is_nan;
@@ -40,7 +40,7 @@ pub(crate) fn predicate(expression: &Bound<'_, PyAny>, schema: &SchemaRef) -> Py
     let parts = translated.into_iter().flatten().chain(residual);
     Ok(parts
         .reduce(Predicate::and)
-        .unwrap_or_else(|| always(schema)))
+        .unwrap_or_else(|| residual::always(schema)))
 }
 
 /// Returns the top-level columns that a pyarrow expression refers to; None if they are unknown.
@@ -59,11 +59,4 @@ fn conjuncts<'a>(node: &'a Node, parts: &mut Vec<&'a Node>) {
         }
         other => parts.push(other),
     }
-}
-
-/// Returns a predicate that matches every row.
-fn always(schema: &SchemaRef) -> Predicate {
-    let name = schema.fields().first().map_or("", |field| field.name());
-    let null = arrow_shard::read::col(name).is_null();
-    null.clone().or(null.not())
 }

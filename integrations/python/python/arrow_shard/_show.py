@@ -1,0 +1,72 @@
+"""Shows files: as pandas data frames, and as tables of HTML for notebooks."""
+
+from __future__ import annotations
+
+import html as markup
+import os
+from typing import Any
+
+from . import _lib
+
+# Most columns in a table of HTML.
+_MOST_COLUMNS = 60
+
+
+def to_pandas(scan: _lib.Scan) -> Any:
+    """Reads a scan into a pandas data frame."""
+    import pyarrow
+
+    # Not `pyarrow.table(scan)`, which would release the interpreter's lock below a method of the extension.
+    batches = map(pyarrow.record_batch, scan)
+    return pyarrow.Table.from_batches(batches, schema=pyarrow.schema(scan.schema)).to_pandas()
+
+
+def html(file: _lib.ShardFile, name: str) -> str:
+    """Returns a table of HTML with the rows, the sizes and the columns of a file.
+
+    >>> text = html(sh.open(path), "<cities>")
+    >>> "&lt;cities&gt;" in text, "<td>2</td>" in text, "<td>Int64</td>" in text
+    (True, True, True)
+    """
+    if file.closed:
+        return f"<p>Shard {markup.escape(name)}: closed</p>"
+    facts: dict[str, str] = {"rows": f"{file.num_rows:,}"}
+    if file.num_deleted_rows:
+        facts["deleted rows"] = f"{file.num_deleted_rows:,}"
+    facts["stripes"] = f"{file.num_stripes:,}"
+    if len(file.files) > 1:
+        facts["shards"] = f"{len(file.files):,}"
+    sizes = [stripe.raw_data_size for stripe in file.stripes]
+    if all(bytes is not None for bytes in sizes):
+        facts["data in memory"] = size(sum(bytes or 0 for bytes in sizes))
+    if file.files and all(os.path.isfile(path) for path in file.files):
+        facts["directory files"] = size(sum(os.path.getsize(path) for path in file.files))
+    if file.sorting_columns:
+        facts["sorted by"] = ", ".join(column.path for column in file.sorting_columns)
+    rows = [f"<tr><th>{key}</th><td>{markup.escape(fact)}</td></tr>" for key, fact in facts.items()]
+    columns = file.schema.columns
+    shown = [
+        f"<tr><td>{markup.escape(column)}</td><td>{markup.escape(kind)}</td></tr>"
+        for column, kind in columns[:_MOST_COLUMNS]
+    ]
+    more = len(columns) - len(shown)
+    if more > 0:
+        shown.append(f"<tr><td>… and {more:,} more</td><td></td></tr>")
+    return (
+        f"<p>Shard {markup.escape(name)}</p><table>{''.join(rows)}</table>"
+        f"<table><tr><th>column</th><th>type</th></tr>{''.join(shown)}</table>"
+    )
+
+
+def size(count: float) -> str:
+    """Returns a number of bytes as text.
+
+    >>> size(999), size(2_500_000)
+    ('999 B', '2.5 MB')
+    """
+    units = ("B", "kB", "MB", "GB", "TB", "PB")
+    power = 0
+    while count >= 1000 and power + 1 < len(units):
+        count /= 1000
+        power += 1
+    return f"{count:.0f} B" if power == 0 else f"{count:.3g} {units[power]}"
