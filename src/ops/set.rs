@@ -146,21 +146,37 @@ impl ShardSet {
     /// use arrow_shard::ops::{Overlap, ShardColumn, ShardSet};
     /// use arrow_shard::read::ShardOptions;
     /// use std::sync::Arc;
-    /// # async fn open() -> arrow_shard::Result<()> {
     /// let field = Field::new("year", DataType::Int64, false);
     /// let years = Arc::new(Int64Array::from(vec![2025, 2026])) as ArrayRef;
     /// let shards = ["year=2025/1.amudai.shard", "year=2026/1.amudai.shard"];
     /// let columns = [ShardColumn::new(field, years)];
     /// let (overlap, options) = (Overlap::Refuse, ShardOptions::default());
-    /// let table = ShardSet::open_with_columns(shards, overlap, &columns, |folder| folder, options).await?;
-    /// # Ok(())
-    /// # }
+    /// let table = ShardSet::open_with_columns(shards, overlap, &columns, |folder| folder, options)?;
+    /// # Ok::<(), arrow_shard::Error>(())
     /// ```
     ///
     /// # Errors
     /// Returns the errors of [`open`](Self::open) and of [`ShardEditor::add_column`], and
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) if a column does not have a value for each shard.
-    pub async fn open_with_columns<L: Into<Location>>(
+    pub fn open_with_columns<L: Into<Location>>(
+        shards: impl IntoIterator<Item = L>,
+        overlap: Overlap,
+        columns: &[ShardColumn],
+        through: impl FnOnce(Arc<dyn Container>) -> Arc<dyn Container> + Send,
+        options: ShardOptions,
+    ) -> Result<Self> {
+        let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
+        check_near(&shards, "ShardSet::open_with_columns_async")?;
+        ready_now(Self::open_with_columns_async(
+            shards, overlap, columns, through, options,
+        ))
+    }
+
+    /// Opens shards as a table with additional columns: [`open_with_columns`](Self::open_with_columns) for any store.
+    ///
+    /// # Errors
+    /// Returns the errors of [`open_with_columns`](Self::open_with_columns).
+    pub async fn open_with_columns_async<L: Into<Location>>(
         shards: impl IntoIterator<Item = L>,
         overlap: Overlap,
         columns: &[ShardColumn],

@@ -302,8 +302,7 @@ fn open_with(
 ) -> arrow_shard::Result<ShardSet> {
     let columns = [ShardColumn::new(field_of("year", &values), values)];
     let options = ShardOptions::default();
-    let opened = ShardSet::open_with_columns(shards, overlap, &columns, |folder| folder, options);
-    futures::executor::block_on(opened)
+    ShardSet::open_with_columns(shards, overlap, &columns, |folder| folder, options)
 }
 
 #[test]
@@ -356,6 +355,6 @@ fn a_table_has_columns_with_a_value_for_each_shard() {
     )];
     let (overlap, options) = (Overlap::Refuse, ShardOptions::default());
     let opened = ShardSet::open_with_columns(&names, overlap, &columns, |folder| folder, options);
-    let error = futures::executor::block_on(opened).unwrap_err();
+    let error = opened.unwrap_err();
     assert!(error.to_string().contains("`id`"), "{error}");
 }

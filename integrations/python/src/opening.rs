@@ -234,7 +234,7 @@ fn open_set(
     let is_near = locations.iter().all(Location::is_near);
     let shards: Vec<io::Location> = locations.into_iter().map(|location| location.0).collect();
     let options = ShardOptions::default();
-    let set = ShardSet::open_with_columns(shards, overlap, columns, interruptible, options);
+    let set = ShardSet::open_with_columns_async(shards, overlap, columns, interruptible, options);
     wait(is_near, set)
 }
 
