@@ -2,7 +2,7 @@
 
 use crate::errors::{exception, invalid};
 use crate::runtime::{wait, wait_for_store};
-use arrow_shard::io::{self, Store};
+use arrow_shard::io::{self, ExternalFiles, Store};
 use arrow_shard::ops::{
     LeftOut, SHARD_FILE_SUFFIX, held_by_others_async, list_files_async, list_shards_async,
 };
@@ -11,6 +11,7 @@ use object_store::ObjectStore;
 use object_store::path::Path as ObjectPath;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use pyo3_object_store::AnyObjectStore;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -84,10 +85,10 @@ impl Location {
     }
 
     /// Opens the shard with its directory file at this location.
-    pub(crate) fn open(&self) -> Result<Shard> {
+    pub(crate) fn open(&self, options: ShardOptions) -> Result<Shard> {
         match self.local() {
-            Some(path) => crate::interruptible_file::open(&path, ShardOptions::default()),
-            None => wait_for_store(Shard::open_async(self.0.clone())),
+            Some(path) => crate::interruptible_file::open(&path, options),
+            None => wait_for_store(Shard::open_with_async(self.0.clone(), options)),
         }
     }
 
@@ -101,6 +102,28 @@ impl Location {
             ))
         }
     }
+}
+
+/// Returns the folders, given by paths or URLs, outside of a shard's folder where its Parquet files may be.
+pub(crate) fn external_files(
+    folders: Option<&Bound<'_, PyAny>>,
+    store: Option<&Bound<'_, PyAny>>,
+) -> PyResult<ExternalFiles> {
+    let mut files = ExternalFiles::default();
+    let Some(folders) = folders else {
+        return Ok(files);
+    };
+    let py = folders.py();
+    if folders.hasattr("__fspath__")? || folders.is_instance_of::<PyString>() {
+        let message = format!("expected a list of folders, found {}", folders.repr()?);
+        return Err(PyTypeError::new_err(message));
+    }
+    for folder in folders.try_iter()? {
+        let folder = Location::of(&folder?, store)?;
+        let more = files.with_folder(folder.0);
+        files = more.map_err(|error| exception(py, error))?;
+    }
+    Ok(files)
 }
 
 /// The locations of the shards of a table.
@@ -141,7 +164,7 @@ pub(crate) fn shards_below(folder: &Location, recursive: bool) -> Result<Vec<Loc
         }
         // A file with the name of a shard that is none is an error for its reader.
         name.ends_with(SHARD_FILE_SUFFIX)
-            || !matches!(location.open(), Err(error) if error.kind() == ErrorKind::NotAShard)
+            || !matches!(location.open(ShardOptions::default()), Err(error) if error.kind() == ErrorKind::NotAShard)
     };
     Ok(listed.into_iter().map(Location).filter(is_shard).collect())
 }

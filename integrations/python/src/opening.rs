@@ -3,7 +3,7 @@
 use crate::errors::{arrow_exception, exception, invalid};
 use crate::interruptible_file::interruptible;
 use crate::literal::literal;
-use crate::location::{Location, Source, shards_below, table_of};
+use crate::location::{self, Location, Source, shards_below, table_of};
 use crate::runtime::{wait, wait_for_store};
 use crate::shard::{Origin, ShardFile};
 use crate::signals::detached;
@@ -27,6 +27,9 @@ use std::ffi::CString;
 /// Columns of string and binary views are read as strings and binaries, which every library supports; with
 /// ``views=True`` they are read as views.
 ///
+/// A shard over Parquet files, from :func:`attach`, may refer to files outside of its folder. ``external_files`` lists
+/// the folders that are allowed; by default there are none.
+///
 /// The file may be used in a ``with`` statement, which closes it.
 ///
 /// >>> with sh.open(path) as f:
@@ -37,29 +40,43 @@ use std::ffi::CString;
 ///     ...
 /// arrow_shard.NotFoundError: not found: file `nowhere.amudai.shard`: there is nothing of this name: ...
 #[pyfunction]
-#[pyo3(signature = (path, *, store=None, views=false))]
+#[pyo3(signature = (path, *, store=None, views=false, external_files=None))]
 pub(crate) fn open(
     py: Python<'_>,
     path: &Bound<'_, PyAny>,
     store: Option<&Bound<'_, PyAny>>,
     views: bool,
+    external_files: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<ShardFile> {
+    let options = options_with(external_files, store)?;
     if let Some(bytes) = bytes_of(path)? {
         let origin = Origin::new("open", bytes.as_any(), store, views, None)?;
         let all = Bytes::copy_from_slice(bytes.as_bytes());
         return detached(py, || {
             let name = format!("of {} bytes in memory", all.len());
-            let shard = Shard::from_bytes(all)?;
+            let shard = Shard::from_bytes_with(all, options)?;
             ShardFile::new(shard, Source::Other { is_near: true }, views, name, origin)
         });
     }
     let location = Location::of(path, store)?;
-    let origin = Origin::new("open", &location.absolute(path)?, store, views, None)?;
+    let more = PyDict::new(py);
+    more.set_item("external_files", external_files)?;
+    let found = location.absolute(path)?;
+    let origin = Origin::new("open", &found, store, views, Some(&more))?;
     let name = path.str()?.to_string();
     detached(py, || {
-        let shard = location.open()?;
+        let shard = location.open(options)?;
         ShardFile::new(shard, Source::Shards(vec![location]), views, name, origin)
     })
+}
+
+/// Returns the options of a shard whose Parquet files may be in some folders outside of its own.
+fn options_with(
+    external_files: Option<&Bound<'_, PyAny>>,
+    store: Option<&Bound<'_, PyAny>>,
+) -> PyResult<ShardOptions> {
+    let files = location::external_files(external_files, store)?;
+    Ok(ShardOptions::default().with_external_files(files))
 }
 
 /// Returns the bytes of a buffer, or of a binary file object; `None` for a path.
@@ -94,6 +111,7 @@ type Values<'py> = (String, Vec<Bound<'py, PyAny>>);
 ///
 /// ``columns`` adds columns with one value for all rows of a shard: a list of names, each with the values for the
 /// shards of a list of paths. With ``leave_out``, shards of a list that others contain are left out, as in a folder.
+/// ``external_files`` allows folders as in :func:`open`, for a list of paths.
 ///
 /// >>> table = sh.open_many([path, path], columns=[("year", [2025, 2026])])
 /// >>> table.num_rows, table.row_ranges
@@ -101,7 +119,7 @@ type Values<'py> = (String, Vec<Bound<'py, PyAny>>);
 /// >>> pa.table(table.scan(columns=["id"], filter="year = 2026"))["id"].to_pylist()
 /// [1, 2]
 #[pyfunction]
-#[pyo3(signature = (paths, *, store=None, views=false, columns=None, leave_out=false))]
+#[pyo3(signature = (paths, *, store=None, views=false, columns=None, leave_out=false, external_files=None))]
 pub(crate) fn open_many(
     py: Python<'_>,
     paths: &Bound<'_, PyAny>,
@@ -109,7 +127,9 @@ pub(crate) fn open_many(
     views: bool,
     columns: Option<&Bound<'_, PyAny>>,
     leave_out: bool,
+    external_files: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<ShardFile> {
+    let options = options_with(external_files, store)?;
     // A string or a path is a folder; any other iterable contains paths of shards.
     let is_folder = paths.hasattr("__fspath__")? || paths.is_instance_of::<PyString>();
     let columns: Vec<Values<'_>> = match columns {
@@ -120,9 +140,8 @@ pub(crate) fn open_many(
         None => Vec::new(),
     };
     let (name, source, found) = if is_folder {
-        if !columns.is_empty() {
-            let message =
-                "expected a list of paths, because there are columns with a value for each";
+        if !columns.is_empty() || external_files.is_some() {
+            let message = "expected a list of paths, because there are columns or external files";
             return Err(exception(py, invalid(message)));
         }
         let folder = Location::of(paths, store)?;
@@ -146,6 +165,7 @@ pub(crate) fn open_many(
     let more = PyDict::new(py);
     more.set_item("columns", &columns)?;
     more.set_item("leave_out", leave_out)?;
+    more.set_item("external_files", external_files)?;
     let origin = Origin::new("open_many", &found, store, views, Some(&more))?;
     let columns = columns
         .iter()
@@ -165,9 +185,9 @@ pub(crate) fn open_many(
             Source::Folder(folder) => {
                 let (locations, others) = table_of(folder)?;
                 left_out = others;
-                open_set(locations, Overlap::Refuse, &[])?
+                open_set(locations, Overlap::Refuse, &[], options)?
             }
-            Source::Shards(locations) => open_set(locations.clone(), overlap, &columns)?,
+            Source::Shards(locations) => open_set(locations.clone(), overlap, &columns, options)?,
             Source::Other { .. } => return Err(invalid("expected paths of shards")),
         };
         left_out.extend_from_slice(set.left_out());
@@ -230,10 +250,10 @@ fn open_set(
     locations: Vec<Location>,
     overlap: Overlap,
     columns: &[ShardColumn],
+    options: ShardOptions,
 ) -> Result<ShardSet> {
     let is_near = locations.iter().all(Location::is_near);
     let shards: Vec<io::Location> = locations.into_iter().map(|location| location.0).collect();
-    let options = ShardOptions::default();
     let set = ShardSet::open_with_columns_async(shards, overlap, columns, interruptible, options);
     wait(is_near, set)
 }

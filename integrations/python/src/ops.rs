@@ -2,7 +2,7 @@
 
 use crate::errors::{invalid, raised};
 use crate::filter::predicate;
-use crate::location::Location;
+use crate::location::{self, Location};
 use crate::options::profile;
 use crate::rows::{row_numbers, whole};
 use crate::runtime::{threads, wait, wait_to_the_end};
@@ -144,31 +144,56 @@ fn all(paths: &Bound<'_, PyAny>, store: Option<&Bound<'_, PyAny>>) -> PyResult<V
 /// Writes a shard with the rows of Parquet files, one after the other. It refers to their column chunks, so no row is
 /// copied. The files must be in the folder of ``out``, or in its subfolders, and stay as they are. Row groups of a file
 /// are combined into stripes of up to ``stripe_rows`` rows. ``page_map`` reads all column chunks once to list their pages,
-/// in files that have no page index.
+/// in files that have no page index. ``checksum`` reads all column chunks once for a checksum of each page, which readers
+/// verify.
+///
+/// ``statistics`` and ``index`` name columns that are read once, for bounds and distinct counts, or also for Bloom filters
+/// and indexes of their pages. ``external_files`` lists folders outside of the folder of ``out`` where the files may be;
+/// :func:`open` needs the same list.
 ///
 /// >>> import pyarrow.parquet as pq
 /// >>> pq.write_table(pa.table({"id": [1, 2]}), folder + "/ids.parquet")
 /// >>> sh.attach([folder + "/ids.parquet"], out).rows
 /// 2
 #[pyfunction]
-#[pyo3(signature = (paths, out, *, stripe_rows=None, page_map=false, store=None))]
+#[pyo3(signature = (
+    paths, out, *, stripe_rows=None, page_map=false, checksum=false, statistics=None, index=None, external_files=None,
+    store=None,
+))]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the options of Python's function"
+)]
 pub(crate) fn attach(
     py: Python<'_>,
     paths: &Bound<'_, PyAny>,
     out: &Bound<'_, PyAny>,
     stripe_rows: Option<u64>,
     page_map: bool,
+    checksum: bool,
+    statistics: Option<Vec<String>>,
+    index: Option<Vec<String>>,
+    external_files: Option<&Bound<'_, PyAny>>,
     store: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Edited> {
     let (paths, out) = (all(paths, store)?, Location::of(out, store)?);
+    let external_files = location::external_files(external_files, store)?;
+    let of_one_store = external_files.is_empty();
     let options = AttachOptions::default();
     let stripe_rows = stripe_rows.unwrap_or(options.stripe_rows());
     let options = options
         .with_stripe_rows(stripe_rows)
         .with_page_map(page_map)
+        .with_checksums(checksum)
+        .with_statistics(statistics.unwrap_or_default())
+        .with_index(index.unwrap_or_default())
+        .with_external_files(external_files)
         .with_progress(until_interrupted);
     let summary = detached(py, || {
-        let files = paths.iter().map(|path| Ok(out.beside(path)?.clone()));
+        let files = paths.iter().map(|path| match of_one_store {
+            true => out.beside(path).cloned(),
+            false => Ok(path.0.clone()),
+        });
         let files: Vec<_> = files.collect::<Result<_>>()?;
         let attached = attach_with_async(files, out.0.clone(), options);
         wait_to_the_end(out.is_near(), attached)

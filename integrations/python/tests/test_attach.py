@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import pickle
 from pathlib import Path
 
 import arrow_shard as sh
@@ -100,3 +101,37 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
     pq.write_table(table().slice(1), path)
     with pytest.raises(sh.ShardError, match="t.parquet"):
         sh.open(target).take([0])
+
+
+def test_files_elsewhere_need_a_folder_that_both_sides_allow(tmp_path: Path) -> None:
+    lake, home = tmp_path / "lake", tmp_path / "home"
+    lake.mkdir()
+    home.mkdir()
+    path, target = lake / "t.parquet", home / "t.amudai.shard"
+    pq.write_table(table(), path)
+    with pytest.raises(sh.ForbiddenUrlError, match="external"):
+        sh.attach([path], target)
+    sh.attach([path], target, external_files=[lake])
+    with pytest.raises(sh.ForbiddenUrlError, match="external"):
+        sh.open(target).take([0])
+    f = sh.open(target, external_files=[lake])
+    assert pa.table(f.scan()).num_rows == table().num_rows
+    assert pa.table(pickle.loads(pickle.dumps(f)).scan()).num_rows == table().num_rows
+    with sh.open_many([target, target], external_files=[lake]) as both:
+        assert both.num_rows == 2 * table().num_rows
+    with pytest.raises(TypeError, match="a list of folders"):
+        sh.open(target, external_files=lake)
+
+
+def test_pages_have_checksums_and_columns_have_indexes_on_request(tmp_path: Path) -> None:
+    path, target = tmp_path / "t.parquet", tmp_path / "t.amudai.shard"
+    pq.write_table(table(), path, write_statistics=False, compression="none")
+    sh.attach([path], target, checksum=True, statistics=["id"], index=["text"])
+    [found] = pa.record_batch(sh.open(target).statistics(["id"])).to_pylist()
+    assert (found["id"]["min"], found["id"]["max"]) == (0, ROWS - 1)
+    bytes_ = bytearray(path.read_bytes())
+    at = bytes_.index(b"text 42")
+    bytes_[at] ^= 1
+    path.write_bytes(bytes_)
+    with pytest.raises(sh.ShardError, match="checksum"):
+        pa.table(sh.open(target).scan(columns=["text"]))

@@ -252,7 +252,9 @@ class EditSummary:
     def is_unchanged(self) -> bool: ...
 
 def col(path: str) -> Column: ...
-def open(path: _Path | _Memory, *, store: Any = None, views: bool = False) -> ShardFile: ...
+def open(
+    path: _Path | _Memory, *, store: Any = None, views: bool = False, external_files: Iterable[_Path] | None = None
+) -> ShardFile: ...
 def open_many(
     paths: _Path | Iterable[_Path],
     *,
@@ -260,6 +262,7 @@ def open_many(
     views: bool = False,
     columns: Iterable[tuple[str, Sequence[Any]]] | None = None,
     leave_out: bool = False,
+    external_files: Iterable[_Path] | None = None,
 ) -> ShardFile: ...
 def write(data: Any, path: _Path | BinaryIO, *, store: Any = None, **options: Any) -> WriteSummary: ...
 def merge(paths: Iterable[_Path], out: _Path, *, store: Any = None) -> EditSummary: ...
@@ -269,6 +272,10 @@ def attach(
     *,
     stripe_rows: int | None = None,
     page_map: bool = False,
+    checksum: bool = False,
+    statistics: Sequence[str] | None = None,
+    index: Sequence[str] | None = None,
+    external_files: Iterable[_Path] | None = None,
     store: Any = None,
 ) -> EditSummary: ...
 def append(path: _Path, others: Iterable[_Path], *, to: _Path | None = None, store: Any = None) -> EditSummary: ...
