@@ -49,7 +49,7 @@ pub(crate) struct Args {
     /// How to print rows
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
-    /// Write the rows of the query to a file, whose suffix decides the format, instead of printing them
+    /// Write the rows of the query to a file instead of printing them; its suffix decides the format
     #[arg(short, long, value_name = "FILE", conflicts_with = "format")]
     pub(crate) output: Option<PathBuf>,
     /// Let --output and COPY replace files, and add files to folders

@@ -14,7 +14,7 @@ const LISTED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
 /// merge temporary files take all memory that they can get, and would leave none to the operators above them.
 const FREE: [&str; 3] = ["ShardSink", "ParquetSink", "SortPreservingMergeExec"];
 
-/// Shares the memory among operators that use temporary files; the others take what they need.
+/// Shares the memory among operators that use temporary files; the others take as they need.
 #[derive(Debug)]
 pub(crate) struct OperatorPool {
     counted: TrackConsumersPool<FairSpillPool>,

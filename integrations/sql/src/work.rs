@@ -39,7 +39,7 @@ pub(crate) enum Piece {
     Rows(RecordBatch),
 }
 
-/// What a statement has done besides giving rows.
+/// The effect of a statement besides its rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Done {
     Nothing,

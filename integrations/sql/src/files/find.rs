@@ -1,4 +1,4 @@
-//! Finds the files that the name of a table stands for.
+//! Finds the files that the name of a table means.
 
 use datafusion::common::{DataFusionError, Result, plan_err};
 use datafusion::execution::SessionState;
@@ -20,7 +20,7 @@ pub(crate) struct Found {
     pub(crate) files: Vec<ObjectMeta>,
 }
 
-/// Whether a name stands for a file or for several.
+/// Whether a name means one file or several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     File,
@@ -107,7 +107,7 @@ fn resolve(name: &str) -> Result<Option<(Url, Place, String)>> {
             return Ok(Some((url, place, pattern.to_owned())));
         }
         let Ok(path) = url.to_file_path() else {
-            return plan_err!("`{name}` is no path of this machine");
+            return plan_err!("`{name}` is not a path of this machine");
         };
         let name = format!("{}/{pattern}", path.display());
         return local(name.trim_end_matches('/'));
@@ -150,7 +150,7 @@ fn local(name: &str) -> Result<Option<(Url, Place, String)>> {
     };
     match url {
         Ok(url) => Ok(Some((url, place, pattern.to_owned()))),
-        Err(()) => plan_err!("`{name}` is no absolute path"),
+        Err(()) => plan_err!("`{name}` is not an absolute path"),
     }
 }
 

@@ -11,7 +11,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// Width of a value in characters if not all columns fit.
 const NARROW: usize = 32;
 
-/// Number of rows whose widths are measured together. Later rows may only be wider.
+/// Number of rows that are measured together. Later rows may only be wider.
 const PAGE_ROWS: usize = 1_000;
 
 /// A table that is drawn page by page, so that it may have any number of rows.

@@ -144,7 +144,7 @@ fn columns_of(table: &dyn TableProvider) -> Vec<String> {
 /// Returns the columns of a file.
 type FileColumns = Box<dyn Fn(&str) -> Vec<String>>;
 
-/// What the editor asks while a line is edited.
+/// Answers the editor while a line is edited.
 pub(crate) struct SqlHelper {
     names: Names,
     files: BTreeMap<String, Vec<String>>,
