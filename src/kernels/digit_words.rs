@@ -38,20 +38,21 @@ pub(crate) fn decimal_len(value: u64) -> usize {
 pub(crate) const SHORT_DECIMALS: u64 = 10_000;
 
 /// The digits of short numbers, left-aligned in characters, and zeros.
-static SHORT: [u32; SHORT_DECIMALS as usize] = {
-    let mut table = [0; SHORT_DECIMALS as usize];
-    let mut number = 0;
-    while number < SHORT_DECIMALS as usize {
-        let (mut rest, mut word) = (number, 0u32);
+static SHORT: [u32; 10_000] = {
+    let mut table = [0; 10_000];
+    let (mut number, mut place) = (0u32, 0);
+    while place < table.len() {
+        let (mut rest, mut word) = (number, 0);
         loop {
-            word = word << 8 | (b'0' as u32 + (rest % 10) as u32);
+            word = word << 8 | (b'0' as u32 + rest % 10);
             rest /= 10;
             if rest == 0 {
                 break;
             }
         }
-        table[number] = word;
+        table[place] = word;
         number += 1;
+        place += 1;
     }
     table
 };

@@ -1,6 +1,7 @@
-//! Finds the template that most texts of a block share, and the numbers of each text.
+//! Spec: docs/format.md, "Digits": finds the template that most texts of a block share, and the numbers of each text.
 
-use super::digit_template::{Chars, Field, Item, MAX_FIELDS, Template};
+use super::digit_field::{Chars, Field};
+use super::digit_template::{Item, MAX_FIELDS, Template};
 use super::input::Clean;
 use crate::kernels::{MAX_DECIMAL, MAX_HEX};
 use hashbrown::HashMap;
@@ -334,12 +335,14 @@ impl Columns {
         let mut columns: Vec<Vec<&[u8]>> = vec![Vec::with_capacity(tokens.len()); count];
         for token in tokens {
             let alike = |a: &u8, b: &u8| class(*a) & DIGIT == class(*b) & DIGIT;
-            let mut found = 0;
-            for (piece, column) in token.chunk_by(alike).zip(&mut columns) {
+            let mut pieces = token.chunk_by(alike);
+            for column in &mut columns {
+                let Some(piece) = pieces.next() else {
+                    return false;
+                };
                 column.push(piece);
-                found += 1;
             }
-            if found != count || pieces(token) != count {
+            if pieces.next().is_some() {
                 return false;
             }
         }
@@ -419,4 +422,132 @@ fn words(tokens: &[&[u8]], most: usize) -> Option<(Vec<Chars>, Vec<u64>)> {
         words.iter().map(|(word, _)| Chars::new(word)).collect(),
         found,
     ))
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "any bits will do for test values"
+)]
+mod tests {
+    use super::super::{Input, Plan, encode, get};
+    use super::*;
+    use crate::Limits;
+    use crate::encoding::{Context, EncodingCode, Scratch};
+
+    /// Returns the offsets and the bytes of texts.
+    fn flat(texts: &[String]) -> (Vec<u64>, Vec<u8>) {
+        let mut offsets = vec![0];
+        offsets.extend(texts.iter().scan(0, |end, text| {
+            *end += text.len() as u64;
+            Some(*end)
+        }));
+        (offsets, texts.concat().into_bytes())
+    }
+
+    /// Encodes texts, reads each of them alone, and returns the fields, the number of exceptions and the size.
+    fn learned(texts: &[String]) -> Option<(Vec<Field>, usize, usize)> {
+        let (offsets, bytes) = flat(texts);
+        let input = Input::variable(&offsets, &bytes, None);
+        let lesson = learn(&input.clean().unwrap())?;
+        let mut region = Vec::new();
+        let otherwise = Box::new(Plan::Plain);
+        encode(&input, &Plan::Digits { otherwise }, &mut region).unwrap();
+        assert_eq!(EncodingCode::read(&region).unwrap(), EncodingCode::Digits);
+        let (limits, mut scratch) = (Limits::default(), Scratch::default());
+        let cx = &mut Context::new(&limits, &mut scratch);
+        for (i, text) in texts.iter().enumerate() {
+            let found = get(&region, texts.len(), None, i, cx).unwrap().unwrap();
+            assert_eq!(found, text.as_bytes(), "text {i}");
+        }
+        let fields = lesson.template.fields().cloned().collect();
+        Some((fields, lesson.exceptions.len(), region.len()))
+    }
+
+    fn noise(i: u64) -> u64 {
+        i.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+
+    fn texts(text: impl Fn(u64) -> String) -> Vec<String> {
+        (0..1000).map(text).collect()
+    }
+
+    #[test]
+    fn numbers_of_each_kind_become_fields() {
+        let fields = |text: &dyn Fn(u64) -> String| learned(&texts(text)).unwrap().0;
+        let decimal = fields(&|i| format!("a{}-b", noise(i) % 100_000));
+        assert_eq!(decimal, [Field::Decimal]);
+        let times = fields(&|i| format!("{:02}:{:04}", i % 60, i * 7));
+        assert_eq!(times, [Field::FixedDecimal(2), Field::FixedDecimal(4)]);
+        let hex = |is_upper| {
+            move |i: u64| {
+                let number = noise(i);
+                if is_upper {
+                    format!("{number:016X}-{number:X}")
+                } else {
+                    format!("{number:016x}-{number:x}")
+                }
+            }
+        };
+        for is_upper in [false, true] {
+            let want = [
+                Field::FixedHex { len: 16, is_upper },
+                Field::Hex { is_upper },
+            ];
+            assert_eq!(fields(&hex(is_upper)), want);
+        }
+        let long = fields(&|i| format!("{:040x}", u128::from(noise(i)) << 64));
+        assert_eq!(long.len(), 3);
+        let words = fields(&|i| {
+            format!(
+                "{} {i}",
+                ["red", "green", "a blue one"][(noise(i) >> 40) as usize % 3].replace(' ', "_")
+            )
+        });
+        assert!(
+            words.len() >= 2 || matches!(words[0], Field::Words(_)),
+            "{words:?}"
+        );
+    }
+
+    #[test]
+    fn texts_of_another_kind_are_exceptions_if_they_are_few() {
+        let mixed = |share: u64| {
+            texts(|i| match noise(i) >> 32 {
+                hash if hash.is_multiple_of(share) => format!("something else, {hash}"),
+                hash => format!("id={hash};"),
+            })
+        };
+        let (fields, exceptions, _) = learned(&mixed(20)).unwrap();
+        assert_eq!(fields, [Field::Decimal]);
+        assert!((20..100).contains(&exceptions), "{exceptions}");
+        assert!(learned(&mixed(3)).is_none());
+    }
+
+    #[test]
+    fn texts_without_a_template_are_left_to_other_encodings() {
+        let words = ["pinto", "beans", "haggle", "quickly", "foxes", "nag"];
+        let word = |i: u64| words[(noise(i) >> 33) as usize % 6].to_owned() + &noise(i).to_string();
+        assert!(
+            learned(&texts(|i| (0..i % 5)
+                .map(word)
+                .collect::<Vec<_>>()
+                .join(" ")))
+            .is_none()
+        );
+        // Leading zeros in numbers of several lengths would be lost, and so would signs and mixed cases.
+        assert!(
+            learned(&texts(|i| format!(
+                "{}{}",
+                "0".repeat(1 + i as usize % 3),
+                noise(i)
+            )))
+            .is_none()
+        );
+        assert!(learned(&texts(|i| format!("x{:x}{:X}", noise(i), noise(i)))).is_none());
+        assert!(learned(&texts(|i| format!("{}", noise(i) as u128 * 12345678901))).is_none());
+        assert!(learned(&texts(|_| "the same".to_owned())).is_none());
+        assert!(learned(&texts(|_| String::new())).is_none());
+        assert!(learned(&texts(|i| format!("{i}"))[..10]).is_none());
+    }
 }

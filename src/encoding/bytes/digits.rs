@@ -8,8 +8,9 @@
 //! Texts that do not fit the template, and nulls, are exceptions.
 
 use super::super::fields::{Fields, size32, split_at, write_sized};
+use super::digit_field::SLACK;
 use super::digit_lesson::{Lesson, learn};
-use super::digit_template::{SLACK, Template};
+use super::digit_template::Template;
 use super::input::Clean;
 use super::number;
 use super::spans::Spans;
@@ -271,7 +272,7 @@ const TOGETHER: usize = 256;
 /// Bytes that a nanosecond of decoding must save, as in the profile `Balanced`.
 const PRICE: f64 = 0.25;
 
-/// Returns the plan of lowest cost for the numbers of a field.
+/// Returns the plan of lowest cost for the numbers of a field, among those that are estimated fast.
 fn plan_for(numbers: &[u64]) -> number::Plan {
     let packed = || Box::new(number::Plan::Ffor);
     let compact = || Some(Box::new(number::Plan::CompactFfor));
@@ -279,17 +280,12 @@ fn plan_for(numbers: &[u64]) -> number::Plan {
         number::Plan::Ffor,
         number::Plan::SingleValue,
         number::Plan::CompactFfor,
-        number::Plan::PatchedFfor,
         number::Plan::Delta {
             differences: packed(),
         },
         number::Plan::RunLength {
             values: compact(),
             lengths: compact(),
-        },
-        number::Plan::BlockDictionary {
-            codes: Box::new(number::Plan::FlBitPack),
-            values: None,
         },
     ];
     let stats = Stats::collect(numbers, NumberKind::Unsigned);

@@ -9,6 +9,7 @@ mod block_dictionary;
 mod builder;
 mod compressed;
 mod delimited;
+mod digit_field;
 mod digit_lesson;
 mod digit_template;
 mod digits;

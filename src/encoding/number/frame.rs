@@ -8,6 +8,7 @@
 
 use super::super::fields::{Fields, pad, write_word};
 use super::mapped::MappedLayout;
+use super::stats::majority;
 use super::{EncodingCode, Estimate, NumberKind, Part, Plan, Request, Stats, Word};
 use crate::error::Result;
 use crate::kernels::{add, key_range};
@@ -34,22 +35,6 @@ fn reference<W: Word>(values: &[W], kind: NumberKind, deltas: &Plan) -> W {
         Plan::Sparse { .. } => majority(values),
         _ => W::from_order_key(key_range(values, kind).0, kind),
     }
-}
-
-/// Returns the value that more than half of the values are equal to, or any value if there is none.
-pub(super) fn majority<W: Word>(values: &[W]) -> W {
-    let (mut value, mut lead) = (W::ZERO, 0usize);
-    for &next in values {
-        if lead == 0 {
-            value = next;
-        }
-        if next == value {
-            lead += 1;
-        } else {
-            lead -= 1;
-        }
-    }
-    value
 }
 
 pub(super) fn encode<W: Word>(

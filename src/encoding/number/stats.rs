@@ -1,6 +1,5 @@
 //! Statistics of values for estimates.
 
-use super::frame::majority;
 use super::{NumberKind, Word};
 use crate::kernels::{count_runs, key_range, step_range};
 use arrow_buffer::ArrowNativeType;
@@ -290,6 +289,22 @@ impl<W: Word> Stats<W> {
     pub(super) fn scale_up(&self, bytes: usize) -> usize {
         scaled(bytes, self.n as f64 / self.sample.len().max(1) as f64)
     }
+}
+
+/// Returns the value that more than half of the values are equal to, or any value if there is none.
+pub(super) fn majority<W: Word>(values: &[W]) -> W {
+    let (mut value, mut lead) = (W::ZERO, 0usize);
+    for &next in values {
+        if lead == 0 {
+            value = next;
+        }
+        if next == value {
+            lead += 1;
+        } else {
+            lead -= 1;
+        }
+    }
+    value
 }
 
 /// Returns `count` times `scale`, rounded down.

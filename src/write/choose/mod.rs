@@ -461,7 +461,7 @@ pub(in crate::write) fn weigh_bytes(
 }
 
 /// Values that [`Digits`](bytes::Plan::Digits) is tried on.
-const TRIED_TEXTS: usize = 2048;
+const TRIED_TEXTS: usize = 1024;
 /// Cost in bytes per value below which Digits is not tried: the number alone takes as much.
 const FEW_BYTES: f64 = 1.0;
 /// Bytes that a nanosecond of decoding Digits must save: about one, because writing digits takes longer than other

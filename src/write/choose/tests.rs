@@ -106,7 +106,7 @@ fn runs_and_exceptions_among_equal_numbers_are_stored_as_such() {
     assert_eq!(plan, want);
     let mostly = |value: u64| -> Vec<u64> {
         let one = |i| {
-            if noise(i) % 20 == 0 {
+            if noise(i).is_multiple_of(20) {
                 noise(i) % 99_991
             } else {
                 value

@@ -471,4 +471,54 @@ mod tests {
         assert!(add(&["c", "b"]));
         assert!(!add(&["a", "d"]));
     }
+
+    #[test]
+    fn entries_of_later_windows_are_predicted_and_a_dictionary_that_did_not_pay_is_given_up() {
+        let plans = plans_of_column(Field::new("a", DataType::Utf8, true));
+        let plan = &plans[0];
+        let noise = |i: usize| {
+            let hash = crate::format::checksum(&i.to_le_bytes());
+            usize::try_from(hash).unwrap()
+        };
+        let texts: Vec<String> = (0..20_000)
+            .map(|i| format!("query about {i:05} things"))
+            .collect();
+        let text = |i: usize| {
+            let is_empty = noise(2 * i) % 100 < 85;
+            Some(
+                if is_empty {
+                    ""
+                } else {
+                    &texts[noise(2 * i + 1) % texts.len()]
+                }
+                .as_bytes(),
+            )
+        };
+        // Without a dictionary, the values cost 1.7 bytes each: less than with the entries of a window, and more than
+        // with the entries of a stripe.
+        let mut trial = DictionaryTrial::new(plan.tried_entry());
+        let windows = trial.0.as_mut().unwrap();
+        for window in 0..2 {
+            let value = |i: usize| text(window * WINDOW + i);
+            assert!(
+                windows
+                    .add_bytes(WINDOW, value, 1.7, &plan.settings)
+                    .unwrap()
+            );
+        }
+        assert!(windows.pays(&plan.settings));
+        let codes = trial.give_up_unpaid(&plan.settings).unwrap();
+        assert_eq!(codes.codes().len(), 2 * WINDOW);
+        assert!(trial.0.is_none());
+        // Different texts are given up in the first window.
+        let mut windows = TrialWindows::new(plan.tried_entry().unwrap());
+        let all: Vec<String> = (0..WINDOW).map(|i| format!("{i:020}")).collect();
+        let value = |i: usize| Some(all[i].as_bytes());
+        assert!(
+            !windows
+                .add_bytes(WINDOW, value, 10.0, &plan.settings)
+                .unwrap()
+        );
+        assert!(windows.codes.entries().len() <= MIN_NUMBERS);
+    }
 }
