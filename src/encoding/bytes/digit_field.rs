@@ -302,7 +302,12 @@ impl Each<'_> {
                     let both = first | word.checked_shl(8 * short(len)).unwrap_or(0);
                     store::<EXACT>(dst, *at, both, total);
                 } else {
-                    store_digits::<false>(words, len, dst, *at);
+                    // The second word of long digits may reach beyond the bytes behind them.
+                    if EXACT && len > WORD {
+                        store_digits::<true>(words, len, dst, *at);
+                    } else {
+                        store_digits::<false>(words, len, dst, *at);
+                    }
                     store::<EXACT>(dst, *at + len, *word, after.len);
                 }
                 *at += total;

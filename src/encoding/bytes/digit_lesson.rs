@@ -475,7 +475,7 @@ mod tests {
     #[test]
     fn numbers_of_each_kind_become_fields() {
         let fields = |text: &dyn Fn(u64) -> String| learned(&texts(text)).unwrap().0;
-        let decimal = fields(&|i| format!("a{}-b", noise(i) % 100_000));
+        let decimal = fields(&|i| format!("x{}-b", noise(i) % 100_000));
         assert_eq!(decimal, [Field::Decimal]);
         let times = fields(&|i| format!("{:02}:{:04}", i % 60, i * 7));
         assert_eq!(times, [Field::FixedDecimal(2), Field::FixedDecimal(4)]);

@@ -326,4 +326,27 @@ mod tests {
             assert!(field.check(&[0, number]).is_err(), "{field:?}");
         }
     }
+
+    #[test]
+    fn the_end_of_a_text_leaves_the_next_one_alone() {
+        let field = |len| Field::FixedHex {
+            len,
+            is_upper: false,
+        };
+        for len in 1..=MAX_HEX {
+            for behind in ["", "-", "123456", "a longer end"] {
+                let mut items = vec![Item::Field(field(len))];
+                if !behind.is_empty() {
+                    items.push(Item::Literal(Chars::new(behind.as_bytes())));
+                }
+                let template = Template { items };
+                let size = len + behind.len();
+                let mut dst = vec![b'x'; 2 * size + 32];
+                template.put(|_| &[7, 8], &mut [0, size], &mut dst);
+                let want = format!("{:0len$x}{behind}{:0len$x}{behind}", 7, 8);
+                assert_eq!(&dst[..2 * size], want.as_bytes());
+                assert!(dst[2 * size..].iter().all(|byte| *byte == b'x'), "{want}");
+            }
+        }
+    }
 }

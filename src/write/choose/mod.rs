@@ -395,14 +395,7 @@ pub(in crate::write) fn weigh_bytes(
     let scales = Scales::new(profile, most_nanoseconds(profile, average, PLACING));
     let weigh = |plan, estimate| scales.weigh(plan, std::iter::once((stats.n, estimate)));
     let lengths = lengths_plan(input, settings);
-    let offsets = || {
-        Some(match profile {
-            Profile::HighCompression | Profile::MinimalSize => offsets_plan(settings),
-            _ => Plan::Delta {
-                differences: Box::new(lengths.clone()),
-            },
-        })
-    };
+    let offsets = || Some(offsets_plan(settings));
     let mut candidates = vec![
         bytes::Plan::Plain,
         bytes::Plan::SingleValue,

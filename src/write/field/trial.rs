@@ -387,8 +387,10 @@ impl TrialWindows {
     /// Returns the cost of the codes from position `start` on.
     fn cost_of_codes(&mut self, start: usize, settings: &Settings) -> f64 {
         let codes = &self.codes.codes()[start..];
-        if choose::tries(settings.profile) || predicts(settings) {
-            if predicts(settings)
+        // Blocks of a few codes are packed with little loss, and are not worth the time.
+        let are_weighed = predicts(settings) && codes.len() >= MIN_PREDICTED;
+        if choose::tries(settings.profile) || are_weighed {
+            if are_weighed
                 && let Some((cost, since)) = &mut self.code_weighed
                 && *since < UNWEIGHED
             {
@@ -494,7 +496,7 @@ mod tests {
                 .as_bytes(),
             )
         };
-        // Without a dictionary, the values cost 1.7 bytes each: less than with the entries of a window, and more than
+        // Without a dictionary, the values cost 2.2 bytes each: less than with the entries of a window, and more than
         // with the entries of a stripe.
         let mut trial = DictionaryTrial::new(plan.tried_entry());
         let windows = trial.0.as_mut().unwrap();
@@ -502,7 +504,7 @@ mod tests {
             let value = |i: usize| text(window * WINDOW + i);
             assert!(
                 windows
-                    .add_bytes(WINDOW, value, 1.7, &plan.settings)
+                    .add_bytes(WINDOW, value, 2.2, &plan.settings)
                     .unwrap()
             );
         }
