@@ -8,8 +8,8 @@ use super::fsst_encoder::{FsstEncoder, SHORTEST_HASHED, slot_of};
 use hashbrown::{HashMap, HashSet};
 use std::cmp::Reverse;
 
-/// Generations of symbols. The symbols of the best one are kept: URLs and logs gain 6 % from 5 to 8, and nothing from 8
-/// to 12.
+/// Generations of symbols. The symbols of the best one are kept. From 5 to 8 generations, URLs become 6 % smaller and
+/// lines of a log 2 %; 12 generations save at most 1 % more.
 const GENERATIONS: usize = 8;
 
 /// Most symbols of a table.

@@ -355,8 +355,8 @@ fn write_region<W: crate::encoding::Word>(
     })
 }
 
-/// Nanoseconds to decode and to write a field with the literal behind it: logs of seven fields take 34 ns, UUIDs of five
-/// 25 ns.
+/// Nanoseconds to decode and to write a field with the literal behind it: lines of a log with seven
+/// fields take 31 ns, UUIDs of five fields 22 ns.
 const COST_PER_PART: f32 = 4.5;
 
 /// Encodes values to measure their size. Returns `None` if too few texts fit one template.

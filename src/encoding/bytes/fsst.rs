@@ -101,7 +101,7 @@ pub(super) enum Teaching {
     Texts,
 }
 
-/// Bytes of texts to learn from: with half of them, lines of a log become 6 % larger, and twice as many save nothing.
+/// Bytes of texts to learn from: with half of them, lines of a log become 6 % larger, and half as many more save nothing.
 const TEXTS: usize = 1 << 16;
 /// Bytes of neighbours that are learned from together, like those of a group of FsstValues, so that symbols may span
 /// short texts.
