@@ -70,7 +70,11 @@ fn text_gets_the_encoding_that_suits_it() {
     assert!(matches!(high, bytes::Plan::Zstd { .. }), "{high}");
     let lines = (0..4000).map(|i| format!("connection {i} closed by the remote host (timeout)"));
     let lines = chosen_for_text(lines, Profile::Balanced);
-    assert!(matches!(lines, bytes::Plan::Lz4 { .. }), "{lines}");
+    let is_lz4 = |plan: &bytes::Plan| matches!(plan, bytes::Plan::Lz4 { .. });
+    assert!(
+        matches!(&lines, bytes::Plan::Digits { otherwise } if is_lz4(otherwise)),
+        "{lines}"
+    );
     let same = chosen_for_text((0..4000).map(same), Profile::Balanced);
     assert_eq!(same, bytes::Plan::SingleValue);
 }

@@ -496,7 +496,7 @@ mod tests {
                 .as_bytes(),
             )
         };
-        // Without a dictionary, the values cost 2.2 bytes each: less than with the entries of a window, and more than
+        // Without a dictionary, the values cost 4 bytes each: less than with the entries of a window, and more than
         // with the entries of a stripe.
         let mut trial = DictionaryTrial::new(plan.tried_entry());
         let windows = trial.0.as_mut().unwrap();
@@ -504,7 +504,7 @@ mod tests {
             let value = |i: usize| text(window * WINDOW + i);
             assert!(
                 windows
-                    .add_bytes(WINDOW, value, 2.2, &plan.settings)
+                    .add_bytes(WINDOW, value, 4.0, &plan.settings)
                     .unwrap()
             );
         }
