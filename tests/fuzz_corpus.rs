@@ -178,6 +178,7 @@ fn number_blocks() -> Vec<Vec<u8>> {
         Plan::Zstd { level: 1 },
         Plan::Lz4,
         Plan::PatchedFfor,
+        Plan::CompactFfor,
         Plan::Pco { level: 1 },
         Plan::For { deltas: pack() },
         Plan::Delta {
@@ -268,6 +269,9 @@ fn bytes_blocks() -> Vec<Vec<u8>> {
                 differences: Box::new(pack()),
             }),
         },
+        bytes::Plan::Digits {
+            otherwise: Box::new(bytes::Plan::Plain),
+        },
         bytes::Plan::Split128 {
             high: number::Plan::Ffor,
             low: number::Plan::PatchedFfor,
@@ -277,6 +281,7 @@ fn bytes_blocks() -> Vec<Vec<u8>> {
     for plan in &plans {
         let suits = |size: &Option<usize>| match plan {
             bytes::Plan::Split128 { .. } => *size == Some(16),
+            bytes::Plan::Digits { .. } => size.is_none(),
             _ => true,
         };
         for size in fuzz::bytes_blocks::SIZES.into_iter().filter(suits) {

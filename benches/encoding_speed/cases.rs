@@ -160,6 +160,8 @@ fn nested<W: Word>() -> Vec<Numbers<W>> {
     });
     let plan = Plan::PatchedFfor;
     add("9 bits, but one of 100", Unsigned, plan, outliers);
+    let few = values(|| 1_000_000 + noise(&mut rng, 9));
+    add("9 bits from 1,000,000 on", Unsigned, Plan::CompactFfor, few);
     let plan = Plan::Pco { level: 8 };
     let skewed = values(|| noise(&mut rng, 20) >> rng.random_range(0..20));
     add("up to 20 bits, skewed", Unsigned, plan, skewed);
@@ -230,6 +232,9 @@ pub(crate) fn strings() -> Vec<Strings> {
         codes: Plan::FlBitPack,
         lengths: None,
     };
+    let digits = bytes::Plan::Digits {
+        otherwise: Box::new(bytes::Plan::Plain),
+    };
     let log = "lines of a log";
     let mut cases = vec![
         variable(log, bytes::Plan::Plain, &lines),
@@ -237,6 +242,7 @@ pub(crate) fn strings() -> Vec<Strings> {
         variable("5 distinct values", dictionary, &words),
         variable(log, bytes::Plan::fsst(offsets()), &lines),
         variable(log, bytes::Plan::fsst_values(Plan::Ffor), &lines),
+        variable(log, digits, &lines),
         variable(log, zstd, &lines),
         variable(log, bytes::Plan::Lz4 { offsets: offsets() }, &lines),
     ];

@@ -172,7 +172,7 @@ fn again(all: &Values, size: Option<usize>, seed: u8, cx: &mut Context<'_>) {
         Some(width) => Input::fixed(width, n, &flat, Some(&nulls)),
         None => Input::variable(&offsets, &flat, Some(&nulls)),
     };
-    let plan = match seed % 7 {
+    let plan = match seed % 8 {
         0 => Plan::SingleValue,
         1 => Plan::BlockDictionary {
             codes: number::Plan::FlBitPack,
@@ -184,6 +184,9 @@ fn again(all: &Values, size: Option<usize>, seed: u8, cx: &mut Context<'_>) {
         5 => Plan::Split128 {
             high: number::Plan::Ffor,
             low: number::Plan::PatchedFfor,
+        },
+        6 => Plan::Digits {
+            otherwise: Box::new(Plan::Plain),
         },
         _ => Plan::Plain,
     };

@@ -54,6 +54,10 @@ pub enum EncodingCode {
     Pco,
     /// Integers of 16 bytes, split into two halves.
     Split128,
+    /// FFOR without padding, for few numbers.
+    CompactFfor,
+    /// Texts of one template, with their digits as numbers.
+    Digits,
     /// A code that this build does not know.
     Other(u16),
 }
@@ -85,6 +89,8 @@ impl EncodingCode {
             0x8002 => Self::PatchedFfor,
             0x8003 => Self::Pco,
             0x8004 => Self::Split128,
+            0x8005 => Self::CompactFfor,
+            0x8006 => Self::Digits,
             other => Self::Other(other),
         }
     }
@@ -115,6 +121,8 @@ impl EncodingCode {
             Self::PatchedFfor => 0x8002,
             Self::Pco => 0x8003,
             Self::Split128 => 0x8004,
+            Self::CompactFfor => 0x8005,
+            Self::Digits => 0x8006,
             Self::Other(other) => other,
         }
     }
@@ -145,6 +153,8 @@ impl EncodingCode {
             Self::PatchedFfor => "PatchedFFOR",
             Self::Pco => "Pco",
             Self::Split128 => "Split128",
+            Self::CompactFfor => "CompactFFOR",
+            Self::Digits => "Digits",
             Self::Other(_) => "unknown encoding",
         }
     }
@@ -185,7 +195,9 @@ impl EncodingCode {
             | Self::Lz4
             | Self::Sparse => true,
             Self::FlBitPack => kind == Unsigned,
-            Self::For | Self::Ffor | Self::Delta | Self::PatchedFfor => kind != Float,
+            Self::For | Self::Ffor | Self::Delta | Self::PatchedFfor | Self::CompactFfor => {
+                kind != Float
+            }
             Self::TruncateU8 => kind == Signed && width > 1,
             Self::TruncateU16 => kind == Signed && width > 1,
             Self::TruncateU32 => kind == Signed && width > 2,
@@ -193,7 +205,7 @@ impl EncodingCode {
             Self::ZigZag => kind == Signed,
             Self::Alp | Self::AlpRd => kind == Float && width >= 4,
             Self::Pco => width > 1,
-            Self::Fsst | Self::FsstValues | Self::Split128 | Self::Other(_) => false,
+            Self::Fsst | Self::FsstValues | Self::Split128 | Self::Digits | Self::Other(_) => false,
         }
     }
 
@@ -208,6 +220,7 @@ impl EncodingCode {
             | Self::Zstd
             | Self::Lz4 => true,
             Self::Split128 => fixed == Some(16),
+            Self::Digits => fixed.is_none(),
             _ => false,
         }
     }
@@ -232,7 +245,16 @@ mod tests {
 
     #[test]
     fn every_code_keeps_its_number() {
-        for code in (0..100).chain([0x8001, 0x8002, 0x8003, 0x8fff, u16::MAX]) {
+        for code in (0..100).chain([
+            0x8001,
+            0x8002,
+            0x8003,
+            0x8004,
+            0x8005,
+            0x8006,
+            0x8fff,
+            u16::MAX,
+        ]) {
             assert_eq!(EncodingCode::from_u16(code).to_u16(), code);
         }
         assert_eq!(EncodingCode::Delta.to_string(), "Delta (5)");

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// Slots of the hash table for symbols of three bytes or more. The hash covers their first three bytes.
 const SLOTS: usize = 1 << 11;
 /// Shortest symbol in the hash table, in bytes.
-const SHORTEST_HASHED: usize = 3;
+pub(super) const SHORTEST_HASHED: usize = 3;
 /// Number of pairs of bytes.
 const SHORTS: usize = 1 << 16;
 
@@ -43,7 +43,7 @@ struct Slot {
 }
 
 /// Returns the slot of a word. Training uses the same hash, so that no two symbols share a slot.
-fn slot_of(word: u64) -> usize {
+pub(super) fn slot_of(word: u64) -> usize {
     let prefix = word & 0xFF_FFFF;
     let hash = prefix.wrapping_mul(2_971_215_073) ^ (prefix >> 15);
     #[expect(clippy::cast_possible_truncation, reason = "low bits of a hash")]
@@ -219,6 +219,24 @@ impl FsstEncoder {
         // SAFETY: the quarters ascend to the length.
         unsafe { self.compress_pieces(values, &quarters(values.len()), &mut codes) };
         codes.len()
+    }
+
+    /// Calls `f` with the code or escape of each symbol of the text, and the first byte that it stands for.
+    pub(super) fn for_each_code(&self, text: &[u8], mut f: impl FnMut(u8, u8)) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let word = match rest.first_chunk() {
+                Some(bytes) => u64::from_le_bytes(*bytes),
+                // Symbols do not match across the end: zeros follow it, and no symbol ends with a zero.
+                None => last_word(rest),
+            };
+            let found = self.find(word);
+            let [code, byte] = codes(found, word);
+            f(code, byte);
+            rest = rest
+                .get(usize::from(found >> LENGTH_SHIFT)..)
+                .unwrap_or_default();
+        }
     }
 
     /// Writes the code for the next symbol of the lane.

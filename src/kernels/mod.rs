@@ -12,10 +12,12 @@ mod bits;
 mod bytes;
 mod chunk;
 mod cpu;
+mod digit_words;
 mod extremes;
 mod fresh_memory;
 mod fsst;
 mod fsst_encoder;
+mod fsst_training;
 mod gather;
 mod hash;
 mod prefix_sum;
@@ -33,9 +35,14 @@ pub(crate) use bytes::{
 pub(crate) use chunk::CHUNK;
 use cpu::dispatch;
 pub(crate) use cpu::prefetch;
+pub(crate) use digit_words::{
+    DECIMAL_LIMIT, DigitWords, MAX_DECIMAL, MAX_HEX, SHORT_DECIMALS, decimal_digits, decimal_len,
+    hex_digits, hex_len, short_decimal,
+};
 pub(crate) use extremes::{FloatCounts, float_counts, number_range};
 pub(crate) use fsst::{MAX_SYMBOL, Symbols};
 pub(crate) use fsst_encoder::{FsstEncoder, quarters};
+pub(crate) use fsst_training::learn_symbols;
 pub(crate) use gather::gather_entries;
 pub(crate) use hash::hash_words;
 pub(crate) use prefix_sum::prefix_sum;

@@ -10,7 +10,7 @@
 //! of the field with this id.
 
 use super::super::fields::{Fields, pad, size32, split_padded, write_sized};
-use super::fsst::{self, Learned, split_compressed, symbol_count, write_symbols};
+use super::fsst::{self, Learned, Teaching, split_compressed, symbol_count, write_symbols};
 use super::input::Clean;
 use super::number;
 use super::spans::Spans;
@@ -333,7 +333,7 @@ pub(super) fn estimate(
     symbols: &Learned,
     lengths: &number::Plan,
 ) -> Option<Estimate> {
-    let (codes, decode_cost) = fsst::estimate_codes(stats, symbols);
+    let (codes, decode_cost) = fsst::estimate_codes(stats, symbols, Teaching::Texts);
     let ends = stats.n >> group_of(stats.n, stats.total_bytes);
     let lengths = match stats.fixed {
         Some(_) => Estimate {

@@ -64,6 +64,18 @@ impl<'a> Input<'a> {
         bytes as f64 / self.len.max(1) as f64
     }
 
+    /// Returns the lengths of values of variable size, `None` for one of more than 32 bits. Null positions count as empty.
+    pub fn lengths(&self) -> impl Iterator<Item = Option<u32>> {
+        let is_null = |i: usize| self.nulls.is_some_and(|nulls| nulls.is_null(i));
+        self.offsets.windows(2).enumerate().map(move |(i, ends)| {
+            let length = match ends {
+                [start, end] if !is_null(i) => end.saturating_sub(*start),
+                _ => 0,
+            };
+            u32::try_from(length).ok()
+        })
+    }
+
     /// Checks that the parts are consistent.
     fn check(&self) -> Result<()> {
         if let Some(nulls) = self.nulls
@@ -181,6 +193,15 @@ impl Clean<'_> {
     pub(super) fn value(&self, i: usize) -> &[u8] {
         let start = i.checked_sub(1).map_or(0, |before| self.end_of(before));
         self.values.get(start..self.end_of(i)).unwrap_or_default()
+    }
+
+    /// Returns value `i`, or an empty one for a null.
+    pub(super) fn shown(&self, i: usize) -> &[u8] {
+        if self.is_present(i) {
+            self.value(i)
+        } else {
+            &[]
+        }
     }
 
     /// Returns the end of value `i` in the bytes.

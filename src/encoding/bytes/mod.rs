@@ -9,6 +9,10 @@ mod block_dictionary;
 mod builder;
 mod compressed;
 mod delimited;
+mod digit_field;
+mod digit_lesson;
+mod digit_template;
+mod digits;
 mod fsst;
 mod fsst_values;
 mod input;
@@ -25,7 +29,7 @@ pub use delimited::{decode_delimited, describe_delimited};
 pub use fsst::Learned;
 pub use input::Input;
 pub use nulls::NullsOut;
-pub use plan::Plan;
+pub use plan::{Plan, try_digits};
 pub use split128::Halves;
 pub use stats::Stats;
 
@@ -155,6 +159,7 @@ macro_rules! with_codec {
             EncodingCode::FsstValues => run!(fsst_values::FsstValues),
             EncodingCode::Zstd | EncodingCode::Lz4 => run!(compressed::Compressed),
             EncodingCode::Split128 => run!(split128::Split128),
+            EncodingCode::Digits => run!(digits::Digits),
             code => Err(code.unsupported()),
         }
     }};

@@ -1,12 +1,12 @@
 //! Plans: encodings that a writer chooses for a block of byte strings.
 
 use super::super::compress::Method;
-use super::fsst::Learned;
+use super::fsst::{Learned, Teaching};
 use super::input::Clean;
 use super::stats::Stats;
 use super::{
-    Estimate, Input, block_dictionary, compressed, delimited, fsst, fsst_values, number, plain,
-    single_value, split128,
+    Estimate, Input, block_dictionary, compressed, delimited, digits, fsst, fsst_values, number,
+    plain, single_value, split128,
 };
 use crate::encoding::Trained;
 use crate::error::Result;
@@ -69,6 +69,11 @@ pub enum Plan {
         /// Plan for the low halves.
         low: number::Plan,
     },
+    /// Texts of one template, with their digits as numbers. Only for values of variable size.
+    Digits {
+        /// The plan for blocks in which too few texts fit one template.
+        otherwise: Box<Plan>,
+    },
     /// Every value after its length. This is not a region, but the delimited values of a whole block.
     Delimited {
         /// Plan for the bytes, including the lengths.
@@ -106,6 +111,7 @@ impl Plan {
     pub fn symbols(&self) -> Option<&Learned> {
         match self {
             Self::Fsst { symbols, .. } | Self::FsstValues { symbols, .. } => Some(symbols),
+            Self::Digits { otherwise } => otherwise.symbols(),
             _ => None,
         }
     }
@@ -116,13 +122,13 @@ impl Plan {
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the parts of `input` contradict each other.
     pub fn learned_from(self, input: &Input<'_>) -> Result<Self> {
-        match self.symbols() {
-            Some(symbols) => {
-                let symbols = symbols.suited_to(&input.clean()?.values);
-                Ok(self.with_symbols(&symbols))
-            }
-            None => Ok(self),
-        }
+        let (symbols, teaching) = match &self {
+            Self::Fsst { symbols, .. } => (symbols, Teaching::Pieces),
+            Self::FsstValues { symbols, .. } => (symbols, Teaching::Texts),
+            _ => return Ok(self),
+        };
+        let symbols = symbols.suited_to(&input.clean()?, teaching);
+        Ok(self.with_symbols(&symbols))
     }
 
     /// Estimates the results of encoding values with these statistics. Returns `None` if the plan cannot pay off.
@@ -139,7 +145,7 @@ impl Plan {
                 compressed::estimate(stats, Method::Zstd { level: *level }, offsets.as_ref())
             }
             // The writer tries these instead.
-            Self::Trained { .. } | Self::Delimited { .. } => None,
+            Self::Trained { .. } | Self::Delimited { .. } | Self::Digits { .. } => None,
             Self::Lz4 { offsets } => compressed::estimate(stats, Method::Lz4, offsets.as_ref()),
             Self::Split128 { high, low } => split128::estimate(high, low, stats),
         }
@@ -178,6 +184,14 @@ impl Plan {
     }
 }
 
+/// Encodes values as [`Digits`](Plan::Digits) to measure the size. Returns `None` if too few texts fit one template.
+///
+/// # Errors
+/// Returns the errors of [`encode`](super::encode()).
+pub fn try_digits(input: &Input<'_>) -> Result<Option<Estimate>> {
+    digits::trial(&input.clean()?)
+}
+
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = |plan: &Option<number::Plan>| {
@@ -206,6 +220,7 @@ impl fmt::Display for Plan {
             }
             Self::Lz4 { offsets } => write!(f, "LZ4(offsets: {})", part(offsets)),
             Self::Delimited { bytes } => write!(f, "delimited({bytes})"),
+            Self::Digits { otherwise } => write!(f, "Digits(or {otherwise})"),
             Self::Split128 { high, low } => write!(f, "Split128(high: {high}, low: {low})"),
         }
     }
@@ -242,6 +257,7 @@ fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool>
             | Plan::Zstd { .. }
             | Plan::Trained { .. }
             | Plan::Lz4 { .. }
+            | Plan::Digits { .. }
     );
     // Nulls and equal values need neither symbols nor a compressor, except a single large value.
     if compresses
@@ -260,7 +276,7 @@ fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool>
         Plan::BlockDictionary { codes, lengths } => {
             block_dictionary::encode(input, codes, lengths.as_ref(), out)?;
         }
-        Plan::Fsst { symbols, offsets } => symbols.with(&input.values, |encoder| {
+        Plan::Fsst { symbols, offsets } => symbols.with(input, Teaching::Pieces, |encoder| {
             let offsets = offsets.as_ref();
             if encoder.symbols().is_empty() {
                 // Every byte would be escaped, and the reference panics on blocks without symbols.
@@ -269,9 +285,11 @@ fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool>
                 fsst::encode(input, encoder, offsets, out)
             }
         })?,
-        Plan::FsstValues { symbols, lengths } => symbols.with(&input.values, |encoder| {
-            fsst_values::encode(input, encoder, symbols.dictionary(), lengths, out)
-        })?,
+        Plan::FsstValues { symbols, lengths } => {
+            symbols.with(input, Teaching::Texts, |encoder| {
+                fsst_values::encode(input, encoder, symbols.dictionary(), lengths, out)
+            })?
+        }
         Plan::Zstd { level, offsets } => {
             compressed::encode(input, Method::Zstd { level: *level }, offsets.as_ref(), out)?;
         }
@@ -281,6 +299,9 @@ fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool>
         } => compressed::encode_trained(input, dictionary, offsets.as_ref(), out)?,
         Plan::Lz4 { offsets } => compressed::encode(input, Method::Lz4, offsets.as_ref(), out)?,
         Plan::Split128 { high, low } => return split128::encode(input, high, low, out),
+        Plan::Digits { otherwise } => {
+            return Ok(digits::encode(input, out)? || try_encode(input, otherwise, out)?);
+        }
     }
     Ok(true)
 }

@@ -66,7 +66,7 @@ impl<'a> Exceptions<'a> {
 
 /// Calls `f(place, exception)` for each exception that lies in the ranges, where `place` is its index among
 /// the selected values. All positions must ascend below `n`.
-pub(super) fn for_selected(
+pub(in super::super) fn for_selected(
     positions: &[u32],
     n: usize,
     ranges: &[Range<usize>],

@@ -3,9 +3,9 @@
 use super::super::compress::Method;
 use super::plan::Plan;
 use super::{
-    EncodingCode, Estimate, NumberKind, Stats, Word, alp, alp_rd, block_dictionary, compressed,
-    delta, ffor, fl_bit_pack, frame, patched_ffor, pco, plain, ratio, run_length, single_value,
-    sparse, truncate, zig_zag,
+    EncodingCode, Estimate, NumberKind, Stats, Word, alp, alp_rd, block_dictionary, compact_ffor,
+    compressed, delta, ffor, fl_bit_pack, frame, patched_ffor, pco, plain, ratio, run_length,
+    single_value, sparse, truncate, zig_zag,
 };
 use crate::error::Result;
 use crate::kernels::{count_runs, key_range};
@@ -40,11 +40,13 @@ impl Plan {
             Self::Zstd { level } => compressed::estimate(stats, Method::Zstd { level: *level }),
             Self::Lz4 => compressed::estimate(stats, Method::Lz4),
             Self::PatchedFfor => patched_ffor::estimate(stats),
+            Self::CompactFfor => compact_ffor::estimate(stats),
+            Self::For { deltas } => frame::estimate(deltas, stats),
+            Self::Sparse { positions, values } => {
+                sparse::estimate(positions.as_deref(), values.as_deref(), stats)
+            }
             Self::Pco { level } => pco::estimate(stats, *level),
-            Self::For { .. }
-            | Self::Truncate { .. }
-            | Self::ZigZag { .. }
-            | Self::Sparse { .. } => None,
+            Self::Truncate { .. } | Self::ZigZag { .. } => None,
         }
     }
 
@@ -183,7 +185,8 @@ fn try_encode<W: Word>(
         }
         Plan::Lz4 => compressed::encode(values, Method::Lz4, out)?,
         Plan::PatchedFfor if !float => patched_ffor::encode(values, kind, out)?,
-        Plan::PatchedFfor => return Ok(false),
+        Plan::CompactFfor if !float => compact_ffor::encode(values, kind, out)?,
+        Plan::PatchedFfor | Plan::CompactFfor => return Ok(false),
         Plan::Pco { level } => return pco::encode(values, kind, *level, out),
     }
     Ok(true)

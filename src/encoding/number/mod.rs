@@ -7,6 +7,7 @@
 mod alp;
 mod alp_rd;
 mod block_dictionary;
+mod compact_ffor;
 mod compressed;
 mod delta;
 mod exceptions;
@@ -29,6 +30,7 @@ mod truncate;
 mod zig_zag;
 
 pub(super) use block_dictionary::UNUSED_ENTRIES;
+pub(super) use exceptions::for_selected;
 pub(super) use part::{Part, encode as encode_part};
 pub use plan::Plan;
 pub use stats::Stats;
@@ -167,9 +169,11 @@ macro_rules! with_codec {
             EncodingCode::Sparse => run!(sparse::Sparse),
             EncodingCode::PatchedFfor => run!(patched_ffor::PatchedFfor),
             EncodingCode::Pco => run!(pco::Pco),
+            EncodingCode::CompactFfor => run!(compact_ffor::CompactFfor),
             code @ (EncodingCode::Fsst
             | EncodingCode::FsstValues
             | EncodingCode::Split128
+            | EncodingCode::Digits
             | EncodingCode::Other(_)) => Err(code.unsupported()),
         }
     }};

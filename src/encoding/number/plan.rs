@@ -16,11 +16,7 @@ pub enum Plan {
     FlBitPack,
     /// Bit-packed differences to the minimum.
     Ffor,
-    /// Differences to the minimum.
-    #[cfg_attr(
-        not(any(test, feature = "experimental")),
-        expect(dead_code, reason = "the writer does not choose it")
-    )]
+    /// Differences to the minimum; above [`Sparse`](Self::Sparse), to the most frequent value.
     For {
         /// Plan for the differences.
         deltas: Box<Plan>,
@@ -63,10 +59,6 @@ pub enum Plan {
         values: Option<Box<Plan>>,
     },
     /// Only the values that are not 0.
-    #[cfg_attr(
-        not(any(test, feature = "experimental")),
-        expect(dead_code, reason = "the writer does not choose it")
-    )]
     Sparse {
         /// Plan for their positions.
         positions: Option<Box<Plan>>,
@@ -94,6 +86,8 @@ pub enum Plan {
     Lz4,
     /// Bit-packed differences to a reference, with exceptions.
     PatchedFfor,
+    /// Bit-packed differences to the minimum without padding, for few numbers.
+    CompactFfor,
     /// Pco, for numbers of 2 bytes and more.
     Pco {
         /// Compression level, 0 to 12.
@@ -144,6 +138,7 @@ impl fmt::Display for Plan {
             Self::Zstd { level } => write!(f, "ZSTD({level})"),
             Self::Lz4 => f.write_str("LZ4"),
             Self::PatchedFfor => f.write_str("PatchedFFOR"),
+            Self::CompactFfor => f.write_str("CompactFFOR"),
             Self::Pco { level } => write!(f, "Pco({level})"),
         }
     }

@@ -175,19 +175,8 @@ pub(super) fn estimate<W: Word>(
     if stats.runs > stats.n / 4 * 3 && stats.n > 4 {
         return None;
     }
-    let heads = part::estimate(stats.runs, heads_plan, || {
-        let heads = stats.derive_stretches(stats.kind, stats.runs, |stretch, out| {
-            let runs = stretch.chunk_by(|a, b| a == b);
-            out.extend(runs.filter_map(|run| run.first()));
-        });
-        heads.with_range(stats.min, stats.max)
-    })?;
-    let lengths = part::estimate(stats.runs, lengths_plan, || {
-        stats.derive_stretches(NumberKind::Unsigned, stats.runs, |stretch, out| {
-            let runs = stretch.chunk_by(|a, b| a == b);
-            out.extend(runs.map(|run| u32::try_from(run.len()).unwrap_or(0)));
-        })
-    })?;
+    let heads = part::estimate(stats.runs, heads_plan, || stats.run_heads())?;
+    let lengths = part::estimate(stats.runs, lengths_plan, || stats.run_lengths())?;
     let share = ratio(stats.runs, stats.n);
     Some(Estimate {
         bytes: 16 + heads.bytes.next_multiple_of(8) + lengths.bytes,

@@ -211,6 +211,52 @@ impl<W: Word> Stats<W> {
         Stats::from_sample(sample, stretches, kind, n)
     }
 
+    /// Returns statistics of the values of the runs of equal values.
+    pub fn run_heads(&self) -> Self {
+        let heads = self.derive_stretches(self.kind, self.runs, |stretch, out| {
+            let runs = stretch.chunk_by(|a, b| a == b);
+            out.extend(runs.filter_map(|run| run.first()));
+        });
+        heads.with_range(self.min, self.max)
+    }
+
+    /// Returns statistics of the lengths of the runs of equal values.
+    pub fn run_lengths(&self) -> Stats<u32> {
+        self.derive_stretches(NumberKind::Unsigned, self.runs, |stretch, out| {
+            let runs = stretch.chunk_by(|a, b| a == b);
+            out.extend(runs.map(|run| u32::try_from(run.len()).unwrap_or(0)));
+        })
+    }
+
+    /// Returns statistics of the positions of the values that are not 0, and of these values.
+    pub fn listed(&self) -> (Stats<u32>, Self) {
+        let all = (0u32..).zip(&self.sample);
+        let listed = all.filter(|(_, value)| **value != W::ZERO);
+        let (positions, values): (Vec<u32>, Vec<W>) = listed.unzip();
+        let scale = self.n as f64 / self.sample.len().max(1) as f64;
+        let count = scaled(values.len(), scale);
+        (
+            Stats::of_sample(positions, NumberKind::Unsigned, count),
+            Self::of_sample(values, self.kind, count),
+        )
+    }
+
+    /// Returns statistics of the differences to a value, which are numbers of this kind.
+    pub fn minus(&self, value: W, kind: NumberKind) -> Self {
+        self.derive(kind, self.n, |sample| {
+            sample.iter().map(|v| v.minus(value)).collect()
+        })
+    }
+
+    /// Returns the value that more than half of the sampled values are equal to, if there is one, and the share of the
+    /// others.
+    pub fn majority(&self) -> Option<(W, f32)> {
+        let value = majority(&self.sample);
+        let others = self.sample.iter().filter(|v| **v != value).count();
+        let share = ratio(others, self.sample.len());
+        (share < 0.5).then_some((value, share))
+    }
+
     fn from_sample(sample: Vec<W>, stretches: Vec<usize>, kind: NumberKind, n: usize) -> Self {
         let mut stats = Self::measure(&sample, kind);
         let scale = n as f64 / sample.len().max(1) as f64;
@@ -243,6 +289,22 @@ impl<W: Word> Stats<W> {
     pub(super) fn scale_up(&self, bytes: usize) -> usize {
         scaled(bytes, self.n as f64 / self.sample.len().max(1) as f64)
     }
+}
+
+/// Returns the value that more than half of the values are equal to, or any value if there is none.
+pub(super) fn majority<W: Word>(values: &[W]) -> W {
+    let (mut value, mut lead) = (W::ZERO, 0usize);
+    for &next in values {
+        if lead == 0 {
+            value = next;
+        }
+        if next == value {
+            lead += 1;
+        } else {
+            lead -= 1;
+        }
+    }
+    value
 }
 
 /// Returns `count` times `scale`, rounded down.

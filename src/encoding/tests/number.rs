@@ -11,7 +11,7 @@ fn random_plan(rng: &mut StdRng, depth: u32) -> Plan {
     let leaf = depth == 0;
     let nested = |rng: &mut StdRng| Box::new(random_plan(rng, depth.saturating_sub(1)));
     let part = |rng: &mut StdRng| rng.random::<bool>().then(|| nested(rng));
-    match rng.random_range(0..if leaf { 8 } else { 17 }) {
+    match rng.random_range(0..if leaf { 9 } else { 18 }) {
         0 => Plan::Plain,
         1 => Plan::SingleValue,
         2 => Plan::FlBitPack,
@@ -20,29 +20,30 @@ fn random_plan(rng: &mut StdRng, depth: u32) -> Plan {
         5 => Plan::Lz4,
         6 => Plan::Pco { level: 2 },
         7 => Plan::PatchedFfor,
-        8 => Plan::For {
+        8 => Plan::CompactFfor,
+        9 => Plan::For {
             deltas: nested(rng),
         },
-        9 => Plan::Delta {
+        10 => Plan::Delta {
             differences: nested(rng),
         },
-        10 => Plan::RunLength {
+        11 => Plan::RunLength {
             values: part(rng),
             lengths: part(rng),
         },
-        11 => Plan::Truncate { values: part(rng) },
-        12 => Plan::ZigZag {
+        12 => Plan::Truncate { values: part(rng) },
+        13 => Plan::ZigZag {
             values: nested(rng),
         },
-        13 => Plan::BlockDictionary {
+        14 => Plan::BlockDictionary {
             codes: nested(rng),
             values: part(rng),
         },
-        14 => Plan::Sparse {
+        15 => Plan::Sparse {
             positions: part(rng),
             values: part(rng),
         },
-        15 => Plan::Alp {
+        16 => Plan::Alp {
             integers: nested(rng),
         },
         _ => Plan::AlpRd {

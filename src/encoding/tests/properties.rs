@@ -16,6 +16,7 @@ fn plan() -> impl Strategy<Value = Plan> {
         Just(Plan::FlBitPack),
         Just(Plan::Ffor),
         Just(Plan::PatchedFfor),
+        Just(Plan::CompactFfor),
         Just(Plan::Lz4),
         (-1..3).prop_map(|level| Plan::Zstd { level }),
         (0..5u8).prop_map(|level| Plan::Pco { level }),
@@ -170,13 +171,14 @@ proptest! {
             proptest::option::weighted(0.9, prop_oneof![
                 "[a-d]{0,20}".prop_map(String::into_bytes),
                 "(https://example\\.org/)?[a-z]{0,12}".prop_map(String::into_bytes),
+                "[a-c]{1,2}[0-9]{1,5}: [0-9a-f]{7,8}".prop_map(String::into_bytes),
                 proptest::collection::vec(prop_oneof![Just(0u8), any::<u8>()], 0..40),
             ]),
             1..200,
         ),
         codes in plan(),
         part in proptest::option::of(plan()),
-        which in 0..7,
+        which in 0..8,
     ) {
         let plan = match which {
             0 => bytes::Plan::Plain,
@@ -185,6 +187,7 @@ proptest! {
             3 => bytes::Plan::Zstd { level: 1, offsets: part },
             4 => bytes::Plan::Lz4 { offsets: part },
             5 => bytes::Plan::fsst(part),
+            6 => bytes::Plan::Digits { otherwise: Box::new(bytes::Plan::Plain) },
             _ => bytes::Plan::fsst_values(codes),
         };
         let nulls: NullBuffer = values.iter().map(Option::is_some).collect::<Vec<_>>().into();

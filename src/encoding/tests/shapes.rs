@@ -47,7 +47,7 @@ fn float<W: Word>(value: f64) -> u64 {
 
 /// Generates byte strings that suit one of the encodings. `fixed` is their length, if it is fixed.
 pub(super) fn strings(rng: &mut StdRng, n: usize, fixed: Option<usize>) -> Vec<Vec<u8>> {
-    let shape = rng.random_range(0..6);
+    let shape = rng.random_range(0..8);
     let longest = *[1usize, 12, 13, 40, 300]
         .get(rng.random_range(0..5))
         .unwrap();
@@ -56,7 +56,26 @@ pub(super) fn strings(rng: &mut StdRng, n: usize, fixed: Option<usize>) -> Vec<V
             2 => longest,
             _ => seed as usize % (longest + 1),
         });
+        let line = |mut text: Vec<u8>| {
+            if let Some(width) = fixed {
+                text.resize(width, b'-');
+            }
+            text
+        };
         match shape {
+            6 => {
+                line(format!("GET /{} {:05} \"{:x}\"", seed % 9, seed % 70_000, seed).into_bytes())
+            }
+            7 if seed.is_multiple_of(90) => line(b"of another kind".to_vec()),
+            7 => line(
+                format!(
+                    "{:032X}, id-{}, {:?}",
+                    u128::from(seed) << 60,
+                    seed % 5,
+                    seed >> 20
+                )
+                .into_bytes(),
+            ),
             0 | 1 => (0..len)
                 .map(|i| (seed as u8).wrapping_mul(31).wrapping_add(i as u8))
                 .collect(),

@@ -21,7 +21,7 @@ type Row = (
 );
 const INTS: &[usize] = &[1, 2, 4, 8];
 const FLOATS: &[usize] = &[4, 8];
-const CODES: [Row; 23] = [
+const CODES: [Row; 25] = [
     (1, "Plain", INTS, INTS, FLOATS, true),
     (2, "FLBitPack", &[], INTS, &[], false),
     (3, "FOR", INTS, INTS, &[], false),
@@ -45,12 +45,15 @@ const CODES: [Row; 23] = [
     (0x8002, "PatchedFFOR", INTS, INTS, &[], false),
     (0x8003, "Pco", &[2, 4, 8], &[2, 4, 8], FLOATS, false),
     (0x8004, "Split128", &[], &[], &[], true),
+    (0x8005, "CompactFFOR", INTS, INTS, &[], false),
+    (0x8006, "Digits", &[], &[], &[], true),
 ];
 
 /// Returns the sizes of byte strings that a code may encode.
 fn sizes(row: &Row) -> &'static [Option<usize>] {
     match row {
         (0x8004, ..) => &[Some(16)],
+        (0x8006, ..) => &[None],
         row if row.5 => &[None, Some(0), Some(3), Some(16)],
         _ => &[],
     }
@@ -99,6 +102,7 @@ fn plans(inner: &Plan) -> Vec<Plan> {
         Plan::Zstd { level: 1 },
         Plan::Lz4,
         Plan::PatchedFfor,
+        Plan::CompactFfor,
         Plan::Pco { level: 1 },
         Plan::For { deltas: boxed() },
         Plan::Delta {
@@ -255,7 +259,7 @@ const NOT_WRITTEN: &[(u16, &str, &[u16])] = &[
     (10, "values", &[5, 7]),
     (11, "values", &[1, 2, 3, 4, 5, 7, 19, 0x8002]),
     (12, "integers", &[1, 11]),
-    (13, "left", &[1, 5, 7, 16, 0x8003]),
+    (13, "left", &[1, 5, 7, 16, 0x8003, 0x8005]),
     (13, "right", &[1]),
     (14, "values", &[5, 8, 9, 10, 11, 12, 13, 17, 18, 0x8003]),
     (18, "values", &[1]),
@@ -334,7 +338,10 @@ fn every_code_of_byte_strings_is_written_and_read_for_both_kinds_of_sizes() {
     let same = b"one and the same".repeat(500);
     let mut written = BTreeSet::new();
     let offset_plans = || plans(&Plan::FlBitPack).into_iter().map(Some).chain([None]);
-    let mut all = vec![bytes::Plan::Plain, bytes::Plan::SingleValue];
+    let digits = bytes::Plan::Digits {
+        otherwise: Box::new(bytes::Plan::Plain),
+    };
+    let mut all = vec![bytes::Plan::Plain, bytes::Plan::SingleValue, digits];
     for plan in plans(&Plan::FlBitPack) {
         all.push(bytes::Plan::fsst_values(plan.clone()));
         all.push(bytes::Plan::Split128 {

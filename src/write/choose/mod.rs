@@ -5,6 +5,7 @@
 
 pub(in crate::write) mod candidate;
 mod nesting;
+mod parts;
 pub(in crate::write) mod profile;
 pub(in crate::write) mod settings;
 
@@ -13,6 +14,7 @@ use crate::encoding::number::{Plan, Stats};
 use crate::encoding::{Estimate, NumberKind, Word, number};
 use crate::error::Result;
 use nesting::{takes_bytes, takes_numbers};
+use parts::nested_candidates;
 use profile::Profile;
 use settings::Settings;
 
@@ -208,11 +210,14 @@ pub(in crate::write) fn weigh_numbers<W: Word>(
     let candidates = number_candidates(W::BYTES, kind, profile)
         .into_iter()
         .filter(takes);
+    // Only this crate reads them.
+    let nested = settings.capabilities.every_nesting;
+    let nested = nested.then(|| nested_candidates(&blocks, kind, scales));
     let least = |weighed: &[Weighed<Plan>]| {
         let costs = weighed.iter().map(|w| w.cost);
         costs.fold(f64::INFINITY, f64::min)
     };
-    for plan in candidates {
+    for plan in candidates.chain(nested.into_iter().flatten()) {
         let floors = blocks.iter().map(|stats| (stats.n, plan.floor(stats)));
         if least(&weighed) < scales.floor(floors) {
             continue;
@@ -320,33 +325,63 @@ pub(in crate::write) fn offsets_plan(settings: &Settings) -> Plan {
     }
 }
 
-/// Chooses how to encode the byte values of a window, using symbols learned from earlier windows.
+/// The byte values to choose an encoding by.
+#[derive(Clone, Copy)]
+pub(in crate::write) struct ByteSample<'a> {
+    /// The values of the first block of a window.
+    pub(in crate::write) block: bytes::Input<'a>,
+    /// All values of the window, to learn symbols from.
+    pub(in crate::write) window: bytes::Input<'a>,
+}
+
+/// Returns the plan for the lengths of byte values.
+fn lengths_plan(input: &bytes::Input<'_>, settings: &Settings) -> Plan {
+    let is_chosen = settings.profile == Profile::Balanced
+        && settings.capabilities.every_nesting
+        && input.fixed.is_none();
+    let lengths: Option<Vec<u32>> = is_chosen
+        .then(|| input.lengths())
+        .and_then(|lengths| lengths.collect());
+    match lengths {
+        Some(lengths) => {
+            let mut weighed = weigh_numbers(&lengths, NumberKind::Unsigned, settings);
+            // Lengths are decoded before any value, also if a single one is read.
+            weighed.retain(|weighed| !matches!(weighed.plan, Plan::Lz4 | Plan::Zstd { .. }));
+            cheapest(weighed, Plan::Ffor).plan
+        }
+        None => Plan::Ffor,
+    }
+}
+
+/// Chooses how to encode the byte values of a window. `learned` are symbols learned from earlier windows, and replaced
+/// if they do not suit this one.
 pub(in crate::write) fn byte_strings(
-    input: &bytes::Input<'_>,
-    learned: &bytes::Learned,
+    sample: ByteSample<'_>,
+    learned: &mut bytes::Learned,
     settings: &Settings,
 ) -> Result<Choice<bytes::Plan>> {
-    let weighed = weigh_bytes(input, learned, settings)?;
+    let weighed = weigh_bytes(sample, learned, settings)?;
     let plain = if settings.delimited {
         bytes::Plan::Delimited { bytes: Plan::Plain }
     } else {
         bytes::Plan::Plain
     };
-    let choice = cheapest(weighed, plain);
-    Ok(Choice {
-        plan: choice.plan.learned_from(input)?,
-        ..choice
-    })
+    let mut choice = cheapest(weighed, plain);
+    if matches!(choice.plan, bytes::Plan::Fsst { .. }) {
+        choice.plan = choice.plan.learned_from(&sample.block)?;
+        *learned = choice.plan.symbols().cloned().unwrap_or_default();
+    }
+    Ok(choice)
 }
 
 /// Returns the candidate plans for the byte values of a window.
 pub(in crate::write) fn weigh_bytes(
-    input: &bytes::Input<'_>,
-    learned: &bytes::Learned,
+    sample: ByteSample<'_>,
+    learned: &mut bytes::Learned,
     settings: &Settings,
 ) -> Result<Vec<Weighed<bytes::Plan>>> {
+    let input = &sample.block;
     let profile = settings.profile;
-    let offsets = || Some(offsets_plan(settings));
     let average = input.average_length();
     if settings.delimited {
         return weigh_delimited(input, settings);
@@ -359,6 +394,8 @@ pub(in crate::write) fn weigh_bytes(
     let stats = bytes::Stats::collect(input)?;
     let scales = Scales::new(profile, most_nanoseconds(profile, average, PLACING));
     let weigh = |plan, estimate| scales.weigh(plan, std::iter::once((stats.n, estimate)));
+    let lengths = lengths_plan(input, settings);
+    let offsets = || Some(offsets_plan(settings));
     let mut candidates = vec![
         bytes::Plan::Plain,
         bytes::Plan::SingleValue,
@@ -394,10 +431,13 @@ pub(in crate::write) fn weigh_bytes(
         }
     } else if profile == Profile::Balanced && least >= average * FSST_CAN_SAVE {
         let plans = [
-            (bytes::Plan::fsst_values(Plan::Ffor), SINGLE_VALUES),
+            (bytes::Plan::fsst_values(lengths.clone()), SINGLE_VALUES),
             (bytes::Plan::fsst(offsets()), FSST_MUST_SAVE),
         ];
         if let Some((plan, factor)) = plans.into_iter().find(|(plan, _)| takes(plan)) {
+            if matches!(plan, bytes::Plan::FsstValues { .. }) {
+                *learned = learned.for_texts(&sample.window, stats.total_bytes)?;
+            }
             let plan = plan.with_symbols(learned);
             let estimate = plan.estimate(&stats);
             let fsst = weigh(plan, estimate);
@@ -407,7 +447,59 @@ pub(in crate::write) fn weigh_bytes(
             }));
         }
     }
+    if profile == Profile::Balanced && settings.capabilities.every_nesting {
+        weighed.extend(weigh_digits(input, &weighed, scales)?);
+    }
     Ok(weighed)
+}
+
+/// Values that [`Digits`](bytes::Plan::Digits) is tried on.
+const TRIED_TEXTS: usize = 1024;
+/// Cost in bytes per value below which Digits is not tried: the number alone takes as much.
+const FEW_BYTES: f64 = 1.0;
+/// Bytes that a nanosecond of decoding Digits must save: about one, because writing digits takes longer than other
+/// encodings.
+const DIGITS_MUST_SAVE: f64 = 0.9;
+
+/// Returns the estimate of Digits for texts that fit one template. Blocks of other texts get the cheapest of the other
+/// plans.
+fn weigh_digits(
+    input: &bytes::Input<'_>,
+    others: &[Weighed<bytes::Plan>],
+    scales: Scales,
+) -> Result<Option<Weighed<bytes::Plan>>> {
+    let cheapest = others.iter().min_by(|a, b| a.cost.total_cmp(&b.cost));
+    let Some(cheapest) = cheapest.filter(|other| other.cost > FEW_BYTES) else {
+        return Ok(None);
+    };
+    if input.fixed.is_some() {
+        return Ok(None);
+    }
+    let len = input.len.min(TRIED_TEXTS);
+    let tried = bytes::Input {
+        len,
+        offsets: input.offsets.get(..=len).unwrap_or_default(),
+        nulls: None,
+        ..*input
+    };
+    let nulls = input.nulls.map(|nulls| nulls.slice(0, len));
+    let tried = bytes::Input {
+        nulls: nulls.as_ref(),
+        ..tried
+    };
+    let estimate = bytes::try_digits(&tried)?;
+    let plan = bytes::Plan::Digits {
+        otherwise: Box::new(cheapest.plan.clone()),
+    };
+    let digits = scales.weigh(plan, std::iter::once((len, estimate)));
+    let saves = |digits: &Weighed<bytes::Plan>| {
+        let saved = cheapest.bytes - digits.bytes;
+        saved > (digits.nanoseconds - cheapest.nanoseconds).max(0.0) * DIGITS_MUST_SAVE
+    };
+    Ok(digits.filter(saves).map(|digits| Weighed {
+        cost: digits.cost * SINGLE_VALUES,
+        ..digits
+    }))
 }
 
 /// Returns the candidate plans for the values of a window, each stored after its length.

@@ -31,7 +31,7 @@ pub(super) fn takes_bytes(plan: &bytes::Plan, fixed: bool, capabilities: &Capabi
                 && below(lengths)
         }
         // Encodings that only this crate defines.
-        P::FsstValues { .. } | P::Split128 { .. } => capabilities.every_nesting,
+        P::FsstValues { .. } | P::Split128 { .. } | P::Digits { .. } => capabilities.every_nesting,
         P::Trained { .. } => capabilities.compressor_dictionaries,
         P::Delimited { .. } => capabilities.delimited_strings,
         P::Fsst { offsets, .. } | P::Zstd { offsets, .. } | P::Lz4 { offsets } => below(offsets),
@@ -53,7 +53,7 @@ fn outer(plan: &Plan) -> bool {
         Plan::AlpRd { .. } => false,
         Plan::Zstd { .. } | Plan::Lz4 => true,
         // Encodings that only this crate defines.
-        Plan::PatchedFfor | Plan::Pco { .. } => false,
+        Plan::PatchedFfor | Plan::CompactFfor | Plan::Pco { .. } => false,
         _ => inner(plan, MAX_DEPTH),
     }
 }
@@ -78,6 +78,7 @@ fn inner(plan: &Plan, depth: u32) -> bool {
         | Plan::Zstd { .. }
         | Plan::Lz4
         | Plan::PatchedFfor
+        | Plan::CompactFfor
         | Plan::Pco { .. } => false,
     }
 }

@@ -31,8 +31,12 @@ fn chosen_for_text(lines: impl Iterator<Item = String>, profile: Profile) -> byt
         values.extend_from_slice(line.as_bytes());
         offsets.push(values.len() as u64);
     }
-    let input = bytes::Input::variable(&offsets, &values, None);
-    byte_strings(&input, &<_>::default(), &settings(profile))
+    let block = bytes::Input::variable(&offsets, &values, None);
+    let sample = ByteSample {
+        block,
+        window: block,
+    };
+    byte_strings(sample, &mut <_>::default(), &settings(profile))
         .unwrap()
         .plan
 }
@@ -66,9 +70,61 @@ fn text_gets_the_encoding_that_suits_it() {
     assert!(matches!(high, bytes::Plan::Zstd { .. }), "{high}");
     let lines = (0..4000).map(|i| format!("connection {i} closed by the remote host (timeout)"));
     let lines = chosen_for_text(lines, Profile::Balanced);
-    assert!(matches!(lines, bytes::Plan::Lz4 { .. }), "{lines}");
+    let is_lz4 = |plan: &bytes::Plan| matches!(plan, bytes::Plan::Lz4 { .. });
+    assert!(
+        matches!(&lines, bytes::Plan::Digits { otherwise } if is_lz4(otherwise)),
+        "{lines}"
+    );
     let same = chosen_for_text((0..4000).map(same), Profile::Balanced);
     assert_eq!(same, bytes::Plan::SingleValue);
+}
+
+#[test]
+fn texts_with_many_digits_are_stored_as_numbers() {
+    let noise = |i: u64| u64::from(crate::format::checksum(&i.to_le_bytes()));
+    let line = |i: u64| {
+        format!(
+            "https://www.example{}.org/catalog/{}/item-{i}?session={:x}",
+            i % 313,
+            i * 7919 % 100_003,
+            noise(i) << 16 | 1 << 47,
+        )
+    };
+    let plan = chosen_for_text((0..8000).map(line), Profile::Balanced);
+    assert!(matches!(plan, bytes::Plan::Digits { .. }), "{plan}");
+    let high = chosen_for_text((0..8000).map(line), Profile::HighCompression);
+    assert!(matches!(high, bytes::Plan::Zstd { .. }), "{high}");
+}
+
+#[test]
+fn runs_and_exceptions_among_equal_numbers_are_stored_as_such() {
+    let noise = |i: u64| u64::from(crate::format::checksum(&i.to_le_bytes()));
+    let runs: Vec<u64> = (0..65_536).map(|i| noise(i / 20) % 365).collect();
+    let plan = chosen(&runs, Profile::Balanced);
+    let compact = || Some(Box::new(Plan::CompactFfor));
+    let want = Plan::RunLength {
+        values: compact(),
+        lengths: compact(),
+    };
+    assert_eq!(plan, want);
+    let mostly = |value: u64| -> Vec<u64> {
+        let one = |i| {
+            if noise(i).is_multiple_of(20) {
+                noise(i) % 99_991
+            } else {
+                value
+            }
+        };
+        (0..65_536).map(one).collect()
+    };
+    let sparse = |plan: &Plan| matches!(plan, Plan::Sparse { .. });
+    let plan = chosen(&mostly(0), Profile::Balanced);
+    assert!(sparse(&plan), "{plan}");
+    let plan = chosen(&mostly(255), Profile::Balanced);
+    assert!(
+        matches!(&plan, Plan::For { deltas } if sparse(deltas)),
+        "{plan}"
+    );
 }
 
 #[test]
@@ -76,14 +132,18 @@ fn integers_of_16_bytes_are_cut_in_two_and_other_values_of_that_size_are_not() {
     let values: Vec<u8> = (0..8192i128)
         .flat_map(|i| ((i * 7_368_787 % (1 << 40)) - (1 << 38)).to_le_bytes())
         .collect();
-    let input = bytes::Input::fixed(16, 8192, &values, None);
+    let block = bytes::Input::fixed(16, 8192, &values, None);
+    let sample = ByteSample {
+        block,
+        window: block,
+    };
     let choose = |profile, wide_integers, wire: crate::format::Wire| {
         let settings = Settings {
             wide_integers,
             capabilities: wire.capabilities(),
             ..settings(profile)
         };
-        byte_strings(&input, &<_>::default(), &settings)
+        byte_strings(sample, &mut <_>::default(), &settings)
             .unwrap()
             .plan
     };

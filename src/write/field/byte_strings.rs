@@ -20,7 +20,7 @@ use crate::limits::Limits;
 use crate::stats::{ByteRun, ByteStats, DecimalStats, DistinctStats};
 use crate::write::choose::candidate::Candidate;
 use crate::write::choose::settings::{Settings, WINDOW};
-use crate::write::choose::{self, Choice, Weighed};
+use crate::write::choose::{self, ByteSample, Choice, Weighed};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
 use compressor_dictionaries::CompressorDictionaries;
 use window::StagedBytes;
@@ -278,16 +278,18 @@ impl BlockBytes {
         let choose = || {
             let choice = match window.sample() {
                 Some(sample) => {
-                    choose::byte_strings(&sample.input(), &self.learned, &self.settings)?
+                    let whole = window.slice(0, window.len);
+                    let sample = ByteSample {
+                        block: sample.input(),
+                        window: whole.input(),
+                    };
+                    choose::byte_strings(sample, &mut self.learned, &self.settings)?
                 }
                 None => Choice {
                     plan: bytes::Plan::Plain,
                     cost: 0.0,
                 },
             };
-            if let Some(symbols) = choice.plan.symbols() {
-                self.learned = symbols.clone();
-            }
             match &mut self.compressors {
                 Some(compressors) => compressors.choose(window, choice),
                 None => Ok(choice),
@@ -441,7 +443,12 @@ impl BytesEncoder for BlockBytes {
         let Some(sample) = window.sample() else {
             return Ok(vec![Weighed::plain(bytes::Plan::Plain, 0.0).into()]);
         };
-        let weighed = choose::weigh_bytes(&sample.input(), &self.learned, &self.settings)?;
+        let whole = window.slice(0, window.len);
+        let sample = ByteSample {
+            block: sample.input(),
+            window: whole.input(),
+        };
+        let weighed = choose::weigh_bytes(sample, &mut self.learned, &self.settings)?;
         self.trial
             .candidates(weighed, &self.settings, |dictionary, per_value| {
                 window.add_to(dictionary, per_value)
@@ -461,6 +468,9 @@ impl BytesEncoder for BlockBytes {
 
     fn finish(mut self: Box<Self>) -> Result<FinishedBytes> {
         self.flush()?;
+        if let Some(codes) = self.trial.give_up_unpaid(&self.settings) {
+            self.encode_codes(&codes)?;
+        }
         let leaf = match self.trial.finish(self.settings)? {
             Some(leaf) => leaf,
             None => {

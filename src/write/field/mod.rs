@@ -9,6 +9,7 @@ pub(in crate::write) mod codes;
 mod dictionary_buffers;
 mod dictionary_encoder;
 pub(in crate::write) mod encoder;
+mod entry_growth;
 mod finished_leaf;
 mod finished_values;
 mod interner;

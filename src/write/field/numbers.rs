@@ -143,6 +143,9 @@ impl<W: Word> NumberEncoder<W> for BlockNumbers<W> {
             self.flush()?;
         }
         let settings = *self.blocks.settings();
+        if let Some(codes) = self.trial.give_up_unpaid(&settings) {
+            self.encode_codes(&codes)?;
+        }
         match self.trial.finish(settings)? {
             Some(leaf) => Ok(leaf.with_distinct(self.distinct)),
             None => {

@@ -2,6 +2,7 @@
 //! saves anything.
 
 use super::codes::{Codes, EntryType, NULL};
+use super::entry_growth::EntryGrowth;
 use super::finished_leaf::FinishedLeaf;
 use super::interner::Interner;
 use super::number_blocks::NumberWindow;
@@ -32,6 +33,13 @@ const FIRST_WINDOW: f64 = 1.2;
 const MIN_NUMBERS: usize = 4096;
 /// Bytes of a dictionary in addition to its entries: header, padding, entry in the descriptor.
 const OVERHEAD: f64 = 256.0;
+/// Positions that a stripe is expected to have: the default of a writer. If it has fewer, the dictionary is judged again
+/// at its end.
+const EXPECTED: usize = 1 << 20;
+/// Fewest positions from which the number of entries in the stripe is predicted.
+const MIN_PREDICTED: usize = WINDOW / 4;
+/// The predicted cost that a dictionary may have, relative to the alternative, before a window ends.
+const UNFINISHED: f64 = 1.5;
 
 /// A recent byte string: its first and last 8 bytes (all bytes of a short one), its length and its code.
 #[derive(Debug, Clone, Copy)]
@@ -132,6 +140,13 @@ impl DictionaryTrial {
         Ok(candidates)
     }
 
+    /// Gives up a dictionary that does not pay with the entries and positions that the stripe has. Returns the codes of
+    /// its windows, which are then encoded without it.
+    pub(super) fn give_up_unpaid(&mut self, settings: &Settings) -> Option<Codes> {
+        let windows = self.0.take_if(|windows| !windows.has_paid(settings))?;
+        Some(windows.codes)
+    }
+
     /// Returns the memory size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         let codes = self.0.as_ref().map(|windows| &windows.codes);
@@ -157,6 +172,9 @@ pub(super) struct TrialWindows {
     alternative: f64,
     /// Cost of the codes of the windows so far.
     of_codes: f64,
+    /// Cost per code at the last estimate, and the number of windows since.
+    code_weighed: Option<(f64, u32)>,
+    growth: EntryGrowth,
     /// Cost per value without a dictionary at the last estimate, and the number of windows since.
     weighed: Option<(f64, u32)>,
 }
@@ -168,6 +186,8 @@ impl TrialWindows {
             entry,
             alternative: 0.0,
             of_codes: 0.0,
+            code_weighed: None,
+            growth: EntryGrowth::default(),
             weighed: None,
         }
     }
@@ -175,9 +195,9 @@ impl TrialWindows {
     /// Returns the last estimate of the cost per value without a dictionary, if the dictionary pays and the estimate is
     /// recent. The encoding of codes is still chosen window by window, so little is lost if the values change.
     fn known_alternative(&mut self, settings: &Settings) -> Option<f64> {
-        let cost = self.cost(self.codes.codes().len(), settings) + self.of_codes;
+        let pays = self.pays(settings);
         let (per_value, since) = self.weighed.as_mut()?;
-        let is_known = *since < UNWEIGHED && cost < self.alternative;
+        let is_known = *since < UNWEIGHED && pays;
         *since += 1;
         is_known.then_some(*per_value)
     }
@@ -257,58 +277,126 @@ impl TrialWindows {
             return Ok(false);
         }
         // Later windows will share the entries of the first, so it may cost more.
-        let sharing = if before == 0 && len == WINDOW {
+        let sharing = if before == 0 && len == WINDOW && !predicts(settings) {
             FIRST_WINDOW
         } else {
             1.0
         };
-        let budget = (self.alternative + alternative) * self.share() * sharing;
+        let total = self.alternative + alternative;
+        let budget = total * self.share() * sharing;
         for start in (0..len).step_by(STRIDE) {
             for i in start..len.min(start + STRIDE) {
                 let code = code(self.codes.entries_mut(), i)?;
                 self.codes.push(code);
             }
+            self.growth
+                .note(self.codes.codes().len(), self.codes.entries().len());
             // If nearly every number so far is new, most later ones will be new too.
             let taken = start + STRIDE;
             let hopeless = is_number
                 && taken == MIN_NUMBERS
                 && self.codes.entries().len() - entries_before > MIN_NUMBERS * 7 / 8;
             let too_large = self.codes.used(self.entry).bytes > self.entry.most_bytes;
-            let cost = self.cost(before + len, settings) + self.of_codes;
-            if hopeless || too_large || cost > budget {
-                self.codes.truncate(before);
+            let too_costly = if predicts(settings) {
+                taken >= MIN_NUMBERS
+                    && taken.is_power_of_two()
+                    && self.predicted(self.of_codes, before + len, settings)
+                        > UNFINISHED * budget / (before + len) as f64
+            } else {
+                self.cost(before + len, settings) + self.of_codes > budget
+            };
+            if hopeless || too_large || too_costly {
+                self.truncate(before);
                 return Ok(false);
             }
         }
         let of_codes = self.of_codes + self.cost_of_codes(before, settings);
-        if self.cost(before + len, settings) + of_codes > budget {
-            self.codes.truncate(before);
+        let positions = before + len;
+        let is_too_much = if predicts(settings) && positions >= MIN_PREDICTED {
+            self.predicted(of_codes, positions, settings) > budget / positions as f64
+        } else {
+            self.cost(positions, settings) + of_codes > budget
+        };
+        if is_too_much {
+            self.truncate(before);
             return Ok(false);
         }
-        self.alternative += alternative;
+        self.alternative = total;
         self.of_codes = of_codes;
         Ok(true)
+    }
+
+    /// Drops all positions from `len` on; entries stay.
+    fn truncate(&mut self, len: usize) {
+        self.codes.truncate(len);
+        self.growth.truncate(len);
+    }
+
+    /// Returns whether the dictionary is expected to pay in a whole stripe.
+    fn pays(&self, settings: &Settings) -> bool {
+        let positions = self.codes.codes().len();
+        if predicts(settings) && positions >= MIN_PREDICTED {
+            let predicted = self.predicted(self.of_codes, positions, settings);
+            return predicted * (positions as f64) < self.alternative;
+        }
+        self.cost(positions, settings) + self.of_codes < self.alternative
+    }
+
+    /// Returns whether the dictionary pays for the positions so far.
+    fn has_paid(&self, settings: &Settings) -> bool {
+        let cost = self.cost(self.codes.codes().len(), settings) + self.of_codes;
+        !predicts(settings) || cost <= self.alternative * self.share()
+    }
+
+    /// Returns the expected cost per value of a whole stripe, with the entries that it will have. The first `positions`
+    /// values have codes that cost `of_codes`.
+    fn predicted(&self, of_codes: f64, positions: usize, settings: &Settings) -> f64 {
+        let now = self.codes.entries().len().max(1);
+        let entries = self
+            .growth
+            .expected(EXPECTED.max(positions))
+            .max(now as f64);
+        let n = EXPECTED.max(positions) as f64;
+        let growth = entries / now as f64;
+        let used = self.codes.used(self.entry).bytes as f64;
+        let time = self.gather_time(settings);
+        // Codes of more entries have more bits.
+        let wider = (entries.log2() / (now as f64).log2().max(1.0)).max(1.0);
+        (OVERHEAD + used * growth) / n + time + of_codes * wider / positions.max(1) as f64
     }
 
     /// Returns the cost of the entries so far and of looking up the codes of `positions` values, in the unit of
     /// [`choose`].
     fn cost(&self, positions: usize, settings: &Settings) -> f64 {
+        let size = self.codes.used(self.entry).bytes;
+        OVERHEAD + size as f64 + self.gather_time(settings) * positions as f64
+    }
+
+    /// Returns the cost of looking up a code; infinite if it takes too long.
+    fn gather_time(&self, settings: &Settings) -> f64 {
         let entries = self.codes.entries();
         let average = entries.byte_len() as f64 / entries.len().max(1) as f64;
         let gather = self.gather_cost();
-        let size = self.codes.used(self.entry).bytes;
         let place = self.entry.kind.map_or(choose::PLACING, |_| 0.0);
         if gather > choose::most_nanoseconds(settings.profile, average, place) {
             return f64::INFINITY;
         }
-        let time = choose::price_of_a_nanosecond(settings.profile) * gather;
-        OVERHEAD + size as f64 + time * positions as f64
+        choose::price_of_a_nanosecond(settings.profile) * gather
     }
 
     /// Returns the cost of the codes from position `start` on.
-    fn cost_of_codes(&self, start: usize, settings: &Settings) -> f64 {
+    fn cost_of_codes(&mut self, start: usize, settings: &Settings) -> f64 {
         let codes = &self.codes.codes()[start..];
-        if choose::tries(settings.profile) {
+        // Blocks of a few codes are packed with little loss, and are not worth the time.
+        let are_weighed = predicts(settings) && codes.len() >= MIN_PREDICTED;
+        if choose::tries(settings.profile) || are_weighed {
+            if are_weighed
+                && let Some((cost, since)) = &mut self.code_weighed
+                && *since < UNWEIGHED
+            {
+                *since += 1;
+                return *cost * codes.len() as f64;
+            }
             let mut last = 0;
             let fill = |&code: &u32| {
                 last = if code == NULL { last } else { code };
@@ -316,7 +404,9 @@ impl TrialWindows {
             };
             let filled: Vec<u32> = codes.iter().map(fill).collect();
             let choice = choose::numbers(&filled, NumberKind::Unsigned, settings);
-            return choice.cost * codes.len() as f64;
+            let cost = choice.cost * codes.len() as f64;
+            self.code_weighed = Some((choice.cost, 0));
+            return cost;
         }
         let entries = self.codes.entries().len();
         let bits = usize::BITS - entries.saturating_sub(1).leading_zeros();
@@ -326,9 +416,12 @@ impl TrialWindows {
     /// Returns the estimates for the windows so far.
     fn weighed(&self, settings: &Settings) -> Weighed<String> {
         let n = self.codes.codes().len();
-        let cost = self.cost(n, settings) + self.of_codes;
         let nanoseconds = self.gather_cost();
-        let per_value = cost / n.max(1) as f64;
+        let per_value = if predicts(settings) && n >= MIN_PREDICTED {
+            self.predicted(self.of_codes, n, settings)
+        } else {
+            (self.cost(n, settings) + self.of_codes) / n.max(1) as f64
+        };
         Weighed {
             plan: format!("value dictionary of {}", self.codes.entries().len()),
             bytes: per_value - nanoseconds * choose::price_of_a_nanosecond(settings.profile),
@@ -349,6 +442,12 @@ impl TrialWindows {
     fn share(&self) -> f64 {
         self.entry.kind.map_or(1.0, |_| MAX_NUMBER_COST)
     }
+}
+
+/// Returns whether the entries of the stripe are predicted, and codes are weighed as the numbers that they are. Shards for
+/// the reference implementation keep their bytes.
+fn predicts(settings: &Settings) -> bool {
+    settings.capabilities.every_nesting
 }
 
 #[cfg(test)]
@@ -373,5 +472,55 @@ mod tests {
         assert!(add(&["a", "b"]));
         assert!(add(&["c", "b"]));
         assert!(!add(&["a", "d"]));
+    }
+
+    #[test]
+    fn entries_of_later_windows_are_predicted_and_a_dictionary_that_did_not_pay_is_given_up() {
+        let plans = plans_of_column(Field::new("a", DataType::Utf8, true));
+        let plan = &plans[0];
+        let noise = |i: usize| {
+            let hash = crate::format::checksum(&i.to_le_bytes());
+            usize::try_from(hash).unwrap()
+        };
+        let texts: Vec<String> = (0..20_000)
+            .map(|i| format!("query about {i:05} things"))
+            .collect();
+        let text = |i: usize| {
+            let is_empty = noise(2 * i) % 100 < 85;
+            Some(
+                if is_empty {
+                    ""
+                } else {
+                    &texts[noise(2 * i + 1) % texts.len()]
+                }
+                .as_bytes(),
+            )
+        };
+        // Without a dictionary, the values cost 4 bytes each: less than with the entries of a window, and more than
+        // with the entries of a stripe.
+        let mut trial = DictionaryTrial::new(plan.tried_entry());
+        let windows = trial.0.as_mut().unwrap();
+        for window in 0..2 {
+            let value = |i: usize| text(window * WINDOW + i);
+            assert!(
+                windows
+                    .add_bytes(WINDOW, value, 4.0, &plan.settings)
+                    .unwrap()
+            );
+        }
+        assert!(windows.pays(&plan.settings));
+        let codes = trial.give_up_unpaid(&plan.settings).unwrap();
+        assert_eq!(codes.codes().len(), 2 * WINDOW);
+        assert!(trial.0.is_none());
+        // Different texts are given up in the first window.
+        let mut windows = TrialWindows::new(plan.tried_entry().unwrap());
+        let all: Vec<String> = (0..WINDOW).map(|i| format!("{i:020}")).collect();
+        let value = |i: usize| Some(all[i].as_bytes());
+        assert!(
+            !windows
+                .add_bytes(WINDOW, value, 10.0, &plan.settings)
+                .unwrap()
+        );
+        assert!(windows.codes.entries().len() <= MIN_NUMBERS);
     }
 }

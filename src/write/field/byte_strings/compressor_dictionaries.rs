@@ -6,7 +6,6 @@ use crate::buffer::{FinishedBuffer, MAX_OPAQUE_DICTIONARIES, OpaqueDictionary};
 use crate::encoding::{DictionaryKind, Trained, bytes, number};
 use crate::error::Result;
 use crate::write::choose::profile::Profile;
-use crate::write::choose::settings::Settings;
 use crate::write::choose::{self, Choice};
 use arrow_buffer::ArrowNativeType;
 
@@ -25,8 +24,6 @@ const DICTIONARY_BYTES: [usize; 2] = [8 << 10, 32 << 10];
 const SAMPLES_PER_BYTE: usize = 16;
 /// Share of a dictionary's initial saving that may be lost before a new one is trained.
 const LOST: f64 = 0.4;
-/// Number of values to learn symbols from.
-const LESSON_VALUES: usize = 8192;
 
 /// The compressor dictionaries of a stripe field.
 #[derive(Debug, Default)]
@@ -101,17 +98,10 @@ impl CompressorDictionaries {
 
     /// Returns a plan for FSST with symbols that suit the window: symbols of earlier windows, or new ones.
     fn learn(&mut self, window: ByteWindow<'_>) -> Result<bytes::Plan> {
-        let settings = Settings {
-            block_values: LESSON_VALUES,
-            ..*window.settings
-        };
-        let recut = ByteWindow {
-            settings: &settings,
-            ..window
-        };
-        let lesson = recut.slice(0, recut.block_len(0));
-        let plan = bytes::Plan::fsst_values(number::Plan::Ffor).with_symbols(&self.symbols);
-        let plan = plan.learned_from(&lesson.input())?;
+        let all = window.slice(0, window.len);
+        // The symbols are stored once for all blocks.
+        let symbols = self.symbols.for_texts(&all.input(), usize::MAX)?;
+        let plan = bytes::Plan::fsst_values(number::Plan::Ffor).with_symbols(&symbols);
         let known = plan.symbols().and_then(bytes::Learned::dictionary);
         let (None, Some(id), Some(learned)) = (known, self.next_id(), plan.symbols()) else {
             return Ok(plan);

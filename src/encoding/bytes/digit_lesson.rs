@@ -1,0 +1,546 @@
+//! Spec: docs/format.md, "Digits": finds the template that most texts of a block share, and the numbers of each text.
+
+use super::digit_field::{Chars, Field};
+use super::digit_template::{Item, MAX_FIELDS, Template};
+use super::input::Clean;
+use crate::kernels::{MAX_DECIMAL, MAX_HEX};
+use hashbrown::HashMap;
+
+/// Most tokens of a text.
+const MAX_TOKENS: usize = 48;
+/// Longest text.
+const MAX_TEXT: usize = 4096;
+/// Texts that are compared to find the most frequent kind.
+const COMPARED: usize = 32;
+/// Texts that are looked at before all are.
+const TRIED: usize = 256;
+/// Share of the texts, 1 of this many, that may not fit the template.
+const MOST_EXCEPTIONS: usize = 8;
+/// Most different words where numbers would do, too: an ordinal has fewer bits than a number.
+const FEW_WORDS: usize = 16;
+/// Most different words.
+const MOST_WORDS: usize = 255;
+/// Longest token of digits, of any base.
+const LONGEST: usize = 64;
+
+/// Classes of characters.
+const DIGIT: u8 = 1;
+const LETTER: u8 = 2;
+const LOWER: u8 = 4;
+const UPPER: u8 = 8;
+
+/// The classes of each byte: a digit is a hexadecimal one of both cases, too.
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut i = 0;
+    while i < 128u8 {
+        classes[i as usize] = match i {
+            b'0'..=b'9' => DIGIT | LOWER | UPPER,
+            b'a'..=b'f' => LETTER | LOWER,
+            b'A'..=b'F' => LETTER | UPPER,
+            b'g'..=b'z' | b'G'..=b'Z' => LETTER,
+            _ => 0,
+        };
+        i += 1;
+    }
+    classes
+};
+
+fn class(byte: u8) -> u8 {
+    CLASSES[usize::from(byte)]
+}
+
+/// What a block of texts consists of.
+#[derive(Debug)]
+pub(super) struct Lesson {
+    pub(super) template: Template,
+    /// The numbers of each field, one per text.
+    pub(super) numbers: Vec<Vec<u64>>,
+    /// Positions of the texts that do not fit the template, ascending.
+    pub(super) exceptions: Vec<u32>,
+}
+
+/// Finds the template of texts, unless too few fit one.
+pub(super) fn learn(input: &Clean<'_>) -> Option<Lesson> {
+    if input.len <= FEW_WORDS || input.values.len() / input.len > MAX_TEXT {
+        return None;
+    }
+    let gaps = most_frequent(input)?;
+    let few = TRIED.min(input.len);
+    let scattered = (0..few).map(|i| i * (input.len / few));
+    learn_from(input, &gaps, scattered)?;
+    learn_from(input, &gaps, 0..input.len)
+}
+
+fn learn_from(
+    input: &Clean<'_>,
+    gaps: &[Vec<u8>],
+    positions: impl ExactSizeIterator<Item = usize>,
+) -> Option<Lesson> {
+    let most = positions.len() / MOST_EXCEPTIONS;
+    let mut tokens: Vec<Vec<&[u8]>> = vec![Vec::with_capacity(positions.len()); gaps.len() - 1];
+    let mut exceptions = Vec::new();
+    for (ordinal, i) in (0u32..).zip(positions) {
+        let fits = input.is_present(i) && split(input.value(i), gaps, &mut tokens);
+        if !fits {
+            exceptions.push(ordinal);
+            if exceptions.len() > most {
+                return None;
+            }
+        }
+    }
+    let mut columns = Columns::default();
+    let mut gaps = gaps.iter();
+    columns.push_literal(gaps.next()?);
+    for (column, gap) in tokens.iter().zip(gaps) {
+        columns.push_tokens(column)?;
+        columns.push_literal(gap);
+    }
+    let Columns { items, mut numbers } = columns;
+    if numbers.is_empty() || numbers.len() > MAX_FIELDS {
+        return None;
+    }
+    for column in &mut numbers {
+        fill_exceptions(column, &exceptions);
+    }
+    Some(Lesson {
+        template: Template { items },
+        numbers,
+        exceptions,
+    })
+}
+
+/// Inserts a number for each exception: the one before it.
+fn fill_exceptions(column: &mut Vec<u64>, exceptions: &[u32]) {
+    if exceptions.is_empty() {
+        return;
+    }
+    let mut all = Vec::with_capacity(column.len() + exceptions.len());
+    let mut exceptions = exceptions.iter().peekable();
+    let mut last = column.first().copied().unwrap_or_default();
+    let mut numbers = column.iter();
+    loop {
+        if exceptions
+            .next_if(|at| **at as usize == all.len())
+            .is_none()
+        {
+            match numbers.next() {
+                Some(number) => last = *number,
+                None => break,
+            }
+        }
+        all.push(last);
+    }
+    *column = all;
+}
+
+/// Returns the bytes around the tokens of a text: a token is a longest stretch of letters and digits. There is one gap
+/// more than tokens; the first and the last one may be empty.
+fn gaps_of(text: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut gaps = vec![Vec::new()];
+    let mut in_token = false;
+    for &byte in text {
+        let is_token = class(byte) != 0;
+        if is_token && !in_token {
+            gaps.push(Vec::new());
+        }
+        if !is_token && let Some(gap) = gaps.last_mut() {
+            gap.push(byte);
+        }
+        in_token = is_token;
+    }
+    ((2..=MAX_TOKENS + 1).contains(&gaps.len()) && text.len() <= MAX_TEXT).then_some(gaps)
+}
+
+/// Returns the gaps that most of a few texts have.
+fn most_frequent(input: &Clean<'_>) -> Option<Vec<Vec<u8>>> {
+    let step = (input.len / COMPARED).max(1);
+    let mut counts: HashMap<Vec<Vec<u8>>, usize> = HashMap::new();
+    let texts = (0..input.len)
+        .step_by(step)
+        .filter(|i| input.is_present(*i));
+    for gaps in texts.filter_map(|i| gaps_of(input.value(i))) {
+        *counts.entry(gaps).or_default() += 1;
+    }
+    let best = counts
+        .into_iter()
+        .max_by(|(a, times), (b, others)| times.cmp(others).then(b.cmp(a)))?;
+    (best.1 >= COMPARED.min(input.len / step) / 2).then_some(best.0)
+}
+
+/// Appends the tokens of a text to their columns, if it has these gaps.
+fn split<'a>(text: &'a [u8], gaps: &[Vec<u8>], columns: &mut [Vec<&'a [u8]>]) -> bool {
+    let Some((first, gaps)) = gaps.split_first() else {
+        return false;
+    };
+    let Some(mut rest) = text.strip_prefix(first.as_slice()) else {
+        return false;
+    };
+    for (i, gap) in gaps.iter().enumerate() {
+        let len = rest.iter().take_while(|byte| class(**byte) != 0).count();
+        let (token, after) = rest.split_at_checked(len).unwrap_or_default();
+        let after = after.strip_prefix(gap.as_slice()).filter(|_| len > 0);
+        // The last gap takes all that is left.
+        let after = after.filter(|after| i + 1 < gaps.len() || after.is_empty());
+        match (after, columns.get_mut(i)) {
+            (Some(after), Some(column)) => {
+                column.push(token);
+                rest = after;
+            }
+            _ => {
+                for column in columns.iter_mut().take(i) {
+                    column.pop();
+                }
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// Properties that tokens share.
+struct Shape {
+    /// Classes of all characters.
+    classes: u8,
+    /// Length of all tokens, if it is the same.
+    len: Option<usize>,
+    longest: usize,
+    /// Whether a token of several characters begins with 0.
+    leading_zero: bool,
+    all_equal: bool,
+}
+
+impl Shape {
+    fn of(tokens: &[&[u8]]) -> Option<Self> {
+        let first = *tokens.first()?;
+        let mut shape = Self {
+            classes: u8::MAX,
+            len: Some(first.len()),
+            longest: 0,
+            leading_zero: false,
+            all_equal: true,
+        };
+        for token in tokens {
+            shape.len = shape.len.filter(|len| *len == token.len());
+            shape.longest = shape.longest.max(token.len());
+            shape.leading_zero |= token.len() > 1 && token.first() == Some(&b'0');
+            shape.all_equal &= *token == first;
+            shape.classes &= token.iter().fold(u8::MAX, |all, byte| all & class(*byte));
+        }
+        Some(shape)
+    }
+}
+
+/// The parts of a template, and the numbers of its fields.
+#[derive(Default)]
+struct Columns {
+    items: Vec<Item>,
+    numbers: Vec<Vec<u64>>,
+}
+
+impl Columns {
+    /// Appends bytes that all texts share.
+    fn push_literal(&mut self, bytes: &[u8]) {
+        match self.items.last_mut() {
+            _ if bytes.is_empty() => {}
+            Some(Item::Literal(chars)) => *chars = Chars::new(&[&chars.bytes(), bytes].concat()),
+            _ => self.items.push(Item::Literal(Chars::new(bytes))),
+        }
+    }
+
+    fn push_field(&mut self, field: Field, numbers: Vec<u64>) {
+        self.items.push(Item::Field(field));
+        self.numbers.push(numbers);
+    }
+
+    /// Appends tokens as fields. Returns `None` if no field can hold them.
+    fn push_tokens(&mut self, tokens: &[&[u8]]) -> Option<()> {
+        let shape = Shape::of(tokens)?;
+        if shape.all_equal {
+            self.push_literal(tokens.first()?);
+            return Some(());
+        }
+        if let Some((words, ordinals)) = words(tokens, FEW_WORDS) {
+            self.push_field(Field::Words(words), ordinals);
+            return Some(());
+        }
+        if self.push_digits(tokens, &shape) || self.push_pieces(tokens, &shape) {
+            return Some(());
+        }
+        let (words, ordinals) = words(tokens, MOST_WORDS)?;
+        self.push_field(Field::Words(words), ordinals);
+        Some(())
+    }
+
+    /// Appends tokens of decimal or hexadecimal digits.
+    fn push_digits(&mut self, tokens: &[&[u8]], shape: &Shape) -> bool {
+        let is_decimal = shape.classes & DIGIT != 0;
+        let is_upper = shape.classes & LOWER == 0;
+        if !is_decimal && shape.classes & (LOWER | UPPER) == 0 {
+            return false;
+        }
+        let (base, most) = if is_decimal {
+            (10, MAX_DECIMAL)
+        } else {
+            (16, MAX_HEX)
+        };
+        let numbers = |range: std::ops::Range<usize>| -> Vec<u64> {
+            let digits = |token: &&[u8]| number(token.get(range.clone()).unwrap_or_default(), base);
+            tokens.iter().map(digits).collect()
+        };
+        match shape.len {
+            Some(len) if len <= LONGEST => {
+                for start in (0..len).step_by(most) {
+                    let end = len.min(start + most);
+                    let len = end - start;
+                    let field = if is_decimal {
+                        Field::FixedDecimal(len)
+                    } else {
+                        Field::FixedHex { len, is_upper }
+                    };
+                    self.push_field(field, numbers(start..end));
+                }
+                true
+            }
+            None if !shape.leading_zero && shape.longest <= most => {
+                let digits = |token: &&[u8]| number(token, base);
+                let field = if is_decimal {
+                    Field::Decimal
+                } else {
+                    Field::Hex { is_upper }
+                };
+                self.push_field(field, tokens.iter().map(digits).collect());
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Appends tokens that consist of letters and digits in the same order.
+    fn push_pieces(&mut self, tokens: &[&[u8]], shape: &Shape) -> bool {
+        if shape.classes & (DIGIT | LETTER) != 0 {
+            return false;
+        }
+        let pieces = |token: &&[u8]| {
+            let alike = |a: &u8, b: &u8| class(*a) & DIGIT == class(*b) & DIGIT;
+            token.chunk_by(alike).count()
+        };
+        let Some(count) = tokens
+            .first()
+            .map(pieces)
+            .filter(|count| *count <= LONGEST / 8)
+        else {
+            return false;
+        };
+        let mut columns: Vec<Vec<&[u8]>> = vec![Vec::with_capacity(tokens.len()); count];
+        for token in tokens {
+            let alike = |a: &u8, b: &u8| class(*a) & DIGIT == class(*b) & DIGIT;
+            let mut pieces = token.chunk_by(alike);
+            for column in &mut columns {
+                let Some(piece) = pieces.next() else {
+                    return false;
+                };
+                column.push(piece);
+            }
+            if pieces.next().is_some() {
+                return false;
+            }
+        }
+        let mut parts = Self::default();
+        for column in &columns {
+            let Some(shape) = Shape::of(column) else {
+                return false;
+            };
+            // Pieces of one class, so that this does not recur. Letters are words.
+            if shape.classes & (DIGIT | LETTER) == 0 || parts.push_tokens(column).is_none() {
+                return false;
+            }
+        }
+        for item in parts.items {
+            match item {
+                Item::Literal(chars) => self.push_literal(&chars.bytes()),
+                field => self.items.push(field),
+            }
+        }
+        self.numbers.extend(parts.numbers);
+        true
+    }
+}
+
+/// Returns the number that digits stand for.
+fn number(digits: &[u8], base: u64) -> u64 {
+    let value = |byte: &u8| match byte {
+        b'0'..=b'9' => byte - b'0',
+        _ => (byte | 0x20).wrapping_sub(b'a' - 10),
+    };
+    let next = |number: u64, byte: &u8| number.wrapping_mul(base) + u64::from(value(byte));
+    digits.iter().fold(0, next)
+}
+
+/// Returns different tokens and the ordinal of each token, if there are few. The most frequent one comes first.
+fn words(tokens: &[&[u8]], most: usize) -> Option<(Vec<Chars>, Vec<u64>)> {
+    let mut ordinals: HashMap<&[u8], u64> = HashMap::new();
+    let mut found = Vec::with_capacity(tokens.len());
+    for (i, token) in tokens.iter().enumerate() {
+        let next = ordinals.len() as u64;
+        found.push(*ordinals.entry(token).or_insert(next));
+        if ordinals.len() > most
+            || token.len() > LONGEST
+            || (i == TRIED && ordinals.len() > TRIED / 4 * 3)
+        {
+            return None;
+        }
+    }
+    let mut uses = vec![0usize; ordinals.len()];
+    for ordinal in &found {
+        if let Some(uses) = usize::try_from(*ordinal).ok().and_then(|i| uses.get_mut(i)) {
+            *uses += 1;
+        }
+    }
+    let mut words: Vec<(&[u8], u64)> = ordinals.into_iter().collect();
+    let times = |ordinal: u64| {
+        usize::try_from(ordinal)
+            .ok()
+            .and_then(|i| uses.get(i))
+            .copied()
+    };
+    words.sort_unstable_by_key(|(_, ordinal)| (std::cmp::Reverse(times(*ordinal)), *ordinal));
+    let mut ranks = vec![0; words.len()];
+    for (rank, (_, ordinal)) in (0..).zip(&words) {
+        if let Some(place) = usize::try_from(*ordinal)
+            .ok()
+            .and_then(|i| ranks.get_mut(i))
+        {
+            *place = rank;
+        }
+    }
+    for ordinal in &mut found {
+        let rank = usize::try_from(*ordinal).ok().and_then(|i| ranks.get(i));
+        *ordinal = rank.copied().unwrap_or_default();
+    }
+    Some((
+        words.iter().map(|(word, _)| Chars::new(word)).collect(),
+        found,
+    ))
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "any bits will do for test values"
+)]
+mod tests {
+    use super::super::{Input, Plan, encode, get};
+    use super::*;
+    use crate::Limits;
+    use crate::encoding::{Context, EncodingCode, Scratch};
+
+    /// Returns the offsets and the bytes of texts.
+    fn flat(texts: &[String]) -> (Vec<u64>, Vec<u8>) {
+        let mut offsets = vec![0];
+        offsets.extend(texts.iter().scan(0, |end, text| {
+            *end += text.len() as u64;
+            Some(*end)
+        }));
+        (offsets, texts.concat().into_bytes())
+    }
+
+    /// Encodes texts, reads each of them alone, and returns the fields, the number of exceptions and the size.
+    fn learned(texts: &[String]) -> Option<(Vec<Field>, usize, usize)> {
+        let (offsets, bytes) = flat(texts);
+        let input = Input::variable(&offsets, &bytes, None);
+        let lesson = learn(&input.clean().unwrap())?;
+        let mut region = Vec::new();
+        let otherwise = Box::new(Plan::Plain);
+        encode(&input, &Plan::Digits { otherwise }, &mut region).unwrap();
+        assert_eq!(EncodingCode::read(&region).unwrap(), EncodingCode::Digits);
+        let (limits, mut scratch) = (Limits::default(), Scratch::default());
+        let cx = &mut Context::new(&limits, &mut scratch);
+        for (i, text) in texts.iter().enumerate() {
+            let found = get(&region, texts.len(), None, i, cx).unwrap().unwrap();
+            assert_eq!(found, text.as_bytes(), "text {i}");
+        }
+        let fields = lesson.template.fields().cloned().collect();
+        Some((fields, lesson.exceptions.len(), region.len()))
+    }
+
+    fn noise(i: u64) -> u64 {
+        i.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+
+    fn texts(text: impl Fn(u64) -> String) -> Vec<String> {
+        (0..1000).map(text).collect()
+    }
+
+    #[test]
+    fn numbers_of_each_kind_become_fields() {
+        let fields = |text: &dyn Fn(u64) -> String| learned(&texts(text)).unwrap().0;
+        let decimal = fields(&|i| format!("x{}-b", noise(i) % 100_000));
+        assert_eq!(decimal, [Field::Decimal]);
+        let times = fields(&|i| format!("{:02}:{:04}", i % 60, i * 7));
+        assert_eq!(times, [Field::FixedDecimal(2), Field::FixedDecimal(4)]);
+        let hex = |is_upper| {
+            move |i: u64| {
+                let number = noise(i);
+                if is_upper {
+                    format!("{number:016X}-{number:X}")
+                } else {
+                    format!("{number:016x}-{number:x}")
+                }
+            }
+        };
+        for is_upper in [false, true] {
+            let want = [
+                Field::FixedHex { len: 16, is_upper },
+                Field::Hex { is_upper },
+            ];
+            assert_eq!(fields(&hex(is_upper)), want);
+        }
+        let long = fields(&|i| format!("{:040x}", u128::from(noise(i)) << 64));
+        assert_eq!(long.len(), 3);
+        let colors = ["red", "green", "yellow"];
+        let words = fields(&|i| format!("{} {i}", colors[(noise(i) >> 40) as usize % 3]));
+        assert!(matches!(&words[..], [Field::Words(words), Field::Decimal] if words.len() == 3));
+    }
+
+    #[test]
+    fn texts_of_another_kind_are_exceptions_if_they_are_few() {
+        let mixed = |share: u64| {
+            texts(|i| match noise(i) >> 32 {
+                hash if hash.is_multiple_of(share) => format!("something else, {hash}"),
+                hash => format!("id={hash};"),
+            })
+        };
+        let (fields, exceptions, _) = learned(&mixed(20)).unwrap();
+        assert_eq!(fields, [Field::Decimal]);
+        assert!((20..100).contains(&exceptions), "{exceptions}");
+        assert!(learned(&mixed(3)).is_none());
+    }
+
+    #[test]
+    fn texts_without_a_template_are_left_to_other_encodings() {
+        let words = ["pinto", "beans", "haggle", "quickly", "foxes", "nag"];
+        let word = |i: u64| words[(noise(i) >> 33) as usize % 6].to_owned() + &noise(i).to_string();
+        assert!(
+            learned(&texts(|i| (0..i % 5)
+                .map(word)
+                .collect::<Vec<_>>()
+                .join(" ")))
+            .is_none()
+        );
+        // Leading zeros in numbers of several lengths would be lost, and so would signs and mixed cases.
+        assert!(
+            learned(&texts(|i| format!(
+                "{}{}",
+                "0".repeat(1 + i as usize % 3),
+                noise(i)
+            )))
+            .is_none()
+        );
+        assert!(learned(&texts(|i| format!("x{:x}{:X}", noise(i), noise(i)))).is_none());
+        assert!(learned(&texts(|i| format!("{}", noise(i) as u128 * 12345678901))).is_none());
+        assert!(learned(&texts(|_| "the same".to_owned())).is_none());
+        assert!(learned(&texts(|_| String::new())).is_none());
+        assert!(learned(&texts(|i| format!("{i}"))[..10]).is_none());
+    }
+}
