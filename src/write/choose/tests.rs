@@ -80,23 +80,6 @@ fn text_gets_the_encoding_that_suits_it() {
 }
 
 #[test]
-fn texts_with_many_digits_are_stored_as_numbers() {
-    let noise = |i: u64| u64::from(crate::format::checksum(&i.to_le_bytes()));
-    let line = |i: u64| {
-        format!(
-            "https://www.example{}.org/catalog/{}/item-{i}?session={:x}",
-            i % 313,
-            i * 7919 % 100_003,
-            noise(i) << 16 | 1 << 47,
-        )
-    };
-    let plan = chosen_for_text((0..8000).map(line), Profile::Balanced);
-    assert!(matches!(plan, bytes::Plan::Digits { .. }), "{plan}");
-    let high = chosen_for_text((0..8000).map(line), Profile::HighCompression);
-    assert!(matches!(high, bytes::Plan::Zstd { .. }), "{high}");
-}
-
-#[test]
 fn runs_and_exceptions_among_equal_numbers_are_stored_as_such() {
     let noise = |i: u64| u64::from(crate::format::checksum(&i.to_le_bytes()));
     let runs: Vec<u64> = (0..65_536).map(|i| noise(i / 20) % 365).collect();
