@@ -21,8 +21,24 @@ pub(super) struct Constants {
 }
 
 impl Constants {
+    /// Returns the stored type of a column and its constants: one value for all `sources` sources.
+    pub(super) async fn of_one(
+        field: &Field,
+        value: &ArrayRef,
+        sources: usize,
+        wire: Wire,
+    ) -> Result<(DataType, Self)> {
+        if value.len() != 1 {
+            return Err(Error::invalid(format!(
+                "a new column takes one value, found {}",
+                value.len()
+            )));
+        }
+        Self::of(field, value, vec![0; sources], wire).await
+    }
+
     /// Returns the stored type of a column and its constants: the values, and the index of the value of each source.
-    pub(super) async fn of(
+    async fn of(
         field: &Field,
         values: &ArrayRef,
         sources: Vec<usize>,
@@ -71,11 +87,8 @@ async fn constant(
     value: &ArrayRef,
     wire: Wire,
 ) -> Result<(DataType, Option<FieldDescriptor>)> {
-    if value.len() != 1 {
-        return Err(Error::invalid(format!(
-            "a new column takes one value, found {}",
-            value.len()
-        )));
+    if value.is_empty() {
+        return Err(Error::invalid("a new column takes a value for each shard"));
     }
     if value.is_null(0) && !field.is_nullable() {
         return Err(Error::new(

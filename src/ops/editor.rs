@@ -492,8 +492,8 @@ impl ShardEditor {
         self.columns.check_is_new(field.name())?;
         let place = || format!("column `{}`", field.name());
         check_type(&field, value).within(place)?;
-        let same = vec![0; self.sources.len()];
-        let constants = ready_now(Constants::of(&field, value, same, self.wire));
+        let sources = self.sources.len();
+        let constants = ready_now(Constants::of_one(&field, value, sources, self.wire));
         let (node, constants) = constants.within(place)?;
         self.add(
             field,

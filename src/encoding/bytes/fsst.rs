@@ -101,8 +101,13 @@ pub(super) enum Teaching {
     Texts,
 }
 
-/// Bytes of texts to learn from: with half of them, lines of a log become 6 % larger, and half as many more save nothing.
-const TEXTS: usize = 1 << 16;
+/// Most bytes of texts to learn from: with half of them, lines of a log become 6 % larger, and half as many more save
+/// nothing.
+const MAX_TEXTS: usize = 1 << 16;
+/// Least bytes of texts to learn from, if there are as many.
+const MIN_TEXTS: usize = 1 << 13;
+/// Share of the texts to learn from, 1 of this many: learning compresses them several times.
+const LEARNED_SHARE: usize = 64;
 /// Bytes of neighbours that are learned from together, like those of a group of FsstValues, so that symbols may span
 /// short texts.
 const STRETCH: usize = 180;
@@ -113,7 +118,8 @@ fn pieces(teaching: Teaching, values: &[u8], n: usize, end: impl Fn(usize) -> us
         return values.chunks(LESSON).collect();
     }
     let start_of = |i: usize| i.checked_sub(1).map_or(0, &end);
-    let skipped = values.len().div_ceil(TEXTS).max(1) - 1;
+    let most = (values.len() / LEARNED_SHARE).clamp(MIN_TEXTS, MAX_TEXTS);
+    let skipped = values.len().div_ceil(most).max(1) - 1;
     let (mut pieces, mut at, mut value) = (Vec::new(), 0, 0);
     while at < values.len() {
         while value < n && start_of(value) < at {
@@ -459,7 +465,11 @@ mod tests {
             .collect();
         let found = pieces(Teaching::Texts, &values, ends.len(), |i| ends[i]);
         let bytes: usize = found.iter().map(|piece| piece.len()).sum();
-        assert!((TEXTS / 2..=TEXTS).contains(&bytes), "{bytes}");
+        let most = values.len() / LEARNED_SHARE;
+        assert!(
+            most > MIN_TEXTS && (most / 2..=most).contains(&bytes),
+            "{bytes}"
+        );
         assert!(found.iter().all(|piece| piece.len() == 182));
         let start =
             |piece: &&[u8]| -> usize { std::str::from_utf8(&piece[..7]).unwrap().parse().unwrap() };

@@ -457,6 +457,8 @@ pub(in crate::write) fn weigh_bytes(
 const TRIED_TEXTS: usize = 1024;
 /// Cost in bytes per value below which Digits is not tried: the number alone takes as much.
 const FEW_BYTES: f64 = 1.0;
+/// Digits must be smaller than this share of the next best encoding: it takes twice as long to write.
+const DIGITS_MUST_BE: f64 = 0.9;
 /// Bytes that a nanosecond of decoding Digits must save: about one, because writing digits takes longer than other
 /// encodings.
 const DIGITS_MUST_SAVE: f64 = 0.9;
@@ -494,7 +496,8 @@ fn weigh_digits(
     let digits = scales.weigh(plan, std::iter::once((len, estimate)));
     let saves = |digits: &Weighed<bytes::Plan>| {
         let saved = cheapest.bytes - digits.bytes;
-        saved > (digits.nanoseconds - cheapest.nanoseconds).max(0.0) * DIGITS_MUST_SAVE
+        let slower = (digits.nanoseconds - cheapest.nanoseconds).max(0.0);
+        digits.bytes < cheapest.bytes * DIGITS_MUST_BE && saved > slower * DIGITS_MUST_SAVE
     };
     Ok(digits.filter(saves).map(|digits| Weighed {
         cost: digits.cost * SINGLE_VALUES,
