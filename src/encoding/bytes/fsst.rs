@@ -478,7 +478,7 @@ mod tests {
         assert!(starts[starts.len() - 1] > values.len() / 10 * 9);
         // Long texts are cut, and empty ones have no pieces.
         let long = pieces(Teaching::Texts, &values, 1, |_| values.len());
-        assert!(long.len() > 100 && long.iter().all(|piece| piece.len() <= LESSON));
+        assert!(long.len() > 20 && long.iter().all(|piece| piece.len() <= LESSON));
         assert!(pieces(Teaching::Texts, &[], 9, |_| 0).is_empty());
     }
 
