@@ -187,7 +187,7 @@ pub(crate) fn learn_symbols(sample: &[&[u8]], scale: f32) -> FsstEncoder {
         if counts.size < best.0 {
             best = (counts.size, counts.worth_storing(&table, scale));
         }
-        // The last symbols are chosen among those of the generation before.
+        // The last generation only selects from the symbols of the one before.
         table = counts.best(generation + 2 < GENERATIONS);
     }
     encoder_of(&best.1)

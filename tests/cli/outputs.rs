@@ -1,4 +1,4 @@
-//! Outputs that are files which are read, and dry runs that find what a run would refuse.
+//! Outputs that are also inputs, and dry runs that fail where a run would.
 
 use super::Folder;
 use super::data::{plain, union};

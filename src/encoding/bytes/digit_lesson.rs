@@ -50,7 +50,7 @@ fn class(byte: u8) -> u8 {
     CLASSES[usize::from(byte)]
 }
 
-/// What a block of texts consists of.
+/// The template and the numbers of a block of texts.
 #[derive(Debug)]
 pub(super) struct Lesson {
     pub(super) template: Template,
@@ -367,7 +367,7 @@ impl Columns {
     }
 }
 
-/// Returns the number that digits stand for.
+/// Returns the value of digits.
 fn number(digits: &[u8], base: u64) -> u64 {
     let value = |byte: &u8| match byte {
         b'0'..=b'9' => byte - b'0',

@@ -247,7 +247,7 @@ impl Parts<'_> {
             let count = TOGETHER.min(rows - first);
             let places = places.get_mut(..count).unwrap_or_default();
             for (row, place) in (first..).zip(places.iter_mut()) {
-                // The numbers of an exception are written where nobody reads them.
+                // The numbers of an exception are written to a place that is not read.
                 let is_other = skipped.next_if(|other| *other == row).is_some();
                 *place = if is_other { end } else { at(row) };
             }

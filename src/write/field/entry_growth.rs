@@ -1,4 +1,4 @@
-//! Predicts how many entries the dictionary of a stripe will have.
+//! Predicts the number of entries in the dictionary of a stripe.
 
 /// Number of entries after some numbers of positions.
 #[derive(Debug, Default)]

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// A hash of the values of a key. Those of different keys differ.
+/// A hash of the values of a key. Keys with equal hashes count as equal.
 pub(super) type Key = u128;
 
 /// Columns that identify a row. Nulls are equal.
