@@ -3,9 +3,10 @@
 use super::files::{assert_sound, write_parquet};
 #[cfg(feature = "object_store")]
 use super::measured;
+use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, ArrayRef, FixedSizeBinaryArray, Float64Array, Int64Array, RecordBatch, Scalar,
-    StringArray,
+    Array, ArrayRef, DictionaryArray, FixedSizeBinaryArray, Float64Array, Int64Array, RecordBatch,
+    Scalar, StringArray,
 };
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
@@ -252,6 +253,40 @@ fn a_damaged_filter_is_left_out() {
     let other: ArrayRef = Arc::new(Int64Array::from(vec![-5]));
     let (_, metrics) = rows_equal(&shard, &other);
     assert_eq!(metrics.skipped_by_membership_filters.stripes, 0);
+}
+
+#[test]
+fn filters_have_no_more_values_than_have_been_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    // The bits of a small filter tell the number of its values roughly.
+    let keys =
+        (0..60 * i64::from(GROUP)).map(|i| format!("{}", i / i64::from(GROUP) * 100 + i % 45));
+    let keys: Vec<String> = keys.collect();
+    let texts: DictionaryArray<Int32Type> = keys.iter().map(String::as_str).collect();
+    let batch = RecordBatch::try_from_iter([("c", Arc::new(texts) as ArrayRef)]).unwrap();
+    let path = folder.path().join("t.parquet");
+    write_parquet(
+        &path,
+        &batch,
+        filters_only().set_bloom_filter_max_ndv(45).build(),
+    );
+    let target = folder.path().join("t.amudai.shard");
+    let options = AttachOptions::default()
+        .with_stripe_rows(1)
+        .with_statistics(["c"]);
+    attach_with([&path], &target, options).unwrap();
+    let shard = Shard::open(&target).unwrap();
+    assert_eq!(shard.num_stripes(), 60);
+    assert_sound(&shard);
+    let (rows, metrics) = rows_equal(
+        &shard,
+        &(Arc::new(StringArray::from(vec!["4203"])) as ArrayRef),
+    );
+    assert_eq!(rows, keys.iter().filter(|key| *key == "4203").count());
+    assert!(
+        metrics.skipped_by_membership_filters.stripes > 50,
+        "{metrics:?}"
+    );
 }
 
 #[cfg(feature = "object_store")]

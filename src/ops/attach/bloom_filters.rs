@@ -81,16 +81,17 @@ impl BloomFilters {
         Ok(Self(found))
     }
 
-    /// Returns the filter of a leaf over row groups, if all of them have one. `positions` is the number of positions.
+    /// Returns the filter of a leaf over row groups, if all of them have one. They have `most_values` distinct values
+    /// at most.
     pub(super) fn united(
         &self,
         leaf: &FileLeaf,
         groups: &[usize],
-        positions: u64,
+        most_values: u64,
     ) -> Option<SplitBlockBloomFilter> {
         let of_group = |group: &usize| self.0.get(&(*group, leaf.column)).map(Bytes::as_ref);
         let filters: Option<Vec<&[u8]>> = groups.iter().map(of_group).collect();
-        united_filter(&filters?, positions)
+        united_filter(&filters?, most_values)
     }
 }
 

@@ -8,7 +8,7 @@ use super::levels::ListsAround;
 use super::native_columns::NativeColumns;
 use super::page_index::index_of_pages;
 use super::parquet_file::ParquetFile;
-use super::scanned::ScannedStripe;
+use super::scanned::{ScannedLeaf, ScannedStripe};
 use crate::error::{Error, Result};
 use crate::external::parquet::{
     Codec, DescribedChunk, PageMap, ParquetDescription, physical_code, walk_pages,
@@ -155,17 +155,20 @@ impl AttachedStripe<'_> {
             url: file.url.clone(),
             range: ByteRange::try_new(0, file.size)?,
         };
+        let scanned = self.scanned.leaf(leaf);
+        let counted = scanned.and_then(ScannedLeaf::distinct_values);
+        let most_distinct = counted.map_or(positions, |counted| counted.min(positions));
         let mut field = FieldDescriptor {
             position_count: positions,
             null_count,
             range_stats: statistics.range(node, &with_values)?,
             cardinality: statistics.cardinality(&with_values, positions, null_count),
-            membership_filter: self.filters.united(leaf, &with_values, positions),
+            membership_filter: self.filters.united(leaf, &with_values, most_distinct),
             indexes: self.indexes(node, leaf, statistics, out)?,
             custom_properties: vec![description.to_property()],
             ..FieldDescriptor::default()
         };
-        if let Some(scanned) = self.scanned.leaf(leaf) {
+        if let Some(scanned) = scanned {
             scanned.add_to(&mut field)?;
         }
         Ok(Some(StripeFieldDescriptor {

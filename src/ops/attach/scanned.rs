@@ -81,6 +81,14 @@ pub(super) struct ScannedLeaf {
 }
 
 impl ScannedLeaf {
+    /// Returns the number of distinct values, if all of them have been counted. Null is not one of them.
+    pub(super) fn distinct_values(&self) -> Option<u64> {
+        let cardinality = self.field.cardinality.as_ref();
+        let cardinality = cardinality.filter(|c| self.has_statistics && !c.is_estimate);
+        let nulls = self.field.null_count?;
+        cardinality?.count?.checked_sub(u64::from(nulls > 0))
+    }
+
     /// Adds the statistics to a descriptor of the same values.
     pub(super) fn add_to(&self, field: &mut FieldDescriptor) -> Result<()> {
         let found = &self.field;
