@@ -181,6 +181,7 @@ fn number_blocks() -> Vec<Vec<u8>> {
         Plan::CompactFfor,
         Plan::Pco { level: 1 },
         Plan::For { deltas: pack() },
+        Plan::Multiples { quotients: ffor() },
         Plan::Delta {
             differences: ffor(),
         },
@@ -233,6 +234,7 @@ fn number_seeds<W: Word>(kind: NumberKind, plan: &Plan) -> Option<Vec<u8>> {
         (Plan::RunLength { .. }, _) => i / 40,
         (Plan::BlockDictionary { .. }, _) => [5, u64::MAX, 1 << 62, 3 << 40][(i * i % 4) as usize],
         (Plan::Delta { .. }, _) => 1000 + 3 * i,
+        (Plan::Multiples { .. }, _) => 100 + 40 * (i * i % 23),
         (Plan::Truncate { .. } | Plan::ZigZag { .. }, _) => (i % 100).wrapping_sub(50),
         _ => 100 + i * i % 23,
     };
@@ -367,6 +369,48 @@ fn block_maps() -> Vec<Vec<u8>> {
     seeds
 }
 
+/// Returns dictionaries of encoded entries.
+fn encoded_dictionaries() -> Vec<Vec<u8>> {
+    let texts: Vec<String> = (0..40).map(|i| format!("entry {}", i * 7)).collect();
+    let mut offsets = vec![0];
+    offsets.extend(texts.iter().scan(0, |end, text| {
+        *end += text.len() as u64;
+        Some(*end)
+    }));
+    let flat = texts.concat();
+    let input = Input::variable(&offsets, flat.as_bytes(), None);
+    let otherwise = Box::new(bytes::Plan::Plain);
+    let plans = [
+        bytes::Plan::Plain,
+        bytes::Plan::fsst_values(number::Plan::Ffor),
+        bytes::Plan::Digits { otherwise },
+    ];
+    let dictionary = |value_type, fixed_value_size, region: &[u8]| {
+        let dictionary = DictionaryInput {
+            value_type,
+            count: 40,
+            fixed_value_size,
+            values: region,
+            offsets: None,
+            null_id: None,
+            sorted_ids: &[],
+            is_encoded: true,
+        };
+        dictionary.encode(true)
+    };
+    let mut buffers = Vec::new();
+    for plan in plans {
+        let mut region = Vec::new();
+        bytes::encode(&input, &plan, &mut region).unwrap();
+        buffers.push(dictionary(BasicType::String, 0, &region));
+    }
+    let words: Vec<u64> = (0..40).map(|i| i * i).collect();
+    let mut region = Vec::new();
+    number::encode(&words, NumberKind::Unsigned, &Plan::Ffor, &mut region).unwrap();
+    buffers.push(dictionary(BasicType::Int64, 8, &region));
+    buffers
+}
+
 fn dictionaries() -> Vec<Vec<u8>> {
     let words = ["", "red", "green", "blue", "a colour without a name"];
     let values = words.concat();
@@ -383,6 +427,7 @@ fn dictionaries() -> Vec<Vec<u8>> {
         offsets: Some(&offsets),
         null_id: Some(0),
         sorted_ids: &[4, 3, 2, 1],
+        is_encoded: false,
     };
     let fixed = DictionaryInput {
         value_type: BasicType::Int64,
@@ -392,10 +437,11 @@ fn dictionaries() -> Vec<Vec<u8>> {
         offsets: None,
         null_id: None,
         sorted_ids: &[0, 1, 2],
+        is_encoded: false,
     };
     let mut seeds = Vec::new();
     let buffers = [true, false].map(|spec| [variable.encode(spec), fixed.encode(spec)]);
-    for buffer in buffers.concat() {
+    for buffer in buffers.concat().into_iter().chain(encoded_dictionaries()) {
         for mend in 0..3 {
             seeds.push([vec![mend], buffer.clone()].concat());
         }

@@ -45,6 +45,8 @@ Install it with `cargo install --path . --features cli` in a clone; with the fea
 | [`upsert FILE OTHER...`](#upsert), [`dedupe FILE`](#dedupe) | replace rows by their `--key`, and delete rows with the key of another row |
 | [`delete FILE --where CONDITION`](#delete), [`undelete FILE`](#undelete) | mark rows as deleted, and bring them back |
 | [`select FILE`](#select) | keeps, drops and renames columns, by reference |
+| [`set FILE KEY=VALUE...`](#set) | sets and removes key-values and properties, and renames columns |
+| [`add FILE COLUMN=EXPRESSION...`](#add) | adds columns: SQL expressions, or the columns of another file |
 | [`compact FILE`](#compact) | rewrites stripes that are small or have many deleted rows |
 | [`pack IN OUT`](#pack) | makes one file of a shard that consists of several |
 | [`vacuum FOLDER`](#vacuum) | lists or removes files that no shard needs |
@@ -94,8 +96,8 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
   `lake/year=2024/part-00001.parquet` and so on, which `--hive` reads back.
 * An output may be an input only if it is one file, which is replaced once it is complete. Everything else that would
   replace rows before they are read is an error.
-* `convert` and `pack` replace an existing file only with `--force`. `delete`, `undelete`, `select`, `append`, `upsert`,
-  `dedupe` and `compact` change their shard in place, unless `--output` names a new file. `--dry-run` shows the result
+* `convert` and `pack` replace an existing file only with `--force`. `delete`, `undelete`, `select`, `set`, `add`, `append`,
+  `upsert`, `dedupe` and `compact` change their shard in place, unless `--output` names a new file. `--dry-run` shows the result
   and writes nothing. `merge`, `attach` and `--output` never replace a file.
 * After an edit, a shard consists of several files, which belong together: see
   [Backup, copy, move](life.md#backup-copy-move).
@@ -112,7 +114,7 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 PAGE
 help_of
 for command in convert schema info count head tail sample cat stats diff inspect verify attach merge append upsert dedupe delete undelete \
-    select compact pack vacuum ls sql completions man; do
+    select set add compact pack vacuum ls sql completions man; do
     printf '\n## %s\n\n' "$command"
     help_of "$command"
 done

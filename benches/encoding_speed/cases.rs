@@ -162,6 +162,11 @@ fn nested<W: Word>() -> Vec<Numbers<W>> {
     add("9 bits, but one of 100", Unsigned, plan, outliers);
     let few = values(|| 1_000_000 + noise(&mut rng, 9));
     add("9 bits from 1,000,000 on", Unsigned, Plan::CompactFfor, few);
+    let plan = Plan::Multiples {
+        quotients: boxed(Plan::Ffor),
+    };
+    let multiples = values(|| 7 + 1000 * noise(&mut rng, 5));
+    add("multiples of 1000", Unsigned, plan, multiples);
     let plan = Plan::Pco { level: 8 };
     let skewed = values(|| noise(&mut rng, 20) >> rng.random_range(0..20));
     add("up to 20 bits, skewed", Unsigned, plan, skewed);

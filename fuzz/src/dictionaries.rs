@@ -3,6 +3,7 @@
 //! Input: u8 whether to mend | buffer
 
 use arrow_shard::buffer::ValueDictionary;
+use arrow_shard::encoding::{Context, Scratch};
 use arrow_shard::format::checksum;
 use bytes::Bytes;
 
@@ -12,17 +13,25 @@ pub fn run(data: &[u8]) {
     };
     let mut buffer = buffer.to_vec();
     match mending % 3 {
-        1 => mend(&mut buffer, 4..42, spec_sections),
+        1 => {
+            // A field more says that the entries are encoded.
+            let end = if buffer.first() == Some(&39) { 43 } else { 42 };
+            mend(&mut buffer, 4..end, spec_sections);
+        }
         2 => mend(&mut buffer, 0..124, reference_sections),
         _ => {}
     }
     let buffer = Bytes::from(buffer);
     let _ = ValueDictionary::verify_sorted_ids(&buffer);
-    let Ok(dictionary) = ValueDictionary::parse(&buffer) else {
+    let (limits, mut scratch) = (super::limits(), Scratch::default());
+    let cx = &mut Context::new(&limits, &mut scratch);
+    let Ok(dictionary) = ValueDictionary::parse(&buffer, cx) else {
         return;
     };
+    ValueDictionary::check(&buffer).expect("the checksums of a sound dictionary");
     assert!(dictionary.null_id.is_none_or(|id| id < dictionary.count));
-    assert!(dictionary.values.len() <= buffer.len());
+    let is_encoded = buffer.first() == Some(&39);
+    assert!(is_encoded || dictionary.values.len() <= buffer.len());
     if let Some(offsets) = &dictionary.offsets {
         assert_eq!(offsets.len(), dictionary.count as usize + 1);
         assert!(offsets[0] == 0 && offsets.is_sorted());

@@ -89,7 +89,7 @@ fn agrees<W: Word>(view: View<W>, all: &[W]) {
 
 fn plan(seed: u8) -> Plan {
     let pack = || Box::new(Plan::FlBitPack);
-    match seed % 14 {
+    match seed % 15 {
         0 => Plan::SingleValue,
         1 => Plan::Ffor,
         2 => Plan::For { deltas: pack() },
@@ -123,6 +123,9 @@ fn plan(seed: u8) -> Plan {
         10 => Plan::Lz4,
         11 => Plan::PatchedFfor,
         12 => Plan::CompactFfor,
+        13 => Plan::Multiples {
+            quotients: Box::new(Plan::Ffor),
+        },
         _ => Plan::Pco { level: 1 },
     }
 }

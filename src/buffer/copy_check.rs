@@ -254,7 +254,7 @@ impl CopyCheck {
     fn check_dictionary(&self, bytes: &Bytes) -> Result<()> {
         match &self.subject {
             Subject::ValueDictionary(carried) => {
-                ValueDictionary::parse(bytes)?;
+                ValueDictionary::check(bytes)?;
                 match carried {
                     Some(carried) => carried.check_all(&ValueDictionary::carried_checksums(bytes)?),
                     None => Ok(()),
@@ -364,6 +364,7 @@ mod tests {
             values: b"abcdefgh",
             offsets: None,
             sorted_ids: &[0, 1],
+            is_encoded: false,
         };
         let bytes = input.encode(true);
         let range = ByteRange::with_len(0, bytes.len() as u64).unwrap();

@@ -5,13 +5,14 @@
 //! bytes of minimums u64 | bytes of maximums u64 | bytes of invalid counts u64, 0 if all are 0
 //! positions of a block u16 | 0 u16 | minimums | maximums | invalid counts | zeros to 64
 //! ```
-//! Each of the three is one block of u8: the little-endian bytes of an entry for every block of
-//! positions. Nulls and NaN are invalid. The range of a block with only invalid values is zeros.
+//! Each of the three is one block with an entry for every block of positions. In version 1 it has the little-endian
+//! bytes of the entries as u8, in version 2 the minimums and maximums are numbers of the width of a value, except for
+//! values wider than 8 bytes. Nulls and NaN are invalid. The range of a block with only invalid values is zeros.
 
 use super::BUFFER_ALIGNMENT;
 use super::Chunks;
 use super::carried_checksums::checksums_at_ends;
-use crate::encoding::{Context, NumberKind, envelope, number};
+use crate::encoding::{Context, NumberKind, Word, envelope, number};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{AnyValue, BasicType, DataType, INDEX_BLOCK, ValueKind, decimal128};
 use crate::io::ByteRange;
@@ -20,55 +21,8 @@ use std::ops::Range;
 
 /// Bytes of the header, which carries no checksum.
 pub const RANGE_INDEX_HEADER: usize = 40;
-const VERSION: u16 = 1;
-
-/// The entries of a range index to write.
-#[derive(Debug, Clone, Copy)]
-pub struct RangeIndexInput<'a> {
-    /// Type of the field.
-    pub basic_type: BasicType,
-    /// Number of positions of the field.
-    pub positions: u64,
-    /// Smallest value of every block, little-endian.
-    pub minimums: &'a [u8],
-    /// Largest value of every block, little-endian.
-    pub maximums: &'a [u8],
-    /// Number of values in every block that are null or NaN.
-    pub invalid: &'a [u16],
-}
-
-impl RangeIndexInput<'_> {
-    /// Returns the bytes of the index. `plan` chooses an encoding for bytes.
-    ///
-    /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a part exceeds 4 GiB.
-    pub fn encode(&self, plan: impl Fn(&[u8]) -> number::Plan) -> Result<Vec<u8>> {
-        let invalid: Vec<u8> = if self.invalid.iter().all(|&count| count == 0) {
-            Vec::new()
-        } else {
-            self.invalid.iter().flat_map(|n| n.to_le_bytes()).collect()
-        };
-        let mut out = Vec::new();
-        out.extend_from_slice(&VERSION.to_le_bytes());
-        out.extend_from_slice(&[self.basic_type as u8, 1]);
-        out.extend_from_slice(&self.positions.to_le_bytes());
-        out.resize(RANGE_INDEX_HEADER, 0);
-        out[36..38].copy_from_slice(&INDEX_BLOCK.to_le_bytes()[..2]);
-        let parts = [(12, self.minimums), (20, self.maximums), (28, &invalid)];
-        for (at, bytes) in parts {
-            let start = out.len();
-            if !bytes.is_empty() {
-                envelope::write(&[], true, &mut out, |out| {
-                    number::encode(bytes, NumberKind::Unsigned, &plan(bytes), out)
-                })?;
-            }
-            let size = (out.len() - start) as u64;
-            out[at..at + 8].copy_from_slice(&size.to_le_bytes());
-        }
-        out.resize(out.len().next_multiple_of(BUFFER_ALIGNMENT), 0);
-        Ok(out)
-    }
-}
+/// The version with entries of bytes, and the one with entries of numbers.
+pub(super) const VERSIONS: [u16; 2] = [1, 2];
 
 /// Type of the entries of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +40,8 @@ enum BoundKind {
 pub struct RangeIndexHeader {
     kind: BoundKind,
     width: usize,
+    /// Whether minimums and maximums are stored as numbers.
+    as_numbers: bool,
     positions: u64,
     has_checksums: bool,
     /// Bytes of the minimums, maximums and invalid counts.
@@ -118,10 +74,11 @@ impl RangeIndexHeader {
             word[..len].copy_from_slice(&head[at..at + len]);
             u64::from_le_bytes(word)
         };
-        if number(0, 2) != u64::from(VERSION) {
+        let [of_bytes, of_numbers] = VERSIONS.map(u64::from);
+        let version = number(0, 2);
+        if version != of_bytes && version != of_numbers {
             return Err(Error::unsupported(format!(
-                "version {} of range indexes, expected {VERSION}",
-                number(0, 2)
+                "version {version} of range indexes, expected {of_bytes} or {of_numbers}"
             )));
         }
         let expect = |what: &str, found: u64, expected: u64| {
@@ -145,6 +102,7 @@ impl RangeIndexHeader {
         Ok(Self {
             kind,
             width,
+            as_numbers: version == of_numbers,
             positions,
             has_checksums: head[3] != 0,
             sizes: [number(12, 8), number(20, 8), number(28, 8)],
@@ -154,6 +112,38 @@ impl RangeIndexHeader {
     /// Returns the number of blocks of [`INDEX_BLOCK`] positions.
     pub fn blocks(&self) -> u64 {
         self.positions.div_ceil(INDEX_BLOCK)
+    }
+
+    /// Decodes the `len` bytes of a block of the index.
+    fn decode(
+        &self,
+        block: &[u8],
+        len: u64,
+        as_numbers: bool,
+        cx: &mut Context<'_>,
+    ) -> Result<Vec<u8>> {
+        // The limits are checked first, because few bytes can claim many positions.
+        cx.limits.check_block_bytes(len)?;
+        cx.limits.check_block_values(len)?;
+        let content = if self.has_checksums {
+            envelope::strip_checksum(block, true)?
+        } else {
+            block
+        };
+        let (len, values) = (to_usize(len)?, envelope::open(content)?.values);
+        let kind = match self.kind {
+            BoundKind::Signed => NumberKind::Signed,
+            BoundKind::Float => NumberKind::Float,
+            BoundKind::Unsigned | BoundKind::Integer | BoundKind::Decimal128 => {
+                NumberKind::Unsigned
+            }
+        };
+        match self.width {
+            2 if as_numbers => entries::<u16>(values, kind, len, cx),
+            4 if as_numbers => entries::<u32>(values, kind, len, cx),
+            8 if as_numbers => entries::<u64>(values, kind, len, cx),
+            _ => entries::<u8>(values, NumberKind::Unsigned, len, cx),
+        }
     }
 }
 
@@ -198,22 +188,24 @@ impl RangeIndex {
     ) -> Result<Self> {
         let header = RangeIndexHeader::parse(bytes, node, positions, checksums)?;
         let mut rest = &bytes[RANGE_INDEX_HEADER..];
-        let mut part = |size: u64, entry: usize, name: &'static str| {
+        let mut part = |size: u64, entry: usize, as_number, name: &'static str| {
             let size = to_usize(size)?;
             let (block, after) = rest.split_at_checked(size).ok_or_else(|| {
                 Error::corrupt(format!("expected {size} bytes, found {}", rest.len())).within(name)
             })?;
             rest = after;
             let len = header.blocks().saturating_mul(entry as u64);
-            decode(block, header.has_checksums, len, cx).within(|| name.into())
+            header
+                .decode(block, len, as_number, cx)
+                .within(|| name.into())
         };
         let (kind, width) = (header.kind, header.width);
         let [min_size, max_size, invalid_size] = header.sizes;
-        let minimums = part(min_size, width, "minimums")?;
-        let maximums = part(max_size, width, "maximums")?;
+        let minimums = part(min_size, width, header.as_numbers, "minimums")?;
+        let maximums = part(max_size, width, header.as_numbers, "maximums")?;
         let invalid = match invalid_size {
             0 => Vec::new(),
-            size => part(size, 2, "invalid counts")?,
+            size => part(size, 2, false, "invalid counts")?,
         };
         // If the header left out a part, its bytes would be here.
         if rest.len() >= BUFFER_ALIGNMENT || rest.iter().any(|&byte| byte != 0) {
@@ -388,27 +380,29 @@ fn bounds_of(node: &DataType) -> Result<(BoundKind, usize)> {
     })
 }
 
-/// Decodes the `len` bytes of a block of an index.
-fn decode(block: &[u8], checksum: bool, len: u64, cx: &mut Context<'_>) -> Result<Vec<u8>> {
-    // The limits are checked first, because few bytes can claim many positions.
-    cx.limits.check_block_bytes(len)?;
-    cx.limits.check_block_values(len)?;
-    let content = if checksum {
-        envelope::strip_checksum(block, true)?
-    } else {
-        block
-    };
-    let mut bytes = vec![0u8; to_usize(len)?];
-    let values = envelope::open(content)?.values;
-    number::decode(values, NumberKind::Unsigned, cx, &mut bytes)?;
+/// Decodes entries, and returns their bytes.
+fn entries<W: Word>(
+    values: &[u8],
+    kind: NumberKind,
+    len: usize,
+    cx: &mut Context<'_>,
+) -> Result<Vec<u8>> {
+    let mut entries = vec![W::ZERO; len / W::BYTES];
+    number::decode(values, kind, cx, &mut entries)?;
+    let mut bytes = Vec::with_capacity(len);
+    for entry in entries {
+        bytes.extend_from_slice(entry.to_le().as_ref());
+    }
     Ok(bytes)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::range_index_input::{EntryPlans, RangeIndexInput};
     use super::*;
     use crate::buffer::checksums::{ChecksumTable, CoveredPart};
     use crate::encoding::Scratch;
+    use crate::format::ExtendedType;
     use crate::limits::Limits;
 
     fn int32() -> DataType {
@@ -424,14 +418,33 @@ mod tests {
     }
 
     fn plain(basic_type: BasicType, minimums: &[u8], maximums: &[u8], invalid: &[u16]) -> Vec<u8> {
+        encoded(basic_type, false, [minimums, maximums], invalid)
+    }
+
+    struct Stored;
+
+    impl EntryPlans for Stored {
+        fn plan<W: Word>(&self, _: &[W], _: NumberKind) -> number::Plan {
+            number::Plan::Plain
+        }
+    }
+
+    fn encoded(
+        basic_type: BasicType,
+        as_numbers: bool,
+        [minimums, maximums]: [&[u8]; 2],
+        invalid: &[u16],
+    ) -> Vec<u8> {
         let input = RangeIndexInput {
             basic_type,
+            signed: true,
+            as_numbers,
             positions: 1000,
             minimums,
             maximums,
             invalid,
         };
-        input.encode(|_| number::Plan::Plain).unwrap()
+        input.encode(&Stored).unwrap()
     }
 
     fn words(values: [i32; 4]) -> Vec<u8> {
@@ -474,6 +487,40 @@ mod tests {
         ];
         assert!(index.blocks().eq(expected));
         assert_eq!((index.minimums(), index.maximums()), (&min[..], &max[..]));
+    }
+
+    #[test]
+    fn entries_of_every_width_are_stored_as_numbers() {
+        for (basic_type, label, size, width) in [
+            (BasicType::Int8, "", 0, 1),
+            (BasicType::Int16, "", 0, 2),
+            (BasicType::Int32, "", 0, 4),
+            (BasicType::Int64, "", 0, 8),
+            (BasicType::DateTime, "", 0, 8),
+            (BasicType::Float32, "", 0, 4),
+            (BasicType::Float64, "", 0, 8),
+            (BasicType::FixedSizeBinary, "arrow.decimal", 16, 16),
+            (BasicType::FixedSizeBinary, "arrow.decimal", 32, 32),
+        ] {
+            let mut node = DataType::new(basic_type, "a");
+            node.signed = true;
+            node.fixed_size = size;
+            if !label.is_empty() {
+                node.extended_type = Some(ExtendedType {
+                    label: label.to_owned(),
+                    properties: Vec::new(),
+                });
+            }
+            let bounds: Vec<u8> = (0..4 * width).map(|i| i % 64).collect();
+            let invalid = [0, 1, 0, 3];
+            let indexes = [false, true].map(|as_numbers| {
+                let bytes = encoded(basic_type, as_numbers, [&bounds; 2], &invalid);
+                assert_eq!(bytes[0], 1 + u8::from(as_numbers));
+                parse(&bytes, &node, 1000).unwrap()
+            });
+            assert_eq!(indexes[0], indexes[1], "{basic_type:?}");
+            assert_eq!(indexes[1].minimums(), bounds);
+        }
     }
 
     #[test]

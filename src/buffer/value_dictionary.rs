@@ -4,13 +4,15 @@
 //! header | values section | offsets section (variable size only) | sorted ids section | padding
 //!
 //! spec header:      u32 length | fields | u32 checksum | zeros to a multiple of 16
+//!                   with a further field, 1, the values section has encoded entries, and no section follows
 //! reference header: fields with ranges instead of sizes | zeros to 124 | u32 checksum
 //! section:          u64 length | payload | zeros: 64, then to 16 with the checksum | u32 checksum
 //! ```
 
-use super::BUFFER_ALIGNMENT;
 use super::carried_checksums::checksums_at_ends;
-use crate::error::{Error, ErrorKind, Result, to_usize};
+use super::encoded_dictionary;
+use crate::encoding::Context;
+use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::format::{BasicType, checksum};
 use crate::io::ByteRange;
 use arrow_buffer::ArrowNativeType;
@@ -18,13 +20,13 @@ use bytes::Bytes;
 use std::ops::Range;
 
 /// Bytes of the fields of a spec header.
-const SPEC_FIELDS: usize = 38;
+pub(super) const SPEC_FIELDS: usize = 38;
+/// Bytes of the fields if the entries are encoded.
+pub(super) const ENCODED_FIELDS: usize = SPEC_FIELDS + 1;
 /// Bytes of a spec header: length, fields, checksum, padding to 16.
-const SPEC_HEADER: usize = 48;
+pub(super) const SPEC_HEADER: usize = 48;
 /// Bytes of a reference header.
-const REFERENCE_HEADER: usize = 128;
-/// Zero bytes after the payload of a section, so that wide loads do not leave the buffer.
-const SECTION_PADDING: usize = 64;
+pub(super) const REFERENCE_HEADER: usize = 128;
 
 /// The distinct values of a stripe field, by code.
 #[derive(Debug, Clone)]
@@ -41,106 +43,6 @@ pub struct ValueDictionary {
     pub offsets: Option<Vec<u64>>,
 }
 
-/// The entries of a dictionary to write.
-#[derive(Debug, Clone, Copy)]
-pub struct DictionaryInput<'a> {
-    /// Type of the values.
-    pub value_type: BasicType,
-    /// Number of entries, including the null entry.
-    pub count: u32,
-    /// Code of the null entry.
-    pub null_id: Option<u32>,
-    /// Bytes of each value of a fixed-width type, else 0.
-    pub fixed_value_size: u32,
-    /// The entries, one after the other.
-    pub values: &'a [u8],
-    /// `count + 1` offsets of entries of variable size, from 0 on.
-    pub offsets: Option<&'a [u64]>,
-    /// Codes in the order of their values, without the code of the null entry.
-    pub sorted_ids: &'a [u32],
-}
-
-impl DictionaryInput<'_> {
-    /// Returns the buffer, with the header of Chapter 6, or else with the header and padding of the reference.
-    pub fn encode(&self, spec_header: bool) -> Vec<u8> {
-        let offsets: Option<Vec<u8>> = self
-            .offsets
-            .map(|o| o.iter().flat_map(|offset| offset.to_le_bytes()).collect());
-        let sorted: Vec<u8> = self
-            .sorted_ids
-            .iter()
-            .flat_map(|id| id.to_le_bytes())
-            .collect();
-        let sizes = [
-            section_size(self.values.len()),
-            offsets.as_ref().map_or(0, |o| section_size(o.len())),
-            section_size(sorted.len()),
-        ];
-        let mut out = Vec::with_capacity(REFERENCE_HEADER + sizes.iter().sum::<usize>());
-        if spec_header {
-            self.write_spec_header(&sizes, &mut out)
-        } else {
-            self.write_reference_header(&sizes, &mut out)
-        }
-        write_section(self.values, &mut out);
-        if let Some(offsets) = offsets {
-            write_section(&offsets, &mut out);
-        }
-        write_section(&sorted, &mut out);
-        if !spec_header {
-            out.resize(out.len().next_multiple_of(BUFFER_ALIGNMENT), 0);
-        }
-        out
-    }
-
-    /// Writes the header of Chapter 6. `sizes` are the sizes of the sections: values, offsets and sorted ids.
-    fn write_spec_header(&self, sizes: &[usize; 3], out: &mut Vec<u8>) {
-        #[expect(clippy::cast_possible_truncation, reason = "38 fits")]
-        out.extend_from_slice(&(SPEC_FIELDS as u32).to_le_bytes());
-        self.write_common_fields(out);
-        for size in sizes {
-            out.extend_from_slice(&(*size as u64).to_le_bytes());
-        }
-        let sum = checksum(&out[4..]);
-        out.extend_from_slice(&sum.to_le_bytes());
-        out.resize(SPEC_HEADER, 0);
-    }
-
-    fn write_reference_header(&self, sizes: &[usize; 3], out: &mut Vec<u8>) {
-        self.write_common_fields(out);
-        let mut start = REFERENCE_HEADER as u64;
-        for size in sizes {
-            out.extend_from_slice(&start.to_le_bytes());
-            start += *size as u64;
-            out.extend_from_slice(&start.to_le_bytes());
-        }
-        out.resize(REFERENCE_HEADER - 4, 0);
-        let sum = checksum(out);
-        out.extend_from_slice(&sum.to_le_bytes());
-    }
-
-    /// Writes the fields at the start of both headers.
-    fn write_common_fields(&self, out: &mut Vec<u8>) {
-        out.push(self.value_type as u8);
-        out.extend_from_slice(&self.count.to_le_bytes());
-        out.push(u8::from(self.null_id.is_some()));
-        out.extend_from_slice(&self.null_id.unwrap_or(0).to_le_bytes());
-        out.extend_from_slice(&self.fixed_value_size.to_le_bytes());
-    }
-}
-
-fn section_size(payload: usize) -> usize {
-    (8 + payload + SECTION_PADDING + 4).next_multiple_of(16)
-}
-
-fn write_section(payload: &[u8], out: &mut Vec<u8>) {
-    let end = out.len() + section_size(payload.len());
-    out.extend_from_slice(&(payload.len() as u64).to_le_bytes());
-    out.extend_from_slice(payload);
-    out.resize(end - 4, 0);
-    out.extend_from_slice(&checksum(payload).to_le_bytes());
-}
-
 /// A header of either kind, with the sections as ranges of the buffer.
 struct Header {
     value_type: u8,
@@ -151,18 +53,48 @@ struct Header {
     values: ByteRange,
     offsets: ByteRange,
     sorted_ids: ByteRange,
+    /// Place of the checksum of the header.
+    sum_at: usize,
+    /// Whether the values section has encoded entries.
+    is_encoded: bool,
 }
 
 impl ValueDictionary {
-    /// Parses a dictionary buffer and verifies its checksums.
+    /// Parses a dictionary buffer, verifies its checksums, and decodes its entries.
+    ///
+    /// # Errors
+    /// [`Corrupt`](ErrorKind::Corrupt) or [`Checksum`](ErrorKind::Checksum), naming the section;
+    /// [`LimitExceeded`](ErrorKind::LimitExceeded) for encoded entries, and the other errors of their encoding.
+    pub fn parse(buffer: &Bytes, cx: &mut Context<'_>) -> Result<Self> {
+        let (header, stored) = Self::stored(buffer)?;
+        if !header.is_encoded {
+            return Ok(stored);
+        }
+        let (count, size) = (
+            to_usize(u64::from(header.count))?,
+            to_usize(u64::from(header.fixed_value_size))?,
+        );
+        let entries =
+            encoded_dictionary::decode(&stored.values, stored.value_type, count, size, cx);
+        let (values, offsets) = entries.within(|| "encoded entries".to_owned())?;
+        Ok(Self {
+            values,
+            offsets,
+            ..stored
+        })
+    }
+
+    /// Verifies a dictionary buffer without decoding entries.
     ///
     /// # Errors
     /// [`Corrupt`](ErrorKind::Corrupt) or [`Checksum`](ErrorKind::Checksum), naming the section.
-    pub fn parse(buffer: &Bytes) -> Result<Self> {
-        let header = match Header::reference(buffer) {
-            Some(header) => header?,
-            None => Header::spec(buffer)?,
-        };
+    pub fn check(buffer: &Bytes) -> Result<()> {
+        Self::stored(buffer).map(drop)
+    }
+
+    /// Parses a dictionary buffer and verifies its checksums. The values of encoded entries are their region.
+    fn stored(buffer: &Bytes) -> Result<(Header, Self)> {
+        let header = Header::parse(buffer)?;
         let value_type = BasicType::from_u8(header.value_type).ok_or_else(|| {
             Error::corrupt(format!(
                 "dictionary header: value type {}",
@@ -180,7 +112,14 @@ impl ValueDictionary {
                 )));
             }
         };
-        let offsets = if header.offsets.is_empty() {
+        let offsets = if header.is_encoded {
+            if null_id.is_some() || !header.offsets.is_empty() || !header.sorted_ids.is_empty() {
+                return Err(Error::corrupt(
+                    "encoded entries with a null entry, offsets or sorted ids",
+                ));
+            }
+            None
+        } else if header.offsets.is_empty() {
             let expected = u64::from(header.count) * u64::from(header.fixed_value_size);
             if values.len() as u64 != expected {
                 return Err(Error::corrupt(format!(
@@ -196,13 +135,14 @@ impl ValueDictionary {
                 section(buffer, header.offsets).map_err(|e| e.within("offsets section"))?;
             Some(parse_offsets(&buffer[payload], header.count, values.len())?)
         };
-        Ok(Self {
+        let stored = Self {
             value_type,
             count: header.count,
             null_id,
             values: buffer.slice(values),
             offsets,
-        })
+        };
+        Ok((header, stored))
     }
 }
 
@@ -230,11 +170,8 @@ impl ValueDictionary {
     /// # Errors
     /// [`Corrupt`](ErrorKind::Corrupt) or [`Checksum`](ErrorKind::Checksum) if the header is damaged.
     pub fn carried_checksums(buffer: &[u8]) -> Result<Vec<u32>> {
-        let (header, sum_at) = match Header::reference(buffer) {
-            Some(header) => (header?, REFERENCE_HEADER - 4),
-            None => (Header::spec(buffer)?, 4 + SPEC_FIELDS),
-        };
-        let header_end = sum_at as u64 + 4;
+        let header = Header::parse(buffer)?;
+        let header_end = header.sum_at as u64 + 4;
         let parts = [
             ByteRange::try_new(0, header_end)?,
             header.values,
@@ -250,10 +187,7 @@ impl ValueDictionary {
     /// # Errors
     /// [`Corrupt`](ErrorKind::Corrupt) or [`Checksum`](ErrorKind::Checksum) if they are damaged.
     pub fn verify_sorted_ids(buffer: &Bytes) -> Result<()> {
-        let header = match Header::reference(buffer) {
-            Some(header) => header?,
-            None => Header::spec(buffer)?,
-        };
+        let header = Header::parse(buffer)?;
         if header.sorted_ids.is_empty() {
             return Ok(());
         }
@@ -356,6 +290,13 @@ impl Fields<'_> {
 }
 
 impl Header {
+    fn parse(buffer: &[u8]) -> Result<Self> {
+        match Self::reference(buffer) {
+            Some(header) => header,
+            None => Self::spec(buffer),
+        }
+    }
+
     /// Parses the header of the reference. Returns `None` if the checksum shows that it is not one.
     fn reference(buffer: &[u8]) -> Option<Result<Self>> {
         let header = buffer.first_chunk::<REFERENCE_HEADER>()?;
@@ -379,6 +320,8 @@ impl Header {
                 values,
                 offsets: range()?,
                 sorted_ids: range()?,
+                sum_at: REFERENCE_HEADER - 4,
+                is_encoded: false,
             })
         }))
     }
@@ -391,18 +334,24 @@ impl Header {
             ))
         })?;
         let mut length = Fields(&header[..4]);
-        let length = length.u32();
-        if length as usize != SPEC_FIELDS {
+        let length = length.u32() as usize;
+        if length != SPEC_FIELDS && length != ENCODED_FIELDS {
             return Err(Error::corrupt(format!(
-                "dictionary header of {length} bytes, expected {SPEC_FIELDS}"
+                "dictionary header of {length} bytes, expected {SPEC_FIELDS} or {ENCODED_FIELDS}"
             )));
         }
-        let fields = &header[4..4 + SPEC_FIELDS];
-        if checksum(fields).to_le_bytes() != header[4 + SPEC_FIELDS..8 + SPEC_FIELDS] {
+        let sum_at = 4 + length;
+        let fields = &header[4..sum_at];
+        if checksum(fields).to_le_bytes() != header[sum_at..sum_at + 4] {
             return Err(Error::new(
                 ErrorKind::Checksum,
                 "the dictionary header does not match its checksum",
             ));
+        }
+        if let Some(form) = fields.get(SPEC_FIELDS).filter(|form| **form != 1) {
+            return Err(Error::unsupported(format!(
+                "entries of form {form} in a dictionary, expected 1"
+            )));
         }
         let mut fields = Fields(fields);
         let (value_type, count) = (fields.u8(), fields.u32());
@@ -419,13 +368,115 @@ impl Header {
             values,
             offsets,
             sorted_ids: ByteRange::with_len(offsets.end(), fields.u64())?,
+            sum_at,
+            is_encoded: length == ENCODED_FIELDS,
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::dictionary_input::{DictionaryInput, section_size, write_section};
     use super::*;
+    use crate::Limits;
+    use crate::encoding::{Scratch, bytes, number};
+
+    fn parse(buffer: Vec<u8>) -> Result<ValueDictionary> {
+        let (limits, mut scratch) = (Limits::default(), Scratch::default());
+        ValueDictionary::parse(&buffer.into(), &mut Context::new(&limits, &mut scratch))
+    }
+
+    /// Returns a dictionary with these encoded entries, and their bytes and offsets.
+    fn encoded(value_type: BasicType, size: u32, region: &[u8]) -> Vec<u8> {
+        DictionaryInput {
+            value_type,
+            count: 100,
+            fixed_value_size: size,
+            values: region,
+            offsets: None,
+            null_id: None,
+            sorted_ids: &[],
+            is_encoded: true,
+        }
+        .encode(true)
+    }
+
+    #[test]
+    fn encoded_entries_are_read() {
+        let texts: Vec<String> = (0..100).map(|i| format!("entry {}", i * 7)).collect();
+        let mut offsets = vec![0];
+        let ends = texts.iter().scan(0, |end, text| {
+            *end += text.len() as u64;
+            Some(*end)
+        });
+        offsets.extend(ends);
+        let flat = texts.concat();
+        let otherwise = Box::new(bytes::Plan::Plain);
+        for plan in [
+            bytes::Plan::Plain,
+            bytes::Plan::fsst_values(number::Plan::Ffor),
+            bytes::Plan::Digits { otherwise },
+        ] {
+            let mut region = Vec::new();
+            let input = bytes::Input::variable(&offsets, flat.as_bytes(), None);
+            bytes::encode(&input, &plan, &mut region).unwrap();
+            let buffer = encoded(BasicType::String, 0, &region);
+            let read = parse(buffer.clone()).unwrap();
+            assert_eq!(read.values, flat.as_bytes(), "{plan}");
+            assert_eq!(read.offsets.as_ref(), Some(&offsets));
+            assert!(read.values().eq(texts.iter().map(String::as_bytes)));
+            ValueDictionary::check(&buffer.clone().into()).unwrap();
+            ValueDictionary::verify_sorted_ids(&buffer.clone().into()).unwrap();
+            for at in 0..buffer.len() {
+                let mut damaged = buffer.clone();
+                damaged[at] ^= 0x80;
+                if let Ok(read) = parse(damaged) {
+                    assert_eq!(read.values, flat.as_bytes(), "byte {at}");
+                }
+            }
+        }
+        let words: Vec<u64> = (0..100).map(|i| i * i).collect();
+        let mut region = Vec::new();
+        let kind = crate::encoding::NumberKind::Unsigned;
+        number::encode(&words, kind, &number::Plan::Ffor, &mut region).unwrap();
+        let read = parse(encoded(BasicType::Int64, 8, &region)).unwrap();
+        let flat: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        assert_eq!(
+            (read.values.as_ref(), read.offsets),
+            (flat.as_slice(), None)
+        );
+        for (value_type, size) in [
+            (BasicType::Int64, 3),
+            (BasicType::Int32, 4),
+            (BasicType::String, 0),
+            (BasicType::Guid, 16),
+        ] {
+            let error = parse(encoded(value_type, size, &region)).unwrap_err();
+            assert!(error.to_string().contains("encoded entries"), "{error}");
+        }
+    }
+
+    #[test]
+    fn entries_beyond_the_limits_and_of_other_forms_are_refused() {
+        let mut region = Vec::new();
+        let input = bytes::Input::variable(&[0; 101], b"", None);
+        bytes::encode(&input, &bytes::Plan::SingleValue, &mut region).unwrap();
+        let good = encoded(BasicType::String, 0, &region);
+        parse(good.clone()).unwrap();
+        let change = |at: usize, to: &[u8]| {
+            let mut bytes = good.clone();
+            bytes[at..at + to.len()].copy_from_slice(to);
+            let sum = checksum(&bytes[4..4 + ENCODED_FIELDS]).to_le_bytes();
+            bytes[4 + ENCODED_FIELDS..8 + ENCODED_FIELDS].copy_from_slice(&sum);
+            parse(bytes).unwrap_err()
+        };
+        let many = change(5, &u32::MAX.to_le_bytes());
+        assert_eq!(many.kind(), ErrorKind::LimitExceeded);
+        let form = change(4 + SPEC_FIELDS, &[2]);
+        assert_eq!(form.kind(), ErrorKind::Unsupported);
+        let null = change(9, &[1]);
+        assert_eq!(null.kind(), ErrorKind::Corrupt);
+    }
 
     fn sample() -> Vec<u8> {
         DictionaryInput {
@@ -436,13 +487,14 @@ mod tests {
             offsets: Some(&[0, 2, 5, 5]),
             null_id: None,
             sorted_ids: &[2, 0, 1],
+            is_encoded: false,
         }
         .encode(true)
     }
 
     #[test]
     fn what_is_written_is_read() {
-        let read = ValueDictionary::parse(&sample().into()).unwrap();
+        let read = parse(sample()).unwrap();
         assert_eq!(read.value_type, BasicType::String);
         assert_eq!((read.count, read.null_id), (3, None));
         assert_eq!(&read.values[..], b"abcde");
@@ -455,8 +507,9 @@ mod tests {
             offsets: None,
             null_id: None,
             sorted_ids: &[0, 1],
+            is_encoded: false,
         };
-        let read = ValueDictionary::parse(&fixed.encode(true).into()).unwrap();
+        let read = parse(fixed.encode(true)).unwrap();
         assert_eq!(&read.values[..], [1, 0, 2, 0]);
     }
 
@@ -486,9 +539,10 @@ mod tests {
             values: b"abcde",
             offsets: Some(&[0, 2, 5, 5]),
             sorted_ids: &[0, 1],
+            is_encoded: false,
         };
         assert_eq!(written.encode(false), bytes);
-        let read = ValueDictionary::parse(&bytes.into()).unwrap();
+        let read = parse(bytes).unwrap();
         assert_eq!((read.count, read.null_id), (3, Some(2)));
         assert_eq!(&read.values[..], b"abcde");
     }
@@ -499,14 +553,14 @@ mod tests {
         for at in 0..good.len() {
             let mut bytes = good.clone();
             bytes[at] ^= 0x80;
-            if let Ok(read) = ValueDictionary::parse(&bytes.into()) {
+            if let Ok(read) = parse(bytes) {
                 assert_eq!(&read.values[..], b"abcde");
                 assert_eq!(read.offsets.unwrap(), [0, 2, 5, 5]);
                 assert_eq!((read.count, read.null_id), (3, None));
             }
         }
         for len in 0..SPEC_HEADER + section_size(5) {
-            assert!(ValueDictionary::parse(&good[..len].to_vec().into()).is_err());
+            assert!(parse(good[..len].to_vec()).is_err());
         }
     }
 }

@@ -58,6 +58,8 @@ pub enum EncodingCode {
     CompactFfor,
     /// Texts of one template, with their digits as numbers.
     Digits,
+    /// Multiples of a number above the minimum, as quotients in a nested region.
+    Multiples,
     /// A code that this build does not know.
     Other(u16),
 }
@@ -91,6 +93,7 @@ impl EncodingCode {
             0x8004 => Self::Split128,
             0x8005 => Self::CompactFfor,
             0x8006 => Self::Digits,
+            0x8007 => Self::Multiples,
             other => Self::Other(other),
         }
     }
@@ -123,6 +126,7 @@ impl EncodingCode {
             Self::Split128 => 0x8004,
             Self::CompactFfor => 0x8005,
             Self::Digits => 0x8006,
+            Self::Multiples => 0x8007,
             Self::Other(other) => other,
         }
     }
@@ -155,6 +159,7 @@ impl EncodingCode {
             Self::Split128 => "Split128",
             Self::CompactFfor => "CompactFFOR",
             Self::Digits => "Digits",
+            Self::Multiples => "Multiples",
             Self::Other(_) => "unknown encoding",
         }
     }
@@ -205,6 +210,7 @@ impl EncodingCode {
             Self::ZigZag => kind == Signed,
             Self::Alp | Self::AlpRd => kind == Float && width >= 4,
             Self::Pco => width > 1,
+            Self::Multiples => kind != Float && width > 1,
             Self::Fsst | Self::FsstValues | Self::Split128 | Self::Digits | Self::Other(_) => false,
         }
     }
@@ -252,6 +258,7 @@ mod tests {
             0x8004,
             0x8005,
             0x8006,
+            0x8007,
             0x8fff,
             u16::MAX,
         ]) {

@@ -79,6 +79,8 @@ pub trait Word:
     fn plus(self, other: Self) -> Self;
     /// Returns the difference modulo 2^`BITS`.
     fn minus(self, other: Self) -> Self;
+    /// Returns the product modulo 2^`BITS`.
+    fn times(self, other: Self) -> Self;
     /// Returns the number of bits up to the highest 1, or 0 for 0.
     fn bit_length(self) -> u32;
     /// Returns the vectors of this type in `pools`.
@@ -161,6 +163,10 @@ macro_rules! word {
             #[inline(always)]
             fn minus(self, other: Self) -> Self {
                 self.wrapping_sub(other)
+            }
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                self.wrapping_mul(other)
             }
             #[inline(always)]
             fn bit_length(self) -> u32 {

@@ -41,7 +41,7 @@ pub(crate) use layout::positioned_sink::PositionedSink;
 #[cfg(feature = "parquet")]
 pub(crate) use page_index::{may_have_index, page_index};
 pub(crate) use schema::{check_storable, stored_schema};
-pub(crate) use shard_properties::shard_properties;
+pub(crate) use shard_properties::{check_property, is_reserved_property, shard_properties};
 
 pub use crate::sorting::SORTING_COLUMNS_PROPERTY;
 pub use async_shard::AsyncShardWriter;
@@ -50,6 +50,7 @@ pub use choose::profile::Profile;
 pub use column_options::{ColumnOptions, PresenceLayout};
 pub use explain::explain;
 pub use internal_values::InternalValues;
-pub use options::{ARROW_SCHEMA_PROPERTY, Layout, WriterOptions};
+pub use options::{Layout, WriterOptions};
 pub use shard::ShardWriter;
+pub use shard_properties::ARROW_SCHEMA_PROPERTY;
 pub use summary::ShardSummary;

@@ -4,15 +4,13 @@ use super::choose::profile::Profile;
 use super::choose::settings::{FilterChoice, Settings};
 use super::column_options::{ColumnOptions, PresenceLayout};
 use super::internal_values::InternalValues;
+use super::shard_properties::check_property;
 use crate::column::TypeMapping;
-use crate::error::{Error, Result, Within};
-use crate::format::{Field as StoredField, Message, NameValuePair, StripeProperties, Wire};
+use crate::error::{Error, Result};
+use crate::format::{Field as StoredField, NameValuePair, Wire};
 use crate::settings::{check_threads, settings};
 use crate::sorting::SortingColumn;
 use std::collections::HashMap;
-
-/// Name of the property that holds the Arrow schema.
-pub const ARROW_SCHEMA_PROPERTY: &str = "ARROW:schema";
 
 /// Records of a super-block. A reader of one record fetches the whole super-block.
 const PACKED_VALUES: usize = 1024;
@@ -534,19 +532,7 @@ impl WriterOptions {
             .chain(&self.stripe_properties)
             .chain(fields);
         for property in all {
-            let name = &property.name;
-            if name.starts_with("arrow_shard.") || name == ARROW_SCHEMA_PROPERTY {
-                return Err(Error::invalid(format!(
-                    "the property name `{name}` is reserved"
-                )));
-            }
-            let alone = StripeProperties {
-                standard_properties: Vec::new(),
-                custom_properties: vec![property.clone()],
-            };
-            alone
-                .encode(self.wire)
-                .within(|| format!("property `{name}`"))?;
+            check_property(property, self.wire)?;
         }
         Ok(())
     }

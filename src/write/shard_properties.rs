@@ -1,8 +1,11 @@
 //! Properties of a shard that this crate writes.
 
-use super::options::ARROW_SCHEMA_PROPERTY;
-use crate::format::{AnyValue, NameValuePair};
+use crate::error::{Error, Result, Within};
+use crate::format::{AnyValue, Message, NameValuePair, StripeProperties, Wire};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
+
+/// Name of the property that holds the Arrow schema.
+pub const ARROW_SCHEMA_PROPERTY: &str = "ARROW:schema";
 
 /// Returns the properties for the encoded Arrow schema and the sorting columns, followed by `others`.
 pub(crate) fn shard_properties(
@@ -27,4 +30,28 @@ fn sorting_column(column: &SortingColumn) -> AnyValue {
         NameValuePair::new("nulls_first", column.nulls_first),
     ]
     .into()
+}
+
+/// Whether users cannot set properties of this name.
+pub(crate) fn is_reserved_property(name: &str) -> bool {
+    name.starts_with("arrow_shard.") || name == ARROW_SCHEMA_PROPERTY
+}
+
+/// Refuses a property with a reserved name, or that the metadata cannot encode.
+///
+/// # Errors
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+pub(crate) fn check_property(property: &NameValuePair, wire: Wire) -> Result<()> {
+    let name = &property.name;
+    if is_reserved_property(name) {
+        return Err(Error::invalid(format!(
+            "the property name `{name}` is reserved"
+        )));
+    }
+    let alone = StripeProperties {
+        standard_properties: Vec::new(),
+        custom_properties: vec![property.clone()],
+    };
+    let encoded = alone.encode(wire);
+    encoded.within(|| format!("property `{name}`")).map(drop)
 }

@@ -227,9 +227,9 @@ fn an_explanation_lists_the_candidates_with_the_chosen_one_first() {
     );
     // The first candidate of the explanation is the written encoding.
     let chosen = candidates[0].rsplit("  ").next().unwrap();
-    assert!(chosen.starts_with("Delta("), "{balanced}");
+    assert!(chosen.starts_with("Multiples(Delta("), "{balanced}");
     let written = folder.run(&["inspect", "t.shard", "--columns", "id"]).ok();
-    assert!(written.contains("Delta"), "{written}");
+    assert!(written.contains("Multiples"), "{written}");
     assert!(explain("plain").ends_with("Plain\n"));
 }
 

@@ -7,6 +7,7 @@
 mod append;
 mod attach;
 #[cfg(feature = "cloud")]
+mod changed;
 mod cloud;
 mod cole;
 #[path = "../support/columns.rs"]

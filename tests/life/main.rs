@@ -54,6 +54,7 @@ mod ops;
 mod ops_edges;
 mod overlaps;
 mod packs;
+mod properties;
 mod two_wires;
 mod vacuums;
 mod wrong_files;

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 /// Arguments of the program `arrow-shard-sql`.
 #[derive(Debug, clap::Args)]
@@ -76,13 +76,28 @@ pub(crate) fn run(
     program: &str,
     args: impl IntoIterator<Item = impl AsRef<OsStr>>,
 ) -> io::Result<()> {
+    replace(command(program).args(args))
+}
+
+/// Runs a program that is next to this one or on PATH, with the streams of this process, and waits for its end.
+///
+/// # Errors
+/// Returns an error if the program cannot be started.
+pub(crate) fn wait_for(
+    program: &str,
+    args: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> io::Result<ExitStatus> {
+    command(program).args(args).status()
+}
+
+fn command(program: &str) -> Command {
     let name = format!("{program}{}", env::consts::EXE_SUFFIX);
     let beside = env::current_exe().ok().map(|it| it.with_file_name(&name));
     let program = match beside.filter(|it| it.is_file()) {
         Some(beside) => beside.into_os_string(),
         None => OsString::from(name),
     };
-    replace(Command::new(program).args(args))
+    Command::new(program)
 }
 
 #[cfg(unix)]

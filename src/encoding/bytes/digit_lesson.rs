@@ -173,13 +173,13 @@ fn split<'a>(text: &'a [u8], gaps: &[Vec<u8>], columns: &mut [Vec<&'a [u8]>]) ->
     let Some((first, gaps)) = gaps.split_first() else {
         return false;
     };
-    let Some(mut rest) = text.strip_prefix(first.as_slice()) else {
+    let Some(mut rest) = strip(text, first) else {
         return false;
     };
     for (i, gap) in gaps.iter().enumerate() {
         let len = rest.iter().take_while(|byte| class(**byte) != 0).count();
-        let (token, after) = rest.split_at_checked(len).unwrap_or_default();
-        let after = after.strip_prefix(gap.as_slice()).filter(|_| len > 0);
+        let (token, behind) = rest.split_at_checked(len).unwrap_or_default();
+        let after = strip(behind, gap).filter(|_| len > 0);
         // The last gap takes all that is left.
         let after = after.filter(|after| i + 1 < gaps.len() || after.is_empty());
         match (after, columns.get_mut(i)) {
@@ -196,6 +196,19 @@ fn split<'a>(text: &'a [u8], gaps: &[Vec<u8>], columns: &mut [Vec<&'a [u8]>]) ->
         }
     }
     true
+}
+
+/// Returns the bytes after a gap, if they begin with it. A gap is mostly one byte, for which `memcmp` is slow.
+#[inline]
+fn strip<'a>(bytes: &'a [u8], gap: &[u8]) -> Option<&'a [u8]> {
+    let (start, rest) = bytes.split_at_checked(gap.len())?;
+    is_same(start, gap).then_some(rest)
+}
+
+/// Whether two short texts of equal length are equal.
+#[inline]
+fn is_same(a: &[u8], b: &[u8]) -> bool {
+    a.iter().zip(b).all(|(a, b)| a == b)
 }
 
 /// Properties that tokens share.
@@ -224,7 +237,7 @@ impl Shape {
             shape.len = shape.len.filter(|len| *len == token.len());
             shape.longest = shape.longest.max(token.len());
             shape.leading_zero |= token.len() > 1 && token.first() == Some(&b'0');
-            shape.all_equal &= *token == first;
+            shape.all_equal = shape.all_equal && *token == first;
             shape.classes &= token.iter().fold(u8::MAX, |all, byte| all & class(*byte));
         }
         Some(shape)

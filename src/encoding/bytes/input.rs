@@ -24,7 +24,6 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    #[cfg(any(test, feature = "experimental"))]
     /// Takes values of variable size. There is one offset more than values.
     pub fn variable(offsets: &'a [u64], values: &'a [u8], nulls: Option<&'a NullBuffer>) -> Self {
         Self {
@@ -37,7 +36,6 @@ impl<'a> Input<'a> {
         }
     }
 
-    #[cfg(any(test, feature = "experimental"))]
     /// Takes `len` values of `width` bytes each.
     pub fn fixed(
         width: usize,

@@ -4,8 +4,8 @@ use super::super::compress::Method;
 use super::plan::Plan;
 use super::{
     EncodingCode, Estimate, NumberKind, Stats, Word, alp, alp_rd, block_dictionary, compact_ffor,
-    compressed, delta, ffor, fl_bit_pack, frame, patched_ffor, pco, plain, ratio, run_length,
-    single_value, sparse, truncate, zig_zag,
+    compressed, delta, ffor, fl_bit_pack, frame, multiples, patched_ffor, pco, plain, ratio,
+    run_length, single_value, sparse, truncate, zig_zag,
 };
 use crate::error::Result;
 use crate::kernels::{count_runs, key_range};
@@ -45,6 +45,7 @@ impl Plan {
             Self::Sparse { positions, values } => {
                 sparse::estimate(positions.as_deref(), values.as_deref(), stats)
             }
+            Self::Multiples { quotients } => multiples::estimate(quotients, stats),
             Self::Pco { level } => pco::estimate(stats, *level),
             Self::Truncate { .. } | Self::ZigZag { .. } => None,
         }
@@ -186,6 +187,11 @@ fn try_encode<W: Word>(
         Plan::Lz4 => compressed::encode(values, Method::Lz4, out)?,
         Plan::PatchedFfor if !float => patched_ffor::encode(values, kind, out)?,
         Plan::CompactFfor if !float => compact_ffor::encode(values, kind, out)?,
+        Plan::Multiples { quotients } => {
+            // Values without a common divisor may suit the plan of the quotients, too.
+            return Ok(multiples::encode(values, kind, quotients, out)?
+                || try_encode(values, kind, quotients, out)?);
+        }
         Plan::PatchedFfor | Plan::CompactFfor => return Ok(false),
         Plan::Pco { level } => return pco::encode(values, kind, *level, out),
     }

@@ -18,6 +18,8 @@ pub(super) struct For;
 impl MappedLayout for For {
     const NESTED: &'static str = "deltas";
 
+    type Map<W: Word> = W;
+
     fn parse<W: Word>(request: Request<'_>) -> Result<(W, Part<'_>)> {
         let (mut fields, payload) = Fields::split(request.values, W::BYTES)?;
         let deltas = Part::region(payload, NumberKind::Unsigned, request.n);

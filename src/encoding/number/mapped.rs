@@ -5,16 +5,19 @@ use crate::error::Result;
 use crate::kernels::Slots;
 use std::marker::PhantomData;
 
-/// An encoding that maps each value from an unsigned value of a nested region.
+/// An encoding that maps each value from a value of a nested region.
 pub(super) trait MappedLayout {
     /// Name of the nested values.
     const NESTED: &'static str;
 
-    /// Splits a region into the parameter of the map and the values to map.
-    fn parse<W: Word>(request: Request<'_>) -> Result<(W, Part<'_>)>;
+    /// The parameters of the map.
+    type Map<W: Word>: Copy;
+
+    /// Splits a region into the parameters of the map and the values to map.
+    fn parse<W: Word>(request: Request<'_>) -> Result<(Self::Map<W>, Part<'_>)>;
 
     /// Maps nested values in place.
-    fn map<W: Word>(values: &mut [W], reference: W);
+    fn map<W: Word>(values: &mut [W], map: Self::Map<W>);
 }
 
 /// The codec of a [`MappedLayout`].
@@ -26,22 +29,22 @@ impl<L: MappedLayout> Codec for Mapped<L> {
         cx: &mut Context<'_>,
         dst: &mut Slots<'_, W>,
     ) -> Result<()> {
-        let (reference, nested) = L::parse(request)?;
+        let (map, nested) = L::parse(request)?;
         nested.fill(cx, dst)?;
-        L::map(dst.values(), reference);
+        L::map(dst.values(), map);
         Ok(())
     }
 
     fn select<W: Word>(request: Request<'_>, cx: &mut Context<'_>, dst: &mut [W]) -> Result<()> {
-        let (reference, nested) = L::parse(request)?;
+        let (map, nested) = L::parse(request)?;
         nested.select(request.ranges, cx, dst)?;
-        L::map(dst, reference);
+        L::map(dst, map);
         Ok(())
     }
 
     fn view<W: Word>(request: Request<'_>, cx: &mut Context<'_>) -> Result<View<W>> {
-        let (reference, nested) = L::parse(request)?;
-        Ok(nested.view(cx)?.map(|values| L::map(values, reference)))
+        let (map, nested) = L::parse(request)?;
+        Ok(nested.view(cx)?.map(|values| L::map(values, map)))
     }
 
     fn children<W: Word>(request: Request<'_>, cx: &mut Context<'_>) -> Result<Children> {

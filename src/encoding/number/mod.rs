@@ -16,6 +16,7 @@ mod fl_bit_pack;
 mod follow;
 mod frame;
 mod mapped;
+mod multiples;
 mod packed;
 mod part;
 mod patched_ffor;
@@ -170,6 +171,7 @@ macro_rules! with_codec {
             EncodingCode::PatchedFfor => run!(patched_ffor::PatchedFfor),
             EncodingCode::Pco => run!(pco::Pco),
             EncodingCode::CompactFfor => run!(compact_ffor::CompactFfor),
+            EncodingCode::Multiples => run!(mapped::Mapped<multiples::Multiples>),
             code @ (EncodingCode::Fsst
             | EncodingCode::FsstValues
             | EncodingCode::Split128

@@ -88,6 +88,11 @@ pub enum Plan {
     PatchedFfor,
     /// Bit-packed differences to the minimum without padding, for few numbers.
     CompactFfor,
+    /// Multiples of a number above the minimum.
+    Multiples {
+        /// Plan for the quotients.
+        quotients: Box<Plan>,
+    },
     /// Pco, for numbers of 2 bytes and more.
     Pco {
         /// Compression level, 0 to 12.
@@ -139,6 +144,7 @@ impl fmt::Display for Plan {
             Self::Lz4 => f.write_str("LZ4"),
             Self::PatchedFfor => f.write_str("PatchedFFOR"),
             Self::CompactFfor => f.write_str("CompactFFOR"),
+            Self::Multiples { quotients } => write!(f, "Multiples({quotients})"),
             Self::Pco { level } => write!(f, "Pco({level})"),
         }
     }

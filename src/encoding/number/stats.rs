@@ -248,6 +248,49 @@ impl<W: Word> Stats<W> {
         })
     }
 
+    /// Returns statistics of the quotients of the differences to the least value by their greatest common divisor;
+    /// `None` if that is 1, or if all values are equal. The sample may have a greater divisor than all values.
+    pub fn quotients(&self) -> Option<Self> {
+        if self.kind == NumberKind::Float || W::BYTES == 1 {
+            return None;
+        }
+        let offset = |value: W| value.minus(self.min).to_u64();
+        let extended = |step: W| {
+            let unused = 64 - W::BITS;
+            (step.to_u64() << unused).cast_signed() >> unused
+        };
+        let steps = [self.min_delta, self.max_delta].map(extended);
+        let known = steps
+            .map(i64::unsigned_abs)
+            .into_iter()
+            .chain([offset(self.max)]);
+        let mut divisor = known.fold(0, gcd);
+        for value in &self.sample {
+            if divisor == 1 {
+                return None;
+            }
+            divisor = gcd(divisor, offset(*value));
+        }
+        if divisor <= 1 {
+            return None;
+        }
+        let quotient = |offset: u64| W::truncate(offset / divisor);
+        let quotients = self.derive(self.kind, self.n, |sample| {
+            sample.iter().map(|v| quotient(offset(*v))).collect()
+        });
+        // A step of 2^63 has the same bits with either sign.
+        let divided = steps.map(|step| {
+            let size = (step.unsigned_abs() / divisor).cast_signed();
+            W::truncate(if step < 0 { -size } else { size }.cast_unsigned())
+        });
+        Some(Self {
+            runs: self.runs,
+            min_delta: divided[0],
+            max_delta: divided[1],
+            ..quotients.with_range(W::ZERO, quotient(offset(self.max)))
+        })
+    }
+
     /// Returns the value that more than half of the sampled values are equal to, if there is one, and the share of the
     /// others.
     pub fn majority(&self) -> Option<(W, f32)> {
@@ -289,6 +332,14 @@ impl<W: Word> Stats<W> {
     pub(super) fn scale_up(&self, bytes: usize) -> usize {
         scaled(bytes, self.n as f64 / self.sample.len().max(1) as f64)
     }
+}
+
+/// Returns the greatest common divisor.
+pub(super) fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// Returns the value that more than half of the values are equal to, or any value if there is none.

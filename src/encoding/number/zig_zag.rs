@@ -17,13 +17,15 @@ pub(super) struct ZigZag;
 impl MappedLayout for ZigZag {
     const NESTED: &'static str = "values";
 
-    fn parse<W: Word>(request: Request<'_>) -> Result<(W, Part<'_>)> {
+    type Map<W: Word> = ();
+
+    fn parse<W: Word>(request: Request<'_>) -> Result<((), Part<'_>)> {
         let (mut fields, payload) = Fields::split(request.values, 1)?;
         let folded = Part::new(payload, fields.flag()?, NumberKind::Unsigned, request.n);
-        Ok((W::ZERO, folded))
+        Ok(((), folded))
     }
 
-    fn map<W: Word>(values: &mut [W], _reference: W) {
+    fn map<W: Word>(values: &mut [W], (): ()) {
         un_zig_zag(values);
     }
 }

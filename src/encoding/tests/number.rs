@@ -11,7 +11,7 @@ fn random_plan(rng: &mut StdRng, depth: u32) -> Plan {
     let leaf = depth == 0;
     let nested = |rng: &mut StdRng| Box::new(random_plan(rng, depth.saturating_sub(1)));
     let part = |rng: &mut StdRng| rng.random::<bool>().then(|| nested(rng));
-    match rng.random_range(0..if leaf { 9 } else { 18 }) {
+    match rng.random_range(0..if leaf { 9 } else { 19 }) {
         0 => Plan::Plain,
         1 => Plan::SingleValue,
         2 => Plan::FlBitPack,
@@ -45,6 +45,9 @@ fn random_plan(rng: &mut StdRng, depth: u32) -> Plan {
         },
         16 => Plan::Alp {
             integers: nested(rng),
+        },
+        17 => Plan::Multiples {
+            quotients: nested(rng),
         },
         _ => Plan::AlpRd {
             left: nested(rng),

@@ -26,6 +26,7 @@ fn plan() -> impl Strategy<Value = Plan> {
         let part = || proptest::option::of(whole());
         prop_oneof![
             whole().prop_map(|deltas| Plan::For { deltas }),
+            whole().prop_map(|quotients| Plan::Multiples { quotients }),
             whole().prop_map(|differences| Plan::Delta { differences }),
             (part(), part()).prop_map(|(values, lengths)| Plan::RunLength { values, lengths }),
             part().prop_map(|values| Plan::Truncate { values }),

@@ -21,7 +21,7 @@ type Row = (
 );
 const INTS: &[usize] = &[1, 2, 4, 8];
 const FLOATS: &[usize] = &[4, 8];
-const CODES: [Row; 25] = [
+const CODES: [Row; 26] = [
     (1, "Plain", INTS, INTS, FLOATS, true),
     (2, "FLBitPack", &[], INTS, &[], false),
     (3, "FOR", INTS, INTS, &[], false),
@@ -47,6 +47,7 @@ const CODES: [Row; 25] = [
     (0x8004, "Split128", &[], &[], &[], true),
     (0x8005, "CompactFFOR", INTS, INTS, &[], false),
     (0x8006, "Digits", &[], &[], &[], true),
+    (0x8007, "Multiples", &[2, 4, 8], &[2, 4, 8], &[], false),
 ];
 
 /// Returns the sizes of byte strings that a code may encode.
@@ -105,6 +106,7 @@ fn plans(inner: &Plan) -> Vec<Plan> {
         Plan::CompactFfor,
         Plan::Pco { level: 1 },
         Plan::For { deltas: boxed() },
+        Plan::Multiples { quotients: boxed() },
         Plan::Delta {
             differences: boxed(),
         },
@@ -228,7 +230,7 @@ fn encodings<W: Word>(
 }
 
 /// Types of the nested numbers in each part of an encoding, according to the format.
-const PARTS: [(u16, &str, &[NumberKind]); 16] = [
+const PARTS: [(u16, &str, &[NumberKind]); 17] = [
     (3, "deltas", &[Unsigned]),
     (5, "differences", &[Signed, Unsigned]),
     (6, "values", &[Signed, Unsigned, Float]),
@@ -245,6 +247,7 @@ const PARTS: [(u16, &str, &[NumberKind]); 16] = [
     (18, "values", &[Unsigned]),
     (19, "positions", &[Unsigned]),
     (19, "values", &[Signed, Unsigned, Float]),
+    (0x8007, "quotients", &[Signed, Unsigned]),
 ];
 
 /// Codes that the writer nests in no part here, mostly because they would not pay off: it then encodes the
@@ -252,19 +255,21 @@ const PARTS: [(u16, &str, &[NumberKind]); 16] = [
 const NOT_WRITTEN: &[(u16, &str, &[u16])] = &[
     (3, "deltas", &[1]),
     (5, "differences", &[1, 11]),
-    (6, "lengths", &[5]),
+    (6, "lengths", &[5, 0x8007]),
     (6, "values", &[11]),
-    (8, "values", &[0x8003]),
-    (9, "values", &[7]),
-    (10, "values", &[5, 7]),
-    (11, "values", &[1, 2, 3, 4, 5, 7, 19, 0x8002]),
+    (8, "values", &[0x8003, 0x8007]),
+    (9, "values", &[7, 0x8007]),
+    (10, "values", &[5, 7, 0x8007]),
+    (11, "values", &[1, 2, 3, 4, 5, 7, 19, 0x8002, 0x8007]),
     (12, "integers", &[1, 11]),
-    (13, "left", &[1, 5, 7, 16, 0x8003, 0x8005]),
+    (13, "left", &[1, 5, 7, 16, 0x8003, 0x8005, 0x8007]),
     (13, "right", &[1]),
+    (14, "codes", &[0x8007]),
     (14, "values", &[5, 8, 9, 10, 11, 12, 13, 17, 18, 0x8003]),
     (18, "values", &[1]),
-    (19, "positions", &[17]),
+    (19, "positions", &[17, 0x8007]),
     (19, "values", &[11, 12]),
+    (0x8007, "quotients", &[1, 7, 8, 10, 11, 0x8007]),
 ];
 
 #[test]

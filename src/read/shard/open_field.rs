@@ -7,7 +7,7 @@ use crate::buffer::{
     StoredDictionary, StoredRange, ValueDictionary, packed_member,
 };
 use crate::column::DictionaryEntries;
-use crate::encoding::Dictionaries;
+use crate::encoding::{Context, Dictionaries, Scratch};
 use crate::error::{Result, Within};
 use crate::external::{VerifiedFiles, load_footer, needs_footers, open_parquet};
 use crate::format::{BasicType, DataEncoding, DataType, StripeFieldDescriptor};
@@ -315,7 +315,9 @@ impl Metadata {
         check_dictionary(place.range, self.artifacts.limits())?;
         let bytes = ready!(step.get(place));
         let parse = || {
-            let dictionary = ValueDictionary::parse(&bytes)?;
+            let mut scratch = Scratch::default();
+            let mut cx = Context::new(self.artifacts.limits(), &mut scratch);
+            let dictionary = ValueDictionary::parse(&bytes, &mut cx)?;
             if let Storage::Buffers(buffers) = &layout.storage
                 && let Some(expected) = &buffers.dictionary_checksums
             {
@@ -326,11 +328,12 @@ impl Metadata {
         let entries = parse().within(|| "value dictionary".to_owned());
         let entries = Arc::new(self.artifacts.placed(place.artifact, entries)?);
         if field.dictionary.set(entries.clone()).is_ok() {
-            // The arrays made from the entries take about as much memory again.
-            let size = place
+            // The arrays made from the entries take about as much memory again. Encoded entries take more than the buffer.
+            let stored = place
                 .range
                 .len()
-                .saturating_add(16 * entries.chunk.len as u64);
+                .max(entries.chunk.values.leaf_bytes() as u64);
+            let size = stored.saturating_add(16 * entries.chunk.len as u64);
             self.fields.grow(&key, size.saturating_mul(2));
         }
         Ok(Some(entries))

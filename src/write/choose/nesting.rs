@@ -53,7 +53,7 @@ fn outer(plan: &Plan) -> bool {
         Plan::AlpRd { .. } => false,
         Plan::Zstd { .. } | Plan::Lz4 => true,
         // Encodings that only this crate defines.
-        Plan::PatchedFfor | Plan::CompactFfor | Plan::Pco { .. } => false,
+        Plan::PatchedFfor | Plan::CompactFfor | Plan::Multiples { .. } | Plan::Pco { .. } => false,
         _ => inner(plan, MAX_DEPTH),
     }
 }
@@ -79,6 +79,7 @@ fn inner(plan: &Plan, depth: u32) -> bool {
         | Plan::Lz4
         | Plan::PatchedFfor
         | Plan::CompactFfor
+        | Plan::Multiples { .. }
         | Plan::Pco { .. } => false,
     }
 }

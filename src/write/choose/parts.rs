@@ -1,4 +1,4 @@
-//! Plans with nested parts: runs of equal values, and exceptions among equal values.
+//! Plans with nested parts: runs of equal values, exceptions among equal values, and multiples of a number.
 
 use super::Scales;
 use crate::encoding::number::{Plan, Stats};
@@ -10,8 +10,8 @@ const MOST: usize = 3;
 /// Nanoseconds to copy a part that is stored raw.
 const RAW: f32 = 0.05;
 
-/// Returns plans for blocks with these statistics: runs, and exceptions among equal values. Their parts have the
-/// encodings of lowest cost.
+/// Returns plans for blocks with these statistics: runs, exceptions among equal values, and multiples of a number. Their
+/// parts have the encodings of lowest cost.
 pub(super) fn nested_candidates<W: Word>(
     blocks: &[Stats<W>],
     kind: NumberKind,
@@ -29,7 +29,42 @@ pub(super) fn nested_candidates<W: Word>(
         });
     }
     plans.extend(sparse(blocks, kind, scales));
+    plans.extend(multiples(blocks, scales));
     plans
+}
+
+/// Returns a plan for multiples of a number, if the values of every block are such.
+fn multiples<W: Word>(blocks: &[Stats<W>], scales: Scales) -> Option<Plan> {
+    let differ = blocks.iter().filter(|stats| !stats.all_equal());
+    let quotients: Option<Vec<Stats<W>>> = differ.map(Stats::quotients).collect();
+    let quotients = quotients?;
+    let packed = || Box::new(Plan::Ffor);
+    let many_runs = Plan::RunLength {
+        values: Some(packed()),
+        lengths: Some(Box::new(Plan::FlBitPack)),
+    };
+    let plans = [
+        Plan::Ffor,
+        Plan::PatchedFfor,
+        Plan::Delta {
+            differences: packed(),
+        },
+        Plan::Delta {
+            differences: Box::new(many_runs),
+        },
+    ];
+    let weighed = plans.into_iter().filter_map(|plan| {
+        let estimates = quotients
+            .iter()
+            .map(|stats| (stats.n, plan.estimate(stats)));
+        let estimates: Vec<_> = estimates.collect();
+        scales.weigh(plan, estimates.into_iter())
+    });
+    let best = weighed.min_by(|a, b| a.cost.total_cmp(&b.cost));
+    best.filter(|_| !quotients.is_empty())
+        .map(|best| Plan::Multiples {
+            quotients: Box::new(best.plan),
+        })
 }
 
 /// Returns a plan for exceptions among equal values, if there are few in every block.

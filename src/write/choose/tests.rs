@@ -111,6 +111,28 @@ fn runs_and_exceptions_among_equal_numbers_are_stored_as_such() {
 }
 
 #[test]
+fn multiples_of_a_number_are_stored_as_quotients() {
+    let noise = |i: u64| u64::from(crate::format::checksum(&i.to_le_bytes()));
+    // Seconds with a jitter, in microseconds.
+    let times = (0..65_536u64).map(|i| 1_700_000_000_000_000 + (2 * i + noise(i) % 3) * 1_000_000);
+    let plan = chosen(&times.collect::<Vec<_>>(), Profile::Balanced);
+    let steps = |plan: &Plan| matches!(plan, Plan::Delta { .. } | Plan::Ffor | Plan::PatchedFfor);
+    assert!(
+        matches!(&plan, Plan::Multiples { quotients } if steps(quotients)),
+        "{plan}"
+    );
+    let rounded: Vec<u64> = (0..65_536).map(|i| noise(i) % 50_000 * 100).collect();
+    let plan = chosen(&rounded, Profile::Balanced);
+    let quotients = Box::new(Plan::Ffor);
+    assert_eq!(plan, Plan::Multiples { quotients });
+    let others: Vec<u64> = (0..65_536)
+        .map(|i| noise(i) % 50_000 * 100 + i % 2)
+        .collect();
+    let plan = chosen(&others, Profile::Balanced);
+    assert!(!matches!(plan, Plan::Multiples { .. }), "{plan}");
+}
+
+#[test]
 fn integers_of_16_bytes_are_cut_in_two_and_other_values_of_that_size_are_not() {
     let values: Vec<u8> = (0..8192i128)
         .flat_map(|i| ((i * 7_368_787 % (1 << 40)) - (1 << 38)).to_le_bytes())

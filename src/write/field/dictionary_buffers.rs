@@ -1,6 +1,7 @@
 //! Spec: Chapter 6, "Value Dictionary": the buffers of codes, and of the dictionary they refer to.
 
 use super::codes::{Codes, EntryType, FinishedEntries, NULL};
+use super::encoded_entries::StoredEntries;
 use super::interner::Interner;
 use super::numbers::plain_numbers;
 use crate::buffer::{DictionaryInput, FinishedBuffer};
@@ -103,14 +104,20 @@ fn encode_entries(
     }
     let fixed_value_size =
         u32::try_from(width).map_err(|_| Error::invalid("a fixed size exceeds 32 bits"))?;
+    let region = match null_id {
+        None => StoredEntries::new(entry, &values, &offsets).encode(&settings)?,
+        Some(_) => None,
+    };
+    let is_encoded = region.is_some();
     let input = DictionaryInput {
         value_type: entry.value_type,
         count,
         null_id,
         fixed_value_size,
-        values: &values,
-        offsets: entry.width.is_none().then_some(&offsets[..]),
+        values: region.as_deref().unwrap_or(&values),
+        offsets: (entry.width.is_none() && !is_encoded).then_some(&offsets[..]),
         sorted_ids: &sorted,
+        is_encoded,
     };
     Ok(input.encode(settings.capabilities.spec_dictionary_header))
 }

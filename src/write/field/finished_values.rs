@@ -6,7 +6,7 @@ use super::dictionary_encoder::DictionaryEncoder;
 use super::finished_leaf::{FinishedBytes, FinishedLeaf};
 use super::plan::FieldPlan;
 use crate::buffer::{FinishedBuffer, Physical, RangeIndexInput};
-use crate::encoding::{NumberKind, Word};
+use crate::encoding::Word;
 use crate::error::Result;
 use crate::format::decimal128::{self, Sign};
 use crate::format::{
@@ -14,9 +14,9 @@ use crate::format::{
     TypeStats, ValueKind,
 };
 use crate::stats::{
-    ByteStats, DecimalForm, DecimalStats, DistinctStats, IndexedRanges, NumberStats, byte_value,
+    ByteStats, DecimalForm, DecimalStats, DistinctStats, IndexedRanges, NumberDomain, NumberStats,
+    byte_value,
 };
-use crate::write::choose;
 use crate::write::choose::profile::Profile;
 use crate::write::choose::settings::FilterChoice;
 
@@ -139,13 +139,14 @@ impl FinishedValues {
         };
         let input = RangeIndexInput {
             basic_type: plan.basic_type,
+            signed: matches!(plan.domain, NumberDomain::Signed),
+            as_numbers: settings.capabilities.every_nesting,
             positions: index.positions,
             minimums: &index.minimums,
             maximums: &index.maximums,
             invalid: &index.invalid,
         };
-        let bytes =
-            input.encode(|bytes| choose::numbers(bytes, NumberKind::Unsigned, settings).plan)?;
+        let bytes = input.encode(settings)?;
         Ok(Some(FinishedBuffer::range_index(bytes)))
     }
 }

@@ -2,11 +2,9 @@
 
 use crate::buffer::RangeIndexInput;
 use crate::column::{Chunk, Values};
-use crate::encoding::NumberKind;
 use crate::error::Result;
 use crate::format::DataType;
 use crate::stats::PageRanges;
-use crate::write::choose;
 use crate::write::choose::settings::Settings;
 
 pub(crate) use crate::stats::PageNulls;
@@ -46,13 +44,14 @@ pub(in crate::write) fn encode(
     };
     let input = RangeIndexInput {
         basic_type: node.basic_type,
+        signed: node.signed,
+        as_numbers: settings.capabilities.every_nesting,
         positions: index.positions,
         minimums: &index.minimums,
         maximums: &index.maximums,
         invalid: &index.invalid,
     };
-    let plan = |bytes: &[u8]| choose::numbers(bytes, NumberKind::Unsigned, settings).plan;
-    input.encode(plan).map(Some)
+    input.encode(settings).map(Some)
 }
 
 /// Returns a stored value of a fixed size.

@@ -2,6 +2,7 @@
 //! saves anything.
 
 use super::codes::{Codes, EntryType, NULL};
+use super::encoded_entries::{MOST_ENCODED, StoredEntries};
 use super::entry_growth::EntryGrowth;
 use super::finished_leaf::FinishedLeaf;
 use super::interner::Interner;
@@ -38,6 +39,11 @@ const OVERHEAD: f64 = 256.0;
 const EXPECTED: usize = 1 << 20;
 /// Fewest positions from which the number of entries in the stripe is predicted.
 const MIN_PREDICTED: usize = WINDOW / 4;
+/// Fewest entries that are encoded to measure their size, and most.
+const MIN_ENCODED: usize = 512;
+const TRIED_ENTRIES: usize = 4096;
+/// Values per entry from which encoded entries count as small as they are.
+const SHARED: f64 = 8.0;
 /// The predicted cost that a dictionary may have, relative to the alternative, before a window ends.
 const UNFINISHED: f64 = 1.5;
 
@@ -175,6 +181,8 @@ pub(super) struct TrialWindows {
     /// Cost per code at the last estimate, and the number of windows since.
     code_weighed: Option<(f64, u32)>,
     growth: EntryGrowth,
+    /// The share of their bytes that the entries take encoded, and the number of entries when it was measured.
+    encoded: (f64, usize),
     /// Cost per value without a dictionary at the last estimate, and the number of windows since.
     weighed: Option<(f64, u32)>,
 }
@@ -188,6 +196,7 @@ impl TrialWindows {
             of_codes: 0.0,
             code_weighed: None,
             growth: EntryGrowth::default(),
+            encoded: (1.0, 0),
             weighed: None,
         }
     }
@@ -291,15 +300,19 @@ impl TrialWindows {
             }
             self.growth
                 .note(self.codes.codes().len(), self.codes.entries().len());
-            // If nearly every number so far is new, most later ones will be new too.
+            // If nearly every value so far is new, most later ones will be new too.
             let taken = start + STRIDE;
-            let hopeless = is_number
+            let hopeless = (is_number || predicts(settings))
                 && taken == MIN_NUMBERS
                 && self.codes.entries().len() - entries_before > MIN_NUMBERS * 7 / 8;
             let too_large = self.codes.used(self.entry).bytes > self.entry.most_bytes;
             let too_costly = if predicts(settings) {
-                taken >= MIN_NUMBERS
-                    && taken.is_power_of_two()
+                // The growth of the entries shows in many values.
+                let is_judged = taken >= MIN_PREDICTED && taken.is_power_of_two();
+                if is_judged {
+                    self.encode_entries(settings)?;
+                }
+                is_judged
                     && self.predicted(self.of_codes, before + len, settings)
                         > UNFINISHED * budget / (before + len) as f64
             } else {
@@ -324,6 +337,35 @@ impl TrialWindows {
         self.alternative = total;
         self.of_codes = of_codes;
         Ok(true)
+    }
+
+    /// Measures how small the entries become, if there are many more than when it was last measured.
+    fn encode_entries(&mut self, settings: &Settings) -> Result<()> {
+        let entries = self.codes.entries();
+        if entries.len() < (2 * self.encoded.1).max(MIN_ENCODED) {
+            return Ok(());
+        }
+        let (mut values, mut offsets) = (Vec::new(), vec![0]);
+        for entry in entries.iter().take(TRIED_ENTRIES) {
+            values.extend_from_slice(entry);
+            offsets.push(values.len() as u64);
+        }
+        let share = StoredEntries::new(self.entry, &values, &offsets).share(settings)?;
+        self.encoded = (share, entries.len());
+        Ok(())
+    }
+
+    /// Returns the size of a dictionary of `entries` entries like those so far, for `positions` values.
+    fn entries_size(&self, entries: f64, positions: usize) -> f64 {
+        let now = self.codes.entries().len().max(1) as f64;
+        let stored = self.codes.used(self.entry).bytes as f64 * entries / now;
+        // A reader of one row reads all entries, so that most rows must share theirs with others.
+        let is_shared = entries * SHARED <= positions as f64 && entries <= MOST_ENCODED as f64;
+        if is_shared {
+            stored * self.encoded.0
+        } else {
+            stored
+        }
     }
 
     /// Drops all positions from `len` on; entries stay.
@@ -357,19 +399,20 @@ impl TrialWindows {
             .expected(EXPECTED.max(positions))
             .max(now as f64);
         let n = EXPECTED.max(positions) as f64;
-        let growth = entries / now as f64;
-        let used = self.codes.used(self.entry).bytes as f64;
+        let used = self.entries_size(entries, EXPECTED.max(positions));
         let time = self.gather_time(settings);
         // Codes of more entries have more bits.
         let wider = (entries.log2() / (now as f64).log2().max(1.0)).max(1.0);
-        (OVERHEAD + used * growth) / n + time + of_codes * wider / positions.max(1) as f64
+        (OVERHEAD + used) / n + time + of_codes * wider / positions.max(1) as f64
     }
 
     /// Returns the cost of the entries so far and of looking up the codes of `positions` values, in the unit of
     /// [`choose`].
     fn cost(&self, positions: usize, settings: &Settings) -> f64 {
-        let size = self.codes.used(self.entry).bytes;
-        OVERHEAD + size as f64 + self.gather_time(settings) * positions as f64
+        let entries = self.codes.entries().len() as f64;
+        OVERHEAD
+            + self.entries_size(entries, positions)
+            + self.gather_time(settings) * positions as f64
     }
 
     /// Returns the cost of looking up a code; infinite if it takes too long.
@@ -482,8 +525,10 @@ mod tests {
             let hash = crate::format::checksum(&i.to_le_bytes());
             usize::try_from(hash).unwrap()
         };
+        // No encoding makes such texts much smaller.
+        let letter = |i: usize| char::from(b'!' + u8::try_from(noise(i) % 90).unwrap());
         let texts: Vec<String> = (0..20_000)
-            .map(|i| format!("query about {i:05} things"))
+            .map(|i| (30 * i..30 * (i + 1)).map(letter).collect())
             .collect();
         let text = |i: usize| {
             let is_empty = noise(2 * i) % 100 < 85;

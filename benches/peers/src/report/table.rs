@@ -165,13 +165,21 @@ impl Measured<'_> {
         rows.iter().filter(any)
     }
 
+    /// Returns the formats with an answer in any of the rows.
+    fn formats(&self, rows: &[Row]) -> Vec<Format> {
+        let mut formats: Vec<Format> = self.answers.formats().into_iter().collect();
+        formats.retain(|&format| rows.iter().any(|row| self.value(format, row).is_some()));
+        formats
+    }
+
     /// Writes the values; after each value of a shard, the ratio to the best peer (bold). Above 1, the shard is better.
     fn compared(&self, page: &mut String, rows: &'static [Row]) -> Result<()> {
-        header(page, self.answers)?;
+        let formats = self.formats(rows);
+        header(page, &formats)?;
         for row in self.answered(rows) {
             let best = self.best(row);
             write!(page, "| {} |", row.title)?;
-            for format in self.answers.formats() {
+            for &format in &formats {
                 let Some(value) = self.value(format, row) else {
                     write!(page, " |")?;
                     continue;
@@ -204,7 +212,9 @@ pub(super) fn summary(page: &mut String, answers: &Answers) -> Result<()> {
          Ratios to the best peer of each table and row: geometric means over the tables that were written\n\
          in all formats. More is better; below 1, a peer is better.\n"
     )?;
-    let formats = answers.formats();
+    let mut formats: Vec<Format> = answers.formats().into_iter().collect();
+    // Only one table is written as a packed group.
+    formats.retain(|format| *format != Format::ShardPacked);
     let holds = |table: &&String| {
         let written = |&format: &Format| answers.get(table, format, Question::Write).is_some();
         formats.iter().all(written)
@@ -217,7 +227,7 @@ pub(super) fn summary(page: &mut String, answers: &Answers) -> Result<()> {
             table,
         })
         .collect();
-    header(page, answers)?;
+    header(page, &formats)?;
     for row in &COMPARED {
         write!(page, "| {} |", row.title)?;
         for &format in &formats {
@@ -301,10 +311,9 @@ pub(super) fn behind_a_store(page: &mut String, answers: &Answers, table: &str) 
     Ok(true)
 }
 
-fn header(page: &mut String, answers: &Answers) -> Result<()> {
-    let formats = answers.formats();
+fn header(page: &mut String, formats: &[Format]) -> Result<()> {
     write!(page, "| |")?;
-    for format in &formats {
+    for format in formats {
         write!(page, " {} |", format.name())?;
     }
     writeln!(page, "\n|-|{}", "-:|".repeat(formats.len()))?;

@@ -3,10 +3,13 @@
 use crate::failure::Failure;
 use crate::location::{stored, wait};
 use crate::progress::{bar, followed};
+use arrow_array::ArrayRef;
+use arrow_schema::Field;
 use arrow_shard::Result;
 use arrow_shard::io::{Location, Store};
 use arrow_shard::ops::{DeleteOptions, EditSummary, ShardEditor};
 use arrow_shard::read::{Predicate, ShardOptions};
+use arrow_shard::write::ColumnOptions;
 use std::path::{Path, PathBuf};
 
 /// An editor, and the location of its shard.
@@ -66,6 +69,12 @@ impl Editing {
     /// Restores deleted rows by number.
     pub(super) fn undelete_rows(&mut self, rows: &[u64]) -> Result<u64> {
         wait(&self.shard, self.editor.undelete_rows_async(rows))
+    }
+
+    /// Adds a last column with one value per row, deleted rows included.
+    pub(super) fn add_column_values(&mut self, field: Field, values: Vec<ArrayRef>) -> Result<()> {
+        let options = ColumnOptions::default();
+        self.editor.add_column_values(field, values, options)
     }
 
     /// Returns the editor, for changes that need no reads.

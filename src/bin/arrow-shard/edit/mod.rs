@@ -1,5 +1,6 @@
 //! Commands that write new directories over existing buffers.
 
+pub(crate) mod add;
 pub(crate) mod append;
 pub(crate) mod attach;
 pub(crate) mod compact;
@@ -9,11 +10,13 @@ mod editing;
 mod folder;
 mod keys;
 pub(crate) mod list;
+mod live_values;
 pub(crate) mod merge;
 pub(crate) mod pack;
 mod parquet_files;
 mod part;
 pub(crate) mod select;
+pub(crate) mod set;
 pub(crate) mod undelete;
 pub(crate) mod upsert;
 pub(crate) mod vacuum;
@@ -21,7 +24,7 @@ pub(crate) mod vacuum;
 use crate::failure::Failure;
 use crate::output::Destination;
 use crate::text;
-use arrow_shard::ops::EditSummary;
+use arrow_shard::ops::{EditSummary, ShardEditor};
 use editing::Editing;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -69,6 +72,19 @@ impl TargetArgs {
             report(target, &done)
         }
     }
+}
+
+/// Renames columns, or members of structs, each by `OLD=NEW`.
+fn rename(editor: &mut ShardEditor, renames: &[String]) -> Result<(), Failure> {
+    for rename in renames {
+        let (old, new) = rename.split_once('=').ok_or_else(|| {
+            Failure::Usage(format!(
+                "expected `old=new` after --rename, found `{rename}`"
+            ))
+        })?;
+        editor.rename_column(old, new)?;
+    }
+    Ok(())
 }
 
 /// Prints a note if the shard is in the same folder as shards that it was made from.

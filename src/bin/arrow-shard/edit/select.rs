@@ -50,13 +50,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         editor.select_columns(columns)?;
     }
     editor.drop_columns(ColumnNames::all(&args.drop))?;
-    for rename in &args.rename {
-        let (old, new) = rename.split_once('=').ok_or_else(|| {
-            Failure::Usage(format!(
-                "expected `old=new` after --rename, found `{rename}`"
-            ))
-        })?;
-        editor.rename_column(old, new)?;
-    }
+    super::rename(editor, &args.rename)?;
     args.target.commit(editing, &args.file)
 }

@@ -227,7 +227,9 @@ impl Verifier<'_> {
         let bytes = self.shard.bytes_at(place).await?;
         // As when reading: only a dictionary that is whole can be of another file.
         ValueDictionary::verify_sorted_ids(&bytes)?;
-        let dictionary = ValueDictionary::parse(&bytes)?;
+        let limits = self.shard.inner.artifacts.limits();
+        let mut cx = Context::new(limits, &mut self.scratch);
+        let dictionary = ValueDictionary::parse(&bytes, &mut cx)?;
         if let Some(expected) = &buffers.dictionary_checksums {
             expected.check_all(&ValueDictionary::carried_checksums(&bytes)?)?;
         }

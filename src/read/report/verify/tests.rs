@@ -451,7 +451,7 @@ fn a_range_index_of_another_version_is_no_fault() {
     let mut buffers = super::data::native_buffers(&field);
     let index = buffers.find(|buffer| buffer.kind == BufferKind::RangeIndex);
     let range = index.unwrap().buffer.as_ref().unwrap().range;
-    file[usize::try_from(range.start()).unwrap()] += 1;
+    file[usize::try_from(range.start()).unwrap()] += 2;
     let shard = Shard::from_bytes(file.into()).unwrap();
     let error = shard.range_index(0, node).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);

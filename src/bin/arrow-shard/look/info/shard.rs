@@ -40,8 +40,8 @@ pub(super) fn add(facts: &mut Facts, shard: &Shard) -> Result<bool, Failure> {
     fields.for_each(|field| collect_indexes(field, &mut filters, &mut ranges));
     add_index(facts, "bloom filters", filters);
     add_index(facts, "range indexes", ranges);
+    facts.add_entries("key-values", key_values(&schema));
     add_properties(facts, &info.properties);
-    facts.add_entries("table metadata", key_values(&schema));
     add_files(facts, &info);
     let mut problems: Vec<String> = info.problem.iter().cloned().collect();
     problems.extend(info.stripes.iter().filter_map(|it| it.problem.clone()));
@@ -87,7 +87,7 @@ fn add_properties(facts: &mut Facts, all: &[NameValuePair]) {
     let set = all.iter().filter(|it| !own.contains(&it.name.as_str()));
     let set: Vec<NameValuePair> = set.cloned().collect();
     let lines = set.iter().map(text::property).collect();
-    facts.add_lines("key-values", lines, inspect::properties(&set));
+    facts.add_lines("properties", lines, inspect::properties(&set));
 }
 
 /// Adds the files that the shard needs in addition to its own.

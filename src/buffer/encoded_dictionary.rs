@@ -1,0 +1,97 @@
+//! Spec: docs/format.md, "Value dictionary": entries that are encoded like the values of a block.
+
+use crate::encoding::bytes::{
+    BytesBuilder, BytesLayout, Decoded, NullsOut, decode as decode_strings,
+};
+use crate::encoding::{Context, NumberKind, Word, number};
+use crate::error::{Error, Result};
+use crate::format::BasicType;
+use arrow_buffer::{BooleanBufferBuilder, Buffer};
+use bytes::Bytes;
+
+/// The decoded entries: their bytes, and `count + 1` offsets if they have no fixed size.
+pub(super) type Entries = (Bytes, Option<Vec<u64>>);
+
+/// Returns the interpretation of the entries of a dictionary as numbers; `None` for byte strings.
+pub(crate) fn number_kind(value_type: BasicType) -> Option<NumberKind> {
+    use BasicType as T;
+    match value_type {
+        T::Float32 | T::Float64 => Some(NumberKind::Float),
+        T::Int16 | T::Int32 | T::Int64 | T::DateTime => Some(NumberKind::Unsigned),
+        _ => None,
+    }
+}
+
+/// A buffer whose memory [`Bytes`] refer to.
+struct Shared(Buffer);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_slice()
+    }
+}
+
+/// Decodes the region of `count` entries; each has `size` bytes, or any number if `size` is 0.
+pub(super) fn decode(
+    region: &[u8],
+    value_type: BasicType,
+    count: usize,
+    size: usize,
+    cx: &mut Context<'_>,
+) -> Result<Entries> {
+    // The limits are checked first, because few bytes can claim many entries.
+    cx.limits.check_block_values(count as u64)?;
+    cx.limits
+        .check_block_bytes((count as u64).saturating_mul(size as u64))?;
+    match (number_kind(value_type), size) {
+        (Some(kind), 2) => numbers::<u16>(region, kind, count, cx),
+        (Some(kind), 4) => numbers::<u32>(region, kind, count, cx),
+        (Some(kind), 8) => numbers::<u64>(region, kind, count, cx),
+        (Some(_), size) => Err(Error::corrupt(format!(
+            "encoded entries of type {value_type:?} of {size} bytes"
+        ))),
+        (None, size) => strings(region, count, Some(size).filter(|size| *size > 0), cx),
+    }
+}
+
+fn numbers<W: Word>(
+    region: &[u8],
+    kind: NumberKind,
+    count: usize,
+    cx: &mut Context<'_>,
+) -> Result<Entries> {
+    let mut words = vec![W::ZERO; count];
+    number::decode(region, kind, cx, &mut words)?;
+    let mut bytes = Vec::with_capacity(count * W::BYTES);
+    for word in words {
+        bytes.extend_from_slice(word.to_le().as_ref());
+    }
+    Ok((bytes.into(), None))
+}
+
+fn strings(
+    region: &[u8],
+    count: usize,
+    fixed: Option<usize>,
+    cx: &mut Context<'_>,
+) -> Result<Entries> {
+    let mut present = BooleanBufferBuilder::new(count);
+    present.append_n(count, true);
+    let mut nulls = NullsOut::new(&mut present, 0);
+    let layout = fixed.map_or(BytesLayout::Offsets64, BytesLayout::Fixed);
+    let mut out = BytesBuilder::new(layout, count);
+    decode_strings(region, count, fixed, cx, &mut out, &mut nulls)?;
+    if present.finish().count_set_bits() < count {
+        return Err(Error::corrupt("an encoded entry is null"));
+    }
+    match out.finish() {
+        Decoded::Offsets64(offsets, values) => {
+            let offsets = offsets.iter().map(|offset| offset.cast_unsigned());
+            Ok((Bytes::from_owner(Shared(values)), Some(offsets.collect())))
+        }
+        Decoded::Fixed(values) => Ok((Bytes::from_owner(Shared(values)), None)),
+        Decoded::Offsets32(..) | Decoded::Views(..) => {
+            Err(Error::corrupt("entries of another layout"))
+        }
+    }
+}
