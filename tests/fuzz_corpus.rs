@@ -274,6 +274,9 @@ fn bytes_blocks() -> Vec<Vec<u8>> {
         bytes::Plan::Digits {
             otherwise: Box::new(bytes::Plan::Plain),
         },
+        bytes::Plan::NonEmpty {
+            texts: Box::new(bytes::Plan::Plain),
+        },
         bytes::Plan::Split128 {
             high: number::Plan::Ffor,
             low: number::Plan::PatchedFfor,
@@ -283,13 +286,14 @@ fn bytes_blocks() -> Vec<Vec<u8>> {
     for plan in &plans {
         let suits = |size: &Option<usize>| match plan {
             bytes::Plan::Split128 { .. } => *size == Some(16),
-            bytes::Plan::Digits { .. } => size.is_none(),
+            bytes::Plan::Digits { .. } | bytes::Plan::NonEmpty { .. } => size.is_none(),
             _ => true,
         };
         for size in fuzz::bytes_blocks::SIZES.into_iter().filter(suits) {
             let word = |i: usize| match (plan, size) {
                 (bytes::Plan::SingleValue, None) => "one and the same".to_owned(),
                 (bytes::Plan::BlockDictionary { .. }, _) => format!("{:016}", i % 3),
+                (bytes::Plan::NonEmpty { .. }, _) if !i.is_multiple_of(7) => String::new(),
                 _ => format!("block {} of {:010}", i % 50, i * 7),
             };
             let n = 70;

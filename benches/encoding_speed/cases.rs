@@ -240,6 +240,14 @@ pub(crate) fn strings() -> Vec<Strings> {
     let digits = bytes::Plan::Digits {
         otherwise: Box::new(bytes::Plan::Plain),
     };
+    let non_empty = bytes::Plan::NonEmpty {
+        texts: Box::new(bytes::Plan::fsst_values(Plan::Ffor)),
+    };
+    let one_in_eight = |(i, line)| if i % 8 == 0 { line } else { "" };
+    let few: Vec<&str> = (0..)
+        .zip(lines.iter().map(String::as_str))
+        .map(one_in_eight)
+        .collect();
     let log = "lines of a log";
     let mut cases = vec![
         variable(log, bytes::Plan::Plain, &lines),
@@ -248,6 +256,7 @@ pub(crate) fn strings() -> Vec<Strings> {
         variable(log, bytes::Plan::fsst(offsets()), &lines),
         variable(log, bytes::Plan::fsst_values(Plan::Ffor), &lines),
         variable(log, digits, &lines),
+        variable("one line of a log in eight values", non_empty, &few),
         variable(log, zstd, &lines),
         variable(log, bytes::Plan::Lz4 { offsets: offsets() }, &lines),
     ];

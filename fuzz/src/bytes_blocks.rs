@@ -172,7 +172,7 @@ fn again(all: &Values, size: Option<usize>, seed: u8, cx: &mut Context<'_>) {
         Some(width) => Input::fixed(width, n, &flat, Some(&nulls)),
         None => Input::variable(&offsets, &flat, Some(&nulls)),
     };
-    let plan = match seed % 8 {
+    let plan = match seed % 9 {
         0 => Plan::SingleValue,
         1 => Plan::BlockDictionary {
             codes: number::Plan::FlBitPack,
@@ -187,6 +187,9 @@ fn again(all: &Values, size: Option<usize>, seed: u8, cx: &mut Context<'_>) {
         },
         6 => Plan::Digits {
             otherwise: Box::new(Plan::Plain),
+        },
+        7 => Plan::NonEmpty {
+            texts: Box::new(Plan::fsst_values(number::Plan::Ffor)),
         },
         _ => Plan::Plain,
     };

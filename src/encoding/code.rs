@@ -60,6 +60,8 @@ pub enum EncodingCode {
     Digits,
     /// Multiples of a number above the minimum, as quotients in a nested region.
     Multiples,
+    /// Only the texts that are not empty, in a nested region.
+    NonEmpty,
     /// A code that this build does not know.
     Other(u16),
 }
@@ -94,6 +96,7 @@ impl EncodingCode {
             0x8005 => Self::CompactFfor,
             0x8006 => Self::Digits,
             0x8007 => Self::Multiples,
+            0x8008 => Self::NonEmpty,
             other => Self::Other(other),
         }
     }
@@ -127,6 +130,7 @@ impl EncodingCode {
             Self::CompactFfor => 0x8005,
             Self::Digits => 0x8006,
             Self::Multiples => 0x8007,
+            Self::NonEmpty => 0x8008,
             Self::Other(other) => other,
         }
     }
@@ -160,6 +164,7 @@ impl EncodingCode {
             Self::CompactFfor => "CompactFFOR",
             Self::Digits => "Digits",
             Self::Multiples => "Multiples",
+            Self::NonEmpty => "NonEmpty",
             Self::Other(_) => "unknown encoding",
         }
     }
@@ -211,7 +216,12 @@ impl EncodingCode {
             Self::Alp | Self::AlpRd => kind == Float && width >= 4,
             Self::Pco => width > 1,
             Self::Multiples => kind != Float && width > 1,
-            Self::Fsst | Self::FsstValues | Self::Split128 | Self::Digits | Self::Other(_) => false,
+            Self::Fsst
+            | Self::FsstValues
+            | Self::Split128
+            | Self::Digits
+            | Self::NonEmpty
+            | Self::Other(_) => false,
         }
     }
 
@@ -226,7 +236,7 @@ impl EncodingCode {
             | Self::Zstd
             | Self::Lz4 => true,
             Self::Split128 => fixed == Some(16),
-            Self::Digits => fixed.is_none(),
+            Self::Digits | Self::NonEmpty => fixed.is_none(),
             _ => false,
         }
     }
@@ -259,6 +269,7 @@ mod tests {
             0x8005,
             0x8006,
             0x8007,
+            0x8008,
             0x8fff,
             u16::MAX,
         ]) {

@@ -16,6 +16,7 @@ mod digits;
 mod fsst;
 mod fsst_values;
 mod input;
+mod non_empty;
 mod nulls;
 mod plain;
 mod plan;
@@ -28,6 +29,7 @@ pub use builder::{BytesBuilder, BytesLayout, Decoded};
 pub use delimited::{decode_delimited, describe_delimited};
 pub use fsst::Learned;
 pub use input::Input;
+pub use non_empty::Texts;
 pub use nulls::NullsOut;
 pub use plan::{Plan, try_digits};
 pub use split128::Halves;
@@ -160,6 +162,7 @@ macro_rules! with_codec {
             EncodingCode::Zstd | EncodingCode::Lz4 => run!(compressed::Compressed),
             EncodingCode::Split128 => run!(split128::Split128),
             EncodingCode::Digits => run!(digits::Digits),
+            EncodingCode::NonEmpty => run!(non_empty::NonEmpty),
             code => Err(code.unsupported()),
         }
     }};

@@ -5,8 +5,8 @@ use super::fsst::{Learned, Teaching};
 use super::input::Clean;
 use super::stats::Stats;
 use super::{
-    Estimate, Input, block_dictionary, compressed, delimited, digits, fsst, fsst_values, number,
-    plain, single_value, split128,
+    Estimate, Input, block_dictionary, compressed, delimited, digits, fsst, fsst_values, non_empty,
+    number, plain, single_value, split128,
 };
 use crate::encoding::Trained;
 use crate::error::Result;
@@ -74,6 +74,11 @@ pub enum Plan {
         /// The plan for blocks in which too few texts fit one template.
         otherwise: Box<Plan>,
     },
+    /// Only the texts that are not empty. Only for values of variable size.
+    NonEmpty {
+        /// The plan for the texts, and for blocks in which most values are texts.
+        texts: Box<Plan>,
+    },
     /// Every value after its length. This is not a region, but the delimited values of a whole block.
     Delimited {
         /// Plan for the bytes, including the lengths.
@@ -111,7 +116,7 @@ impl Plan {
     pub fn symbols(&self) -> Option<&Learned> {
         match self {
             Self::Fsst { symbols, .. } | Self::FsstValues { symbols, .. } => Some(symbols),
-            Self::Digits { otherwise } => otherwise.symbols(),
+            Self::Digits { otherwise: inner } | Self::NonEmpty { texts: inner } => inner.symbols(),
             _ => None,
         }
     }
@@ -145,7 +150,10 @@ impl Plan {
                 compressed::estimate(stats, Method::Zstd { level: *level }, offsets.as_ref())
             }
             // The writer tries these instead.
-            Self::Trained { .. } | Self::Delimited { .. } | Self::Digits { .. } => None,
+            Self::Trained { .. }
+            | Self::Delimited { .. }
+            | Self::Digits { .. }
+            | Self::NonEmpty { .. } => None,
             Self::Lz4 { offsets } => compressed::estimate(stats, Method::Lz4, offsets.as_ref()),
             Self::Split128 { high, low } => split128::estimate(high, low, stats),
         }
@@ -221,6 +229,7 @@ impl fmt::Display for Plan {
             Self::Lz4 { offsets } => write!(f, "LZ4(offsets: {})", part(offsets)),
             Self::Delimited { bytes } => write!(f, "delimited({bytes})"),
             Self::Digits { otherwise } => write!(f, "Digits(or {otherwise})"),
+            Self::NonEmpty { texts } => write!(f, "NonEmpty({texts})"),
             Self::Split128 { high, low } => write!(f, "Split128(high: {high}, low: {low})"),
         }
     }
@@ -258,6 +267,7 @@ fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool>
             | Plan::Trained { .. }
             | Plan::Lz4 { .. }
             | Plan::Digits { .. }
+            | Plan::NonEmpty { .. }
     );
     // Nulls and equal values need neither symbols nor a compressor, except a single large value.
     if compresses
@@ -299,6 +309,10 @@ fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool>
         } => compressed::encode_trained(input, dictionary, offsets.as_ref(), out)?,
         Plan::Lz4 { offsets } => compressed::encode(input, Method::Lz4, offsets.as_ref(), out)?,
         Plan::Split128 { high, low } => return split128::encode(input, high, low, out),
+        Plan::NonEmpty { texts } => {
+            let write = |input: &Input<'_>, out: &mut Vec<u8>| encode(input, texts, out);
+            return Ok(non_empty::encode(input, out, write)? || try_encode(input, texts, out)?);
+        }
         Plan::Digits { otherwise } => {
             return Ok(digits::encode(input, out)? || try_encode(input, otherwise, out)?);
         }

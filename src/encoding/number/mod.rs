@@ -176,6 +176,7 @@ macro_rules! with_codec {
             | EncodingCode::FsstValues
             | EncodingCode::Split128
             | EncodingCode::Digits
+            | EncodingCode::NonEmpty
             | EncodingCode::Other(_)) => Err(code.unsupported()),
         }
     }};

@@ -27,8 +27,11 @@ fn random_plan(rng: &mut StdRng) -> Plan {
         _ => number::Plan::Ffor,
     };
     let part = |rng: &mut StdRng| rng.random::<bool>().then(|| number(rng));
-    match rng.random_range(0..12) {
+    match rng.random_range(0..14) {
         0 => Plan::Plain,
+        12 | 13 => Plan::NonEmpty {
+            texts: Box::new(Plan::fsst_values(number(rng))),
+        },
         10 | 11 => Plan::Digits {
             otherwise: Box::new(Plan::fsst_values(number(rng))),
         },
@@ -388,6 +391,9 @@ fn blocks_of_nulls_or_of_one_value_have_no_symbols_and_are_not_compressed() {
         Plan::fsst_values(number::Plan::Ffor),
         Plan::Digits {
             otherwise: Box::new(Plan::fsst_values(number::Plan::Ffor)),
+        },
+        Plan::NonEmpty {
+            texts: Box::new(Plan::fsst_values(number::Plan::Ffor)),
         },
         Plan::Zstd {
             level: 1,

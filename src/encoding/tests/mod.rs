@@ -26,8 +26,10 @@ mod shapes;
 )]
 mod table;
 
+use super::bytes::{BytesBuilder, BytesLayout, Decoded, NullsOut};
 use super::{Context, Scratch};
 use crate::Limits;
+use arrow_buffer::BooleanBufferBuilder;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use std::ops::Range;
 
@@ -35,6 +37,23 @@ use std::ops::Range;
 fn with_context<T>(f: impl FnOnce(&mut Context<'_>) -> T) -> T {
     let (limits, mut scratch) = (Limits::default(), Scratch::default());
     f(&mut Context::new(&limits, &mut scratch))
+}
+
+/// Returns the bytes of the `n` values of a region.
+fn read_bytes(region: &[u8], n: usize, fixed: Option<usize>) -> crate::Result<(Vec<u8>, usize)> {
+    with_context(|cx| {
+        let mut bits = BooleanBufferBuilder::new(n);
+        bits.append_n(n, true);
+        let mut nulls = NullsOut::new(&mut bits, 0);
+        let layout = fixed.map_or(BytesLayout::Offsets64, BytesLayout::Fixed);
+        let mut out = BytesBuilder::new(layout, n);
+        super::bytes::decode(region, n, fixed, cx, &mut out, &mut nulls)?;
+        let cleared = nulls.cleared();
+        Ok(match out.finish() {
+            Decoded::Offsets64(_, values) | Decoded::Fixed(values) => (values.to_vec(), cleared),
+            other => panic!("{other:?}"),
+        })
+    })
 }
 
 fn rng(seed: u64) -> StdRng {

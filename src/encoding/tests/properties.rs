@@ -170,6 +170,7 @@ proptest! {
     fn any_encoding_keeps_any_byte_strings(
         values in proptest::collection::vec(
             proptest::option::weighted(0.9, prop_oneof![
+                Just(Vec::new()),
                 "[a-d]{0,20}".prop_map(String::into_bytes),
                 "(https://example\\.org/)?[a-z]{0,12}".prop_map(String::into_bytes),
                 "[a-c]{1,2}[0-9]{1,5}: [0-9a-f]{7,8}".prop_map(String::into_bytes),
@@ -179,7 +180,7 @@ proptest! {
         ),
         codes in plan(),
         part in proptest::option::of(plan()),
-        which in 0..8,
+        which in 0..9,
     ) {
         let plan = match which {
             0 => bytes::Plan::Plain,
@@ -189,6 +190,7 @@ proptest! {
             4 => bytes::Plan::Lz4 { offsets: part },
             5 => bytes::Plan::fsst(part),
             6 => bytes::Plan::Digits { otherwise: Box::new(bytes::Plan::Plain) },
+            7 => bytes::Plan::NonEmpty { texts: Box::new(bytes::Plan::Plain) },
             _ => bytes::Plan::fsst_values(codes),
         };
         let nulls: NullBuffer = values.iter().map(Option::is_some).collect::<Vec<_>>().into();

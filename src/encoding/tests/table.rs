@@ -1,12 +1,12 @@
 //! Every code of the format, for every legal type, nested in every legal place.
 
-use super::super::bytes::{self, BytesBuilder, BytesLayout, Decoded, Input, NullsOut};
+use super::super::bytes::{self, Input};
 use super::super::number::{self, Plan, decode, encode};
 use super::super::{EncodingCode, EncodingTree, NumberKind, Word, envelope};
 use super::examples::hex;
-use super::with_context;
+use super::{read_bytes, with_context};
 use NumberKind::{Float, Signed, Unsigned};
-use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
+use arrow_buffer::NullBuffer;
 use std::collections::BTreeSet;
 
 /// A row of the format's table of codes: code, name, the sizes in bytes of signed integers, unsigned
@@ -21,7 +21,7 @@ type Row = (
 );
 const INTS: &[usize] = &[1, 2, 4, 8];
 const FLOATS: &[usize] = &[4, 8];
-const CODES: [Row; 26] = [
+const CODES: [Row; 27] = [
     (1, "Plain", INTS, INTS, FLOATS, true),
     (2, "FLBitPack", &[], INTS, &[], false),
     (3, "FOR", INTS, INTS, &[], false),
@@ -48,13 +48,14 @@ const CODES: [Row; 26] = [
     (0x8005, "CompactFFOR", INTS, INTS, &[], false),
     (0x8006, "Digits", &[], &[], &[], true),
     (0x8007, "Multiples", &[2, 4, 8], &[2, 4, 8], &[], false),
+    (0x8008, "NonEmpty", &[], &[], &[], true),
 ];
 
 /// Returns the sizes of byte strings that a code may encode.
 fn sizes(row: &Row) -> &'static [Option<usize>] {
     match row {
         (0x8004, ..) => &[Some(16)],
-        (0x8006, ..) => &[None],
+        (0x8006 | 0x8008, ..) => &[None],
         row if row.5 => &[None, Some(0), Some(3), Some(16)],
         _ => &[],
     }
@@ -315,23 +316,6 @@ fn every_code_is_written_and_read_for_every_type_and_nests_wherever_it_may() {
     assert!(others.is_empty(), "missing or unexpected: {others:?}");
 }
 
-/// Returns the bytes of the `n` values of a region.
-fn read_bytes(region: &[u8], n: usize, fixed: Option<usize>) -> crate::Result<(Vec<u8>, usize)> {
-    with_context(|cx| {
-        let mut bits = BooleanBufferBuilder::new(n);
-        bits.append_n(n, true);
-        let mut nulls = NullsOut::new(&mut bits, 0);
-        let layout = fixed.map_or(BytesLayout::Offsets64, BytesLayout::Fixed);
-        let mut out = BytesBuilder::new(layout, n);
-        bytes::decode(region, n, fixed, cx, &mut out, &mut nulls)?;
-        let cleared = nulls.cleared();
-        Ok(match out.finish() {
-            Decoded::Offsets64(_, values) | Decoded::Fixed(values) => (values.to_vec(), cleared),
-            other => panic!("{other:?}"),
-        })
-    })
-}
-
 #[test]
 #[cfg_attr(not(feature = "zstd"), ignore = "needs the feature zstd")]
 fn every_code_of_byte_strings_is_written_and_read_for_both_kinds_of_sizes() {
@@ -340,13 +324,18 @@ fn every_code_of_byte_strings_is_written_and_read_for_both_kinds_of_sizes() {
         .collect();
     let flat = words.concat().into_bytes();
     let offsets: Vec<u64> = (0..=500).map(|i| 16 * i).collect();
+    // A text, and four empty ones.
+    let few_offsets: Vec<u64> = (0..=500u64).map(|i| 16 * i.div_ceil(5)).collect();
     let same = b"one and the same".repeat(500);
     let mut written = BTreeSet::new();
     let offset_plans = || plans(&Plan::FlBitPack).into_iter().map(Some).chain([None]);
-    let digits = bytes::Plan::Digits {
-        otherwise: Box::new(bytes::Plan::Plain),
-    };
-    let mut all = vec![bytes::Plan::Plain, bytes::Plan::SingleValue, digits];
+    let plain = || Box::new(bytes::Plan::Plain);
+    let mut all = vec![
+        bytes::Plan::Plain,
+        bytes::Plan::SingleValue,
+        bytes::Plan::Digits { otherwise: plain() },
+        bytes::Plan::NonEmpty { texts: plain() },
+    ];
     for plan in plans(&Plan::FlBitPack) {
         all.push(bytes::Plan::fsst_values(plan.clone()));
         all.push(bytes::Plan::Split128 {
@@ -377,8 +366,11 @@ fn every_code_of_byte_strings_is_written_and_read_for_both_kinds_of_sizes() {
             &flat
         };
         for fixed in [None, Some(16)] {
+            let is_sparse = matches!(plan, bytes::Plan::NonEmpty { .. }) && fixed.is_none();
+            let values = if is_sparse { &flat[..1600] } else { values };
             let input = match fixed {
                 Some(width) => Input::fixed(width, 500, values, None),
+                None if is_sparse => Input::variable(&few_offsets, values, None),
                 None => Input::variable(&offsets, values, None),
             };
             let mut region = Vec::new();

@@ -8,6 +8,7 @@ mod nesting;
 mod parts;
 pub(in crate::write) mod profile;
 pub(in crate::write) mod settings;
+mod texts;
 
 use crate::encoding::bytes;
 use crate::encoding::number::{Plan, Stats};
@@ -17,6 +18,7 @@ use nesting::{takes_bytes, takes_numbers};
 use parts::nested_candidates;
 use profile::Profile;
 use settings::Settings;
+use texts::{weigh_digits, weigh_non_empty};
 
 /// Blocks of a window that are sampled.
 const SAMPLED_BLOCKS: usize = 3;
@@ -44,17 +46,6 @@ const FSST_CAN_SAVE: f64 = 0.25;
 const FSST_MUST_SAVE: f64 = 1.05;
 /// Factor on the cost of FsstValues. Below 1, because single values can be read from it.
 const SINGLE_VALUES: f64 = 0.9;
-
-/// Returns the bytes per value that a nanosecond of decoding must save.
-pub(in crate::write) fn price_of_a_nanosecond(profile: Profile) -> f64 {
-    match profile {
-        Profile::Plain => f64::INFINITY,
-        Profile::Fast => 0.5,
-        Profile::Balanced => 0.25,
-        Profile::HighCompression => 0.08,
-        Profile::MinimalSize => 0.0005,
-    }
-}
 
 /// Returns the most nanoseconds that decoding a value of `bytes` bytes may take. `place` is the time to place the
 /// value, without copying it.
@@ -122,7 +113,7 @@ struct Scales {
 impl Scales {
     fn new(profile: Profile, most: f64) -> Self {
         Self {
-            price: price_of_a_nanosecond(profile),
+            price: profile.bytes_per_nanosecond(),
             most,
         }
     }
@@ -136,6 +127,21 @@ impl Scales {
             values += n as f64;
         }
         cost / f64::max(values, 1.0)
+    }
+
+    /// Returns the estimate of a plan with these bytes and nanoseconds per value.
+    fn weigh_one<P>(self, plan: P, bytes: f64, nanoseconds: f64) -> Weighed<P> {
+        let is_slow = nanoseconds > self.most;
+        Weighed {
+            plan,
+            bytes,
+            nanoseconds,
+            cost: if is_slow {
+                f64::INFINITY
+            } else {
+                bytes + nanoseconds * self.price
+            },
+        }
     }
 
     /// Returns the estimate of a plan over all blocks, or `None` if the plan does not suit one of them.
@@ -450,59 +456,10 @@ pub(in crate::write) fn weigh_bytes(
     if profile == Profile::Balanced && settings.capabilities.every_nesting {
         weighed.extend(weigh_digits(input, &weighed, scales)?);
     }
-    Ok(weighed)
-}
-
-/// Values that [`Digits`](bytes::Plan::Digits) is tried on.
-const TRIED_TEXTS: usize = 1024;
-/// Cost in bytes per value below which Digits is not tried: the number alone takes as much.
-const FEW_BYTES: f64 = 1.0;
-/// Digits must be smaller than this share of the next best encoding: it takes twice as long to write.
-const DIGITS_MUST_BE: f64 = 0.9;
-/// Bytes that a nanosecond of decoding Digits must save: about one, because writing digits takes longer than other
-/// encodings.
-const DIGITS_MUST_SAVE: f64 = 0.9;
-
-/// Returns the estimate of Digits for texts that fit one template. Blocks of other texts get the cheapest of the other
-/// plans.
-fn weigh_digits(
-    input: &bytes::Input<'_>,
-    others: &[Weighed<bytes::Plan>],
-    scales: Scales,
-) -> Result<Option<Weighed<bytes::Plan>>> {
-    let cheapest = others.iter().min_by(|a, b| a.cost.total_cmp(&b.cost));
-    let Some(cheapest) = cheapest.filter(|other| other.cost > FEW_BYTES) else {
-        return Ok(None);
-    };
-    if input.fixed.is_some() {
-        return Ok(None);
+    if settings.capabilities.every_nesting {
+        weighed.extend(weigh_non_empty(input, settings, scales)?);
     }
-    let len = input.len.min(TRIED_TEXTS);
-    let tried = bytes::Input {
-        len,
-        offsets: input.offsets.get(..=len).unwrap_or_default(),
-        nulls: None,
-        ..*input
-    };
-    let nulls = input.nulls.map(|nulls| nulls.slice(0, len));
-    let tried = bytes::Input {
-        nulls: nulls.as_ref(),
-        ..tried
-    };
-    let estimate = bytes::try_digits(&tried)?;
-    let plan = bytes::Plan::Digits {
-        otherwise: Box::new(cheapest.plan.clone()),
-    };
-    let digits = scales.weigh(plan, std::iter::once((len, estimate)));
-    let saves = |digits: &Weighed<bytes::Plan>| {
-        let saved = cheapest.bytes - digits.bytes;
-        let slower = (digits.nanoseconds - cheapest.nanoseconds).max(0.0);
-        digits.bytes < cheapest.bytes * DIGITS_MUST_BE && saved > slower * DIGITS_MUST_SAVE
-    };
-    Ok(digits.filter(saves).map(|digits| Weighed {
-        cost: digits.cost * SINGLE_VALUES,
-        ..digits
-    }))
+    Ok(weighed)
 }
 
 /// Returns the candidate plans for the values of a window, each stored after its length.

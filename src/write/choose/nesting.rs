@@ -31,7 +31,9 @@ pub(super) fn takes_bytes(plan: &bytes::Plan, fixed: bool, capabilities: &Capabi
                 && below(lengths)
         }
         // Encodings that only this crate defines.
-        P::FsstValues { .. } | P::Split128 { .. } | P::Digits { .. } => capabilities.every_nesting,
+        P::FsstValues { .. } | P::Split128 { .. } | P::Digits { .. } | P::NonEmpty { .. } => {
+            capabilities.every_nesting
+        }
         P::Trained { .. } => capabilities.compressor_dictionaries,
         P::Delimited { .. } => capabilities.delimited_strings,
         P::Fsst { offsets, .. } | P::Zstd { offsets, .. } | P::Lz4 { offsets } => below(offsets),

@@ -84,6 +84,11 @@ impl Codes {
         &self.codes
     }
 
+    /// Returns the number of null positions.
+    pub(super) fn nulls(&self) -> usize {
+        self.nulls
+    }
+
     /// Appends the code of an entry, or [`NULL`].
     pub(super) fn push(&mut self, code: u32) {
         self.nulls += usize::from(code == NULL);

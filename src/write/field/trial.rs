@@ -359,8 +359,11 @@ impl TrialWindows {
     fn entries_size(&self, entries: f64, positions: usize) -> f64 {
         let now = self.codes.entries().len().max(1) as f64;
         let stored = self.codes.used(self.entry).bytes as f64 * entries / now;
-        // A reader of one row reads all entries, so that most rows must share theirs with others.
-        let is_shared = entries * SHARED <= positions as f64 && entries <= MOST_ENCODED as f64;
+        // A reader of one row reads all entries, so that most values must share theirs with others.
+        let codes = self.codes.codes().len().max(1);
+        let present = (codes - self.codes.nulls()) as f64 / codes as f64;
+        let is_shared = entries * SHARED <= present * positions as f64;
+        let is_shared = is_shared && entries <= MOST_ENCODED as f64;
         if is_shared {
             stored * self.encoded.0
         } else {
@@ -424,7 +427,7 @@ impl TrialWindows {
         if gather > choose::most_nanoseconds(settings.profile, average, place) {
             return f64::INFINITY;
         }
-        choose::price_of_a_nanosecond(settings.profile) * gather
+        settings.profile.bytes_per_nanosecond() * gather
     }
 
     /// Returns the cost of the codes from position `start` on.
@@ -467,7 +470,7 @@ impl TrialWindows {
         };
         Weighed {
             plan: format!("value dictionary of {}", self.codes.entries().len()),
-            bytes: per_value - nanoseconds * choose::price_of_a_nanosecond(settings.profile),
+            bytes: per_value - nanoseconds * settings.profile.bytes_per_nanosecond(),
             nanoseconds,
             cost: per_value / self.share(),
         }

@@ -71,7 +71,9 @@ fn a_shard_is_described_on_one_screen() {
     let encoded = json["values"].as_u64().unwrap();
     assert!(json["size"].as_u64().unwrap() > encoded);
     let ratio = json["raw_size"].as_f64().unwrap() / json["values"].as_f64().unwrap();
-    assert_eq!(json["ratio"].as_f64(), Some(ratio));
+    // A number may change in its last digit on the way through text.
+    let difference = json["ratio"].as_f64().unwrap() - ratio;
+    assert!(difference.abs() < 1e-9 * ratio, "{difference}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::option_names::ProfileName;
 use crate::text;
-use arrow_shard::write::{WriterOptions, explain};
+use arrow_shard::write::{Profile, WriterOptions, explain};
 use arrow_shard::{Projection, Shard};
 use std::io::Write;
 
@@ -30,11 +30,13 @@ pub(super) fn print(
     let Some(batch) = scan.build()?.next().transpose()? else {
         return Ok(());
     };
-    let options = WriterOptions::default().with_profile(profile.into());
+    let profile = Profile::from(profile);
+    let options = WriterOptions::default().with_profile(profile);
     writeln!(
         out,
-        "\nWhat the writer would weigh for rows 0 to {} (bytes and nanoseconds per value):",
-        batch.num_rows()
+        "\nWhat the writer would weigh for rows 0 to {} (bytes and nanoseconds per value; a nanosecond costs {} bytes):",
+        batch.num_rows(),
+        profile.bytes_per_nanosecond()
     )?;
     for field in explain(&batch, options)? {
         writeln!(out, "{}", text::shown(field.path()))?;
