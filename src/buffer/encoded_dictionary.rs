@@ -22,7 +22,7 @@ pub(crate) fn number_kind(value_type: BasicType) -> Option<NumberKind> {
     }
 }
 
-/// A buffer whose memory [`Bytes`] refer to.
+/// A buffer that [`Bytes`] keep alive.
 struct Shared(Buffer);
 
 impl AsRef<[u8]> for Shared {

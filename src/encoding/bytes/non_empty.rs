@@ -110,7 +110,7 @@ impl Codec for NonEmpty {
     }
 }
 
-/// Fills in the offsets of values, of which some are texts with these places and ends.
+/// Fills in the offsets of all values. Texts have these places and ends; other values are empty.
 fn fill(offsets: &mut [u64], places: &[usize], ends: &[u64]) {
     let (mut filled, mut end) = (0, 0);
     for (place, text_end) in places.iter().zip(ends) {

@@ -7,8 +7,8 @@ use crate::write::{check_property, is_reserved_property};
 use std::collections::HashMap;
 
 impl ShardEditor {
-    /// Returns the properties that users have set, with the changes applied: those of
-    /// [`Shard::properties`](crate::Shard::properties), except for the ones that every commit makes again.
+    /// Returns the properties that users have set, with the changes applied. The writer's own properties, such as the
+    /// Arrow schema and the sorting columns, are left out.
     pub fn properties(&self) -> &[NameValuePair] {
         &self.properties.custom_properties
     }
