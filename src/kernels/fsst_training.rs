@@ -199,14 +199,17 @@ mod tests {
 
     #[test]
     fn repeated_stretches_become_symbols() {
-        let texts: Vec<String> = (0..500)
+        // Miri takes half an hour for all of them.
+        let count = if cfg!(miri) { 30 } else { 500 };
+        let texts: Vec<String> = (0..count)
             .map(|i| format!("https://example.org/{}", i * 7919 % 1000))
             .collect();
         let texts: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
         let encoder = learn_symbols(&texts, 1e3);
         let bytes = texts.concat();
-        // 20 bytes of every text are the same, and three digits follow.
-        assert!(encoder.compressed_len(&bytes) < 6 * texts.len());
+        // 20 bytes of every text are the same, and three digits follow. A few texts do not teach all of that.
+        let most = if cfg!(miri) { 12 } else { 6 };
+        assert!(encoder.compressed_len(&bytes) < most * texts.len());
         let again = learn_symbols(&texts, 1e3);
         assert_eq!(encoder.symbols(), again.symbols());
         assert_eq!(encoder.lengths(), again.lengths());
