@@ -46,6 +46,8 @@ impl Engine {
         let runtime = Builder::new_multi_thread()
             .worker_threads(session::threads(args))
             .thread_stack_size(STACK_BYTES)
+            // Busy threads look for signals after each step of a query, not after 61, which take seconds.
+            .event_interval(1)
             .enable_all()
             .build()?;
         let interrupts = {
