@@ -10,6 +10,7 @@ use crate::statements::{self, Item};
 use crate::work::{Done, Piece, Work, check_syntax};
 use datafusion::prelude::SessionContext;
 use futures::FutureExt;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,24 +37,24 @@ pub(crate) struct Engine {
     quiet: bool,
     output: Option<PathBuf>,
     interrupts: Interrupts,
-    runtime: Runtime,
+    /// Receives signals and prints, on the thread of the caller. Operators may keep all workers busy for minutes without
+    /// a pause, in which workers would receive no signal.
+    front: Runtime,
+    /// Runs statements.
+    workers: Runtime,
+    threads: usize,
 }
 
 impl Engine {
     /// Starts a session with the options of the command line.
     pub(crate) fn new(args: &Args) -> Result<Self, Failure> {
         let (ctx, files) = session::create(args)?;
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(session::threads(args))
-            .thread_stack_size(STACK_BYTES)
-            // Busy threads look for signals after each step of a query, not after 61, which take seconds.
-            .event_interval(1)
-            .enable_all()
-            .build()?;
+        let front = Builder::new_current_thread().enable_all().build()?;
         let interrupts = {
-            let _inside = runtime.enter();
+            let _inside = front.enter();
             Interrupts::new()?
         };
+        let threads = session::threads(args);
         Ok(Self {
             ctx,
             files,
@@ -63,18 +64,20 @@ impl Engine {
             quiet: args.quiet,
             output: args.output.clone(),
             interrupts,
-            runtime,
+            front,
+            workers: workers(threads)?,
+            threads,
         })
     }
 
     /// Waits for a future, on the threads of the session.
     pub(crate) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
-        self.runtime.block_on(future)
+        self.workers.block_on(future)
     }
 
     /// Returns a handle of the threads of the session.
     pub(crate) fn handle(&self) -> Handle {
-        self.runtime.handle().clone()
+        self.workers.handle().clone()
     }
 
     /// Runs a script. Statements with wrong syntax are found before any statement runs. `name` is the name of the file
@@ -141,17 +144,19 @@ impl Engine {
         let (ctx, style) = (self.ctx.clone(), self.style);
         let interrupts = &mut self.interrupts;
         let quiet = self.quiet;
-        self.runtime.block_on(async move {
+        let workers = self.workers.handle();
+        let mut is_stuck = false;
+        let done = self.front.block_on(async {
             // A signal that came before the statement does not end it.
             while interrupts.next().now_or_never().is_some() {}
             let (sender, mut pieces) = mpsc::channel(2);
-            let mut task = tokio::spawn(work.run(ctx, sender));
+            let mut task = workers.spawn(work.run(ctx, sender));
             let mut printer = None;
             loop {
                 let piece = tokio::select! {
                     biased;
                     signal = interrupts.next() => {
-                        stop(&mut task, interrupts).await;
+                        is_stuck = stop(&mut task, interrupts, workers).await;
                         return Err(Failure::Interrupted(signal));
                     }
                     piece = pieces.recv() => piece,
@@ -167,7 +172,7 @@ impl Engine {
                     None => break,
                 };
                 if let Err(failure) = printed {
-                    stop(&mut task, interrupts).await;
+                    is_stuck = stop(&mut task, interrupts, workers).await;
                     return Err(failure);
                 }
             }
@@ -175,7 +180,7 @@ impl Engine {
             let result = tokio::select! {
                 biased;
                 signal = interrupts.next() => {
-                    stop(&mut task, interrupts).await;
+                    is_stuck = stop(&mut task, interrupts, workers).await;
                     return Err(Failure::Interrupted(signal));
                 }
                 result = &mut task => result,
@@ -185,7 +190,13 @@ impl Engine {
                 printer.finish()?;
             }
             Ok(done)
-        })
+        });
+        if is_stuck {
+            // Its threads compute until the program ends; the next statement gets others.
+            let stuck = std::mem::replace(&mut self.workers, self::workers(self.threads)?);
+            stuck.shutdown_background();
+        }
+        done
     }
 
     /// Ends the session. A statement that does not stop is left behind. After a failure, waits until the tasks of the
@@ -193,11 +204,12 @@ impl Engine {
     pub(crate) fn close(self, failed: bool) {
         drop(self.ctx);
         if failed {
-            let settled = async { tokio::time::timeout(SETTLE, settled()).await };
+            let workers = self.workers.handle();
+            let settled = async { tokio::time::timeout(SETTLE, settled(workers)).await };
             // Tasks of connections may stay.
-            let _left = self.runtime.block_on(settled);
+            let _left = self.front.block_on(settled);
         }
-        self.runtime.shutdown_timeout(GRACE);
+        self.workers.shutdown_timeout(GRACE);
         let _discarded = arrow_shard::io::discard_uncommitted();
     }
 }
@@ -209,23 +221,41 @@ pub(crate) enum Flow {
     Quit,
 }
 
-/// Cancels a statement, and waits until it has stopped; not for long, and not after another signal.
-async fn stop(task: &mut JoinHandle<Result<Done, Failure>>, interrupts: &mut Interrupts) {
+/// Starts the threads that run statements.
+fn workers(threads: usize) -> io::Result<Runtime> {
+    Builder::new_multi_thread()
+        .worker_threads(threads)
+        .thread_stack_size(STACK_BYTES)
+        .enable_all()
+        .build()
+}
+
+/// Cancels a statement, and waits until it has stopped; not for long, and not after another signal. Returns whether it
+/// still keeps threads busy.
+async fn stop(
+    task: &mut JoinHandle<Result<Done, Failure>>,
+    interrupts: &mut Interrupts,
+    workers: &Handle,
+) -> bool {
     task.abort();
+    let stopped = async {
+        let _result = task.await;
+        tokio::time::timeout(SETTLE, settled(workers)).await.is_ok()
+    };
     tokio::select! {
-        _ = task => {}
-        _ = interrupts.next() => {}
-        () = tokio::time::sleep(GRACE) => {}
+        is_settled = stopped => !is_settled,
+        _ = interrupts.next() => true,
+        () = tokio::time::sleep(GRACE) => true,
     }
 }
 
 /// Waits until no task is left, and until the deletions that they have begun are under way.
-async fn settled() {
-    while Handle::current().metrics().num_alive_tasks() > 0 {
+async fn settled(workers: &Handle) {
+    while workers.metrics().num_alive_tasks() > 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     // Deletions run in the order in which they were requested.
-    let _done = tokio::task::spawn_blocking(|| {}).await;
+    let _done = workers.spawn_blocking(|| {}).await;
 }
 
 fn panicked(error: tokio::task::JoinError) -> Failure {
