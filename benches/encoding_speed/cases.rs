@@ -243,6 +243,12 @@ pub(crate) fn strings() -> Vec<Strings> {
     let non_empty = bytes::Plan::NonEmpty {
         texts: Box::new(bytes::Plan::fsst_values(Plan::Ffor)),
     };
+    let clock = |i| {
+        let second = i / 20;
+        let [hour, minute] = [second / 3600, second / 60 % 60];
+        format!("2024-02-29T{hour:02}:{minute:02}:{:02}.{:03}Z", second % 60, i % 20 * 50)
+    };
+    let times: Vec<String> = (0..VALUES).map(clock).collect();
     let one_in_eight = |(i, line)| if i % 8 == 0 { line } else { "" };
     let few: Vec<&str> = (0..)
         .zip(lines.iter().map(String::as_str))
@@ -255,7 +261,8 @@ pub(crate) fn strings() -> Vec<Strings> {
         variable("5 distinct values", dictionary, &words),
         variable(log, bytes::Plan::fsst(offsets()), &lines),
         variable(log, bytes::Plan::fsst_values(Plan::Ffor), &lines),
-        variable(log, digits, &lines),
+        variable(log, digits.clone(), &lines),
+        variable("times of a log", digits, &times),
         variable("one line of a log in eight values", non_empty, &few),
         variable(log, zstd, &lines),
         variable(log, bytes::Plan::Lz4 { offsets: offsets() }, &lines),

@@ -361,6 +361,33 @@ fn broken_arrays_and_objects_name_their_line() {
 }
 
 #[test]
+fn a_single_column_with_a_delimiter_in_its_name_is_noted() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("semicolons.csv"), "a;b\n1;2\n").unwrap();
+    std::fs::write(folder.path("commas.csv"), "a,b\n1,2\n").unwrap();
+    let note = "note: semicolons.csv has the single column `a;b`; if `;` separates the values, read the file with \
+                --delimiter ';'";
+    let convert = |options: &[&str]| {
+        let run = [&["convert", "--force"], options, &["out.amudai.shard"]].concat();
+        let done = folder.run(&run);
+        assert_eq!(done.code, 0, "{}", done.err);
+        done.err
+    };
+    assert!(convert(&["semicolons.csv"]).contains(note));
+    for options in [
+        &["semicolons.csv", "--quiet"][..],
+        &["semicolons.csv", "--delimiter", ";"],
+        &["semicolons.csv", "--delimiter", ";", "--columns", "a"],
+        &["commas.csv"],
+        &["commas.csv", "--delimiter", ";"],
+    ] {
+        let shown = convert(options);
+        let is_noted = options.contains(&"commas.csv") && options.contains(&";");
+        assert_eq!(shown.contains("note:"), is_noted, "{options:?}: {shown}");
+    }
+}
+
+#[test]
 fn a_delimiter_that_the_file_does_not_have_is_an_error_that_names_the_right_one() {
     let folder = Folder::new();
     for (text, delimiter) in [

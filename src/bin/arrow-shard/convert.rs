@@ -214,8 +214,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         );
     }
     let input = args.rows(&files.paths, &mut target)?;
+    let delimiter_note = reading.delimiter_note(&files.paths, &input.schema);
     let mut progress = Progress::new(input.total.clone(), args.quiet);
-    let files = write(
+    let written = write(
         input,
         &target,
         reading.is_lossy(),
@@ -227,11 +228,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.quiet {
         return Ok(());
     }
-    let (first, last) = (target.path(1), target.path(files));
-    let place = match files {
+    let (first, last) = (target.path(1), target.path(written));
+    let place = match written {
         _ if !partition_by.is_empty() => {
             let pattern = target.shown_folders(&partition_by);
-            format!("{} ({})", pattern.display(), text::count(files, "file"))
+            format!("{} ({})", pattern.display(), text::count(written, "file"))
         }
         1 => first.display().to_string(),
         _ => format!("{} to {}", first.display(), last.display()),
@@ -243,13 +244,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         started.elapsed().as_secs_f64()
     );
     if partition_by.is_empty()
-        && let Some(left_over) = target.left_over(files)
+        && let Some(left_over) = target.left_over(written)
     {
         let left_over = left_over.display().to_string();
         eprintln!(
             "note: {} is of an earlier conversion",
             text::shown(&left_over)
         );
+    }
+    if let Some(note) = delimiter_note {
+        eprintln!("note: {}", text::shown(&note));
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Spec: docs/format.md, "Digits": the fields of texts, and how their digits are written.
 
+use super::digit_time::{TimeFormat, TimeWords};
 use crate::error::{Error, Result};
 use crate::kernels::{
     DECIMAL_LIMIT, DigitWords, MAX_HEX, SHORT_DECIMALS, decimal_digits, decimal_len, hex_digits,
@@ -33,6 +34,8 @@ pub(super) enum Field {
     },
     /// The ordinal of a word.
     Words(Vec<Chars>),
+    /// A date with a time of day.
+    Time(TimeFormat),
 }
 
 /// Bytes that are copied as words.
@@ -123,6 +126,7 @@ impl Field {
             Self::FixedHex { len, .. } if *len < MAX_HEX => Some(1 << (4 * len)),
             Self::Hex { .. } | Self::FixedHex { .. } => None,
             Self::Words(words) => Some(words.len() as u64),
+            Self::Time(format) => Some(format.limit()),
         }
     }
 
@@ -153,7 +157,7 @@ impl Field {
                     more.get(number.as_usize()).copied().unwrap_or(0)
                 });
             }
-            Self::FixedDecimal(_) | Self::FixedHex { .. } | Self::Words(_) => {}
+            Self::FixedDecimal(_) | Self::FixedHex { .. } | Self::Words(_) | Self::Time(_) => {}
         }
     }
 
@@ -163,6 +167,7 @@ impl Field {
             Self::Decimal | Self::Hex { .. } => 1,
             Self::FixedDecimal(len) | Self::FixedHex { len, .. } => *len,
             Self::Words(words) => words.iter().map(|word| word.len).min().unwrap_or(0),
+            Self::Time(format) => format.len(),
         }
     }
 
@@ -172,6 +177,7 @@ impl Field {
             Self::Decimal | Self::Hex { .. } => 16,
             Self::FixedDecimal(len) | Self::FixedHex { len, .. } => *len,
             Self::Words(words) => words.iter().map(|word| word.len).max().unwrap_or(0),
+            Self::Time(format) => format.len(),
         }
     }
 
@@ -247,6 +253,7 @@ impl Field {
                     ([word, 0], len)
                 });
             }
+            Self::Time(format) => each.put_times::<EXACT>(*format),
             Self::Words(words) => {
                 for (at, number) in each.places.iter_mut().zip(numbers) {
                     if let Some(word) = words.get(number.as_usize()) {
@@ -318,6 +325,33 @@ impl Each<'_> {
                 after.put::<EXACT>(dst, *at + len);
                 *at += len + after.len;
             }),
+        }
+    }
+}
+
+impl Each<'_> {
+    /// Writes the time of each number, and the bytes behind it.
+    fn put_times<const EXACT: bool>(self, format: TimeFormat) {
+        let mut writer = format.writer();
+        let len = format.len();
+        for (at, number) in self.places.iter_mut().zip(self.numbers) {
+            let words = writer.words(*number);
+            let [date, day] = words.date;
+            // Only the bytes after the time of day may belong to another text.
+            store::<false>(self.dst, *at, date, WORD);
+            store::<false>(self.dst, *at + WORD, day, WORD);
+            store::<false>(self.dst, *at + TimeWords::CLOCK, words.clock, WORD);
+            if len > TimeWords::FRACTION {
+                let fraction = *at + TimeWords::FRACTION;
+                store::<EXACT>(
+                    self.dst,
+                    fraction,
+                    words.fraction,
+                    len - TimeWords::FRACTION,
+                );
+            }
+            self.after.put::<EXACT>(self.dst, *at + len);
+            *at += len + self.after.len;
         }
     }
 }

@@ -1,15 +1,13 @@
 //! Spec: docs/format.md, "Digits": finds the template that most texts of a block share, and the numbers of each text.
 
 use super::digit_field::{Chars, Field};
+use super::digit_pattern::{DIGIT, LETTER, LOWER, MAX_TEXT, Pattern, Times, UPPER, class};
 use super::digit_template::{Item, MAX_FIELDS, Template};
+use super::digit_time::TimeFormat;
 use super::input::Clean;
 use crate::kernels::{MAX_DECIMAL, MAX_HEX};
 use hashbrown::HashMap;
 
-/// Most tokens of a text.
-const MAX_TOKENS: usize = 48;
-/// Longest text.
-const MAX_TEXT: usize = 4096;
 /// Texts that are compared to find the most frequent kind.
 const COMPARED: usize = 32;
 /// Texts that are looked at before all are.
@@ -22,33 +20,6 @@ const FEW_WORDS: usize = 16;
 const MOST_WORDS: usize = 255;
 /// Longest token of digits, of any base.
 const LONGEST: usize = 64;
-
-/// Classes of characters.
-const DIGIT: u8 = 1;
-const LETTER: u8 = 2;
-const LOWER: u8 = 4;
-const UPPER: u8 = 8;
-
-/// The classes of each byte: a digit is a hexadecimal one of both cases, too.
-const CLASSES: [u8; 256] = {
-    let mut classes = [0; 256];
-    let mut i = 0;
-    while i < 128u8 {
-        classes[i as usize] = match i {
-            b'0'..=b'9' => DIGIT | LOWER | UPPER,
-            b'a'..=b'f' => LETTER | LOWER,
-            b'A'..=b'F' => LETTER | UPPER,
-            b'g'..=b'z' | b'G'..=b'Z' => LETTER,
-            _ => 0,
-        };
-        i += 1;
-    }
-    classes
-};
-
-fn class(byte: u8) -> u8 {
-    CLASSES[usize::from(byte)]
-}
 
 /// The template and the numbers of a block of texts.
 #[derive(Debug)]
@@ -65,23 +36,31 @@ pub(super) fn learn(input: &Clean<'_>) -> Option<Lesson> {
     if input.len <= FEW_WORDS || input.values.len() / input.len > MAX_TEXT {
         return None;
     }
-    let gaps = most_frequent(input)?;
+    let text = most_frequent(input)?;
     let few = TRIED.min(input.len);
     let scattered = (0..few).map(|i| i * (input.len / few));
-    learn_from(input, &gaps, scattered)?;
-    learn_from(input, &gaps, 0..input.len)
+    // Fractions of seconds may differ in length, and what looks like times may be something else.
+    let mut patterns: Vec<Pattern> = [Times::WithFractions, Times::OfSeconds, Times::AsNumbers]
+        .into_iter()
+        .filter_map(|times| Pattern::of(text, times))
+        .collect();
+    patterns.dedup();
+    let fits = |pattern: &Pattern| learn_from(input, pattern, scattered.clone()).is_some();
+    let pattern = patterns.into_iter().find(fits)?;
+    learn_from(input, &pattern, 0..input.len)
 }
 
 fn learn_from(
     input: &Clean<'_>,
-    gaps: &[Vec<u8>],
+    pattern: &Pattern,
     positions: impl ExactSizeIterator<Item = usize>,
 ) -> Option<Lesson> {
     let most = positions.len() / MOST_EXCEPTIONS;
-    let mut tokens: Vec<Vec<&[u8]>> = vec![Vec::with_capacity(positions.len()); gaps.len() - 1];
+    let mut tokens: Vec<Vec<&[u8]>> =
+        vec![Vec::with_capacity(positions.len()); pattern.tokens().len()];
     let mut exceptions = Vec::new();
     for (ordinal, i) in (0u32..).zip(positions) {
-        let fits = input.is_present(i) && split(input.value(i), gaps, &mut tokens);
+        let fits = input.is_present(i) && pattern.split(input.value(i), &mut tokens);
         if !fits {
             exceptions.push(ordinal);
             if exceptions.len() > most {
@@ -90,11 +69,13 @@ fn learn_from(
         }
     }
     let mut columns = Columns::default();
-    let mut gaps = gaps.iter();
-    columns.push_literal(gaps.next()?);
-    for (column, gap) in tokens.iter().zip(gaps) {
-        columns.push_tokens(column)?;
-        columns.push_literal(gap);
+    columns.push_literal(pattern.start());
+    for (column, token) in tokens.iter().zip(pattern.tokens()) {
+        match token.time {
+            Some(format) => columns.push_times(column, format)?,
+            None => columns.push_tokens(column)?,
+        }
+        columns.push_literal(&token.gap);
     }
     let Columns { items, mut numbers } = columns;
     if numbers.is_empty() || numbers.len() > MAX_FIELDS {
@@ -134,81 +115,23 @@ fn fill_exceptions(column: &mut Vec<u64>, exceptions: &[u32]) {
     *column = all;
 }
 
-/// Returns the bytes around the tokens of a text: a token is a longest stretch of letters and digits. There is one gap
-/// more than tokens; the first and the last one may be empty.
-fn gaps_of(text: &[u8]) -> Option<Vec<Vec<u8>>> {
-    let mut gaps = vec![Vec::new()];
-    let mut in_token = false;
-    for &byte in text {
-        let is_token = class(byte) != 0;
-        if is_token && !in_token {
-            gaps.push(Vec::new());
-        }
-        if !is_token && let Some(gap) = gaps.last_mut() {
-            gap.push(byte);
-        }
-        in_token = is_token;
-    }
-    ((2..=MAX_TOKENS + 1).contains(&gaps.len()) && text.len() <= MAX_TEXT).then_some(gaps)
-}
-
-/// Returns the gaps that most of a few texts have.
-fn most_frequent(input: &Clean<'_>) -> Option<Vec<Vec<u8>>> {
+/// Returns a text with the pattern that most of a few texts have.
+fn most_frequent<'a>(input: &'a Clean<'_>) -> Option<&'a [u8]> {
     let step = (input.len / COMPARED).max(1);
-    let mut counts: HashMap<Vec<Vec<u8>>, usize> = HashMap::new();
+    let mut found: HashMap<Pattern, (usize, &[u8])> = HashMap::new();
     let texts = (0..input.len)
         .step_by(step)
-        .filter(|i| input.is_present(*i));
-    for gaps in texts.filter_map(|i| gaps_of(input.value(i))) {
-        *counts.entry(gaps).or_default() += 1;
-    }
-    let best = counts
-        .into_iter()
-        .max_by(|(a, times), (b, others)| times.cmp(others).then(b.cmp(a)))?;
-    (best.1 >= COMPARED.min(input.len / step) / 2).then_some(best.0)
-}
-
-/// Appends the tokens of a text to their columns, if it has these gaps.
-fn split<'a>(text: &'a [u8], gaps: &[Vec<u8>], columns: &mut [Vec<&'a [u8]>]) -> bool {
-    let Some((first, gaps)) = gaps.split_first() else {
-        return false;
-    };
-    let Some(mut rest) = strip(text, first) else {
-        return false;
-    };
-    for (i, gap) in gaps.iter().enumerate() {
-        let len = rest.iter().take_while(|byte| class(**byte) != 0).count();
-        let (token, behind) = rest.split_at_checked(len).unwrap_or_default();
-        let after = strip(behind, gap).filter(|_| len > 0);
-        // The last gap takes all that is left.
-        let after = after.filter(|after| i + 1 < gaps.len() || after.is_empty());
-        match (after, columns.get_mut(i)) {
-            (Some(after), Some(column)) => {
-                column.push(token);
-                rest = after;
-            }
-            _ => {
-                for column in columns.iter_mut().take(i) {
-                    column.pop();
-                }
-                return false;
-            }
+        .filter(|i| input.is_present(*i))
+        .map(|i| input.value(i));
+    for text in texts {
+        if let Some(pattern) = Pattern::of(text, Times::AsNumbers) {
+            found.entry(pattern).or_insert((0, text)).0 += 1;
         }
     }
-    true
-}
-
-/// Returns the bytes after a gap, if they begin with it. A gap is mostly one byte, for which `memcmp` is slow.
-#[inline]
-fn strip<'a>(bytes: &'a [u8], gap: &[u8]) -> Option<&'a [u8]> {
-    let (start, rest) = bytes.split_at_checked(gap.len())?;
-    is_same(start, gap).then_some(rest)
-}
-
-/// Whether two short texts of equal length are equal.
-#[inline]
-fn is_same(a: &[u8], b: &[u8]) -> bool {
-    a.iter().zip(b).all(|(a, b)| a == b)
+    let (times, text) = found
+        .into_values()
+        .max_by(|(times, text), (others, other)| times.cmp(others).then(other.cmp(text)))?;
+    (times >= COMPARED.min(input.len / step) / 2).then_some(text)
 }
 
 /// Properties that tokens share.
@@ -264,6 +187,18 @@ impl Columns {
     fn push_field(&mut self, field: Field, numbers: Vec<u64>) {
         self.items.push(Item::Field(field));
         self.numbers.push(numbers);
+    }
+
+    /// Appends times as a field.
+    fn push_times(&mut self, tokens: &[&[u8]], format: TimeFormat) -> Option<()> {
+        let numbers = tokens.iter().map(|token| format.number(token));
+        let numbers = numbers.collect::<Option<Vec<u64>>>()?;
+        if Shape::of(tokens)?.all_equal {
+            self.push_literal(tokens.first()?);
+        } else {
+            self.push_field(Field::Time(format), numbers);
+        }
+        Some(())
     }
 
     /// Appends tokens as fields. Returns `None` if no field can hold them.
@@ -528,6 +463,35 @@ mod tests {
         assert_eq!(fields, [Field::Decimal]);
         assert!((20..100).contains(&exceptions), "{exceptions}");
         assert!(learned(&mixed(3)).is_none());
+    }
+
+    #[test]
+    fn a_date_with_a_time_of_day_is_one_number() {
+        let fields = |text: &dyn Fn(u64) -> String| learned(&texts(text)).unwrap();
+        let minute = |i: u64| format!("2024-02-29T23:{:02}:{:02}", i / 60 % 60, i % 60);
+        let time = |fraction| {
+            let separators = match fraction {
+                0 => *b"-T:\0",
+                _ => *b"-T:,",
+            };
+            Field::Time(TimeFormat::new(separators, fraction).unwrap())
+        };
+        let (zoned, exceptions, size) = fields(&|i| minute(i) + "Z");
+        assert_eq!((&zoned[..], exceptions), (&[time(0)][..], 0));
+        assert!(size < 200, "{size}");
+        let lines = |i| format!("[{},{:03}] took {}", minute(i), noise(i) % 1000, i * i);
+        assert_eq!(fields(&lines).0, [time(3), Field::Decimal]);
+        // Fractions of different lengths are numbers of their own.
+        let fraction = |i: u64| if i.is_multiple_of(3) { 5 } else { 25 };
+        let (cut, ..) = fields(&|i| format!("{},{}Z", minute(i), fraction(i)));
+        assert_eq!(cut.len(), 2);
+        assert_eq!(cut[0], time(0));
+        let leap = |i| if i % 20 == 7 { 60 } else { i % 60 };
+        let (most, exceptions, _) = fields(&|i| format!("2016-12-31T23:59:{:02}", leap(i)));
+        assert_eq!((&most[..], exceptions), (&[time(0)][..], 50));
+        // Without a calendar, these are numbers.
+        let others = fields(&|i| format!("2024-13-10T10:{:02}:{:02}", i / 60 % 60, i % 60));
+        assert_eq!(others.0, [Field::FixedDecimal(2), Field::FixedDecimal(2)]);
     }
 
     #[test]

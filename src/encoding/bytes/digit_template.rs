@@ -1,6 +1,7 @@
 //! Spec: docs/format.md, "Digits": the template that the texts of a block share, and how texts are put together from it.
 
 use super::digit_field::{Chars, Field, WORD};
+use super::digit_time::TimeFormat;
 use crate::encoding::fields::{size32, split_at};
 use crate::error::{Error, Result};
 use crate::kernels::{MAX_DECIMAL, MAX_HEX};
@@ -151,6 +152,16 @@ impl Template {
                         out.extend(word.bytes());
                     }
                 }
+                Item::Field(Field::Time(format)) => {
+                    let TimeFormat {
+                        date,
+                        between,
+                        clock,
+                        mark,
+                        fraction,
+                    } = *format;
+                    out.extend([6, date, between, clock, mark, byte(fraction)]);
+                }
             }
         }
         size32(out.len()).map(|_| ())
@@ -223,9 +234,20 @@ fn read_item(rest: &mut &[u8]) -> Result<Item> {
             });
             Field::Words(words.collect::<Result<_>>()?)
         }
+        6 => {
+            let mut separators = [0; 4];
+            separators.copy_from_slice(take(4)?);
+            let fraction = number(take(1)?);
+            let format = TimeFormat::new(separators, fraction).ok_or_else(|| {
+                Error::corrupt(format!(
+                    "expected up to 6 digits in the fraction of a time, found {fraction}"
+                ))
+            })?;
+            Field::Time(format)
+        }
         other => {
             return Err(Error::corrupt(format!(
-                "expected a part of a template of kind 0 to 5, found {other}"
+                "expected a part of a template of kind 0 to 6, found {other}"
             )));
         }
     };
@@ -255,6 +277,9 @@ mod tests {
                     Chars::new(b"x"),
                     Chars::new(b"nine more"),
                 ])),
+                Item::Field(Field::Time(
+                    TimeFormat::new([b'-', b'T', b':', b'.'], 3).unwrap(),
+                )),
             ],
         }
     }
@@ -271,12 +296,14 @@ mod tests {
             assert!(Template::read(&bytes[..len], count).is_err(), "{len}");
         }
         for bad in [
-            &[6][..],
+            &[7][..],
             &[2, 0],
             &[2, 17],
             &[3, 2],
             &[4, 0, 17],
             &[5, 1, 0],
+            &[6, b'-', b'T', b':', b'.'],
+            &[6, b'-', b'T', b':', b'.', 7],
             &[0, 1, 0],
         ] {
             assert!(Template::read(bad, 1).is_err(), "{bad:?}");
@@ -286,11 +313,24 @@ mod tests {
 
     #[test]
     fn texts_are_put_together() {
-        let numbers = [7, 12_345_678_901, 5, 999, 0xAB, 0, 0xFF, 0, 1, 0];
+        let numbers = [
+            7,
+            12_345_678_901,
+            5,
+            999,
+            0xAB,
+            0,
+            0xFF,
+            0,
+            1,
+            0,
+            719_528 * 86_400_000,
+            86_399_999,
+        ];
         let mut dst = vec![0; 200];
         let texts = [
-            "a literal of 23 letters7:005AB-0000000000ffnine more",
-            "a literal of 23 letters12345678901:9990-000000000000x",
+            "a literal of 23 letters7:005AB-0000000000ffnine more1970-01-01T00:00:00.000",
+            "a literal of 23 letters12345678901:9990-000000000000x0000-01-01T23:59:59.999",
         ];
         let template = sample();
         let mut lengths = [template.least() as u64; 2];

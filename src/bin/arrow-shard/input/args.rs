@@ -3,12 +3,13 @@
 use super::READING;
 use super::csv::CsvArgs;
 use super::files::Files;
+use super::quotes::other_delimiter;
 use super::type_args::TypeArgs;
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::limits::LimitArgs;
-use arrow_schema::{DECIMAL256_MAX_PRECISION, TimeUnit};
+use arrow_schema::{DECIMAL256_MAX_PRECISION, Schema, TimeUnit};
 use arrow_shard::Limits;
 use arrow_shard::read::ShardOptions;
 use std::path::{Path, PathBuf};
@@ -137,6 +138,28 @@ impl ReadArgs {
     /// Returns the syntax of a CSV file.
     pub(crate) fn csv_style(&self, path: &Path) -> CsvStyle {
         self.input.csv.style(path)
+    }
+
+    /// Returns advice if the only column of CSV files has another usual delimiter in its name: they were probably
+    /// written with it.
+    pub(crate) fn delimiter_note(&self, files: &[PathBuf], schema: &Schema) -> Option<String> {
+        let [column] = schema.fields().as_ref() else {
+            return None;
+        };
+        let file = files.iter().find(|file| {
+            let is_csv = self.format(file).is_ok_and(|it| it == FileFormat::Csv);
+            is_csv
+                && !column
+                    .name()
+                    .as_bytes()
+                    .contains(&self.csv_style(file).delimiter)
+        })?;
+        let advice = other_delimiter(column.name().as_bytes())?;
+        Some(format!(
+            "{} has the single column `{}`; {advice}",
+            file.display(),
+            column.name()
+        ))
     }
 
     /// Fails if an option applies to none of the files, nor to `output`.

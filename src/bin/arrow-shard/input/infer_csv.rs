@@ -2,7 +2,7 @@
 //! them. One impossible date makes the whole column text.
 
 use super::numbers::Numbers;
-use super::quotes::delimiter_advice;
+use super::quotes::other_delimiter;
 use super::row_sizes::{Inferred, RowSizes};
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
@@ -142,10 +142,9 @@ fn failure(error: &csv::Error, first: Option<&ByteRecord>) -> Failure {
             let alone = first
                 .filter(|_| *expected_len == 1)
                 .and_then(|it| it.get(0));
-            let other = b";\t|,"
-                .iter()
-                .find(|it| alone.is_some_and(|line| line.contains(it)));
-            let advice = other.map(|it| format!("; {}", delimiter_advice(*it)));
+            let advice = alone
+                .and_then(other_delimiter)
+                .map(|advice| format!("; {advice}"));
             Failure::new(format!(
                 "line {}: expected {} as in the lines above, found {len}{}",
                 place.line(),
