@@ -62,7 +62,7 @@ settings! {
         /// numbers that all levels of its encodings hold together during decoding.
         max_block_bytes, with_max_block_bytes: u64;
         /// Maximum size in bytes of a value dictionary, and of all compressor dictionaries of a stripe field together:
-        /// 4 GiB by default.
+        /// 4 GiB by default. Encoded entries of a value dictionary also have the limits of a block.
         max_dictionary_bytes, with_max_dictionary_bytes: u64;
         /// Maximum number of bytes of Arrow data in a batch: 8 GiB by default.
         max_batch_bytes, with_max_batch_bytes: u64;

@@ -246,7 +246,11 @@ pub(crate) fn strings() -> Vec<Strings> {
     let clock = |i| {
         let second = i / 20;
         let [hour, minute] = [second / 3600, second / 60 % 60];
-        format!("2024-02-29T{hour:02}:{minute:02}:{:02}.{:03}Z", second % 60, i % 20 * 50)
+        format!(
+            "2024-02-29T{hour:02}:{minute:02}:{:02}.{:03}Z",
+            second % 60,
+            i % 20 * 50
+        )
     };
     let times: Vec<String> = (0..VALUES).map(clock).collect();
     let one_in_eight = |(i, line)| if i % 8 == 0 { line } else { "" };

@@ -4,7 +4,7 @@
 
 use arrow_shard::buffer::ValueDictionary;
 use arrow_shard::encoding::{Context, Scratch};
-use arrow_shard::format::checksum;
+use arrow_shard::format::{BasicType, checksum};
 use bytes::Bytes;
 
 pub fn run(data: &[u8]) {
@@ -25,7 +25,17 @@ pub fn run(data: &[u8]) {
     let _ = ValueDictionary::verify_sorted_ids(&buffer);
     let (limits, mut scratch) = (super::limits(), Scratch::default());
     let cx = &mut Context::new(&limits, &mut scratch);
-    let Ok(dictionary) = ValueDictionary::parse(&buffer, cx) else {
+    // The field is one that the header fits.
+    let header = if mending % 3 == 2 { 0 } else { 4 };
+    let Some(fields) = buffer.get(header..).and_then(|it| it.first_chunk::<14>()) else {
+        return;
+    };
+    let Some(value_type) = BasicType::from_u8(fields[0]) else {
+        return;
+    };
+    let size = u32::from_le_bytes([fields[10], fields[11], fields[12], fields[13]]) as usize;
+    let size = Some(size).filter(|size| *size > 0);
+    let Ok(dictionary) = ValueDictionary::parse(&buffer, value_type, size, None, cx) else {
         return;
     };
     ValueDictionary::check(&buffer).expect("the checksums of a sound dictionary");

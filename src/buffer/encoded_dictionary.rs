@@ -3,7 +3,7 @@
 use crate::encoding::bytes::{
     BytesBuilder, BytesLayout, Decoded, NullsOut, decode as decode_strings,
 };
-use crate::encoding::{Context, NumberKind, Word, number};
+use crate::encoding::{Context, NumberKind, number};
 use crate::error::{Error, Result};
 use crate::format::BasicType;
 use arrow_buffer::{BooleanBufferBuilder, Buffer};
@@ -39,14 +39,23 @@ pub(super) fn decode(
     size: usize,
     cx: &mut Context<'_>,
 ) -> Result<Entries> {
-    // The limits are checked first, because few bytes can claim many entries.
-    cx.limits.check_block_values(count as u64)?;
-    cx.limits
-        .check_block_bytes((count as u64).saturating_mul(size as u64))?;
+    // Few bytes can encode many entries.
+    let most = cx
+        .limits
+        .max_block_bytes()
+        .min(cx.limits.max_dictionary_bytes());
+    let limits = cx.limits.clone().with_max_block_bytes(most);
+    limits.check_block_values(count as u64)?;
+    limits.check_block_bytes((count as u64).saturating_mul(size as u64))?;
+    let cx = &mut Context {
+        limits: &limits,
+        scratch: &mut *cx.scratch,
+        dictionaries: cx.dictionaries,
+    };
     match (number_kind(value_type), size) {
-        (Some(kind), 2) => numbers::<u16>(region, kind, count, cx),
-        (Some(kind), 4) => numbers::<u32>(region, kind, count, cx),
-        (Some(kind), 8) => numbers::<u64>(region, kind, count, cx),
+        (Some(kind), 2) => numbers(number::decode_bytes::<u16>(region, kind, cx, count)),
+        (Some(kind), 4) => numbers(number::decode_bytes::<u32>(region, kind, cx, count)),
+        (Some(kind), 8) => numbers(number::decode_bytes::<u64>(region, kind, cx, count)),
         (Some(_), size) => Err(Error::corrupt(format!(
             "encoded entries of type {value_type:?} of {size} bytes"
         ))),
@@ -54,19 +63,8 @@ pub(super) fn decode(
     }
 }
 
-fn numbers<W: Word>(
-    region: &[u8],
-    kind: NumberKind,
-    count: usize,
-    cx: &mut Context<'_>,
-) -> Result<Entries> {
-    let mut words = vec![W::ZERO; count];
-    number::decode(region, kind, cx, &mut words)?;
-    let mut bytes = Vec::with_capacity(count * W::BYTES);
-    for word in words {
-        bytes.extend_from_slice(word.to_le().as_ref());
-    }
-    Ok((bytes.into(), None))
+fn numbers(bytes: Result<Vec<u8>>) -> Result<Entries> {
+    Ok((bytes?.into(), None))
 }
 
 fn strings(
@@ -79,7 +77,9 @@ fn strings(
     present.append_n(count, true);
     let mut nulls = NullsOut::new(&mut present, 0);
     let layout = fixed.map_or(BytesLayout::Offsets64, BytesLayout::Fixed);
-    let mut out = BytesBuilder::new(layout, count);
+    // Entries of one size may be large: their memory is reserved once the region shows that it has them.
+    let capacity = if fixed.is_some() { 0 } else { count };
+    let mut out = BytesBuilder::new(layout, capacity);
     decode_strings(region, count, fixed, cx, &mut out, &mut nulls)?;
     if present.finish().count_set_bits() < count {
         return Err(Error::corrupt("an encoded entry is null"));

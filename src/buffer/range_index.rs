@@ -12,7 +12,7 @@
 use super::BUFFER_ALIGNMENT;
 use super::Chunks;
 use super::carried_checksums::checksums_at_ends;
-use crate::encoding::{Context, NumberKind, Word, envelope, number};
+use crate::encoding::{Context, NumberKind, envelope, number};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::{AnyValue, BasicType, DataType, INDEX_BLOCK, ValueKind, decimal128};
 use crate::io::ByteRange;
@@ -139,10 +139,10 @@ impl RangeIndexHeader {
             }
         };
         match self.width {
-            2 if as_numbers => entries::<u16>(values, kind, len, cx),
-            4 if as_numbers => entries::<u32>(values, kind, len, cx),
-            8 if as_numbers => entries::<u64>(values, kind, len, cx),
-            _ => entries::<u8>(values, NumberKind::Unsigned, len, cx),
+            2 if as_numbers => number::decode_bytes::<u16>(values, kind, cx, len / 2),
+            4 if as_numbers => number::decode_bytes::<u32>(values, kind, cx, len / 4),
+            8 if as_numbers => number::decode_bytes::<u64>(values, kind, cx, len / 8),
+            _ => number::decode_bytes::<u8>(values, NumberKind::Unsigned, cx, len),
         }
     }
 }
@@ -378,22 +378,6 @@ fn bounds_of(node: &DataType) -> Result<(BoundKind, usize)> {
             )));
         }
     })
-}
-
-/// Decodes entries, and returns their bytes.
-fn entries<W: Word>(
-    values: &[u8],
-    kind: NumberKind,
-    len: usize,
-    cx: &mut Context<'_>,
-) -> Result<Vec<u8>> {
-    let mut entries = vec![W::ZERO; len / W::BYTES];
-    number::decode(values, kind, cx, &mut entries)?;
-    let mut bytes = Vec::with_capacity(len);
-    for entry in entries {
-        bytes.extend_from_slice(entry.to_le().as_ref());
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]

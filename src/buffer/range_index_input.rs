@@ -85,15 +85,9 @@ fn write_part<W: Word>(
     plans: &impl EntryPlans,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let entries: Vec<W> = bytes.chunks_exact(W::BYTES).map(entry).collect();
+    let entries: Vec<W> = W::chunks(bytes).iter().map(|it| W::from_le(*it)).collect();
     let plan = plans.plan(&entries, kind);
     envelope::write(&[], true, out, |out| {
         number::encode(&entries, kind, &plan, out)
     })
-}
-
-fn entry<W: Word>(bytes: &[u8]) -> W {
-    let mut word = [0; 8];
-    word[..bytes.len()].copy_from_slice(bytes);
-    W::truncate(u64::from_le_bytes(word))
 }

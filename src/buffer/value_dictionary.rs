@@ -9,7 +9,7 @@
 //! section:          u64 length | payload | zeros: 64, then to 16 with the checksum | u32 checksum
 //! ```
 
-use super::carried_checksums::checksums_at_ends;
+use super::carried_checksums::{CarriedChecksums, checksums_at_ends};
 use super::encoded_dictionary;
 use crate::encoding::Context;
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
@@ -60,22 +60,43 @@ struct Header {
 }
 
 impl ValueDictionary {
-    /// Parses a dictionary buffer, verifies its checksums, and decodes its entries.
+    /// Parses a dictionary buffer of a field with values of this type, and of this size in bytes unless sizes vary.
+    /// Verifies its checksums, which must also be those that the directory carries, and decodes its entries.
     ///
     /// # Errors
     /// [`Corrupt`](ErrorKind::Corrupt) or [`Checksum`](ErrorKind::Checksum), naming the section;
+    /// [`WrongFile`](ErrorKind::WrongFile) for other checksums than the directory carries;
     /// [`LimitExceeded`](ErrorKind::LimitExceeded) for encoded entries, and the other errors of their encoding.
-    pub fn parse(buffer: &Bytes, cx: &mut Context<'_>) -> Result<Self> {
+    pub fn parse(
+        buffer: &Bytes,
+        value_type: BasicType,
+        size: Option<usize>,
+        carried: Option<&CarriedChecksums>,
+        cx: &mut Context<'_>,
+    ) -> Result<Self> {
         let (header, stored) = Self::stored(buffer)?;
+        if let Some(carried) = carried {
+            carried.check_all(&Self::carried_checksums(buffer)?)?;
+        }
+        if stored.value_type != value_type {
+            return Err(Error::corrupt(format!(
+                "holds {:?} values, the field is {value_type:?}",
+                stored.value_type
+            )));
+        }
         if !header.is_encoded {
             return Ok(stored);
         }
-        let (count, size) = (
-            to_usize(u64::from(header.count))?,
-            to_usize(u64::from(header.fixed_value_size))?,
-        );
+        if u64::from(header.fixed_value_size) != size.unwrap_or(0) as u64 {
+            return Err(Error::corrupt(format!(
+                "encoded entries of {} bytes, the field has {}",
+                header.fixed_value_size,
+                size.unwrap_or(0)
+            )));
+        }
+        let count = to_usize(u64::from(header.count))?;
         let entries =
-            encoded_dictionary::decode(&stored.values, stored.value_type, count, size, cx);
+            encoded_dictionary::decode(&stored.values, value_type, count, size.unwrap_or(0), cx);
         let (values, offsets) = entries.within(|| "encoded entries".to_owned())?;
         Ok(Self {
             values,

@@ -4,11 +4,11 @@ use super::commit::{EditSummary, Naming};
 use super::editor::ShardEditor;
 use super::members::Opening;
 use super::overlap::refuse;
-use super::put::put;
+use super::put::{check_new, put};
 use super::source::SourceShard;
 use crate::Shard;
 use crate::error::{Error, Result};
-use crate::io::{DescriptorUse, ExistingFile, Location, NotWritten, Place};
+use crate::io::{DescriptorUse, ExistingFile, Location, NotWritten, Place, VersionedFile};
 use crate::read::{ShardOptions, ready_now};
 use std::ffi::OsStr;
 
@@ -114,6 +114,53 @@ impl ShardEditor {
         refuse(self.sources()).await
     }
 
+    /// Checks whether a commit in place, or to a new file of this name, would already fail: worth a call before work that
+    /// takes long. The commit checks it again.
+    ///
+    /// # Errors
+    /// Returns [`Conflict`](crate::ErrorKind::Conflict) if the file has been replaced or removed since it was opened;
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) for the new name;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if the shard cannot be replaced in its store; or errors of the
+    /// store.
+    pub fn check_commit(&self, name: Option<&OsStr>) -> Result<()> {
+        self.store().check_near("ShardEditor::check_commit_async")?;
+        ready_now(self.check_commit_async(name))
+    }
+
+    /// Checks whether a commit would already fail: [`check_commit`](Self::check_commit) for any store.
+    ///
+    /// # Errors
+    /// Returns the errors of [`check_commit`](Self::check_commit).
+    pub async fn check_commit_async(&self, name: Option<&OsStr>) -> Result<()> {
+        let home = self.store().home();
+        let file = VersionedFile {
+            place: self.place().clone(),
+            version: self.version(),
+        };
+        let found = home
+            .look(&file.place)
+            .await?
+            .ok_or_else(|| file.conflict())?;
+        if file.version.is_some() && found.version != file.version {
+            return Err(file.conflict());
+        }
+        match name {
+            Some(name) => check_new(self.store(), &home.find_new(name)?).await,
+            None if !home.has_second_names() => {
+                self.replaced_version()?;
+                self.check_replaceable().await
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the version of the file, without which it cannot be replaced.
+    fn replaced_version(&self) -> Result<String> {
+        self.version().ok_or_else(|| {
+            Error::unsupported("the store does not tell one file from another of the same name")
+        })
+    }
+
     /// Replaces the directory of the shard that was opened. Without [changes](Self::has_changes), the file is not
     /// touched.
     ///
@@ -180,11 +227,7 @@ impl ShardEditor {
             Some(place) => (place, ExistingFile::Kept),
             None if !self.has_changes() => return Ok(self.unchanged().await?),
             None => {
-                let version = self.version().ok_or_else(|| {
-                    Error::unsupported(
-                        "the store does not tell one file from another of the same name",
-                    )
-                })?;
+                let version = self.replaced_version()?;
                 if naming == Naming::AsItIs {
                     self.check_replaceable().await?;
                 }

@@ -19,15 +19,8 @@ pub(super) async fn put(
 ) -> Result<EditSummary, NotWritten> {
     let is_replaced = matches!(existing, ExistingFile::ReplacedIf(_));
     // Before the other objects are asked for, which may be many.
-    if !store.is_near()
-        && matches!(existing, ExistingFile::Kept)
-        && store.home().look(target).await?.is_some()
-    {
-        let exists = Error::new(
-            ErrorKind::AlreadyExists,
-            "the object exists; choose another name",
-        );
-        return Err(exists.within(target.element()).into());
+    if !store.is_near() && matches!(existing, ExistingFile::Kept) {
+        check_new(store, target).await?;
     }
     check_needed(store, target, &files, is_replaced).await?;
     let new = NewFiles {
@@ -38,6 +31,17 @@ pub(super) async fn put(
     };
     let names = store.home().write(target, existing, new).await?;
     Ok(files.summary.with_names(names))
+}
+
+/// Fails if a file exists.
+pub(super) async fn check_new(store: &Store, target: &Place) -> Result<()> {
+    match store.home().look(target).await? {
+        None => Ok(()),
+        Some(_) => {
+            let message = "it exists; choose another name";
+            Err(Error::new(ErrorKind::AlreadyExists, message).within(target.element()))
+        }
+    }
 }
 
 /// Checks that the directory at `target` can refer to its files. In a store that answers later, this skips the files of

@@ -56,6 +56,20 @@ fn shards_are_merged_and_changed_in_s3() {
     let said = cloud.run(&["merge", &one, &two, "--output", &all]).ok();
     assert!(said.contains("has 2000 rows in 2 stripes"), "{said}");
     cloud.run(&["delete", &all, "--rows", "3,1999"]).ok();
+    let tagged = url("tagged");
+    cloud
+        .run(&["set", &all, "owner=o", "--output", &tagged])
+        .ok();
+    let info = cloud.run(&["info", &tagged]).ok();
+    assert!(info.contains("owner = o"), "{info}");
+    std::fs::write(
+        cloud.folder.path("v.csv"),
+        "new\n".to_owned() + &"1\n".repeat(1998),
+    )
+    .unwrap();
+    cloud.run(&["add", &tagged, "--values", "v.csv"]).ok();
+    let sum = cloud.run(&["count", &tagged, "--filter", "new = 1"]).ok();
+    assert_eq!(sum.trim(), "1998");
     let said = cloud
         .run(&["delete", &all, "--rows", "4", "--dry-run"])
         .ok();

@@ -137,7 +137,7 @@ fn columns_are_selected_dropped_and_renamed() {
         .ok();
     assert_eq!(rows(&folder, "s.amudai.shard")[..3], ["x", "y", "z"]);
     let error = folder.run(&["select", A, "--rename", "name"]).error(2);
-    assert!(error.contains("expected `old=new`"), "{error}");
+    assert!(error.contains("expected OLD=NEW"), "{error}");
 }
 
 #[test]

@@ -6,8 +6,8 @@
 
 mod append;
 mod attach;
-#[cfg(feature = "cloud")]
 mod changed;
+#[cfg(feature = "cloud")]
 mod cloud;
 mod cole;
 #[path = "../support/columns.rs"]

@@ -12,7 +12,7 @@ use datafusion::prelude::SessionContext;
 use futures::FutureExt;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::mpsc;
@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 /// Time for an interrupted statement to delete its files, before the program ends without waiting for it.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Time for the tasks of a statement that has failed to end.
+/// Time for the tasks of a statement that has failed to end, and for a worker to answer.
 const SETTLE: Duration = Duration::from_millis(500);
 
 /// Stack of threads: plans of long expressions are deep.
@@ -240,13 +240,42 @@ async fn stop(
     task.abort();
     let stopped = async {
         let _result = task.await;
-        tokio::time::timeout(SETTLE, settled(workers)).await.is_ok()
+        // Tasks of connections may stay.
+        let _left = tokio::time::timeout(SETTLE, settled(workers)).await;
+        all_answer(workers).await
     };
     tokio::select! {
-        is_settled = stopped => !is_settled,
+        answers = stopped => !answers,
         _ = interrupts.next() => true,
         () = tokio::time::sleep(GRACE) => true,
     }
+}
+
+/// Returns whether no task keeps a worker busy: each must get its turn soon.
+async fn all_answer(workers: &Handle) -> bool {
+    let count = workers.metrics().num_workers();
+    let arrivals = Arc::new((Mutex::new(0), Condvar::new()));
+    let tasks: Vec<_> = (0..count)
+        .map(|_| {
+            let arrivals = arrivals.clone();
+            workers.spawn(async move {
+                let (arrived, changed) = &*arrivals;
+                let mut arrived = arrived.lock().unwrap_or_else(PoisonError::into_inner);
+                *arrived += 1;
+                changed.notify_all();
+                // While it waits, this worker runs no other of these tasks.
+                let waited = changed.wait_timeout_while(arrived, SETTLE, |it| *it < count);
+                *waited.unwrap_or_else(PoisonError::into_inner).0 == count
+            })
+        })
+        .collect();
+    for task in tasks {
+        let answer = tokio::time::timeout(2 * SETTLE, task).await;
+        if !matches!(answer, Ok(Ok(true))) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Waits until no task is left, and until the deletions that they have begun are under way.

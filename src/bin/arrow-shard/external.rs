@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command, Stdio};
 
 /// Arguments of the program `arrow-shard-sql`.
 #[derive(Debug, clap::Args)]
@@ -79,15 +79,17 @@ pub(crate) fn run(
     replace(command(program).args(args))
 }
 
-/// Runs a program that is next to this one or on PATH, with the streams of this process, and waits for its end.
+/// Starts a program that is next to this one or on PATH. Its output can be read; it has no input.
 ///
 /// # Errors
 /// Returns an error if the program cannot be started.
-pub(crate) fn wait_for(
+pub(crate) fn start(
     program: &str,
     args: impl IntoIterator<Item = impl AsRef<OsStr>>,
-) -> io::Result<ExitStatus> {
-    command(program).args(args).status()
+) -> io::Result<Child> {
+    let mut command = command(program);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    command.args(args).spawn()
 }
 
 fn command(program: &str) -> Command {

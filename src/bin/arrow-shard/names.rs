@@ -20,13 +20,20 @@ pub(crate) fn no_column<'a>(name: &str, known: impl Iterator<Item = &'a str> + C
         Some(nearest) => format!("did you mean `{nearest}`? "),
         None => String::new(),
     };
+    format!(
+        "there is no column `{name}`; {advice}there are {}",
+        listed(known)
+    )
+}
+
+/// Returns the first names, and the number of others.
+pub(crate) fn listed<'a>(known: impl Iterator<Item = &'a str> + Clone) -> String {
     let count = known.clone().count();
     let listed = known.take(LISTED).collect::<Vec<_>>().join(", ");
-    let more = match count.saturating_sub(LISTED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("there is no column `{name}`; {advice}there are {listed}{more}")
+    match count.saturating_sub(LISTED) {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
+    }
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub use builder::{BytesBuilder, BytesLayout, Decoded};
 pub use delimited::{decode_delimited, describe_delimited};
 pub use fsst::Learned;
 pub use input::Input;
-pub use non_empty::Texts;
+pub use non_empty::{PLACE, Texts};
 pub use nulls::NullsOut;
 pub use plan::{Plan, try_digits};
 pub use split128::Halves;
@@ -303,7 +303,16 @@ pub fn view(values: &[u8], n: usize, fixed: Option<usize>, cx: &mut Context<'_>)
 /// Returns the errors of [`decode`] that metadata show.
 pub fn describe(values: &[u8], n: usize, fixed: Option<usize>) -> Result<EncodingTree> {
     let (limits, mut scratch) = (Limits::default(), Scratch::default());
-    let mut cx = Context::new(&limits, &mut scratch);
+    tree(values, n, fixed, &mut Context::new(&limits, &mut scratch))
+}
+
+/// Describes the encodings of a region within another one.
+fn tree(
+    values: &[u8],
+    n: usize,
+    fixed: Option<usize>,
+    cx: &mut Context<'_>,
+) -> Result<EncodingTree> {
     let code = code_of(values, fixed)?;
     let request = Request::new(values, n, fixed, &[]);
     let children = cx

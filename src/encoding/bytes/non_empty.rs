@@ -9,8 +9,8 @@ use super::input::{Clean, Input};
 use super::number::{self, Part};
 use super::spans::Spans;
 use super::{
-    BytesBuilder, BytesLayout, Children, Codec, Context, Decoded, EncodingCode, NullsOut, Request,
-    decode_selected, describe,
+    BytesBuilder, BytesLayout, Children, Codec, Context, Decoded, EncodingCode, NullsOut, Plan,
+    Request, Stats, decode_selected, tree,
 };
 use crate::encoding::NumberKind;
 use crate::error::{Error, Result, Within};
@@ -105,7 +105,7 @@ impl Codec for NonEmpty {
     fn children(request: Request<'_>, cx: &mut Context<'_>) -> Result<Children> {
         let parts = parse(request)?;
         let mut children = parts.positions.children::<u32>("positions", cx)?;
-        children.push(("texts", describe(parts.texts, parts.count, None)?));
+        children.push(("texts", tree(parts.texts, parts.count, None, cx)?));
         Ok(children)
     }
 }
@@ -208,6 +208,20 @@ impl Texts {
     pub fn input(&self) -> Input<'_> {
         Input::variable(&self.offsets, &self.values, None)
     }
+}
+
+/// Nanoseconds to place a value among texts and empty values.
+pub const PLACE: f32 = 2.5;
+
+/// Returns the guessed time to decode a value, if the block has few texts. `plan` is the plan for them.
+pub(super) fn cost(plan: &Plan, input: &Input<'_>) -> Result<Option<f32>> {
+    let Some(texts) = Texts::of_block(input, 2)? else {
+        return Ok(None);
+    };
+    let block = texts.input();
+    let estimate = plan.trial(&block, &Stats::collect(&block)?)?;
+    let share = number::ratio(block.len, input.len);
+    Ok(Some(PLACE + estimate.decode_cost * share))
 }
 
 /// Returns the plan for the positions.

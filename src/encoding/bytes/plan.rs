@@ -183,6 +183,8 @@ impl Plan {
                 out.len(),
             ),
             Self::Delimited { bytes } => Some(delimited::cost(bytes, stats)),
+            Self::Digits { .. } => try_digits(input)?.map(|tried| tried.decode_cost),
+            Self::NonEmpty { texts } => non_empty::cost(texts, input)?,
             other => other.estimate(stats).map(|e| e.decode_cost),
         };
         Ok(Estimate {

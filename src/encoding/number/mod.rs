@@ -328,6 +328,25 @@ pub fn describe(values: &[u8], kind: NumberKind, n: usize, width: usize) -> Resu
     }
 }
 
+/// Decodes a region of `n` words. Returns their little-endian bytes.
+///
+/// # Errors
+/// Returns the errors of [`decode`].
+pub(crate) fn decode_bytes<W: Word>(
+    values: &[u8],
+    kind: NumberKind,
+    cx: &mut Context<'_>,
+    n: usize,
+) -> Result<Vec<u8>> {
+    let mut words = vec![W::ZERO; n];
+    decode(values, kind, cx, &mut words)?;
+    let mut bytes = Vec::with_capacity(n * W::BYTES);
+    for word in words {
+        bytes.extend_from_slice(word.to_le().as_ref());
+    }
+    Ok(bytes)
+}
+
 /// Describes the encodings of a region of `n` words.
 fn tree<W: Word>(
     values: &[u8],

@@ -1,27 +1,40 @@
 //! Spec: Chapter 6, "Value Dictionary": the entries that codes refer to.
 
-use crate::buffer::{FieldLayout, Physical, ValueDictionary};
+use crate::buffer::{FieldLayout, Physical, Storage, ValueDictionary};
 use crate::column::{ByteValues, Chunk, DictionaryEntries, Values};
+use crate::encoding::Context;
 use crate::error::{Error, Result, to_usize};
 use crate::format::DataType;
 use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use bytes::Bytes;
 use std::sync::Mutex;
 
 /// Most entries without bytes that a dictionary may have in addition to one per position.
 const UNUSED_ENTRIES: u64 = 1 << 16;
 
-/// Returns the entries of a dictionary, if it fits the schema node.
-pub(in crate::read) fn entries(
-    dictionary: ValueDictionary,
+/// Parses a dictionary buffer, and returns its entries if they fit the field.
+pub(in crate::read) fn parse(
+    bytes: &Bytes,
     node: &DataType,
     layout: &FieldLayout,
+    cx: &mut Context<'_>,
+) -> Result<ValueDictionary> {
+    let size = match layout.physical {
+        Physical::Number(width) | Physical::Fixed(width) => Some(width),
+        _ => None,
+    };
+    let carried = match &layout.storage {
+        Storage::Buffers(buffers) => buffers.dictionary_checksums.as_ref(),
+        _ => None,
+    };
+    ValueDictionary::parse(bytes, node.basic_type, size, carried, cx)
+}
+
+/// Returns the entries of a dictionary, if they fit the field.
+pub(in crate::read) fn entries(
+    dictionary: ValueDictionary,
+    layout: &FieldLayout,
 ) -> Result<DictionaryEntries> {
-    if dictionary.value_type != node.basic_type {
-        return Err(Error::corrupt(format!(
-            "holds {:?} values, the field is {:?}",
-            dictionary.value_type, node.basic_type
-        )));
-    }
     let len = to_usize(u64::from(dictionary.count))?;
     // Values without bytes cost the file nothing, so only the number of positions can bound them.
     if dictionary.values.is_empty()

@@ -1,5 +1,6 @@
 //! The fields of a stripe: the layout of their values, and their dictionaries.
 
+use super::dictionary_entries;
 use super::fetch::StepBytes;
 use super::metadata::{FieldKey, Metadata, OpenField, StripeField, ready};
 use crate::buffer::{
@@ -317,13 +318,8 @@ impl Metadata {
         let parse = || {
             let mut scratch = Scratch::default();
             let mut cx = Context::new(self.artifacts.limits(), &mut scratch);
-            let dictionary = ValueDictionary::parse(&bytes, &mut cx)?;
-            if let Storage::Buffers(buffers) = &layout.storage
-                && let Some(expected) = &buffers.dictionary_checksums
-            {
-                expected.check_all(&ValueDictionary::carried_checksums(&bytes)?)?;
-            }
-            super::dictionary_entries::entries(dictionary, node, layout)
+            let dictionary = dictionary_entries::parse(&bytes, node, layout, &mut cx)?;
+            dictionary_entries::entries(dictionary, layout)
         };
         let entries = parse().within(|| "value dictionary".to_owned());
         let entries = Arc::new(self.artifacts.placed(place.artifact, entries)?);

@@ -59,11 +59,9 @@ pub(super) fn weigh_digits(
 
 /// NonEmpty is considered if at most one value in this many is a text.
 const FEWER_THAN: usize = 3;
-/// Nanoseconds to place a value among texts and empty values.
-const PLACE: f64 = 2.5;
 /// NonEmpty must save something: a value dictionary also answers filters by its entries, and blocks of few texts take
 /// more bytes than the sample shows.
-const NON_EMPTY_MUST_SAVE: f64 = 1.2;
+pub(super) const NON_EMPTY_MUST_SAVE: f64 = 1.2;
 
 /// Returns the estimate of NonEmpty for blocks in which few values are texts. The texts get the encoding of lowest cost.
 pub(super) fn weigh_non_empty(
@@ -89,7 +87,7 @@ pub(super) fn weigh_non_empty(
     let count = block.len as f64;
     let bytes = cheapest.bytes * count + texts.head_size()? as f64;
     let per_value = bytes / input.len as f64;
-    let nanoseconds = PLACE + cheapest.nanoseconds * count / input.len as f64;
+    let nanoseconds = f64::from(bytes::PLACE) + cheapest.nanoseconds * count / input.len as f64;
     let plan = bytes::Plan::NonEmpty {
         texts: Box::new(cheapest.plan),
     };

@@ -88,14 +88,6 @@ fn encode_entries(
         offsets.push(values.len() as u64);
     }
     let mut count = u32::try_from(order.len()).unwrap_or(NULL);
-    let mut sorted: Vec<u32> = (0..count).collect();
-    sorted.sort_by(|&a, &b| {
-        let of = |new: u32| entries.entry(order[new.as_usize()]);
-        match entry.kind {
-            Some(kind) => number_key(of(a), kind).cmp(&number_key(of(b), kind)),
-            None => of(a).cmp(of(b)),
-        }
-    });
     let null_id = null_entry.then_some(count);
     if null_entry {
         values.resize(values.len() + width, 0);
@@ -109,6 +101,16 @@ fn encode_entries(
         Some(_) => None,
     };
     let is_encoded = region.is_some();
+    // Encoded entries have no sorted ids.
+    let ids = if is_encoded { 0 } else { order.len() };
+    let mut sorted: Vec<u32> = (0..u32::try_from(ids).unwrap_or(NULL)).collect();
+    sorted.sort_by(|&a, &b| {
+        let of = |new: u32| entries.entry(order[new.as_usize()]);
+        match entry.kind {
+            Some(kind) => number_key(of(a), kind).cmp(&number_key(of(b), kind)),
+            None => of(a).cmp(of(b)),
+        }
+    });
     let input = DictionaryInput {
         value_type: entry.value_type,
         count,

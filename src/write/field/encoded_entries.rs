@@ -12,7 +12,7 @@ use crate::write::choose::{self, ByteSample};
 const FEWEST: usize = 64;
 /// Most entries that are encoded, and most of their bytes: within `Limits::strict`.
 pub(super) const MOST_ENCODED: usize = 1 << 18;
-const MOST_BYTES: usize = 16 << 20;
+pub(super) const MOST_BYTES: usize = 16 << 20;
 /// Encoded entries must be smaller than this share of stored ones, which need no decoding.
 const WORTHWHILE: f64 = 0.8;
 /// Entries from which the encoding is chosen.
@@ -52,7 +52,8 @@ impl<'a> StoredEntries<'a> {
     pub(super) fn encode(&self, settings: &Settings) -> Result<Option<Vec<u8>>> {
         let encodes = settings.capabilities.every_nesting && settings.profile != Profile::Plain;
         let fits = (FEWEST..=MOST_ENCODED).contains(&self.len()) && self.values.len() <= MOST_BYTES;
-        if !encodes || !fits {
+        // For readers, a size of 0 means that sizes vary.
+        if !encodes || !fits || self.entry.width == Some(0) {
             return Ok(None);
         }
         let settings = Settings {
@@ -75,12 +76,8 @@ impl<'a> StoredEntries<'a> {
     }
 
     fn numbers<W: Word>(&self, kind: NumberKind, settings: &Settings) -> Result<Vec<u8>> {
-        let word = |bytes: &[u8]| {
-            let mut word = [0; 8];
-            word[..W::BYTES].copy_from_slice(bytes);
-            W::truncate(u64::from_le_bytes(word))
-        };
-        let words: Vec<W> = self.values.chunks_exact(W::BYTES).map(word).collect();
+        let words = W::chunks(self.values).iter();
+        let words: Vec<W> = words.map(|it| W::from_le(*it)).collect();
         let plan = choose::numbers(&words, kind, settings).plan;
         let mut region = Vec::new();
         number::encode(&words, kind, &plan, &mut region)?;

@@ -2,7 +2,7 @@
 //! saves anything.
 
 use super::codes::{Codes, EntryType, NULL};
-use super::encoded_entries::{MOST_ENCODED, StoredEntries};
+use super::encoded_entries::{MOST_BYTES, MOST_ENCODED, StoredEntries};
 use super::entry_growth::EntryGrowth;
 use super::finished_leaf::FinishedLeaf;
 use super::interner::Interner;
@@ -325,6 +325,10 @@ impl TrialWindows {
         }
         let of_codes = self.of_codes + self.cost_of_codes(before, settings);
         let positions = before + len;
+        if predicts(settings) && positions >= MIN_PREDICTED {
+            // Windows of long texts have fewer values than the trials above wait for.
+            self.encode_entries(settings)?;
+        }
         let is_too_much = if predicts(settings) && positions >= MIN_PREDICTED {
             self.predicted(of_codes, positions, settings) > budget / positions as f64
         } else {
@@ -347,6 +351,9 @@ impl TrialWindows {
         }
         let (mut values, mut offsets) = (Vec::new(), vec![0]);
         for entry in entries.iter().take(TRIED_ENTRIES) {
+            if values.len() + entry.len() > MOST_BYTES {
+                break;
+            }
             values.extend_from_slice(entry);
             offsets.push(values.len() as u64);
         }
@@ -363,7 +370,8 @@ impl TrialWindows {
         let codes = self.codes.codes().len().max(1);
         let present = (codes - self.codes.nulls()) as f64 / codes as f64;
         let is_shared = entries * SHARED <= present * positions as f64;
-        let is_shared = is_shared && entries <= MOST_ENCODED as f64;
+        let bytes = self.codes.entries().byte_len() as f64 * entries / now;
+        let is_shared = is_shared && entries <= MOST_ENCODED as f64 && bytes <= MOST_BYTES as f64;
         if is_shared {
             stored * self.encoded.0
         } else {

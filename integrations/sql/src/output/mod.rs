@@ -2,6 +2,7 @@
 
 mod cells;
 mod markdown;
+mod stream;
 mod table;
 mod text;
 
@@ -27,6 +28,8 @@ pub(crate) enum Format {
     /// A table in Markdown
     #[value(alias = "md")]
     Markdown,
+    /// A stream of Arrow IPC, for other programs
+    Arrow,
 }
 
 /// Most rows of a table on a terminal.
@@ -65,12 +68,12 @@ impl Style {
     }
 }
 
-/// Prints rows as text, batch by batch.
+/// Encodes rows, batch by batch.
 trait Encoder {
-    /// Appends the text of the columns and of rows, as far as it can be printed.
+    /// Appends the columns and rows, as far as they can be printed.
     fn encode(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), Failure>;
 
-    /// Appends the text at the end.
+    /// Appends the end.
     fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), Failure>;
 }
 
@@ -98,6 +101,7 @@ impl Printer {
             Format::Json => Box::new(text::Json::array()),
             Format::Ndjson => Box::new(text::Json::lines()),
             Format::Markdown => Box::new(markdown::Markdown::new(&schema)),
+            Format::Arrow => Box::new(stream::Stream::new(&schema)?),
         };
         let mut printer = Self {
             encoder,

@@ -37,6 +37,32 @@ fn every_format_prints_the_same_rows() {
 }
 
 #[test]
+fn values_of_expressions_come_in_the_order_of_the_rows() {
+    let folder = Folder::new();
+    folder.write("t.csv", "x\n30\n10\n20\n");
+    let rows = "(SELECT *, row_number() OVER () AS row FROM 't.csv')";
+    let computed = |expression: &str| {
+        let sql = format!("SELECT ({expression}) AS r FROM {rows} ORDER BY row");
+        folder
+            .run(&["--threads", "1", "--format", "csv", &sql])
+            .ok()
+    };
+    assert_eq!(computed("rank() OVER (ORDER BY x)"), "r\n3\n1\n2\n");
+    assert_eq!(
+        computed("(SELECT max(u.x) FROM 't.csv' u WHERE u.x = 10 * row)"),
+        "r\n10\n20\n30\n"
+    );
+    assert_eq!(computed("x + max(x) OVER ()"), "r\n60\n40\n50\n");
+    // Rows that are in order need no sort.
+    let explain = format!("EXPLAIN SELECT (x / 2) AS r FROM {rows} ORDER BY row");
+    let plan = folder.run(&["--threads", "1", &explain]).ok();
+    assert!(
+        !plan.contains("SortExec") && plan.contains("WindowAgg"),
+        "{plan}"
+    );
+}
+
+#[test]
 fn results_without_rows_have_their_columns() {
     let folder = Folder::new();
     let sql = format!("SELECT * FROM ({SQL}) WHERE id > 100");

@@ -2,14 +2,17 @@
 
 use super::TargetArgs;
 use super::editing::Editing;
-use super::live_values::live_values;
+use super::live_values::{Added, live_values};
 use crate::external;
 use crate::failure::Failure;
-use crate::input::{ColumnArgs, InputArgs, ReadArgs, RowWindow, UntypedArgs};
+use crate::input::{ColumnArgs, Input, InputArgs, ReadArgs, RowWindow, UntypedArgs};
 use crate::location::open_shard;
-use std::ffi::OsStr;
+use crate::text;
+use arrow_schema::{DataType, Field, Fields};
+use arrow_shard::Shard;
+use arrow_shard::ops::ShardEditor;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,9 +20,9 @@ Examples:
   arrow-shard add flights.amudai.shard --values places.csv
   arrow-shard add flights.amudai.shard --values predictions.parquet --columns score --output scored.amudai.shard
 
-Expressions are SQL, computed by the program arrow-shard-sql, which is installed separately. The values are \
-written to a file of their own next to the shard; no other column is copied. Deleted rows have no value: the new \
-columns are null in them. A shard that was one file becomes several, which have to be kept together; the output says \
+Expressions are SQL, computed by the program arrow-shard-sql, which is installed separately. The values are held in \
+memory, and then written to a file of their own next to the shard; no other column is written again. Deleted rows have \
+no value: the new columns are null in them. A shard that was one file becomes several, which have to be kept together; the output says \
 how many, and `arrow-shard pack` makes one file of them.";
 
 /// Add columns: SQL expressions, or the columns of another file
@@ -46,67 +49,113 @@ pub(crate) struct Args {
     reading: InputArgs,
 }
 
+/// The program that computes expressions.
+const PROGRAM: &str = "arrow-shard-sql";
+
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let reading = ReadArgs::plain(&args.reading, &UntypedArgs::default());
     let mut editing = Editing::open(&args.file, reading.editing_options()?, args.target.quiet)?;
-    match &args.values {
+    editing.check_commit(args.target.output.as_deref())?;
+    let shard = open_shard(&args.file, reading.shard_options()?)?;
+    let columns = match &args.values {
         Some(values) => {
             reading.check_added(std::slice::from_ref(values))?;
-            add(&mut editing, args, &reading, values)?;
+            let input = reading.open(values, &args.columns, RowWindow::default())?;
+            check_new(editing.editor(), input.schema.fields())?;
+            let columns = live_values(input, &shard, args.target.quiet);
+            columns.map_err(|failure| failure.within(values.display()))?
         }
-        None => {
-            let folder = tempfile::tempdir()?;
-            let values = folder.path().join("values.arrow");
-            compute(args, &values)?;
-            add(&mut editing, args, &reading, &values)?;
-        }
+        None => compute(args, &shard, editing.editor())?,
+    };
+    // Values of one version do not belong to the rows of another.
+    editing.check_commit(args.target.output.as_deref())?;
+    for (field, column) in columns {
+        editing.add_column_values(field, column)?;
     }
     args.target.commit(editing, &args.file)
 }
 
-/// Adds the columns of a file.
-fn add(
-    editing: &mut Editing,
-    args: &Args,
-    reading: &ReadArgs,
-    values: &Path,
-) -> Result<(), Failure> {
-    let shard = open_shard(&args.file, reading.shard_options()?)?;
-    let input = reading.open(values, &args.columns, RowWindow::default())?;
-    let columns = live_values(input, &shard, args.target.quiet);
-    for (field, column) in columns.map_err(|failure| failure.within(values.display()))? {
-        editing.add_column_values(field, column)?;
+/// Fails if the shard has one of the columns, before values are computed and encoded.
+fn check_new(editor: &ShardEditor, fields: &Fields) -> Result<(), Failure> {
+    let schema = editor.schema();
+    match fields.iter().find(|it| schema.index_of(it.name()).is_ok()) {
+        None => Ok(()),
+        Some(field) => Err(Failure::new(format!(
+            "the shard already has a column `{}`; choose another name",
+            text::shown(field.name())
+        ))),
     }
-    Ok(())
 }
 
-/// Writes the values of expressions to a file, by SQL.
-fn compute(args: &Args, values: &Path) -> Result<(), Failure> {
-    let program = "arrow-shard-sql";
-    let mut columns = Vec::new();
-    for text in &args.expressions {
-        let (name, expression) = text
-            .split_once('=')
-            .ok_or_else(|| Failure::Usage(format!("expected COLUMN=EXPRESSION, found `{text}`")))?;
-        columns.push(format!(
-            "({expression}) AS \"{}\"",
-            name.replace('"', "\"\"")
-        ));
+/// Computes the values of expressions by SQL. The program sends them as a stream, so that no file of them is left if a
+/// signal ends this process.
+fn compute(args: &Args, shard: &Shard, editor: &ShardEditor) -> Result<Added, Failure> {
+    if let Some(option) = args.reading.given() {
+        return Err(Failure::Usage(format!(
+            "{option} is for reading the file of --values; {PROGRAM} reads the shard with its defaults"
+        )));
     }
-    let file = args.file.display().to_string().replace('\'', "''");
-    let sql = format!("SELECT {} FROM '{file}'", columns.join(", "));
-    // One thread keeps the order of the rows.
-    let options = ["--quiet", "--threads", "1", "--command", &sql, "--output"].map(OsStr::new);
-    match external::wait_for(program, options.iter().copied().chain([values.as_os_str()])) {
-        Ok(status) if status.success() => Ok(()),
+    let sql = query(args, editor)?;
+    // The expressions run on one thread: more would have to sort the rows.
+    let options = [
+        "--quiet",
+        "--threads",
+        "1",
+        "--format",
+        "arrow",
+        "--command",
+    ];
+    let child = external::start(PROGRAM, options.into_iter().chain([sql.as_str()]));
+    let mut child = child.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => {
+            external::not_installed(PROGRAM, "expressions need", "integrations/sql")
+        }
+        _ => Failure::from(error).within(PROGRAM),
+    })?;
+    let added = match child.stdout.take() {
+        Some(stream) => Input::of_stream(stream, PROGRAM)
+            .and_then(|input| live_values(input, shard, args.target.quiet)),
+        None => Err(Failure::new("there is no output").within(PROGRAM)),
+    };
+    if added.is_err() {
+        // It ends by itself if it has failed; otherwise, nobody needs its rows.
+        let _ended = child.kill();
+    }
+    let status = child.wait()?;
+    match (status.success(), status.code()) {
         // The program has told why.
-        Ok(_) => Err(Failure::Reported),
-        Err(error) if error.kind() == ErrorKind::NotFound => Err(external::not_installed(
-            program,
-            "expressions need",
-            "integrations/sql",
-        )),
-        Err(error) => Err(Failure::from(error).within(program)),
+        (false, Some(_)) => Err(Failure::Reported),
+        (false, None) if added.is_ok() => Err(Failure::new(format!(
+            "a signal has ended {PROGRAM}: perhaps the memory did not suffice"
+        ))),
+        _ => added.map_err(|failure| failure.of_file(&args.file)),
     }
+}
+
+/// Returns the query for the values of all expressions, in the order of the rows.
+fn query(args: &Args, editor: &ShardEditor) -> Result<String, Failure> {
+    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+    let (mut columns, mut fields) = (Vec::new(), Vec::new());
+    for text in &args.expressions {
+        let (name, expression) = super::pair(text, "COLUMN=EXPRESSION")?;
+        let name = name.trim();
+        columns.push(format!("({expression}) AS {}", quoted(name)));
+        fields.push(Field::new(name, DataType::Null, true));
+    }
+    check_new(editor, &Fields::from(fields))?;
+    let mut row = "row".to_owned();
+    while editor
+        .schema()
+        .fields()
+        .iter()
+        .any(|it| it.name().eq_ignore_ascii_case(&row))
+    {
+        row.push('_');
+    }
+    let (columns, row) = (columns.join(", "), quoted(&row));
+    let file = args.file.display().to_string().replace('\'', "''");
+    Ok(format!(
+        "SELECT {columns} FROM (SELECT *, row_number() OVER () AS {row} FROM '{file}') ORDER BY {row}"
+    ))
 }

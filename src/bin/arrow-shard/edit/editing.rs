@@ -82,6 +82,16 @@ impl Editing {
         &mut self.editor
     }
 
+    /// Fails if a commit, to `output` or in place, would already fail.
+    pub(super) fn check_commit(&self, output: Option<&Path>) -> Result<(), Failure> {
+        let output = match output {
+            Some(output) => Some(beside(self.shard.store(), output)?),
+            None => None,
+        };
+        let name = output.as_ref().map(Location::name);
+        Ok(wait(&self.shard, self.editor.check_commit_async(name))?)
+    }
+
     /// Commits the changes, to `output` or in place.
     pub(super) fn commit(self, output: Option<&Path>) -> Result<EditSummary, Failure> {
         let Some(output) = output else {

@@ -3,74 +3,146 @@
 use crate::failure::Failure;
 use crate::input::{Input, row_numbers};
 use crate::text;
-use arrow_array::{Array, ArrayRef, UInt64Array, new_null_array};
+use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_schema::Field;
-use arrow_select::concat::concat;
-use arrow_select::take::take;
+use arrow_select::interleave::interleave;
 use arrow_shard::Shard;
+
+/// Columns to add, each with its values for all rows.
+pub(super) type Added = Vec<(Field, Vec<ArrayRef>)>;
 
 /// Reads columns that have a value for each row that is not deleted. Returns each with its field, and with a value for
 /// each row: deleted rows are null.
-pub(super) fn live_values(
-    input: Input,
-    shard: &Shard,
-    quiet: bool,
-) -> Result<Vec<(Field, Vec<ArrayRef>)>, Failure> {
+pub(super) fn live_values(input: Input, shard: &Shard, quiet: bool) -> Result<Added, Failure> {
     let input = input.with_progress(quiet);
-    let fields = input.schema.fields().clone();
-    let mut columns: Vec<Vec<ArrayRef>> = vec![Vec::new(); fields.len()];
+    let mut columns: Added = input
+        .schema
+        .fields()
+        .iter()
+        .map(|field| (field.as_ref().clone(), Vec::new()))
+        .collect();
+    let mut places = Places::of(shard)?;
     let mut given = 0;
     for batch in input.batches {
         let batch = batch?;
         given += batch.num_rows() as u64;
-        for (column, array) in columns.iter_mut().zip(batch.columns()) {
-            column.push(array.clone());
+        if given > shard.num_rows() {
+            continue;
+        }
+        let pieces = places.next(batch.num_rows())?;
+        for ((_, column), array) in columns.iter_mut().zip(batch.columns()) {
+            for piece in &pieces {
+                column.push(piece.values(array)?);
+            }
         }
     }
     let rows = shard.num_rows();
     if given != rows {
         return Err(Failure::new(format!(
-            "{}, expected {rows}: one for each row of the shard",
+            "{} of new values, expected {rows}: one for each row of the shard",
             text::count(given, "row")
         )));
     }
-    let places = places(shard)?;
-    let fields = fields.iter().map(|field| field.as_ref().clone());
-    let columns = fields.zip(columns).map(|(field, column)| match &places {
-        None => Ok((field, column)),
-        Some(places) => {
-            let spread = spread(&field, &column, places)?;
-            Ok((field.with_nullable(true), vec![spread]))
+    for (field, column) in &mut columns {
+        if let Some(deleted) = places.last() {
+            column.push(new_null_array(field.data_type(), deleted));
         }
-    });
-    columns.collect()
+        if places.have_gaps() {
+            *field = field.clone().with_nullable(true);
+        }
+    }
+    Ok(columns)
 }
 
-/// Returns the place of each row's value, null for deleted rows; `None` if no row is deleted.
-fn places(shard: &Shard) -> Result<Option<UInt64Array>, Failure> {
-    let deleted = shard.num_deleted_rows();
-    if deleted == 0 {
-        return Ok(None);
+/// Most deleted rows in a row that are put among values. More become an array of nulls, which costs no index for each.
+const FEW: usize = 1024;
+
+/// The places of the rows that are not deleted.
+struct Places {
+    /// The numbers of these rows; `None` if no row is deleted.
+    live: Option<Box<dyn Iterator<Item = Result<u64, Failure>>>>,
+    /// The first row that has no value yet.
+    next: u64,
+    /// Number of all rows.
+    rows: u64,
+}
+
+/// Values of rows one after the other.
+enum Piece {
+    /// All of the next values.
+    Live,
+    /// Some of the next values, and nulls: an array, and a place in it.
+    Mixed(Vec<(usize, usize)>),
+    /// Only nulls.
+    Deleted(usize),
+}
+
+impl Places {
+    fn of(shard: &Shard) -> Result<Self, Failure> {
+        let deleted = shard.num_deleted_rows();
+        let live: Option<Box<dyn Iterator<Item = Result<u64, Failure>>>> = if deleted == 0 {
+            None
+        } else {
+            let numbers = row_numbers(shard, None)?.flat_map(|numbers| {
+                let (numbers, failure) = match numbers {
+                    Ok(numbers) => (numbers, None),
+                    Err(failure) => (Vec::new(), Some(Err(failure))),
+                };
+                numbers.into_iter().map(Ok).chain(failure)
+            });
+            Some(Box::new(numbers))
+        };
+        Ok(Self {
+            live,
+            next: 0,
+            rows: shard.num_rows() + deleted,
+        })
     }
-    let rows = usize::try_from(shard.num_rows() + deleted).unwrap_or(usize::MAX);
-    let mut places: Vec<Option<u64>> = vec![None; rows];
-    let mut next = 0;
-    for numbers in row_numbers(shard, None)? {
-        for number in numbers? {
-            let place = usize::try_from(number).ok();
-            if let Some(place) = place.and_then(|place| places.get_mut(place)) {
-                *place = Some(next);
+
+    fn have_gaps(&self) -> bool {
+        self.live.is_some()
+    }
+
+    /// Returns the rows up to that of the last of the next `count` values.
+    fn next(&mut self, count: usize) -> Result<Vec<Piece>, Failure> {
+        let Some(live) = &mut self.live else {
+            return Ok(vec![Piece::Live]);
+        };
+        let (mut pieces, mut mixed) = (Vec::new(), Vec::new());
+        for (place, number) in (0..count).zip(live) {
+            let number = number?;
+            let gap = usize::try_from(number - self.next).unwrap_or(usize::MAX);
+            if gap > FEW {
+                pieces.push(Piece::Mixed(std::mem::take(&mut mixed)));
+                pieces.push(Piece::Deleted(gap));
+            } else {
+                mixed.extend((0..gap).map(|_| (1, 0)));
             }
-            next += 1;
+            mixed.push((0, place));
+            self.next = number + 1;
         }
+        pieces.push(Piece::Mixed(mixed));
+        pieces.retain(|piece| !matches!(piece, Piece::Mixed(rows) if rows.is_empty()));
+        Ok(pieces)
     }
-    Ok(Some(places.into()))
+
+    /// Returns the number of rows behind the last value, if there are any.
+    fn last(&self) -> Option<usize> {
+        let rows = self.live.as_ref().map(|_| self.rows - self.next)?;
+        usize::try_from(rows).ok().filter(|rows| *rows > 0)
+    }
 }
 
-fn spread(field: &Field, column: &[ArrayRef], places: &UInt64Array) -> Result<ArrayRef, Failure> {
-    if column.is_empty() {
-        return Ok(new_null_array(field.data_type(), places.len()));
+impl Piece {
+    /// Returns the values of these rows. `array` has the next values.
+    fn values(&self, array: &ArrayRef) -> Result<ArrayRef, Failure> {
+        match self {
+            Self::Live => Ok(array.clone()),
+            Self::Mixed(rows) => {
+                let null = new_null_array(array.data_type(), 1);
+                Ok(interleave(&[array.as_ref(), null.as_ref()], rows)?)
+            }
+            Self::Deleted(rows) => Ok(new_null_array(array.data_type(), *rows)),
+        }
     }
-    let parts: Vec<&dyn Array> = column.iter().map(AsRef::as_ref).collect();
-    Ok(take(&concat(&parts)?, places, None)?)
 }

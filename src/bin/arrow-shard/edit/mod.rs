@@ -63,6 +63,7 @@ impl TargetArgs {
             );
         }
         if self.dry_run {
+            editing.check_commit(self.output.as_deref())?;
             return say(target, "would have", rows, deleted, "");
         }
         let done = editing.commit(self.output.as_deref())?;
@@ -77,14 +78,17 @@ impl TargetArgs {
 /// Renames columns, or members of structs, each by `OLD=NEW`.
 fn rename(editor: &mut ShardEditor, renames: &[String]) -> Result<(), Failure> {
     for rename in renames {
-        let (old, new) = rename.split_once('=').ok_or_else(|| {
-            Failure::Usage(format!(
-                "expected `old=new` after --rename, found `{rename}`"
-            ))
-        })?;
+        let (old, new) = pair(rename, "OLD=NEW after --rename")?;
         editor.rename_column(old, new)?;
     }
     Ok(())
+}
+
+/// Returns the two sides of the first equals sign, of which the left one must not be empty.
+fn pair<'a>(text: &'a str, expected: &str) -> Result<(&'a str, &'a str), Failure> {
+    text.split_once('=')
+        .filter(|(name, _)| !name.is_empty())
+        .ok_or_else(|| Failure::Usage(format!("expected {expected}, found `{text}`")))
 }
 
 /// Prints a note if the shard is in the same folder as shards that it was made from.

@@ -1,10 +1,10 @@
 //! `arrow-shard set`
 
-use super::TargetArgs;
 use super::editing::Editing;
+use super::{TargetArgs, pair};
 use crate::failure::Failure;
 use crate::limits::LimitArgs;
-use crate::names::nearest;
+use crate::names::{listed, nearest};
 use crate::text;
 use arrow_shard::metadata::NameValuePair;
 use std::path::PathBuf;
@@ -16,7 +16,8 @@ Examples:
   arrow-shard set flights.amudai.shard --property batch=2026-11 --output tagged.amudai.shard
 
 Key-values are the metadata of the table's schema, as in Parquet and Arrow: `convert` keeps them. Properties \
-belong to the shard alone. `arrow-shard info` shows both. No row is copied.";
+belong to the shard alone. `arrow-shard info` shows both. No row is written again. A shard that was one file becomes \
+several, which have to be kept together; the output says how many.";
 
 /// Set or remove key-values, and rename columns
 #[derive(Debug, clap::Args)]
@@ -54,11 +55,19 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         if editor.metadata_mut().remove(key).is_none() {
             let mut known: Vec<&str> = editor.metadata_mut().keys().map(String::as_str).collect();
             known.sort_unstable();
-            return Err(unknown("key", key, &known));
+            return Err(unknown("key", key, &known).within(args.file.display()));
         }
     }
     for entry in &args.entries {
         let (key, value) = pair(entry, "KEY=VALUE")?;
+        let others = args.entries.iter().filter(|other| {
+            other
+                .strip_prefix(key)
+                .is_some_and(|rest| rest.starts_with('='))
+        });
+        if others.count() > 1 {
+            return Err(Failure::Usage(format!("`{key}` is set twice")));
+        }
         editor
             .metadata_mut()
             .insert(key.to_owned(), value.to_owned());
@@ -67,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         if !editor.remove_property(name) {
             let known = editor.properties().iter();
             let known: Vec<&str> = known.map(|it| it.name.as_str()).collect();
-            return Err(unknown("property", name, &known));
+            return Err(unknown("property", name, &known).within(args.file.display()));
         }
     }
     for property in &args.property {
@@ -78,18 +87,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.target.commit(editing, &args.file)
 }
 
-/// Returns the two sides of the first equals sign.
-fn pair<'a>(text: &'a str, expected: &str) -> Result<(&'a str, &'a str), Failure> {
-    text.split_once('=')
-        .filter(|(name, _)| !name.is_empty())
-        .ok_or_else(|| Failure::Usage(format!("expected {expected}, found `{text}`")))
-}
-
 fn unknown(what: &str, name: &str, known: &[&str]) -> Failure {
     let advice = match (nearest(name, known.iter().copied()), known) {
         (Some(nearest), _) => format!("did you mean `{nearest}`?"),
         (None, []) => "the shard has none".to_owned(),
-        (None, known) => format!("the shard has {}", known.join(", ")),
+        (None, known) => format!("there are {}", listed(known.iter().copied())),
     };
     Failure::new(format!(
         "the shard has no {what} `{}`; {advice}",

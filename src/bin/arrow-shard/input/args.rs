@@ -29,6 +29,16 @@ pub(crate) struct InputArgs {
     limits: LimitArgs,
 }
 
+impl InputArgs {
+    /// Returns the name of the first given option.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let from = self.from.map(|_| "--from");
+        let rows = self.schema_rows.map(|_| "--schema-rows");
+        let csv = self.csv.given().or(self.csv.given_to_read());
+        from.or(rows).or(csv).or(self.limits.given())
+    }
+}
+
 /// Options for values of shards that declare no Arrow types for them.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct UntypedArgs {

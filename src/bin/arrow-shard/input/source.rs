@@ -1,7 +1,7 @@
 //! An open input, and operations on its batches.
 
-use super::RowWindow;
 use super::columns::indices;
+use super::{BUFFER_BYTES, RowWindow, ipc};
 use crate::failure::Failure;
 use crate::isolate::Foreign;
 use crate::leaves::check_decimals;
@@ -10,7 +10,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -60,6 +60,15 @@ impl Input {
             next.transpose()
         }));
         self
+    }
+
+    /// Reads a stream of Arrow IPC. `name` is the name of its source in errors.
+    pub(crate) fn of_stream(stream: impl Read + 'static, name: &str) -> Result<Self, Failure> {
+        ipc::stream(
+            BufReader::with_capacity(BUFFER_BYTES, stream),
+            Total::Unknown,
+        )
+        .map_err(|failure| failure.within(name))
     }
 
     /// Shows the progress of reading, unless `quiet`.

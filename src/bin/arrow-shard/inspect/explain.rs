@@ -32,11 +32,14 @@ pub(super) fn print(
     };
     let profile = Profile::from(profile);
     let options = WriterOptions::default().with_profile(profile);
+    let price = match profile.bytes_per_nanosecond() {
+        bytes if bytes.is_finite() => format!("; a nanosecond costs {bytes} bytes"),
+        _ => String::new(),
+    };
     writeln!(
         out,
-        "\nWhat the writer would weigh for rows 0 to {} (bytes and nanoseconds per value; a nanosecond costs {} bytes):",
+        "\nWhat the writer would weigh for rows 0 to {} (bytes and nanoseconds per value{price}):",
         batch.num_rows(),
-        profile.bytes_per_nanosecond()
     )?;
     for field in explain(&batch, options)? {
         writeln!(out, "{}", text::shown(field.path()))?;

@@ -229,14 +229,11 @@ impl Verifier<'_> {
         ValueDictionary::verify_sorted_ids(&bytes)?;
         let limits = self.shard.inner.artifacts.limits();
         let mut cx = Context::new(limits, &mut self.scratch);
-        let dictionary = ValueDictionary::parse(&bytes, &mut cx)?;
-        if let Some(expected) = &buffers.dictionary_checksums {
-            expected.check_all(&ValueDictionary::carried_checksums(&bytes)?)?;
-        }
+        let dictionary = dictionary_entries::parse(&bytes, node, layout, &mut cx)?;
         if let Some(filter) = filter {
             check_filter(filter, &dictionary)?;
         }
-        dictionary_entries::entries(dictionary, node, layout)?;
+        dictionary_entries::entries(dictionary, layout)?;
         Ok(())
     }
 

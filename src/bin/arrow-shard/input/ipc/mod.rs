@@ -5,7 +5,7 @@ mod old_unions;
 mod stream;
 
 pub(super) use file::{num_rows, open_file};
-pub(super) use stream::open_stream;
+pub(super) use stream::{open_stream, stream};
 
 use arrow_ipc::Endianness;
 use arrow_schema::{DataType, Schema};

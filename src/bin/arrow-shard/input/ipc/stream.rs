@@ -23,7 +23,11 @@ pub(in crate::input) fn open_stream(origin: Origin) -> Result<Input, Failure> {
     stream(BufReader::with_capacity(BUFFER_BYTES, file), total)
 }
 
-fn stream(reader: impl Read + 'static, total: Total) -> Result<Input, Failure> {
+/// Reads a stream.
+pub(in crate::input) fn stream(
+    reader: impl Read + 'static,
+    total: Total,
+) -> Result<Input, Failure> {
     let mut messages = Messages::new(reader);
     messages.advance()?;
     let reader = StreamReader::try_new(messages, None)?;
