@@ -385,7 +385,7 @@ mod tests {
     use super::super::range_index_input::{EntryPlans, RangeIndexInput};
     use super::*;
     use crate::buffer::checksums::{ChecksumTable, CoveredPart};
-    use crate::encoding::Scratch;
+    use crate::encoding::{Scratch, Word};
     use crate::format::ExtendedType;
     use crate::limits::Limits;
 

@@ -402,9 +402,27 @@ mod tests {
     use crate::Limits;
     use crate::encoding::{Scratch, bytes, number};
 
+    /// Parses the dictionary of a field that its header fits.
     fn parse(buffer: Vec<u8>) -> Result<ValueDictionary> {
-        let (limits, mut scratch) = (Limits::default(), Scratch::default());
-        ValueDictionary::parse(&buffer.into(), &mut Context::new(&limits, &mut scratch))
+        let (mut value_type, mut size) = (None, 0);
+        if let Ok(header) = Header::parse(&buffer) {
+            value_type = BasicType::from_u8(header.value_type);
+            size = header.fixed_value_size as usize;
+        }
+        let value_type = value_type.unwrap_or(BasicType::String);
+        let size = Some(size).filter(|size| *size > 0);
+        parse_of(buffer, value_type, size, &Limits::default())
+    }
+
+    fn parse_of(
+        buffer: Vec<u8>,
+        value_type: BasicType,
+        size: Option<usize>,
+        limits: &Limits,
+    ) -> Result<ValueDictionary> {
+        let mut scratch = Scratch::default();
+        let cx = &mut Context::new(limits, &mut scratch);
+        ValueDictionary::parse(&buffer.into(), value_type, size, None, cx)
     }
 
     /// Returns a dictionary with these encoded entries, and their bytes and offsets.
@@ -493,10 +511,37 @@ mod tests {
         };
         let many = change(5, &u32::MAX.to_le_bytes());
         assert_eq!(many.kind(), ErrorKind::LimitExceeded);
+        let limits = Limits::default();
+        let parse_of = |size, limits: &Limits| {
+            parse_of(good.clone(), BasicType::String, size, limits).unwrap_err()
+        };
+        assert_eq!(parse_of(Some(8), &limits).kind(), ErrorKind::Corrupt);
+        let few = limits.clone().with_max_block_values(99);
+        assert_eq!(parse_of(None, &few).kind(), ErrorKind::LimitExceeded);
         let form = change(4 + SPEC_FIELDS, &[2]);
         assert_eq!(form.kind(), ErrorKind::Unsupported);
         let null = change(9, &[1]);
         assert_eq!(null.kind(), ErrorKind::Corrupt);
+    }
+
+    #[test]
+    fn few_bytes_do_not_become_more_than_a_dictionary_may_have() {
+        let mut region = Vec::new();
+        let values = vec![7; 100 * 4096];
+        let input = bytes::Input::fixed(4096, 100, &values, None);
+        bytes::encode(&input, &bytes::Plan::SingleValue, &mut region).unwrap();
+        let buffer = encoded(BasicType::FixedSizeBinary, 4096, &region);
+        assert!(buffer.len() < 10_000);
+        let parse_of =
+            |value_type, limits: &Limits| parse_of(buffer.clone(), value_type, Some(4096), limits);
+        let of = |bytes| Limits::default().with_max_dictionary_bytes(bytes);
+        let read = parse_of(BasicType::FixedSizeBinary, &of(409_600)).unwrap();
+        assert_eq!(read.values, values);
+        let error = parse_of(BasicType::FixedSizeBinary, &of(409_599)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+        // Of another type than the field, it is not decoded.
+        let error = parse_of(BasicType::String, &of(0)).unwrap_err();
+        assert!(error.to_string().contains("the field is String"), "{error}");
     }
 
     fn sample() -> Vec<u8> {

@@ -4,7 +4,9 @@ use crate::failure::Failure;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::Duration;
 
 /// Arguments of the program `arrow-shard-sql`.
 #[derive(Debug, clap::Args)]
@@ -90,6 +92,23 @@ pub(crate) fn start(
     let mut command = command(program);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     command.args(args).spawn()
+}
+
+/// Returns the status of a program whose output was wrong, if it ends by itself. Otherwise, ends it.
+///
+/// # Errors
+/// Returns the errors of the system.
+pub(crate) fn ended_by_itself(child: &mut Child) -> io::Result<Option<ExitStatus>> {
+    // A program that fails closes its output shortly before it has ended.
+    for _ in 0..20 {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(None)
 }
 
 fn command(program: &str) -> Command {

@@ -46,8 +46,8 @@ pub(super) fn learn(input: &Clean<'_>) -> Option<Lesson> {
         .collect();
     patterns.dedup();
     let fits = |pattern: &Pattern| learn_from(input, pattern, scattered.clone()).is_some();
-    let pattern = patterns.into_iter().find(fits)?;
-    learn_from(input, &pattern, 0..input.len)
+    let mut fitting = patterns.iter().filter(|pattern| fits(pattern));
+    fitting.find_map(|pattern| learn_from(input, pattern, 0..input.len))
 }
 
 fn learn_from(

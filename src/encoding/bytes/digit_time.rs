@@ -225,7 +225,7 @@ impl TimeWriter {
 #[inline(always)]
 fn clock_digits(seconds: u64) -> u64 {
     const LANES: u64 = 1 | 1 << 24 | 1 << 48;
-    let twos = seconds / 3600 | (seconds / 60 % 60) << 24 | (seconds % 60) << 48;
+    let twos = (seconds / 3600) | ((seconds / 60 % 60) << 24) | ((seconds % 60) << 48);
     // 103 / 1024 is a little more than a tenth.
     let tens = ((twos * 103) >> 10) & (LANES * 0x0F);
     (tens + ((twos - 10 * tens) << 8)) + LANES * 0x3030

@@ -251,3 +251,85 @@ pub(super) fn encode(
     write(&found.input(), out)?;
     Ok(true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Plan, decode, describe, encode, get};
+    use super::*;
+    use crate::encoding::Scratch;
+    use crate::{ErrorKind, Limits};
+
+    /// Returns a region of texts at these positions.
+    fn region(positions: &[u32], texts: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        let start = EncodingCode::NonEmpty.begin(&mut out);
+        out.extend(size32(positions.len()).unwrap().to_le_bytes());
+        out.extend([0; 4]);
+        pad(&mut out, start);
+        write_sized(&mut out, start + 6, |out| {
+            number::encode(positions, NumberKind::Unsigned, &number::Plan::Plain, out)
+        })
+        .unwrap();
+        out.extend(texts);
+        out
+    }
+
+    /// Returns the region of as many texts.
+    fn texts(count: usize) -> Vec<u8> {
+        let (offsets, values): (Vec<u64>, _) = ((0..=count as u64).collect(), vec![b'x'; count]);
+        let mut out = Vec::new();
+        let input = Input::variable(&offsets, &values, None);
+        encode(&input, &Plan::Plain, &mut out).unwrap();
+        out
+    }
+
+    /// Decodes ten values.
+    fn read(region: &[u8]) -> Result<Vec<u8>> {
+        let (limits, mut scratch) = (Limits::default(), Scratch::default());
+        let cx = &mut Context::new(&limits, &mut scratch);
+        for i in 0..10 {
+            let _ = get(region, 10, None, i, cx);
+        }
+        let mut present = BooleanBufferBuilder::new(10);
+        present.append_n(10, true);
+        let mut nulls = NullsOut::new(&mut present, 0);
+        let mut out = BytesBuilder::new(BytesLayout::Offsets64, 10);
+        decode(region, 10, None, cx, &mut out, &mut nulls)?;
+        match out.finish() {
+            Decoded::Offsets64(offsets, _) => {
+                let lengths = offsets.windows(2).map(|pair| u8::from(pair[1] > pair[0]));
+                Ok(lengths.collect())
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn texts_have_positions_that_ascend() {
+        let good = read(&region(&[0, 3, 9], &texts(3))).unwrap();
+        assert_eq!(good, [1, 0, 0, 1, 0, 0, 0, 0, 0, 1]);
+        for (positions, count) in [
+            (&[][..], 0),
+            (&[3, 3], 2),
+            (&[4, 2], 2),
+            (&[10], 1),
+            (&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 11),
+            (&[1, 2], 1),
+        ] {
+            let error = read(&region(positions, &texts(count.max(1)))).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{positions:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn regions_nested_too_deep_are_refused() {
+        let mut nested = texts(1);
+        for _ in 0..10_000 {
+            nested = region(&[0], &nested);
+        }
+        let error = read(&nested).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+        let error = describe(&nested, 10, None).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+    }
+}

@@ -475,7 +475,7 @@ fn an_overflow_of_32_bit_offsets_leaves_the_builder_as_it_was() {
 fn estimates_of_strings_are_within_a_factor_of_two_of_the_encoded_size() {
     let mut rng = rng(24);
     let (mut close, mut all) = (0, 0);
-    for _ in 0..60 {
+    for _ in 0..300 {
         let values = shapes::strings(&mut rng, 3000, None);
         let mut offsets = vec![0u64];
         offsets.extend(values.iter().scan(0, |end, v| {

@@ -47,7 +47,7 @@ fn float<W: Word>(value: f64) -> u64 {
 
 /// Generates byte strings that suit one of the encodings. `fixed` is their length, if it is fixed.
 pub(super) fn strings(rng: &mut StdRng, n: usize, fixed: Option<usize>) -> Vec<Vec<u8>> {
-    let shape = rng.random_range(0..8);
+    let shape = rng.random_range(0..10);
     let longest = *[1usize, 12, 13, 40, 300]
         .get(rng.random_range(0..5))
         .unwrap();
@@ -63,6 +63,21 @@ pub(super) fn strings(rng: &mut StdRng, n: usize, fixed: Option<usize>) -> Vec<V
             text
         };
         match shape {
+            8 if fixed.is_none() && !seed.is_multiple_of(6) => Vec::new(),
+            9 => line(
+                format!(
+                    "{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:03}, took {}",
+                    seed % 10_000,
+                    1 + (seed >> 16) % 12,
+                    1 + (seed >> 20) % 29,
+                    (seed >> 26) % 24,
+                    (seed >> 32) % 60,
+                    (seed >> 38) % 61,
+                    (seed >> 44) % 1000,
+                    seed >> 54
+                )
+                .into_bytes(),
+            ),
             6 => {
                 line(format!("GET /{} {:05} \"{:x}\"", seed % 9, seed % 70_000, seed).into_bytes())
             }

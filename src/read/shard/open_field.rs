@@ -5,7 +5,7 @@ use super::fetch::StepBytes;
 use super::metadata::{FieldKey, Metadata, OpenField, StripeField, ready};
 use crate::buffer::{
     Body, ExternalValues, FieldBuffers, FieldLayout, OpaqueDictionary, PackedGroup, Storage,
-    StoredDictionary, StoredRange, ValueDictionary, packed_member,
+    StoredDictionary, StoredRange, packed_member,
 };
 use crate::column::DictionaryEntries;
 use crate::encoding::{Context, Dictionaries, Scratch};

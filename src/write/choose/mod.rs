@@ -503,7 +503,7 @@ pub(in crate::write) fn tried_bytes(
     let weighed = Scales::new(settings.profile, most).weigh((), estimates.into_iter());
     let weight = match plan {
         bytes::Plan::FsstValues { .. } | bytes::Plan::Digits { .. } => SINGLE_VALUES,
-        bytes::Plan::NonEmpty { .. } => NON_EMPTY_MUST_SAVE,
+        bytes::Plan::NonEmpty { .. } => texts::NON_EMPTY_MUST_SAVE,
         _ => 1.0,
     };
     Ok(weighed.map_or(f64::INFINITY, |weighed| weighed.cost * weight))

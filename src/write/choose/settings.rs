@@ -77,3 +77,24 @@ impl Settings {
             && self.blobs.is_none()
     }
 }
+
+/// Returns the settings of a writer for tests.
+#[cfg(test)]
+pub(in crate::write) fn test_settings(profile: Profile) -> Settings {
+    Settings {
+        profile,
+        embedded_presence: false,
+        packed_group: None,
+        is_member: false,
+        block_values: 8192,
+        compressor_dictionaries: false,
+        delimited: false,
+        blobs: None,
+        dictionaries: true,
+        statistics: true,
+        filter: FilterChoice::Automatic,
+        filter_fpp: 0.01,
+        wide_integers: false,
+        capabilities: crate::format::Wire::Spec.capabilities(),
+    }
+}

@@ -1,25 +1,7 @@
 //! Tests of the choice of encodings for known kinds of values.
 
+use super::settings::test_settings as settings;
 use super::*;
-
-fn settings(profile: Profile) -> Settings {
-    Settings {
-        profile,
-        embedded_presence: false,
-        packed_group: None,
-        is_member: false,
-        block_values: 8192,
-        compressor_dictionaries: false,
-        delimited: false,
-        blobs: None,
-        dictionaries: true,
-        statistics: true,
-        filter: super::settings::FilterChoice::Automatic,
-        filter_fpp: 0.01,
-        wide_integers: false,
-        capabilities: crate::format::Wire::Spec.capabilities(),
-    }
-}
 
 fn chosen<W: Word>(values: &[W], profile: Profile) -> Plan {
     numbers(values, NumberKind::Unsigned, &settings(profile)).plan

@@ -108,3 +108,75 @@ impl<'a> StoredEntries<'a> {
         Ok(region)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::BasicType;
+    use crate::write::choose::settings::test_settings;
+
+    /// Returns whether entries with these bytes are encoded.
+    fn is_encoded(width: Option<usize>, entries: &[Vec<u8>], profile: Profile) -> bool {
+        let value_type = match width {
+            Some(8) => BasicType::Int64,
+            Some(_) => BasicType::FixedSizeBinary,
+            None => BasicType::String,
+        };
+        let entry = EntryType {
+            value_type,
+            width,
+            kind: None,
+            ordered: true,
+            most_bytes: usize::MAX,
+        };
+        let mut offsets = vec![0];
+        offsets.extend(entries.iter().scan(0, |end, entry| {
+            *end += entry.len() as u64;
+            Some(*end)
+        }));
+        let values = entries.concat();
+        let stored = StoredEntries::new(entry, &values, &offsets);
+        stored.encode(&test_settings(profile)).unwrap().is_some()
+    }
+
+    fn texts(count: usize, len: usize) -> Vec<Vec<u8>> {
+        let text = |i: usize| {
+            let mut text = i.to_string().into_bytes();
+            text.resize(len, b'x');
+            text
+        };
+        (0..count).map(text).collect()
+    }
+
+    #[test]
+    fn entries_are_encoded_if_they_are_neither_few_nor_too_many() {
+        let balanced = Profile::Balanced;
+        assert!(is_encoded(None, &texts(FEWEST, 300), balanced));
+        assert!(!is_encoded(None, &texts(FEWEST - 1, 300), balanced));
+        assert!(!is_encoded(None, &texts(FEWEST, 300), Profile::Plain));
+        assert!(is_encoded(None, &texts(MOST_ENCODED, 8), balanced));
+        assert!(!is_encoded(None, &texts(MOST_ENCODED + 1, 8), balanced));
+        assert!(!is_encoded(None, &texts(64, MOST_BYTES / 64 + 1), balanced));
+    }
+
+    #[test]
+    fn entries_of_every_width_but_none_are_encoded() {
+        let numbers: Vec<Vec<u8>> = (0..1000u64).map(|i| i.to_le_bytes().to_vec()).collect();
+        assert!(is_encoded(Some(8), &numbers, Profile::Balanced));
+        assert!(is_encoded(Some(200), &texts(1000, 200), Profile::Balanced));
+        // Readers take a size of 0 for sizes that vary.
+        assert!(!is_encoded(
+            Some(0),
+            &vec![Vec::new(); 1000],
+            Profile::Balanced
+        ));
+        let mut seed = 1u64;
+        let mut noise = || {
+            seed = seed.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+            seed.to_be_bytes()[..5].to_vec()
+        };
+        let mut long = || (0..8).flat_map(|_| noise()).collect();
+        let random: Vec<Vec<u8>> = (0..1000).map(|_| long()).collect();
+        assert!(!is_encoded(Some(40), &random, Profile::Balanced));
+    }
+}

@@ -118,17 +118,16 @@ fn compute(args: &Args, shard: &Shard, editor: &ShardEditor) -> Result<Added, Fa
             .and_then(|input| live_values(input, shard, args.target.quiet)),
         None => Err(Failure::new("there is no output").within(PROGRAM)),
     };
-    if added.is_err() {
-        // It ends by itself if it has failed; otherwise, nobody needs its rows.
-        let _ended = child.kill();
-    }
-    let status = child.wait()?;
-    match (status.success(), status.code()) {
-        // The program has told why.
-        (false, Some(_)) => Err(Failure::Reported),
-        (false, None) if added.is_ok() => Err(Failure::new(format!(
+    let ended = match &added {
+        Ok(_) => Some(child.wait()?),
+        Err(_) => external::ended_by_itself(&mut child)?,
+    };
+    match ended {
+        Some(status) if status.code().is_none() => Err(Failure::new(format!(
             "a signal has ended {PROGRAM}: perhaps the memory did not suffice"
         ))),
+        // The program has told why.
+        Some(status) if !status.success() => Err(Failure::Reported),
         _ => added.map_err(|failure| failure.of_file(&args.file)),
     }
 }

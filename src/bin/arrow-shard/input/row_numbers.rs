@@ -22,7 +22,7 @@ const ROW: &str = "row";
 pub(crate) fn row_numbers(
     shard: &Shard,
     filter: Option<&str>,
-) -> Result<impl Iterator<Item = Result<Vec<u64>, Failure>>, Failure> {
+) -> Result<impl Iterator<Item = Result<Vec<u64>, Failure>> + use<>, Failure> {
     let mut scan = shard
         .scan()
         .with_projection(Projection::Paths(Vec::new()))

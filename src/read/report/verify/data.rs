@@ -108,7 +108,7 @@ impl Verifier<'_> {
         if let Some(place) = buffers.dictionary {
             let file = inner.artifacts.name_of(place.artifact);
             let filter = descriptor.field.membership_filter.as_ref();
-            let checked = self.dictionary(buffers, place, node, &layout, filter).await;
+            let checked = self.dictionary(place, node, &layout, filter).await;
             let at = at.buffer(BufferKind::ValueDictionary, file);
             readable &= self.note(at, checked).is_some();
         }
@@ -216,7 +216,6 @@ impl Verifier<'_> {
 
     async fn dictionary(
         &mut self,
-        buffers: &FieldBuffers,
         place: StoredRange,
         node: &DataType,
         layout: &FieldLayout,
