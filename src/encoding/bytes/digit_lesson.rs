@@ -14,6 +14,8 @@ const COMPARED: usize = 32;
 const TRIED: usize = 256;
 /// Share of the texts, 1 of this many, that may not fit the template.
 const MOST_EXCEPTIONS: usize = 8;
+/// Share of the texts, 1 of this many, that may differ in tokens that the first ones share.
+const RARELY_OTHER: usize = 1024;
 /// Most different words where numbers would do, too: an ordinal has fewer bits than a number.
 const FEW_WORDS: usize = 16;
 /// Most different words.
@@ -37,58 +39,103 @@ pub(super) fn learn(input: &Clean<'_>) -> Option<Lesson> {
         return None;
     }
     let text = most_frequent(input)?;
-    let few = TRIED.min(input.len);
-    let scattered = (0..few).map(|i| i * (input.len / few));
     // Fractions of seconds may differ in length, and what looks like times may be something else.
     let mut patterns: Vec<Pattern> = [Times::WithFractions, Times::OfSeconds, Times::AsNumbers]
         .into_iter()
         .filter_map(|times| Pattern::of(text, times))
         .collect();
     patterns.dedup();
-    let fits = |pattern: &Pattern| learn_from(input, pattern, scattered.clone()).is_some();
-    let mut fitting = patterns.iter().filter(|pattern| fits(pattern));
-    fitting.find_map(|pattern| learn_from(input, pattern, 0..input.len))
+    patterns
+        .iter()
+        .find_map(|pattern| learn_from(input, pattern))
 }
 
-fn learn_from(
-    input: &Clean<'_>,
-    pattern: &Pattern,
-    positions: impl ExactSizeIterator<Item = usize>,
-) -> Option<Lesson> {
-    let most = positions.len() / MOST_EXCEPTIONS;
-    let mut tokens: Vec<Vec<&[u8]>> =
-        vec![Vec::with_capacity(positions.len()); pattern.tokens().len()];
-    let mut exceptions = Vec::new();
-    for (ordinal, i) in (0u32..).zip(positions) {
-        let fits = input.is_present(i) && pattern.split(input.value(i), &mut tokens);
-        if !fits {
-            exceptions.push(ordinal);
-            if exceptions.len() > most {
-                return None;
+/// Finds the template of texts, most of which must have this pattern.
+fn learn_from(input: &Clean<'_>, pattern: &Pattern) -> Option<Lesson> {
+    let few = TRIED.min(input.len);
+    let scattered = (0..few).map(|i| i * (input.len / few));
+    let tried = Tokens::of(input, pattern, scattered, few / MOST_EXCEPTIONS)?;
+    let (literals, exceptions) = (tried.literals(), tried.exceptions.len());
+    tried.lesson(pattern)?;
+    // The tokens that these texts share are mostly those of all texts, which are faster to compare than to collect.
+    let rare = input.len * 2 * exceptions / few + input.len / RARELY_OTHER;
+    let shorter = pattern.with_literals(&literals);
+    let lesson = shorter.and_then(|pattern| {
+        let rare = rare.min(input.len / MOST_EXCEPTIONS);
+        Tokens::of(input, &pattern, 0..input.len, rare)?.lesson(&pattern)
+    });
+    lesson.or_else(|| {
+        let most = input.len / MOST_EXCEPTIONS;
+        Tokens::of(input, pattern, 0..input.len, most)?.lesson(pattern)
+    })
+}
+
+/// The tokens of texts.
+struct Tokens<'a> {
+    /// The tokens of each place, without those of exceptions.
+    columns: Vec<Vec<&'a [u8]>>,
+    /// Texts that do not have the pattern.
+    exceptions: Vec<u32>,
+}
+
+impl<'a> Tokens<'a> {
+    /// Returns the tokens of the texts at these positions, of which at most `most` may not have the pattern.
+    fn of(
+        input: &'a Clean<'_>,
+        pattern: &Pattern,
+        positions: impl ExactSizeIterator<Item = usize>,
+        most: usize,
+    ) -> Option<Self> {
+        let mut columns = vec![Vec::with_capacity(positions.len()); pattern.tokens().len()];
+        let mut exceptions = Vec::new();
+        for (ordinal, i) in (0u32..).zip(positions) {
+            let fits = input.is_present(i) && pattern.split(input.value(i), &mut columns);
+            if !fits {
+                exceptions.push(ordinal);
+                if exceptions.len() > most {
+                    return None;
+                }
             }
         }
+        Some(Self {
+            columns,
+            exceptions,
+        })
     }
-    let mut columns = Columns::default();
-    columns.push_literal(pattern.start());
-    for (column, token) in tokens.iter().zip(pattern.tokens()) {
-        match token.time {
-            Some(format) => columns.push_times(column, format)?,
-            None => columns.push_tokens(column)?,
+
+    /// Returns the token of each place that all texts share.
+    fn literals(&self) -> Vec<Option<&'a [u8]>> {
+        let shared = |column: &Vec<&'a [u8]>| {
+            let (first, others) = column.split_first()?;
+            others.iter().all(|other| other == first).then_some(*first)
+        };
+        self.columns.iter().map(shared).collect()
+    }
+
+    /// Returns the template and the numbers, unless a token has no field.
+    fn lesson(self, pattern: &Pattern) -> Option<Lesson> {
+        let mut columns = Columns::default();
+        columns.push_literal(pattern.start());
+        for (column, token) in self.columns.iter().zip(pattern.tokens()) {
+            match token.time {
+                Some(format) => columns.push_times(column, format)?,
+                None => columns.push_tokens(column)?,
+            }
+            columns.push_literal(&token.gap);
         }
-        columns.push_literal(&token.gap);
+        let Columns { items, mut numbers } = columns;
+        if numbers.is_empty() || numbers.len() > MAX_FIELDS {
+            return None;
+        }
+        for column in &mut numbers {
+            fill_exceptions(column, &self.exceptions);
+        }
+        Some(Lesson {
+            template: Template { items },
+            numbers,
+            exceptions: self.exceptions,
+        })
     }
-    let Columns { items, mut numbers } = columns;
-    if numbers.is_empty() || numbers.len() > MAX_FIELDS {
-        return None;
-    }
-    for column in &mut numbers {
-        fill_exceptions(column, &exceptions);
-    }
-    Some(Lesson {
-        template: Template { items },
-        numbers,
-        exceptions,
-    })
 }
 
 /// Inserts a number for each exception: the one before it.
@@ -492,6 +539,22 @@ mod tests {
         // Without a calendar, these are numbers.
         let others = fields(&|i| format!("2024-13-10T10:{:02}:{:02}", i / 60 % 60, i % 60));
         assert_eq!(others.0, [Field::FixedDecimal(2), Field::FixedDecimal(2)]);
+    }
+
+    #[test]
+    fn words_that_the_tried_texts_share_may_differ_in_others() {
+        let line = |i: u64, word: &str| format!("{word} {} of job {}", noise(i) % 1000, i);
+        let lines = |rare: &dyn Fn(u64) -> bool| {
+            let all = 0..10_000;
+            let text = |i| line(i, if rare(i) { "WARN" } else { "INFO" });
+            learned(&all.map(text).collect::<Vec<_>>()).unwrap()
+        };
+        let number = [Field::Decimal, Field::Decimal];
+        let (few, exceptions, _) = lines(&|i| i % 2000 == 1999);
+        assert_eq!((&few[..], exceptions), (&number[..], 5));
+        let (many, exceptions, _) = lines(&|i| i % 39 == 38);
+        assert_eq!(exceptions, 0);
+        assert!(matches!(&many[..], [Field::Words(words), _, _] if words.len() == 2));
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub(super) struct Pattern {
     tokens: Vec<Token>,
 }
 
-#[derive(Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Token {
     /// The format, if the token is a time.
     pub(super) time: Option<TimeFormat>,
@@ -92,6 +92,21 @@ impl Pattern {
         (1..=MAX_TOKENS)
             .contains(&tokens.len())
             .then_some(Self { start, tokens })
+    }
+
+    /// Returns a pattern in which some tokens are bytes that all texts share; `None` if no token is left.
+    pub(super) fn with_literals(&self, literals: &[Option<&[u8]>]) -> Option<Self> {
+        let (mut start, mut tokens) = (self.start.clone(), Vec::<Token>::new());
+        for (token, literal) in self.tokens.iter().zip(literals) {
+            let Some(literal) = literal else {
+                tokens.push(token.clone());
+                continue;
+            };
+            let gap = tokens.last_mut().map_or(&mut start, |token| &mut token.gap);
+            gap.extend(*literal);
+            gap.extend(&token.gap);
+        }
+        (!tokens.is_empty()).then_some(Self { start, tokens })
     }
 
     /// Returns the bytes before the first token.
@@ -144,15 +159,17 @@ fn token_len(text: &[u8]) -> usize {
     text.iter().take_while(|byte| class(**byte) != 0).count()
 }
 
-/// Returns the bytes after a gap, if they begin with it. A gap is mostly one byte, for which `memcmp` is slow.
+/// Bytes for which `memcmp` is slow.
+const SHORT: usize = 8;
+
+/// Returns the bytes after a gap, if they begin with it.
 #[inline]
 fn strip<'a>(bytes: &'a [u8], gap: &[u8]) -> Option<&'a [u8]> {
     let (start, rest) = bytes.split_at_checked(gap.len())?;
-    is_same(start, gap).then_some(rest)
-}
-
-/// Whether two short texts of equal length are equal.
-#[inline]
-fn is_same(a: &[u8], b: &[u8]) -> bool {
-    a.iter().zip(b).all(|(a, b)| a == b)
+    let is_same = if gap.len() < SHORT {
+        start.iter().zip(gap).all(|(a, b)| a == b)
+    } else {
+        start == gap
+    };
+    is_same.then_some(rest)
 }

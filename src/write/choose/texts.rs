@@ -11,9 +11,9 @@ const TRIED_TEXTS: usize = 1024;
 const FEW_BYTES: f64 = 1.0;
 /// Digits must be smaller than this share of the next best encoding: it takes twice as long to write.
 const DIGITS_MUST_BE: f64 = 0.9;
-/// Bytes that a nanosecond of decoding Digits must save: about one, because writing digits takes longer than other
-/// encodings.
-const DIGITS_MUST_SAVE: f64 = 0.9;
+/// Bytes that a nanosecond of decoding Digits must save: more than in the profile `Balanced`, because writing takes longer
+/// than in other encodings.
+const DIGITS_MUST_SAVE: f64 = 0.4;
 
 /// Returns the estimate of Digits for texts that fit one template. Blocks of other texts get the cheapest of the other
 /// plans.
