@@ -293,6 +293,14 @@ fn bytes_blocks() -> Vec<Vec<u8>> {
             let word = |i: usize| match (plan, size) {
                 (bytes::Plan::SingleValue, None) => "one and the same".to_owned(),
                 (bytes::Plan::BlockDictionary { .. }, _) => format!("{:016}", i % 3),
+                (bytes::Plan::Digits { .. }, _) => {
+                    let minute = i % 60;
+                    format!(
+                        "2024-02-29 12:{minute:02}:30.{i:03}, block {} of {}",
+                        i % 50,
+                        i * 7
+                    )
+                }
                 (bytes::Plan::NonEmpty { .. }, _) if !i.is_multiple_of(7) => String::new(),
                 _ => format!("block {} of {:010}", i % 50, i * 7),
             };

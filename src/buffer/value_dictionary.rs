@@ -396,14 +396,14 @@ impl Header {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::dictionary_input::{DictionaryInput, section_size, write_section};
     use super::*;
     use crate::Limits;
-    use crate::encoding::{Scratch, bytes, number};
+    use crate::encoding::Scratch;
 
     /// Parses the dictionary of a field that its header fits.
-    fn parse(buffer: Vec<u8>) -> Result<ValueDictionary> {
+    pub(in crate::buffer) fn parse(buffer: Vec<u8>) -> Result<ValueDictionary> {
         let (mut value_type, mut size) = (None, 0);
         if let Ok(header) = Header::parse(&buffer) {
             value_type = BasicType::from_u8(header.value_type);
@@ -414,7 +414,7 @@ mod tests {
         parse_of(buffer, value_type, size, &Limits::default())
     }
 
-    fn parse_of(
+    pub(in crate::buffer) fn parse_of(
         buffer: Vec<u8>,
         value_type: BasicType,
         size: Option<usize>,
@@ -423,125 +423,6 @@ mod tests {
         let mut scratch = Scratch::default();
         let cx = &mut Context::new(limits, &mut scratch);
         ValueDictionary::parse(&buffer.into(), value_type, size, None, cx)
-    }
-
-    /// Returns a dictionary with these encoded entries, and their bytes and offsets.
-    fn encoded(value_type: BasicType, size: u32, region: &[u8]) -> Vec<u8> {
-        DictionaryInput {
-            value_type,
-            count: 100,
-            fixed_value_size: size,
-            values: region,
-            offsets: None,
-            null_id: None,
-            sorted_ids: &[],
-            is_encoded: true,
-        }
-        .encode(true)
-    }
-
-    #[test]
-    fn encoded_entries_are_read() {
-        let texts: Vec<String> = (0..100).map(|i| format!("entry {}", i * 7)).collect();
-        let mut offsets = vec![0];
-        let ends = texts.iter().scan(0, |end, text| {
-            *end += text.len() as u64;
-            Some(*end)
-        });
-        offsets.extend(ends);
-        let flat = texts.concat();
-        let otherwise = Box::new(bytes::Plan::Plain);
-        for plan in [
-            bytes::Plan::Plain,
-            bytes::Plan::fsst_values(number::Plan::Ffor),
-            bytes::Plan::Digits { otherwise },
-        ] {
-            let mut region = Vec::new();
-            let input = bytes::Input::variable(&offsets, flat.as_bytes(), None);
-            bytes::encode(&input, &plan, &mut region).unwrap();
-            let buffer = encoded(BasicType::String, 0, &region);
-            let read = parse(buffer.clone()).unwrap();
-            assert_eq!(read.values, flat.as_bytes(), "{plan}");
-            assert_eq!(read.offsets.as_ref(), Some(&offsets));
-            assert!(read.values().eq(texts.iter().map(String::as_bytes)));
-            ValueDictionary::check(&buffer.clone().into()).unwrap();
-            ValueDictionary::verify_sorted_ids(&buffer.clone().into()).unwrap();
-            for at in 0..buffer.len() {
-                let mut damaged = buffer.clone();
-                damaged[at] ^= 0x80;
-                if let Ok(read) = parse(damaged) {
-                    assert_eq!(read.values, flat.as_bytes(), "byte {at}");
-                }
-            }
-        }
-        let words: Vec<u64> = (0..100).map(|i| i * i).collect();
-        let mut region = Vec::new();
-        let kind = crate::encoding::NumberKind::Unsigned;
-        number::encode(&words, kind, &number::Plan::Ffor, &mut region).unwrap();
-        let read = parse(encoded(BasicType::Int64, 8, &region)).unwrap();
-        let flat: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        assert_eq!(
-            (read.values.as_ref(), read.offsets),
-            (flat.as_slice(), None)
-        );
-        for (value_type, size) in [
-            (BasicType::Int64, 3),
-            (BasicType::Int32, 4),
-            (BasicType::String, 0),
-            (BasicType::Guid, 16),
-        ] {
-            let error = parse(encoded(value_type, size, &region)).unwrap_err();
-            assert!(error.to_string().contains("encoded entries"), "{error}");
-        }
-    }
-
-    #[test]
-    fn entries_beyond_the_limits_and_of_other_forms_are_refused() {
-        let mut region = Vec::new();
-        let input = bytes::Input::variable(&[0; 101], b"", None);
-        bytes::encode(&input, &bytes::Plan::SingleValue, &mut region).unwrap();
-        let good = encoded(BasicType::String, 0, &region);
-        parse(good.clone()).unwrap();
-        let change = |at: usize, to: &[u8]| {
-            let mut bytes = good.clone();
-            bytes[at..at + to.len()].copy_from_slice(to);
-            let sum = checksum(&bytes[4..4 + ENCODED_FIELDS]).to_le_bytes();
-            bytes[4 + ENCODED_FIELDS..8 + ENCODED_FIELDS].copy_from_slice(&sum);
-            parse(bytes).unwrap_err()
-        };
-        let many = change(5, &u32::MAX.to_le_bytes());
-        assert_eq!(many.kind(), ErrorKind::LimitExceeded);
-        let limits = Limits::default();
-        let parse_of = |size, limits: &Limits| {
-            parse_of(good.clone(), BasicType::String, size, limits).unwrap_err()
-        };
-        assert_eq!(parse_of(Some(8), &limits).kind(), ErrorKind::Corrupt);
-        let few = limits.clone().with_max_block_values(99);
-        assert_eq!(parse_of(None, &few).kind(), ErrorKind::LimitExceeded);
-        let form = change(4 + SPEC_FIELDS, &[2]);
-        assert_eq!(form.kind(), ErrorKind::Unsupported);
-        let null = change(9, &[1]);
-        assert_eq!(null.kind(), ErrorKind::Corrupt);
-    }
-
-    #[test]
-    fn few_bytes_do_not_become_more_than_a_dictionary_may_have() {
-        let mut region = Vec::new();
-        let values = vec![7; 100 * 4096];
-        let input = bytes::Input::fixed(4096, 100, &values, None);
-        bytes::encode(&input, &bytes::Plan::SingleValue, &mut region).unwrap();
-        let buffer = encoded(BasicType::FixedSizeBinary, 4096, &region);
-        assert!(buffer.len() < 10_000);
-        let parse_of =
-            |value_type, limits: &Limits| parse_of(buffer.clone(), value_type, Some(4096), limits);
-        let of = |bytes| Limits::default().with_max_dictionary_bytes(bytes);
-        let read = parse_of(BasicType::FixedSizeBinary, &of(409_600)).unwrap();
-        assert_eq!(read.values, values);
-        let error = parse_of(BasicType::FixedSizeBinary, &of(409_599)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::LimitExceeded);
-        // Of another type than the field, it is not decoded.
-        let error = parse_of(BasicType::String, &of(0)).unwrap_err();
-        assert!(error.to_string().contains("the field is String"), "{error}");
     }
 
     fn sample() -> Vec<u8> {

@@ -43,6 +43,42 @@ impl Cloud {
 }
 
 #[test]
+fn key_values_and_columns_are_added_in_s3() {
+    let Some(cloud) = Cloud::start(1000) else {
+        return;
+    };
+    let [shard, tagged] = ["t", "tagged"].map(|name| format!("s3://shards/{name}.amudai.shard"));
+    cloud
+        .run(&["convert", "t.arrow", &shard, "--layout", "two-level"])
+        .ok();
+    cloud.run(&["delete", &shard, "--rows", "3,999"]).ok();
+    cloud
+        .run(&["set", &shard, "owner=o", "--output", &tagged])
+        .ok();
+    let info = cloud.run(&["info", &tagged]).ok();
+    assert!(info.contains("owner = o"), "{info}");
+    let values = "new\n".to_owned() + &"1\n".repeat(998);
+    std::fs::write(cloud.folder.path("v.csv"), values).unwrap();
+    let add = ["add", &tagged, "--values", "v.csv"];
+    let dry = cloud.run(&[&add[..], &["--dry-run"]].concat()).ok();
+    assert!(dry.contains("would have 998 rows"), "{dry}");
+    cloud.run(&add).ok();
+    let counted = cloud.run(&["count", &tagged, "--filter", "new = 1"]).ok();
+    assert_eq!(counted.trim(), "998");
+    // An object with rows is not replaced, and this is known before anything is computed.
+    let one = "s3://shards/one.amudai.shard";
+    cloud.run(&["convert", "t.arrow", one]).ok();
+    for dry in [&[][..], &["--dry-run"]] {
+        let error = cloud.run(&[&["set", one, "a=b"], dry].concat()).error(1);
+        assert!(error.contains("another name"), "{error}");
+    }
+    let error = cloud
+        .run(&["set", one, "a=b", "--output", &tagged])
+        .error(1);
+    assert!(error.contains("exists"), "{error}");
+}
+
+#[test]
 fn shards_are_merged_and_changed_in_s3() {
     let Some(cloud) = Cloud::start(1000) else {
         return;
@@ -56,20 +92,6 @@ fn shards_are_merged_and_changed_in_s3() {
     let said = cloud.run(&["merge", &one, &two, "--output", &all]).ok();
     assert!(said.contains("has 2000 rows in 2 stripes"), "{said}");
     cloud.run(&["delete", &all, "--rows", "3,1999"]).ok();
-    let tagged = url("tagged");
-    cloud
-        .run(&["set", &all, "owner=o", "--output", &tagged])
-        .ok();
-    let info = cloud.run(&["info", &tagged]).ok();
-    assert!(info.contains("owner = o"), "{info}");
-    std::fs::write(
-        cloud.folder.path("v.csv"),
-        "new\n".to_owned() + &"1\n".repeat(1998),
-    )
-    .unwrap();
-    cloud.run(&["add", &tagged, "--values", "v.csv"]).ok();
-    let sum = cloud.run(&["count", &tagged, "--filter", "new = 1"]).ok();
-    assert_eq!(sum.trim(), "1998");
     let said = cloud
         .run(&["delete", &all, "--rows", "4", "--dry-run"])
         .ok();

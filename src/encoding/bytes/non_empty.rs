@@ -9,8 +9,8 @@ use super::input::{Clean, Input};
 use super::number::{self, Part};
 use super::spans::Spans;
 use super::{
-    BytesBuilder, BytesLayout, Children, Codec, Context, Decoded, EncodingCode, NullsOut, Plan,
-    Request, Stats, decode_selected, tree,
+    BytesBuilder, BytesLayout, Children, Codec, Context, Decoded, EncodingCode, NullsOut, Request,
+    decode_selected, tree,
 };
 use crate::encoding::NumberKind;
 use crate::error::{Error, Result, Within};
@@ -213,15 +213,17 @@ impl Texts {
 /// Nanoseconds to place a value among texts and empty values.
 pub const PLACE: f32 = 2.5;
 
-/// Returns the guessed time to decode a value, if the block has few texts. `plan` is the plan for them.
-pub(super) fn cost(plan: &Plan, input: &Input<'_>) -> Result<Option<f32>> {
+/// Returns the guessed time to decode a value, if the block has few texts. `of_text` returns that of one of them.
+pub(super) fn cost(
+    input: &Input<'_>,
+    of_text: impl FnOnce(&Input<'_>) -> Result<f32>,
+) -> Result<Option<f32>> {
     let Some(texts) = Texts::of_block(input, 2)? else {
         return Ok(None);
     };
     let block = texts.input();
-    let estimate = plan.trial(&block, &Stats::collect(&block)?)?;
     let share = number::ratio(block.len, input.len);
-    Ok(Some(PLACE + estimate.decode_cost * share))
+    Ok(Some(PLACE + of_text(&block)? * share))
 }
 
 /// Returns the plan for the positions.

@@ -184,7 +184,10 @@ impl Plan {
             ),
             Self::Delimited { bytes } => Some(delimited::cost(bytes, stats)),
             Self::Digits { .. } => try_digits(input)?.map(|tried| tried.decode_cost),
-            Self::NonEmpty { texts } => non_empty::cost(texts, input)?,
+            Self::NonEmpty { texts } => non_empty::cost(input, |block| {
+                let estimate = texts.trial(block, &Stats::collect(block)?)?;
+                Ok(estimate.decode_cost)
+            })?,
             other => other.estimate(stats).map(|e| e.decode_cost),
         };
         Ok(Estimate {
