@@ -144,13 +144,19 @@ fn ten_rows_of_two_columns_of_ten_thousand_touch_no_other_column() {
     assert_only(&requests, &shard, COLUMNS, &[1, 9000]);
 }
 
+/// Returns a number that looks random, another one for each `i`.
+fn mixed(i: i64) -> i64 {
+    let word = i.wrapping_mul(0x1E37_79B9_7F4A_7C15);
+    (word ^ word >> 29).wrapping_mul(0x3F58_476D_1CE4_E5B9)
+}
+
 /// Returns a shard of two columns of 300,000 rows, in blocks.
 fn long(profile: Profile) -> Bytes {
     let numbers: Int64Array = (0..300_000i64)
         .map(|i| Some(i.wrapping_mul(0x1E37_79B9_7F4A_7C15)))
         .collect();
     let texts: StringArray = (0..300_000i64)
-        .map(|i| Some(format!("text {}", i * 7919)))
+        .map(|i| Some(format!("text {:x}", mixed(i))))
         .collect();
     let columns = [
         ("number", Arc::new(numbers) as ArrayRef),
@@ -320,11 +326,8 @@ fn readings() -> Bytes {
         .map(|stripe| {
             let rows = stripe * 100_000..(stripe + 1) * 100_000;
             let times: Int64Array = rows.clone().map(|i| Some(i * 10)).collect();
-            let texts: StringArray = rows.clone().map(|i| Some(format!("text {i}"))).collect();
-            let mixed = |i: i64| {
-                let word = i.wrapping_mul(0x1E37_79B9_7F4A_7C15);
-                (word ^ word >> 29).wrapping_mul(0x3F58_476D_1CE4_E5B9)
-            };
+            let texts = rows.clone().map(|i| Some(format!("text {:x}", mixed(i))));
+            let texts: StringArray = texts.collect();
             let numbers: Int64Array = rows.map(|i| Some(mixed(i))).collect();
             let columns = [
                 ("time", Arc::new(times) as ArrayRef),
