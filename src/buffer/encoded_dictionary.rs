@@ -99,12 +99,35 @@ fn strings(
 #[cfg(test)]
 mod tests {
     use super::super::dictionary_input::DictionaryInput;
-    use super::super::value_dictionary::tests::{parse, parse_of};
     use super::super::value_dictionary::{ENCODED_FIELDS, SPEC_FIELDS, ValueDictionary};
     use super::*;
-    use crate::encoding::bytes;
+    use crate::encoding::{Scratch, bytes};
     use crate::format::checksum;
     use crate::{ErrorKind, Limits};
+
+    /// Parses the dictionary of a field of this type.
+    fn parse_of(
+        buffer: Vec<u8>,
+        value_type: BasicType,
+        size: Option<usize>,
+        limits: &Limits,
+    ) -> Result<ValueDictionary> {
+        let mut scratch = Scratch::default();
+        let cx = &mut Context::new(limits, &mut scratch);
+        ValueDictionary::parse(&buffer.into(), value_type, size, None, cx)
+    }
+
+    /// Parses a dictionary of texts.
+    fn parse(buffer: Vec<u8>) -> Result<ValueDictionary> {
+        parse_of(buffer, BasicType::String, None, &Limits::default())
+    }
+
+    /// Parses encoded entries of this type and size.
+    fn parse_entries(value_type: BasicType, size: u32, region: &[u8]) -> Result<ValueDictionary> {
+        let buffer = encoded(value_type, size, region);
+        let size = Some(size as usize).filter(|size| *size > 0);
+        parse_of(buffer, value_type, size, &Limits::default())
+    }
 
     /// Returns a dictionary with these encoded entries, and their bytes and offsets.
     fn encoded(value_type: BasicType, size: u32, region: &[u8]) -> Vec<u8> {
@@ -159,7 +182,7 @@ mod tests {
         let mut region = Vec::new();
         let kind = crate::encoding::NumberKind::Unsigned;
         number::encode(&words, kind, &number::Plan::Ffor, &mut region).unwrap();
-        let read = parse(encoded(BasicType::Int64, 8, &region)).unwrap();
+        let read = parse_entries(BasicType::Int64, 8, &region).unwrap();
         let flat: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         assert_eq!(
             (read.values.as_ref(), read.offsets),
@@ -171,7 +194,7 @@ mod tests {
             (BasicType::String, 0),
             (BasicType::Guid, 16),
         ] {
-            let error = parse(encoded(value_type, size, &region)).unwrap_err();
+            let error = parse_entries(value_type, size, &region).unwrap_err();
             assert!(error.to_string().contains("encoded entries"), "{error}");
         }
     }

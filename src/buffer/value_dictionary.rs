@@ -396,14 +396,14 @@ impl Header {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::super::dictionary_input::{DictionaryInput, section_size, write_section};
     use super::*;
     use crate::Limits;
     use crate::encoding::Scratch;
 
     /// Parses the dictionary of a field that its header fits.
-    pub(in crate::buffer) fn parse(buffer: Vec<u8>) -> Result<ValueDictionary> {
+    fn parse(buffer: Vec<u8>) -> Result<ValueDictionary> {
         let (mut value_type, mut size) = (None, 0);
         if let Ok(header) = Header::parse(&buffer) {
             value_type = BasicType::from_u8(header.value_type);
@@ -411,17 +411,8 @@ pub(super) mod tests {
         }
         let value_type = value_type.unwrap_or(BasicType::String);
         let size = Some(size).filter(|size| *size > 0);
-        parse_of(buffer, value_type, size, &Limits::default())
-    }
-
-    pub(in crate::buffer) fn parse_of(
-        buffer: Vec<u8>,
-        value_type: BasicType,
-        size: Option<usize>,
-        limits: &Limits,
-    ) -> Result<ValueDictionary> {
-        let mut scratch = Scratch::default();
-        let cx = &mut Context::new(limits, &mut scratch);
+        let (limits, mut scratch) = (Limits::default(), Scratch::default());
+        let cx = &mut Context::new(&limits, &mut scratch);
         ValueDictionary::parse(&buffer.into(), value_type, size, None, cx)
     }
 

@@ -224,11 +224,14 @@ impl ReadAt for FailingFile {
 
 #[test]
 fn a_failed_read_is_returned_and_the_rows_are_not_read_in_another_way() {
-    // The rows take more bytes than the first read, which is kept.
+    // The rows take more bytes than the first read, which is kept: the texts have no template, so that their digits are
+    // not stored as ascending numbers.
     let noise = |i: u64| i.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let texts: StringArray = (0..40_000)
-        .map(|i| Some(format!("text {:x}", noise(i))))
-        .collect();
+    let text = |i: u64| {
+        let words = (0..=i % 4).map(|word| format!("{:x}", noise(4 * i + word)));
+        Some(words.collect::<Vec<_>>().join("-"))
+    };
+    let texts: StringArray = (0..40_000).map(text).collect();
     let numbers: Int32Array = (0..40_000).map(|i| (i % 20_000) * 77_777).collect();
     let columns: [(&str, ArrayRef); 2] = [("text", Arc::new(texts)), ("c", Arc::new(numbers))];
     let batch = RecordBatch::try_from_iter(columns).unwrap();

@@ -94,7 +94,7 @@ pub(crate) fn start(
     command.args(args).spawn()
 }
 
-/// Returns the status of a program whose output was wrong, if it ends by itself. Otherwise, ends it.
+/// Waits a moment for a program with wrong output, and returns its status if it has ended. Otherwise, ends it.
 ///
 /// # Errors
 /// Returns the errors of the system.

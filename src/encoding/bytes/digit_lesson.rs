@@ -39,7 +39,7 @@ pub(super) fn learn(input: &Clean<'_>) -> Option<Lesson> {
         return None;
     }
     let text = most_frequent(input)?;
-    // Fractions of seconds may differ in length, and what looks like times may be something else.
+    // Fractions of seconds may differ in length, and numbers that resemble times may be something else.
     let mut patterns: Vec<Pattern> = [Times::WithFractions, Times::OfSeconds, Times::AsNumbers]
         .into_iter()
         .filter_map(|times| Pattern::of(text, times))
@@ -50,14 +50,14 @@ pub(super) fn learn(input: &Clean<'_>) -> Option<Lesson> {
         .find_map(|pattern| learn_from(input, pattern))
 }
 
-/// Finds the template of texts, most of which must have this pattern.
+/// Finds the template of texts. Most of them must have this pattern.
 fn learn_from(input: &Clean<'_>, pattern: &Pattern) -> Option<Lesson> {
     let few = TRIED.min(input.len);
     let scattered = (0..few).map(|i| i * (input.len / few));
     let tried = Tokens::of(input, pattern, scattered, few / MOST_EXCEPTIONS)?;
     let (literals, exceptions) = (tried.literals(), tried.exceptions.len());
     tried.lesson(pattern)?;
-    // The tokens that these texts share are mostly those of all texts, which are faster to compare than to collect.
+    // Tokens that these texts share are mostly shared by all texts, and comparing them is faster than collecting them.
     let rare = input.len * 2 * exceptions / few + input.len / RARELY_OTHER;
     let shorter = pattern.with_literals(&literals);
     let lesson = shorter.and_then(|pattern| {
@@ -72,14 +72,14 @@ fn learn_from(input: &Clean<'_>, pattern: &Pattern) -> Option<Lesson> {
 
 /// The tokens of texts.
 struct Tokens<'a> {
-    /// The tokens of each place, without those of exceptions.
+    /// The tokens of each place in texts that have the pattern.
     columns: Vec<Vec<&'a [u8]>>,
     /// Texts that do not have the pattern.
     exceptions: Vec<u32>,
 }
 
 impl<'a> Tokens<'a> {
-    /// Returns the tokens of the texts at these positions, of which at most `most` may not have the pattern.
+    /// Returns the tokens of the texts at these positions. At most `most` texts may lack the pattern.
     fn of(
         input: &'a Clean<'_>,
         pattern: &Pattern,

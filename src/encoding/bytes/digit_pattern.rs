@@ -35,7 +35,7 @@ pub(super) fn class(byte: u8) -> u8 {
     CLASSES[usize::from(byte)]
 }
 
-/// What becomes of dates with times of day.
+/// How dates with times of day are split into tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Times {
     /// A time with the fraction of a second is one token.
@@ -84,7 +84,7 @@ impl Pattern {
             };
             let token = time.map_or_else(|| token_len(rest), |format| format.len());
             rest = rest.get(token..)?;
-            // Letters directly behind a time are those of a time zone.
+            // Letters directly behind a time belong to a time zone.
             let gap = rest.get(..token_len(rest))?.to_vec();
             rest = rest.get(gap.len()..)?;
             tokens.push(Token { time, gap });

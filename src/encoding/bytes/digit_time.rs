@@ -27,12 +27,12 @@ pub(super) struct TimeFormat {
     pub(super) clock: u8,
     /// Before the fraction of a second.
     pub(super) mark: u8,
-    /// Digits of the fraction of a second, up to 6. Without them there is no mark.
+    /// Digits of the fraction of a second, up to 6. With 0, there is no mark.
     pub(super) fraction: usize,
 }
 
 impl TimeFormat {
-    /// Returns the format with this many digits of a fraction, if there can be so many.
+    /// Returns the format with this many digits of a fraction; `None` for more than six.
     pub(super) fn new([date, between, clock, mark]: [u8; 4], fraction: usize) -> Option<Self> {
         (fraction <= MAX_FRACTION).then_some(Self {
             date,
@@ -86,7 +86,7 @@ impl TimeFormat {
         (0..self.fraction).fold(1, |units, _| units * 10)
     }
 
-    /// Returns the first number that is no time.
+    /// Returns the limit of the numbers: times have smaller ones.
     pub(super) fn limit(&self) -> u64 {
         DAYS * SECONDS_OF_DAY * self.units()
     }
@@ -171,7 +171,7 @@ impl TimeWords {
     pub(super) const FRACTION: usize = SECONDS_LEN;
 }
 
-/// Writes times. Those of a day one after the other are written faster.
+/// Writes times, faster if neighbors are on the same day.
 pub(super) struct TimeWriter {
     format: TimeFormat,
     units: u64,
@@ -251,7 +251,7 @@ fn days_of_month(year: u64, month: u64) -> u64 {
     }
 }
 
-/// Returns the number of days from the beginning of the year 0 to that of a month.
+/// Returns the number of days between the beginning of the year 0 and the beginning of a month.
 fn days_before(year: u64, month: u64) -> u64 {
     let years = year * 365 + year.div_ceil(4) - year.div_ceil(100) + year.div_ceil(400);
     let months = (1..month).map(|month| days_of_month(year, month));

@@ -213,7 +213,7 @@ impl Texts {
 /// Nanoseconds to place a value among texts and empty values.
 pub const PLACE: f32 = 2.5;
 
-/// Returns the guessed time to decode a value, if the block has few texts. `of_text` returns that of one of them.
+/// Returns the guessed time to decode a value, if the block has few texts. `of_text` returns the time for a text.
 pub(super) fn cost(
     input: &Input<'_>,
     of_text: impl FnOnce(&Input<'_>) -> Result<f32>,
@@ -276,7 +276,7 @@ mod tests {
         out
     }
 
-    /// Returns the region of as many texts.
+    /// Returns a region of `count` texts.
     fn texts(count: usize) -> Vec<u8> {
         let (offsets, values): (Vec<u64>, _) = ((0..=count as u64).collect(), vec![b'x'; count]);
         let mut out = Vec::new();

@@ -103,7 +103,7 @@ impl Places {
         self.live.is_some()
     }
 
-    /// Returns the rows up to that of the last of the next `count` values.
+    /// Returns the rows that the next `count` values belong to, and the deleted rows before them.
     fn next(&mut self, count: usize) -> Result<Vec<Piece>, Failure> {
         let Some(live) = &mut self.live else {
             return Ok(vec![Piece::Live]);

@@ -84,7 +84,7 @@ fn rename(editor: &mut ShardEditor, renames: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the two sides of the first equals sign, of which the left one must not be empty.
+/// Returns the two sides of the first equals sign. The left side must not be empty.
 fn pair<'a>(text: &'a str, expected: &str) -> Result<(&'a str, &'a str), Failure> {
     text.split_once('=')
         .filter(|(name, _)| !name.is_empty())
