@@ -7,7 +7,6 @@ use crate::format::{StripeProperties, Wire};
 use crate::progress::{Listener, with_progress};
 use crate::read::Predicate;
 use crate::write::{StripeBits, bits_shard};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -171,15 +170,8 @@ impl RowSets {
     /// Returns the sets for rows by number. `starts` has the first row and the number of rows of each stripe.
     pub(super) fn of_rows(starts: &[(u64, u64)], rows: &[u64]) -> Result<Self> {
         let mut sets = Self::default();
-        // A set takes rows in ascending order much faster.
-        let mut sorted = Cow::Borrowed(rows);
-        if !rows.is_sorted() {
-            sorted.to_mut().sort_unstable();
-        }
-        for run in sorted.chunk_by(|row, next| next - row <= 1) {
-            if let (Some(first), Some(last)) = (run.first(), run.last()) {
-                sets.insert(starts, *first..last.saturating_add(1))?;
-            }
+        for &row in rows {
+            sets.insert(starts, row..row.saturating_add(1))?;
         }
         Ok(sets)
     }
