@@ -195,6 +195,7 @@ fn what_cannot_be_added_is_found_before_anything_is_written() {
         (&["x=1"][..], 1, "already has a column `x`"),
         (&["=1"], 2, "COLUMN=EXPRESSION"),
         (&["y"], 2, "COLUMN=EXPRESSION"),
+        (&[" =1"], 2, "has no name"),
         (&["y=1", "--delimiter", ";"], 2, "--delimiter is for"),
         (&["y=1", "--from", "csv"], 2, "--from is for"),
         (&["y=1", "--strict"], 2, "--strict is for"),
@@ -297,6 +298,13 @@ fn expressions_are_computed_by_the_program_for_sql() {
          't.amudai.shard') ORDER BY \"row\""
     );
     assert_eq!(rows(&folder), "id,x,y 1,10,5 2,20,6 3,30,7");
+    // The number of a row has another name than the new column.
+    let script = format!("echo \"$7\" > \"{values}.sql\"; exit 1");
+    let path = with_program(&folder, "arrow-shard-sql", &script);
+    let failed = folder.run_with(&[("PATH", path)], &["add", SHARD, "row=x"], &[]);
+    assert_eq!(failed.code, 1);
+    let sql = fs::read_to_string(folder.path("v.arrows.sql")).unwrap();
+    assert!(sql.trim().ends_with("ORDER BY \"row_\""), "{sql}");
     let path = with_program(&folder, "arrow-shard-sql", "echo wrong >&2; exit 1");
     let failed = folder.run_with(&[("PATH", path)], &["add", SHARD, "z=q"], &[]);
     assert_eq!((failed.code, failed.err.as_str()), (1, "wrong\n"));

@@ -139,17 +139,20 @@ fn query(args: &Args, editor: &ShardEditor) -> Result<String, Failure> {
     for text in &args.expressions {
         let (name, expression) = super::pair(text, "COLUMN=EXPRESSION")?;
         let name = name.trim();
+        if name.is_empty() {
+            return Err(Failure::Usage(format!(
+                "the column of `{text}` has no name"
+            )));
+        }
         columns.push(format!("({expression}) AS {}", quoted(name)));
         fields.push(Field::new(name, DataType::Null, true));
     }
-    check_new(editor, &Fields::from(fields))?;
+    let fields = Fields::from(fields);
+    check_new(editor, &fields)?;
+    let schema = editor.schema();
+    // A new column of this name would be the order of the rows.
     let mut row = "row".to_owned();
-    while editor
-        .schema()
-        .fields()
-        .iter()
-        .any(|it| it.name().eq_ignore_ascii_case(&row))
-    {
+    while (schema.fields().iter().chain(&fields)).any(|it| it.name().eq_ignore_ascii_case(&row)) {
         row.push('_');
     }
     let (columns, row) = (columns.join(", "), quoted(&row));
