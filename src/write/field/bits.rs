@@ -60,7 +60,13 @@ pub(in crate::write) fn finish_pieces(
         NumberBlocks::<u8>::new(NumberKind::Unsigned, of_bits(settings), Arc::default());
     // The current run of equal bytes, not in a block yet.
     let (mut byte, mut count) = (0u8, 0u64);
+    // The bytes after that run, at most a window: an encoding is chosen for all of its blocks, because the choice takes
+    // longer than the encoding.
+    let mut staged = Vec::new();
     for piece in pieces {
+        if staged.len() + WINDOW / 8 > WINDOW || matches!(piece, BitPiece::Alike(..)) {
+            encode_bytes(&mut blocks, &mut staged)?;
+        }
         match piece {
             BitPiece::Alike(bit, bits) => {
                 let next = if bit { u8::MAX } else { 0 };
@@ -77,10 +83,20 @@ pub(in crate::write) fn finish_pieces(
             }
             BitPiece::Window(bytes) => {
                 blocks.encode_alike(byte, std::mem::take(&mut count))?;
-                blocks.encode_window(&bytes, |_| true)?;
+                staged.extend(bytes);
             }
         }
     }
     blocks.encode_alike(byte, count)?;
+    encode_bytes(&mut blocks, &mut staged)?;
     blocks.finish(buffer)
+}
+
+/// Encodes the staged bytes, and clears them.
+fn encode_bytes(blocks: &mut NumberBlocks<u8>, staged: &mut Vec<u8>) -> Result<()> {
+    if !staged.is_empty() {
+        blocks.encode_window(staged, |_| true)?;
+        staged.clear();
+    }
+    Ok(())
 }
