@@ -6,7 +6,7 @@ use crate::interrupt;
 use crate::metrics::Metrics;
 use crate::runtime::{wait, wait_for_store};
 use crate::shard::ShardFile;
-use crate::signals::{attended, detached, hear, is_attended};
+use crate::signals::{InterruptWatch, attended, detached, hear, is_attended};
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
 use arrow_select::concat::concat_batches;
@@ -159,6 +159,7 @@ impl Scan {
             reader: self.start(py)?,
             field: row_field(&self.schema),
             thread: thread::current().id(),
+            watch: InterruptWatch::start(py)?,
         };
         to_stream_pycapsule(py, Box::new(exported), requested_schema)
     }
@@ -266,6 +267,8 @@ struct Exported {
     /// The thread of the Python code that exported the run. Only this thread takes the interpreter's lock to check for
     /// signals: the code that holds the lock may be waiting for another thread.
     thread: ThreadId,
+    /// Notices Ctrl-C on other threads.
+    watch: Option<InterruptWatch>,
 }
 
 impl Iterator for Exported {
@@ -278,6 +281,14 @@ impl Iterator for Exported {
             attached(|py| match attended(py, next) {
                 Ok(batch) => batch.map_err(|error| told(&error)),
                 Err(raised) => Err(failure(py, &raised)),
+            })
+        } else if let Some(watch) = &self.watch {
+            watch.during(next).map_err(|error| {
+                if watch.is_pressed() {
+                    ArrowError::ExternalError(interrupt::TEXT.into())
+                } else {
+                    told(&error)
+                }
             })
         } else {
             next().map_err(|error| told(&error))

@@ -4,8 +4,12 @@ use crate::attached::attached;
 use crate::errors::exception;
 use arrow_shard::{Error, ErrorKind, Progress, Result};
 use pyo3::prelude::*;
+use signal_hook::SigId;
+use signal_hook::consts::SIGINT;
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Time between two checks for signals.
@@ -16,6 +20,8 @@ thread_local! {
     static NEXT: Cell<Option<Instant>> = const { Cell::new(None) };
     /// The exception that a signal handler has raised during the work.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+    /// Whether Ctrl-C has been pressed, on threads of other libraries.
+    static WATCHED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
 /// Runs work while other Python threads run. If a signal handler raises an exception, the work ends at its next call of
@@ -53,13 +59,61 @@ pub(crate) fn is_attended() -> bool {
     NEXT.get().is_some()
 }
 
-/// Runs pending signal handlers from time to time, on threads that Python code called.
+/// Notices Ctrl-C for work on threads of other libraries. Python runs its handlers on the main thread only, which may be
+/// waiting for such a thread.
+#[derive(Debug)]
+pub(crate) struct InterruptWatch {
+    is_pressed: Arc<AtomicBool>,
+    id: SigId,
+}
+
+impl InterruptWatch {
+    /// Starts a watch. Returns `None` if the program handles Ctrl-C otherwise than by `KeyboardInterrupt`: the work does
+    /// not have to end then.
+    pub(crate) fn start(py: Python<'_>) -> PyResult<Option<Self>> {
+        let signal = py.import("signal")?;
+        let handler = signal.call_method1("getsignal", (SIGINT,))?;
+        if !handler.is(&signal.getattr("default_int_handler")?) {
+            return Ok(None);
+        }
+        let is_pressed = Arc::new(AtomicBool::new(false));
+        // Python's own handler runs as well.
+        let id = signal_hook::flag::register(SIGINT, is_pressed.clone())?;
+        Ok(Some(Self { is_pressed, id }))
+    }
+
+    /// Runs work on this thread until it ends or Ctrl-C is pressed.
+    pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
+        let before = WATCHED.replace(Some(self.is_pressed.clone()));
+        let done = work();
+        WATCHED.set(before);
+        done
+    }
+
+    pub(crate) fn is_pressed(&self) -> bool {
+        self.is_pressed.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for InterruptWatch {
+    fn drop(&mut self) {
+        signal_hook::low_level::unregister(self.id);
+    }
+}
+
+/// Runs pending signal handlers from time to time, on threads that Python code called. On other threads, looks whether
+/// Ctrl-C has been pressed during an [`InterruptWatch`].
 ///
 /// # Errors
-/// Returns an error if a signal handler has raised an exception: the work must end.
+/// Returns an error if a signal handler has raised an exception, or Ctrl-C has been pressed: the work must end.
 pub(crate) fn hear() -> Result<()> {
     let Some(next) = NEXT.get() else {
-        return Ok(());
+        let is_pressed = |watched: &Arc<AtomicBool>| watched.load(Ordering::Relaxed);
+        return if WATCHED.with_borrow(|watched| watched.as_ref().is_some_and(is_pressed)) {
+            Err(interrupted())
+        } else {
+            Ok(())
+        };
     };
     if is_interrupted() {
         return Err(interrupted());

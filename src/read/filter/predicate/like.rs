@@ -1,5 +1,6 @@
-//! Patterns of LIKE.
+//! Patterns of LIKE and ILIKE.
 
+use super::case::{fold, fold_text};
 use super::column_comparison::{is_bytes, plain};
 use super::literal::quoted;
 use super::{CheckColumns, ColumnPath, Predicate, col};
@@ -12,9 +13,31 @@ use arrow_schema::{DataType, Schema};
 use memchr::memmem::Finder;
 use std::fmt;
 
-/// A pattern of LIKE.
+/// A pattern of LIKE or ILIKE.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Pattern(Vec<Wildcard>);
+pub(super) struct Pattern {
+    parts: Vec<Wildcard>,
+    case: Case,
+}
+
+/// Whether a pattern tells upper case from lower case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Case {
+    /// As LIKE does.
+    Kept,
+    /// As ILIKE does.
+    Ignored,
+}
+
+impl Case {
+    /// Returns the keyword of the test.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Kept => "LIKE",
+            Self::Ignored => "ILIKE",
+        }
+    }
+}
 
 /// Most parts of a pattern that are searched. A searcher takes some 240 bytes, whatever the length of its part.
 const MAX_SEARCHED_PARTS: usize = 64;
@@ -43,7 +66,7 @@ enum Wildcard {
 
 impl Pattern {
     /// Parses a pattern: `%` matches any text, `_` one character, and a character after a backslash itself.
-    pub(super) fn parse(text: &str) -> Result<Self> {
+    pub(super) fn parse(text: &str, case: Case) -> Result<Self> {
         let mut parts = Vec::new();
         let mut chars = text.chars();
         while let Some(c) = chars.next() {
@@ -58,40 +81,59 @@ impl Pattern {
                 c => Wildcard::Char(c),
             });
         }
-        Ok(Self(parts))
+        Ok(Self { parts, case })
     }
 
-    /// Returns the test of a column against the pattern. Whole texts and prefixes become tests that statistics and
-    /// dictionaries can answer.
+    /// Returns the test of a column against the pattern. Whole texts and prefixes of LIKE become tests that statistics
+    /// and dictionaries can answer.
     pub(super) fn predicate(self, path: &str) -> Predicate {
-        if let Some(all) = text(&self.0) {
-            return col(path).eq(all);
+        if self.case == Case::Kept {
+            if let Some(all) = text(&self.parts) {
+                return col(path).eq(all);
+            }
+            if let Some((Wildcard::Any, start)) = self.parts.split_last()
+                && let Some(prefix) = text(start)
+            {
+                return col(path).starts_with(prefix);
+            }
         }
-        if let Some((Wildcard::Any, start)) = self.0.split_last()
-            && let Some(prefix) = text(start)
-        {
-            return col(path).starts_with(prefix);
-        }
-        let path = ColumnPath::from(path);
-        let written = format!("{path} LIKE {}", quoted(&self.to_string()));
-        let written = Some((written, check_text as CheckColumns));
+        let (path, case) = (ColumnPath::from(path), self.case);
+        let written = format!("{path} {} {}", case.word(), quoted(&self.to_string()));
+        let check: CheckColumns = match case {
+            Case::Kept => check_text,
+            Case::Ignored => check_ilike,
+        };
         let matcher = self.matcher();
-        Predicate::function(vec![path], written, move |batch| {
+        Predicate::function(vec![path], Some((written, check)), move |batch| {
             let texts = plain(batch.column(0), &DataType::Utf8View)?;
             let texts = texts.as_string_view();
-            let matches = |i: usize| texts.is_valid(i) && matcher.matches(texts.value(i));
+            let mut folded = String::new();
+            let matches = |i: usize| match case {
+                _ if texts.is_null(i) => false,
+                Case::Kept => matcher.matches(texts.value(i)),
+                Case::Ignored => matcher.matches(fold_text(texts.value(i), &mut folded)),
+            };
             let matches = BooleanBuffer::collect_bool(texts.len(), matches);
             Ok(BooleanArray::new(matches, texts.nulls().cloned()))
         })
     }
 
-    fn matcher(self) -> Matcher {
-        let parts = self.0.split(|part| *part == Wildcard::Any);
-        // As the first and the last part are not searched, one more is allowed for each of them.
-        if parts.clone().count() > MAX_SEARCHED_PARTS + 2 {
-            return Matcher::Wildcards(self.0);
+    /// Returns the matcher for texts, which must be folded if the case is ignored.
+    fn matcher(mut self) -> Matcher {
+        if self.case == Case::Ignored {
+            for part in &mut self.parts {
+                if let Wildcard::Char(c) = part {
+                    *c = fold(*c);
+                }
+            }
         }
-        match parts.map(text).collect::<Option<Vec<_>>>().as_deref() {
+        let parts = self.parts;
+        let texts = parts.split(|part| *part == Wildcard::Any);
+        // As the first and the last part are not searched, one more is allowed for each of them.
+        if texts.clone().count() > MAX_SEARCHED_PARTS + 2 {
+            return Matcher::Wildcards(parts);
+        }
+        match texts.map(text).collect::<Option<Vec<_>>>().as_deref() {
             Some([start, between @ .., end]) => Matcher::Parts {
                 start: start.clone(),
                 between: between
@@ -101,7 +143,7 @@ impl Pattern {
                     .collect(),
                 end: end.clone(),
             },
-            _ => Matcher::Wildcards(self.0),
+            _ => Matcher::Wildcards(parts),
         }
     }
 }
@@ -179,7 +221,7 @@ fn matches_wildcards(parts: &[Wildcard], text: &str) -> bool {
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for part in &self.0 {
+        for part in &self.parts {
             match part {
                 Wildcard::Any => f.write_str("%")?,
                 Wildcard::One => f.write_str("_")?,
@@ -199,11 +241,20 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 /// Refuses columns that LIKE does not apply to.
-pub(super) fn check_like(columns: &Schema) -> Result<()> {
+fn check_like(columns: &Schema) -> Result<()> {
     check_types(
         columns,
         |ty| ty.is_string() || is_bytes(ty) || ty.is_null(),
         "LIKE is for text",
+    )
+}
+
+/// Refuses columns that ILIKE does not apply to.
+fn check_ilike(columns: &Schema) -> Result<()> {
+    check_types(
+        columns,
+        |ty| ty.is_string() || ty.is_null(),
+        "ILIKE is for text",
     )
 }
 
@@ -227,11 +278,15 @@ fn check_types(columns: &Schema, takes: impl Fn(&DataType) -> bool, what: &str) 
     Ok(())
 }
 
-/// Returns a predicate for the check whether LIKE applies to a column; it is never evaluated for a match.
-pub(super) fn may_be_like(path: &str) -> Predicate {
+/// Returns a predicate for the check whether a pattern applies to a column; it is never evaluated for a match.
+pub(super) fn may_be_like(path: &str, case: Case) -> Predicate {
     let path = ColumnPath::from(path);
-    let written = Some((format!("{path} LIKE ''"), check_like as CheckColumns));
-    Predicate::function(vec![path], written, |batch| {
+    let check: CheckColumns = match case {
+        Case::Kept => check_like,
+        Case::Ignored => check_ilike,
+    };
+    let written = format!("{path} {} ''", case.word());
+    Predicate::function(vec![path], Some((written, check)), |batch| {
         Ok(BooleanArray::new_null(batch.num_rows()))
     })
 }
@@ -267,20 +322,51 @@ mod tests {
             ("50\\%", "500", false),
             ("%a%a%a%b", &"a".repeat(2_000), false),
         ] {
-            let pattern = Pattern::parse(pattern).unwrap();
+            let pattern = Pattern::parse(pattern, Case::Kept).unwrap();
             let shown = format!("{pattern} {text}");
-            assert_eq!(matches_wildcards(&pattern.0, text), want, "{shown}");
+            assert_eq!(matches_wildcards(&pattern.parts, text), want, "{shown}");
             assert_eq!(pattern.matcher().matches(text), want, "{shown}");
         }
-        assert!(Pattern::parse("a\\").is_err());
+        assert!(Pattern::parse("a\\", Case::Kept).is_err());
+    }
+
+    #[test]
+    fn without_case_each_character_stands_for_its_other_case() {
+        for (pattern, text, want) in [
+            ("abc", "aBC", true),
+            ("ABC%", "abcd", true),
+            ("%Ä_", "xäY", true),
+            ("%straße", "Hauptstraẞe", true),
+            ("strasse", "straße", false),
+            ("ΣΑΣ", "σας", true),
+            ("k", "\u{212a}", true),
+            ("i", "\u{131}", false),
+            ("i", "\u{130}", false),
+            ("%b%C", "aBxc", true),
+            ("50\\%", "50%", true),
+            ("a_", "A", false),
+        ] {
+            let pattern = Pattern::parse(pattern, Case::Ignored).unwrap();
+            let shown = format!("{pattern} {text}");
+            let mut folded = String::new();
+            let matcher = pattern.matcher();
+            assert_eq!(
+                matcher.matches(fold_text(text, &mut folded)),
+                want,
+                "{shown}"
+            );
+        }
     }
 
     #[test]
     fn texts_and_prefixes_are_no_functions() {
-        let shown = |pattern: &str| Pattern::parse(pattern).unwrap().predicate("a").to_string();
+        let parsed = |pattern: &str, case| Pattern::parse(pattern, case).unwrap();
+        let shown = |pattern: &str| parsed(pattern, Case::Kept).predicate("a").to_string();
         assert_eq!(shown("ab"), "a = 'ab'");
         assert_eq!(shown("a\\_b%"), col("a").starts_with("a_b").to_string());
         assert_eq!(shown("a\\_b%"), "a LIKE 'a\\_b%'");
         assert_eq!(shown("%'_\\%"), "a LIKE '%''_\\%'");
+        let shown = parsed("Ab%", Case::Ignored).predicate("a").to_string();
+        assert_eq!(shown, "a ILIKE 'Ab%'");
     }
 }

@@ -2,6 +2,7 @@
 
 mod advice;
 mod bind;
+mod case;
 mod column_comparison;
 mod evaluate;
 mod like;
@@ -394,8 +395,8 @@ impl Predicate {
 }
 
 /// Parses a condition in a subset of SQL: comparisons of a column with a literal or another column, `BETWEEN`, `IN`,
-/// `IS NULL`, `IS TRUE`, `LIKE 'pattern%'`, and Boolean columns by themselves, joined by `NOT`, `AND`, `OR` and
-/// parentheses. Literals are numbers, text in single quotes, `TRUE`, `FALSE`, `DATE '2024-02-29'`, `TIME '12:30:00'`,
+/// `IS NULL`, `IS TRUE`, `IS DISTINCT FROM`, `LIKE 'pattern%'`, `ILIKE`, and Boolean columns by themselves, joined by
+/// `NOT`, `AND`, `OR` and parentheses. Literals are numbers, text in single quotes, `TRUE`, `FALSE`, `DATE '2024-02-29'`, `TIME '12:30:00'`,
 /// `TIMESTAMP '2024-02-29 12:30:00'`, and bytes such as `x'00ff'`. Members of structs follow a dot; names that are not
 /// words are put in double quotes. The page `docs/filters.md` of the repository has the grammar and the differences
 /// from SQL.

@@ -5,9 +5,9 @@
 //! all     = not { AND not }
 //! not     = NOT not | '(' any ')' | test
 //! test    = column                       of a Boolean
-//!         | column IS [NOT] ( NULL | TRUE | FALSE )
+//!         | column IS [NOT] ( NULL | TRUE | FALSE | DISTINCT FROM ( listed | column ) )
 //!         | column compare ( literal | column ) | literal compare column
-//!         | column [NOT] ( IN '(' listed { , listed } ')' | BETWEEN literal AND literal | LIKE 'te_t%' )
+//!         | column [NOT] ( IN '(' listed { , listed } ')' | BETWEEN literal AND literal | ( LIKE | ILIKE ) 'te_t%' )
 //! compare = '=' | '==' | '!=' | '<>' | '<' | '<=' | '>' | '>='
 //! column  = name { . name }              name = word | "any text"
 //! listed  = literal | NULL
@@ -19,7 +19,7 @@
 pub(super) mod tokens;
 
 use super::column_comparison::columns_compared;
-use super::like::{Pattern, may_be_like};
+use super::like::{Case, Pattern, may_be_like};
 use super::literal_text::time_literal;
 use super::number::number;
 use super::time_word::TimeWord;
@@ -148,12 +148,12 @@ impl<'a> Parser<'a> {
             let predicate = if self.takes("NULL") {
                 tested().is_null()
             } else if truth || self.peek().is("FALSE") {
-                // Never unknown: a null is neither TRUE nor FALSE.
-                tested()
-                    .eq(self.literal(&path)?)
-                    .and(tested().is_not_null())
+                self.same(&path)?
+            } else if self.takes("DISTINCT") {
+                self.demand("FROM")?;
+                !self.same(&path)?
             } else {
-                return Err(self.expected("NULL, TRUE or FALSE"));
+                return Err(self.expected("NULL, TRUE, FALSE or DISTINCT FROM"));
             };
             return Ok(if not { !predicate } else { predicate });
         }
@@ -177,15 +177,17 @@ impl<'a> Parser<'a> {
             self.demand("AND")?;
             tested().between(low, self.literal(&path)?)
         } else if self.takes("LIKE") {
-            self.pattern(&path)?
+            self.pattern(&path, Case::Kept)?
+        } else if self.takes("ILIKE") {
+            self.pattern(&path, Case::Ignored)?
         } else if not {
-            return Err(self.expected("IN, BETWEEN or LIKE"));
+            return Err(self.expected("IN, BETWEEN, LIKE or ILIKE"));
         } else if self.is_end_of_test() {
             let predicate = tested().eq(true);
             self.check(start, &predicate)?;
             predicate
         } else {
-            return Err(self.expected("=, !=, <, <=, >, >=, IS, IN, BETWEEN or LIKE"));
+            return Err(self.expected("=, !=, <, <=, >, >=, IS, IN, BETWEEN, LIKE or ILIKE"));
         };
         Ok(if not { !predicate } else { predicate })
     }
@@ -213,24 +215,50 @@ impl<'a> Parser<'a> {
 
     /// Parses the rest of a comparison, after its sign.
     fn compared(&mut self, path: String, comparison: Comparison) -> Result<Predicate> {
-        if self.peek().is_name() && !self.is_value() {
-            let start = self.place();
-            let is_quoted = matches!(self.peek(), Token::Name(_));
-            let other = self.column().map_err(|e| match e.kind() {
-                ErrorKind::UnknownColumn if is_quoted => {
-                    let message = format!("{}; put text in single quotes", e.message());
-                    Error::new(e.kind(), message)
-                        .within(e.element())
-                        .caused_by(e)
-                }
-                _ => e,
-            })?;
-            let predicate = columns_compared(path, comparison, other);
-            self.check(start, &predicate)?;
+        if let Some((predicate, _)) = self.compared_column(&path, comparison)? {
             return Ok(predicate);
         }
         let literal = self.literal(&path)?;
         Ok(col(path).compare(comparison, literal))
+    }
+
+    /// Parses the other column of a comparison, if there is one. Returns the comparison and the path of that column.
+    fn compared_column(
+        &mut self,
+        path: &str,
+        comparison: Comparison,
+    ) -> Result<Option<(Predicate, String)>> {
+        if !self.peek().is_name() || self.is_value() {
+            return Ok(None);
+        }
+        let start = self.place();
+        let is_quoted = matches!(self.peek(), Token::Name(_));
+        let other = self.column().map_err(|e| match e.kind() {
+            ErrorKind::UnknownColumn if is_quoted => {
+                let message = format!("{}; put text in single quotes", e.message());
+                Error::new(e.kind(), message)
+                    .within(e.element())
+                    .caused_by(e)
+            }
+            _ => e,
+        })?;
+        let predicate = columns_compared(path.to_owned(), comparison, other.clone());
+        self.check(start, &predicate)?;
+        Ok(Some((predicate, other)))
+    }
+
+    /// Parses the rest of IS NOT DISTINCT FROM, which is never unknown: a null equals a null, and nothing else.
+    fn same(&mut self, path: &str) -> Result<Predicate> {
+        let present = |path: &str| col(path).is_not_null();
+        if self.takes("NULL") {
+            return Ok(col(path).is_null());
+        }
+        if let Some((equal, other)) = self.compared_column(path, Comparison::Eq)? {
+            let both = equal.and(present(path)).and(present(&other));
+            let neither = col(path).is_null().and(col(other).is_null());
+            return Ok(both.or(neither));
+        }
+        Ok(col(path).eq(self.literal(path)?).and(present(path)))
     }
 
     fn column(&mut self) -> Result<String> {
@@ -330,13 +358,13 @@ impl<'a> Parser<'a> {
         Ok(literal)
     }
 
-    /// Parses the rest of a LIKE, after its keyword.
-    fn pattern(&mut self, path: &str) -> Result<Predicate> {
+    /// Parses the rest of a LIKE or ILIKE, after its keyword.
+    fn pattern(&mut self, path: &str, case: Case) -> Result<Predicate> {
         let Token::Text(pattern) = self.peek() else {
             return Err(self.expected("a 'text%'"));
         };
-        let pattern = Pattern::parse(pattern).map_err(|e| at(self.place(), e))?;
-        self.check(self.place(), &may_be_like(path))?;
+        let pattern = Pattern::parse(pattern, case).map_err(|e| at(self.place(), e))?;
+        self.check(self.place(), &may_be_like(path, case))?;
         let predicate = pattern.predicate(path);
         self.check(self.place(), &predicate)?;
         self.advance();

@@ -165,7 +165,7 @@ fn errors_say_where_and_what_was_expected() {
         (
             "id 5",
             4,
-            "expected =, !=, <, <=, >, >=, IS, IN, BETWEEN or LIKE, found `5`",
+            "expected =, !=, <, <=, >, >=, IS, IN, BETWEEN, LIKE or ILIKE, found `5`",
         ),
         (
             "id = ",
@@ -181,9 +181,18 @@ fn errors_say_where_and_what_was_expected() {
         ("(id = 1", 8, "expected `)`, found the end"),
         ("id IN 1", 7, "expected `(`, found `1`"),
         ("id IN (1 2)", 10, "expected `,` or `)`, found `2`"),
-        ("id NOT = 1", 8, "expected IN, BETWEEN or LIKE, found `=`"),
+        (
+            "id NOT = 1",
+            8,
+            "expected IN, BETWEEN, LIKE or ILIKE, found `=`",
+        ),
         ("id BETWEEN 1 OR 2", 14, "expected `AND`, found `OR`"),
-        ("id IS 1", 7, "expected NULL, TRUE or FALSE, found `1`"),
+        (
+            "id IS 1",
+            7,
+            "expected NULL, TRUE, FALSE or DISTINCT FROM, found `1`",
+        ),
+        ("id IS DISTINCT 1", 16, "expected `FROM`, found `1`"),
         (
             "name = 'ä' OR name = 'x",
             22,
@@ -225,8 +234,42 @@ fn patterns_are_those_of_sql() {
         rows("id < 4 AND (name LIKE '%s' OR name LIKE '%b')"),
         [1, 3]
     );
+    assert_eq!(rows("name ILIKE 'AB'"), [3]);
+    assert_eq!(rows("name ilike 'A%'"), [0, 3, 5]);
+    assert_eq!(rows("name NOT ILIKE '%B%'"), [0, 1, 5]);
     let (is_usage, place, what) = refused("name LIKE 'a\\'");
     assert!(is_usage && place == 11 && what.contains('\\'), "{what}");
+}
+
+#[test]
+fn nulls_are_distinct_from_values_only() {
+    assert_eq!(rows("name IS DISTINCT FROM 'a'"), [1, 2, 3, 4, 5]);
+    assert_eq!(rows("name IS NOT DISTINCT FROM 'a'"), [0]);
+    assert_eq!(rows("name IS DISTINCT FROM NULL"), [0, 1, 3, 4, 5]);
+    assert_eq!(rows("name IS NOT DISTINCT FROM null"), [2]);
+    assert_eq!(rows("NOT name IS DISTINCT FROM 'a'"), [0]);
+    assert_eq!(
+        rows("id IS NOT DISTINCT FROM 3 OR id IS NOT DISTINCT FROM 300"),
+        [3]
+    );
+    let columns = [
+        ("a", Int8Array::from(vec![Some(1), Some(1), None, None])),
+        ("b", Int8Array::from(vec![Some(1), Some(2), Some(1), None])),
+    ];
+    let columns = columns.map(|(name, values)| (name, Arc::new(values) as ArrayRef));
+    let shard = of(&RecordBatch::try_from_iter(columns).unwrap());
+    for (filter, want) in [
+        ("a IS DISTINCT FROM b", 2),
+        ("b IS DISTINCT FROM a", 2),
+        ("a IS NOT DISTINCT FROM b", 2),
+        ("NOT a IS NOT DISTINCT FROM b", 2),
+    ] {
+        let scan = shard.scan().with_filter(filter.parse().unwrap());
+        let rows: usize = scan.build().unwrap().map(|b| b.unwrap().num_rows()).sum();
+        assert_eq!(rows, want, "{filter}");
+    }
+    assert_eq!(refused("id IS DISTINCT FROM name").1, 21);
+    assert_eq!(refused("id IS DISTINCT FROM 'x'").1, 21);
 }
 
 #[test]
@@ -353,6 +396,7 @@ fn columns_and_values_that_the_shard_has_not_are_named_with_their_place() {
         ("id IN (1, 'a')", 11, "Int8"),
         ("day BETWEEN '2024-02-28' AND 'soon'", 30, "`soon`"),
         ("id LIKE '1%'", 9, "LIKE is for text"),
+        ("id ILIKE '1%'", 10, "ILIKE is for text"),
         ("wait = 'long'", 8, "Duration"),
     ] {
         let (is_usage, at, message) = refused(filter);
