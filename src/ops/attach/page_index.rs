@@ -13,7 +13,7 @@ use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::file::page_index::column_index::ColumnIndexMetaData;
 use std::ops::Range;
 
-/// The pages of a leaf, with arrays of one bound for each page.
+/// The pages of a leaf, with arrays of bounds that have one value for each page together.
 #[derive(Debug, Default)]
 struct LeafPages {
     positions: Vec<(u64, PageNulls)>,
@@ -125,24 +125,32 @@ impl LeafPages {
             Ok((least, pages.data_page_maxes(columns, offsets, [&group])?))
         });
         let (least, greatest) = found.ok()?;
-        let all = |of_pages: &ArrayRef, of_group: &ArrayRef| {
-            let bound = |page: usize| {
-                if of_pages.is_null(page) {
-                    of_group.clone()
-                } else {
-                    of_pages.slice(page, 1)
-                }
-            };
+        let all = |of_pages: ArrayRef, of_group: &ArrayRef| {
             let is_whole =
                 of_pages.len() == positions.len() && of_pages.data_type() == of_group.data_type();
-            is_whole.then(|| (0..of_pages.len()).map(bound).collect::<Vec<_>>())
+            is_whole.then(|| with_bounds(of_pages, of_group))
         };
         Some(Self {
-            least: all(&least, &bounds.0)?,
-            greatest: all(&greatest, &bounds.1)?,
+            least: all(least, &bounds.0)?,
+            greatest: all(greatest, &bounds.1)?,
             positions,
         })
     }
+}
+
+/// Returns the bounds of pages in parts. Pages without a bound get that of their row group.
+fn with_bounds(of_pages: ArrayRef, of_group: &ArrayRef) -> Vec<ArrayRef> {
+    if of_pages.null_count() == 0 {
+        return vec![of_pages];
+    }
+    let bound = |page: usize| {
+        if of_pages.is_null(page) {
+            of_group.clone()
+        } else {
+            of_pages.slice(page, 1)
+        }
+    };
+    (0..of_pages.len()).map(bound).collect()
 }
 
 /// Returns the nulls of a page of `len` positions.
