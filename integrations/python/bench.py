@@ -1,8 +1,8 @@
 """How fast are shards read from Python?
 
-Compares scans into pyarrow with the same scan in Rust, and polars and DuckDB over shards with the same queries over
-Parquet with their own readers. Runs alternate in random order; the table shows medians. Build the module with
-`build.sh` or `PROFILE=release test.sh` first.
+Compares scans into pyarrow with the same scan in Rust, filters that are handed down with the same filters over all
+rows, and polars and DuckDB over shards with the same queries over Parquet with their own readers. Runs alternate in
+random order; the table shows medians. Build the module with `build.sh` or `PROFILE=release test.sh` first.
 
     python bench.py [rows]
 """
@@ -101,34 +101,73 @@ def scans(shard: str) -> None:
             row(f"{title}, {threads} threads, as a table", found["table"], found["kept"])
 
 
+FILTERS: dict[str, tuple[str, sh.Expression, pc.Expression]] = {
+    "no row": ("status", sh.col("status") == 999, pc.field("status") == 999),
+    "1 % of rows, a number": ("status", sh.col("status") == 500, pc.field("status") == 500),
+    "2 % of rows, a word": ("level", sh.col("level") == "ERROR", pc.field("level") == "ERROR"),
+    "half of the rows, a number": ("bytes", sh.col("bytes") < 1 << 19, pc.field("bytes") < 1 << 19),
+    "90 % of rows, a number": ("status", sh.col("status") == 200, pc.field("status") == 200),
+    "part of a text": (
+        "message",
+        sh.col("message").like("%user 77%"),
+        pc.match_substring(pc.field("message"), "user 77"),
+    ),
+    "not empty": ("host", sh.col("host") != "", pc.field("host") != ""),
+    "nulls": ("latency", sh.col("latency").is_null(), pc.field("latency").is_null()),
+}
+
+
+def filters(shard: str) -> None:
+    """Compares filters that are handed down with reading all rows and filtering them in pyarrow."""
+    f = sh.open(shard)
+    print(f"\n{'filter, ms':<46} {'handed':>10} {'afterwards':>10} {'ratio':>8}")
+    for threads in (1, 2):
+        for columns in (["at", "bytes"], None):
+            for title, (tested, ours, theirs) in FILTERS.items():
+                needed = None if columns is None else [*columns, tested]
+                found = interleaved(
+                    {
+                        "handed": lambda: pa.table(f.scan(needed, filter=ours, threads=threads)),  # noqa: B023
+                        "afterwards": lambda: pa.table(f.scan(needed, threads=threads)).filter(theirs),  # noqa: B023
+                    }
+                )
+                what = "all columns" if columns is None else "2 columns"
+                row(f"{title}, {what}, {threads} threads", found["handed"], found["afterwards"])
+
+
 def engines(shard: str, parquet: str, table: pa.Table) -> None:
     """Compares polars and DuckDB over both formats."""
-    shards = sh.dataset(shard)
     cut = table["at"][int(len(table) * 0.98)].as_py()
     print(f"\n{'engine, ms':<46} {'shard':>10} {'Parquet':>10} {'ratio':>8}")
-    polars = {
-        "polars: sum of all": lambda lazy: lazy.select(pl.col("bytes").sum(), pl.col("latency").sum()),
-        "polars: last 2 % of time": lambda lazy: lazy.filter(pl.col("at") > cut).select("host", "bytes"),
-        "polars: group by host": lambda lazy: lazy.group_by("host").agg(pl.col("bytes").sum(), pl.len()),
-        "polars: errors": lambda lazy: lazy.filter(pl.col("level") == "ERROR").select("message"),
-        "polars: everything": lambda lazy: lazy,
+    polars: dict[str, Callable[[pl.LazyFrame], pl.LazyFrame]] = {
+        "count": lambda lazy: lazy.select(pl.len()),
+        "head": lambda lazy: lazy.head(10),
+        "sum of all": lambda lazy: lazy.select(pl.col("bytes").sum(), pl.col("latency").sum()),
+        "last 2 % of time": lambda lazy: lazy.filter(pl.col("at") > cut).select("host", "bytes"),
+        "group by host": lambda lazy: lazy.group_by("host").agg(pl.col("bytes").sum(), pl.len()),
+        "errors": lambda lazy: lazy.filter(pl.col("level") == "ERROR").select("message"),
+        "top 10": lambda lazy: lazy.select("at", "bytes").top_k(10, by="bytes"),
+        "everything": lambda lazy: lazy,
     }
     for title, query in polars.items():
         found = interleaved(
             {
-                "shard": lambda: query(pl.scan_pyarrow_dataset(shards)).collect(),  # noqa: B023
+                "shard": lambda: query(sh.scan_polars(shard)).collect(),  # noqa: B023
                 "parquet": lambda: query(pl.scan_parquet(parquet)).collect(),  # noqa: B023
             }
         )
-        row(title, found["shard"], found["parquet"])
+        row(f"polars: {title}", found["shard"], found["parquet"])
     connection = duckdb.connect()
-    connection.register("shards", shards)
+    sh.register(connection, "shards", shard)
     queries = {
-        "DuckDB: sum of all": "select sum(bytes), sum(latency) from {}",
-        "DuckDB: last 2 % of time": f"select max(host), sum(bytes) from {{}} where \"at\" > '{cut}'",
-        "DuckDB: group by host": "select host, sum(bytes), count(*) from {} group by host",
-        "DuckDB: errors": "select max(message) from {} where level = 'ERROR'",
-        "DuckDB: count": "select count(*) from {} where status = 500",
+        "count": "select count(*) from {}",
+        "head": "select * from {} limit 10",
+        "sum of all": "select sum(bytes), sum(latency) from {}",
+        "last 2 % of time": f"select max(host), sum(bytes) from {{}} where \"at\" > '{cut}'",
+        "group by host": "select host, sum(bytes), count(*) from {} group by host",
+        "errors": "select max(message) from {} where level = 'ERROR'",
+        "count of a status": "select count(*) from {} where status = 500",
+        "top 10": "select \"at\", bytes from {} order by bytes desc limit 10",
     }
     for title, text in queries.items():
         found = interleaved(
@@ -137,7 +176,8 @@ def engines(shard: str, parquet: str, table: pa.Table) -> None:
                 "parquet": lambda: connection.sql(text.format(f"'{parquet}'")).fetchall(),  # noqa: B023
             }
         )
-        row(title, found["shard"], found["parquet"])
+        row(f"DuckDB: {title}", found["shard"], found["parquet"])
+    shards = sh.dataset(shard)
     found = interleaved(
         {
             "shard": lambda: shards.to_table(filter=pc.field("status") == 500),
@@ -159,6 +199,7 @@ def main() -> None:
         sizes = [Path(path).stat().st_size / 1e6 for path in (shard, parquet)]
         print(f"{rows:,} rows: shard {sizes[0]:.1f} MB, Parquet (zstd) {sizes[1]:.1f} MB")
         scans(shard)
+        filters(shard)
         engines(shard, parquet, table)
 
 

@@ -172,6 +172,15 @@ impl Column {
         parsed(py, &format!("{} LIKE '{pattern}'", self.quoted()))
     }
 
+    /// Matches rows with a text like the pattern, without regard to case.
+    ///
+    /// >>> sh.col("name").ilike("LIM_")
+    /// <Expression name ILIKE 'LIM_'>
+    fn ilike(&self, py: Python<'_>, pattern: &str) -> PyResult<Expression> {
+        let pattern = pattern.replace('\'', "''");
+        parsed(py, &format!("{} ILIKE '{pattern}'", self.quoted()))
+    }
+
     fn __and__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Expression> {
         joined("and_", slf.as_any(), other)
     }

@@ -261,7 +261,7 @@ def test_conditions_of_ours(numbers: str) -> None:
     assert count(col("half").is_null()) == 1_429 == 10_000 - count(col("half").is_not_null())
     assert count(col("inner.x").between(3, 5)) == 3
     assert count(col("inner.y").starts_with("999")) == 11 == count(col("inner.y").like("999%"))
-    assert count(col("name").like("%e 0_")) == 1_000
+    assert count(col("name").like("%e 0_")) == 1_000 == count(col("name").ilike("%E 0_"))
     assert count(col("id") == col("inner.x")) == 10_000 and count(col("id") < col("inner.x")) == 0
     assert count("id BETWEEN 3 AND 5 OR name LIKE '%99' AND id < 200") == 5
     assert count(["id > 5", col("id") < 10, pc.field("id") != 7]) == 3

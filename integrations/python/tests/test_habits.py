@@ -215,7 +215,7 @@ def test_conditions_are_pickled(numbers: str) -> None:
     conditions = [
         a == 1, a != "x", a < 1.5, a <= decimal.Decimal("1.5"), a > b"x", a >= datetime.datetime(2024, 1, 1), a == None,  # noqa: E711
         a == float("nan"), a.is_in(iter([1, 2])), a.is_null(), a.is_not_null(), a.is_nan(), a.between(1, 2),
-        a.starts_with("o'"), a.like("%_"), a == sh.col("b.c"), a & (a > 1), (a < 1) | a, ~a, ~(a > 1),
+        a.starts_with("o'"), a.like("%_"), a.ilike("A%"), a == sh.col("b.c"), a & (a > 1), (a < 1) | a, ~a, ~(a > 1),
         sh.Expression.parse("a > 1 AND b LIKE 'x%'"), (a > pa.scalar(1, pa.int8())),
     ]
     for condition, again in zip(conditions, pickle.loads(pickle.dumps(conditions))):

@@ -2,6 +2,7 @@
 
 use super::digit_field::{Chars, Field};
 use super::digit_pattern::{DIGIT, LETTER, LOWER, MAX_TEXT, Pattern, Times, UPPER, class};
+use super::digit_reader::read;
 use super::digit_template::{Item, MAX_FIELDS, Template};
 use super::digit_time::TimeFormat;
 use super::input::Clean;
@@ -14,7 +15,7 @@ const COMPARED: usize = 32;
 const TRIED: usize = 256;
 /// Share of the texts, 1 of this many, that may not fit the template.
 const MOST_EXCEPTIONS: usize = 8;
-/// Share of the texts, 1 of this many, that may differ in tokens that the first ones share.
+/// Share of the texts, 1 of this many, that may differ from what the tried ones share.
 const RARELY_OTHER: usize = 1024;
 /// Most different words where numbers would do, too: an ordinal has fewer bits than a number.
 const FEW_WORDS: usize = 16;
@@ -56,14 +57,21 @@ fn learn_from(input: &Clean<'_>, pattern: &Pattern) -> Option<Lesson> {
     let scattered = (0..few).map(|i| i * (input.len / few));
     let tried = Tokens::of(input, pattern, scattered, few / MOST_EXCEPTIONS)?;
     let (literals, exceptions) = (tried.literals(), tried.exceptions.len());
-    tried.lesson(pattern)?;
-    // Tokens that these texts share are mostly shared by all texts, and comparing them is faster than collecting them.
+    let template = tried.lesson(pattern)?.template;
     let rare = input.len * 2 * exceptions / few + input.len / RARELY_OTHER;
+    let rare = rare.min(input.len / MOST_EXCEPTIONS);
+    // Most texts have the template of these texts, and reading numbers is faster than collecting tokens.
+    if let Some(found) = read(input, &template, rare) {
+        return Some(Lesson {
+            template,
+            numbers: found.columns,
+            exceptions: found.exceptions,
+        });
+    }
+    // The tokens that these texts share are mostly shared by all texts, and comparing them is faster, too.
     let shorter = pattern.with_literals(&literals);
-    let lesson = shorter.and_then(|pattern| {
-        let rare = rare.min(input.len / MOST_EXCEPTIONS);
-        Tokens::of(input, &pattern, 0..input.len, rare)?.lesson(&pattern)
-    });
+    let lesson = shorter
+        .and_then(|pattern| Tokens::of(input, &pattern, 0..input.len, rare)?.lesson(&pattern));
     lesson.or_else(|| {
         let most = input.len / MOST_EXCEPTIONS;
         Tokens::of(input, pattern, 0..input.len, most)?.lesson(pattern)

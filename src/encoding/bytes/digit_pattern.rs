@@ -164,7 +164,7 @@ const SHORT: usize = 8;
 
 /// Returns the bytes after a gap, if they begin with it.
 #[inline]
-fn strip<'a>(bytes: &'a [u8], gap: &[u8]) -> Option<&'a [u8]> {
+pub(super) fn strip<'a>(bytes: &'a [u8], gap: &[u8]) -> Option<&'a [u8]> {
     let (start, rest) = bytes.split_at_checked(gap.len())?;
     let is_same = if gap.len() < SHORT {
         start.iter().zip(gap).all(|(a, b)| a == b)

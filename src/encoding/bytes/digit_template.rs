@@ -8,6 +8,8 @@ use crate::kernels::{MAX_DECIMAL, MAX_HEX};
 
 /// Most fields of a template. More would let few bytes request much memory.
 pub(super) const MAX_FIELDS: usize = 64;
+/// Texts of which one part is read or written after the other: their places fit the first-level cache.
+pub(super) const TOGETHER: usize = 256;
 
 /// A part of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]

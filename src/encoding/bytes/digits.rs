@@ -10,7 +10,7 @@
 use super::super::fields::{Fields, size32, split_at, write_sized};
 use super::digit_field::SLACK;
 use super::digit_lesson::{Lesson, learn};
-use super::digit_template::Template;
+use super::digit_template::{TOGETHER, Template};
 use super::input::Clean;
 use super::number;
 use super::spans::Spans;
@@ -265,9 +265,6 @@ impl Parts<'_> {
         }
     }
 }
-
-/// Texts that are written together: they fit the first-level cache.
-const TOGETHER: usize = 256;
 
 /// Bytes that a nanosecond of decoding must save, as in the profile `Balanced`.
 const PRICE: f64 = 0.25;

@@ -12,6 +12,7 @@ mod delimited;
 mod digit_field;
 mod digit_lesson;
 mod digit_pattern;
+mod digit_reader;
 mod digit_template;
 mod digit_time;
 mod digits;
