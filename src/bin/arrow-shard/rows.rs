@@ -35,7 +35,7 @@ pub(crate) struct RowArgs {
     #[command(flatten)]
     pub(crate) columns: ColumnArgs,
     /// Rows to print, by a condition: "delay > 60 AND origin IN ('OSL', 'LIM')". A subset of SQL:
-    /// = != < <= > >=, BETWEEN, IN, IS NULL, IS TRUE, LIKE, NOT, AND, OR and parentheses. Put dates,
+    /// = != < <= > >=, BETWEEN, IN, IS NULL, IS TRUE, LIKE, ILIKE, NOT, AND, OR and parentheses. Put dates,
     /// times and text in single quotes, as in '2024-02-29', and unusual column names in double quotes.
     /// Unlike in SQL, -0.0 is below 0.0, and NaN above infinity
     #[arg(long, visible_alias = "where", value_name = "CONDITION")]
