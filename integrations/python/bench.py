@@ -127,8 +127,8 @@ def filters(shard: str) -> None:
                 needed = None if columns is None else [*columns, tested]
                 found = interleaved(
                     {
-                        "handed": lambda: pa.table(f.scan(needed, filter=ours, threads=threads)),  # noqa: B023
-                        "afterwards": lambda: pa.table(f.scan(needed, threads=threads)).filter(theirs),  # noqa: B023
+                        "handed": lambda: pa.table(f.scan(columns=needed, filter=ours, threads=threads)),  # noqa: B023
+                        "afterwards": lambda: pa.table(f.scan(columns=needed, threads=threads)).filter(theirs),  # noqa: B023
                     }
                 )
                 what = "all columns" if columns is None else "2 columns"
