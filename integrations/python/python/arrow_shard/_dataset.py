@@ -13,7 +13,7 @@ import pyarrow.fs
 from . import _lib
 from ._sources import open_table
 
-_BATCH_SIZE = 32_768
+_BATCH_SIZE = 131_072
 
 # Options of pyarrow's scanners that are accepted and ignored.
 _OPTIONS = {

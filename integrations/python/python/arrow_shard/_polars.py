@@ -14,7 +14,7 @@ from ._write import write
 if TYPE_CHECKING:
     import polars as pl
 
-_BATCH_SIZE = 32_768
+_BATCH_SIZE = 131_072
 # Rows of the first slice of a scan with a filter.
 _FIRST_SLICE = 1 << 20
 
