@@ -43,7 +43,9 @@ def log_table(rows: int) -> pa.Table:
             "status": rng.choice([200, 304, 404, 500], rows, p=[0.9, 0.05, 0.04, 0.01]).astype("int32"),
             "bytes": rng.integers(0, 1 << 20, rows),
             "latency": pa.array(latency, mask=rng.random(rows) < 0.05),
-            "message": [f"request {i % 9973} of user {i * 7919 % 65_537} took {x:.1f} ms" for i, x in enumerate(latency)],
+            "message": [
+                f"request {i % 9973} of user {i * 7919 % 65_537} took {x:.1f} ms" for i, x in enumerate(latency)
+            ],
         }
     )
 
@@ -125,10 +127,14 @@ def filters(shard: str) -> None:
         for columns in (["at", "bytes"], None):
             for title, (tested, ours, theirs) in FILTERS.items():
                 needed = None if columns is None else [*columns, tested]
+
+                def table(filter: sh.Expression | None = None) -> pa.Table:
+                    return pa.table(f.scan(columns=needed, filter=filter, threads=threads))  # noqa: B023
+
                 found = interleaved(
                     {
-                        "handed": lambda: pa.table(f.scan(columns=needed, filter=ours, threads=threads)),  # noqa: B023
-                        "afterwards": lambda: pa.table(f.scan(columns=needed, threads=threads)).filter(theirs),  # noqa: B023
+                        "handed": lambda: table(ours),  # noqa: B023
+                        "afterwards": lambda: table().filter(theirs),  # noqa: B023
                     }
                 )
                 what = "all columns" if columns is None else "2 columns"
