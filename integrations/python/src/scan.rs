@@ -275,20 +275,23 @@ impl Iterator for Exported {
     type Item = Result<ArrayRef, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = || lock(&self.reader).next_batch();
+        let watch = self.watch.as_ref();
+        let next = || {
+            let next = || lock(&self.reader).next_batch();
+            watch.map_or_else(next, |watch| watch.during(next))
+        };
+        let told = |error: &arrow_shard::Error| {
+            if watch.is_some_and(InterruptWatch::is_pressed) {
+                ArrowError::ExternalError(interrupt::TEXT.into())
+            } else {
+                told(error)
+            }
+        };
         let asks_for_lock = thread::current().id() == self.thread && !is_attended();
         let batch = if asks_for_lock {
             attached(|py| match attended(py, next) {
                 Ok(batch) => batch.map_err(|error| told(&error)),
                 Err(raised) => Err(failure(py, &raised)),
-            })
-        } else if let Some(watch) = &self.watch {
-            watch.during(next).map_err(|error| {
-                if watch.is_pressed() {
-                    ArrowError::ExternalError(interrupt::TEXT.into())
-                } else {
-                    told(&error)
-                }
             })
         } else {
             next().map_err(|error| told(&error))

@@ -20,7 +20,7 @@ thread_local! {
     static NEXT: Cell<Option<Instant>> = const { Cell::new(None) };
     /// The exception that a signal handler has raised during the work.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
-    /// Whether Ctrl-C has been pressed, on threads of other libraries.
+    /// Whether Ctrl-C has been pressed, on threads that read for other libraries.
     static WATCHED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
@@ -59,8 +59,8 @@ pub(crate) fn is_attended() -> bool {
     NEXT.get().is_some()
 }
 
-/// Notices Ctrl-C for work on threads of other libraries. Python runs its handlers on the main thread only, which may be
-/// waiting for such a thread.
+/// Notices Ctrl-C for work on threads of other libraries. Python runs its handlers on the main thread only, which may
+/// be waiting for such a thread.
 #[derive(Debug)]
 pub(crate) struct InterruptWatch {
     is_pressed: Arc<AtomicBool>,
@@ -68,8 +68,8 @@ pub(crate) struct InterruptWatch {
 }
 
 impl InterruptWatch {
-    /// Starts a watch. Returns `None` if the program handles Ctrl-C otherwise than by `KeyboardInterrupt`: the work does
-    /// not have to end then.
+    /// Starts a watch. Returns `None` if the program handles Ctrl-C otherwise than by `KeyboardInterrupt`: the work
+    /// does not have to end then.
     pub(crate) fn start(py: Python<'_>) -> PyResult<Option<Self>> {
         let signal = py.import("signal")?;
         let handler = signal.call_method1("getsignal", (SIGINT,))?;
@@ -101,19 +101,14 @@ impl Drop for InterruptWatch {
     }
 }
 
-/// Runs pending signal handlers from time to time, on threads that Python code called. On other threads, looks whether
-/// Ctrl-C has been pressed during an [`InterruptWatch`].
+/// Runs pending signal handlers from time to time, on threads that Python code called. On all threads, looks whether
+/// Ctrl-C has been pressed during an [`InterruptWatch`]: Python runs no handler on other threads than the main one.
 ///
 /// # Errors
 /// Returns an error if a signal handler has raised an exception, or Ctrl-C has been pressed: the work must end.
 pub(crate) fn hear() -> Result<()> {
     let Some(next) = NEXT.get() else {
-        let is_pressed = |watched: &Arc<AtomicBool>| watched.load(Ordering::Relaxed);
-        return if WATCHED.with_borrow(|watched| watched.as_ref().is_some_and(is_pressed)) {
-            Err(interrupted())
-        } else {
-            Ok(())
-        };
+        return check_watch();
     };
     if is_interrupted() {
         return Err(interrupted());
@@ -124,11 +119,21 @@ pub(crate) fn hear() -> Result<()> {
     }
     NEXT.set(Some(now + HEARING));
     match attached(|py| py.check_signals()) {
-        Ok(()) => Ok(()),
+        Ok(()) => check_watch(),
         Err(raised) => {
             RAISED.set(Some(raised));
             Err(interrupted())
         }
+    }
+}
+
+/// Fails if Ctrl-C has been pressed during the watch of this thread.
+fn check_watch() -> Result<()> {
+    let is_pressed = |watched: &Arc<AtomicBool>| watched.load(Ordering::Relaxed);
+    if WATCHED.with_borrow(|watched| watched.as_ref().is_some_and(is_pressed)) {
+        Err(interrupted())
+    } else {
+        Ok(())
     }
 }
 

@@ -135,33 +135,36 @@ def test_ctrl_c_ends_what_another_library_reads(library: str, texts: str, tmp_pa
     assert code != 0 and "KeyboardInterrupt" in said, said
 
 
-@pytest.mark.parametrize(
-    ("call", "duckdb_threads"),
-    [
-        ("pa.table(scan)", 1),
-        ("pl.DataFrame(scan)", 1),
-        ("duckdb.sql(query).fetchall()", 1),
-        # DuckDB may read the stream on a thread of its own, where Python runs no signal handlers.
-        ("duckdb.sql(query).fetchall()", 2),
-    ],
-)
-def test_ctrl_c_shows_one_interrupt_with_a_traceback(
-    call: str, duckdb_threads: int, texts: str, tmp_path: Path
-) -> None:
-    """The exception of the library is shown as what it was: not as an error of a stream, and not as two exceptions."""
-    setup = f"""
+DUCKDB = """
     import duckdb, polars as pl
     pl.DataFrame(f.scan(limit=1))
     few = f.scan(limit=1)
-    duckdb.sql("SET threads = {duckdb_threads}")
+    duckdb.sql("SET threads = {threads}")
     duckdb.sql("select count(*) from few").fetchall()
-    scan, query = f.scan({NONE}), "select count(*) from scan"
-    """
+    scan, query = f.scan({filter}), "select count(*) from scan"
+"""
+
+
+@pytest.mark.parametrize("call", ["pa.table(scan)", "pl.DataFrame(scan)", "duckdb.sql(query).fetchall()"])
+def test_ctrl_c_shows_one_interrupt_with_a_traceback(call: str, texts: str, tmp_path: Path) -> None:
+    """The exception of the library is shown as what it was: not as an error of a stream, and not as two exceptions."""
+    setup = DUCKDB.format(threads=1, filter=NONE)
     code, said = interrupted(call, texts, tmp_path / "out.amudai.shard", setup)
     assert code != 0 and said.startswith("Traceback") and said.rstrip().endswith("KeyboardInterrupt"), said
     # DuckDB handles its own exception in Python code, where the interrupt arrives as a second one.
     count = 2 if "duckdb" in call else 1
     assert said.count("\nKeyboardInterrupt\n") == 1 and said.count("Traceback") == count and "lost" not in said, said
+
+
+@pytest.mark.parametrize("turn", range(3))
+def test_ctrl_c_ends_a_query_of_duckdb_on_several_threads(turn: int, texts: str, tmp_path: Path) -> None:
+    """DuckDB may open and read the stream on a thread of its own, where Python runs no signal handlers. If it sees the
+    signal first, it raises an exception of its own.
+    """
+    setup = DUCKDB.format(threads=2, filter=NONE)
+    code, said = interrupted("duckdb.sql(query).fetchall()", texts, tmp_path / "out.amudai.shard", setup)
+    assert code != 0 and said.startswith("Traceback"), said
+    assert "KeyboardInterrupt" in said or said.rstrip().endswith("RuntimeError: Query interrupted"), said
 
 
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
