@@ -82,8 +82,10 @@ impl InterruptWatch {
         Ok(Some(Self { is_pressed, id }))
     }
 
-    /// Runs work on this thread until it ends or Ctrl-C is pressed.
+    /// Runs work on this thread until it ends or Ctrl-C is pressed. An earlier Ctrl-C does not count: it has interrupted
+    /// something else.
     pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.is_pressed.store(false, Ordering::Relaxed);
         let before = WATCHED.replace(Some(self.is_pressed.clone()));
         let done = work();
         WATCHED.set(before);

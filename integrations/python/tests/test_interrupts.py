@@ -156,6 +156,15 @@ def test_ctrl_c_shows_one_interrupt_with_a_traceback(call: str, texts: str, tmp_
     assert said.count("\nKeyboardInterrupt\n") == 1 and said.count("Traceback") == count and "lost" not in said, said
 
 
+def test_a_stream_outlives_an_interrupt_of_something_else(texts: str) -> None:
+    reader = pa.RecordBatchReader.from_stream(sh.open(texts).scan(batch_size=1_000))
+    assert reader.read_next_batch().num_rows == 1_000
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+        time.sleep(1)
+    assert reader.read_next_batch().num_rows == 1_000
+
+
 @pytest.mark.parametrize("turn", range(3))
 def test_ctrl_c_ends_a_query_of_duckdb_on_several_threads(turn: int, texts: str, tmp_path: Path) -> None:
     """DuckDB may open and read the stream on a thread of its own, where Python runs no signal handlers. If it sees the

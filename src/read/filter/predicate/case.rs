@@ -1,12 +1,12 @@
 //! Case folding for ILIKE: one character for each character, so that `_` still matches one.
 
-/// Returns the character that stands for all cases of a character: Unicode's simple case folding.
+/// Folds the case of a character, by Unicode's simple case folding.
 pub(super) fn fold(c: char) -> char {
-    // The letters I of Turkic languages have no other case elsewhere.
+    // Only Turkic languages have a case without a dot for `i`.
     if matches!(c, '\u{130}' | '\u{131}') {
         return c;
     }
-    // By way of upper case, because some letters have two lower cases, such as the sigma at the end of a Greek word.
+    // Through upper case: some letters have two lower cases, such as the Greek sigma, which differs at the end of a word.
     let upper = single(c.to_uppercase()).unwrap_or(c);
     single(upper.to_lowercase()).unwrap_or(upper)
 }
@@ -17,7 +17,7 @@ fn single(mut mapped: impl Iterator<Item = char>) -> Option<char> {
     first.filter(|_| mapped.next().is_none())
 }
 
-/// Returns a text with each character folded, in `space`.
+/// Folds the case of each character of a text. `space` holds the result.
 pub(super) fn fold_text<'a>(text: &str, space: &'a mut String) -> &'a str {
     space.clear();
     if text.is_ascii() {
