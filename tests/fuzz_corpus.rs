@@ -271,9 +271,7 @@ fn bytes_blocks() -> Vec<Vec<u8>> {
                 differences: Box::new(pack()),
             }),
         },
-        bytes::Plan::Digits {
-            otherwise: Box::new(bytes::Plan::Plain),
-        },
+        bytes::Plan::digits(bytes::Plan::Plain),
         bytes::Plan::NonEmpty {
             texts: Box::new(bytes::Plan::Plain),
         },
@@ -391,11 +389,10 @@ fn encoded_dictionaries() -> Vec<Vec<u8>> {
     }));
     let flat = texts.concat();
     let input = Input::variable(&offsets, flat.as_bytes(), None);
-    let otherwise = Box::new(bytes::Plan::Plain);
     let plans = [
         bytes::Plan::Plain,
         bytes::Plan::fsst_values(number::Plan::Ffor),
-        bytes::Plan::Digits { otherwise },
+        bytes::Plan::digits(bytes::Plan::Plain),
     ];
     let dictionary = |value_type, fixed_value_size, region: &[u8]| {
         let dictionary = DictionaryInput {

@@ -43,7 +43,7 @@ Install it with `cargo install --path . --features cli` in a clone; with the fea
 | [`attach FILE... -o OUT`](#attach) | makes a shard over [Parquet files](parquet-lake.md) by reference |
 | [`merge FILE... -o OUT`](#merge), [`append FILE OTHER...`](#append) | make one shard of several by reference; `append` also takes rows of other formats |
 | [`upsert FILE OTHER...`](#upsert), [`dedupe FILE`](#dedupe) | replace rows by their `--key`, and delete rows with the key of another row |
-| [`delete FILE --where CONDITION`](#delete), [`undelete FILE`](#undelete) | mark rows as deleted, and bring them back |
+| [`delete FILE... --where CONDITION`](#delete), [`undelete FILE`](#undelete) | mark rows as deleted, and bring them back |
 | [`select FILE`](#select) | keeps, drops and renames columns, by reference |
 | [`set FILE KEY=VALUE...`](#set) | sets and removes key-values and properties, and renames columns |
 | [`add FILE COLUMN=EXPRESSION...`](#add) | adds columns: SQL expressions, or the columns of another file |

@@ -237,9 +237,7 @@ pub(crate) fn strings() -> Vec<Strings> {
         codes: Plan::FlBitPack,
         lengths: None,
     };
-    let digits = bytes::Plan::Digits {
-        otherwise: Box::new(bytes::Plan::Plain),
-    };
+    let digits = bytes::Plan::digits(bytes::Plan::Plain);
     let non_empty = bytes::Plan::NonEmpty {
         texts: Box::new(bytes::Plan::fsst_values(Plan::Ffor)),
     };

@@ -1,5 +1,5 @@
-//! How fast does every encoding decode? Prints a Markdown table with the times for a block of a writer's default size
-//! and for single values of it, and the ratio to a copy of the decoded bytes.
+//! How fast does every encoding decode? Prints a Markdown table with the times for a block of a writer's default size,
+//! for one value in ten and for single values of it, and the ratio to a copy of the decoded bytes.
 //!
 //! ```sh
 //! cargo bench --features experimental --bench encoding_speed
@@ -20,9 +20,12 @@ use arrow_shard::encoding::{Context, EncodingTree, Scratch, Word, number};
 use cases::{Numbers, Strings, VALUES};
 use meter::Turns;
 use std::hint::black_box;
+use std::ops::Range;
 
 /// Distance of two positions at which single values are read.
 const STRIDE: usize = 1237;
+/// Distance of two values when one in ten is read.
+const STEP: usize = 10;
 
 /// Distance of the source from the target, within their pages. If both are at the same offset in a page, copies by the
 /// C library may be many times slower.
@@ -33,6 +36,8 @@ const PAGE: usize = 4096;
 struct Times {
     /// Decoding all values of a block.
     decode: f64,
+    /// Decoding one value in ten.
+    selected: f64,
     /// Decoding one of its values.
     get: f64,
     /// Copying the decoded bytes.
@@ -44,17 +49,24 @@ struct Times {
 }
 
 impl Times {
-    /// Measures `decode`, which decodes a block to `bytes` bytes, and `get`, which decodes one of its values.
-    fn of(bytes: usize, mut decode: impl FnMut(), mut get: impl FnMut()) -> Self {
+    /// Measures `decode`, which decodes a block to `bytes` bytes, `select`, which decodes one value in ten, and `get`,
+    /// which decodes one value.
+    fn of(
+        bytes: usize,
+        mut decode: impl FnMut(),
+        mut select: impl FnMut(),
+        mut get: impl FnMut(),
+    ) -> Self {
         let (source, mut target) = (vec![1u8; bytes], Vec::new());
         let target = apart(&mut target, bytes, &source);
         let mut copy = || black_box(&mut *target).copy_from_slice(black_box(&source));
-        let turns = Turns::of([&mut decode, &mut get, &mut copy]);
+        let turns = Turns::of([&mut decode, &mut select, &mut get, &mut copy]);
         Self {
             decode: turns.time(0),
-            get: turns.time(1),
-            copy: turns.time(2),
-            share: turns.speed(0, 2),
+            selected: turns.time(1),
+            get: turns.time(2),
+            copy: turns.time(3),
+            share: turns.speed(0, 3),
             cycle: turns.cycle(),
         }
     }
@@ -67,6 +79,11 @@ fn apart<'a, W: Word>(place: &'a mut Vec<W>, n: usize, from: &[u8]) -> &'a mut [
     let wanted = (from.as_ptr().addr() + APART) % PAGE;
     let start = (PAGE + wanted - found) % PAGE / W::BYTES;
     &mut place[start..start + n]
+}
+
+/// Returns the positions of one value in ten.
+fn one_in_ten(count: usize) -> Vec<Range<usize>> {
+    (0..count).step_by(STEP).map(|at| at..at + 1).collect()
 }
 
 /// A line of the table.
@@ -86,7 +103,7 @@ impl Row {
         let times = &self.times;
         let bytes = self.decoded as f64;
         println!(
-            "| {} | {} | {:.1} | {:.0} | {:.1} | {:.2} | {:.2} | {:.0} |",
+            "| {} | {} | {:.1} | {:.0} | {:.1} | {:.2} | {:.2} | {:.1} | {:.0} |",
             self.name,
             self.about,
             8.0 * self.encoded as f64 / self.count as f64,
@@ -94,6 +111,7 @@ impl Row {
             bytes / times.decode,
             bytes * times.cycle / times.decode,
             times.share,
+            times.selected / self.count.div_ceil(STEP) as f64,
             times.get,
         );
     }
@@ -135,6 +153,15 @@ fn numbers<W: Word>(case: &Numbers<W>) -> Row {
         let region = black_box(region.as_slice());
         number::decode(region, case.kind, &mut cx, black_box(&mut *decoded)).unwrap();
     };
+    let ranges = one_in_ten(count);
+    let mut few = vec![W::ZERO; ranges.len()];
+    let mut scratch = Scratch::default();
+    let mut several = Context::new(&limits, &mut scratch);
+    let select = || {
+        let region = black_box(region.as_slice());
+        let few = black_box(few.as_mut_slice());
+        number::decode_selected(region, case.kind, count, &ranges, &mut several, few).unwrap();
+    };
     let mut single = Context::new(&limits, &mut other);
     let mut at = 0;
     let get = || {
@@ -149,7 +176,7 @@ fn numbers<W: Word>(case: &Numbers<W>) -> Row {
         count,
         encoded: region.len(),
         decoded: bytes,
-        times: Times::of(bytes, decode, get),
+        times: Times::of(bytes, decode, select, get),
     }
 }
 
@@ -181,6 +208,18 @@ fn strings(case: &Strings) -> Row {
         other => unreachable!("not the layout that was asked for: {other:?}"),
     };
     assert!(*values == *case.values, "{tree} gives other values");
+    let ranges = one_in_ten(count);
+    let mut scratch = Scratch::default();
+    let mut several = Context::new(&limits, &mut scratch);
+    let select = || {
+        let mut present = BooleanBufferBuilder::new(ranges.len());
+        present.append_n(ranges.len(), true);
+        let mut nulls = NullsOut::new(&mut present, 0);
+        let mut out = BytesBuilder::new(layout, ranges.len());
+        let (region, cx) = (black_box(region.as_slice()), &mut several);
+        bytes::decode_selected(region, count, fixed, &ranges, cx, &mut out, &mut nulls).unwrap();
+        black_box(out.finish());
+    };
     let mut single = Context::new(&limits, &mut other);
     let mut at = 0;
     let get = || {
@@ -198,7 +237,7 @@ fn strings(case: &Strings) -> Row {
         count,
         encoded: region.len(),
         decoded,
-        times: Times::of(decoded, decode, get),
+        times: Times::of(decoded, decode, select, get),
     }
 }
 
@@ -214,9 +253,9 @@ fn print(title: &str, rows: &[Row]) {
         rates.0, rates.1, copies.0, copies.1
     );
     println!(
-        "| encoding | data | bits per value | million values/s | GB/s | bytes per cycle | of a copy | one value, ns |"
+        "| encoding | data | bits per value | million values/s | GB/s | bytes per cycle | of a copy | each of 1 in 10, ns | one value, ns |"
     );
-    println!("|-|-|{}", "-:|".repeat(6));
+    println!("|-|-|{}", "-:|".repeat(7));
     rows.iter().for_each(Row::print);
     println!();
 }

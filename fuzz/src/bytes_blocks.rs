@@ -185,9 +185,7 @@ fn again(all: &Values, size: Option<usize>, seed: u8, cx: &mut Context<'_>) {
             high: number::Plan::Ffor,
             low: number::Plan::PatchedFfor,
         },
-        6 => Plan::Digits {
-            otherwise: Box::new(Plan::Plain),
-        },
+        6 => Plan::digits(Plan::Plain),
         7 => Plan::NonEmpty {
             texts: Box::new(Plan::fsst_values(number::Plan::Ffor)),
         },

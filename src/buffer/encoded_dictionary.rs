@@ -154,11 +154,10 @@ mod tests {
         });
         offsets.extend(ends);
         let flat = texts.concat();
-        let otherwise = Box::new(bytes::Plan::Plain);
         for plan in [
             bytes::Plan::Plain,
             bytes::Plan::fsst_values(number::Plan::Ffor),
-            bytes::Plan::Digits { otherwise },
+            bytes::Plan::digits(bytes::Plan::Plain),
         ] {
             let mut region = Vec::new();
             let input = bytes::Input::variable(&offsets, flat.as_bytes(), None);

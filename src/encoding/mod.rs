@@ -27,7 +27,7 @@ pub use trained_dictionary::Trained;
 use std::ops::Range;
 
 /// Expected results of an encoding.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Estimate {
     /// Size of the encoded values, in bytes.
     pub bytes: usize,

@@ -122,6 +122,40 @@ fn rows_are_deleted_and_brought_back() {
 }
 
 #[test]
+fn rows_of_several_shards_are_deleted() {
+    let folder = shards();
+    let before = folder.names();
+    let delete = ["delete", A, B, A, "--where", "id >= 9"];
+    let would = folder.run(&[&delete[..], &["--dry-run"]].concat()).ok();
+    assert!(would.contains("would be deleted"), "{would}");
+    assert_eq!(folder.names(), before);
+    let matching = |shard| {
+        let count = folder.run(&["count", shard, "--filter", "id >= 9"]).ok();
+        count.trim().parse::<u64>().unwrap()
+    };
+    let (a, b) = (matching(A), matching(B));
+    assert!(a > 0 && b > 0);
+    let said = folder.run(&delete).ok();
+    let last = format!("{} rows in 2 of 3 shards are deleted\n", a + b);
+    assert!(said.ends_with(&last), "{said}");
+    assert_eq!((matching(A), matching(B)), (0, 0));
+    let said = folder.run(&delete).ok();
+    assert_eq!(said, "0 rows in 0 of 3 shards are deleted\n");
+    // The second shard has no column `name`: the first one stays as it is.
+    let before = rows(&folder, A);
+    let error = folder
+        .run(&["delete", A, B, "--where", "name = 'x'"])
+        .error(2);
+    assert!(error.starts_with(B) && error.contains("`name`"), "{error}");
+    assert_eq!(rows(&folder, A), before);
+    for option in [&["--rows", "1"][..], &["--output", "d.amudai.shard"]] {
+        let arguments = [&["delete", A, B, "--where", "id = 1"], option].concat();
+        let error = folder.run(&arguments).error(2);
+        assert!(error.contains("for one shard"), "{error}");
+    }
+}
+
+#[test]
 fn columns_are_selected_dropped_and_renamed() {
     let folder = shards();
     let select = ["select", A, "--columns", "name,id", "--rename", "name=kind"];

@@ -374,6 +374,11 @@ fn a_single_column_with_a_delimiter_in_its_name_is_noted() {
         done.err
     };
     assert!(convert(&["semicolons.csv"]).contains(note));
+    for command in ["head", "tail", "cat"] {
+        let run = folder.run(&[command, "semicolons.csv"]);
+        assert_eq!(run.code, 0);
+        assert!(run.err.contains(note), "{command}: {}", run.err);
+    }
     for options in [
         &["semicolons.csv", "--quiet"][..],
         &["semicolons.csv", "--delimiter", ";"],

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::input::{ColumnArgs, Input, ReadArgs, RowWindow};
 use crate::output::{Destination, Encoder, check_columns};
-use crate::table;
+use crate::{table, text};
 use arrow_array::RecordBatch;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
@@ -35,7 +35,8 @@ pub(crate) struct RowArgs {
     #[command(flatten)]
     pub(crate) columns: ColumnArgs,
     /// Rows to print, by a condition: "delay > 60 AND origin IN ('OSL', 'LIM')". A subset of SQL:
-    /// = != < <= > >=, BETWEEN, IN, IS NULL, IS TRUE, LIKE, ILIKE, NOT, AND, OR and parentheses. Put dates,
+    /// = != < <= > >=, BETWEEN, IN, IS NULL, IS TRUE, LIKE, ILIKE, NOT, AND, OR, parentheses, and lower(), upper()
+    /// and length() of text. Put dates,
     /// times and text in single quotes, as in '2024-02-29', and unusual column names in double quotes.
     /// Unlike in SQL, -0.0 is below 0.0, and NaN above infinity
     #[arg(long, visible_alias = "where", value_name = "CONDITION")]
@@ -130,11 +131,25 @@ pub(crate) fn print(
     let files = args.reading.files(inputs)?.paths;
     args.check(&files)?;
     let input = args.reading.open_all(&files, &args.columns, rows)?;
-    print_input(input, args, offset)
+    print_input(input, args, offset, &files)
 }
 
-/// Prints the rows of an input. The first row has the number `first`.
-pub(crate) fn print_input(input: Input, args: &RowArgs, first: u64) -> Result<(), Failure> {
+/// Prints the rows of an input, which was made of `files`. The first row has the number `first`.
+pub(crate) fn print_input(
+    input: Input,
+    args: &RowArgs,
+    first: u64,
+    files: &[PathBuf],
+) -> Result<(), Failure> {
+    let note = args.reading.delimiter_note(files, &input.schema);
+    print_rows(input, args, first)?;
+    if let Some(note) = note {
+        eprintln!("note: {}", text::shown(&note));
+    }
+    Ok(())
+}
+
+fn print_rows(input: Input, args: &RowArgs, first: u64) -> Result<(), Failure> {
     let format = match args.format() {
         RowFormat::Table => {
             let (schema, width) = (input.schema.clone(), args.width());

@@ -454,8 +454,7 @@ mod tests {
         let input = Input::variable(&offsets, &bytes, None);
         let lesson = learn(&input.clean().unwrap())?;
         let mut region = Vec::new();
-        let otherwise = Box::new(Plan::Plain);
-        encode(&input, &Plan::Digits { otherwise }, &mut region).unwrap();
+        encode(&input, &Plan::digits(Plan::Plain), &mut region).unwrap();
         assert_eq!(EncodingCode::read(&region).unwrap(), EncodingCode::Digits);
         let (limits, mut scratch) = (Limits::default(), Scratch::default());
         let cx = &mut Context::new(&limits, &mut scratch);

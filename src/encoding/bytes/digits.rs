@@ -268,9 +268,35 @@ impl Parts<'_> {
 
 /// Bytes that a nanosecond of decoding must save, as in the profile `Balanced`.
 const PRICE: f64 = 0.25;
+/// Bytes that a nanosecond of decoding Pco must save, as in the profile `HighCompression`.
+const PRICE_OF_PCO: f64 = 0.08;
+/// Numbers that Pco is tried on.
+const TRIED_NUMBERS: usize = 8192;
 
-/// Returns the plan of lowest cost for the numbers of a field, among those that are estimated fast.
-fn plan_for(numbers: &[u64]) -> number::Plan {
+/// Returns the plan of lowest cost for the numbers of a field, with its decoding time. Pco is among the plans if its
+/// level is given.
+fn plan_for(numbers: &[u64], pco: Option<u8>) -> (number::Plan, f32) {
+    let (plan, estimate) = fast_plan(numbers);
+    let middle = numbers.len().saturating_sub(TRIED_NUMBERS) / 2;
+    let tried = numbers.get(middle..numbers.len().min(middle + TRIED_NUMBERS));
+    let with_pco = pco.zip(tried).and_then(|(level, tried)| {
+        let plan = number::Plan::Pco { level };
+        let estimate = plan.trial(tried, NumberKind::Unsigned, &mut Vec::new())?;
+        Some((plan, estimate, tried.len()))
+    });
+    let cost = |estimate: &Estimate, n: usize| {
+        estimate.bytes as f64 / n.max(1) as f64 + PRICE_OF_PCO * f64::from(estimate.decode_cost)
+    };
+    match with_pco {
+        Some((pco, tried, n)) if cost(&tried, n) < cost(&estimate, numbers.len()) => {
+            (pco, tried.decode_cost)
+        }
+        _ => (plan, estimate.decode_cost),
+    }
+}
+
+/// Returns the plan of lowest cost for the numbers of a field, among those that decode fast.
+fn fast_plan(numbers: &[u64]) -> (number::Plan, Estimate) {
     let packed = || Box::new(number::Plan::Ffor);
     let compact = || Some(Box::new(number::Plan::CompactFfor));
     let plans = [
@@ -286,30 +312,31 @@ fn plan_for(numbers: &[u64]) -> number::Plan {
         },
     ];
     let stats = Stats::collect(numbers, NumberKind::Unsigned);
-    let cost = |plan: &number::Plan| {
-        let estimate = plan.estimate(&stats)?;
-        Some(estimate.bytes as f64 + PRICE * f64::from(estimate.decode_cost) * stats.n as f64)
+    let cost = |estimate: &Estimate| {
+        estimate.bytes as f64 + PRICE * f64::from(estimate.decode_cost) * stats.n as f64
     };
-    let costs = plans
-        .into_iter()
-        .filter_map(|plan| Some((cost(&plan)?, plan)));
-    let best = costs.min_by(|(a, _), (b, _)| a.total_cmp(b));
-    best.map_or(number::Plan::Ffor, |(_, plan)| plan)
+    let estimates = plans.into_iter().filter_map(|plan| {
+        let estimate = plan.estimate(&stats)?;
+        Some((plan, estimate))
+    });
+    let best = estimates.min_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)));
+    best.unwrap_or((number::Plan::Ffor, Estimate::default()))
 }
 
 /// Appends encoded values. Returns false if too few texts fit one template.
-pub(super) fn encode(input: &Clean<'_>, out: &mut Vec<u8>) -> Result<bool> {
+pub(super) fn encode(input: &Clean<'_>, pco: Option<u8>, out: &mut Vec<u8>) -> Result<bool> {
     if input.fixed.is_some() {
         return Ok(false);
     }
     let Some(lesson) = learn(input) else {
         return Ok(false);
     };
-    write(input, &lesson, out)?;
+    write(input, &lesson, pco, out)?;
     Ok(true)
 }
 
-fn write(input: &Clean<'_>, lesson: &Lesson, out: &mut Vec<u8>) -> Result<()> {
+/// Appends texts that were learned. Returns the nanoseconds to decode the numbers of a text that are encoded by Pco.
+fn write(input: &Clean<'_>, lesson: &Lesson, pco: Option<u8>, out: &mut Vec<u8>) -> Result<f32> {
     let items = u16::try_from(lesson.template.items.len())
         .map_err(|_| Error::invalid("a text of more than 65,535 parts"))?;
     let start = EncodingCode::Digits.begin(out);
@@ -333,10 +360,15 @@ fn write(input: &Clean<'_>, lesson: &Lesson, out: &mut Vec<u8>) -> Result<()> {
         out.extend(texts().flatten());
         Ok(())
     })?;
+    let mut slow = 0.0;
     for numbers in &lesson.numbers {
-        write_region(numbers, &plan_for(numbers), out)?;
+        let (plan, decode_cost) = plan_for(numbers, pco);
+        if matches!(plan, number::Plan::Pco { .. }) {
+            slow += decode_cost;
+        }
+        write_region(numbers, &plan, out)?;
     }
-    Ok(())
+    Ok(slow)
 }
 
 /// Appends a region after its size.
@@ -352,17 +384,17 @@ fn write_region<W: crate::encoding::Word>(
     })
 }
 
-/// Nanoseconds to decode and to write a field with the literal behind it: lines of a log with seven
+/// Nanoseconds to decode by bit-packing and to write a field with the literal behind it: lines of a log with seven
 /// fields take 31 ns, UUIDs of five fields 22 ns.
 const COST_PER_PART: f32 = 4.5;
 
 /// Encodes values to measure their size. Returns `None` if too few texts fit one template.
-pub(super) fn trial(input: &Clean<'_>) -> Result<Option<Estimate>> {
+pub(super) fn trial(input: &Clean<'_>, pco: Option<u8>) -> Result<Option<Estimate>> {
     let Some(lesson) = learn(input).filter(|_| input.fixed.is_none()) else {
         return Ok(None);
     };
     let mut out = Vec::new();
-    write(input, &lesson, &mut out)?;
+    let slow = write(input, &lesson, pco, &mut out)?;
     let written = (0..input.len).step_by(TOGETHER).map(|first| {
         lesson.template.written_parts(|field| {
             let numbers = lesson.numbers.get(field).map_or(&[][..], Vec::as_slice);
@@ -374,6 +406,6 @@ pub(super) fn trial(input: &Clean<'_>) -> Result<Option<Estimate>> {
     let parts = number::ratio(written.sum(), groups);
     Ok(Some(Estimate {
         bytes: out.len(),
-        decode_cost: super::PLACING + COST_PER_PART * parts,
+        decode_cost: super::PLACING + COST_PER_PART * parts + slow,
     }))
 }

@@ -71,6 +71,8 @@ pub enum Plan {
     },
     /// Texts of one template, with their digits as numbers. Only for values of variable size.
     Digits {
+        /// Level of Pco, if it may encode the numbers.
+        pco: Option<u8>,
         /// The plan for blocks in which too few texts fit one template.
         otherwise: Box<Plan>,
     },
@@ -103,6 +105,14 @@ impl Plan {
         }
     }
 
+    /// Returns a plan for texts of one template without Pco, and this plan for blocks of other texts.
+    pub fn digits(otherwise: Self) -> Self {
+        Self::Digits {
+            pco: None,
+            otherwise: Box::new(otherwise),
+        }
+    }
+
     /// Returns the plan with symbols that were learned before, if it has symbols.
     #[must_use]
     pub fn with_symbols(mut self, learned: &Learned) -> Self {
@@ -116,7 +126,10 @@ impl Plan {
     pub fn symbols(&self) -> Option<&Learned> {
         match self {
             Self::Fsst { symbols, .. } | Self::FsstValues { symbols, .. } => Some(symbols),
-            Self::Digits { otherwise: inner } | Self::NonEmpty { texts: inner } => inner.symbols(),
+            Self::Digits {
+                otherwise: inner, ..
+            }
+            | Self::NonEmpty { texts: inner } => inner.symbols(),
             _ => None,
         }
     }
@@ -183,7 +196,7 @@ impl Plan {
                 out.len(),
             ),
             Self::Delimited { bytes } => Some(delimited::cost(bytes, stats)),
-            Self::Digits { .. } => try_digits(input)?.map(|tried| tried.decode_cost),
+            Self::Digits { pco, .. } => try_digits(input, *pco)?.map(|tried| tried.decode_cost),
             Self::NonEmpty { texts } => non_empty::cost(input, |block| {
                 let estimate = texts.trial(block, &Stats::collect(block)?)?;
                 Ok(estimate.decode_cost)
@@ -201,8 +214,8 @@ impl Plan {
 ///
 /// # Errors
 /// Returns the errors of [`encode`](super::encode()).
-pub fn try_digits(input: &Input<'_>) -> Result<Option<Estimate>> {
-    digits::trial(&input.clean()?)
+pub fn try_digits(input: &Input<'_>, pco: Option<u8>) -> Result<Option<Estimate>> {
+    digits::trial(&input.clean()?, pco)
 }
 
 impl fmt::Display for Plan {
@@ -233,7 +246,14 @@ impl fmt::Display for Plan {
             }
             Self::Lz4 { offsets } => write!(f, "LZ4(offsets: {})", part(offsets)),
             Self::Delimited { bytes } => write!(f, "delimited({bytes})"),
-            Self::Digits { otherwise } => write!(f, "Digits(or {otherwise})"),
+            Self::Digits {
+                pco: None,
+                otherwise,
+            } => write!(f, "Digits(or {otherwise})"),
+            Self::Digits {
+                pco: Some(level),
+                otherwise,
+            } => write!(f, "Digits(Pco({level}), or {otherwise})"),
             Self::NonEmpty { texts } => write!(f, "NonEmpty({texts})"),
             Self::Split128 { high, low } => write!(f, "Split128(high: {high}, low: {low})"),
         }
@@ -318,8 +338,8 @@ fn try_encode(input: &Clean<'_>, plan: &Plan, out: &mut Vec<u8>) -> Result<bool>
             let write = |input: &Input<'_>, out: &mut Vec<u8>| encode(input, texts, out);
             return Ok(non_empty::encode(input, out, write)? || try_encode(input, texts, out)?);
         }
-        Plan::Digits { otherwise } => {
-            return Ok(digits::encode(input, out)? || try_encode(input, otherwise, out)?);
+        Plan::Digits { pco, otherwise } => {
+            return Ok(digits::encode(input, *pco, out)? || try_encode(input, otherwise, out)?);
         }
     }
     Ok(true)

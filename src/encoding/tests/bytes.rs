@@ -33,6 +33,7 @@ fn random_plan(rng: &mut StdRng) -> Plan {
             texts: Box::new(Plan::fsst_values(number(rng))),
         },
         10 | 11 => Plan::Digits {
+            pco: rng.random_bool(0.5).then_some(4),
             otherwise: Box::new(Plan::fsst_values(number(rng))),
         },
         8 | 9 => Plan::Split128 {
@@ -389,9 +390,7 @@ fn blocks_of_nulls_or_of_one_value_have_no_symbols_and_are_not_compressed() {
     let plans = [
         Plan::fsst(offsets.clone()),
         Plan::fsst_values(number::Plan::Ffor),
-        Plan::Digits {
-            otherwise: Box::new(Plan::fsst_values(number::Plan::Ffor)),
-        },
+        Plan::digits(Plan::fsst_values(number::Plan::Ffor)),
         Plan::NonEmpty {
             texts: Box::new(Plan::fsst_values(number::Plan::Ffor)),
         },

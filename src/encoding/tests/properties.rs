@@ -189,7 +189,7 @@ proptest! {
             3 => bytes::Plan::Zstd { level: 1, offsets: part },
             4 => bytes::Plan::Lz4 { offsets: part },
             5 => bytes::Plan::fsst(part),
-            6 => bytes::Plan::Digits { otherwise: Box::new(bytes::Plan::Plain) },
+            6 => bytes::Plan::Digits { pco: Some(4), otherwise: Box::new(bytes::Plan::Plain) },
             7 => bytes::Plan::NonEmpty { texts: Box::new(bytes::Plan::Plain) },
             _ => bytes::Plan::fsst_values(codes),
         };

@@ -333,7 +333,7 @@ fn every_code_of_byte_strings_is_written_and_read_for_both_kinds_of_sizes() {
     let mut all = vec![
         bytes::Plan::Plain,
         bytes::Plan::SingleValue,
-        bytes::Plan::Digits { otherwise: plain() },
+        bytes::Plan::digits(bytes::Plan::Plain),
         bytes::Plan::NonEmpty { texts: plain() },
     ];
     for plan in plans(&Plan::FlBitPack) {

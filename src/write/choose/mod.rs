@@ -453,8 +453,8 @@ pub(in crate::write) fn weigh_bytes(
             }));
         }
     }
-    if profile == Profile::Balanced && settings.capabilities.every_nesting {
-        weighed.extend(weigh_digits(input, &weighed, scales)?);
+    if profile != Profile::Fast && settings.capabilities.every_nesting {
+        weighed.extend(weigh_digits(input, &weighed, profile, scales)?);
     }
     if settings.capabilities.every_nesting {
         weighed.extend(weigh_non_empty(input, settings, scales)?);

@@ -50,15 +50,25 @@ fn text_gets_the_encoding_that_suits_it() {
     // Two numbers of four bytes take less than codes for each pair of digits.
     let numbers = chosen_for_text((0..4000).map(hex), Profile::Balanced);
     assert!(matches!(numbers, bytes::Plan::Digits { .. }), "{numbers}");
-    let high = chosen_for_text((0..4000).map(comment), Profile::HighCompression);
+    let some_words = |i: u64| comment(i)[..12 + usize::try_from(noise(i) % 20).unwrap()].to_owned();
+    let high = chosen_for_text((0..4000).map(some_words), Profile::HighCompression);
     assert!(matches!(high, bytes::Plan::Zstd { .. }), "{high}");
     let lines = (0..4000).map(|i| format!("connection {i} closed by the remote host (timeout)"));
     let lines = chosen_for_text(lines, Profile::Balanced);
     let is_lz4 = |plan: &bytes::Plan| matches!(plan, bytes::Plan::Lz4 { .. });
     assert!(
-        matches!(&lines, bytes::Plan::Digits { otherwise } if is_lz4(otherwise)),
+        matches!(&lines, bytes::Plan::Digits { pco: None, otherwise } if is_lz4(otherwise)),
         "{lines}"
     );
+    for profile in [Profile::HighCompression, Profile::MinimalSize] {
+        let level = levels(profile).1;
+        let lines = (0..4000).map(|i| format!("connection {} closed ({i})", noise(i) % 90_000));
+        let lines = chosen_for_text(lines, profile);
+        assert!(
+            matches!(&lines, bytes::Plan::Digits { pco, .. } if *pco == Some(level)),
+            "{profile:?}: {lines}"
+        );
+    }
     let same = chosen_for_text((0..4000).map(same), Profile::Balanced);
     assert_eq!(same, bytes::Plan::SingleValue);
 }

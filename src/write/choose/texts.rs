@@ -1,7 +1,8 @@
 //! Encodings of texts that no estimate covers: they are tried.
 
+use super::profile::Profile;
 use super::settings::Settings;
-use super::{ByteSample, SINGLE_VALUES, Scales, Weighed, weigh_bytes};
+use super::{ByteSample, SINGLE_VALUES, Scales, Weighed, levels, tries, weigh_bytes};
 use crate::encoding::bytes;
 use crate::error::Result;
 
@@ -11,15 +12,16 @@ const TRIED_TEXTS: usize = 1024;
 const FEW_BYTES: f64 = 1.0;
 /// Digits must be smaller than this share of the next best encoding: it takes twice as long to write.
 const DIGITS_MUST_BE: f64 = 0.9;
-/// Bytes that a nanosecond of decoding Digits must save: more than in the profile `Balanced`, because writing takes longer
-/// than in other encodings.
-const DIGITS_MUST_SAVE: f64 = 0.4;
+/// Factor on the bytes that a nanosecond of decoding must save in the profile: above 1, because writing takes longer than
+/// in other encodings.
+const DIGITS_MUST_SAVE: f64 = 1.6;
 
 /// Returns the estimate of Digits for texts that fit one template. Blocks of other texts get the cheapest of the other
 /// plans.
 pub(super) fn weigh_digits(
     input: &bytes::Input<'_>,
     others: &[Weighed<bytes::Plan>],
+    profile: Profile,
     scales: Scales,
 ) -> Result<Option<Weighed<bytes::Plan>>> {
     let cheapest = others.iter().min_by(|a, b| a.cost.total_cmp(&b.cost));
@@ -41,15 +43,18 @@ pub(super) fn weigh_digits(
         nulls: nulls.as_ref(),
         ..tried
     };
-    let estimate = bytes::try_digits(&tried)?;
+    let pco = tries(profile).then(|| levels(profile).1);
+    let estimate = bytes::try_digits(&tried, pco)?;
     let plan = bytes::Plan::Digits {
+        pco,
         otherwise: Box::new(cheapest.plan.clone()),
     };
     let digits = scales.weigh(plan, std::iter::once((len, estimate)));
     let saves = |digits: &Weighed<bytes::Plan>| {
         let saved = cheapest.bytes - digits.bytes;
         let slower = (digits.nanoseconds - cheapest.nanoseconds).max(0.0);
-        digits.bytes < cheapest.bytes * DIGITS_MUST_BE && saved > slower * DIGITS_MUST_SAVE
+        digits.bytes < cheapest.bytes * DIGITS_MUST_BE
+            && saved > slower * scales.price * DIGITS_MUST_SAVE
     };
     Ok(digits.filter(saves).map(|digits| Weighed {
         cost: digits.cost * SINGLE_VALUES,

@@ -287,3 +287,27 @@ fn an_error_names_its_file_once() {
         assert_eq!(error.matches("none/out").count(), 1, "{error}");
     }
 }
+
+#[test]
+fn the_largest_columns_are_shown_first() {
+    let folder = all_formats(&flights(0, 1_000));
+    for name in ["t.shard", "t.parquet"] {
+        let all = folder.run(&["stats", "--json", name]).ok();
+        let mut bytes: Vec<u64> = objects(&all)
+            .iter()
+            .map(|column| column["bytes"].as_u64().unwrap())
+            .collect();
+        bytes.sort_unstable_by(|a, b| b.cmp(a));
+        bytes.truncate(2);
+        let largest = folder
+            .run(&["stats", "--json", "--largest", "2", name])
+            .ok();
+        let found: Vec<u64> = objects(&largest)
+            .iter()
+            .map(|column| column["bytes"].as_u64().unwrap())
+            .collect();
+        assert_eq!(found, bytes, "{name}");
+    }
+    let error = folder.run(&["stats", "--largest", "2", "t.csv"]).error(2);
+    assert!(error.contains("--largest"), "{error}");
+}

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::names::no_column;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -65,10 +65,27 @@ pub(crate) fn indices(schema: &Schema, names: &[String]) -> Result<Vec<usize>, F
     let index = |name: &String| {
         schema.index_of(name).map_err(|_| {
             let known = schema.fields().iter().map(|field| field.name().as_str());
-            Failure::new(no_column(name, known))
+            match struct_of(schema, name) {
+                Some(column) => Failure::new(format!(
+                    "there is no column `{name}`; members of a struct are read one by one only from shards: \
+                     read the whole column `{column}`"
+                )),
+                None => Failure::new(no_column(name, known)),
+            }
         })
     };
     names.iter().map(index).collect()
+}
+
+/// Returns the struct that may have a member with this name: its own name and a dot begin the name.
+fn struct_of<'a>(schema: &'a Schema, name: &str) -> Option<&'a str> {
+    let is_struct = |field: &&Arc<Field>| {
+        let rest = name.strip_prefix(field.name().as_str());
+        let is_struct = matches!(field.data_type(), DataType::Struct(_));
+        is_struct && rest.is_some_and(|rest| rest.starts_with('.'))
+    };
+    let column = schema.fields().iter().find(is_struct)?;
+    Some(column.name())
 }
 
 /// Returns the schema of the columns with these names.
@@ -104,7 +121,6 @@ pub(super) fn repeated(schema: &Schema, names: &[String]) -> Option<Vec<usize>> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_schema::{DataType, Field};
 
     #[test]
     fn commas_in_quotes_are_part_of_a_name() {
@@ -114,6 +130,21 @@ mod tests {
         assert_eq!(names("\"a\nb\",c").unwrap(), ["a\nb", "c"]);
         assert_eq!(names("\"\"").unwrap(), [""]);
         assert!(names("").is_err());
+    }
+
+    #[test]
+    fn members_of_other_formats_are_refused_with_advice() {
+        let member = Field::new("c", DataType::Null, true);
+        let column = Field::new("b", DataType::Struct(vec![member].into()), true);
+        let schema = Schema::new(vec![Field::new("a", DataType::Null, true), column]);
+        let error = |name: &str| {
+            let found = indices(&schema, &[name.to_owned()]);
+            format!("{:?}", found.unwrap_err())
+        };
+        assert!(error("b.c").contains("read the whole column `b`"));
+        for name in ["a.c", "bc", "c"] {
+            assert!(error(name).contains("there are a, b"), "{name}");
+        }
     }
 
     #[test]

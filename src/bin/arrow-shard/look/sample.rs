@@ -76,7 +76,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if !reading.are_alike(&files)? {
         let input = reading.open_all(&files, &args.rows.columns, args.rows.window())?;
         let (schema, kept) = sample.offer_read(0, input)?;
-        return print_input(chosen(schema, &kept, &sample.places(0))?, &args.rows, 0);
+        return print_input(
+            chosen(schema, &kept, &sample.places(0))?,
+            &args.rows,
+            0,
+            &files,
+        );
     }
     let mut offered = Vec::with_capacity(files.len());
     for (ordinal, file) in files.iter().enumerate() {
@@ -86,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for ((ordinal, file), offered) in files.iter().enumerate().zip(offered) {
         inputs.push(read(file, offered, &sample.places(ordinal), &args.rows)?);
     }
-    print_input(chained(inputs)?, &args.rows, 0)
+    print_input(chained(inputs)?, &args.rows, 0, &files)
 }
 
 struct Sample {

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.rows.check(&files)?;
     if !reading.are_alike(&files)? {
         let input = last_of_union(&files, &args.rows, args.limit)?;
-        return print_input(input, &args.rows, 0);
+        return print_input(input, &args.rows, 0, &files);
     }
     let (mut left, mut inputs) = (args.limit, Vec::new());
     for file in files.iter().rev() {
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     inputs.reverse();
-    print_input(chained(inputs)?, &args.rows, 0)
+    print_input(chained(inputs)?, &args.rows, 0, &files)
 }
 
 /// Returns the last rows of a file, at most `most`, and their number.

@@ -1,10 +1,10 @@
 //! Predicates bound to the columns of a shard: paths are resolved, and literals have the columns' types.
 
+use super::operand::{Operand, applied_type, compare, is_in, starts_with};
 use super::path::member_at;
-use super::place::{LiteralPlace, place};
+use super::text_function::TextFunction;
 use super::truth::Truth;
-use super::value::text;
-use super::{ColumnPath, Comparison, Expr, Function, Literal, MAX_DEPTH, Predicate};
+use super::{ColumnPath, Comparison, Expr, Function, MAX_DEPTH, Predicate};
 use crate::arrow::value_type;
 use crate::column::{Casts, IntegerSet};
 use crate::error::{Error, ErrorKind, Result, Within};
@@ -13,12 +13,8 @@ use crate::read::shard::column::Column;
 use crate::read::shard::fetch::StepBytes;
 use crate::read::shard::metadata::{Metadata, ready};
 use crate::read::shard::projection::Projection;
-use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeBinaryArray};
-use arrow_ord::ord::make_comparator;
-use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, SortOptions};
-use arrow_select::concat::concat;
-use arrow_select::take::take;
-use std::cmp::Ordering;
+use arrow_array::{Array, ArrayRef, BooleanArray};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use std::sync::Arc;
 
 /// A predicate bound to the columns of a shard.
@@ -186,6 +182,8 @@ pub(in crate::read) enum Test {
 pub(in crate::read) struct BoundFunction {
     /// Ordinals of the columns.
     pub(in crate::read) columns: Vec<usize>,
+    /// The functions that are applied to each column, one after the other.
+    pub(in crate::read) applied: Vec<Vec<TextFunction>>,
     pub(in crate::read) schema: SchemaRef,
     pub(in crate::read) function: Function,
 }
@@ -285,23 +283,37 @@ impl Binder<'_> {
                     "predicates nest more than {MAX_DEPTH} levels deep"
                 )));
             }
-            Expr::IsNull(path) => (path, Ok(Test::IsNull)),
+            Expr::IsNull(path) => {
+                // A function of a null is null, and of nothing else.
+                let (functions, of) = path.functions();
+                let column = ready!(self.column(of, true));
+                let value_type = self.bound.columns[column].value_type.clone();
+                let applied = applied_type(&functions, value_type, of);
+                (of, applied.map(|_| Test::IsNull))
+            }
             Expr::Compare(path, comparison, literal) => {
-                let column = ready!(self.column(path, true));
-                let column = &self.bound.columns[column];
-                (path, compare(*comparison, literal, column))
+                let operand = ready!(self.operand(path));
+                (path, compare(*comparison, literal, &operand))
             }
             Expr::In(path, literals) => {
-                let column = ready!(self.column(path, true));
-                (path, is_in(literals, &self.bound.columns[column]))
+                let operand = ready!(self.operand(path));
+                (path, is_in(literals, &operand))
             }
             Expr::StartsWith(path, prefix) => {
-                let column = ready!(self.column(path, true));
-                let value_type = &self.bound.columns[column].value_type;
-                (path, starts_with(prefix, value_type))
+                let operand = ready!(self.operand(path));
+                (path, starts_with(prefix, &operand.value_type))
             }
         };
         let test = test.within(|| format!("column `{}`", path.name()))?;
+        if let ColumnPath::Function(..) = path {
+            let function = Function {
+                paths: vec![path.clone()],
+                function: Arc::new(move |batch| Ok(test.of(batch.column(0))?)),
+                is_due: None,
+                written: Some((path.to_string(), |_| Ok(()))),
+            };
+            return self.function(&function);
+        }
         let column = ready!(self.column(path, true));
         self.bound.leaves.push(Leaf { column, test });
         Ok(Some(PredicateNode::Leaf(self.bound.leaves.len() - 1)))
@@ -318,11 +330,15 @@ impl Binder<'_> {
     fn function(&mut self, function: &Function) -> Result<Option<PredicateNode>> {
         let mut columns = Vec::with_capacity(function.paths.len());
         let mut fields = Vec::with_capacity(function.paths.len());
+        let mut applied = Vec::with_capacity(function.paths.len());
         for path in &function.paths {
-            let column = ready!(self.column(path, false));
+            let (functions, of) = path.functions();
+            let column = ready!(self.column(of, false));
             let value_type = self.bound.columns[column].value_type.clone();
+            let value_type = applied_type(&functions, value_type, of)?;
             fields.push(Field::new(path.name(), value_type, true));
             columns.push(column);
+            applied.push(functions);
         }
         let schema = Schema::new(fields);
         if let Some((_, check)) = &function.written {
@@ -330,12 +346,27 @@ impl Binder<'_> {
         }
         self.bound.functions.push(BoundFunction {
             columns,
+            applied,
             schema: Arc::new(schema),
             function: function.clone(),
         });
         Ok(Some(PredicateNode::Function(
             self.bound.functions.len() - 1,
         )))
+    }
+
+    /// Returns what a test of a path compares.
+    fn operand(&mut self, path: &ColumnPath) -> Result<Option<Operand>> {
+        let (functions, of) = path.functions();
+        let column = ready!(self.column(of, functions.is_empty()));
+        let column = &self.bound.columns[column];
+        let value_type = applied_type(&functions, column.value_type.clone(), of)?;
+        let is_uuid = column.leaf().basic_type == BasicType::Guid
+            && value_type == DataType::FixedSizeBinary(16);
+        Ok(Some(Operand {
+            value_type,
+            is_uuid,
+        }))
     }
 
     /// Returns the column at a path, reduced to the member that the path leads to, and the number of structs around the
@@ -346,6 +377,7 @@ impl Binder<'_> {
             ColumnPath::Ordinals(ordinals) => {
                 Projection::Indices(ordinals.first().copied().into_iter().collect())
             }
+            ColumnPath::Function(_, path) => return self.find(path),
         };
         let mut columns = ready!(self.metadata.columns(self.step, &projection));
         let (Some(mut column), true) = (columns.pop(), columns.is_empty()) else {
@@ -362,6 +394,7 @@ impl Binder<'_> {
                 (column.field, column.node) = member_at(&column.field, &column.node, below)?;
                 below.len()
             }
+            ColumnPath::Function(..) => 0,
         };
         Ok(Some((column, depth)))
     }
@@ -428,102 +461,6 @@ fn member_type(field: &Field, depth: usize) -> std::result::Result<&DataType, St
     }
 }
 
-/// Fails if values of the type cannot be compared.
-fn check_comparable(data_type: &DataType) -> Result<()> {
-    if data_type.is_nested() {
-        return Err(Error::new(
-            ErrorKind::SchemaMismatch,
-            format!(
-                "values of type {data_type} cannot be compared; test them for nulls, or a member \
-                 of them"
-            ),
-        ));
-    }
-    Ok(())
-}
-
-/// Returns the place of a literal that is not null among the values of a column.
-fn place_in(literal: &Literal, column: &FilterColumn) -> Result<LiteralPlace> {
-    let is_uuid = column.leaf().basic_type == BasicType::Guid
-        && column.value_type == DataType::FixedSizeBinary(16);
-    match text(literal.array()).filter(|_| is_uuid) {
-        Some(text) => {
-            let uuid = uuid(&text).ok_or_else(|| {
-                let message = format!("`{text}` cannot be read as a value of type arrow.uuid");
-                Error::new(ErrorKind::SchemaMismatch, message)
-            })?;
-            let uuid = FixedSizeBinaryArray::try_from_iter([uuid].iter())?;
-            Ok(LiteralPlace::At(Arc::new(uuid)))
-        }
-        None => place(literal, &column.value_type),
-    }
-}
-
-/// Parses a UUID in hexadecimal digits, with or without hyphens.
-fn uuid(text: &str) -> Option<[u8; 16]> {
-    let is_hyphen = |i: &usize| text.as_bytes()[*i] == b'-';
-    let digits = match text.len() {
-        36 if [8, 13, 18, 23].iter().all(is_hyphen) => text.replace('-', ""),
-        _ => text.to_owned(),
-    };
-    let is_uuid = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    let number = u128::from_str_radix(&digits, 16).ok();
-    Some(number.filter(|_| is_uuid)?.to_be_bytes())
-}
-
-fn compare(comparison: Comparison, literal: &Literal, column: &FilterColumn) -> Result<Test> {
-    let data_type = &column.value_type;
-    check_comparable(data_type)?;
-    if literal.is_null() || data_type.is_null() {
-        return Ok(Test::Unknown);
-    }
-    use Comparison::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
-    let above = matches!(comparison, NotEq | Gt | GtEq);
-    let below = matches!(comparison, NotEq | Lt | LtEq);
-    Ok(match (place_in(literal, column)?, comparison) {
-        (LiteralPlace::At(value), comparison) => Test::Compare(comparison, value),
-        (LiteralPlace::After(_), Eq) => Test::Present(false),
-        (LiteralPlace::After(_), NotEq) => Test::Present(true),
-        (LiteralPlace::After(value), Lt | LtEq) => Test::Compare(LtEq, value),
-        (LiteralPlace::After(value), Gt | GtEq) => Test::Compare(Gt, value),
-        (LiteralPlace::BelowAll, _) => Test::Present(above),
-        (LiteralPlace::AboveAll, _) => Test::Present(below),
-    })
-}
-
-fn is_in(literals: &[Literal], column: &FilterColumn) -> Result<Test> {
-    let data_type = &column.value_type;
-    check_comparable(data_type)?;
-    if data_type.is_null() {
-        return Ok(Test::Unknown);
-    }
-    let mut values: Vec<ArrayRef> = Vec::new();
-    let mut has_null = false;
-    for literal in literals {
-        if literal.is_null() {
-            has_null = true;
-        } else if let LiteralPlace::At(value) = place_in(literal, column)? {
-            values.push(value);
-        }
-    }
-    if values.is_empty() {
-        return Ok(if has_null {
-            Test::Unknown
-        } else {
-            Test::Present(false)
-        });
-    }
-    let values: Vec<&dyn Array> = values.iter().map(AsRef::as_ref).collect();
-    let all = concat(&values)?;
-    let compare = make_comparator(&all, &all, SortOptions::default())?;
-    let mut order: Vec<usize> = (0..all.len()).collect();
-    order.sort_by(|&a, &b| compare(a, b));
-    order.dedup_by(|a, b| compare(*a, *b) == Ordering::Equal);
-    let order = arrow_array::UInt64Array::from_iter_values(order.iter().map(|&i| i as u64));
-    let values = take(&all, &order, None)?;
-    Ok(Test::among(values, has_null))
-}
-
 /// A list with at least this many values is searched instead of compared value by value.
 pub(super) const MANY_VALUES: usize = 9;
 
@@ -540,20 +477,5 @@ impl Test {
             has_null,
             set,
         }
-    }
-}
-
-fn starts_with(prefix: &[u8], data_type: &DataType) -> Result<Test> {
-    check_comparable(data_type)?;
-    let is_fixed = matches!(data_type, DataType::FixedSizeBinary(_));
-    match data_type {
-        DataType::Null => Ok(Test::Unknown),
-        _ if is_fixed || data_type.is_string() || data_type.is_binary() => {
-            Ok(Test::StartsWith(prefix.to_vec()))
-        }
-        _ => Err(Error::new(
-            ErrorKind::SchemaMismatch,
-            format!("values of type {data_type} have no prefix"),
-        )),
     }
 }

@@ -1,6 +1,6 @@
 //! Comparisons of two columns, which neither statistics nor dictionaries can answer.
 
-use super::{CheckColumns, ColumnPath, Comparison, Predicate};
+use super::{CheckColumns, ColumnRef, Comparison, Predicate};
 use crate::arrow::value_type;
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::{Array, ArrayRef};
@@ -60,7 +60,11 @@ fn common_type(first: &DataType, second: &DataType) -> Option<DataType> {
 
 /// Compares two columns. Their types must be equal, or have a common type that holds the values of both; dictionaries
 /// and runs count as the type of their values.
-pub(super) fn columns_compared(left: String, comparison: Comparison, right: String) -> Predicate {
+pub(super) fn columns_compared(
+    left: ColumnRef,
+    comparison: Comparison,
+    right: ColumnRef,
+) -> Predicate {
     let compare = match comparison {
         Comparison::Eq => cmp::eq,
         Comparison::NotEq => cmp::neq,
@@ -69,7 +73,7 @@ pub(super) fn columns_compared(left: String, comparison: Comparison, right: Stri
         Comparison::Gt => cmp::gt,
         Comparison::GtEq => cmp::gt_eq,
     };
-    let (left, right) = (ColumnPath::Names(left), ColumnPath::Names(right));
+    let (left, right) = (left.path, right.path);
     let written = format!("{left} {comparison} {right}");
     let written = Some((written, check_same as CheckColumns));
     Predicate::function(vec![left, right], written, move |batch| {

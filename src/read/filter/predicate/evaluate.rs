@@ -197,7 +197,12 @@ impl BoundPredicate {
 
 impl BoundFunction {
     fn call(&self, rows: &PredicateRows<'_>) -> Result<BooleanArray> {
-        let columns = self.columns.iter().map(|&c| rows.column(c).cloned());
+        let columns = self.columns.iter().zip(&self.applied);
+        let columns = columns.map(|(&column, functions)| {
+            let mut applied = functions.iter();
+            let column = rows.column(column)?.clone();
+            Ok(applied.try_fold(column, |of, function| function.apply(&of))?)
+        });
         let columns = columns.collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len));
         let place = || {

@@ -3,7 +3,7 @@
 use super::case::{fold, fold_text};
 use super::column_comparison::{is_bytes, plain};
 use super::literal::quoted;
-use super::{CheckColumns, ColumnPath, Predicate, col};
+use super::{CheckColumns, ColumnRef, Predicate};
 use crate::arrow::value_type;
 use crate::error::{Error, ErrorKind, Result};
 use arrow_array::cast::AsArray;
@@ -86,18 +86,18 @@ impl Pattern {
 
     /// Returns the test of a column against the pattern. Whole texts and prefixes of LIKE become tests that statistics
     /// and dictionaries can answer.
-    pub(super) fn predicate(self, path: &str) -> Predicate {
+    pub(super) fn predicate(self, path: &ColumnRef) -> Predicate {
         if self.case == Case::Kept {
             if let Some(all) = text(&self.parts) {
-                return col(path).eq(all);
+                return path.clone().eq(all);
             }
             if let Some((Wildcard::Any, start)) = self.parts.split_last()
                 && let Some(prefix) = text(start)
             {
-                return col(path).starts_with(prefix);
+                return path.clone().starts_with(prefix);
             }
         }
-        let (path, case) = (ColumnPath::from(path), self.case);
+        let (path, case) = (path.path.clone(), self.case);
         let written = format!("{path} {} {}", case.word(), quoted(&self.to_string()));
         let check: CheckColumns = match case {
             Case::Kept => check_text,
@@ -279,8 +279,8 @@ fn check_types(columns: &Schema, takes: impl Fn(&DataType) -> bool, what: &str) 
 }
 
 /// Returns a predicate for the check whether a pattern applies to a column; it is never evaluated for a match.
-pub(super) fn may_be_like(path: &str, case: Case) -> Predicate {
-    let path = ColumnPath::from(path);
+pub(super) fn may_be_like(path: &ColumnRef, case: Case) -> Predicate {
+    let path = path.path.clone();
     let check: CheckColumns = match case {
         Case::Kept => check_like,
         Case::Ignored => check_ilike,
@@ -293,6 +293,7 @@ pub(super) fn may_be_like(path: &str, case: Case) -> Predicate {
 
 #[cfg(test)]
 mod tests {
+    use super::super::col;
     use super::*;
 
     #[test]
@@ -361,12 +362,14 @@ mod tests {
     #[test]
     fn texts_and_prefixes_are_no_functions() {
         let parsed = |pattern: &str, case| Pattern::parse(pattern, case).unwrap();
-        let shown = |pattern: &str| parsed(pattern, Case::Kept).predicate("a").to_string();
+        let shown = |pattern: &str| parsed(pattern, Case::Kept).predicate(&col("a")).to_string();
         assert_eq!(shown("ab"), "a = 'ab'");
         assert_eq!(shown("a\\_b%"), col("a").starts_with("a_b").to_string());
         assert_eq!(shown("a\\_b%"), "a LIKE 'a\\_b%'");
         assert_eq!(shown("%'_\\%"), "a LIKE '%''_\\%'");
-        let shown = parsed("Ab%", Case::Ignored).predicate("a").to_string();
+        let shown = parsed("Ab%", Case::Ignored)
+            .predicate(&col("a"))
+            .to_string();
         assert_eq!(shown, "a ILIKE 'Ab%'");
     }
 }

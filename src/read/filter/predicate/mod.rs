@@ -9,11 +9,13 @@ mod like;
 mod literal;
 mod literal_text;
 mod number;
+mod operand;
 mod parse;
 mod path;
 mod place;
 #[cfg(test)]
 mod tests;
+mod text_function;
 mod time_word;
 mod truth;
 mod value;
@@ -24,6 +26,7 @@ pub(in crate::read) use bind::{BoundPredicate, FilterColumn, Leaf, PredicateNode
 pub(in crate::read) use evaluate::{PredicateRows, member};
 pub(in crate::read) use parse::parse;
 pub(in crate::read) use path::ColumnPath;
+pub(in crate::read) use text_function::TextFunction;
 pub(in crate::read) use truth::Truth;
 pub(in crate::read) use value::bytes as bytes_of;
 
@@ -111,6 +114,38 @@ impl Comparison {
 }
 
 impl ColumnRef {
+    /// Selects the texts of the column in lower case, as [`str::to_lowercase`] returns them. Tests of them read the
+    /// values of all rows that the other parts of a conjunction leave.
+    ///
+    /// ```
+    /// use arrow_shard::read::col;
+    /// let filter = col("origin").lower().eq("osl").or(col("origin").length().gt(3));
+    /// assert_eq!(filter.to_string(), "lower(origin) = 'osl' OR length(origin) > 3");
+    /// ```
+    #[must_use]
+    pub fn lower(self) -> Self {
+        self.applied(TextFunction::Lower)
+    }
+
+    /// Selects the texts of the column in upper case, as [`str::to_uppercase`] returns them; see [`lower`](Self::lower).
+    #[must_use]
+    pub fn upper(self) -> Self {
+        self.applied(TextFunction::Upper)
+    }
+
+    /// Selects the number of characters of the texts of the column, or of bytes of its binary values, as an `Int64`; see
+    /// [`lower`](Self::lower).
+    #[must_use]
+    pub fn length(self) -> Self {
+        self.applied(TextFunction::Length)
+    }
+
+    fn applied(self, function: TextFunction) -> Self {
+        Self {
+            path: ColumnPath::Function(function, Box::new(self.path)),
+        }
+    }
+
     fn compare(self, comparison: Comparison, literal: impl Into<Literal>) -> Predicate {
         Predicate::leaf(Expr::Compare(self.path, comparison, literal.into()))
     }
@@ -396,7 +431,8 @@ impl Predicate {
 
 /// Parses a condition in a subset of SQL: comparisons of a column with a literal or another column, `BETWEEN`, `IN`,
 /// `IS NULL`, `IS TRUE`, `IS DISTINCT FROM`, `LIKE 'pattern%'`, `ILIKE`, and Boolean columns by themselves, joined by
-/// `NOT`, `AND`, `OR` and parentheses. Literals are numbers, text in single quotes, `TRUE`, `FALSE`,
+/// `NOT`, `AND`, `OR` and parentheses. `lower(column)`, `upper(column)` and `length(column)` take the place of a column of
+/// text. Literals are numbers, text in single quotes, `TRUE`, `FALSE`,
 /// `DATE '2024-02-29'`, `TIME '12:30:00'`, `TIMESTAMP '2024-02-29 12:30:00'`, and bytes such as `x'00ff'`. Members of
 /// structs follow a dot; names that are not words are put in double quotes. The page `docs/filters.md` of the repository
 /// has the grammar and the differences from SQL.

@@ -9,7 +9,8 @@
 //!         | column compare ( literal | column ) | literal compare column
 //!         | column [NOT] ( IN '(' listed { , listed } ')' | BETWEEN literal AND literal | ( LIKE | ILIKE ) 'te_t%' )
 //! compare = '=' | '==' | '!=' | '<>' | '<' | '<=' | '>' | '>='
-//! column  = name { . name }              name = word | "any text"
+//! column  = name { . name } | ( LOWER | UPPER | LENGTH ) '(' column ')'
+//! name    = word | "any text"
 //! listed  = literal | NULL
 //! literal = 12.5 | 'any text' | TRUE | FALSE | x'00ff' | ( DATE | TIME | TIMESTAMP ) 'any text'
 //! ```
@@ -22,8 +23,9 @@ use super::column_comparison::columns_compared;
 use super::like::{Case, Pattern, may_be_like};
 use super::literal_text::time_literal;
 use super::number::number;
+use super::text_function::TextFunction;
 use super::time_word::TimeWord;
-use super::{Comparison, Literal, Predicate, col, lit};
+use super::{ColumnRef, Comparison, Literal, Predicate, col, lit};
 use crate::error::{Error, ErrorKind, Result};
 use tokens::{Token, error, tokens};
 
@@ -115,13 +117,8 @@ impl<'a> Parser<'a> {
     }
 
     fn not(&mut self) -> Result<Predicate> {
-        let start = self.place();
-        if self.depth == MAX_DEPTH {
-            let most =
-                format!("expected at most {MAX_DEPTH} parentheses or NOTs within each other");
-            return Err(error(start, &most));
-        }
         self.depth += 1;
+        self.check_depth()?;
         let predicate = if self.takes("NOT") {
             self.not()?.not()
         } else if self.takes("(") {
@@ -135,13 +132,22 @@ impl<'a> Parser<'a> {
         Ok(predicate)
     }
 
+    /// Fails if the next token is too deep.
+    fn check_depth(&self) -> Result<()> {
+        if self.depth <= MAX_DEPTH {
+            return Ok(());
+        }
+        let most = format!("expected at most {MAX_DEPTH} parentheses or NOTs within each other");
+        Err(error(self.place(), &most))
+    }
+
     fn test(&mut self) -> Result<Predicate> {
         let start = self.place();
         if self.is_value() {
             return self.turned();
         }
         let path = self.column()?;
-        let tested = || col(&path);
+        let tested = || path.clone();
         if self.takes("IS") {
             let not = self.takes("NOT");
             let truth = self.peek().is("TRUE");
@@ -214,20 +220,20 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses the rest of a comparison, after its sign.
-    fn compared(&mut self, path: String, comparison: Comparison) -> Result<Predicate> {
+    fn compared(&mut self, path: ColumnRef, comparison: Comparison) -> Result<Predicate> {
         if let Some((predicate, _)) = self.compared_column(&path, comparison)? {
             return Ok(predicate);
         }
         let literal = self.literal(&path)?;
-        Ok(col(path).compare(comparison, literal))
+        Ok(path.compare(comparison, literal))
     }
 
     /// Parses the other column of a comparison, if there is one. Returns the comparison and the path of that column.
     fn compared_column(
         &mut self,
-        path: &str,
+        path: &ColumnRef,
         comparison: Comparison,
-    ) -> Result<Option<(Predicate, String)>> {
+    ) -> Result<Option<(Predicate, ColumnRef)>> {
         if !self.peek().is_name() || self.is_value() {
             return Ok(None);
         }
@@ -242,27 +248,39 @@ impl<'a> Parser<'a> {
             }
             _ => e,
         })?;
-        let predicate = columns_compared(path.to_owned(), comparison, other.clone());
+        let predicate = columns_compared(path.clone(), comparison, other.clone());
         self.check(start, &predicate)?;
         Ok(Some((predicate, other)))
     }
 
     /// Parses the rest of IS NOT DISTINCT FROM, which is never unknown: a null equals a null, and nothing else.
-    fn same(&mut self, path: &str) -> Result<Predicate> {
-        let present = |path: &str| col(path).is_not_null();
+    fn same(&mut self, path: &ColumnRef) -> Result<Predicate> {
+        let present = |path: &ColumnRef| path.clone().is_not_null();
         if self.takes("NULL") {
-            return Ok(col(path).is_null());
+            return Ok(path.clone().is_null());
         }
         if let Some((equal, other)) = self.compared_column(path, Comparison::Eq)? {
             let both = equal.and(present(path)).and(present(&other));
-            let neither = col(path).is_null().and(col(other).is_null());
+            let neither = path.clone().is_null().and(other.is_null());
             return Ok(both.or(neither));
         }
-        Ok(col(path).eq(self.literal(path)?).and(present(path)))
+        Ok(path.clone().eq(self.literal(path)?).and(present(path)))
     }
 
-    fn column(&mut self) -> Result<String> {
+    /// Parses a column, or a function of one.
+    fn column(&mut self) -> Result<ColumnRef> {
         let start = self.place();
+        if let Some(function) = self.function() {
+            self.depth += 1;
+            self.check_depth()?;
+            self.advance();
+            self.demand("(")?;
+            let path = self.column()?.applied(function);
+            self.demand(")")?;
+            self.depth -= 1;
+            self.check(start, &path.clone().is_null())?;
+            return Ok(path);
+        }
         let mut path = match self.peek() {
             Token::Word(word) if !self.peek().is_keyword() => (*word).to_owned(),
             Token::Name(name) => name.clone(),
@@ -278,8 +296,16 @@ impl<'a> Parser<'a> {
             }
             self.advance();
         }
-        self.check(start, &col(&path).is_null())?;
+        let path = col(path);
+        self.check(start, &path.clone().is_null())?;
         Ok(path)
+    }
+
+    /// Returns the function that is next. A column may have such a name, too, but no parenthesis follows it.
+    fn function(&self) -> Option<TextFunction> {
+        let (_, after) = self.tokens.get(self.next + 1)?;
+        let mut all = TextFunction::ALL.into_iter();
+        all.find(|function| self.peek().is(function.name()) && after.is("("))
     }
 
     /// Parses a comparison with the literal on its left side.
@@ -293,26 +319,26 @@ impl<'a> Parser<'a> {
             return Err(self.expected("a column on one side of a comparison"));
         }
         let path = self.column()?;
-        self.check(start, &col(&path).eq(literal.clone()))?;
-        Ok(col(path).compare(comparison.turned(), literal))
+        self.check(start, &path.clone().eq(literal.clone()))?;
+        Ok(path.compare(comparison.turned(), literal))
     }
 
     /// Parses an item of a list: a literal or NULL.
-    fn listed(&mut self, path: &str) -> Result<Literal> {
+    fn listed(&mut self, path: &ColumnRef) -> Result<Literal> {
         let start = self.place();
         if !self.takes("NULL") {
             return self.literal(path);
         }
         let null = lit(None::<bool>);
-        self.check(start, &col(path).eq(null.clone()))?;
+        self.check(start, &path.clone().eq(null.clone()))?;
         Ok(null)
     }
 
     /// Parses a literal to compare with a column.
-    fn literal(&mut self, path: &str) -> Result<Literal> {
+    fn literal(&mut self, path: &ColumnRef) -> Result<Literal> {
         let start = self.place();
         let literal = self.value()?;
-        self.check(start, &col(path).eq(literal.clone()))?;
+        self.check(start, &path.clone().eq(literal.clone()))?;
         Ok(literal)
     }
 
@@ -359,7 +385,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses the rest of a LIKE or ILIKE, after its keyword.
-    fn pattern(&mut self, path: &str, case: Case) -> Result<Predicate> {
+    fn pattern(&mut self, path: &ColumnRef, case: Case) -> Result<Predicate> {
         let Token::Text(pattern) = self.peek() else {
             return Err(self.expected("a 'text%'"));
         };

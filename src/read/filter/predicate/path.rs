@@ -1,6 +1,7 @@
 //! Paths of columns in a predicate.
 
 use super::parse::tokens::is_word;
+use super::text_function::TextFunction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{BasicType, DataType as Stored};
 use arrow_schema::{DataType, Field};
@@ -13,6 +14,8 @@ pub(in crate::read) enum ColumnPath {
     Names(String),
     /// The ordinal of the column, and of a member in each struct on the way.
     Ordinals(Vec<usize>),
+    /// A function of the column with the path.
+    Function(TextFunction, Box<ColumnPath>),
 }
 
 impl From<&str> for ColumnPath {
@@ -40,6 +43,7 @@ impl fmt::Display for ColumnPath {
                 let ordinals: Vec<String> = ordinals.iter().map(usize::to_string).collect();
                 write!(f, "#{}", ordinals.join("."))
             }
+            Self::Function(function, path) => write!(f, "{}({path})", function.name()),
         }
     }
 }
@@ -50,7 +54,18 @@ impl ColumnPath {
         match self {
             Self::Names(names) => names.clone(),
             Self::Ordinals(_) => self.to_string(),
+            Self::Function(function, path) => format!("{}({})", function.name(), path.name()),
         }
+    }
+
+    /// Returns the path of the column, and the functions of its values in the order in which they are applied.
+    pub(super) fn functions(&self) -> (Vec<TextFunction>, &Self) {
+        let (mut functions, mut path) = (Vec::new(), self);
+        while let Self::Function(function, inner) = path {
+            functions.insert(0, *function);
+            path = inner;
+        }
+        (functions, path)
     }
 }
 

@@ -21,6 +21,7 @@ Examples:
   arrow-shard stats flights.amudai.shard
   arrow-shard stats --columns origin,delay --json flights.parquet
   arrow-shard stats --scan 'days/*.parquet'
+  arrow-shard stats --largest 10 wide.amudai.shard
 
 For each column: type, nulls, least and greatest value, distinct values, mean length (bytes of text and binary \
 values, items of lists) and encoded bytes. Shards and Parquet files have them in their metadata, as far \
@@ -46,6 +47,9 @@ pub(crate) struct Args {
     /// Read the values of shards and Parquet files, in the place of their statistics
     #[arg(long)]
     scan: bool,
+    /// Show only this many columns: those with the most encoded bytes, the largest first
+    #[arg(long, value_name = "COLUMNS")]
+    largest: Option<usize>,
     /// Print one JSON object per column
     #[arg(long)]
     json: bool,
@@ -67,6 +71,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         } else {
             column::merge(&mut all, found).map_err(|e| e.of_file(file))?;
         }
+    }
+    if let Some(count) = args.largest {
+        if all.iter().all(|column| column.bytes.is_none()) {
+            return Err(Failure::Usage(
+                "--largest needs encoded bytes, which are known for shards and Parquet files without --scan".to_owned(),
+            ));
+        }
+        all.sort_by_key(|column| std::cmp::Reverse(column.bytes));
+        all.truncate(count);
     }
     let mut out = Destination::standard();
     if args.json {

@@ -117,6 +117,43 @@ fn comparisons_are_those_of_the_types() {
 }
 
 #[test]
+fn functions_of_text_are_tested_like_columns() {
+    assert_eq!(rows("lower(name) = 'and'"), [5]);
+    assert_eq!(rows("'and' = LOWER(name)"), [5]);
+    assert_eq!(rows("upper(name) IN ('AB', 'B%', 'x')"), [3, 4]);
+    assert_eq!(rows("length(name) BETWEEN 2 AND 3"), [3, 4, 5]);
+    assert_eq!(rows("length(name) > 3.5"), [1]);
+    assert_eq!(rows("lower(name) LIKE 'a%'"), [0, 3, 5]);
+    assert_eq!(rows("NOT lower(name) LIKE '%n%'"), [0, 1, 3, 4]);
+    assert_eq!(rows("lower(name) = name"), [0, 1, 3, 4]);
+    assert_eq!(rows("upper(point.y) = 'Q'"), [1]);
+    assert_eq!(rows("length(upper(lower(name))) = 4"), [1]);
+    assert_eq!(rows("lower(name) IS NULL"), [2]);
+    assert_eq!(rows("length(name) IS DISTINCT FROM 4"), [0, 2, 3, 4, 5]);
+    let text = "lower(name) = 'x' OR length(\"a \"\"b\"\"\".c) > 3";
+    let shown = text.parse::<Predicate>().unwrap().to_string();
+    assert_eq!(shown, text);
+    let (is_usage, place, message) = refused("lower(id) = 'a'");
+    assert!(!is_usage);
+    assert_eq!(
+        (place, message.as_str()),
+        (1, "lower is for text, found Int8")
+    );
+    let (_, place, message) = refused("length(day) = 1");
+    assert_eq!(place, 1);
+    assert_eq!(
+        message,
+        "length is for text and bytes of any length, found Date32"
+    );
+    let (_, _, message) = refused("length(name) = 'a'");
+    assert!(message.contains("Int64"), "{message}");
+    assert!(refused("lower(name").0);
+    assert!(refused("lower(name, 1) = 2").0);
+    let deep = format!("{}name{} = 'a'", "lower(".repeat(5000), ")".repeat(5000));
+    assert!(refused(&deep).2.contains("at most 200"));
+}
+
+#[test]
 fn numbers_that_the_type_does_not_have_are_compared_by_what_they_are() {
     assert!(rows("id = 1.5").is_empty());
     assert_eq!(rows("id < 1.5"), [0, 1]);
