@@ -105,6 +105,7 @@ impl Plan {
         }
     }
 
+    #[cfg(any(test, feature = "experimental"))]
     /// Returns a plan for texts of one template without Pco, and this plan for blocks of other texts.
     pub fn digits(otherwise: Self) -> Self {
         Self::Digits {

@@ -1,19 +1,19 @@
 //! Predicates bound to the columns of a shard: paths are resolved, and literals have the columns' types.
 
-use super::operand::{Operand, applied_type, compare, is_in, starts_with};
+use super::operand::{Operand, Test, applied_type, compare, is_in, starts_with};
 use super::path::member_at;
 use super::text_function::TextFunction;
 use super::truth::Truth;
 use super::{ColumnPath, Comparison, Expr, Function, MAX_DEPTH, Predicate};
 use crate::arrow::value_type;
-use crate::column::{Casts, IntegerSet};
+use crate::column::Casts;
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{BasicType, DataType as Stored};
 use crate::read::shard::column::Column;
 use crate::read::shard::fetch::StepBytes;
 use crate::read::shard::metadata::{Metadata, ready};
 use crate::read::shard::projection::Projection;
-use arrow_array::{Array, ArrayRef, BooleanArray};
+use arrow_array::{ArrayRef, BooleanArray};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use std::sync::Arc;
 
@@ -154,27 +154,6 @@ pub(in crate::read) struct Leaf {
     /// Ordinal of the column.
     pub(in crate::read) column: usize,
     pub(in crate::read) test: Test,
-}
-
-/// A test of values. Its result for a null is unknown, except for `IsNull`.
-#[derive(Debug, Clone)]
-pub(in crate::read) enum Test {
-    IsNull,
-    /// Unknown for every value.
-    Unknown,
-    /// The same result for every value that is not null.
-    Present(bool),
-    /// Compares with one value of the column's type.
-    Compare(Comparison, ArrayRef),
-    /// Whether the value is in a list. The list is sorted, distinct and of the column's type. If the list has a null,
-    /// the result for other values is unknown.
-    In {
-        values: ArrayRef,
-        has_null: bool,
-        /// The list as a set, if it has many integers.
-        set: Option<Arc<IntegerSet>>,
-    },
-    StartsWith(Vec<u8>),
 }
 
 /// A function of columns.
@@ -458,24 +437,5 @@ fn member_type(field: &Field, depth: usize) -> std::result::Result<&DataType, St
             "it leads through a list, map or union in `{}` of type {data_type}",
             field.name()
         )),
-    }
-}
-
-/// A list with at least this many values is searched instead of compared value by value.
-pub(super) const MANY_VALUES: usize = 9;
-
-impl Test {
-    /// Tests whether a value is in a list, which is sorted, distinct and of the column's type.
-    pub(in crate::read) fn among(values: ArrayRef, has_null: bool) -> Self {
-        let set = if values.len() < MANY_VALUES {
-            None
-        } else {
-            IntegerSet::new(&values).map(Arc::new)
-        };
-        Self::In {
-            values,
-            has_null,
-            set,
-        }
     }
 }

@@ -1,7 +1,8 @@
 //! Evaluation of predicates on rows that have been read.
 
 use super::Comparison;
-use super::bind::{BoundFunction, BoundPredicate, Leaf, MANY_VALUES, PredicateNode, Test};
+use super::bind::{BoundFunction, BoundPredicate, Leaf, PredicateNode};
+use super::operand::{MANY_VALUES, Test};
 use super::truth::Truth;
 use crate::column::{codes_within, integer_key, integers_within};
 use crate::error::{Error, ErrorKind, Result, Within};

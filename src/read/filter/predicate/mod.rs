@@ -22,8 +22,9 @@ mod value;
 
 pub use literal::{Literal, lit};
 
-pub(in crate::read) use bind::{BoundPredicate, FilterColumn, Leaf, PredicateNode, Test};
+pub(in crate::read) use bind::{BoundPredicate, FilterColumn, Leaf, PredicateNode};
 pub(in crate::read) use evaluate::{PredicateRows, member};
+pub(in crate::read) use operand::Test;
 pub(in crate::read) use parse::parse;
 pub(in crate::read) use path::ColumnPath;
 pub(in crate::read) use text_function::TextFunction;

@@ -1,10 +1,10 @@
 //! What a test compares: the values of a column, or results of functions of them, and literals in their type.
 
-use super::bind::Test;
 use super::place::{LiteralPlace, place};
 use super::text_function::TextFunction;
 use super::value::text;
 use super::{ColumnPath, Comparison, Literal};
+use crate::column::IntegerSet;
 use crate::error::{Error, ErrorKind, Result, Within};
 use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray};
 use arrow_ord::ord::make_comparator;
@@ -13,6 +13,46 @@ use arrow_select::concat::concat;
 use arrow_select::take::take;
 use std::cmp::Ordering;
 use std::sync::Arc;
+
+/// A test of values. Its result for a null is unknown, except for `IsNull`.
+#[derive(Debug, Clone)]
+pub(in crate::read) enum Test {
+    IsNull,
+    /// Unknown for every value.
+    Unknown,
+    /// The same result for every value that is not null.
+    Present(bool),
+    /// Compares with one value of the column's type.
+    Compare(Comparison, ArrayRef),
+    /// Whether the value is in a list. The list is sorted, distinct and of the column's type. If the list has a null,
+    /// the result for other values is unknown.
+    In {
+        values: ArrayRef,
+        has_null: bool,
+        /// The list as a set, if it has many integers.
+        set: Option<Arc<IntegerSet>>,
+    },
+    StartsWith(Vec<u8>),
+}
+
+/// A list with at least this many values is searched instead of compared value by value.
+pub(super) const MANY_VALUES: usize = 9;
+
+impl Test {
+    /// Tests whether a value is in a list, which is sorted, distinct and of the column's type.
+    pub(in crate::read) fn among(values: ArrayRef, has_null: bool) -> Self {
+        let set = if values.len() < MANY_VALUES {
+            None
+        } else {
+            IntegerSet::new(&values).map(Arc::new)
+        };
+        Self::In {
+            values,
+            has_null,
+            set,
+        }
+    }
+}
 
 /// Fails if values of the type cannot be compared.
 fn check_comparable(data_type: &DataType) -> Result<()> {

@@ -18,10 +18,9 @@ use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
-  arrow-shard stats flights.amudai.shard
+  arrow-shard stats --largest 10 flights.amudai.shard
   arrow-shard stats --columns origin,delay --json flights.parquet
   arrow-shard stats --scan 'days/*.parquet'
-  arrow-shard stats --largest 10 wide.amudai.shard
 
 For each column: type, nulls, least and greatest value, distinct values, mean length (bytes of text and binary \
 values, items of lists) and encoded bytes. Shards and Parquet files have them in their metadata, as far \
