@@ -115,8 +115,8 @@ impl Comparison {
 }
 
 impl ColumnRef {
-    /// Selects the texts of the column in lower case, as [`str::to_lowercase`] returns them. Tests of them read the
-    /// values of all rows that the other parts of a conjunction leave.
+    /// Selects the texts of the column in lower case, as [`str::to_lowercase`] returns them. Statistics do not answer
+    /// tests of them: the values of all rows that the other parts of a conjunction leave are read.
     ///
     /// ```
     /// use arrow_shard::read::col;
@@ -432,11 +432,11 @@ impl Predicate {
 
 /// Parses a condition in a subset of SQL: comparisons of a column with a literal or another column, `BETWEEN`, `IN`,
 /// `IS NULL`, `IS TRUE`, `IS DISTINCT FROM`, `LIKE 'pattern%'`, `ILIKE`, and Boolean columns by themselves, joined by
-/// `NOT`, `AND`, `OR` and parentheses. `lower(column)`, `upper(column)` and `length(column)` take the place of a column of
-/// text. Literals are numbers, text in single quotes, `TRUE`, `FALSE`,
-/// `DATE '2024-02-29'`, `TIME '12:30:00'`, `TIMESTAMP '2024-02-29 12:30:00'`, and bytes such as `x'00ff'`. Members of
-/// structs follow a dot; names that are not words are put in double quotes. The page `docs/filters.md` of the repository
-/// has the grammar and the differences from SQL.
+/// `NOT`, `AND`, `OR` and parentheses. `lower(name)`, `upper(name)` and `length(name)` can be tested like a column.
+/// Literals are numbers, text in single quotes, `TRUE`, `FALSE`, `DATE '2024-02-29'`, `TIME '12:30:00'`,
+/// `TIMESTAMP '2024-02-29 12:30:00'`, and bytes such as `x'00ff'`. Members of structs follow a dot; names that are not
+/// words are put in double quotes. The page `docs/filters.md` of the repository has the grammar and the differences from
+/// SQL.
 ///
 /// A number takes the type of the column that it is compared with: it is compared exactly with integers and decimals,
 /// as the nearest value with floats, and as a count of units with durations. Text is read as a date, time, decimal or

@@ -1,4 +1,4 @@
-//! What a test compares: the values of a column, or results of functions of them, and literals in their type.
+//! Operands of tests: values of a column, or results of functions, and literals in their type.
 
 use super::place::{LiteralPlace, place};
 use super::text_function::TextFunction;
