@@ -4,6 +4,6 @@
 pub use crate::column::TypeMapping;
 pub use crate::format::{
     AnyValue, DataRef, INGESTION_TIMESTAMP, NameValuePair, RECORD_IDENTITY, ShardProperties,
-    StripeProperties, ValueKind, Wire,
+    StripeProperties, ValueKind, Wire, WriterInfo,
 };
 pub use crate::sorting::SortingColumn;

@@ -18,6 +18,7 @@ mod schema_reader;
 mod schema_writer;
 mod tail;
 mod wire;
+mod writer_info;
 
 pub use any_value::{AnyValue, NameValuePair, ValueKind, find_property};
 pub use checksum::{RunningChecksum, checksum};
@@ -44,3 +45,4 @@ pub use schema::{DELETED_RECORD, INGESTION_TIMESTAMP, RECORD_IDENTITY};
 pub use schema_reader::{NamedFields, SchemaReader};
 pub use tail::DirectoryTail;
 pub use wire::{Capabilities, DataRefs, Message, Wire};
+pub use writer_info::{WRITERS_PROPERTY, WriterInfo};

@@ -10,7 +10,7 @@ use super::wires;
 use crate::Limits;
 use crate::column::encode_arrow_schema;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{DataEncoding, ShardProperties, StripeFieldDescriptor, Wire};
+use crate::format::{DataEncoding, ShardProperties, StripeFieldDescriptor, Wire, WriterInfo};
 use crate::io::{
     FileCount, FileToKeep, Place, RelativeUrl, SecondNames, VersionedFile, is_absolute,
     random_stripe_file_name,
@@ -151,6 +151,7 @@ pub(super) struct DirectoryPlan<'a> {
     pub(super) stripes: &'a [EditedStripe],
     pub(super) properties: ShardProperties,
     pub(super) sorting_columns: Vec<SortingColumn>,
+    pub(super) writers: Vec<WriterInfo>,
     pub(super) naming: Naming,
 }
 
@@ -225,6 +226,7 @@ impl DirectoryPlan<'_> {
         properties.custom_properties = shard_properties(
             &arrow_schema,
             &self.sorting_columns,
+            &self.writers,
             &properties.custom_properties,
         );
         let (mut directory, mut position) = (Vec::new(), 0);

@@ -12,7 +12,9 @@ use super::source::SourceShard;
 use super::wires;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{NameValuePair, ShardProperties, StripeProperties, Wire};
+use crate::format::{
+    NameValuePair, ShardProperties, StripeProperties, WRITERS_PROPERTY, Wire, WriterInfo,
+};
 use crate::io::{Location, Place, Store};
 use crate::read::{Predicate, ShardOptions, ready_now};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
@@ -65,6 +67,8 @@ pub struct ShardEditor {
     /// The properties of the shard that was opened.
     first_properties: ShardProperties,
     sorting_columns: Vec<SortingColumn>,
+    /// The writers of the rows, each once.
+    writers: Vec<WriterInfo>,
     wire: Wire,
     /// The options for opening appended shards.
     options: ShardOptions,
@@ -87,6 +91,7 @@ impl ShardEditor {
             first_properties: properties.clone(),
             properties,
             sorting_columns: shard.sorting_columns_async().await?,
+            writers: shard.writers_async().await?,
             wire: shard.wire(),
             options: ShardOptions::default(),
             sources: vec![source],
@@ -130,12 +135,18 @@ impl ShardEditor {
         let united = columns.unite(&source.shard, ordinal).await;
         united.within(|| source.place.element())?;
         let theirs = source.shard.properties_async().await?;
+        let writers = source.shard.writers_async().await?;
         let own = &mut self.properties;
         let created = own.creation_min.into_iter();
         own.creation_min = created.chain(theirs.creation_min).min();
         own.creation_max = own.creation_max.max(theirs.creation_max);
         add_new(&mut own.standard_properties, &theirs.standard_properties);
         add_new(&mut own.custom_properties, &theirs.custom_properties);
+        for writer in writers {
+            if !self.writers.contains(&writer) {
+                self.writers.push(writer);
+            }
+        }
         self.columns = columns;
         self.wire = wire;
         if !source.stripes.is_empty() {
@@ -243,6 +254,7 @@ impl ShardEditor {
             stripes: &self.stripes,
             properties: self.properties.clone(),
             sorting_columns: self.sorting_columns.clone(),
+            writers: self.writers.clone(),
             naming,
         };
         plan.files(target).await
@@ -442,7 +454,12 @@ fn in_both(mut a: StripeProperties, b: &StripeProperties) -> StripeProperties {
 
 /// Whether a property is kept by a commit. The writer generates all others itself.
 fn is_foreign(property: &NameValuePair) -> bool {
-    ![ARROW_SCHEMA_PROPERTY, SORTING_COLUMNS_PROPERTY].contains(&property.name.as_str())
+    let own = [
+        ARROW_SCHEMA_PROPERTY,
+        SORTING_COLUMNS_PROPERTY,
+        WRITERS_PROPERTY,
+    ];
+    !own.contains(&property.name.as_str())
 }
 
 /// Adds the properties with new names.

@@ -4,7 +4,9 @@ use super::open_shard::Shard;
 use super::shard::metadata::ready;
 use super::shard::waiting::ready_now_or;
 use crate::error::{Error, Result};
-use crate::format::{AnyValue, ShardProperties, ValueKind, find_property};
+use crate::format::{
+    AnyValue, ShardProperties, ValueKind, WRITERS_PROPERTY, WriterInfo, find_property,
+};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 
 impl Shard {
@@ -82,6 +84,25 @@ impl Shard {
             Error::corrupt(format!("property {SORTING_COLUMNS_PROPERTY} is malformed"))
                 .within(self.inner.artifacts.place())
         })
+    }
+
+    /// Returns what wrote the rows, each writer once: an edited shard lists the writers of all its parts, even if their
+    /// rows were rewritten later. Empty if the shard does not say, such as one of another implementation.
+    ///
+    /// # Errors
+    /// Fails if the properties are damaged.
+    pub fn writers(&self) -> Result<Vec<WriterInfo>> {
+        ready_now_or("`writers_async`", self.writers_async())
+    }
+
+    /// Returns what wrote the rows of a shard behind an asynchronous reader.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`writers`](Self::writers).
+    pub async fn writers_async(&self) -> Result<Vec<WriterInfo>> {
+        let properties = &self.properties_async().await?.custom_properties;
+        let writers = find_property(properties, WRITERS_PROPERTY);
+        Ok(writers.map(WriterInfo::of_value).unwrap_or_default())
     }
 }
 

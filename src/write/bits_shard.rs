@@ -64,7 +64,7 @@ pub(crate) fn bits_shard<P: Iterator<Item = BitPiece>>(
         metadata.push(record)?;
     }
     let properties = ShardProperties {
-        custom_properties: shard_properties(&encode_arrow_schema(&schema)?, &[], &[]),
+        custom_properties: shard_properties(&encode_arrow_schema(&schema)?, &[], &[], &[]),
         ..ShardProperties::default()
     };
     let stored = stored_schema(stored, &capabilities);

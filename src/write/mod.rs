@@ -43,6 +43,7 @@ pub(crate) use page_index::{may_have_index, page_index};
 pub(crate) use schema::{check_storable, stored_schema};
 pub(crate) use shard_properties::{check_property, is_reserved_property, shard_properties};
 
+pub use crate::format::WRITERS_PROPERTY;
 pub use crate::sorting::SORTING_COLUMNS_PROPERTY;
 pub use async_shard::AsyncShardWriter;
 pub use choose::candidate::{Candidate, FieldCandidates};

@@ -22,7 +22,7 @@ use super::summary::ShardSummary;
 use crate::arrow::batch_bytes;
 use crate::column::{encode_arrow_schema, shred};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{DataType, NameValuePair, Schema, ShardProperties};
+use crate::format::{DataType, NameValuePair, Schema, ShardProperties, WriterInfo};
 use crate::io::{Sink, SinkFactory, check_output_name};
 use crate::limits::Limits;
 use crate::sorting::OrderCheck;
@@ -464,6 +464,10 @@ impl<S: Sink> ShardWriter<S> {
             custom_properties: shard_properties(
                 &self.arrow_schema,
                 self.options.sorting_columns(),
+                &[WriterInfo::this(Some(format!(
+                    "{:?}",
+                    self.options.profile()
+                )))],
                 self.options.properties(),
             ),
         };

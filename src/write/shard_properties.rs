@@ -1,16 +1,19 @@
 //! Properties of a shard that this crate writes.
 
 use crate::error::{Error, Result, Within};
-use crate::format::{AnyValue, Message, NameValuePair, StripeProperties, Wire};
+use crate::format::{
+    AnyValue, Message, NameValuePair, StripeProperties, WRITERS_PROPERTY, Wire, WriterInfo,
+};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 
 /// Name of the property that holds the Arrow schema.
 pub const ARROW_SCHEMA_PROPERTY: &str = "ARROW:schema";
 
-/// Returns the properties for the encoded Arrow schema and the sorting columns, followed by `others`.
+/// Returns the properties for the encoded Arrow schema, the sorting columns and the writers, followed by `others`.
 pub(crate) fn shard_properties(
     arrow_schema: &[u8],
     sorting_columns: &[SortingColumn],
+    writers: &[WriterInfo],
     others: &[NameValuePair],
 ) -> Vec<NameValuePair> {
     let arrow_schema = AnyValue::from(arrow_schema);
@@ -18,6 +21,10 @@ pub(crate) fn shard_properties(
     if !sorting_columns.is_empty() {
         let columns: Vec<AnyValue> = sorting_columns.iter().map(sorting_column).collect();
         properties.push(NameValuePair::new(SORTING_COLUMNS_PROPERTY, columns));
+    }
+    if !writers.is_empty() {
+        let writers = WriterInfo::to_value(writers);
+        properties.push(NameValuePair::new(WRITERS_PROPERTY, writers));
     }
     properties.extend_from_slice(others);
     properties

@@ -2,8 +2,8 @@
 
 use crate::numbers::{ids, write};
 use arrow_shard::metadata::{AnyValue, NameValuePair, Wire};
-use arrow_shard::ops::ShardEditor;
-use arrow_shard::write::WriterOptions;
+use arrow_shard::ops::{CompactOptions, ShardEditor, compact, merge};
+use arrow_shard::write::{Profile, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
 
 #[test]
@@ -64,4 +64,41 @@ fn reserved_properties_are_neither_set_nor_removed() {
         assert!(!editor.remove_property(name));
     }
     assert!(!editor.has_changes());
+}
+
+#[test]
+fn each_writer_of_the_rows_is_listed_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(format!("{name}.amudai.shard"));
+    for (name, profile) in [
+        ("a", Profile::Plain),
+        ("b", Profile::Balanced),
+        ("c", Profile::Plain),
+    ] {
+        let options = WriterOptions::default().with_profile(profile);
+        write(&path(name), vec![("id", ids(0..40))], options);
+    }
+    let profiles = |name: &str| -> Vec<String> {
+        let writers = Shard::open(path(name)).unwrap().writers().unwrap();
+        let program = concat!("arrow-shard ", env!("CARGO_PKG_VERSION"));
+        assert!(writers.iter().all(|writer| writer.program == program));
+        writers.into_iter().filter_map(|it| it.profile).collect()
+    };
+    assert_eq!(profiles("a"), ["Plain"]);
+    merge([path("a"), path("b"), path("c")], path("all")).unwrap();
+    assert_eq!(profiles("all"), ["Plain", "Balanced"]);
+
+    let mut editor = ShardEditor::open(path("all")).unwrap();
+    editor.delete_rows(&[3]).unwrap();
+    editor.commit().unwrap();
+    assert_eq!(profiles("all"), ["Plain", "Balanced"]);
+    let fast = CompactOptions::default().with_profile(Profile::Fast);
+    compact(path("all"), fast).unwrap().unwrap();
+    assert!(profiles("all").contains(&"Fast".to_owned()));
+    assert!(
+        ShardEditor::open(path("all"))
+            .unwrap()
+            .properties()
+            .is_empty()
+    );
 }

@@ -20,7 +20,7 @@ use super::progress::WorkProgress;
 use super::put::put;
 use crate::column::{SchemaOptions, encode_arrow_schema, to_shard};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{ShardProperties, Wire};
+use crate::format::{ShardProperties, Wire, WriterInfo};
 use crate::io::{ExistingFile, ExternalFiles, Location};
 use crate::limits::Limits;
 use crate::progress::{Listener, with_progress};
@@ -317,6 +317,7 @@ impl Attachment<'_> {
             custom_properties: shard_properties(
                 &encode_arrow_schema(&schema)?,
                 order.columns(),
+                &[WriterInfo::this(None)],
                 &[],
             ),
             ..ShardProperties::default()

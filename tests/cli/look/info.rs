@@ -54,6 +54,9 @@ fn a_shard_is_described_on_one_screen() {
     assert!(line("bloom filters ").contains("id"), "{text}");
     assert!(line("values ").contains("before encoding ("), "{text}");
     assert!(line("created ").contains('Z'), "{text}");
+    let program = concat!("arrow-shard ", env!("CARGO_PKG_VERSION"));
+    assert_eq!(line("created by "), program);
+    assert_eq!(line("profile "), "Balanced");
     assert!(line("other files ").contains(".amudai.stripe, "), "{text}");
     let json = folder.run(&["info", "--json", "t.amudai.shard"]).ok();
     let json = &objects(&json)[0];
@@ -62,6 +65,8 @@ fn a_shard_is_described_on_one_screen() {
     assert_eq!(json["sorted_by"], json!(["day", "id"]));
     assert_eq!(json["properties"], json!({ "source": "airport" }));
     assert_eq!(json["format"], "shard");
+    assert_eq!(json["profile"], json!(["Balanced"]));
+    assert_eq!(json["created_by"], json!([program]));
     let others = json["other_files"].as_array().unwrap();
     assert!(!others.is_empty());
     for file in others {

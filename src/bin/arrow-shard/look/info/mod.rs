@@ -21,7 +21,7 @@ Examples:
   arrow-shard info 'days/*.parquet'
 
 For shards: rows, columns, stripes, bytes of all files, bytes of the values before and after encoding, wire, type \
-mapping, time of creation, sort order, columns with Bloom filters and range indexes, key-values, and the other \
+mapping, profile, writer, time of creation, sort order, columns with Bloom filters and range indexes, key-values, and the other \
 files that the shard needs. For Parquet also the codecs and the writer. `inspect` shows all details of a \
 shard, and `stats` its columns.";
 
@@ -136,6 +136,17 @@ fn add_order(facts: &mut Facts, columns: &[(String, bool, bool)]) {
 fn add_index(facts: &mut Facts, name: &'static str, columns: Vec<String>) {
     let line = Some(columns.join(", ")).filter(|line| !line.is_empty());
     facts.add_lines(name, line.into_iter().collect(), columns);
+}
+
+/// Returns each text once, in the order of their first occurrences.
+fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut found = Vec::new();
+    for text in texts {
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found
 }
 
 /// Returns the metadata of a table, sorted.

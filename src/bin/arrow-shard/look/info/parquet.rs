@@ -1,6 +1,6 @@
 //! Facts about Parquet files.
 
-use super::{Facts, add_index, add_order, add_ratio, add_size};
+use super::{Facts, add_index, add_order, add_ratio, add_size, distinct};
 use crate::failure::Failure;
 use crate::input::Footer;
 use parquet::arrow::ARROW_SCHEMA_META_KEY;
@@ -55,17 +55,6 @@ fn chunks(metadata: &ParquetMetaData) -> impl Iterator<Item = &ColumnChunkMetaDa
         .row_groups()
         .iter()
         .flat_map(|group| group.columns())
-}
-
-/// Returns each text once, in the order of their first occurrences.
-fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
-    let mut found = Vec::new();
-    for text in texts {
-        if !found.contains(&text) {
-            found.push(text);
-        }
-    }
-    found
 }
 
 /// Returns the order of the rows, if all row groups declare the same one.

@@ -1,13 +1,13 @@
 //! Facts about shards.
 
-use super::{Facts, add_index, add_order, add_ratio, add_size, key_values};
+use super::{Facts, add_index, add_order, add_ratio, add_size, distinct, key_values};
 use crate::failure::Failure;
 use crate::inspect;
 use crate::text;
 use arrow_shard::Shard;
-use arrow_shard::metadata::NameValuePair;
+use arrow_shard::metadata::{NameValuePair, WriterInfo};
 use arrow_shard::read::inspect::{FieldInfo, InspectOptions, ShardInfo};
-use arrow_shard::write::{ARROW_SCHEMA_PROPERTY, SORTING_COLUMNS_PROPERTY};
+use arrow_shard::write::{ARROW_SCHEMA_PROPERTY, SORTING_COLUMNS_PROPERTY, WRITERS_PROPERTY};
 use serde_json::{Value, json};
 
 /// Adds the facts. Returns whether all metadata could be read, and all files can be opened.
@@ -32,6 +32,7 @@ pub(super) fn add(facts: &mut Facts, shard: &Shard) -> Result<bool, Failure> {
         facts.add("mapping", mapping.clone(), mapping);
     }
     add_creation(facts, &info);
+    add_writers(facts, &shard.writers()?);
     let order = shard.sorting_columns()?.into_iter();
     let order = order.map(|column| (column.path, column.descending, column.nulls_first));
     add_order(facts, &order.collect::<Vec<_>>());
@@ -51,6 +52,17 @@ pub(super) fn add(facts: &mut Facts, shard: &Shard) -> Result<bool, Failure> {
         facts.add_lines("PROBLEM", problems.clone(), problems);
     }
     Ok(is_whole)
+}
+
+/// Adds the profiles and programs that wrote the rows.
+fn add_writers(facts: &mut Facts, writers: &[WriterInfo]) {
+    let profiles = distinct(writers.iter().filter_map(|it| it.profile.clone()));
+    let programs = distinct(writers.iter().map(|it| it.program.clone()));
+    for (name, values) in [("profile", profiles), ("created by", programs)] {
+        if !values.is_empty() {
+            facts.add(name, values.join(", "), values);
+        }
+    }
 }
 
 fn add_creation(facts: &mut Facts, info: &ShardInfo) {
@@ -83,7 +95,11 @@ fn collect_indexes(field: &FieldInfo, filters: &mut Vec<String>, ranges: &mut Ve
 
 /// Adds the properties that a user has set.
 fn add_properties(facts: &mut Facts, all: &[NameValuePair]) {
-    let own = [ARROW_SCHEMA_PROPERTY, SORTING_COLUMNS_PROPERTY];
+    let own = [
+        ARROW_SCHEMA_PROPERTY,
+        SORTING_COLUMNS_PROPERTY,
+        WRITERS_PROPERTY,
+    ];
     let set = all.iter().filter(|it| !own.contains(&it.name.as_str()));
     let set: Vec<NameValuePair> = set.cloned().collect();
     let lines = set.iter().map(text::property).collect();
