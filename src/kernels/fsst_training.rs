@@ -86,14 +86,23 @@ impl Counts {
         }
     }
 
-    /// Compresses texts and counts their codes.
-    fn count(&mut self, encoder: &FsstEncoder, table: &[Symbol], texts: &[&[u8]]) {
+    /// Compresses texts and counts their codes, and with `with_pairs` also which follow each other.
+    fn count(
+        &mut self,
+        encoder: &FsstEncoder,
+        table: &[Symbol],
+        texts: &[&[u8]],
+        with_pairs: bool,
+    ) {
+        // All pairs take a mebibyte. Most first codes are not used.
+        let rows = self.pairs.chunks_exact_mut(CODES).zip(&self.uses);
+        let used = rows.filter(|(_, uses)| **uses > 0);
+        used.for_each(|(row, _)| row.fill(0));
         self.symbols.clear();
         self.symbols.extend(table);
         self.symbols.resize(FIRST_BYTE, Symbol::of_byte(0));
         self.symbols.extend((0..=u8::MAX).map(Symbol::of_byte));
         self.uses.fill(0);
-        self.pairs.fill(0);
         self.size = 0;
         for text in texts {
             let mut last = None;
@@ -110,7 +119,7 @@ impl Counts {
                 if is_longer {
                     self.uses[first] += 1;
                 }
-                if let Some(last) = last {
+                if with_pairs && let Some(last) = last {
                     let row = &mut self.pairs[last * CODES..(last + 1) * CODES];
                     row[code] += 1;
                     if is_longer {
@@ -183,12 +192,13 @@ pub(crate) fn learn_symbols(sample: &[&[u8]], scale: f32) -> FsstEncoder {
     let mut table = Vec::new();
     let mut best = (usize::MAX, Vec::new());
     for generation in 0..=GENERATIONS {
-        counts.count(&encoder_of(&table), &table, sample);
+        // The last generations only select from the symbols of the one before.
+        let with_pairs = generation + 2 < GENERATIONS;
+        counts.count(&encoder_of(&table), &table, sample, with_pairs);
         if counts.size < best.0 {
             best = (counts.size, counts.worth_storing(&table, scale));
         }
-        // The last generation only selects from the symbols of the one before.
-        table = counts.best(generation + 2 < GENERATIONS);
+        table = counts.best(with_pairs);
     }
     encoder_of(&best.1)
 }
