@@ -6,7 +6,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source "$here/environment.sh"
 python -m pip install --quiet --disable-pip-version-check \
-    maturin pyarrow duckdb polars pandas numpy pytest pylance "datafusion==55.*" mypy "moto[server]"
+    maturin pyarrow duckdb polars pandas numpy pytest pylance "datafusion==55.*" mypy tqdm "moto[server]"
 if [ -n "${MODULE:-}" ]; then
     cp "$MODULE" "$here/python/arrow_shard/_lib.abi3.so"
     export PYTHONPATH="$here/python"

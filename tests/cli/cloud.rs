@@ -176,6 +176,10 @@ fn shards_of_a_folder_in_s3_are_listed_as_those_of_a_local_one() {
     let listed = cloud.run(&["ls", "s3://shards"]).ok();
     assert!(listed.contains("\n4.amudai.shard"), "{listed}");
     assert!(listed.ends_with("\n1 shard: 1000 rows and 0 deleted in 1 stripe\n"));
+    let one = "\n1 shard: 1000 rows and 0 deleted in 1 stripe\n";
+    assert!(cloud.run(&["ls", root]).ok().ends_with(one));
+    let both = cloud.run(&["ls", "s3://shards/a b/*.shard"]).ok();
+    assert!(both.ends_with("2 shards: 1998 rows and 2 deleted in 4 stripes\n"));
     let error = cloud.run(&["ls", "s3://nobody/a"]).error(1);
     assert!(error.contains("list"), "{error}");
 }

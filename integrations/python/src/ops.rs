@@ -4,14 +4,16 @@ use crate::errors::{invalid, raised};
 use crate::filter::predicate;
 use crate::location::{self, Location};
 use crate::options::profile;
+use crate::progress::Follower;
 use crate::rows::{row_numbers, whole};
 use crate::runtime::{threads, wait, wait_to_the_end};
-use crate::signals::{detached, until_interrupted};
+use crate::signals::detached;
 use crate::views::without_views;
 use arrow_shard::Result;
 use arrow_shard::ops::{
-    AttachOptions, CompactOptions, EditSummary, PackOptions, ShardEditor, UnusedFile,
-    VacuumOptions, attach_with_async, compact_async, compact_to_async, pack_async, vacuum_async,
+    AttachOptions, CompactOptions, DeleteOptions, EditSummary, PackOptions, ShardEditor,
+    UnusedFile, VacuumOptions, attach_with_async, compact_async, compact_to_async, pack_async,
+    vacuum_async,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -149,7 +151,7 @@ fn all(paths: &Bound<'_, PyAny>, store: Option<&Bound<'_, PyAny>>) -> PyResult<V
 ///
 /// ``statistics`` and ``index`` name columns that are read once, for bounds and distinct counts, or also for Bloom filters
 /// and indexes of their pages. ``external_files`` lists folders outside of the folder of ``out`` where the files may be;
-/// :func:`open` needs the same list.
+/// :func:`open` needs the same list. ``progress`` counts files, see :func:`write`.
 ///
 /// >>> import pyarrow.parquet as pq
 /// >>> pq.write_table(pa.table({"id": [1, 2]}), folder + "/ids.parquet")
@@ -158,7 +160,7 @@ fn all(paths: &Bound<'_, PyAny>, store: Option<&Bound<'_, PyAny>>) -> PyResult<V
 #[pyfunction]
 #[pyo3(signature = (
     paths, out, *, stripe_rows=None, page_map=false, checksum=false, statistics=None, index=None, external_files=None,
-    store=None,
+    progress=None, store=None,
 ))]
 #[expect(
     clippy::too_many_arguments,
@@ -174,8 +176,10 @@ pub(crate) fn attach(
     statistics: Option<Vec<String>>,
     index: Option<Vec<String>>,
     external_files: Option<&Bound<'_, PyAny>>,
+    progress: Option<&Bound<'_, PyAny>>,
     store: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Edited> {
+    let follower = Follower::of(progress, "files")?;
     let (paths, out) = (all(paths, store)?, Location::of(out, store)?);
     let external_files = location::external_files(external_files, store)?;
     let of_one_store = external_files.is_empty();
@@ -188,7 +192,7 @@ pub(crate) fn attach(
         .with_statistics(statistics.unwrap_or_default())
         .with_index(index.unwrap_or_default())
         .with_external_files(external_files)
-        .with_progress(until_interrupted);
+        .with_progress(follower.listener());
     let summary = detached(py, || {
         let files = paths.iter().map(|path| match of_one_store {
             true => out.beside(path).cloned(),
@@ -197,9 +201,9 @@ pub(crate) fn attach(
         let files: Vec<_> = files.collect::<Result<_>>()?;
         let attached = attach_with_async(files, out.0.clone(), options);
         wait_to_the_end(out.is_near(), attached)
-    })?;
+    });
     Ok(Edited {
-        summary,
+        summary: follower.end(py, summary)?,
         changed: None,
     })
 }
@@ -261,22 +265,24 @@ pub(crate) fn append(
 
 /// Marks rows as deleted: the rows that match ``where``, a filter as for ``ShardFile.scan``, or the rows with the
 /// numbers ``rows``. Scans skip deleted rows; the other rows keep their numbers. The changed shard replaces the shard
-/// at ``path``, or is written to ``to``.
+/// at ``path``, or is written to ``to``. ``progress`` counts the rows that ``where`` is tested on, see :func:`write`.
 ///
 /// >>> sh.delete(path, sh.col("name") == "Oslo").changed_rows
 /// 1
 /// >>> sh.open(path).num_rows
 /// 1
 #[pyfunction]
-#[pyo3(signature = (path, r#where=None, *, rows=None, to=None, store=None))]
+#[pyo3(signature = (path, r#where=None, *, rows=None, to=None, progress=None, store=None))]
 pub(crate) fn delete(
     py: Python<'_>,
     path: &Bound<'_, PyAny>,
     r#where: Option<&Bound<'_, PyAny>>,
     rows: Option<&Bound<'_, PyAny>>,
     to: Option<&Bound<'_, PyAny>>,
+    progress: Option<&Bound<'_, PyAny>>,
     store: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Edited> {
+    let follower = Follower::of(progress, "rows")?;
     let (at, to) = (Location::of(path, store)?, maybe(to, store)?);
     let is_near = at.is_near();
     let mut editing = detached(py, || Editing::open(at))?;
@@ -284,9 +290,12 @@ pub(crate) fn delete(
         (Some(condition), None) => {
             let (schema, _) = without_views(&Arc::new(editing.editor.schema()));
             let condition = predicate(condition, &schema, None)?;
-            detached(py, || {
-                wait(is_near, editing.editor.delete_async(&condition))
-            })?
+            let options = DeleteOptions::default().with_progress(follower.listener());
+            let deleted = detached(py, || {
+                let deleted = editing.editor.delete_with_async(&condition, options);
+                wait(is_near, deleted)
+            });
+            follower.end(py, deleted)?
         }
         (None, Some(rows)) => {
             let rows = row_numbers(rows)?;
@@ -335,7 +344,8 @@ pub(crate) fn undelete(
 /// Other stripes stay unchanged. Returns None, and changes nothing, if there is no stripe to rewrite.
 ///
 /// A stripe with fewer rows than ``min_rows`` is small; a stripe with a larger share of deleted rows than
-/// ``max_deleted`` is rewritten. ``profile`` is the profile of rewritten stripes.
+/// ``max_deleted`` is rewritten. ``profile`` is the profile of rewritten stripes. ``progress`` counts their
+/// rows, see :func:`write`.
 ///
 /// >>> _ = sh.delete(path, rows=[0])
 /// >>> summary = sh.compact(path)
@@ -343,7 +353,8 @@ pub(crate) fn undelete(
 /// (1, 0)
 #[pyfunction]
 #[pyo3(signature = (
-    path, *, to=None, min_rows=None, max_deleted=None, profile=None, threads=None, store=None
+    path, *, to=None, min_rows=None, max_deleted=None, profile=None, threads=None, progress=None,
+    store=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python's arguments have names")]
 pub(crate) fn compact(
@@ -354,8 +365,10 @@ pub(crate) fn compact(
     max_deleted: Option<f64>,
     profile: Option<&str>,
     #[pyo3(from_py_with = whole)] threads: Option<usize>,
+    progress: Option<&Bound<'_, PyAny>>,
     store: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<Edited>> {
+    let follower = Follower::of(progress, "rows")?;
     let (at, to) = (Location::of(path, store)?, maybe(to, store)?);
     let mut options = CompactOptions::default().with_threads(self::threads(threads));
     if let Some(rows) = min_rows {
@@ -368,66 +381,71 @@ pub(crate) fn compact(
         options = options.with_profile(raised(py, self::profile(name))?);
     }
     // Ctrl-C interrupts the rewriting of stripes, which are then removed, but not the commit.
-    let options = options.with_progress(until_interrupted);
+    let options = options.with_progress(follower.listener());
     let summary = detached(py, || match &to {
         None => wait_to_the_end(at.is_near(), compact_async(at.0.clone(), options)),
         Some(to) => {
             let name = at.beside(to)?.name();
             wait_to_the_end(at.is_near(), compact_to_async(at.0.clone(), name, options)).map(Some)
         }
-    })?;
+    });
     let edited = |summary| Edited {
         summary,
         changed: None,
     };
-    Ok(summary.map(edited))
+    Ok(follower.end(py, summary)?.map(edited))
 }
 
 /// Writes a shard of several files as one file, ``out``, which can be moved or copied alone. Bytes are copied
 /// unchanged, so deleted rows stay deleted. ``overwrite`` replaces a file at ``out``, which may be the shard itself.
+/// ``progress`` counts rows, see :func:`write`.
 ///
 /// >>> sh.delete(path, rows=[0]).other_files
 /// 2
 /// >>> sh.pack(path, out).other_files
 /// 0
 #[pyfunction]
-#[pyo3(signature = (path, out, *, overwrite=false, store=None))]
+#[pyo3(signature = (path, out, *, overwrite=false, progress=None, store=None))]
 pub(crate) fn pack(
     py: Python<'_>,
     path: &Bound<'_, PyAny>,
     out: &Bound<'_, PyAny>,
     overwrite: bool,
+    progress: Option<&Bound<'_, PyAny>>,
     store: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Edited> {
+    let follower = Follower::of(progress, "rows")?;
     let (at, out) = (Location::of(path, store)?, Location::of(out, store)?);
     let options = PackOptions::default()
         .with_overwrite(overwrite)
-        .with_progress(until_interrupted);
+        .with_progress(follower.listener());
     let summary = detached(py, || {
         let out = at.beside(&out)?.clone();
         wait_to_the_end(at.is_near(), pack_async(at.0.clone(), out, options))
-    })?;
+    });
     Ok(Edited {
-        summary,
+        summary: follower.end(py, summary)?,
         changed: None,
     })
 }
 
 /// Removes stripe files in a folder and its subfolders that no shard there refers to, and returns them with their
 /// sizes. Files younger than ``min_age`` seconds stay, by default a day; it must be longer than any writer takes.
-/// ``dry_run`` only lists the files.
+/// ``dry_run`` only lists the files. ``progress`` counts the files that are read, see :func:`write`.
 ///
 /// >>> sh.vacuum(folder, dry_run=True)
 /// []
 #[pyfunction]
-#[pyo3(signature = (folder, *, min_age=86400.0, dry_run=false, store=None))]
+#[pyo3(signature = (folder, *, min_age=86400.0, dry_run=false, progress=None, store=None))]
 pub(crate) fn vacuum(
     py: Python<'_>,
     folder: &Bound<'_, PyAny>,
     min_age: f64,
     dry_run: bool,
+    progress: Option<&Bound<'_, PyAny>>,
     store: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<(String, u64)>> {
+    let follower = Follower::of(progress, "files")?;
     let at = Location::of(folder, store)?;
     let parsed = Duration::try_from_secs_f64(min_age)
         .map_err(|e| invalid(format!("min_age is {min_age}: {e}")));
@@ -435,10 +453,11 @@ pub(crate) fn vacuum(
     let options = VacuumOptions::default()
         .with_min_age(age)
         .with_dry_run(dry_run)
-        .with_progress(until_interrupted);
-    detached(py, || {
+        .with_progress(follower.listener());
+    let unused = detached(py, || {
         let unused = wait(at.is_near(), vacuum_async(at.0.clone(), options))?;
         let shown = |file: UnusedFile| (file.location.to_string(), file.bytes);
         Ok(unused.into_iter().map(shown).collect())
-    })
+    });
+    follower.end(py, unused)
 }

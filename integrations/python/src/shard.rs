@@ -436,8 +436,7 @@ impl ShardFile {
     }
 
     /// Checks everything: every checksum, every block, and every column against its statistics, filters and indexes.
-    /// ``progress`` is called for every column of every stripe, with its path, the number of columns done, and their
-    /// total number.
+    /// ``progress`` counts the columns of all stripes, see :func:`write`.
     ///
     /// >>> report = sh.open(path).verify()
     /// >>> report.is_sound, report.problems
@@ -447,15 +446,11 @@ impl ShardFile {
         &self,
         py: Python<'_>,
         #[pyo3(from_py_with = whole)] threads: Option<usize>,
-        progress: Option<Py<PyAny>>,
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Verification> {
-        verify(
-            py,
-            &self.shard()?,
-            self.is_near,
-            self::threads(threads),
-            progress,
-        )
+        let (shard, threads) = (self.shard()?, self::threads(threads));
+        let follower = Follower::of(progress, "columns")?;
+        verify(py, &shard, self.is_near, threads, follower)
     }
 
     #[pyo3(signature = (requested_schema=None))]

@@ -2,12 +2,11 @@
 
 use crate::attached::attached;
 use crate::errors::exception;
-use arrow_shard::{Error, ErrorKind, Progress, Result};
+use arrow_shard::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 use signal_hook::SigId;
 use signal_hook::consts::SIGINT;
 use std::cell::{Cell, RefCell};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -136,14 +135,6 @@ fn check_watch() -> Result<()> {
         Err(interrupted())
     } else {
         Ok(())
-    }
-}
-
-/// Follows the progress of an operation, and stops it if a signal handler has raised an exception.
-pub(crate) fn until_interrupted(_: Progress<'_>) -> ControlFlow<()> {
-    match hear() {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(_) => ControlFlow::Break(()),
     }
 }
 

@@ -1,14 +1,11 @@
 //! Verifies shards.
 
-use crate::attached::attached;
+use crate::progress::Follower;
 use crate::runtime::wait;
-use crate::signals::{detached, hear, is_interrupted};
-use arrow_schema::ArrowError;
+use crate::signals::detached;
+use arrow_shard::Shard;
 use arrow_shard::read::{Problem, VerifyOptions, VerifyReport};
-use arrow_shard::{Error, Progress, Shard};
 use pyo3::prelude::*;
-use std::ops::ControlFlow;
-use std::sync::mpsc;
 
 /// The result of a verification.
 #[pyclass(module = "arrow_shard", name = "VerifyReport", frozen)]
@@ -77,46 +74,23 @@ impl Verification {
     }
 }
 
-/// Verifies a shard, and calls `progress` for every column.
+/// Verifies a shard. The follower counts columns.
 pub(crate) fn verify(
     py: Python<'_>,
     shard: &Shard,
     is_near: bool,
     threads: usize,
-    progress: Option<Py<PyAny>>,
+    follower: Follower,
 ) -> PyResult<Verification> {
+    let options = VerifyOptions::default()
+        .with_threads(threads)
+        .with_progress(follower.listener());
     let report = detached(py, || {
-        let (fail, failed) = mpsc::channel::<PyErr>();
-        let told = move |done: Progress<'_>| {
-            // A signal may have arrived without a read after it, which would have noticed it.
-            if hear().is_err() || is_interrupted() {
-                return ControlFlow::Break(());
-            }
-            let Some(progress) = &progress else {
-                return ControlFlow::Continue(());
-            };
-            let arguments = (done.field.unwrap_or_default(), done.done, done.total);
-            match attached(|py| progress.call1(py, arguments).map(drop)) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(raised) => {
-                    // The receiver lives longer than the verification.
-                    let _ = fail.send(raised);
-                    ControlFlow::Break(())
-                }
-            }
-        };
-        let options = VerifyOptions::default()
-            .with_threads(threads)
-            .with_progress(told);
-        let report = if is_near {
+        if is_near {
             shard.verify_with(options)
         } else {
             wait(false, shard.verify_with_async(options))
-        };
-        match failed.try_recv() {
-            Ok(raised) => Err(Error::from(ArrowError::ExternalError(Box::new(raised)))),
-            Err(_) => report,
         }
     });
-    report.map(Verification)
+    follower.end(py, report).map(Verification)
 }

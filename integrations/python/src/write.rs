@@ -5,6 +5,7 @@ use crate::errors::{exception, raised};
 use crate::file_object::FileObject;
 use crate::location::Location;
 use crate::options::writer_options;
+use crate::progress::Follower;
 use crate::runtime::{wait_for_store, wait_to_the_end};
 use crate::signals::{detached, hear};
 use arrow_array::RecordBatch;
@@ -58,31 +59,58 @@ impl WriteSummary {
 
 /// Writes rows to a new shard, which becomes visible once all rows are written, or not at all. ``data`` is any object
 /// with ``__arrow_c_stream__`` or ``__arrow_c_array__``: a table, a record batch or a reader of pyarrow, a data frame
-/// of polars or pandas, a relation of DuckDB, a scan.
+/// of polars or pandas, a relation of DuckDB, a scan. ``num_rows`` is the number of its rows for ``progress``.
 ///
 /// The options correspond to ``WriterOptions`` in Rust; ``arrow_shard.write`` of the package lists them by name.
 #[pyfunction]
-#[pyo3(signature = (data, path, *, store=None, **options))]
+#[pyo3(signature = (data, path, *, store=None, progress=None, num_rows=None, **options))]
 pub(crate) fn write(
     py: Python<'_>,
     data: &Bound<'_, PyAny>,
     path: &Bound<'_, PyAny>,
     store: Option<&Bound<'_, PyAny>>,
+    progress: Option<&Bound<'_, PyAny>>,
+    num_rows: Option<u64>,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<WriteSummary> {
+    let mut counter = RowCounter {
+        follower: Follower::of(progress, "rows")?,
+        total: num_rows,
+        done: 0,
+    };
     if path.hasattr("write")? && !path.hasattr("__fspath__")? {
-        return to_stream(data, path, writer_options(py, options)?);
+        return to_stream(data, path, writer_options(py, options)?, counter);
     }
     let location = Location::of(path, store)?;
     let options = writer_options(py, options)?;
     let mut rows = Rows::of(data)?;
     let summary = detached(py, || match location.object() {
-        Some((store, path)) => to_object(&mut rows, store, &path, options),
-        None => to_file(&mut rows, Path::new(location.0.name()), options),
+        Some((store, path)) => to_object(&mut rows, store, &path, options, &mut counter),
+        None => to_file(
+            &mut rows,
+            Path::new(location.0.name()),
+            options,
+            &mut counter,
+        ),
     });
     // Dropping the rows here, with the interpreter's lock, lets their Python source clean up.
     drop(rows);
-    summary.map(WriteSummary)
+    counter.follower.end(py, summary).map(WriteSummary)
+}
+
+/// Counts the rows that are written, between checks for signals.
+struct RowCounter {
+    follower: Follower,
+    total: Option<u64>,
+    done: u64,
+}
+
+impl RowCounter {
+    fn add(&mut self, rows: usize) -> Result<()> {
+        self.done += rows as u64;
+        self.follower.tell(self.done, self.total)?;
+        hear()
+    }
 }
 
 /// Rows to encode between two checks for signals.
@@ -95,9 +123,14 @@ fn pieces(batch: &RecordBatch) -> impl Iterator<Item = RecordBatch> + '_ {
     starts.map(move |start| batch.slice(start, PIECE.min(rows - start)))
 }
 
-fn to_file(rows: &mut Rows, path: &Path, options: WriterOptions) -> Result<ShardSummary> {
+fn to_file(
+    rows: &mut Rows,
+    path: &Path,
+    options: WriterOptions,
+    counter: &mut RowCounter,
+) -> Result<ShardSummary> {
     let writer = ShardWriter::create_with(path, rows.schema().clone(), options)?;
-    write_all(rows, writer)
+    write_all(rows, writer, counter)
 }
 
 /// Writes rows to a binary file object of Python.
@@ -105,26 +138,31 @@ fn to_stream(
     data: &Bound<'_, PyAny>,
     stream: &Bound<'_, PyAny>,
     options: WriterOptions,
+    mut counter: RowCounter,
 ) -> PyResult<WriteSummary> {
     let mut rows = Rows::of(data)?;
     let sink = FileObject::new(stream);
     let summary = detached(data.py(), || {
         let writer = ShardWriter::try_new(sink, rows.schema().clone(), options)?;
-        write_all(&mut rows, writer)
+        write_all(&mut rows, writer, &mut counter)
     });
     drop(rows);
-    summary.map(WriteSummary)
+    counter.follower.end(data.py(), summary).map(WriteSummary)
 }
 
 /// Writes rows, and checks for signals between them.
-fn write_all<S: Sink>(rows: &mut Rows, mut writer: ShardWriter<S>) -> Result<ShardSummary> {
+fn write_all<S: Sink>(
+    rows: &mut Rows,
+    mut writer: ShardWriter<S>,
+    counter: &mut RowCounter,
+) -> Result<ShardSummary> {
+    hear()?;
     for batch in rows {
         for piece in pieces(&batch?) {
-            hear()?;
             writer.write(&piece)?;
+            counter.add(piece.num_rows())?;
         }
     }
-    hear()?;
     writer.flush_stripe()?;
     hear()?;
     writer.finish()
@@ -135,11 +173,12 @@ fn to_object(
     store: Arc<dyn ObjectStore>,
     path: &ObjectPath,
     options: WriterOptions,
+    counter: &mut RowCounter,
 ) -> Result<ShardSummary> {
     let schema = rows.schema().clone();
     let create = AsyncShardWriter::create_object(store, path, schema, options);
     let mut writer = wait_for_store(create)?;
-    match send(rows, &mut writer) {
+    match send(rows, &mut writer, counter) {
         // Making the shard visible is not interrupted: the caller would not know whether it exists.
         Ok(()) => wait_to_the_end(false, writer.finish()),
         Err(error) => {
@@ -151,14 +190,14 @@ fn to_object(
 }
 
 /// Sends all rows, so only the directory remains to be written.
-fn send(rows: &mut Rows, writer: &mut AsyncShardWriter) -> Result<()> {
+fn send(rows: &mut Rows, writer: &mut AsyncShardWriter, counter: &mut RowCounter) -> Result<()> {
+    hear()?;
     for batch in rows {
         for piece in pieces(&batch.map_err(Error::from)?) {
-            hear()?;
             wait_for_store(writer.write(&piece))?;
+            counter.add(piece.num_rows())?;
         }
     }
-    hear()?;
     wait_for_store(writer.flush_stripe())?;
     hear()
 }

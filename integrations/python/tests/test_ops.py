@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import arrow_shard as sh
 import numpy as np
@@ -125,3 +126,61 @@ def test_who_changes_what_has_changed_is_told(days: list[str], tmp_path: Path) -
     sh.delete(days[0], rows=[0])
     # An open shard keeps returning its old rows.
     assert pa.table(f).num_rows == 10 and sh.open(days[0]).num_rows == 9
+
+
+def test_long_calls_tell_of_progress(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    table = pa.table({"id": list(range(200_000))})
+    path, out = str(tmp_path / "t.amudai.shard"), str(tmp_path / "out.amudai.shard")
+    told: list[tuple[int, int | None]] = []
+
+    def tell(*done: Any) -> None:
+        told.append(done)
+
+    def last() -> tuple[int, int | None]:
+        done = told[-1]
+        assert told == sorted(told)
+        told.clear()
+        return done
+
+    sh.write(table, path, stripe_rows=50_000, progress=tell)
+    assert last() == (200_000, 200_000)
+    sh.write(iter(table.to_batches(max_chunksize=70_000)), out, progress=tell)
+    assert last() == (200_000, None)
+    sh.write(table, path, overwrite=True, stripe_rows=50_000, progress=False)
+    sh.delete(path, "id < 40000", progress=tell)
+    assert last() == (200_000, 200_000)
+    assert sh.open(path).verify(progress=tell).is_sound
+    done, total = last()
+    assert done == total
+    assert sh.compact(path, progress=tell) is not None
+    assert last() == (10_000, 10_000)
+    sh.pack(path, out, overwrite=True, progress=tell)
+    assert last() == (160_000, 160_000)
+    assert sh.vacuum(tmp_path, dry_run=True, progress=tell) == []
+    assert last() == (2, 2)
+
+    sh.write(table, path, overwrite=True, progress=True)
+    assert "rows" in capfd.readouterr().err
+
+
+def test_an_exception_of_a_progress_function_ends_the_call(tmp_path: Path) -> None:
+    table = pa.table({"id": list(range(1_000))})
+    path, out = tmp_path / "t.amudai.shard", tmp_path / "out.amudai.shard"
+
+    def fail(*_done: Any) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        sh.write(table, out, progress=fail)
+    sh.write(table, path)
+    before = path.read_bytes()
+    for call in (
+        lambda: sh.delete(path, "id < 4", progress=fail),
+        lambda: sh.pack(path, out, progress=fail),
+        lambda: sh.open(path).verify(progress=fail),
+    ):
+        with pytest.raises(ZeroDivisionError):
+            call()
+    assert path.read_bytes() == before and not out.exists()
+    with pytest.raises(TypeError, match="progress: expected a bool or a function, found int"):
+        sh.write(table, out, progress=3)  # type: ignore[arg-type]

@@ -33,6 +33,18 @@ fn subfolders_are_listed_on_request_and_the_working_folder_by_default() {
         ["a.shard", "y/c.amudai.shard"]
     );
     assert_eq!(names(&list(&["x"])), ["a.shard"]);
+    // Files, globs and several arguments.
+    assert_eq!(
+        names(&list(&["x/y/c.amudai.shard"])),
+        ["x/y/c.amudai.shard"]
+    );
+    assert_eq!(names(&list(&["*.shard"])), ["b.shard"]);
+    let several = ["b.shard", "x/a.shard", "x/y/c.amudai.shard"];
+    assert_eq!(names(&list(&["b.shard", "x", "x/*/*.shard"])), several);
+    let error = folder.run(&["ls", "*.nothing"]).error(1);
+    assert!(error.contains("no file matches `*.nothing`"), "{error}");
+    let error = folder.run(&["ls", "nowhere.shard"]).error(1);
+    assert!(error.contains("not found"), "{error}");
     let table = folder.run(&["ls", "-r"]).ok();
     assert!(
         table.ends_with("\n3 shards: 9 rows and 0 deleted in 3 stripes\n"),

@@ -10,6 +10,7 @@ class _ArrowSchema(Protocol):
 
 _Path = str | os.PathLike[str]
 _Memory = bytes | bytearray | memoryview | BinaryIO
+_Progress = bool | Callable[[int, int], object] | None
 _Columns = str | Sequence[str] | Sequence[int] | None
 
 __version__: str
@@ -172,7 +173,7 @@ class ShardFile:
     def to_pandas(self, **options: Any) -> Any: ...
     def _repr_html_(self) -> str: ...
     def verify(
-        self, *, threads: int | None = None, progress: Callable[[str, int, int], object] | None = None
+        self, *, threads: int | None = None, progress: _Progress = None
     ) -> VerifyReport: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
@@ -277,11 +278,18 @@ def attach(
     statistics: Sequence[str] | None = None,
     index: Sequence[str] | None = None,
     external_files: Iterable[_Path] | None = None,
+    progress: _Progress = None,
     store: Any = None,
 ) -> EditSummary: ...
 def append(path: _Path, others: Iterable[_Path], *, to: _Path | None = None, store: Any = None) -> EditSummary: ...
 def delete(
-    path: _Path, where: Any = None, *, rows: Any = None, to: _Path | None = None, store: Any = None
+    path: _Path,
+    where: Any = None,
+    *,
+    rows: Any = None,
+    to: _Path | None = None,
+    progress: _Progress = None,
+    store: Any = None,
 ) -> EditSummary: ...
 def undelete(path: _Path, *, rows: Any = None, to: _Path | None = None, store: Any = None) -> EditSummary: ...
 def compact(
@@ -292,11 +300,14 @@ def compact(
     max_deleted: float | None = None,
     profile: str | None = None,
     threads: int | None = None,
+    progress: _Progress = None,
     store: Any = None,
 ) -> EditSummary | None: ...
-def pack(path: _Path, out: _Path, *, overwrite: bool = False, store: Any = None) -> EditSummary: ...
+def pack(
+    path: _Path, out: _Path, *, overwrite: bool = False, progress: _Progress = None, store: Any = None
+) -> EditSummary: ...
 def vacuum(
-    folder: _Path, *, min_age: float = 86400.0, dry_run: bool = False, store: Any = None
+    folder: _Path, *, min_age: float = 86400.0, dry_run: bool = False, progress: _Progress = None, store: Any = None
 ) -> list[tuple[str, int]]: ...
 def list_shards(folder: _Path, *, recursive: bool = False, store: Any = None) -> list[str]: ...
 def output_file(path: _Path, *, overwrite: bool) -> str: ...

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from . import _lib
+from ._progress import known_rows
 
 
 def _rows(data: Any) -> Any:
@@ -64,6 +65,7 @@ def write(
     column_options: Mapping[str, Mapping[str, Any]] | None = None,
     ingestion_timestamp: bool | str = False,
     record_identity: bool | str = False,
+    progress: bool | Callable[[int, int | None], object] | None = None,
 ) -> _lib.WriteSummary:
     """Writes rows to a new shard, which becomes visible once all rows are written, or not at all.
 
@@ -105,6 +107,8 @@ def write(
       ``packed_group``, ``delimited``, ``properties``.
     * ``ingestion_timestamp``, ``record_identity``: whether the writer generates a time and an identity for each record,
       or the name of the column that contains them.
+    * ``progress``: ``True`` shows a bar of tqdm. A function is called with the number of rows written, and the number
+      of all rows, None if it is not known; an exception of it ends the call, and no shard is written.
     """
     return _lib.write(
         _rows(data),
@@ -133,4 +137,6 @@ def write(
         column_options={name: dict(given) for name, given in (column_options or {}).items()},
         ingestion_timestamp=ingestion_timestamp,
         record_identity=record_identity,
+        progress=progress,
+        num_rows=known_rows(data) if progress else None,
     )

@@ -4,7 +4,7 @@
 use crate::cloud::FolderObjects;
 use crate::file_format::FileFormat;
 use crate::folders::files_below;
-use crate::location::{open_one_of_many, wait};
+use crate::location::{open_one_of_many, stored, wait};
 use crate::progress::bar;
 use crate::text;
 use arrow_array::RecordBatch;
@@ -38,7 +38,7 @@ pub(super) struct Found {
 /// A file that may be a shard.
 pub(super) struct Listed {
     pub(super) location: Location,
-    /// Its path below the folder.
+    /// Its path below the folder, or as it was given.
     pub(super) name: String,
     /// The open shard, or the reason why it cannot be opened.
     pub(super) found: Result<Found>,
@@ -48,8 +48,8 @@ pub(super) struct Listed {
 /// the order of their names.
 pub(super) fn list(folder: &Location, recursive: bool) -> Result<Vec<Listed>> {
     wait(folder, async {
-        let files = &Files::of(folder, recursive).await?;
-        let shards = if recursive {
+        let files = Files::of(folder, recursive).await?;
+        let shards: Vec<(Location, PathBuf)> = if recursive {
             shards_below(folder).await?
         } else {
             let name = |shard: Location| {
@@ -60,20 +60,48 @@ pub(super) fn list(folder: &Location, recursive: bool) -> Result<Vec<Listed>> {
             let shards = list_shards_async(folder).await?;
             shards.into_iter().map(name).collect()
         };
-        let progress = &bar(shards.len() as u64, "shards", false);
-        let looks = shards.into_iter().map(|(location, name)| async move {
-            let found = Found::of(&location, files).await;
-            progress.inc(1);
-            Listed {
-                location,
-                name: name.to_string_lossy().into_owned(),
-                found,
-            }
-        });
-        let listed = all(looks).await;
-        progress.finish_and_clear();
-        Ok(listed)
+        Ok(open_all(shards, &files).await)
     })
+}
+
+/// Opens files that are listed by path.
+pub(super) fn list_files(paths: Vec<PathBuf>) -> Result<Vec<Listed>> {
+    let located = paths.into_iter().map(|path| Ok((stored(&path)?, path)));
+    let located: Vec<(Location, PathBuf)> = located.collect::<Result<_>>()?;
+    let folder = |file: &Location| {
+        let folder = Path::new(file.name()).parent();
+        file.store().at(folder.unwrap_or_else(|| Path::new("")))
+    };
+    let mut listed = Vec::new();
+    for of_one_folder in located.chunk_by(|(a, _), (b, _)| {
+        a.store().is_same(b.store()) && Path::new(a.name()).parent() == Path::new(b.name()).parent()
+    }) {
+        let Some((first, _)) = of_one_folder.first() else {
+            continue;
+        };
+        listed.extend(wait(first, async {
+            let files = Files::of(&folder(first), false).await?;
+            Ok(open_all(of_one_folder.to_vec(), &files).await)
+        })?);
+    }
+    Ok(listed)
+}
+
+/// Opens files of a folder, and shows the progress.
+async fn open_all(shards: Vec<(Location, PathBuf)>, files: &Files) -> Vec<Listed> {
+    let progress = &bar(shards.len() as u64, "shards", false);
+    let looks = shards.into_iter().map(|(location, name)| async move {
+        let found = Found::of(&location, files).await;
+        progress.inc(1);
+        Listed {
+            location,
+            name: name.to_string_lossy().into_owned(),
+            found,
+        }
+    });
+    let listed = all(looks).await;
+    progress.finish_and_clear();
+    listed
 }
 
 /// Lists the files of a folder and its subfolders, without files of other formats by their names.

@@ -1,8 +1,10 @@
 //! `arrow-shard ls`
 
-use super::folder::{Found, Listed, list};
+use super::folder::{Found, Listed, list, list_files};
 use crate::failure::Failure;
-use crate::location::{stored, wait};
+use crate::file_format::FileFormat;
+use crate::input::glob_matches;
+use crate::location::{is_url, stored, wait};
 use crate::output::Destination;
 use crate::table;
 use crate::text;
@@ -13,26 +15,26 @@ use arrow_shard::ErrorKind;
 use arrow_shard::ops::{SHARD_FILE_SUFFIX, held_shards_async};
 use serde_json::{Value, json};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
   arrow-shard ls
   arrow-shard ls --recursive --json tables
-  arrow-shard ls s3://logs/tables
+  arrow-shard ls s3://logs/tables 'days/*.shard'
 
 A line for each shard: rows, deleted rows, stripes, size of the directory file, and the least and \
 greatest values of the columns that it is sorted by. A shard whose rows another shard of \
 the folder holds, such as a merged one, is not counted. A shard that lacks files is named, and the exit \
 code is 1: `arrow-shard pack` makes one file of a shard, which can be moved alone.";
 
-/// List the shards of a folder
+/// List shards, or the shards of folders
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The folder
-    #[arg(default_value = ".")]
-    folder: PathBuf,
+    /// Folders, shards, globs in quotes, or URLs
+    #[arg(default_value = ".", value_name = "PATH")]
+    paths: Vec<PathBuf>,
     /// List the shards of subfolders, too, except for hidden ones
     #[arg(long, short)]
     recursive: bool,
@@ -58,14 +60,13 @@ struct Line {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let folder = stored(&args.folder)?;
     let (mut lines, mut shards) = (Vec::new(), Vec::new());
     let mut is_whole = true;
     for Listed {
         location,
         name,
         found,
-    } in list(&folder, args.recursive)?
+    } in listed(args)?
     {
         match found {
             Ok(found) => {
@@ -86,8 +87,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     // Only a shard of several files can contain another. Damaged shards have been reported above, and prevent the
     // check.
-    if is_whole && lines.iter().any(|line| line.has_files) {
-        match wait(&folder, held_shards_async(shards)) {
+    if is_whole
+        && lines.iter().any(|line| line.has_files)
+        && let Some((first, _)) = shards.first()
+    {
+        match wait(&first.clone(), held_shards_async(shards)) {
             Ok(held) => mark_held(&mut lines, &held),
             Err(error) => {
                 is_whole = false;
@@ -105,6 +109,46 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     } else {
         Err(Failure::Reported)
     }
+}
+
+/// Opens the shards of all arguments. If there are several arguments, the names of shards in folders begin with the
+/// folder.
+fn listed(args: &Args) -> Result<Vec<Listed>, Failure> {
+    let mut listed = Vec::new();
+    for argument in &args.paths {
+        let matches = glob_matches(argument)?;
+        if matches.as_ref().is_some_and(Vec::is_empty) {
+            let message = format!("no file matches `{}`", argument.display());
+            return Err(Failure::new(message));
+        }
+        let paths = matches.unwrap_or_else(|| vec![argument.clone()]);
+        let is_alone = args.paths.len() == 1 && paths.len() == 1;
+        for some in paths.chunk_by(|a, b| is_folder(a) == is_folder(b)) {
+            if !some.iter().any(|path| is_folder(path)) {
+                listed.extend(list_files(some.to_vec())?);
+                continue;
+            }
+            for path in some {
+                let mut found = list(&stored(path)?, args.recursive)?;
+                if !is_alone {
+                    for Listed { name, .. } in &mut found {
+                        *name = path.join(&*name).to_string_lossy().into_owned();
+                    }
+                }
+                listed.extend(found);
+            }
+        }
+    }
+    Ok(listed)
+}
+
+/// Whether an argument is a folder. A URL is one if its name is not that of a file.
+fn is_folder(path: &Path) -> bool {
+    let name = path.to_string_lossy();
+    if is_url(&name) {
+        return name.ends_with('/') || FileFormat::by_name(path).is_none();
+    }
+    path.is_dir()
 }
 
 /// Prints an object for each shard.
