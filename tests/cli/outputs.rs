@@ -184,3 +184,37 @@ fn a_dry_run_refuses_what_a_run_would_refuse() {
     let error = folder.run(&[&["convert", "--dry-run"], &reference[..]].concat());
     assert!(error.error(1).contains("`either`"));
 }
+
+#[test]
+fn numbered_outputs_go_into_a_folder() {
+    let folder = Folder::new();
+    fs::write(folder.path("t.csv"), "k,v\na,1\nb,2\na,3\n").unwrap();
+    let names = |path: &str| -> Vec<String> {
+        let entries = fs::read_dir(folder.path(path)).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    };
+    let convert = |arguments: &[&str]| {
+        let arguments = [&["convert", "t.csv"], arguments].concat();
+        folder.run(&arguments)
+    };
+    // Nothing is made for a dry run, or for an input that fails.
+    convert(&["lake", "--partition-by", "k", "--dry-run"]).ok();
+    convert(&["lake", "--partition-by", "nothing"]).error(2);
+    convert(&["lake", "--partition-by", "k"]).ok();
+    assert_eq!(names("lake"), ["k=a", "k=b"]);
+    assert_eq!(names("lake/k=a"), ["part-00001.amudai.shard"]);
+    let count = folder.run(&["count", "--hive", "--filter", "k = 'a'", "lake"]);
+    assert_eq!(count.ok().trim(), "2");
+    convert(&["parts", "--rows-per-file", "2", "--to", "parquet"]).ok();
+    let parts = ["part-00001.parquet", "part-00002.parquet"];
+    assert_eq!(names("parts"), parts);
+    // The folder may exist.
+    let again = ["parts", "--rows-per-file", "2", "--to", "parquet"];
+    let error = convert(&again).error(1);
+    assert!(error.contains("exists"), "{error}");
+    convert(&[&again[..], &["--force"]].concat()).ok();
+    assert_eq!(names("parts"), parts);
+}

@@ -12,6 +12,7 @@ use crate::file_format::FileFormat;
 use crate::input::{ColumnArgs, ColumnNames, Files, Input, ReadArgs, RowWindow};
 use crate::lance;
 use crate::lance_names::{check_conversion, is_lance};
+use crate::location::is_url;
 use crate::option_names::{LayoutName, ProfileName};
 use crate::output::{lossy_batch, lossy_schema};
 use crate::progress::Progress;
@@ -20,9 +21,11 @@ use crate::text;
 use arrow_shard::metadata::{TypeMapping, Wire};
 use arrow_shard::write::WriterOptions;
 use clap::ValueEnum;
+use numbered::part_in_folder;
 use outputs::Outputs;
 use partitions::Partitions;
 use sort::{Order, sorted};
+use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -125,11 +128,13 @@ pub(crate) struct Args {
     /// Version of a Lance dataset to read [default: the latest]
     #[arg(long, value_name = "NUMBER")]
     dataset_version: Option<u64>,
-    /// Write numbered outputs with this many rows each: `out-00001.parquet`, `out-00002.parquet`, ...
+    /// Write numbered outputs with this many rows each: `out-00001.parquet`, `out-00002.parquet`, ... A name without a
+    /// format, or of a folder, gets the outputs `part-00001` and so on, by default shards
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     rows_per_file: Option<u64>,
     /// Write numbered outputs into a folder for each value of these columns, which are then not in the files:
-    /// `--partition-by year lake/part.parquet` writes lake/year=2024/part-00001.parquet. `--hive` reads the columns back.
+    /// `--partition-by year lake/part.parquet` writes lake/year=2024/part-00001.parquet, and `--partition-by year lake`
+    /// shards. `--hive` reads the columns back.
     /// At most 16 files are written at a time: with --sort, each folder gets one
     #[arg(long, value_name = "COLUMNS")]
     partition_by: Vec<ColumnNames>,
@@ -179,11 +184,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         ));
     }
     let started = Instant::now();
+    let partition_by = ColumnNames::all(&args.partition_by);
+    let is_numbered = args.rows_per_file.is_some() || !partition_by.is_empty();
+    let part = is_numbered
+        .then(|| part_in_folder(target, args.to))
+        .flatten();
+    let target = part.as_deref().unwrap_or(target);
     let format = FileFormat::of_output(target, args.to)?;
     let options = options(args, format)?;
     let reading = &args.reading;
     let style = reading.csv_style(target);
-    let partition_by = ColumnNames::all(&args.partition_by);
     let mut target = match partition_by.first() {
         None => Target::find(target, format, options, style, args.rows_per_file)?,
         Some(first) => {
@@ -214,6 +224,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         );
     }
     let input = args.rows(&files.paths, &mut target)?;
+    if let Some(folder) = part.as_deref().and_then(Path::parent)
+        && !is_url(&folder.to_string_lossy())
+    {
+        fs::create_dir_all(folder)
+            .map_err(|e| Failure::from(arrow_shard::Error::from(e)).within(folder.display()))?;
+    }
     let delimiter_note = reading.delimiter_note(&files.paths, &input.schema);
     let mut progress = Progress::new(input.total.clone(), args.quiet);
     let written = write(

@@ -1,5 +1,6 @@
 //! The formats of input and output files.
 
+use arrow_shard::ops::SHARD_FILE_SUFFIX;
 use clap::ValueEnum;
 use std::fmt;
 use std::path::Path;
@@ -46,6 +47,19 @@ impl FileFormat {
     pub(crate) fn option(self) -> String {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// Returns the usual end of a file name.
+    pub(crate) fn suffix(self) -> &'static str {
+        match self {
+            Self::Shard => SHARD_FILE_SUFFIX,
+            Self::Parquet => ".parquet",
+            Self::IpcFile => ".arrow",
+            Self::IpcStream => ".arrows",
+            Self::Cole => ".cole",
+            Self::Csv => ".csv",
+            Self::Ndjson => ".ndjson",
+        }
     }
 
     /// Returns the format that a file name shows. Text may be compressed.

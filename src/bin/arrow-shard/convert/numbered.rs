@@ -2,10 +2,20 @@
 
 use crate::compression::Compression;
 use crate::failure::Failure;
-use crate::file_format::{FileFormat, decompressed_name};
+use crate::file_format::{FileFormat, decompressed_name, is_standard};
 use crate::location::is_url;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Returns the name of numbered outputs in the folder that `target` names: a folder that exists, or a name that ends in
+/// `/` or shows no format. Their format is `to`, by default a shard. `None` if `target` is the name of a file.
+pub(super) fn part_in_folder(target: &Path, to: Option<FileFormat>) -> Option<PathBuf> {
+    let text = target.as_os_str().as_encoded_bytes();
+    let is_file = FileFormat::by_name(target).is_some() || Compression::by_name(target).is_some();
+    let is_folder = !is_file || text.ends_with(b"/") || target.is_dir();
+    let suffix = to.unwrap_or(FileFormat::Shard).suffix();
+    (is_folder && !is_standard(target)).then(|| target.join(format!("part{suffix}")))
+}
 
 /// The name of outputs before and after their number.
 #[derive(Debug, Clone)]
@@ -86,6 +96,27 @@ impl Numbered {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_without_a_format_is_a_folder() {
+        for (target, to, want) in [
+            ("lake", None, Some("lake/part.amudai.shard")),
+            ("lake/v1.2", None, Some("lake/v1.2/part.amudai.shard")),
+            ("lake", Some(FileFormat::Csv), Some("lake/part.csv")),
+            ("a.parquet/", None, Some("a.parquet/part.amudai.shard")),
+            (
+                "s3://b/x",
+                Some(FileFormat::Parquet),
+                Some("s3://b/x/part.parquet"),
+            ),
+            ("a.parquet", None, None),
+            ("a.csv.gz", None, None),
+            ("-", None, None),
+        ] {
+            let part = part_in_folder(Path::new(target), to);
+            assert_eq!(part.as_deref(), want.map(Path::new), "{target}");
+        }
+    }
 
     #[test]
     fn the_number_is_before_the_suffixes() {
