@@ -1,10 +1,11 @@
 //! Types and arrays of Arrow on their own, without the nodes of a shard: the types inside of a type, sizes of arrays,
-//! and joining arrays that the kernels of Arrow cannot join.
+//! joining arrays that the kernels of Arrow cannot join, and the type that holds the values of two types.
 
 mod join;
 mod kernels;
 mod size;
 mod types;
+mod widened_type;
 
 pub(crate) use join::{join, pick};
 pub(crate) use kernels::defeats_filter;
@@ -14,3 +15,4 @@ pub(crate) use size::{
 pub(crate) use types::{
     child_fields, contains, is_wrapped, largest_integer, max_entries, type_fields, value_type,
 };
+pub use widened_type::widened_type;

@@ -1,5 +1,6 @@
 //! The physical values that are passed between Arrow arrays and encoded buffers.
 
+use super::stored_as::StoredAs;
 use crate::buffer::Selection;
 use crate::error::{Error, Result};
 use crate::format::DataType;
@@ -371,6 +372,13 @@ pub trait NodeSource {
 
     /// Returns the values of numbers, DateTime, Guid and fixed-size binaries: `len * width` bytes.
     fn fixed(&mut self, node: &DataType, width: usize, rows: &Selection) -> Result<Chunk<Buffer>>;
+
+    /// Returns how a leaf is stored, if its values have another type than the node. The other methods then expect the
+    /// node of [`StoredAs`].
+    fn stored_as(&self, node: &DataType) -> Option<Arc<StoredAs>> {
+        let _ = node;
+        None
+    }
 
     /// Returns whether a leaf is stored in another format, so that its values come from [`external`](Self::external).
     fn is_external(&self, node: &DataType) -> bool {

@@ -9,11 +9,13 @@ mod integer_set;
 mod range;
 mod schema;
 mod shred;
+mod stored_as;
 #[cfg(test)]
 mod tests;
 mod ticks;
 
 pub(crate) use arrow_schema_hint::{ArrowSchemaHint, encode as encode_arrow_schema};
+pub(crate) use assemble::widen;
 pub use assemble::{Casts, assemble, assemble_as, check_cast};
 pub use chunk::{
     ArraySlot, ByteLayout, ByteValues, Chunk, DecodedDictionary, DecodedLists, DecodedUnions,
@@ -27,6 +29,7 @@ pub(crate) use schema::{
 };
 pub use schema::{NativeTypes, SchemaOptions, TypeMapping, complete_labels, to_arrow, to_shard};
 pub use shred::shred;
+pub use stored_as::StoredAs;
 pub(crate) use ticks::UNIX_EPOCH as UNIX_EPOCH_TICKS;
 
 // Used for any column: a set of skipped rows is a bitmap.

@@ -1,6 +1,7 @@
 //! Arrow types for the values of several shards.
 
-use crate::error::{Error, ErrorKind, Result};
+use super::unify::Compared;
+use crate::error::{Error, Result};
 use crate::format::{BasicType, DataType as Stored};
 use arrow_schema::{DataType, Field, FieldRef, Fields, TimeUnit, UnionFields};
 use std::fmt;
@@ -14,52 +15,50 @@ pub(super) fn is_wider(wide: &Stored, narrow: &Stored) -> bool {
         && narrow.extended_type.is_none()
 }
 
-/// Returns the field that holds the values of both fields, for fitting stored types. `path` is the column.
+/// Returns the field that holds the values of both fields, for fitting stored types.
 ///
 /// # Errors
-/// Returns [`SchemaMismatch`](ErrorKind::SchemaMismatch) if neither type holds the values of the other: dates and times
+/// Returns [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if neither type holds the values of the other: dates and times
 /// of different units can have the same stored type.
-pub(super) fn unite(a: &Field, b: &Field, path: &str) -> Result<Field> {
-    let data_type = unite_types(a.data_type(), b.data_type(), path)?;
+pub(super) fn unite(a: &Field, b: &Field, at: Compared<'_>) -> Result<Field> {
+    let data_type = unite_types(a.data_type(), b.data_type(), at)?;
     let nullable = a.is_nullable() || b.is_nullable();
     Ok(a.clone().with_data_type(data_type).with_nullable(nullable))
 }
 
-fn unite_types(a: &DataType, b: &DataType, path: &str) -> Result<DataType> {
+fn unite_types(a: &DataType, b: &DataType, at: Compared<'_>) -> Result<DataType> {
     use DataType as T;
-    let item = |a: &FieldRef, b: &FieldRef| Ok::<_, Error>(Arc::new(unite(a, b, path)?));
+    let item = |a: &FieldRef, b: &FieldRef| Ok::<_, Error>(Arc::new(unite(a, b, at)?));
     Ok(match (a, b) {
         _ if a == b => a.clone(),
         // The united type is never a dictionary, because its keys might not suffice for the values of both shards.
-        (T::Dictionary(_, a), T::Dictionary(_, b)) => unite_types(a, b, path)?,
-        (T::Dictionary(_, values), _) => unite_types(values, b, path)?,
-        (_, T::Dictionary(_, values)) => unite_types(a, values, path)?,
+        (T::Dictionary(_, a), T::Dictionary(_, b)) => unite_types(a, b, at)?,
+        (T::Dictionary(_, values), _) => unite_types(values, b, at)?,
+        (_, T::Dictionary(_, values)) => unite_types(a, values, at)?,
         (T::RunEndEncoded(_, a), T::RunEndEncoded(_, b)) => {
-            unite_types(a.data_type(), b.data_type(), path)?
+            unite_types(a.data_type(), b.data_type(), at)?
         }
-        (T::RunEndEncoded(_, values), _) => unite_types(values.data_type(), b, path)?,
-        (_, T::RunEndEncoded(_, values)) => unite_types(a, values.data_type(), path)?,
+        (T::RunEndEncoded(_, values), _) => unite_types(values.data_type(), b, at)?,
+        (_, T::RunEndEncoded(_, values)) => unite_types(a, values.data_type(), at)?,
         (T::Int32, T::Int64) | (T::UInt32, T::UInt64) => b.clone(),
         (T::Int64, T::Int32) | (T::UInt64, T::UInt32) => a.clone(),
         (T::Timestamp(own, a), T::Timestamp(other, b)) if a == b => {
-            let unit = finer(*own, *other).ok_or_else(|| mismatch(path, own, other))?;
+            let unit = finer(*own, *other).ok_or_else(|| mismatch(at, own, other))?;
             T::Timestamp(unit, a.clone())
         }
         (T::Duration(own), T::Duration(other)) => {
-            T::Duration(finer(*own, *other).ok_or_else(|| mismatch(path, own, other))?)
+            T::Duration(finer(*own, *other).ok_or_else(|| mismatch(at, own, other))?)
         }
-        (T::Struct(a), T::Struct(b)) => T::Struct(unite_members(a, b, path)?),
+        (T::Struct(a), T::Struct(b)) => T::Struct(unite_members(a, b, at)?),
         (T::FixedSizeList(a, n), T::FixedSizeList(b, m)) if n == m => {
             T::FixedSizeList(item(a, b)?, *n)
         }
-        (T::Map(a, sorted), T::Map(b, also)) => {
-            T::Map(unite_entries(a, b, path)?, *sorted && *also)
-        }
-        (T::Union(a, mode), T::Union(b, _)) => T::Union(unite_variants(a, b, path)?, *mode),
+        (T::Map(a, sorted), T::Map(b, also)) => T::Map(unite_entries(a, b, at)?, *sorted && *also),
+        (T::Union(a, mode), T::Union(b, _)) => T::Union(unite_variants(a, b, at)?, *mode),
         _ if is_text(a) && is_text(b) || is_binary(a) && is_binary(b) => a.clone(),
         _ => match (item_of(a), item_of(b)) {
             (Some(own), Some(other)) => with_item(a, item(own, other)?),
-            _ => return Err(mismatch(path, a, b)),
+            _ => return Err(mismatch(at, a, b)),
         },
     })
 }
@@ -88,23 +87,16 @@ fn is_binary(data_type: &DataType) -> bool {
     matches!(data_type, T::Binary | T::LargeBinary | T::BinaryView)
 }
 
-fn mismatch(path: &str, own: &dyn fmt::Debug, other: &dyn fmt::Debug) -> Error {
-    Error::new(
-        ErrorKind::SchemaMismatch,
-        format!(
-            "column `{path}` is {own:?} in one shard and {other:?} in another, which does not hold the same \
-             values; write both with the same type (arrow-shard convert --schema-rows 0 makes all columns of \
-             a CSV file text)"
-        ),
-    )
+fn mismatch(at: Compared<'_>, own: &dyn fmt::Debug, other: &dyn fmt::Debug) -> Error {
+    at.mismatch(&format_args!("{own:?}"), &format_args!("{other:?}"), None)
 }
 
 /// Returns the entries of maps. The names of keys and values may differ.
-fn unite_entries(a: &FieldRef, b: &FieldRef, path: &str) -> Result<FieldRef> {
+fn unite_entries(a: &FieldRef, b: &FieldRef, at: Compared<'_>) -> Result<FieldRef> {
     let (DataType::Struct(own), DataType::Struct(others)) = (a.data_type(), b.data_type()) else {
         return Ok(a.clone());
     };
-    let fields = own.iter().zip(others).map(|(a, b)| unite(a, b, path));
+    let fields = own.iter().zip(others).map(|(a, b)| unite(a, b, at));
     let fields: Fields = fields.collect::<Result<_>>()?;
     Ok(Arc::new(
         a.as_ref().clone().with_data_type(DataType::Struct(fields)),
@@ -112,18 +104,18 @@ fn unite_entries(a: &FieldRef, b: &FieldRef, path: &str) -> Result<FieldRef> {
 }
 
 /// Returns the variants of unions with the same variants in the same order.
-fn unite_variants(a: &UnionFields, b: &UnionFields, path: &str) -> Result<UnionFields> {
+fn unite_variants(a: &UnionFields, b: &UnionFields, at: Compared<'_>) -> Result<UnionFields> {
     if !a.iter().map(|(id, _)| id).eq(b.iter().map(|(id, _)| id)) {
-        return Err(mismatch(path, a, b));
+        return Err(mismatch(at, a, b));
     }
     let fields = a.iter().zip(b.iter());
-    let fields = fields.map(|((id, a), (_, b))| Ok((id, Arc::new(unite(a, b, path)?))));
+    let fields = fields.map(|((id, a), (_, b))| Ok((id, Arc::new(unite(a, b, at)?))));
     fields.collect()
 }
 
 /// Returns the members of both structs, by name. A member that one of them lacks is nullable.
-fn unite_members(a: &Fields, b: &Fields, path: &str) -> Result<Fields> {
-    let unite = |a: &Field, b: &Field| unite(a, b, &format!("{path}.{}", a.name()));
+fn unite_members(a: &Fields, b: &Fields, at: Compared<'_>) -> Result<Fields> {
+    let unite = |a: &Field, b: &Field| unite(a, b, at.at(&format!("{}.{}", at.path, a.name())));
     let same_names = a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.name() == b.name());
     if same_names {
         return a.iter().zip(b).map(|(a, b)| unite(a, b)).collect();
@@ -138,7 +130,7 @@ fn unite_members(a: &Fields, b: &Fields, path: &str) -> Result<Fields> {
     own.chain(new.map(|field| Ok(nullable(field)))).collect()
 }
 
-fn item_of(list: &DataType) -> Option<&FieldRef> {
+pub(super) fn item_of(list: &DataType) -> Option<&FieldRef> {
     match list {
         DataType::List(item)
         | DataType::LargeList(item)
@@ -149,7 +141,7 @@ fn item_of(list: &DataType) -> Option<&FieldRef> {
 }
 
 /// Returns a list type of the same kind with other items.
-fn with_item(list: &DataType, item: FieldRef) -> DataType {
+pub(super) fn with_item(list: &DataType, item: FieldRef) -> DataType {
     match list {
         DataType::LargeList(_) => DataType::LargeList(item),
         DataType::ListView(_) => DataType::ListView(item),

@@ -5,16 +5,20 @@ use super::deletes::{Deleted, EditedStripe, deletes_shard};
 use super::edited_columns::{EditedColumn, EditedColumns};
 use super::needed_files::{NeededFile, ReferredFiles};
 use super::source::SourceShard;
-use super::united_node::UnitedNode;
+use super::unify::Unify;
+use super::united_node::{LeafType, UnitedNode};
 use super::wires;
 use crate::Limits;
-use crate::column::encode_arrow_schema;
+use crate::column::{StoredAs, encode_arrow_schema};
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::format::{DataEncoding, ShardProperties, StripeFieldDescriptor, Wire, WriterInfo};
+use crate::format::{
+    DataEncoding, DataType, ShardProperties, StripeFieldDescriptor, Wire, WriterInfo,
+};
 use crate::io::{
     FileCount, FileToKeep, Place, RelativeUrl, SecondNames, VersionedFile, is_absolute,
     random_stripe_file_name,
 };
+use crate::read::{StoredTypes, widen_field};
 use crate::sorting::SortingColumn;
 use crate::write::{
     PositionedSink, StripeRecord, StripesMetadata, check_storable, shard_properties, stored_schema,
@@ -153,6 +157,8 @@ pub(super) struct DirectoryPlan<'a> {
     pub(super) sorting_columns: Vec<SortingColumn>,
     pub(super) writers: Vec<WriterInfo>,
     pub(super) naming: Naming,
+    /// How a table in memory unites types; `None` for a file.
+    pub(super) unify: Option<Unify>,
 }
 
 /// How a directory refers to buffers in the directory file of a source.
@@ -176,6 +182,8 @@ pub(super) struct CommitFiles {
     /// Files that must exist already.
     pub(super) needed: Vec<NeededFile>,
     pub(super) directory: Vec<u8>,
+    /// The fields that are stored with another type than the directory has. Only tables have them.
+    pub(super) stored_types: StoredTypes,
     pub(super) summary: EditSummary,
 }
 
@@ -205,6 +213,7 @@ impl DirectoryPlan<'_> {
             known: HashMap::new(),
         };
         let mut referred = ReferredFiles::default();
+        let mut stored_types = StoredTypes::default();
         let nodes = nodes(self.columns);
         let count = nodes.len() + usize::from(has_deleted);
         let mut stripes = StripesMetadata::new(self.wire, count);
@@ -214,8 +223,8 @@ impl DirectoryPlan<'_> {
                 stripe,
                 &nodes,
                 &mut references,
-                has_deleted,
-                &deletes,
+                has_deleted.then_some(&deletes),
+                &mut stored_types,
             );
             let record = record.await.within(|| format!("stripe {ordinal}"))?;
             referred.note(&record.fields, stripe.source > 0);
@@ -257,18 +266,19 @@ impl DirectoryPlan<'_> {
             as_they_are: references.as_they_are,
             others,
             directory,
+            stored_types,
         })
     }
 
-    /// Returns the directory's entry for a stripe.
+    /// Returns the directory's entry for a stripe. `deletes` are given if the directory says which rows are deleted.
     async fn record(
         &self,
         ordinal: usize,
         stripe: &EditedStripe,
         nodes: &[(&EditedColumn, &UnitedNode)],
         references: &mut FileReferences<'_>,
-        has_deleted: bool,
-        deletes: &Deletes,
+        deletes: Option<&Deletes>,
+        stored_types: &mut StoredTypes,
     ) -> Result<StripeRecord> {
         let source = self.sources.get(stripe.source);
         let source = source.ok_or_else(|| Error::invalid("a stripe of no shard"))?;
@@ -295,7 +305,7 @@ impl DirectoryPlan<'_> {
         }
         let mut found = described.into_iter();
         let mut fields = Vec::with_capacity(nodes.len() + 1);
-        for (column, node) in nodes {
+        for (id, (column, node)) in (0u32..).zip(nodes) {
             let mut wire = shard.wire();
             let mut described = match (node.id_in(stripe.source), &column.added) {
                 (Some(_), _) => found.next().flatten(),
@@ -309,11 +319,15 @@ impl DirectoryPlan<'_> {
                 && node.is_narrow_in(stripe.source)
                 && described.encodings.iter().any(DataEncoding::has_data)
             {
+                let advice = match self.unify {
+                    Some(_) => "set the option `unify` of the table to widen the types, or rewrite",
+                    None => "rewrite",
+                };
                 return Err(Error::new(
                     ErrorKind::SchemaMismatch,
                     format!(
                         "column `{}` holds 32-bit integers in stripe {} of `{}` and 64-bit ones in \
-                         another shard; rewrite that shard with the wider type",
+                         another shard; {advice} that shard with the wider type",
                         node.name(),
                         stripe.ordinal,
                         source.place
@@ -321,12 +335,19 @@ impl DirectoryPlan<'_> {
                 ));
             }
             if let Some(described) = &mut described {
-                let label = node.stored.label();
-                wires::translate(&mut described.field, label, wire, self.wire);
+                let stored = stored_as(node, id, stripe, source)?;
+                let there = stored.as_ref().map_or(&node.stored, |stored| &stored.node);
+                wires::translate(&mut described.field, there.label(), wire, self.wire);
+                if let Some(stored) = stored {
+                    let widened = widen_field(&mut described.field, &stored, &node.stored);
+                    if widened.within(|| format!("column `{}`", column.node.name()))? {
+                        stored_types.add(ordinal as u64, stored);
+                    }
+                }
             }
             fields.push(described);
         }
-        if has_deleted {
+        if let Some(deletes) = deletes {
             fields.push(if keeps_deletes {
                 found.next().flatten()
             } else {
@@ -344,6 +365,32 @@ impl DirectoryPlan<'_> {
             },
         })
     }
+}
+
+/// Returns how a source stores a node, if it has another type there than in the table. `id` is the number of the node in
+/// the table.
+fn stored_as(
+    node: &UnitedNode,
+    id: u32,
+    stripe: &EditedStripe,
+    source: &SourceShard,
+) -> Result<Option<StoredAs>> {
+    let Some(LeafType { stored, arrow }) = node.type_in(stripe.source) else {
+        return Ok(None);
+    };
+    let Some(wide) = node.arrow.clone() else {
+        return Err(Error::corrupt("a widened column has no type"));
+    };
+    let node = DataType {
+        schema_id: id,
+        ..stored.clone()
+    };
+    Ok(Some(StoredAs {
+        node,
+        own: arrow.clone(),
+        wide,
+        place: format!("{}, stripe {}", source.place.element(), stripe.ordinal),
+    }))
 }
 
 /// Returns the URLs of the Parquet files outside of the folder of the shard that a field refers to.

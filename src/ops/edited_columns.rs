@@ -2,14 +2,16 @@
 
 use super::added_column::AddedColumn;
 use super::arrow;
+use super::unify::{Compared, Unify};
 use super::united_node::{UnitedNode, places};
+use super::widening::{SourceColumn, widen};
 use crate::Shard;
 use crate::column::{ColumnPlace, column_places, has_packed_columns};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{BasicType, DELETED_RECORD, DataType, Field as StoredField, Schema};
 use crate::read::unknown_column;
 use crate::sorting::SortingColumn;
-use arrow_schema::{DataType as ArrowType, Field, Fields};
+use arrow_schema::{DataType as ArrowType, Field, Fields, Schema as ArrowSchema};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -81,7 +83,8 @@ impl EditedColumns {
                 continue;
             };
             if kind == DELETED_RECORD {
-                columns.deleted.unite(field.data_type, source, &kind)?;
+                let at = Compared::internal(&kind);
+                columns.deleted.unite(field.data_type, source, at)?;
                 continue;
             }
             let shown = Field::new(&kind, ArrowType::Null, true);
@@ -93,8 +96,14 @@ impl EditedColumns {
     }
 
     /// Adds the columns of another shard. `source` is its ordinal among the sources. A column that one of the shards
-    /// lacks is null there.
-    pub(super) async fn unite(&mut self, shard: &Shard, source: usize) -> Result<()> {
+    /// lacks is null there. `unify` is `None` for an edit, and `name_of` returns the names of the sources.
+    pub(super) async fn unite(
+        &mut self,
+        shard: &Shard,
+        source: usize,
+        unify: Option<Unify>,
+        name_of: &(dyn Fn(usize) -> String + Sync),
+    ) -> Result<()> {
         let mut all = self.clone();
         let mut seen = vec![false; all.visible.len()];
         let own: Vec<String> = all.visible.iter().map(|c| c.field.name().clone()).collect();
@@ -113,8 +122,23 @@ impl EditedColumns {
                 continue;
             };
             let path = field.name().clone();
-            column.node.unite(node, source, &path)?;
-            column.field = arrow::unite(&column.field, &field, &path)?;
+            let at = Compared {
+                path: &path,
+                name_of,
+                first: column.node.first_source().unwrap_or_default(),
+                advice: Unify::advice(unify, column.field.data_type(), field.data_type()),
+            };
+            if unify == Some(Unify::Widen) {
+                let there = SourceColumn {
+                    field,
+                    node,
+                    source,
+                };
+                column.field = widen(&mut column.node, &column.field, there, at)?;
+            } else {
+                column.node.unite(node, source, at)?;
+                column.field = arrow::unite(&column.field, &field, at)?;
+            }
             if let Some(seen) = place.and_then(|place| seen.get_mut(place)) {
                 *seen = true;
             }
@@ -128,9 +152,11 @@ impl EditedColumns {
             };
             let mut internal = all.internal.iter_mut();
             if kind == DELETED_RECORD {
-                all.deleted.unite(field.data_type, source, &kind)?;
+                let at = Compared::internal(&kind);
+                all.deleted.unite(field.data_type, source, at)?;
             } else if let Some(own) = internal.find(|c| c.internal_kind.as_ref() == Some(&kind)) {
-                own.node.unite(field.data_type, source, &kind)?;
+                let at = Compared::internal(&kind);
+                own.node.unite(field.data_type, source, at)?;
             } else {
                 all.internal.push(EditedColumn {
                     field: Field::new(&kind, ArrowType::Null, true),
@@ -143,6 +169,41 @@ impl EditedColumns {
         all.visible.sort_by_key(EditedColumn::has_packed);
         all.check_packed()?;
         *self = all;
+        Ok(())
+    }
+
+    /// Widens columns to their types in a schema. `none` is the ordinal of a source that does not exist.
+    pub(super) fn widen_to(
+        &mut self,
+        schema: &ArrowSchema,
+        none: usize,
+        name_of: &(dyn Fn(usize) -> String + Sync),
+    ) -> Result<()> {
+        for column in self
+            .visible
+            .iter_mut()
+            .filter(|column| !column.has_packed())
+        {
+            let Ok(wanted) = schema.field_with_name(column.field.name()) else {
+                continue;
+            };
+            if column.field.data_type() == wanted.data_type() {
+                continue;
+            }
+            let path = column.field.name().clone();
+            let at = Compared {
+                path: &path,
+                name_of,
+                first: column.node.first_source().unwrap_or_default(),
+                advice: Unify::advice(
+                    Some(Unify::Widen),
+                    column.field.data_type(),
+                    wanted.data_type(),
+                ),
+            };
+            let there = SourceColumn::of_no_source(wanted.clone(), none)?;
+            column.field = widen(&mut column.node, &column.field, there, at)?;
+        }
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use super::deletes::{DeleteOptions, EditedStripe, RowSets};
 use super::edited_columns::EditedColumns;
 use super::progress::WorkProgress;
 use super::source::SourceShard;
+use super::unify::Unify;
 use super::wires;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result, Within};
@@ -72,6 +73,8 @@ pub struct ShardEditor {
     wire: Wire,
     /// The options for opening appended shards.
     options: ShardOptions,
+    /// How the types of columns are united; `None` for an edit, whose result is written.
+    unify: Option<Unify>,
 }
 
 impl ShardEditor {
@@ -94,6 +97,7 @@ impl ShardEditor {
             writers: shard.writers_async().await?,
             wire: shard.wire(),
             options: ShardOptions::default(),
+            unify: None,
             sources: vec![source],
         })
     }
@@ -102,6 +106,25 @@ impl ShardEditor {
     pub(super) fn with_options(mut self, options: ShardOptions) -> Self {
         self.options = options;
         self
+    }
+
+    /// Makes the editor one for a table in memory, which unites the types of columns in this way.
+    pub(super) fn for_table(mut self, unify: Unify) -> Self {
+        self.unify = Some(unify);
+        self
+    }
+
+    /// Widens columns to their types in a schema, if this is a table that widens types.
+    pub(super) fn widen_to(&mut self, schema: &Schema) -> Result<()> {
+        if self.unify != Some(Unify::Widen) {
+            return Ok(());
+        }
+        let none = self.sources.len();
+        let name_of = |source: usize| match self.sources.get(source) {
+            Some(source) => source.place.element(),
+            None => "the schema of the table".to_owned(),
+        };
+        self.columns.widen_to(schema, none, &name_of)
     }
 
     /// Returns the options for opening appended shards.
@@ -132,7 +155,9 @@ impl ShardEditor {
         }
         let ordinal = self.sources.len();
         let mut columns = self.columns.clone();
-        let united = columns.unite(&source.shard, ordinal).await;
+        let name_of = |source: usize| place_of(&self.sources, source);
+        let united = columns.unite(&source.shard, ordinal, self.unify, &name_of);
+        let united = united.await;
         united.within(|| source.place.element())?;
         let theirs = source.shard.properties_async().await?;
         let writers = source.shard.writers_async().await?;
@@ -207,7 +232,11 @@ impl ShardEditor {
         let mut source = SourceShard::load(shard, self.store().clone(), place).await?;
         source.is_artifact = true;
         let ordinal = self.sources.len();
-        self.columns.unite(&source.shard, ordinal).await?;
+        let name_of = |source: usize| place_of(&self.sources, source);
+        let united = self
+            .columns
+            .unite(&source.shard, ordinal, self.unify, &name_of);
+        united.await?;
         let mut common: Option<StripeProperties> = None;
         for stripe in self.stripes.get(run.clone()).unwrap_or_default() {
             if let Some(source) = self.sources.get(stripe.source) {
@@ -256,6 +285,7 @@ impl ShardEditor {
             sorting_columns: self.sorting_columns.clone(),
             writers: self.writers.clone(),
             naming,
+            unify: self.unify,
         };
         plan.files(target).await
     }
@@ -441,6 +471,12 @@ impl ShardEditor {
         self.stripes = after;
         Ok(changed)
     }
+}
+
+/// Returns the place of a source for errors.
+fn place_of(sources: &[SourceShard], source: usize) -> String {
+    let found = sources.get(source);
+    found.map_or_else(|| "another shard".to_owned(), |found| found.place.element())
 }
 
 /// Returns the properties that two stripes have in common.

@@ -46,11 +46,15 @@ mod progress;
 mod put;
 mod row_set;
 mod set;
+mod set_options;
 mod source;
+mod unify;
 mod united_node;
 mod vacuum;
+mod widening;
 mod wires;
 
+pub use crate::arrow::widened_type;
 pub use crate::io::{FileCount, SHARD_FILE_SUFFIX};
 #[cfg(feature = "parquet")]
 pub use attach::{
@@ -71,4 +75,6 @@ pub use merge::{MergeOptions, merge, merge_async, merge_with, merge_with_async};
 pub use overlap::{LeftOut, Overlap};
 pub use pack::{PackOptions, pack, pack_async};
 pub use set::{ShardColumn, ShardSet};
+pub use set_options::ShardSetOptions;
+pub use unify::Unify;
 pub use vacuum::{UnusedFile, VacuumOptions, vacuum, vacuum_async};

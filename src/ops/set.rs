@@ -5,11 +5,12 @@ use super::editor::ShardEditor;
 use super::members::{Opening, no_shard, no_shard_in, open_all, open_folder};
 use super::overlap::{LeftOut, Overlap, settle};
 use super::progress::WorkProgress;
+use super::set_options::ShardSetOptions;
 use super::source::SourceShard;
 use crate::Shard;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Container, FileContainer, Location, Place};
-use crate::read::{Projection, ScanBuilder, ShardOptions, ready_now};
+use crate::read::{Projection, ScanBuilder, ready_now};
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::Field;
 use arrow_select::take::take;
@@ -22,7 +23,8 @@ use std::sync::Arc;
 ///
 /// Opening a table reads the metadata of all shards, several shards at a time. The files must not change while the
 /// table is open: reading a file that has been replaced fails with
-/// [`Replaced`](ErrorKind::Replaced). The types of the columns must fit as [`ShardEditor::append`] describes.
+/// [`Replaced`](ErrorKind::Replaced). The types of the columns must fit as [`ShardEditor::append`] describes, unless the
+/// option [`Unify::Widen`](super::Unify::Widen) is set.
 ///
 /// Local files do not stay open, so a table may have more shards than the process may have open files: see
 /// [`PooledFile`](crate::io::PooledFile).
@@ -87,7 +89,7 @@ impl ShardSet {
     /// same data, such as a merged shard and one of its sources, or if the store answers later: use
     /// [`open_async`](Self::open_async).
     pub fn open<L: Into<Location>>(shards: impl IntoIterator<Item = L>) -> Result<Self> {
-        Self::open_with(shards, ShardOptions::default())
+        Self::open_with(shards, ShardSetOptions::default())
     }
 
     /// Opens shards as a table, like [`open`](Self::open), with options such as limits for shards that you do not
@@ -98,11 +100,17 @@ impl ShardSet {
     /// Returns the errors of [`open`](Self::open).
     pub fn open_with<L: Into<Location>>(
         shards: impl IntoIterator<Item = L>,
-        options: ShardOptions,
+        options: impl Into<ShardSetOptions>,
     ) -> Result<Self> {
         let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
         check_near(&shards, "ShardSet::open_async or open_with_async")?;
-        ready_now(Self::of_shards(shards, Overlap::Refuse, &[], options, None))
+        ready_now(Self::of_shards(
+            shards,
+            Overlap::Refuse,
+            &[],
+            options.into(),
+            None,
+        ))
     }
 
     /// Opens shards as a table: [`open`](Self::open) for any store.
@@ -116,7 +124,7 @@ impl ShardSet {
     pub async fn open_async<L: Into<Location>>(
         shards: impl IntoIterator<Item = L>,
     ) -> Result<Self> {
-        Self::open_with_async(shards, ShardOptions::default()).await
+        Self::open_with_async(shards, ShardSetOptions::default()).await
     }
 
     /// Opens shards as a table, with options: [`open_with`](Self::open_with) for any store.
@@ -125,10 +133,10 @@ impl ShardSet {
     /// Returns the errors of [`open`](Self::open).
     pub async fn open_with_async<L: Into<Location>>(
         shards: impl IntoIterator<Item = L>,
-        options: ShardOptions,
+        options: impl Into<ShardSetOptions>,
     ) -> Result<Self> {
         let shards = shards.into_iter().map(Into::into).collect();
-        Self::of_shards(shards, Overlap::Refuse, &[], options, None).await
+        Self::of_shards(shards, Overlap::Refuse, &[], options.into(), None).await
     }
 
     /// Opens shards as a table with additional last columns, each of which has one value for all rows of a shard, such
@@ -163,7 +171,7 @@ impl ShardSet {
         overlap: Overlap,
         columns: &[ShardColumn],
         through: impl FnOnce(Arc<dyn Container>) -> Arc<dyn Container> + Send,
-        options: ShardOptions,
+        options: impl Into<ShardSetOptions>,
     ) -> Result<Self> {
         let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
         check_near(&shards, "ShardSet::open_with_columns_async")?;
@@ -181,10 +189,17 @@ impl ShardSet {
         overlap: Overlap,
         columns: &[ShardColumn],
         through: impl FnOnce(Arc<dyn Container>) -> Arc<dyn Container> + Send,
-        options: ShardOptions,
+        options: impl Into<ShardSetOptions>,
     ) -> Result<Self> {
         let shards = shards.into_iter().map(Into::into).collect();
-        Self::of_shards(shards, overlap, columns, options, Some(Box::new(through))).await
+        Self::of_shards(
+            shards,
+            overlap,
+            columns,
+            options.into(),
+            Some(Box::new(through)),
+        )
+        .await
     }
 
     /// Opens near shards, and reads their rows through a container of the caller: for example, one that counts reads or
@@ -195,7 +210,7 @@ impl ShardSet {
     pub fn open_through<L: Into<Location>>(
         shards: impl IntoIterator<Item = L>,
         through: impl FnOnce(Arc<dyn Container>) -> Arc<dyn Container> + Send,
-        options: ShardOptions,
+        options: impl Into<ShardSetOptions>,
     ) -> Result<Self> {
         let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
         check_near(&shards, "ShardSet::open_async")?;
@@ -203,7 +218,7 @@ impl ShardSet {
             shards,
             Overlap::Refuse,
             &[],
-            options,
+            options.into(),
             Some(Box::new(through)),
         ))
     }
@@ -218,7 +233,7 @@ impl ShardSet {
     /// Returns the errors of [`open`](Self::open), and [`InvalidArgument`](ErrorKind::InvalidArgument) if two shards
     /// share some data while each of them also refers to other data.
     pub fn open_folder(folder: impl Into<Location>) -> Result<Self> {
-        Self::open_folder_with(folder, ShardOptions::default())
+        Self::open_folder_with(folder, ShardSetOptions::default())
     }
 
     /// Opens the shards of a folder, like [`open_folder`](Self::open_folder), with the options of
@@ -226,7 +241,10 @@ impl ShardSet {
     ///
     /// # Errors
     /// Returns the errors of [`open_folder`](Self::open_folder).
-    pub fn open_folder_with(folder: impl Into<Location>, options: ShardOptions) -> Result<Self> {
+    pub fn open_folder_with(
+        folder: impl Into<Location>,
+        options: impl Into<ShardSetOptions>,
+    ) -> Result<Self> {
         let folder = folder.into();
         folder.store().check_near("ShardSet::open_folder_async")?;
         ready_now(Self::open_folder_with_async(folder, options))
@@ -237,7 +255,7 @@ impl ShardSet {
     /// # Errors
     /// Returns the errors of [`open_folder`](Self::open_folder).
     pub async fn open_folder_async(folder: impl Into<Location>) -> Result<Self> {
-        Self::open_folder_with_async(folder, ShardOptions::default()).await
+        Self::open_folder_with_async(folder, ShardSetOptions::default()).await
     }
 
     /// Opens the shards of a folder, with options: [`open_folder_with`](Self::open_folder_with) for any store.
@@ -246,10 +264,10 @@ impl ShardSet {
     /// Returns the errors of [`open_folder`](Self::open_folder).
     pub async fn open_folder_with_async(
         folder: impl Into<Location>,
-        options: ShardOptions,
+        options: impl Into<ShardSetOptions>,
     ) -> Result<Self> {
-        let folder = folder.into();
-        let sources = open_folder(&folder, options.clone()).await?;
+        let (folder, options) = (folder.into(), options.into());
+        let sources = open_folder(&folder, options.shard_options().clone()).await?;
         if sources.is_empty() {
             return Err(no_shard_in(&folder));
         }
@@ -260,14 +278,17 @@ impl ShardSet {
         shards: Vec<Location>,
         overlap: Overlap,
         columns: &[ShardColumn],
-        options: ShardOptions,
+        options: ShardSetOptions,
         through: Option<Through<'_>>,
     ) -> Result<Self> {
         let first = shards.first().ok_or_else(no_shard)?;
         for other in &shards {
             first.store().check_same(other)?;
         }
-        let (opening, mut work) = (Opening::table(options.clone()), WorkProgress::default());
+        let (opening, mut work) = (
+            Opening::table(options.shard_options().clone()),
+            WorkProgress::default(),
+        );
         let sources = open_all(&shards, &opening, |_, _| false, &mut work).await?;
         Self::of_sources(sources, overlap, columns, options, through).await
     }
@@ -276,15 +297,19 @@ impl ShardSet {
         sources: Vec<SourceShard>,
         overlap: Overlap,
         columns: &[ShardColumn],
-        options: ShardOptions,
+        options: ShardSetOptions,
         through: Option<Through<'_>>,
     ) -> Result<Self> {
         let (sources, left_out) = settle(sources, overlap).await?;
         let (kept, sources): (Vec<usize>, Vec<SourceShard>) = sources.into_iter().unzip();
         let mut sources = sources.into_iter();
-        let mut editor = ShardEditor::of_source(sources.next().ok_or_else(no_shard)?).await?;
+        let editor = ShardEditor::of_source(sources.next().ok_or_else(no_shard)?).await?;
+        let mut editor = editor.for_table(options.unify());
         for source in sources {
             editor.append_source(source).await?;
+        }
+        if let Some(schema) = options.schema() {
+            editor.widen_to(schema)?;
         }
         for column in columns {
             let values = column.of_shards(&kept)?;
@@ -307,7 +332,9 @@ impl ShardSet {
         let name = home.name_of(&home.folder(&root));
         let name = name.to_string_lossy().into_owned();
         let directory = files.directory.into();
-        let shard = Shard::of_table(directory, name, folder, options).await?;
+        let options = options.shard_options().clone();
+        let stored_types = files.stored_types;
+        let shard = Shard::of_table(directory, stored_types, name, folder, options).await?;
         Ok(Self {
             shard,
             shards,

@@ -1,9 +1,11 @@
 //! Spec: Chapter 6, "Schema": nodes of a schema that fits the stripes of several shards.
 
 use super::arrow::is_wider;
+use super::unify::Compared;
 use crate::column::has_packed_columns;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{BasicType, DataType};
+use arrow_schema::DataType as ArrowType;
 
 /// A node of the united schema, and its number in each of the sources.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,8 +17,20 @@ pub(super) struct UnitedNode {
     ids: Vec<Option<u32>>,
     /// Ordinals of the sources that store 32-bit integers for this 64-bit node.
     narrow: Vec<usize>,
+    /// The sources that store a leaf with another type, by ordinal, if types are widened.
+    others: Vec<(usize, LeafType)>,
+    /// The Arrow type of the values of a leaf whose types are widened.
+    pub(super) arrow: Option<ArrowType>,
     /// For an added column: the number of the node in the file with its values, and its type there.
     added: Option<(u32, BasicType)>,
+}
+
+/// The type of a leaf in a source.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct LeafType {
+    pub(super) stored: DataType,
+    /// The Arrow type of the values.
+    pub(super) arrow: ArrowType,
 }
 
 impl UnitedNode {
@@ -28,6 +42,8 @@ impl UnitedNode {
             children: children.into_iter().map(Self::new).collect(),
             ids: Vec::new(),
             narrow: Vec::new(),
+            others: Vec::new(),
+            arrow: None,
             added: None,
         }
     }
@@ -51,7 +67,8 @@ impl UnitedNode {
         node
     }
 
-    fn set_id(&mut self, source: usize, id: u32) {
+    /// Sets the number of the node in a source.
+    pub(super) fn set_id(&mut self, source: usize, id: u32) {
         if self.ids.len() <= source {
             self.ids.resize(source + 1, None);
         }
@@ -63,6 +80,37 @@ impl UnitedNode {
     /// Returns the number of the node in a source.
     pub(super) fn id_in(&self, source: usize) -> Option<u32> {
         self.ids.get(source).copied().flatten()
+    }
+
+    /// Returns the first source that has the node.
+    pub(super) fn first_source(&self) -> Option<usize> {
+        self.ids.iter().position(Option::is_some)
+    }
+
+    /// Returns the type of the leaf in a source, if it is widened there.
+    pub(super) fn type_in(&self, source: usize) -> Option<&LeafType> {
+        let mut others = self.others.iter();
+        let (_, other) = others.find(|(other, _)| *other == source)?;
+        Some(other)
+    }
+
+    /// Adds a source that stores a leaf with another type.
+    pub(super) fn add_other(&mut self, source: usize, there: LeafType) {
+        self.others.push((source, there));
+    }
+
+    /// Changes the stored type of a leaf. The sources so far had the type `before`, unless they are known to have another
+    /// one.
+    pub(super) fn widen_to(&mut self, stored: DataType, before: &LeafType) {
+        for source in 0..self.ids.len() {
+            if self.id_in(source).is_some() && self.type_in(source).is_none() {
+                self.others.push((source, before.clone()));
+            }
+        }
+        self.stored = stored;
+        let mut others = std::mem::take(&mut self.others);
+        others.retain(|(_, other)| !self.has_type(&other.stored));
+        self.others = others;
     }
 
     /// Returns the number of the node in the file with the values of an added column.
@@ -79,12 +127,8 @@ impl UnitedNode {
         }
     }
 
-    /// Adds a source that stores this node and its descendants as `there`.
-    ///
-    /// # Errors
-    /// Returns [`SchemaMismatch`](ErrorKind::SchemaMismatch) if the types do not fit, or
-    /// [`AmbiguousColumn`](ErrorKind::AmbiguousColumn) if several members have the same name.
-    pub(super) fn unite(&mut self, there: DataType, source: usize, path: &str) -> Result<()> {
+    /// Whether a node is stored as this one, without regard to descendants.
+    pub(super) fn has_type(&self, there: &DataType) -> bool {
         let same_storage = (
             self.stored.basic_type,
             self.stored.signed,
@@ -92,26 +136,35 @@ impl UnitedNode {
         ) == (there.basic_type, there.signed, there.fixed_size);
         // Labels of packed columns contain their positions, which may differ. The first source decides.
         let same_label = self.stored.extended_type == there.extended_type
-            || (has_packed_columns(&self.stored) && has_packed_columns(&there));
-        if !same_storage || !same_label {
+            || (has_packed_columns(&self.stored) && has_packed_columns(there));
+        same_storage && same_label
+    }
+
+    /// Adds a source that stores this node and its descendants as `there`.
+    ///
+    /// # Errors
+    /// Returns [`SchemaMismatch`](ErrorKind::SchemaMismatch) if the types do not fit, or
+    /// [`AmbiguousColumn`](ErrorKind::AmbiguousColumn) if several members have the same name.
+    pub(super) fn unite(&mut self, there: DataType, source: usize, at: Compared<'_>) -> Result<()> {
+        if !self.has_type(&there) {
             if is_wider(&self.stored, &there) {
                 self.narrow.push(source);
             } else if is_wider(&there, &self.stored) {
                 self.narrow = (0..source).filter(|&s| self.id_in(s).is_some()).collect();
                 self.stored.basic_type = there.basic_type;
             } else {
-                return Err(mismatch(path, &self.stored, &there));
+                return Err(self.mismatch(&there, at));
             }
         }
         self.set_id(source, there.schema_id);
         if there.basic_type == BasicType::Struct {
             let own: Vec<&str> = self.children.iter().map(Self::name).collect();
             let others: Vec<&str> = there.children.iter().map(|c| c.name.as_str()).collect();
-            let places = places(&own, &others, path)?;
+            let places = places(&own, &others, at.path)?;
             for (place, child) in places.into_iter().zip(there.children) {
-                let path = format!("{path}.{}", child.name);
+                let path = format!("{}.{}", at.path, child.name);
                 match place.and_then(|place| self.children.get_mut(place)) {
-                    Some(own) => own.unite(child, source, &path)?,
+                    Some(own) => own.unite(child, source, at.at(&path))?,
                     None => self.children.push(Self::of(child, source)),
                 }
             }
@@ -122,12 +175,21 @@ impl UnitedNode {
         if self.children.len() != there.children.len()
             || self.children.iter().zip(&there.children).any(differ)
         {
-            return Err(mismatch(path, &self.stored, &there));
+            return Err(self.mismatch(&there, at));
         }
         for (own, child) in self.children.iter_mut().zip(there.children) {
-            own.unite(child, source, path)?;
+            own.unite(child, source, at)?;
         }
         Ok(())
+    }
+
+    /// Returns the error for a source that stores the node with a type that does not fit.
+    pub(super) fn mismatch(&self, there: &DataType, at: Compared<'_>) -> Error {
+        at.mismatch(
+            &described(&self.stored),
+            &described(there),
+            self.first_source(),
+        )
     }
 
     pub(super) fn name(&self) -> &str {
@@ -172,8 +234,9 @@ pub(super) fn places(own: &[&str], others: &[&str], path: &str) -> Result<Vec<Op
     Ok(others.iter().map(place).collect())
 }
 
-fn mismatch(path: &str, own: &DataType, other: &DataType) -> Error {
-    let describe = |node: &DataType| match node.label() {
+/// Describes the type of a node for errors.
+fn described(node: &DataType) -> String {
+    match node.label() {
         "" => node.stored_type(),
         label => {
             let texts: Vec<String> = (node.extended_type.iter())
@@ -187,14 +250,5 @@ fn mismatch(path: &str, own: &DataType, other: &DataType) -> Error {
             };
             format!("{label}{properties} as {}", node.stored_type())
         }
-    };
-    Error::new(
-        ErrorKind::SchemaMismatch,
-        format!(
-            "column `{path}` is {} in one shard and {} in another; rewrite one of them with the type of \
-             the other",
-            describe(own),
-            describe(other)
-        ),
-    )
+    }
 }

@@ -26,12 +26,15 @@ mod stream;
 mod stripe;
 #[cfg(feature = "threads")]
 mod threads;
+mod widened_field;
 
 pub(crate) use copy_checks::CopyChecks;
 pub(crate) use row_filter::{ColumnRange, RowFilter};
 pub(crate) use scan::row_selection::check_rows;
 pub(crate) use shard::projection::unknown_column;
+pub(crate) use shard::stored_types::StoredTypes;
 pub(crate) use shard::waiting::ready_now;
+pub(crate) use widened_field::widen_field;
 
 pub use blob::{AsyncBlob, Blob};
 pub use decoder::{Request, ScanDecoder, ShardDecoder, Step};

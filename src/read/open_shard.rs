@@ -10,6 +10,7 @@ use super::shard::names::{FILE, FileNames, OBJECT};
 use super::shard::options::ShardOptions;
 use super::shard::projection::Projection;
 use super::shard::store::ArtifactReader;
+use super::shard::stored_types::StoredTypes;
 use super::shard::waiting::{ready_now, ready_now_or};
 use super::stripe::Stripe;
 use crate::error::{Error, ErrorKind, Result, Within};
@@ -197,9 +198,10 @@ impl Shard {
     }
 
     /// Opens a table of several shards from its directory, which is in memory. Their files are in `files`, the folder
-    /// with this name.
+    /// with this name. `stored_types` are the fields that are stored with another type than the table has.
     pub(crate) async fn of_table(
         directory: Bytes,
+        stored_types: StoredTypes,
         folder: String,
         files: FileContainer,
         options: ShardOptions,
@@ -213,7 +215,8 @@ impl Shard {
             }
         };
         let names = FileNames::of_table(folder, noun);
-        Self::open_at(names, reader, files, None, options).await
+        let base = None;
+        Self::open_typed(names, reader, files, base, options, stored_types).await
     }
 
     /// Opens the shard with a directory file behind `reader`, which does not block. Opening takes one request, or two
@@ -319,6 +322,18 @@ impl Shard {
         base: Option<String>,
         options: ShardOptions,
     ) -> Result<Self> {
+        let stored_types = StoredTypes::default();
+        Self::open_typed(names, reader, files, base, options, stored_types).await
+    }
+
+    async fn open_typed(
+        names: FileNames,
+        reader: ArtifactReader,
+        files: FileContainer,
+        base: Option<String>,
+        options: ShardOptions,
+        stored_types: StoredTypes,
+    ) -> Result<Self> {
         let place = || names.place_of(None);
         let default = if reader.is_near() {
             NEAR_TAIL_BYTES
@@ -332,7 +347,7 @@ impl Shard {
         let (wire, directory) = directory.within(place)?;
         let artifacts = Artifacts::new(names, reader, size, tail, files, base, options);
         Ok(Self {
-            inner: Arc::new(Metadata::new(artifacts, wire, directory)),
+            inner: Arc::new(Metadata::new(artifacts, wire, directory, stored_types)),
         })
     }
 

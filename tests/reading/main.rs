@@ -53,4 +53,6 @@ mod surface;
 #[cfg(feature = "experimental")]
 mod threads;
 mod two_level;
+#[cfg(feature = "experimental")]
+mod widened_tables;
 mod zero_copy;

@@ -52,6 +52,24 @@ fn read_schema(table: &SchemaRef, file: &SchemaRef) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, file.metadata().clone()))
 }
 
+/// Returns whether the values of a stored type are read in the type of the table without a cast of values. Members that
+/// one of two structs lacks make no difference.
+pub(crate) fn is_read_as(stored: &DataType, wanted: &DataType) -> bool {
+    if are_alike(wanted, stored) {
+        return true;
+    }
+    match (values_of(stored), values_of(wanted)) {
+        (DataType::Struct(stored), DataType::Struct(wanted)) => stored.iter().all(|member| {
+            let wanted = wanted.find(member.name());
+            wanted.is_none_or(|(_, wanted)| is_read_as(member.data_type(), wanted.data_type()))
+        }),
+        (stored, wanted) => match (item(stored), item(wanted)) {
+            (Some(stored), Some(wanted)) => is_read_as(stored.data_type(), wanted.data_type()),
+            _ => false,
+        },
+    }
+}
+
 fn with_type(field: &FieldRef, data_type: DataType) -> FieldRef {
     Arc::new(field.as_ref().clone().with_data_type(data_type))
 }

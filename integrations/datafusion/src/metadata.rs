@@ -1,8 +1,11 @@
 //! Keeps open shards in DataFusion's cache of file metadata.
 
+use crate::adapt::is_read_as;
 use crate::error::Context;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Schema, SchemaRef};
 use arrow_shard::Shard;
+use arrow_shard::io::{Location, Store};
+use arrow_shard::ops::{ShardSet, ShardSetOptions, Unify};
 use arrow_shard::read::ShardOptions;
 use datafusion_common::{HashMap, Result};
 use datafusion_execution::cache::cache_manager::{
@@ -11,7 +14,7 @@ use datafusion_execution::cache::cache_manager::{
 use object_store::{GetOptions, GetResultPayload, ObjectMeta, ObjectStore};
 use std::any::Any;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// An open shard, with its directory and schema already read. The shard reads other metadata when a query needs them,
 /// and keeps them.
@@ -24,6 +27,72 @@ pub(crate) struct OpenShard {
     pub(crate) path: Option<PathBuf>,
     /// Whether it refers to other files.
     pub(crate) has_other_files: bool,
+    /// The shard with the types of the last table that widened them.
+    widened: Arc<Mutex<Option<Widened>>>,
+}
+
+/// A shard with the types of a table.
+#[derive(Debug, Clone)]
+struct Widened {
+    table: SchemaRef,
+    shard: Shard,
+    schema: SchemaRef,
+}
+
+impl OpenShard {
+    /// Returns the shard with the types that its columns have in a table. Its rows are cast when they are read.
+    ///
+    /// # Errors
+    /// Returns the errors of [`ShardSet::open_with_async`], with the name of the object.
+    pub(crate) async fn widened(
+        self,
+        store: &Arc<dyn ObjectStore>,
+        object: &ObjectMeta,
+        table: &SchemaRef,
+    ) -> Result<Self> {
+        if !differ(&self.schema, table) {
+            return Ok(self);
+        }
+        let known = || self.widened.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known().clone().filter(|known| known.table == *table);
+        let widened = match found {
+            Some(found) => found,
+            None => {
+                let place = || format!("shard `{}`", object.location);
+                let location = match &self.path {
+                    Some(path) => Location::from(path),
+                    None => Store::object(store.clone()).at(object.location.as_ref()),
+                };
+                let options = ShardSetOptions::default()
+                    .with_unify(Unify::Widen)
+                    .with_schema(table.clone());
+                let set = ShardSet::open_with_async([location], options).await;
+                let shard = set.context(place())?.shard().clone();
+                let schema = shard.schema_async().await.context(place())?;
+                let table = table.clone();
+                let widened = Widened {
+                    table,
+                    shard,
+                    schema,
+                };
+                *known() = Some(widened.clone());
+                widened
+            }
+        };
+        Ok(Self {
+            shard: widened.shard,
+            schema: widened.schema,
+            ..self
+        })
+    }
+}
+
+/// Returns whether the type of a column differs from the table's, in more than its layout.
+fn differ(file: &Schema, table: &Schema) -> bool {
+    file.fields().iter().any(|field| {
+        let wanted = table.field_with_name(field.name());
+        wanted.is_ok_and(|wanted| !is_read_as(field.data_type(), wanted.data_type()))
+    })
 }
 
 /// The entry of a file in the cache.
@@ -88,6 +157,7 @@ pub(crate) async fn open(
     let open = OpenShard {
         schema: shard.schema_async().await.context(place())?,
         has_other_files: !others.is_empty(),
+        widened: Arc::default(),
         path,
         shard,
     };

@@ -11,6 +11,7 @@ use crate::pruning::stripes_that_may_match;
 use crate::sampler::RowCost;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use arrow_shard::ops::Unify;
 use arrow_shard::read::{ScanBuilder, ScanMetrics, ShardStream};
 use datafusion_common::{Result, ScalarValue};
 use datafusion_datasource::file_stream::{FileOpenFuture, FileOpener};
@@ -133,6 +134,10 @@ impl ShardOpener {
         let spec = &self.spec;
         let open = metadata::open(&self.store, &file.object_meta, spec.cache.as_deref()).await?;
         let table = spec.table_schema.file_schema();
+        let open = match spec.options.unify()? {
+            Unify::Widen => open.widened(&self.store, &file.object_meta, table).await?,
+            _ => open,
+        };
         let adapter = Adapter::try_new(self.adapter.as_ref(), table, &open.schema)?;
         let read_schema = adapter.read_schema.clone();
         let projected = projection.try_map_exprs(|expr| adapter.rewrite(expr))?;

@@ -2,6 +2,7 @@
 
 use arrow_shard::WriterOptions;
 use arrow_shard::metadata::{SortingColumn, TypeMapping, Wire};
+use arrow_shard::ops::Unify;
 use arrow_shard::write::Profile;
 use datafusion_common::config::{
     ConfigEntry, ConfigExtension, ConfigField, ConfigOptions, ExtensionOptions, Visit,
@@ -27,6 +28,9 @@ config_namespace! {
         /// Whether text and binary columns of inferred schemas are views, which DataFusion processes
         /// faster.
         pub schema_force_view_types: bool, default = true
+        /// How inferred schemas unite columns whose types differ between the files: strict makes that an error, and
+        /// widen gives them the narrowest type that holds the values of all files.
+        pub unify: String, default = "strict".to_owned()
         /// The trade-off between speed and size of written files: plain, fast, balanced, high_compression or
         /// minimal_size.
         pub profile: String, default = "balanced".to_owned()
@@ -130,6 +134,7 @@ impl TableShardOptions {
         }
         let threads = session.config().target_partitions();
         self.writer_options(threads)?;
+        self.unify()?;
         Ok(self)
     }
 
@@ -148,6 +153,18 @@ impl TableShardOptions {
             Some((key.to_owned(), entry.value?))
         });
         set.collect()
+    }
+
+    /// Returns how columns are united whose types differ between the files of a table.
+    ///
+    /// # Errors
+    /// Returns a configuration error for an invalid value.
+    pub(crate) fn unify(&self) -> Result<Unify> {
+        match self.unify.to_lowercase().as_str() {
+            "strict" => Ok(Unify::Strict),
+            "widen" => Ok(Unify::Widen),
+            other => config_err!("shard unify '{other}': expected strict or widen"),
+        }
     }
 
     /// Returns the options of a file's writer, in a query with this number of partitions.
@@ -298,6 +315,7 @@ mod tests {
             ("stripe_rows", "1000"),
             ("sorting_columns", "a DESC"),
             ("bloom_filters", "true"),
+            ("unify", "widen"),
         ] {
             options.set_option(key, value).unwrap();
         }
@@ -336,6 +354,9 @@ mod tests {
             assert!(error.to_string().contains(message), "{error}");
         }
         let mut options = TableShardOptions::default();
+        options.set_option("unify", "x").unwrap();
+        let error = options.unify().unwrap_err().to_string();
+        assert!(error.contains("expected strict or widen"), "{error}");
         assert!(options.set_option("nothing", "1").is_err());
     }
 }

@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field};
 use arrow_select::concat::concat;
 use arrow_shard::bytes::Bytes;
 use arrow_shard::io;
-use arrow_shard::ops::{LeftOut, Overlap, ShardColumn, ShardSet};
+use arrow_shard::ops::{LeftOut, Overlap, ShardColumn, ShardSet, ShardSetOptions, Unify};
 use arrow_shard::{Result, Shard, ShardOptions};
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
@@ -113,13 +113,19 @@ type Values<'py> = (String, Vec<Bound<'py, PyAny>>);
 /// shards of a list of paths. With ``leave_out``, shards of a list that others contain are left out, as in a folder.
 /// ``external_files`` allows folders as in :func:`open`, for a list of paths.
 ///
+/// ``unify`` says what happens if a column has different types in the shards. With ``"strict"``, that is an error. With
+/// ``"widen"``, the column gets the narrowest type that holds the values of all shards: see :func:`dataset`.
+///
 /// >>> table = sh.open_many([path, path], columns=[("year", [2025, 2026])])
 /// >>> table.num_rows, table.row_ranges
 /// (4, [(0, 2), (2, 4)])
 /// >>> pa.table(table.scan(columns=["id"], filter="year = 2026"))["id"].to_pylist()
 /// [1, 2]
 #[pyfunction]
-#[pyo3(signature = (paths, *, store=None, views=false, columns=None, leave_out=false, external_files=None))]
+#[pyo3(signature = (
+    paths, *, store=None, views=false, columns=None, leave_out=false, external_files=None, unify="strict"
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn open_many(
     py: Python<'_>,
     paths: &Bound<'_, PyAny>,
@@ -128,8 +134,10 @@ pub(crate) fn open_many(
     columns: Option<&Bound<'_, PyAny>>,
     leave_out: bool,
     external_files: Option<&Bound<'_, PyAny>>,
+    unify: &str,
 ) -> PyResult<ShardFile> {
     let options = options_with(external_files, store)?;
+    let options = ShardSetOptions::from(options).with_unify(unify_of(py, unify)?);
     // A string or a path is a folder; any other iterable contains paths of shards.
     let is_folder = paths.hasattr("__fspath__")? || paths.is_instance_of::<PyString>();
     let columns: Vec<Values<'_>> = match columns {
@@ -166,6 +174,7 @@ pub(crate) fn open_many(
     more.set_item("columns", &columns)?;
     more.set_item("leave_out", leave_out)?;
     more.set_item("external_files", external_files)?;
+    more.set_item("unify", unify)?;
     let origin = Origin::new("open_many", &found, store, views, Some(&more))?;
     let columns = columns
         .iter()
@@ -180,7 +189,7 @@ pub(crate) fn open_many(
         let mut left_out = Vec::new();
         let set = match &source {
             Source::Folder(folder) if !folder.is_near() => {
-                wait_for_store(ShardSet::open_folder_async(folder.0.clone()))?
+                wait_for_store(ShardSet::open_folder_with_async(folder.0.clone(), options))?
             }
             Source::Folder(folder) => {
                 let (locations, others) = table_of(folder)?;
@@ -203,6 +212,18 @@ pub(crate) fn open_many(
     })?;
     warn_of(py, &left_out)?;
     Ok(file)
+}
+
+/// Returns how columns of different types are united.
+fn unify_of(py: Python<'_>, unify: &str) -> PyResult<Unify> {
+    match unify {
+        "strict" => Ok(Unify::Strict),
+        "widen" => Ok(Unify::Widen),
+        other => {
+            let message = format!("unify is \"strict\" or \"widen\", found {other:?}");
+            Err(exception(py, invalid(message)))
+        }
+    }
 }
 
 /// Converts a column of shards.
@@ -250,7 +271,7 @@ fn open_set(
     locations: Vec<Location>,
     overlap: Overlap,
     columns: &[ShardColumn],
-    options: ShardOptions,
+    options: ShardSetOptions,
 ) -> Result<ShardSet> {
     let is_near = locations.iter().all(Location::is_near);
     let shards: Vec<io::Location> = locations.into_iter().map(|location| location.0).collect();

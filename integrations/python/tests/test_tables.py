@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -213,3 +214,67 @@ def test_pyarrow_agrees_about_hive_columns(lake: Path) -> None:
     theirs = ds.dataset(lake / "parquet", partitioning="hive").to_table()
     ours = sh.dataset(lake / "shards").to_table()
     assert ours["a"].to_pylist() == theirs["a"].to_pylist() and ours["year"].to_pylist() == theirs["year"].to_pylist()
+
+
+def test_unify_widens_types(tmp_path: Path) -> None:
+    day = datetime.date(2026, 1, 1)
+    noon = datetime.datetime(2026, 1, 2, 12, 0)
+    tables = [
+        pa.table({"n": pa.array([1, None], pa.int32()), "t": pa.nulls(2), "d": pa.array([day, None])}),
+        pa.table({"n": [2.5, 7.0], "t": ["x", None], "d": pa.array([noon, None], pa.timestamp("us"))}),
+        pa.table({"n": pa.array([3, 4], pa.int64()), "t": ["y", "z"], "d": pa.nulls(2)}),
+    ]
+    for i, table in enumerate(tables):
+        sh.write(table, tmp_path / f"{i}.amudai.shard")
+    for call in (sh.dataset, sh.scan_polars, sh.open_many):
+        with pytest.raises(sh.SchemaMismatchError, match=r"0\.amudai.*`unify`|`unify`.*0\.amudai"):
+            call(tmp_path)
+    with pytest.raises(sh.InvalidArgumentError, match="strict"):
+        sh.dataset(tmp_path, unify="other")  # type: ignore[arg-type]
+    with pytest.raises(sh.InvalidArgumentError, match="strict"):
+        sh.open_many(tmp_path, unify="other")  # type: ignore[arg-type]
+
+    dataset = sh.dataset(tmp_path, unify="widen")
+    schema = pa.schema([("n", pa.float64()), ("t", pa.string()), ("d", pa.timestamp("us"))])
+    assert dataset.schema.equals(schema)
+    midnight = datetime.datetime(2026, 1, 1)
+    rows = {
+        "n": [1.0, None, 2.5, 7.0, 3.0, 4.0],
+        "t": [None, None, "x", None, "y", "z"],
+        "d": [midnight, None, noon, None, None, None],
+    }
+    assert dataset.to_table().to_pydict() == rows
+    assert pickle.loads(pickle.dumps(dataset)).to_table().to_pydict() == rows
+    lazy = sh.scan_polars(tmp_path, unify="widen")
+    frame = pl.DataFrame(pa.table(rows, schema=schema))
+    assert lazy.collect().equals(frame)
+    assert pa.table(sh.open_many(tmp_path, unify="widen").scan()).to_pydict() == rows
+    paths = sorted(tmp_path.iterdir())
+    assert sh.dataset(paths, unify="widen", include_file_paths="from").to_table().num_columns == 4
+    assert dataset.take([4, 0], ["n"])["n"].to_pylist() == [3.0, 1.0]
+
+    for condition in (
+        pl.col("n") == 3, pl.col("n") < 2.75, pl.col("n") != 7.0, pl.col("n").is_null(), pl.col("t") == "y",
+        pl.col("n").is_in([1.0, 2.5, 4.0]), pl.col("t").is_null(), pl.col("d") > midnight, pl.col("d") <= midnight,
+    ):
+        assert lazy.filter(condition).collect().equals(frame.filter(condition)), condition
+    for where in ("n = 3", "n < 2.75", "n <> 7", "n IS NULL", "n IN (1, 2.5, 4)", "t LIKE 'y%'", "t IS NOT NULL",
+                  "d > '2026-01-01'"):
+        ours = dataset.to_table(filter=where).to_pydict()
+        table = pa.table(rows, schema=schema)
+        theirs = duckdb.sql(f"select * from table where {where}").to_arrow_table().to_pydict()
+        assert ours == theirs, where
+        assert duckdb.sql(f"select * from dataset where {where}").to_arrow_table().to_pydict() == theirs, where
+
+
+def test_values_that_a_wider_type_does_not_hold_are_errors(tmp_path: Path) -> None:
+    sh.write({"n": [0.5]}, tmp_path / "floats.amudai.shard")
+    sh.write({"n": [1, 2**53 + 1]}, tmp_path / "integers.amudai.shard")
+    dataset = sh.dataset(tmp_path, unify="widen")
+    with pytest.raises(sh.ValueOutOfRangeError, match="integers.amudai.shard") as error:
+        dataset.to_table()
+    assert "`n`" in str(error.value) and str(2**53 + 1) in str(error.value)
+    assert dataset.to_table(filter="n < 1").num_rows == 1
+    sh.write({"n": ["text"]}, tmp_path / "texts.amudai.shard")
+    with pytest.raises(sh.SchemaMismatchError, match="no type holds the values of both"):
+        sh.dataset(tmp_path, unify="widen")

@@ -44,6 +44,7 @@ impl Assembler<'_> {
     ) -> Result<ArrayRef> {
         if !is_wrapped(value)
             && has_dictionary(node.basic_type)
+            && self.source.stored_as(node).is_none()
             && let Some(stored) = self.source.dictionary(node, rows)?
         {
             return stored

@@ -12,12 +12,15 @@ mod offsets;
 mod run;
 mod ticks;
 mod union;
+mod widened;
 
 pub use cast::Casts;
 pub use empty::check_cast;
+pub(crate) use widened::widen;
 
 use super::schema::{check_children, deeper};
 use super::{Chunk, NodeSource, declared_nulls};
+use crate::arrow::is_wrapped;
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, Within, to_usize};
 use crate::format::{BasicType, DataType};
@@ -86,7 +89,23 @@ impl Assembler<'_> {
         let above = self.depth;
         self.depth = deeper(above)?;
         check_children(node)?;
-        let result = match (wanted, node.basic_type) {
+        // Dictionaries and runs are made of values, which this method is called for.
+        let stored = if is_wrapped(wanted) {
+            None
+        } else {
+            self.source.stored_as(node)
+        };
+        let result = match stored {
+            Some(stored) => self.widened(wanted, node, &stored, rows),
+            None => self.own(wanted, node, rows),
+        };
+        self.depth = above;
+        result
+    }
+
+    /// Returns the values of a node in the type that the node has.
+    fn own(&mut self, wanted: &ArrowType, node: &DataType, rows: &Selection) -> Result<ArrayRef> {
+        match (wanted, node.basic_type) {
             (ArrowType::Dictionary(key, value), _) => self.dictionary(key, value, node, rows),
             (ArrowType::RunEndEncoded(ends, values), _) => {
                 self.runs(wanted, ends.data_type(), values.data_type(), node, rows)
@@ -112,9 +131,7 @@ impl Assembler<'_> {
                 self.union(variants, *mode, node, rows)
             }
             _ => self.fixed(wanted, node, rows),
-        };
-        self.depth = above;
-        result
+        }
     }
 
     /// Refuses more positions than the limits allow for 8-byte numbers, before they are processed one by one. A few

@@ -24,7 +24,7 @@ use crate::format::{ShardProperties, Wire, WriterInfo};
 use crate::io::{ExistingFile, ExternalFiles, Location};
 use crate::limits::Limits;
 use crate::progress::{Listener, with_progress};
-use crate::read::ready_now;
+use crate::read::{StoredTypes, ready_now};
 use crate::write::{
     PositionedSink, StripeRecord, StripesMetadata, check_storable, shard_properties, stored_schema,
 };
@@ -333,6 +333,7 @@ impl Attachment<'_> {
             as_they_are: Vec::new(),
             needed: Vec::new(),
             directory,
+            stored_types: StoredTypes::default(),
         })
     }
 }

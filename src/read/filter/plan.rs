@@ -190,7 +190,14 @@ impl Filter {
             .iter()
             .map(|nodes| nodes.iter().map(|node| node.descriptor()).collect())
             .collect();
-        let facts = self.facts(&descriptors, rows, false);
+        let mut facts = self.facts(&descriptors, rows, false);
+        for (facts, column) in facts.iter_mut().zip(&bound.columns) {
+            // Statistics of a widened column do not count NaN, which only floats have.
+            let stored = metadata
+                .stored_types
+                .get((ordinal, column.leaf().schema_id));
+            facts.may_be_nan &= stored.is_none_or(|stored| stored.own.is_floating());
+        }
         let (mut truths, matching) = self.by_statistics(&facts, &descriptors)?;
         let Matching::Some(conjuncts) = matching else {
             return Ok(Some(decided(matching)));
@@ -495,7 +502,9 @@ fn dictionary_of<'a>(
     fields: &'a StripeFields,
 ) -> Option<&'a DictionaryEntries> {
     let leaf = column.leaf();
-    let may_have = column.is_tested && has_dictionary(leaf.basic_type);
+    // Entries of another type are not tested: values are cast when they are read.
+    let is_cast = fields.stored_as(leaf.schema_id).is_some();
+    let may_have = column.is_tested && has_dictionary(leaf.basic_type) && !is_cast;
     let dictionary = fields.dictionary(leaf.schema_id).filter(|_| may_have)?;
     Some(dictionary)
 }

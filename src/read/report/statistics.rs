@@ -416,6 +416,7 @@ pub(super) fn value_array(
     let field = OpenField {
         layout: Arc::new(layout),
         dictionary: None,
+        stored_as: None,
     };
     let fields = StripeFields::new(0, vec![(node.schema_id, field)], step);
     let mut source = StripeSource {

@@ -4,13 +4,14 @@ use super::artifacts::Artifacts;
 use super::cache::Cache;
 use super::column::ProjectedColumns;
 use super::fetch::{FetchPolicy, Fetched, StepBytes, drive};
+use super::stored_types::StoredTypes;
 #[cfg(any(test, feature = "experimental", feature = "threads"))]
 use super::waiting::ready_now;
 use crate::buffer::{
     Chunks, FieldLayout, PackedGroup, RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader,
     StoredIndex, StoredRange,
 };
-use crate::column::{ArraySlot, ArrowSchemaHint, DictionaryEntries};
+use crate::column::{ArraySlot, ArrowSchemaHint, DictionaryEntries, StoredAs};
 use crate::encoding::{Context, Scratch};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
@@ -84,6 +85,8 @@ pub(in crate::read) struct OpenField {
     pub(in crate::read) layout: Arc<FieldLayout>,
     /// The entries of the value dictionary, if there is one.
     pub(in crate::read) dictionary: Option<Arc<DictionaryEntries>>,
+    /// How the values are stored, if they have another type than the node of the field.
+    pub(in crate::read) stored_as: Option<Arc<StoredAs>>,
 }
 
 /// Omits cached elements and the access to the store, which do not belong in logs.
@@ -111,6 +114,7 @@ pub(in crate::read) struct Metadata {
     field_lists: Cache<u64, FieldList>,
     shard_field_list: OnceLock<FieldList>,
     pub(super) fields: Cache<FieldKey, StripeField>,
+    pub(in crate::read) stored_types: StoredTypes,
     /// Arrays of raw values, by window of positions.
     pub(in crate::read) windows: Cache<(FieldKey, u64), ArraySlot>,
 }
@@ -143,6 +147,7 @@ impl Metadata {
         artifacts: Artifacts,
         wire: Wire,
         directory: ShardDirectory,
+        stored_types: StoredTypes,
     ) -> Self {
         let max_bytes = artifacts.limits().max_cached_bytes();
         Self {
@@ -158,6 +163,7 @@ impl Metadata {
             field_lists: Cache::new(max_bytes),
             shard_field_list: OnceLock::new(),
             fields: Cache::new(max_bytes),
+            stored_types,
             windows: Cache::new(max_bytes),
         }
     }
@@ -500,13 +506,17 @@ impl Metadata {
             .map(|descriptor| Some(Some(descriptor)))
     }
 
-    /// Returns the range index of a stripe field; the inner `None` if it has none.
+    /// Returns the range index of a stripe field; the inner `None` if it has none, or if its values have another type
+    /// than the node.
     pub(in crate::read) fn range_index(
         &self,
         step: &StepBytes<'_>,
         key: FieldKey,
         node: &DataType,
     ) -> Result<Option<Option<Arc<RangeIndex>>>> {
+        if self.stored_types.get(key).is_some() {
+            return Ok(Some(None));
+        }
         let field = ready!(self.field(step, key));
         if let Some(index) = field.range_index.get() {
             return Ok(Some(Some(index.clone())));
@@ -538,13 +548,17 @@ impl Metadata {
         Ok(Some(Some(index)))
     }
 
-    /// Returns the header of the range index of a stripe field; the inner `None` if it has none.
+    /// Returns the header of the range index of a stripe field; the inner `None` if it has none, or if its values have
+    /// another type than the node.
     pub(in crate::read) fn range_index_header(
         &self,
         step: &StepBytes<'_>,
         key: FieldKey,
         node: &DataType,
     ) -> Result<Option<Option<RangeIndexHeader>>> {
+        if self.stored_types.get(key).is_some() {
+            return Ok(Some(None));
+        }
         let field = ready!(self.field(step, key));
         let layout = ready!(self.layout(step, key, &field, node));
         let Some(stored) = layout.range_index() else {

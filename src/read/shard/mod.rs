@@ -18,4 +18,5 @@ pub(in crate::read) mod projection;
 mod requests;
 pub(in crate::read) mod shared_bytes;
 pub(in crate::read) mod store;
+pub(in crate::read) mod stored_types;
 pub(in crate::read) mod waiting;

@@ -30,6 +30,7 @@ impl Metadata {
         if let Some(layout) = field.layout.get() {
             return Ok(Some(layout.clone()));
         }
+        let node = self.stored_types.node(key, node);
         let verified = self.artifacts.verified_files();
         let layout = match field.described() {
             None => FieldLayout::absent(node)?,
@@ -189,7 +190,12 @@ impl Metadata {
                 (place, node)
             )));
         }
-        Ok(is_loaded.then_some(OpenField { layout, dictionary }))
+        let stored_as = self.stored_types.get(key).cloned();
+        Ok(is_loaded.then_some(OpenField {
+            layout,
+            dictionary,
+            stored_as,
+        }))
     }
 
     /// Opens a stripe field without its dictionaries, which are not needed to fetch codes. Returns also whether its block
@@ -203,8 +209,12 @@ impl Metadata {
         let field = ready!(self.field(step, key));
         let layout = ready!(self.layout(step, key, &field, node));
         let has_maps = self.load_maps(step, key, &layout)?;
-        let dictionary = None;
-        Ok(Some((OpenField { layout, dictionary }, has_maps)))
+        let field = OpenField {
+            layout,
+            dictionary: None,
+            stored_as: self.stored_types.get(key).cloned(),
+        };
+        Ok(Some((field, has_maps)))
     }
 
     /// Loads the block maps of a stripe field. Returns whether all are there; notes the missing ones.
@@ -315,6 +325,7 @@ impl Metadata {
         }
         check_dictionary(place.range, self.artifacts.limits())?;
         let bytes = ready!(step.get(place));
+        let node = self.stored_types.node(key, node);
         let parse = || {
             let mut scratch = Scratch::default();
             let mut cx = Context::new(self.artifacts.limits(), &mut scratch);

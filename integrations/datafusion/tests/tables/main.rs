@@ -13,6 +13,7 @@ mod many;
 mod merged;
 mod order;
 mod statistics;
+mod widened;
 mod writing;
 
 use arrow::array::RecordBatch;

@@ -80,7 +80,7 @@ from ._write import write
 
 if TYPE_CHECKING:
     from ._dataset import ShardDataset
-    from ._sources import Hive
+    from ._sources import Hive, Unify
 
 __all__ = [
     "AlreadyExistsError",
@@ -155,6 +155,7 @@ def dataset(
     hive: Hive = None,
     include_file_paths: str | None = None,
     schema: Any = None,
+    unify: Unify = "strict",
 ) -> ShardDataset:
     """Returns one or more shards as a ``pyarrow.dataset.Dataset``. Needs pyarrow.
 
@@ -165,6 +166,11 @@ def dataset(
       in folders of the same keys. A dict from names to ``int``, ``float``, ``str`` or ``datetime.date`` sets types.
     * ``include_file_paths``: the name of a last column with the path of the shard.
     * ``schema``: the schema of the dataset if a folder has no shard; otherwise unused.
+    * ``unify``: what happens if a column has different types in the shards. With ``"strict"``, that is an error. With
+      ``"widen"``, the column gets the narrowest type that holds the values of all shards: of integers and floats
+      float64, of nulls and any type that type, of dates and timestamps timestamps, of two time zones UTC. Filters
+      compare values of that type. A value that it does not hold exactly, such as an integer above 2**53 as a float, is
+      an error when it is read. Integers and text have no common type.
 
     Libraries that read pyarrow datasets can use it: DuckDB by the name of the variable, see also :func:`register`, and
     DataFusion with ``register_dataset``. The filters that they push down use statistics, dictionaries and indexes where
@@ -178,5 +184,11 @@ def dataset(
     from ._dataset import open_dataset
 
     return open_dataset(
-        source, store=store, views=views, hive=hive, include_file_paths=include_file_paths, schema=schema
+        source,
+        store=store,
+        views=views,
+        hive=hive,
+        include_file_paths=include_file_paths,
+        schema=schema,
+        unify=unify,
     )

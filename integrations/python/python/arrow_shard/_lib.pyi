@@ -1,7 +1,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
-from typing import Any, BinaryIO, Protocol, final
+from typing import Any, BinaryIO, Literal, Protocol, final
 
 import pyarrow as pa
 
@@ -265,6 +265,7 @@ def open_many(
     columns: Iterable[tuple[str, Sequence[Any]]] | None = None,
     leave_out: bool = False,
     external_files: Iterable[_Path] | None = None,
+    unify: Literal["strict", "widen"] = "strict",
 ) -> ShardFile: ...
 def write(data: Any, path: _Path | BinaryIO, *, store: Any = None, **options: Any) -> WriteSummary: ...
 def merge(paths: Iterable[_Path], out: _Path, *, store: Any = None) -> EditSummary: ...

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import _lib
-from ._sources import Hive, open_table
+from ._sources import Hive, Unify, open_table
 from ._write import write
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def scan_polars(
     row_index: str | None = None,
     row_index_offset: int = 0,
     schema: Any = None,
+    unify: Unify = "strict",
 ) -> pl.LazyFrame:
     """Returns shards as a lazy frame of polars, like ``polars.scan_parquet``. Needs polars.
 
@@ -42,6 +43,7 @@ def scan_polars(
     * ``include_file_paths``: the name of a last column with the path of the shard.
     * ``row_index``, ``row_index_offset``: the name of a first column that counts rows, and its first value.
     * ``schema``: the schema of the table if a folder has no shard; otherwise unused.
+    * ``unify``: what happens if the types of a column differ between the shards, as in :func:`dataset`.
 
     Projections, limits, and those parts of filters whose meaning is the same in polars are handed down; polars applies
     the rest of a filter to the rows that are read. So the rows are the same as those of polars in memory.
@@ -53,7 +55,13 @@ def scan_polars(
     from polars.io.plugins import register_io_source
 
     file = open_table(
-        source, store=store, views=True, hive=hive, include_file_paths=include_file_paths, schema=schema
+        source,
+        store=store,
+        views=True,
+        hive=hive,
+        include_file_paths=include_file_paths,
+        schema=schema,
+        unify=unify,
     )
     table = _Table(file, row_index, row_index_offset)
     return register_io_source(

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import unquote
 
 from . import _lib
@@ -23,6 +23,8 @@ _FLOAT = re.compile(r"-?\d+\.\d+")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 Hive = bool | Mapping[str, type] | None
+# How columns are united whose types differ between the shards.
+Unify = Literal["strict", "widen"]
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,15 @@ def open_table(
     hive: Hive = None,
     include_file_paths: str | None = None,
     schema: Any = None,
+    unify: Unify = "strict",
 ) -> _lib.ShardFile:
     """Opens the shards of a source as one table, with columns for the folders and the paths of the shards.
 
     >>> open_table(folder, include_file_paths="from").schema.names
     ['id', 'name', 'from']
     """
+    if unify not in ("strict", "widen"):
+        raise InvalidArgumentError(f'unify is "strict" or "widen", found {unify!r}')
     if _is_memory(source):
         if isinstance(hive, Mapping) or hive or include_file_paths is not None:
             raise InvalidArgumentError("a shard in memory has neither folders nor a path")
@@ -71,8 +76,8 @@ def open_table(
     if include_file_paths is not None:
         columns.append((include_file_paths, list[Any](found.paths)))
     if kind == "folder" and not columns and not any(found.folders):
-        return _lib.open_many(source, store=store, views=views)
-    return _opened(found, columns, include_file_paths, store, views)
+        return _lib.open_many(source, store=store, views=views, unify=unify)
+    return _opened(found, columns, include_file_paths, store, views, unify)
 
 
 def _is_memory(source: Any) -> bool:
@@ -89,11 +94,16 @@ def _is_memory(source: Any) -> bool:
 
 
 def _opened(
-    found: Found, columns: list[tuple[str, list[Any]]], file_paths: str | None, store: Any, views: bool
+    found: Found,
+    columns: list[tuple[str, list[Any]]],
+    file_paths: str | None,
+    store: Any,
+    views: bool,
+    unify: Unify,
 ) -> _lib.ShardFile:
     def opened(columns: list[tuple[str, list[Any]]]) -> _lib.ShardFile:
         return _lib.open_many(
-            found.paths, store=store, views=views, columns=columns, leave_out=found.leaves_out
+            found.paths, store=store, views=views, columns=columns, leave_out=found.leaves_out, unify=unify
         )
 
     try:

@@ -6,7 +6,7 @@ use crate::errors::invalid;
 use crate::interruptible_file::existing;
 use crate::location::Location;
 use arrow_schema::{Schema, SchemaRef};
-use arrow_shard_datafusion::ShardFormat;
+use arrow_shard_datafusion::{ShardFormat, TableShardOptions};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -69,7 +69,12 @@ impl ShardTable {
             .enumerate()
             .map(|(i, location)| url_of(location, i, &context))
             .collect::<Result<Vec<_>>>()?;
-        let format = ShardFormat::default();
+        // The columns have the types of the table, which may be wider than in some of the shards.
+        let options = TableShardOptions {
+            unify: "widen".to_owned(),
+            ..TableShardOptions::default()
+        };
+        let format = ShardFormat::new(options);
         let schema = format.table_schema(columns);
         let options = ListingOptions::new(Arc::new(format)).with_file_extension("");
         // Inferring the schema opens the first shard, so its errors are raised now. The columns of all shards replace

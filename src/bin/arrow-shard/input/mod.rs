@@ -38,7 +38,6 @@ mod type_args;
 mod union;
 mod united_schema;
 mod wanted;
-mod widened_type;
 
 pub(crate) use args::{HiveArgs, InputArgs, ReadArgs, UntypedArgs};
 pub(crate) use columns::{ColumnArgs, ColumnNames, indices};

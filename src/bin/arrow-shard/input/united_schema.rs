@@ -2,9 +2,9 @@
 
 use super::plan::Plan;
 use super::wanted::Wanted;
-use super::widened_type::widened;
 use crate::failure::Failure;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_shard::ops::widened_type;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -129,7 +129,7 @@ impl Column {
             } else if is_untyped(other, file) {
                 Some(own.clone())
             } else {
-                widened(own, other).filter(|_| unify)
+                widened_type(own, other).filter(|_| unify)
             };
             let data_type = data_type.ok_or_else(|| self.difference(other, file, plans, unify))?;
             self.field.set_data_type(data_type);
@@ -140,7 +140,7 @@ impl Column {
 
     fn difference(&self, other: &DataType, file: usize, plans: &[Plan], unify: bool) -> Failure {
         let own = self.field.data_type();
-        let advice = match widened(own, other) {
+        let advice = match widened_type(own, other) {
             Some(_) if !unify => "--unify widens the types, or choose",
             _ => "no type holds both exactly; choose",
         };

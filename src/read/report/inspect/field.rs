@@ -136,6 +136,7 @@ impl Inspector<'_> {
         info.cardinality = field.cardinality;
         info.membership_filter = field.membership_filter;
         info.raw_data_size = field.raw_data_size;
+        let node = inner.stored_types.node(key, node);
         let physical = Physical::of(node)?;
         let blobs = BlobTable::from_properties(&field.custom_properties)?;
         for (ordinal, encoding) in descriptor.encodings.iter().enumerate() {

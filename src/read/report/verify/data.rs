@@ -45,6 +45,8 @@ impl Verifier<'_> {
             return Checked::readable(0);
         };
         self.stripe_statistics(&descriptor.field, node, at);
+        let is_cast = inner.stored_types.get(key).is_some();
+        let node = inner.stored_types.node(key, node);
         let group = if is_member(descriptor) {
             self.group(key).await
         } else {
@@ -112,7 +114,8 @@ impl Verifier<'_> {
             let at = at.buffer(BufferKind::ValueDictionary, file);
             readable &= self.note(at, checked).is_some();
         }
-        let range = descriptor.field.range_stats.as_ref();
+        // The bounds of a table have the type that its values are cast to.
+        let range = descriptor.field.range_stats.as_ref().filter(|_| !is_cast);
         self.range_index(&layout, node, range, at).await;
         Checked {
             readable,

@@ -221,11 +221,15 @@ impl StripeSource<'_> {
         rows: &Range<u64>,
     ) -> Result<Option<(Runs, Option<NullBuffer>)>> {
         let layout = self.fields.layout(node.schema_id);
-        let has_runs = layout.is_some_and(|layout| match (&layout.storage, layout.physical) {
-            (Storage::Buffers(buffers), Physical::Number(_)) => {
-                buffers.dictionary.is_none() && rows.end <= layout.positions
+        // Runs of values of another type are read as values.
+        let is_cast = self.fields.stored_as(node.schema_id).is_some();
+        let has_runs = layout.filter(|_| !is_cast).is_some_and(|layout| {
+            match (&layout.storage, layout.physical) {
+                (Storage::Buffers(buffers), Physical::Number(_)) => {
+                    buffers.dictionary.is_none() && rows.end <= layout.positions
+                }
+                _ => false,
             }
-            _ => false,
         });
         if !has_runs {
             return Ok(None);

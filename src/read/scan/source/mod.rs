@@ -13,7 +13,7 @@ use crate::buffer::{
 };
 use crate::column::{
     ByteLayout, ByteValues, Chunk, DecodedDictionary, DecodedLists, DecodedUnions,
-    DictionaryEntries, NodeSource, OffsetWidth, Window,
+    DictionaryEntries, NodeSource, OffsetWidth, StoredAs, Window,
 };
 use crate::encoding::{Dictionaries, NumberKind, Scratch};
 use crate::error::{Error, Result, Within, to_usize};
@@ -36,6 +36,8 @@ pub(in crate::read) struct StripeFields {
     fields: Vec<OpenField>,
     /// Whether all bytes of the fields are in memory, so that nothing has to be fetched.
     resident: bool,
+    /// Whether the values of a field have another type than its node.
+    are_cast: bool,
 }
 
 impl StripeFields {
@@ -58,11 +60,13 @@ impl StripeFields {
             }
             Storage::Null | Storage::Constant(_) => true,
         });
+        let are_cast = fields.iter().any(|field| field.stored_as.is_some());
         Self {
             stripe,
             ids,
             fields,
             resident,
+            are_cast,
         }
     }
 
@@ -74,6 +78,14 @@ impl StripeFields {
     /// Returns the dictionary entries of the field with a schema id, if it has a dictionary.
     pub(in crate::read) fn dictionary(&self, id: u32) -> Option<&Arc<DictionaryEntries>> {
         self.fields.get(self.index(id)?)?.dictionary.as_ref()
+    }
+
+    /// Returns how the field with a schema id is stored, if its values have another type than its node.
+    pub(in crate::read) fn stored_as(&self, id: u32) -> Option<&Arc<StoredAs>> {
+        if !self.are_cast {
+            return None;
+        }
+        self.fields.get(self.index(id)?)?.stored_as.as_ref()
     }
 
     /// Returns the layouts of all fields.
@@ -381,6 +393,10 @@ impl NodeSource for StripeSource<'_> {
     fn fixed(&mut self, node: &DataType, width: usize, rows: &Selection) -> Result<Chunk<Buffer>> {
         let read = self.read_padded_fixed(node, width, rows);
         read.map_err(|e| self.placed(e, node))
+    }
+
+    fn stored_as(&self, node: &DataType) -> Option<Arc<StoredAs>> {
+        self.fields.stored_as(node.schema_id).cloned()
     }
 
     fn is_external(&self, node: &DataType) -> bool {

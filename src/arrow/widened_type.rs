@@ -6,9 +6,20 @@ use arrow_schema::{
 };
 use std::sync::Arc;
 
-/// Returns the narrowest type that holds the values of both types, or `None` if there is none. Integers that are united
-/// with floats become Float64, which does not hold all of them: the caller checks the values.
-pub(super) fn widened(a: &DataType, b: &DataType) -> Option<DataType> {
+/// Returns the narrowest type that holds the values of both types, or `None` if there is none: the rule by which the
+/// columns of several files are widened.
+///
+/// Integers that are united with floats become Float64, which does not hold all of them: the caller checks the values.
+/// Timestamps of two time zones become timestamps in UTC, which are the same instants.
+///
+/// ```
+/// use arrow_shard::arrow_schema::DataType;
+/// use arrow_shard::ops::widened_type;
+/// let wide = widened_type(&DataType::Int64, &DataType::Float32);
+/// assert_eq!(wide, Some(DataType::Float64));
+/// assert_eq!(widened_type(&DataType::Int64, &DataType::Utf8), None);
+/// ```
+pub fn widened_type(a: &DataType, b: &DataType) -> Option<DataType> {
     use DataType as T;
     if a == b {
         return Some(a.clone());
@@ -16,11 +27,11 @@ pub(super) fn widened(a: &DataType, b: &DataType) -> Option<DataType> {
     match (a, b) {
         (T::Null, other) | (other, T::Null) => Some(other.clone()),
         (T::Dictionary(ka, va), T::Dictionary(kb, vb)) => Some(T::Dictionary(
-            Box::new(widened(ka, kb)?),
-            Box::new(widened(va, vb)?),
+            Box::new(widened_type(ka, kb)?),
+            Box::new(widened_type(va, vb)?),
         )),
         (T::Dictionary(_, value), other) | (other, T::Dictionary(_, value)) => {
-            widened(value, other)
+            widened_type(value, other)
         }
         (T::List(a), T::List(b)) => Some(T::List(field(a, b)?)),
         (T::LargeList(a), T::LargeList(b) | T::List(b)) | (T::List(a), T::LargeList(b)) => {
@@ -36,7 +47,7 @@ pub(super) fn widened(a: &DataType, b: &DataType) -> Option<DataType> {
 }
 
 fn field(a: &FieldRef, b: &FieldRef) -> Option<FieldRef> {
-    let data_type = widened(a.data_type(), b.data_type())?;
+    let data_type = widened_type(a.data_type(), b.data_type())?;
     let is_nullable = a.is_nullable() || b.is_nullable();
     let field = Field::clone(a)
         .with_data_type(data_type)
@@ -150,6 +161,10 @@ fn time(a: &DataType, b: &DataType) -> Option<DataType> {
         (T::Timestamp(a, zone), T::Timestamp(b, other)) if zone == other => {
             Some(T::Timestamp(*a.max(b), zone.clone()))
         }
+        // A time without a zone is not an instant.
+        (T::Timestamp(a, Some(_)), T::Timestamp(b, Some(_))) => {
+            Some(T::Timestamp(*a.max(b), Some("UTC".into())))
+        }
         // A date is not an instant, so it has no time in a zone.
         (T::Date32 | T::Date64, T::Timestamp(unit, None))
         | (T::Timestamp(unit, None), T::Date32 | T::Date64) => {
@@ -204,6 +219,11 @@ mod tests {
             ("Date32", "Timestamp(s, \"UTC\")", ""),
             ("Timestamp(ns)", "Timestamp(s)", "Timestamp(ns)"),
             ("Timestamp(s)", "Timestamp(s, \"UTC\")", ""),
+            (
+                "Timestamp(s, \"Europe/Berlin\")",
+                "Timestamp(ms, \"Asia/Tokyo\")",
+                "Timestamp(ms, \"UTC\")",
+            ),
             ("Time32(s)", "Time64(µs)", "Time64(µs)"),
             ("Dictionary(Int8, Utf8)", "LargeUtf8", "LargeUtf8"),
             (
@@ -221,8 +241,8 @@ mod tests {
         ] {
             let parsed = |text: &str| text.parse::<DataType>().unwrap();
             let want = (!want.is_empty()).then(|| parsed(want));
-            assert_eq!(widened(&parsed(a), &parsed(b)), want, "{a}, {b}");
-            assert_eq!(widened(&parsed(b), &parsed(a)), want, "{b}, {a}");
+            assert_eq!(widened_type(&parsed(a), &parsed(b)), want, "{a}, {b}");
+            assert_eq!(widened_type(&parsed(b), &parsed(a)), want, "{b}, {a}");
         }
     }
 }
