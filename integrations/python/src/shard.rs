@@ -4,6 +4,7 @@ use crate::batch::{ArrowSchema, Batch, schema_of as schema_of_object};
 use crate::errors::{arrow_exception, invalid_argument};
 use crate::filter::predicate;
 use crate::location::Source;
+use crate::progress::Follower;
 use crate::rows::{row_numbers, whole};
 use crate::runtime::{threads, wait};
 use crate::scan::{Scan, all_rows, schema_of};
