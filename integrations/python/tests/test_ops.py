@@ -153,7 +153,7 @@ def test_long_calls_tell_of_progress(tmp_path: Path, capfd: pytest.CaptureFixtur
     done, total = last()
     assert done == total
     assert sh.compact(path, progress=tell) is not None
-    assert last() == (10_000, 10_000)
+    assert last() == (160_000, 160_000)
     sh.pack(path, out, overwrite=True, progress=tell)
     assert last() == (160_000, 160_000)
     assert sh.vacuum(tmp_path, dry_run=True, progress=tell) == []

@@ -285,7 +285,9 @@ def test_verify_finds_a_flipped_byte_and_tells_of_progress(numbers: str) -> None
     with pytest.raises(ZeroDivisionError):
         f.verify(progress=lambda *done: 1 / 0)
     content = bytearray(pathlib.Path(numbers).read_bytes())
-    content[len(content) // 3] ^= 1
+    # Padding between buffers has no checksum.
+    at = next(i for i in range(len(content) // 3, len(content)) if content[i])
+    content[at] ^= 1
     pathlib.Path(numbers).write_bytes(content)
     report = sh.open(numbers).verify(threads=1)
     assert not report.is_sound and "checksum" in report.problems[0]

@@ -261,8 +261,8 @@ def test_unify_widens_types(tmp_path: Path) -> None:
     for where in ("n = 3", "n < 2.75", "n <> 7", "n IS NULL", "n IN (1, 2.5, 4)", "t LIKE 'y%'", "t IS NOT NULL",
                   "d > '2026-01-01'"):
         ours = dataset.to_table(filter=where).to_pydict()
-        table = pa.table(rows, schema=schema)
-        theirs = duckdb.sql(f"select * from table where {where}").to_arrow_table().to_pydict()
+        widened = pa.table(rows, schema=schema)
+        theirs = duckdb.sql(f"select * from widened where {where}").to_arrow_table().to_pydict()
         assert ours == theirs, where
         assert duckdb.sql(f"select * from dataset where {where}").to_arrow_table().to_pydict() == theirs, where
 

@@ -267,7 +267,15 @@ def open_many(
     external_files: Iterable[_Path] | None = None,
     unify: Literal["strict", "widen"] = "strict",
 ) -> ShardFile: ...
-def write(data: Any, path: _Path | BinaryIO, *, store: Any = None, **options: Any) -> WriteSummary: ...
+def write(
+    data: Any,
+    path: _Path | BinaryIO,
+    *,
+    store: Any = None,
+    progress: bool | Callable[[int, int | None], object] | None = None,
+    num_rows: int | None = None,
+    **options: Any,
+) -> WriteSummary: ...
 def merge(paths: Iterable[_Path], out: _Path, *, store: Any = None) -> EditSummary: ...
 def attach(
     paths: Iterable[_Path],
