@@ -167,11 +167,7 @@ impl ShardEditor {
         own.creation_max = own.creation_max.max(theirs.creation_max);
         add_new(&mut own.standard_properties, &theirs.standard_properties);
         add_new(&mut own.custom_properties, &theirs.custom_properties);
-        for writer in writers {
-            if !self.writers.contains(&writer) {
-                self.writers.push(writer);
-            }
-        }
+        self.add_writers(writers);
         self.columns = columns;
         self.wire = wire;
         if !source.stripes.is_empty() {
@@ -251,9 +247,20 @@ impl ShardEditor {
         for stripe in &mut stripes {
             stripe.properties.clone_from(&common);
         }
+        let writers = source.shard.writers_async().await?;
+        self.add_writers(writers);
         self.stripes.splice(run, stripes);
         self.sources.push(source);
         Ok(())
+    }
+
+    /// Adds the writers that are not yet known.
+    fn add_writers(&mut self, writers: Vec<WriterInfo>) {
+        for writer in writers {
+            if !self.writers.contains(&writer) {
+                self.writers.push(writer);
+            }
+        }
     }
 
     /// Returns the store of all shards.
