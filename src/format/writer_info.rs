@@ -11,7 +11,7 @@ pub const WRITERS_PROPERTY: &str = "arrow_shard.writers";
 pub struct WriterInfo {
     /// The program with its version, such as `arrow-shard 0.1.0`.
     pub program: String,
-    /// The [profile](crate::Profile) of the writer, such as `Balanced`. `None` if the values stay in Parquet files.
+    /// The [profile](crate::write::Profile) of the writer, such as `Balanced`. `None` if the values stay in Parquet files.
     pub profile: Option<String>,
 }
 

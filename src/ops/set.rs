@@ -94,7 +94,8 @@ impl ShardSet {
 
     /// Opens shards as a table, like [`open`](Self::open), with options such as limits for shards that you do not
     /// trust. The limits hold for each shard, and for the whole table. The number of bytes that the first read of a
-    /// shard takes is chosen for many shards: [`with_tail_bytes`](ShardOptions::with_tail_bytes) has no effect.
+    /// shard takes is chosen for many shards:
+    /// [`with_tail_bytes`](crate::read::ShardOptions::with_tail_bytes) has no effect.
     ///
     /// # Errors
     /// Returns the errors of [`open`](Self::open).
