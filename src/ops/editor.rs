@@ -73,7 +73,7 @@ pub struct ShardEditor {
     wire: Wire,
     /// The options for opening appended shards.
     options: ShardOptions,
-    /// How the types of columns are united; `None` for an edit, whose result is written.
+    /// How a table unites different types; `None` for an edit, because files need one type.
     unify: Option<Unify>,
 }
 

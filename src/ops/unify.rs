@@ -39,7 +39,7 @@ impl Unify {
     }
 }
 
-/// A column of which the types in two shards are compared, for errors.
+/// A column with different types in two shards, for errors.
 #[derive(Clone, Copy)]
 pub(super) struct Compared<'a> {
     /// The path of the column or member.

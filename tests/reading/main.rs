@@ -54,5 +54,6 @@ mod surface;
 mod threads;
 mod two_level;
 #[cfg(feature = "experimental")]
+mod widened_pairs;
 mod widened_tables;
 mod zero_copy;

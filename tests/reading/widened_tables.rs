@@ -3,6 +3,7 @@
 
 use crate::random_predicates::{Oracle, paths};
 use crate::support::collect;
+use crate::widened_pairs::PAIRS;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{
@@ -25,55 +26,6 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Pairs of types, and the type that holds the values of both.
-const PAIRS: &[(&str, &str, &str)] = &[
-    ("Int8", "Int32", "Int32"),
-    ("Int32", "Int64", "Int64"),
-    ("UInt8", "Int8", "Int16"),
-    ("UInt32", "Int64", "Int64"),
-    ("UInt16", "UInt64", "UInt64"),
-    ("Int64", "Float64", "Float64"),
-    ("Int32", "Float32", "Float64"),
-    ("UInt64", "Float64", "Float64"),
-    ("Float16", "Float32", "Float32"),
-    ("Float32", "Float64", "Float64"),
-    ("Decimal32(9, 2)", "Decimal64(12, 4)", "Decimal64(12, 4)"),
-    (
-        "Decimal128(10, 2)",
-        "Decimal128(12, 1)",
-        "Decimal128(13, 2)",
-    ),
-    (
-        "Decimal128(38, 0)",
-        "Decimal128(38, 10)",
-        "Decimal256(48, 10)",
-    ),
-    ("Int32", "Decimal128(5, 2)", "Decimal128(12, 2)"),
-    ("Decimal64(10, 1)", "Decimal256(50, 3)", "Decimal256(50, 3)"),
-    ("Timestamp(s)", "Timestamp(ns)", "Timestamp(ns)"),
-    (
-        "Timestamp(µs, \"Europe/Berlin\")",
-        "Timestamp(ms, \"+09:00\")",
-        "Timestamp(µs, \"UTC\")",
-    ),
-    ("Date32", "Timestamp(µs)", "Timestamp(µs)"),
-    ("Date64", "Timestamp(s)", "Timestamp(ms)"),
-    ("Date32", "Date64", "Date64"),
-    ("Time32(s)", "Time64(ns)", "Time64(ns)"),
-    ("Duration(s)", "Duration(µs)", "Duration(µs)"),
-    ("Utf8", "LargeUtf8", "LargeUtf8"),
-    ("Utf8View", "Utf8", "Utf8View"),
-    ("Binary", "LargeBinary", "LargeBinary"),
-    ("Dictionary(Int16, Utf8)", "Utf8", "Utf8"),
-    ("Dictionary(Int16, Int32)", "Int64", "Int64"),
-    ("Dictionary(Int16, Utf8)", "LargeUtf8", "LargeUtf8"),
-    ("Null", "Utf8", "Utf8"),
-    ("Null", "Int64", "Int64"),
-    ("Null", "Float64", "Float64"),
-    ("Null", "Date32", "Date32"),
-    ("Null", "Boolean", "Boolean"),
-];
 
 fn parsed(text: &str) -> DataType {
     text.parse().unwrap()

@@ -155,7 +155,7 @@ impl TableShardOptions {
         set.collect()
     }
 
-    /// Returns how columns are united whose types differ between the files of a table.
+    /// Returns how a table unites columns of different types.
     ///
     /// # Errors
     /// Returns a configuration error for an invalid value.

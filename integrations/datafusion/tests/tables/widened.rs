@@ -1,4 +1,4 @@
-//! Tables of shards whose columns differ in type, with the option `unify`.
+//! Tables of shards with different types for a column, with the option `unify`.
 
 use crate::common::{FileOptions, query};
 use crate::{Place, stripes_of};

@@ -23,7 +23,7 @@ _FLOAT = re.compile(r"-?\d+\.\d+")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 Hive = bool | Mapping[str, type] | None
-# How columns are united whose types differ between the shards.
+# How a table unites different types of a column.
 Unify = Literal["strict", "widen"]
 
 
