@@ -5,8 +5,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source "$here/environment.sh"
-python -m pip install --quiet --disable-pip-version-check \
-    maturin pyarrow duckdb polars pandas numpy pytest pylance "datafusion==55.*" mypy tqdm "moto[server]"
+python -m pip install --quiet --disable-pip-version-check -r "$here/tests/requirements.txt"
 if [ -n "${MODULE:-}" ]; then
     cp "$MODULE" "$here/python/arrow_shard/_lib.abi3.so"
     export PYTHONPATH="$here/python"

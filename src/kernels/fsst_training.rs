@@ -16,6 +16,8 @@ const GENERATIONS: usize = 6;
 const MOST: usize = ESCAPE as usize;
 /// Codes while learning: symbols, and then the bytes without a symbol.
 const CODES: usize = 512;
+/// Counts that are looked at together.
+const STRETCH: usize = 16;
 /// The code of byte 0 without a symbol.
 const FIRST_BYTE: usize = 256;
 
@@ -147,11 +149,16 @@ impl Counts {
                 continue;
             }
             let row = &self.pairs[code * CODES..(code + 1) * CODES];
-            for (next, &pairs) in row.iter().enumerate() {
-                if pairs >= MIN_PAIRS
-                    && let Some(joined) = symbol.join(self.symbols[next])
-                {
-                    add(joined, pairs);
+            let stretches = row.chunks_exact(STRETCH).enumerate();
+            // Few codes follow one, so most stretches of counts are zeros.
+            let used = stretches.filter(|(_, counts)| counts.iter().fold(0, |a, b| a | b) != 0);
+            for (stretch, counts) in used {
+                for (next, &pairs) in (stretch * STRETCH..).zip(counts) {
+                    if pairs >= MIN_PAIRS
+                        && let Some(joined) = symbol.join(self.symbols[next])
+                    {
+                        add(joined, pairs);
+                    }
                 }
             }
         }
