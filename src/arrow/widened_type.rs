@@ -1,58 +1,140 @@
-//! The type that holds the values of two types exactly.
+//! The type that the values of several types are widened to.
 
 use arrow_schema::{
     DECIMAL32_MAX_PRECISION, DECIMAL64_MAX_PRECISION, DECIMAL128_MAX_PRECISION,
-    DECIMAL256_MAX_PRECISION, DataType, Field, FieldRef, TimeUnit,
+    DECIMAL256_MAX_PRECISION, DataType, Field, FieldRef, Fields, TimeUnit,
 };
 use std::sync::Arc;
 
-/// Returns the narrowest type that holds the values of both types, or `None` if there is none: the rule by which the
-/// columns of several files are widened.
+/// Returns the narrowest type to which the values of all these types can be cast, or `None` if there is none: the rule by
+/// which the columns of several files are widened. The order of the types does not matter; every two of them must have
+/// such a type.
 ///
-/// Integers that are united with floats become Float64, which does not hold all of them: the caller checks the values.
-/// Timestamps of two time zones become timestamps in UTC, which are the same instants.
+/// Of two integers, decimals, texts, dates, times or durations, the result holds all values. Integers and floats become
+/// Float64, which does not hold all integers above 2^53, and dates and timestamps get the finer unit, in which far dates
+/// have no counterpart: whoever casts the values checks them. Timestamps of two time zones become timestamps in UTC,
+/// which are the same instants.
 ///
 /// ```
 /// use arrow_shard::arrow_schema::DataType;
 /// use arrow_shard::ops::widened_type;
-/// let wide = widened_type(&DataType::Int64, &DataType::Float32);
+/// let wide = widened_type([&DataType::Int64, &DataType::Float32]);
 /// assert_eq!(wide, Some(DataType::Float64));
-/// assert_eq!(widened_type(&DataType::Int64, &DataType::Utf8), None);
+/// assert_eq!(widened_type([&DataType::Int64, &DataType::Utf8]), None);
 /// ```
-pub fn widened_type(a: &DataType, b: &DataType) -> Option<DataType> {
-    use DataType as T;
-    if a == b {
-        return Some(a.clone());
+pub fn widened_type<'a>(types: impl IntoIterator<Item = &'a DataType>) -> Option<DataType> {
+    let mut distinct: Vec<&DataType> = Vec::new();
+    for ty in types {
+        if !distinct.contains(&ty) {
+            distinct.push(ty);
+        }
     }
-    match (a, b) {
-        (T::Null, other) | (other, T::Null) => Some(other.clone()),
-        (T::Dictionary(ka, va), T::Dictionary(kb, vb)) => Some(T::Dictionary(
-            Box::new(widened_type(ka, kb)?),
-            Box::new(widened_type(va, vb)?),
-        )),
-        (T::Dictionary(_, value), other) | (other, T::Dictionary(_, value)) => {
-            widened_type(value, other)
-        }
-        (T::List(a), T::List(b)) => Some(T::List(field(a, b)?)),
-        (T::LargeList(a), T::LargeList(b) | T::List(b)) | (T::List(a), T::LargeList(b)) => {
-            Some(T::LargeList(field(a, b)?))
-        }
-        (T::Struct(a), T::Struct(b)) if a.len() == b.len() => {
-            let pairs = a.iter().zip(b);
-            let members = pairs.map(|(a, b)| field(a, b).filter(|_| a.name() == b.name()));
-            Some(T::Struct(members.collect::<Option<_>>()?))
-        }
-        _ => number(a, b).or_else(|| text(a, b)).or_else(|| time(a, b)),
+    let has_values = |ty: &&DataType| **ty != DataType::Null;
+    if distinct.iter().any(has_values) {
+        distinct.retain(has_values);
+    }
+    match distinct.as_slice() {
+        [] => None,
+        [ty] => Some((*ty).clone()),
+        types => dictionary(types)
+            .or_else(|| structure(types))
+            .or_else(|| list(types))
+            .or_else(|| leaf(types)),
     }
 }
 
-fn field(a: &FieldRef, b: &FieldRef) -> Option<FieldRef> {
-    let data_type = widened_type(a.data_type(), b.data_type())?;
-    let is_nullable = a.is_nullable() || b.is_nullable();
-    let field = Field::clone(a)
-        .with_data_type(data_type)
-        .with_nullable(is_nullable);
+/// Returns the type of dictionaries, or of dictionaries and plain values.
+fn dictionary(types: &[&DataType]) -> Option<DataType> {
+    let parts = types.iter().map(|ty| match ty {
+        DataType::Dictionary(key, value) => (Some(key.as_ref()), value.as_ref()),
+        plain => (None, *plain),
+    });
+    let (keys, values): (Vec<Option<&DataType>>, Vec<&DataType>) = parts.unzip();
+    let known: Vec<&DataType> = keys.iter().copied().flatten().collect();
+    if known.is_empty() {
+        return None;
+    }
+    let value = widened_type(values)?;
+    if known.len() < types.len() {
+        return Some(value);
+    }
+    let key = widened_type(known).filter(DataType::is_dictionary_key_type);
+    Some(match key {
+        Some(key) => DataType::Dictionary(Box::new(key), Box::new(value)),
+        None => value,
+    })
+}
+
+/// Returns the type of structs with the same names of members.
+fn structure(types: &[&DataType]) -> Option<DataType> {
+    let members = types.iter().map(|ty| match ty {
+        DataType::Struct(members) => Some(members),
+        _ => None,
+    });
+    let all = members.collect::<Option<Vec<_>>>()?;
+    let first = *all.first()?;
+    let names = |fields: &Fields| -> Vec<String> {
+        let names = fields.iter().map(|field| field.name());
+        names.cloned().collect()
+    };
+    if all.iter().any(|members| names(members) != names(first)) {
+        return None;
+    }
+    let member = |i: usize| field(all.iter().filter_map(|members| members.get(i)));
+    let members: Option<Fields> = (0..first.len()).map(member).collect();
+    Some(DataType::Struct(members?))
+}
+
+/// Returns the type of lists, with the wider offsets.
+fn list(types: &[&DataType]) -> Option<DataType> {
+    let mut is_large = false;
+    let items = types.iter().map(|ty| match ty {
+        DataType::List(item) => Some(item),
+        DataType::LargeList(item) => {
+            is_large = true;
+            Some(item)
+        }
+        _ => None,
+    });
+    let items = items.collect::<Option<Vec<_>>>()?;
+    let item = field(items)?;
+    Some(if is_large {
+        DataType::LargeList(item)
+    } else {
+        DataType::List(item)
+    })
+}
+
+/// Returns a member or item with the type that holds the values of all. Name and metadata are those of the first.
+fn field<'a>(fields: impl IntoIterator<Item = &'a FieldRef>) -> Option<FieldRef> {
+    let fields: Vec<&FieldRef> = fields.into_iter().collect();
+    let data_type = widened_type(fields.iter().map(|field| field.data_type()))?;
+    let is_nullable = fields.iter().any(|field| field.is_nullable());
+    let first = Field::clone(fields.first()?);
+    let field = first.with_data_type(data_type).with_nullable(is_nullable);
     Some(Arc::new(field))
+}
+
+/// Returns the type of values that are not nested.
+fn leaf(types: &[&DataType]) -> Option<DataType> {
+    let of_two = |a: &DataType, b: &DataType| -> Option<DataType> {
+        if a == b {
+            return Some(a.clone());
+        }
+        number(a, b).or_else(|| text(a, b)).or_else(|| time(a, b))
+    };
+    // A third type must not decide whether two others fit.
+    for (i, a) in types.iter().enumerate() {
+        for b in types.get(i + 1..)? {
+            of_two(a, b)?;
+        }
+    }
+    // Integers of several widths may become one that has more digits than each of them, so decimals come first.
+    let mut sorted = types.to_vec();
+    sorted.sort_by_key(|ty| ty.is_integer());
+    let (first, rest) = sorted.split_first()?;
+    rest.iter()
+        .try_fold((*first).clone(), |wide, ty| of_two(&wide, ty))
 }
 
 fn number(a: &DataType, b: &DataType) -> Option<DataType> {
@@ -83,7 +165,9 @@ fn integer(a: &DataType, b: &DataType) -> Option<DataType> {
     }
     // A signed type holds the values of an unsigned one of half the width.
     let needed = |ty| rank(&signed, ty).or_else(|| Some(rank(&unsigned, ty)? + 1));
-    signed.get(needed(a)?.max(needed(b)?)).cloned()
+    let signed = signed.get(needed(a)?.max(needed(b)?)).cloned();
+    // No integer holds the values of UInt64 and of a signed type.
+    signed.or_else(|| decimal(digits(a)?, digits(b)?))
 }
 
 /// The digits of a decimal or of an integer.
@@ -195,7 +279,8 @@ mod tests {
             ("Int8", "Int32", "Int32"),
             ("UInt8", "Int8", "Int16"),
             ("UInt32", "Int64", "Int64"),
-            ("UInt64", "Int8", ""),
+            ("UInt64", "Int8", "Decimal128(20, 0)"),
+            ("Int64", "UInt64", "Decimal128(20, 0)"),
             ("UInt16", "UInt64", "UInt64"),
             ("Int64", "Float32", "Float64"),
             ("Float16", "Float32", "Float32"),
@@ -226,6 +311,7 @@ mod tests {
             ),
             ("Time32(s)", "Time64(µs)", "Time64(µs)"),
             ("Dictionary(Int8, Utf8)", "LargeUtf8", "LargeUtf8"),
+            ("Dictionary(UInt64, Utf8)", "Dictionary(Int8, Utf8)", "Utf8"),
             (
                 "Dictionary(Int8, Utf8)",
                 "Dictionary(Int32, Utf8)",
@@ -241,8 +327,55 @@ mod tests {
         ] {
             let parsed = |text: &str| text.parse::<DataType>().unwrap();
             let want = (!want.is_empty()).then(|| parsed(want));
-            assert_eq!(widened_type(&parsed(a), &parsed(b)), want, "{a}, {b}");
-            assert_eq!(widened_type(&parsed(b), &parsed(a)), want, "{b}, {a}");
+            assert_eq!(widened_type([&parsed(a), &parsed(b)]), want, "{a}, {b}");
+            assert_eq!(widened_type([&parsed(b), &parsed(a)]), want, "{b}, {a}");
         }
+    }
+
+    #[test]
+    fn the_order_of_the_types_does_not_matter() {
+        let all = [
+            "Null",
+            "Int8",
+            "Int32",
+            "UInt32",
+            "UInt64",
+            "Float16",
+            "Float32",
+            "Decimal32(5, 2)",
+            "Decimal128(5, 2)",
+            "Decimal64(18, 0)",
+            "Date32",
+            "Date64",
+            "Timestamp(s)",
+            "Timestamp(ns)",
+            "Timestamp(s, \"Europe/Berlin\")",
+            "Timestamp(ms, \"Asia/Tokyo\")",
+            "Utf8",
+            "LargeUtf8",
+            "Dictionary(Int8, Utf8)",
+            "Dictionary(Int8, Int32)",
+            "List(Int8)",
+            "LargeList(Decimal128(5, 2))",
+            "List(UInt32)",
+            "Struct(\"a\": Int8)",
+            "Struct(\"a\": Float32)",
+            "Struct(\"a\": UInt64)",
+        ];
+        let all = all.map(|text| text.parse::<DataType>().unwrap());
+        for a in &all {
+            for b in &all {
+                for c in &all {
+                    let want = widened_type([a, b, c]);
+                    for other in [[a, c, b], [b, a, c], [b, c, a], [c, a, b], [c, b, a]] {
+                        assert_eq!(widened_type(other), want, "{a}, {b}, {c}");
+                    }
+                }
+            }
+        }
+        let of = |types: [&str; 3]| widened_type(&types.map(|ty| ty.parse().unwrap()));
+        assert_eq!(of(["UInt64", "Float64", "Int8"]), Some(DataType::Float64));
+        let decimal = "Decimal128(12, 2)".parse().unwrap();
+        assert_eq!(of(["Int32", "UInt32", "Decimal128(5, 2)"]), Some(decimal));
     }
 }

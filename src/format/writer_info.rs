@@ -5,6 +5,9 @@ use super::any_value::{AnyValue, NameValuePair, find_property};
 /// Name of the shard property that lists the writers of the rows.
 pub const WRITERS_PROPERTY: &str = "arrow_shard.writers";
 
+/// Most writers that a shard lists. Real shards have few, and everybody who merges lists compares each pair.
+pub(crate) const MAX_WRITERS: usize = 64;
+
 /// What wrote rows of a shard, for people who look at the file. Readers do not depend on it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -36,8 +39,17 @@ impl WriterInfo {
         writers.iter().map(writer).collect::<Vec<_>>().into()
     }
 
-    /// Returns the writers that a property lists. Items of another shape are left out, because the property only
-    /// informs.
+    /// Adds writers that a list does not yet have, as long as there is room: the list only informs.
+    pub(crate) fn add_new(list: &mut Vec<Self>, writers: Vec<Self>) {
+        for writer in writers {
+            if list.len() < MAX_WRITERS && !list.contains(&writer) {
+                list.push(writer);
+            }
+        }
+    }
+
+    /// Returns the first [`MAX_WRITERS`] writers that a property lists. Items of another shape are left out, because the
+    /// property only informs.
     pub(crate) fn of_value(value: &AnyValue) -> Vec<Self> {
         let writers = value.as_list().unwrap_or_default().iter();
         let writer = |writer: &AnyValue| -> Option<Self> {
@@ -48,7 +60,7 @@ impl WriterInfo {
                 profile: text("profile"),
             })
         };
-        writers.filter_map(writer).collect()
+        writers.filter_map(writer).take(MAX_WRITERS).collect()
     }
 }
 
@@ -69,5 +81,21 @@ mod tests {
         items.push(vec![NameValuePair::new("profile", "Fast")].into());
         assert_eq!(WriterInfo::of_value(&items.into()), writers);
         assert_eq!(WriterInfo::of_value(&AnyValue::from(1)), []);
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let writer = |i: usize| WriterInfo {
+            program: format!("writer {i}"),
+            profile: None,
+        };
+        let long: Vec<WriterInfo> = (0..200_000).map(writer).collect();
+        let read = WriterInfo::of_value(&WriterInfo::to_value(&long));
+        assert_eq!(read, long[..MAX_WRITERS]);
+        let mut list = vec![writer(0), writer(1)];
+        WriterInfo::add_new(&mut list, vec![writer(1), writer(2)]);
+        assert_eq!(list, long[..3]);
+        WriterInfo::add_new(&mut list, long.clone());
+        assert_eq!(list, long[..MAX_WRITERS]);
     }
 }

@@ -320,8 +320,11 @@ impl DirectoryPlan<'_> {
                 && described.encodings.iter().any(DataEncoding::has_data)
             {
                 let advice = match self.unify {
-                    Some(_) => "set the option `unify` of the table to widen the types, or rewrite",
-                    None => "rewrite",
+                    Some(Unify::Strict) => {
+                        "set the option `unify` of the table to widen the types, or rewrite"
+                    }
+                    // Maps, fixed-size lists and unions are not widened.
+                    Some(Unify::Widen) | None => "rewrite",
                 };
                 return Err(Error::new(
                     ErrorKind::SchemaMismatch,
@@ -381,12 +384,13 @@ fn stored_as(
     let Some(wide) = node.arrow.clone() else {
         return Err(Error::corrupt("a widened column has no type"));
     };
-    let node = DataType {
+    let stored = DataType {
         schema_id: id,
+        name: node.name().to_owned(),
         ..stored.clone()
     };
     Ok(Some(StoredAs {
-        node,
+        node: stored,
         own: arrow.clone(),
         wide,
         place: format!("{}, stripe {}", source.place.element(), stripe.ordinal),

@@ -128,7 +128,9 @@ impl EditedColumns {
                 first: column.node.first_source().unwrap_or_default(),
                 advice: Unify::advice(unify, column.field.data_type(), field.data_type()),
             };
-            if unify == Some(Unify::Widen) {
+            let is_same = column.field.data_type() == field.data_type();
+            // Only a table in memory can have stripes that store a column in several forms.
+            if unify == Some(Unify::Widen) || (unify.is_some() && is_same) {
                 let there = SourceColumn {
                     field,
                     node,

@@ -85,6 +85,8 @@ impl ShardEditor {
         let metadata = shard.schema_async().await?.metadata().clone();
         let mut properties = shard.properties_async().await?.clone();
         properties.custom_properties.retain(is_foreign);
+        let mut writers = Vec::new();
+        WriterInfo::add_new(&mut writers, shard.writers_async().await?);
         Ok(Self {
             first_columns: columns.clone(),
             columns,
@@ -94,7 +96,7 @@ impl ShardEditor {
             first_properties: properties.clone(),
             properties,
             sorting_columns: shard.sorting_columns_async().await?,
-            writers: shard.writers_async().await?,
+            writers,
             wire: shard.wire(),
             options: ShardOptions::default(),
             unify: None,
@@ -153,22 +155,22 @@ impl ShardEditor {
                 ),
             ));
         }
-        let ordinal = self.sources.len();
-        let mut columns = self.columns.clone();
-        let name_of = |source: usize| place_of(&self.sources, source);
-        let united = columns.unite(&source.shard, ordinal, self.unify, &name_of);
-        let united = united.await;
-        united.within(|| source.place.element())?;
         let theirs = source.shard.properties_async().await?;
         let writers = source.shard.writers_async().await?;
+        let ordinal = self.sources.len();
+        let name_of = |source: usize| place_of(&self.sources, source);
+        let united = self
+            .columns
+            .unite(&source.shard, ordinal, self.unify, &name_of);
+        // What follows cannot fail, so an error leaves the editor unchanged.
+        united.await.within(|| source.place.element())?;
         let own = &mut self.properties;
         let created = own.creation_min.into_iter();
         own.creation_min = created.chain(theirs.creation_min).min();
         own.creation_max = own.creation_max.max(theirs.creation_max);
         add_new(&mut own.standard_properties, &theirs.standard_properties);
         add_new(&mut own.custom_properties, &theirs.custom_properties);
-        self.add_writers(writers);
-        self.columns = columns;
+        WriterInfo::add_new(&mut self.writers, writers);
         self.wire = wire;
         if !source.stripes.is_empty() {
             self.sorting_columns.clear();
@@ -248,19 +250,10 @@ impl ShardEditor {
             stripe.properties.clone_from(&common);
         }
         let writers = source.shard.writers_async().await?;
-        self.add_writers(writers);
+        WriterInfo::add_new(&mut self.writers, writers);
         self.stripes.splice(run, stripes);
         self.sources.push(source);
         Ok(())
-    }
-
-    /// Adds the writers that are not yet known.
-    fn add_writers(&mut self, writers: Vec<WriterInfo>) {
-        for writer in writers {
-            if !self.writers.contains(&writer) {
-                self.writers.push(writer);
-            }
-        }
     }
 
     /// Returns the store of all shards.

@@ -13,13 +13,15 @@ pub enum Unify {
     /// unites.
     #[default]
     Strict,
-    /// A column gets the narrowest type that holds the values of all shards: see [`widened_type`].
+    /// A column gets the narrowest type to which the values of all shards can be cast: see [`widened_type`].
     ///
     /// Members of structs and items of lists are widened as columns are. Values are cast when they are read. A value
     /// that the wider type does not hold exactly, such as an integer above 2^53 in a column of floats, is an error that
-    /// names the shard and the column. Filters of a widened column compare values of the wider type. In the stripes
-    /// that store another type, they use the least and the greatest value, but no dictionary, no Bloom filter and no
-    /// range index.
+    /// names the shard and the column. If all rows of a stripe have that value, opening the table fails.
+    ///
+    /// Filters of a widened column compare values of the wider type. In the stripes that store another type, they use
+    /// the least and the greatest value (except for native timestamps, and decimals of more than 18 digits), but no
+    /// dictionary, no Bloom filter and no range index.
     Widen,
 }
 
@@ -30,7 +32,7 @@ impl Unify {
             Some(Self::Widen) => {
                 "no type holds the values of both; rewrite one of them with the type of the other"
             }
-            Some(Self::Strict) if widened_type(own, other).is_some() => {
+            Some(Self::Strict) if widened_type([own, other]).is_some() => {
                 "set the option `unify` of the table to widen the types, or rewrite one of them with the type of \
                  the other"
             }

@@ -17,8 +17,10 @@ pub(super) struct UnitedNode {
     ids: Vec<Option<u32>>,
     /// Ordinals of the sources that store 32-bit integers for this 64-bit node.
     narrow: Vec<usize>,
-    /// The sources that store a leaf with another type, by ordinal, if types are widened.
-    others: Vec<(usize, LeafType)>,
+    /// The types of a leaf in the sources, each once; empty as long as all of them have the type of the node.
+    types: Vec<LeafType>,
+    /// The place in `types` of the type in each source, by ordinal of the source.
+    type_of: Vec<Option<u32>>,
     /// The Arrow type of the values of a leaf whose types are widened.
     pub(super) arrow: Option<ArrowType>,
     /// For an added column: the number of the node in the file with its values, and its type there.
@@ -28,9 +30,24 @@ pub(super) struct UnitedNode {
 /// The type of a leaf in a source.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LeafType {
+    /// The stored type, without the number and the name of the leaf.
     pub(super) stored: DataType,
     /// The Arrow type of the values.
     pub(super) arrow: ArrowType,
+}
+
+impl LeafType {
+    /// Returns the type of a leaf with this stored form and Arrow type.
+    pub(super) fn new(stored: &DataType, arrow: &ArrowType) -> Self {
+        Self {
+            stored: DataType {
+                schema_id: 0,
+                name: String::new(),
+                ..stored.clone()
+            },
+            arrow: arrow.clone(),
+        }
+    }
 }
 
 impl UnitedNode {
@@ -42,7 +59,8 @@ impl UnitedNode {
             children: children.into_iter().map(Self::new).collect(),
             ids: Vec::new(),
             narrow: Vec::new(),
-            others: Vec::new(),
+            types: Vec::new(),
+            type_of: Vec::new(),
             arrow: None,
             added: None,
         }
@@ -87,30 +105,38 @@ impl UnitedNode {
         self.ids.iter().position(Option::is_some)
     }
 
+    /// Returns the types of the leaf in the sources, each once, if they differ or differed from the type of the node.
+    pub(super) fn types(&self) -> &[LeafType] {
+        &self.types
+    }
+
     /// Returns the type of the leaf in a source, if it is widened there.
     pub(super) fn type_in(&self, source: usize) -> Option<&LeafType> {
-        let mut others = self.others.iter();
-        let (_, other) = others.find(|(other, _)| *other == source)?;
-        Some(other)
+        let place = usize::try_from(self.type_of.get(source).copied().flatten()?).ok()?;
+        self.types
+            .get(place)
+            .filter(|there| !self.has_type(&there.stored))
     }
 
-    /// Adds a source that stores a leaf with another type.
-    pub(super) fn add_other(&mut self, source: usize, there: LeafType) {
-        self.others.push((source, there));
-    }
-
-    /// Changes the stored type of a leaf. The sources so far had the type `before`, unless they are known to have another
-    /// one.
-    pub(super) fn widen_to(&mut self, stored: DataType, before: &LeafType) {
-        for source in 0..self.ids.len() {
-            if self.id_in(source).is_some() && self.type_in(source).is_none() {
-                self.others.push((source, before.clone()));
-            }
+    /// Notes the type of the leaf in another source. All sources so far have the type `before`, unless types are noted
+    /// already.
+    pub(super) fn note_type(&mut self, source: usize, there: LeafType, before: &LeafType) {
+        if self.types.is_empty() {
+            self.types.push(before.clone());
+            let known = self.ids.iter().map(|id| id.map(|_| 0));
+            self.type_of = known.collect();
         }
-        self.stored = stored;
-        let mut others = std::mem::take(&mut self.others);
-        others.retain(|(_, other)| !self.has_type(&other.stored));
-        self.others = others;
+        let known = self.types.iter().position(|known| *known == there);
+        let place = known.unwrap_or_else(|| {
+            self.types.push(there);
+            self.types.len() - 1
+        });
+        if self.type_of.len() <= source {
+            self.type_of.resize(source + 1, None);
+        }
+        if let Some(known) = self.type_of.get_mut(source) {
+            *known = u32::try_from(place).ok();
+        }
     }
 
     /// Returns the number of the node in the file with the values of an added column.

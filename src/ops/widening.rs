@@ -3,7 +3,7 @@
 use super::arrow::{self, item_of, with_item};
 use super::unify::Compared;
 use super::united_node::{LeafType, UnitedNode, places};
-use crate::arrow::{value_type, widened_type};
+use crate::arrow::{child_fields, value_type, widened_type};
 use crate::column::{SchemaOptions, to_shard};
 use crate::error::{Error, Result};
 use crate::format::{BasicType, DataType};
@@ -49,8 +49,8 @@ pub(super) fn widen(
             .with_data_type(data_type)
             .with_nullable(is_nullable)
     };
-    if own.data_type() == there.field.data_type() && is_stored_alike(node, &there.node) {
-        node.unite(there.node, there.source, at)?;
+    if own.data_type() == there.field.data_type() {
+        unite_forms(node, own, there, at)?;
         return Ok(united(own.data_type().clone()));
     }
     let kinds = (node.stored.basic_type, there.node.basic_type);
@@ -71,12 +71,58 @@ pub(super) fn widen(
     })
 }
 
+/// Unites columns of the same Arrow type, which may be stored in other forms: profile `Plain` stores short decimals as
+/// bytes, and the others as integers.
+pub(super) fn unite_forms(
+    node: &mut UnitedNode,
+    own: &Field,
+    there: SourceColumn,
+    at: Compared<'_>,
+) -> Result<()> {
+    if is_stored_alike(node, &there.node) {
+        note_types(node, own.data_type(), there.source);
+        return node.unite(there.node, there.source, at);
+    }
+    if node.children.is_empty() && there.node.children.is_empty() {
+        leaf(node, own, there, at)?;
+        return Ok(());
+    }
+    let fields: Vec<&FieldRef> = child_fields(own.data_type()).collect();
+    let counts = [node.children.len(), there.node.children.len()];
+    if !node.has_type(&there.node) || counts != [fields.len(); 2] {
+        return Err(node.mismatch(&there.node, at));
+    }
+    node.set_id(there.source, there.node.schema_id);
+    let children = node.children.iter_mut().zip(there.node.children);
+    for ((child, other), field) in children.zip(fields) {
+        let column = SourceColumn {
+            field: field.as_ref().clone(),
+            node: other,
+            source: there.source,
+        };
+        unite_forms(child, field, column, at)?;
+    }
+    Ok(())
+}
+
 /// Whether a node and its descendants are stored as those of a source.
 fn is_stored_alike(node: &UnitedNode, there: &DataType) -> bool {
     let mut children = node.children.iter().zip(&there.children);
     node.has_type(there)
         && node.children.len() == there.children.len()
         && children.all(|(own, other)| own.name() == other.name && is_stored_alike(own, other))
+}
+
+/// Notes that a source has the type of the node in all leaves that have other types elsewhere.
+fn note_types(node: &mut UnitedNode, own: &ArrowType, source: usize) {
+    let own = value_type(own);
+    if !node.types().is_empty() {
+        let here = LeafType::new(&node.stored, own);
+        node.note_type(source, here.clone(), &here);
+    }
+    for (child, field) in node.children.iter_mut().zip(child_fields(own)) {
+        note_types(child, field.data_type(), source);
+    }
 }
 
 fn is_nested(kind: BasicType) -> bool {
@@ -179,42 +225,31 @@ fn leaf(
         value_type(own.data_type()),
         value_type(there.field.data_type()),
     );
-    let mismatch = || at.mismatch(a, b, node.first_source());
     let is_stored_alike = node.has_type(&there.node);
     let extension = |field: &Field| field.metadata().get(EXTENSION_TYPE_NAME_KEY).cloned();
     // Texts and bytes have one form, so another one means something else: JSON, a UUID.
     let are_cast = [a, b].iter().all(|ty| ty.is_numeric() || ty.is_temporal());
     let is_other = !are_cast || extension(own) != extension(&there.field);
     if !is_stored_alike && is_other {
-        return Err(mismatch());
+        return Err(at.mismatch(a, b, node.first_source()));
     }
-    let wide = widened_type(a, b).ok_or_else(mismatch)?;
+    let before = LeafType::new(&node.stored, a);
+    node.note_type(there.source, LeafType::new(&there.node, b), &before);
+    let types = node.types().iter().map(|ty| &ty.arrow);
+    let wide = widened_type(types).ok_or_else(|| at.mismatch(a, b, node.first_source()))?;
     node.set_id(there.source, there.node.schema_id);
     node.arrow = Some(wide.clone());
-    if is_stored_alike {
-        return Ok(wide);
-    }
-    let before = LeafType {
-        stored: node.stored.clone(),
-        arrow: a.clone(),
-    };
-    let name = node.name().to_owned();
-    let theirs = LeafType {
-        stored: there.node,
-        arrow: b.clone(),
-    };
-    // `widen_to` is told of the sources before this one.
-    node.add_other(there.source, theirs.clone());
-    if wide != before.arrow {
-        let stored = if wide == theirs.arrow {
-            DataType {
-                name,
-                ..theirs.stored
-            }
-        } else {
-            stored_column(Field::new(name, wide.clone(), true))?
+    let are_alike = node.types().iter().all(|ty| node.has_type(&ty.stored));
+    if wide != before.arrow && !are_alike {
+        let mut known = node.types().iter();
+        let stored = match known.find(|ty| ty.arrow == wide) {
+            Some(known) => known.stored.clone(),
+            None => stored_column(Field::new("", wide.clone(), true))?,
         };
-        node.widen_to(stored, &before);
+        node.stored = DataType {
+            name: node.name().to_owned(),
+            ..stored
+        };
     }
     Ok(wide)
 }

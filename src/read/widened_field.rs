@@ -1,6 +1,7 @@
 //! Spec: Chapter 6, "(Shard) Field Descriptor": what a descriptor says about values that are read in a wider type.
 
 use super::scan::constant::{bound_value, constant_array};
+use super::shard::descriptor_stats::is_float;
 use crate::column::{Chunk, StoredAs, Values, shred, widen};
 use crate::error::{Error, Result, Within};
 use crate::format::{AnyValue, BasicType, DataType, FieldDescriptor, RangeStats, ValueKind};
@@ -22,8 +23,6 @@ pub(crate) fn widen_field(
     field.membership_filter = None;
     field.cardinality = None;
     field.indexes.clear();
-    let is_float =
-        |node: &DataType| matches!(node.basic_type, BasicType::Float32 | BasicType::Float64);
     // Zeros, infinities and NaN stay what they are.
     if !(is_float(&stored.node) && is_float(node)) {
         field.type_specific = None;

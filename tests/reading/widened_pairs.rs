@@ -7,6 +7,7 @@ pub(crate) const PAIRS: &[(&str, &str, &str)] = &[
     ("UInt8", "Int8", "Int16"),
     ("UInt32", "Int64", "Int64"),
     ("UInt16", "UInt64", "UInt64"),
+    ("UInt64", "Int16", "Decimal128(20, 0)"),
     ("Int64", "Float64", "Float64"),
     ("Int32", "Float32", "Float64"),
     ("UInt64", "Float64", "Float64"),

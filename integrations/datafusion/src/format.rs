@@ -7,8 +7,9 @@ use crate::overlap::without_held;
 use crate::sink::ShardSink;
 use crate::source::ShardSource;
 use crate::statistics::statistics_of;
+use crate::widening::{union_of, widened};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
-use arrow_shard::ops::{Unify, widened_type};
+use arrow_shard::ops::Unify;
 use async_trait::async_trait;
 use datafusion_common::parsers::CompressionTypeVariant;
 use datafusion_common::{DataFusionError, GetExt, Result, Statistics, config_err};
@@ -169,8 +170,16 @@ impl FileFormat for ShardFormat {
         // Files are merged in the order of their names, so the order of columns does not depend on the listing.
         schemas.sort_unstable_by_key(|(location, _)| *location);
         let widens = self.options.unify()? == Unify::Widen;
+        let wide = widens.then(|| {
+            let files: Vec<&Fields> = schemas.iter().map(|(_, s)| s.fields()).collect();
+            union_of(&files)
+        });
         let mut merged: Option<Schema> = None;
         for (location, schema) in schemas {
+            let schema = match &wide {
+                Some(wide) => Arc::new(Schema::new(widened(schema.fields(), wide))),
+                None => schema,
+            };
             let Some(before) = merged.take() else {
                 merged = Some(schema.as_ref().clone());
                 continue;
@@ -179,7 +188,6 @@ impl FileFormat for ShardFormat {
                 nullable_where_missing(before.fields(), schema.fields()),
                 nullable_where_missing(schema.fields(), before.fields()),
             ];
-            let both = if widens { widened(both) } else { both };
             let united = Schema::try_merge(both.map(Schema::new)).map_err(|error| {
                 DataFusionError::from(error).context(format!(
                     "the columns of shard `{location}` differ from those of other files of the table; name \
@@ -266,44 +274,6 @@ impl FileFormat for ShardFormat {
     fn file_source(&self, table_schema: TableSchema) -> Arc<dyn FileSource> {
         Arc::new(ShardSource::new(table_schema).with_options(self.options.clone()))
     }
-}
-
-/// Returns the fields of two files, each with the type that holds the values of both, if there is one.
-fn widened([own, others]: [Fields; 2]) -> [Fields; 2] {
-    let widen = |fields: &Fields, others: &Fields| -> Fields {
-        let fields = fields.iter().map(|field| {
-            let Some((_, other)) = others.find(field.name()) else {
-                return field.clone();
-            };
-            Arc::new(widened_field(field, other))
-        });
-        fields.collect()
-    };
-    [widen(&own, &others), widen(&others, &own)]
-}
-
-/// Returns a field with the type that holds its values and the values of another one, if there is one.
-fn widened_field(field: &Field, other: &Field) -> Field {
-    let is_null = |field: &Field| *field.data_type() == DataType::Null;
-    let data_type = match (field.data_type(), other.data_type()) {
-        (own, other) if own == other => return field.clone(),
-        (DataType::Struct(members), DataType::Struct(others)) => {
-            let [members, _] = widened([
-                nullable_where_missing(members, others),
-                nullable_where_missing(others, members),
-            ]);
-            DataType::Struct(members)
-        }
-        (DataType::Dictionary(_, own), DataType::Dictionary(_, other)) if own != other => {
-            widened_type(own, other).unwrap_or_else(|| field.data_type().clone())
-        }
-        // The keys of one dictionary might not suffice for the values of both.
-        (DataType::Dictionary(_, own), DataType::Dictionary(..)) => own.as_ref().clone(),
-        (own, other) => widened_type(own, other).unwrap_or_else(|| own.clone()),
-    };
-    let is_nullable = field.is_nullable() || is_null(field) || is_null(other);
-    let field = field.clone().with_data_type(data_type);
-    field.with_nullable(is_nullable)
 }
 
 /// Returns the fields, made nullable where `others` lacks them: rows of the other files are null there.

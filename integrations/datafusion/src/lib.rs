@@ -55,6 +55,7 @@ mod sampler;
 mod sink;
 mod source;
 mod statistics;
+mod widening;
 
 pub use format::{ShardFormat, ShardFormatFactory};
 pub use opener::ShardOpener;

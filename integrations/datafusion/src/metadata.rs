@@ -2,7 +2,8 @@
 
 use crate::adapt::is_read_as;
 use crate::error::Context;
-use arrow::datatypes::{Schema, SchemaRef};
+use crate::widening::union_type;
+use arrow::datatypes::{FieldRef, Fields, Schema, SchemaRef};
 use arrow_shard::Shard;
 use arrow_shard::io::{Location, Store};
 use arrow_shard::ops::{ShardSet, ShardSetOptions, Unify};
@@ -50,9 +51,10 @@ impl OpenShard {
         object: &ObjectMeta,
         table: &SchemaRef,
     ) -> Result<Self> {
-        if !differ(&self.schema, table) {
+        let Some(table) = wider_columns(&self.schema, table) else {
             return Ok(self);
-        }
+        };
+        let table = &Arc::new(table);
         let known = || self.widened.lock().unwrap_or_else(PoisonError::into_inner);
         let found = known().clone().filter(|known| known.table == *table);
         let widened = match found {
@@ -87,12 +89,17 @@ impl OpenShard {
     }
 }
 
-/// Returns whether the type of a column differs from the table's, in more than its layout.
-fn differ(file: &Schema, table: &Schema) -> bool {
-    file.fields().iter().any(|field| {
-        let wanted = table.field_with_name(field.name());
-        wanted.is_ok_and(|wanted| !is_read_as(field.data_type(), wanted.data_type()))
-    })
+/// Returns the columns of a table to which those of a file can be widened, if the type of one differs in more than its
+/// layout. DataFusion casts the others, or says why it cannot.
+fn wider_columns(file: &Schema, table: &Schema) -> Option<Schema> {
+    let is_wider = |wanted: &&FieldRef| {
+        file.field_with_name(wanted.name()).is_ok_and(|own| {
+            let (own, wanted) = (own.data_type(), wanted.data_type());
+            !is_read_as(own, wanted) && union_type(vec![own, wanted]).is_some()
+        })
+    };
+    let fields: Fields = table.fields().iter().filter(is_wider).cloned().collect();
+    (!fields.is_empty()).then(|| Schema::new(fields))
 }
 
 /// The entry of a file in the cache.

@@ -39,8 +39,10 @@ impl Assembler<'_> {
 /// Returns [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange) if the wider type does not hold a value exactly: an
 /// integer above 2^53 as a float, or a date that a unit of time does not reach.
 pub(crate) fn widen(array: ArrayRef, stored: &StoredAs) -> Result<ArrayRef> {
-    // Each float has a wider one, but casting it back may give another NaN.
-    let are_floats = array.data_type().is_floating() && stored.wide.is_floating();
-    let casts = Casts::new(!are_floats, None, &stored.node);
+    let from = array.data_type();
+    // All other casts to a wider type either fail or keep the value, so casting back would only cost time.
+    let may_round =
+        matches!(from, ArrowType::Int64 | ArrowType::UInt64) && stored.wide.is_floating();
+    let casts = Casts::new(may_round, None, &stored.node);
     casts.leaf(array, &stored.wide, &stored.node)
 }

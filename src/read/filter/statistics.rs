@@ -46,7 +46,7 @@ pub(in crate::read) fn facts(
         Some(constant) if !is_shard && column.is_tested => facts.constant = value(constant),
         _ => {}
     }
-    facts.may_be_nan = descriptor_stats::may_be_nan(leaf, column.leaf());
+    facts.may_be_nan = descriptor_stats::may_be_nan(leaf, column.leaf(), None);
     if column.is_tested {
         let bound = |stored: descriptor_stats::DescriptorBound| {
             let (stored, inclusive) = stored?;

@@ -216,8 +216,22 @@ fn known_of(
         match own {
             Some(own) => {
                 let own = own.as_ref();
-                let known =
-                    KnownStatistics::new(own, may_be_null, rows, &target.node, metadata.wire);
+                let scope = match scope {
+                    Scope::Shard => None,
+                    Scope::Stripes => Some(stripe),
+                };
+                let Some(may_be_nan) = may_be_nan(metadata, step, scope, &target.node, own)? else {
+                    complete = false;
+                    continue;
+                };
+                let known = KnownStatistics::new(
+                    own,
+                    may_be_null,
+                    may_be_nan,
+                    rows,
+                    &target.node,
+                    metadata.wire,
+                );
                 all.push(match deleted {
                     0 => known,
                     _ => known.of_some(rows, rows - deleted),
@@ -227,6 +241,43 @@ fn known_of(
         }
     }
     Ok(complete.then_some(all))
+}
+
+/// Returns whether a value may be NaN: in a stripe, or in the whole shard. `field` is the descriptor of the node there.
+fn may_be_nan(
+    metadata: &Metadata,
+    step: &StepBytes<'_>,
+    stripe: Option<u64>,
+    node: &DataType,
+    field: Option<&FieldDescriptor>,
+) -> Result<Option<bool>> {
+    let Some(field) = field else {
+        return Ok(Some(false));
+    };
+    let id = node.schema_id;
+    let in_stripe = |field: &FieldDescriptor, stripe: u64| {
+        let stored = metadata.stored_types.get((stripe, id));
+        descriptor_stats::may_be_nan(field, node, stored.map(Arc::as_ref))
+    };
+    if let Some(stripe) = stripe {
+        return Ok(Some(in_stripe(field, stripe)));
+    }
+    let of_shard = descriptor_stats::may_be_nan(field, node, None);
+    if !of_shard || metadata.stored_types.is_empty() {
+        return Ok(Some(of_shard));
+    }
+    // The table counts no NaN, because some of its stripes hold integers. Its descriptors are in memory.
+    let count = ready!(metadata.stripes(step)).len() as u64;
+    for stripe in 0..count {
+        let field = ready!(metadata.field(step, (stripe, id)));
+        if field
+            .descriptor()
+            .is_some_and(|field| in_stripe(field, stripe))
+        {
+            return Ok(Some(true));
+        }
+    }
+    Ok(Some(false))
 }
 
 /// The known statistics of a field over some rows.
@@ -243,6 +294,7 @@ impl KnownStatistics {
     fn new(
         field: Option<&FieldDescriptor>,
         may_be_null: bool,
+        may_be_nan: bool,
         rows: u64,
         node: &DataType,
         wire: Wire,
@@ -263,7 +315,7 @@ impl KnownStatistics {
             Some(value) => (missing == 0 && !may_be_null) || value.is_null(),
             None => false,
         };
-        let (min, max) = bounds(field, node);
+        let (min, max) = bounds(field, node, may_be_nan);
         let differs = !may_be_null && are_two_values(&min, &max);
         // A union is null where its active member is null, which its own null count does not include.
         let is_union = node.basic_type == BasicType::Union;
@@ -315,13 +367,17 @@ fn are_two_values(min: &DescriptorBound, max: &DescriptorBound) -> bool {
 }
 
 /// Returns the bounds of all values that are not null, including a constant; none if a value may be NaN.
-fn bounds(field: &FieldDescriptor, node: &DataType) -> (DescriptorBound, DescriptorBound) {
+fn bounds(
+    field: &FieldDescriptor,
+    node: &DataType,
+    may_be_nan: bool,
+) -> (DescriptorBound, DescriptorBound) {
     match (&field.constant_value, &field.range_stats) {
         (Some(value), None) if !value.is_null() && !descriptor_stats::is_float(node) => {
             let bound = Some((value.clone(), true));
             (bound.clone(), bound)
         }
-        _ if descriptor_stats::may_be_nan(field, node) => (None, None),
+        _ if may_be_nan => (None, None),
         _ => descriptor_stats::bounds(field),
     }
 }

@@ -1,6 +1,7 @@
 //! Spec: Chapter 6, "(Shard) Field Descriptor": what a descriptor says of nulls, bounds and NaN. What it
 //! says is the same for scans that skip rows by it and for statistics that planners read.
 
+use crate::column::StoredAs;
 use crate::format::{AnyValue, BasicType, DataType, FieldDescriptor, TypeStats, ValueKind};
 
 /// A bound of the values that are neither null nor NaN, and whether it is itself one of the values.
@@ -16,11 +17,17 @@ pub(in crate::read) fn is_null(field: &FieldDescriptor) -> bool {
     field.null_count == Some(field.position_count)
 }
 
-/// Whether a value may be NaN. A NaN among decimals has no value in Arrow either.
-pub(in crate::read) fn may_be_nan(field: &FieldDescriptor, node: &DataType) -> bool {
-    match &field.type_specific {
-        Some(TypeStats::Floating { signs, .. }) => signs.nan_count > 0,
-        _ => is_float(node),
+/// Whether a value may be NaN. A NaN among decimals has no value in Arrow either. `stored` is how the values are stored,
+/// if they are widened: integers have no statistics of NaN, and none.
+pub(in crate::read) fn may_be_nan(
+    field: &FieldDescriptor,
+    node: &DataType,
+    stored: Option<&StoredAs>,
+) -> bool {
+    match (&field.type_specific, stored) {
+        (Some(TypeStats::Floating { signs, .. }), _) => signs.nan_count > 0,
+        (_, Some(stored)) => is_float(&stored.node),
+        (_, None) => is_float(node),
     }
 }
 

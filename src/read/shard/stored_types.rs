@@ -17,9 +17,14 @@ impl StoredTypes {
         self.0.insert(key, Arc::new(stored));
     }
 
+    /// Returns whether every field has the type of its node.
+    pub(in crate::read) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns how a field of a stripe is stored, if it has another type than the node of the field.
     pub(in crate::read) fn get(&self, key: (u64, u32)) -> Option<&Arc<StoredAs>> {
-        if self.0.is_empty() {
+        if self.is_empty() {
             return None;
         }
         self.0.get(&key)

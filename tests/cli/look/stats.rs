@@ -5,8 +5,8 @@ use crate::data::nested;
 use crate::{Folder, write_ipc};
 use arrow_array::builder::{Int32Builder, ListBuilder};
 use arrow_array::{
-    ArrayRef, Decimal128Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
-    UInt32Array,
+    ArrayRef, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray,
+    TimestampMicrosecondArray, UInt32Array,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
@@ -310,4 +310,34 @@ fn the_largest_columns_are_shown_first() {
     }
     let error = folder.run(&["stats", "--largest", "2", "t.csv"]).error(2);
     assert!(error.contains("--largest"), "{error}");
+}
+
+#[test]
+fn numbers_of_json_are_exact() {
+    let folder = Folder::new();
+    let decimals = |last: i128| -> ArrayRef {
+        let values = Decimal128Array::from(vec![12_345_678_901_234_567_800 + last]);
+        Arc::new(values.with_precision_and_scale(20, 2).unwrap())
+    };
+    let floats = |value: f64| Arc::new(Float64Array::from(vec![value])) as ArrayRef;
+    for (name, last, float) in [("a", 90, 9.014_274_576_114_836e-30), ("b", 91, 0.1)] {
+        let columns = [("d", decimals(last)), ("f", floats(float))];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        write_ipc(&folder.path("t.arrow"), &[batch]);
+        let out = format!("{name}.amudai.shard");
+        folder
+            .run(&["convert", "--sort", "d,f", "t.arrow", &out, "-f"])
+            .ok();
+    }
+    let stats = folder.run(&["stats", "--json", "a.amudai.shard"]).ok();
+    for exact in ["123456789012345678.90", "9.014274576114836e-30"] {
+        let both = stats.matches(exact).count();
+        assert_eq!(both, 2, "{exact}: {stats}");
+    }
+    let arguments = ["diff", "--json", "a.amudai.shard", "b.amudai.shard"];
+    let run = folder.run(&arguments);
+    let pair = "{\"a\":123456789012345678.90,\"b\":123456789012345678.91}";
+    assert!(run.stdout().contains(pair), "{}", run.stdout());
+    let listed = folder.run(&["ls", "--json", "a.amudai.shard"]).ok();
+    assert!(listed.contains("123456789012345678.90"), "{listed}");
 }

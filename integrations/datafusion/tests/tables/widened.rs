@@ -3,9 +3,11 @@
 use crate::common::{FileOptions, query};
 use crate::{Place, stripes_of};
 use arrow::array::{
-    ArrayRef, Date32Array, Float64Array, Int32Array, Int64Array, NullArray, RecordBatch,
-    StringArray, TimestampMicrosecondArray,
+    Array, ArrayRef, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray,
+    NullArray, RecordBatch, StringArray, StructArray, TimestampMicrosecondArray, UInt32Array,
 };
+use arrow::buffer::OffsetBuffer;
+use arrow::datatypes::Field;
 use std::sync::Arc;
 
 const WIDEN: &str = "OPTIONS ('format.unify' 'widen')";
@@ -137,4 +139,79 @@ async fn values_that_do_not_fit_and_types_without_a_wider_one_are_errors() {
     place.write(&place.file("t", "text"), &text, &FileOptions::default());
     let error = create("w", WIDEN).await.unwrap_err().to_string();
     assert!(error.contains("text"), "{error}");
+}
+
+#[tokio::test]
+async fn columns_that_were_declared_are_cast_as_without_the_option() {
+    let place = Place::new();
+    if place.format.extension() != "shard" {
+        return;
+    }
+    let batches: [[(&str, ArrayRef); 2]; 2] = [
+        [
+            ("n", Arc::new(StringArray::from(vec!["1", "2"]))),
+            ("m", Arc::new(Int32Array::from(vec![1, 2]))),
+        ],
+        [
+            ("n", Arc::new(Int64Array::from(vec![3, 4]))),
+            ("m", Arc::new(Float64Array::from(vec![0.5, 1.5]))),
+        ],
+    ];
+    for (i, batch) in batches.into_iter().enumerate() {
+        let batch = RecordBatch::try_from_iter(batch).unwrap();
+        place.write(&place.file("t", &i.to_string()), &batch, &stripes_of(2));
+    }
+    let folder = place.folder("t");
+    let declared = "create external table t (n bigint, m double) stored as shard location";
+    let sql = format!("{declared} '{folder}' {WIDEN}");
+    query(&place.context, &sql).await.unwrap();
+    let sums = place.rows("select sum(n), sum(m) from t").await.join("\n");
+    assert!(sums.contains("10") && sums.contains("5.0"), "{sums}");
+}
+
+#[tokio::test]
+async fn the_order_of_the_files_does_not_matter_and_members_may_differ() {
+    let place = Place::new();
+    if place.format.extension() != "shard" {
+        return;
+    }
+    let item = |fields: Vec<(&str, ArrayRef)>| -> ArrayRef {
+        let members = fields.into_iter().map(|(name, array)| {
+            let field = Field::new(name, array.data_type().clone(), true);
+            (Arc::new(field), array)
+        });
+        let items = StructArray::from(members.collect::<Vec<_>>());
+        let field = Arc::new(Field::new_list_field(items.data_type().clone(), true));
+        let offsets = OffsetBuffer::from_lengths(vec![1; items.len()]);
+        Arc::new(ListArray::new(field, offsets, Arc::new(items), None))
+    };
+    let numbers = |numbers: Vec<i32>| Arc::new(Int32Array::from(numbers)) as ArrayRef;
+    let decimal = Decimal128Array::from(vec![150]);
+    let decimal = decimal.with_precision_and_scale(5, 2).unwrap();
+    let columns: [[ArrayRef; 2]; 3] = [
+        [numbers(vec![1, 2]), item(vec![("a", numbers(vec![1, 2]))])],
+        [
+            Arc::new(UInt32Array::from(vec![3])),
+            item(vec![("b", numbers(vec![3]))]),
+        ],
+        [
+            Arc::new(decimal),
+            item(vec![("a", Arc::new(Float64Array::from(vec![0.5])))]),
+        ],
+    ];
+    for (i, order) in [[0, 1, 2], [2, 1, 0], [1, 2, 0]].iter().enumerate() {
+        let name = format!("t{i}");
+        for (number, file) in order.iter().enumerate() {
+            let [n, l] = columns[*file].clone();
+            let batch = RecordBatch::try_from_iter([("n", n), ("l", l)]).unwrap();
+            let path = place.file(&name, &number.to_string());
+            place.write(&path, &batch, &stripes_of(2));
+        }
+        place.table(&name, WIDEN).await;
+        let sql = format!("select arrow_typeof(n), sum(n), sum(l[1]['a']) from {name} group by 1");
+        let found = place.rows(&sql).await.join("\n");
+        for part in ["Decimal128(12, 2)", "7.50", "3.5"] {
+            assert!(found.contains(part), "{order:?}: {part}: {found}");
+        }
+    }
 }

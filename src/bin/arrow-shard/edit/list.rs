@@ -8,12 +8,13 @@ use crate::location::{is_url, stored, wait};
 use crate::output::Destination;
 use crate::table;
 use crate::text;
-use crate::values;
+use crate::values::{self, Json};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_shard::ErrorKind;
+use arrow_shard::io::RelativeUrl;
 use arrow_shard::ops::{SHARD_FILE_SUFFIX, held_shards_async};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -55,7 +56,7 @@ struct Line {
     has_files: bool,
     /// The shard that contains its rows.
     held_by: Option<String>,
-    json: Value,
+    json: Json,
 }
 
 /// Runs the command.
@@ -155,8 +156,8 @@ fn is_folder(path: &Path) -> bool {
 fn print_json(lines: &[Line]) -> Result<(), Failure> {
     let mut out = Destination::standard();
     for line in lines {
-        let mut json = line.json.clone();
-        json["held_by"] = json!(line.held_by);
+        let held_by = Json::of(line.held_by.clone());
+        let json = line.json.clone().with("held_by", held_by);
         writeln!(out, "{json}")?;
     }
     Ok(out.flush()?)
@@ -228,7 +229,7 @@ fn line(name: &str, found: &Found) -> Result<Line, Failure> {
         let known = statistics.column(1).as_struct();
         let bound = |name: &str| known.column_by_name(name).filter(|it| it.is_valid(0));
         let shown = text::shown(path);
-        let (mut min, mut max) = (Value::Null, Value::Null);
+        let (mut min, mut max) = (Json::of(Value::Null), Json::of(Value::Null));
         if let (Some(least), Some(greatest)) = (bound("min"), bound("max")) {
             let span = (table::value(least, 0)?, table::value(greatest, 0)?);
             spans.push(format!("{shown} {} to {}", span.0, span.1));
@@ -236,7 +237,12 @@ fn line(name: &str, found: &Found) -> Result<Line, Failure> {
         } else {
             spans.push(shown.into_owned());
         }
-        sorted.push(json!({ "column": path, "min": min, "max": max }));
+        let column = Json::of(path.as_str());
+        sorted.push(Json::object([
+            ("column", column),
+            ("min", min),
+            ("max", max),
+        ]));
     }
     if !found.missing.is_empty() {
         let missing = text::count(found.missing.len() as u64, "file");
@@ -244,16 +250,20 @@ fn line(name: &str, found: &Found) -> Result<Line, Failure> {
     }
     let (rows, deleted) = (found.shard.num_rows(), found.shard.num_deleted_rows());
     let stripes = found.shard.num_stripes();
-    let json = json!({
-        "shard": name,
-        "rows": rows,
-        "deleted_rows": deleted,
-        "stripes": stripes,
-        "directory_bytes": found.bytes,
-        "sorted_by": sorted,
-        "files": found.files.iter().map(|file| file.path()).collect::<Vec<_>>(),
-        "missing_files": found.missing.iter().map(|file| file.path()).collect::<Vec<_>>(),
-    });
+    let paths = |files: &[RelativeUrl]| -> Json {
+        let paths = files.iter().map(|file| file.path());
+        Json::of(paths.collect::<Vec<_>>())
+    };
+    let json = Json::object([
+        ("shard", Json::of(name)),
+        ("rows", Json::of(rows)),
+        ("deleted_rows", Json::of(deleted)),
+        ("stripes", Json::of(stripes)),
+        ("directory_bytes", Json::of(found.bytes)),
+        ("sorted_by", Json::List(sorted)),
+        ("files", paths(&found.files)),
+        ("missing_files", paths(&found.missing)),
+    ]);
     Ok(Line {
         name: text::shown(name).into_owned(),
         rows,

@@ -11,6 +11,8 @@ use std::sync::Arc;
 /// A column of some of the files.
 struct Column {
     field: Field,
+    /// The types in the files, each once.
+    types: Vec<DataType>,
     /// The index of the first file that has a type for it.
     first: usize,
     /// Number of files that have it.
@@ -81,6 +83,7 @@ pub(super) fn united(
                 Some(column) => column.meet(field, file, plans, unify)?,
                 None => columns.push(Column {
                     field: Field::clone(field),
+                    types: vec![field.data_type().clone()],
                     first: file,
                     files: 1,
                 }),
@@ -119,19 +122,24 @@ impl Column {
         self.files += 1;
         let is_nullable = self.field.is_nullable() || field.is_nullable();
         let (own, other) = (self.field.data_type(), field.data_type());
-        if own != other {
+        if own != other && !self.types.contains(other) {
             // A column of text without values has no type yet.
             let is_untyped =
                 |ty: &DataType, file: usize| *ty == DataType::Null && plans[file].is_text();
             let data_type = if is_untyped(own, self.first) {
                 self.first = file;
+                self.types.clear();
                 Some(other.clone())
             } else if is_untyped(other, file) {
                 Some(own.clone())
             } else {
-                widened_type(own, other).filter(|_| unify)
+                let types = self.types.iter().chain([other]);
+                widened_type(types).filter(|_| unify)
             };
             let data_type = data_type.ok_or_else(|| self.difference(other, file, plans, unify))?;
+            if !is_untyped(other, file) {
+                self.types.push(other.clone());
+            }
             self.field.set_data_type(data_type);
         }
         self.field.set_nullable(is_nullable);
@@ -140,7 +148,7 @@ impl Column {
 
     fn difference(&self, other: &DataType, file: usize, plans: &[Plan], unify: bool) -> Failure {
         let own = self.field.data_type();
-        let advice = match widened_type(own, other) {
+        let advice = match widened_type([own, other]) {
             Some(_) if !unify => "--unify widens the types, or choose",
             _ => "no type holds both exactly; choose",
         };

@@ -6,9 +6,9 @@ use crate::failure::Failure;
 use crate::output::Destination;
 use crate::table;
 use crate::text;
-use crate::values;
+use crate::values::{self, Json};
 use arrow_array::ArrayRef;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use std::io::{self, Write};
 
 /// How a row or a column differs.
@@ -56,15 +56,16 @@ pub(super) enum Values {
 
 impl Values {
     /// Returns the name of the column, and its values as JSON.
-    fn json(&self, change: Change) -> Result<(&str, Value), Failure> {
+    fn json(&self, change: Change) -> Result<(&str, Json), Failure> {
         Ok(match self {
             Self::Both(name, a, b) => {
-                let pair = json!({ "a": values::json(a, 0)?, "b": values::json(b, 0)? });
-                (name.as_str(), pair)
+                let pair = [("a", values::json(a, 0)?), ("b", values::json(b, 0)?)];
+                (name.as_str(), Json::object(pair))
             }
             Self::Of(name, value) => {
                 let side = if change == Change::Removed { "a" } else { "b" };
-                (name.as_str(), json!({ side: values::json(value, 0)? }))
+                let value = values::json(value, 0)?;
+                (name.as_str(), Json::object([(side, value)]))
             }
         })
     }
@@ -201,21 +202,26 @@ impl<'a> Report<'a> {
             values,
         } = row;
         if self.args.json {
-            let mut columns = Map::new();
-            for value in &values {
-                let (name, sides) = value.json(change)?;
-                columns.insert(name.to_owned(), sides);
-            }
-            let mut line = json!({ "kind": "row", "change": change.name(), "columns": columns });
-            match place {
-                Place::Row(row) => line["row"] = json!(row),
+            let columns: Vec<(&str, Json)> = values
+                .iter()
+                .map(|value| value.json(change))
+                .collect::<Result<_, Failure>>()?;
+            let place = match &place {
+                Place::Row(row) => ("row", Json::of(*row)),
                 Place::Key(key) => {
                     let values = key
                         .iter()
-                        .map(|(name, value)| Ok((name.clone(), values::json(value, 0)?)));
-                    line["key"] = Value::Object(values.collect::<Result<_, Failure>>()?);
+                        .map(|(name, value)| Ok((name.as_str(), values::json(value, 0)?)));
+                    let values: Vec<(&str, Json)> = values.collect::<Result<_, Failure>>()?;
+                    ("key", Json::object(values))
                 }
-            }
+            };
+            let line = Json::object([
+                ("kind", Json::of("row")),
+                ("change", Json::of(change.name())),
+                ("columns", Json::object(columns)),
+                place,
+            ]);
             writeln!(self.out, "{line}")?;
             return Ok(());
         }

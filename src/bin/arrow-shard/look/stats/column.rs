@@ -3,11 +3,11 @@
 use crate::failure::Failure;
 use crate::field_tree::outline;
 use crate::table;
-use crate::values;
+use crate::values::{self, Json};
 use arrow_array::ArrayRef;
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, SortOptions};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::cmp::Ordering;
 
 /// Maximum number of characters shown of a bound.
@@ -97,24 +97,26 @@ impl ColumnStats {
     }
 
     /// Returns the statistics as an object; unknown ones are null.
-    pub(super) fn json(&self) -> Result<Value, Failure> {
+    pub(super) fn json(&self) -> Result<Json, Failure> {
         let bound = |bound: &Option<Bound>| match bound {
             Some(bound) => values::json(&bound.value, 0),
-            None => Ok(Value::Null),
+            None => Ok(Json::of(Value::Null)),
         };
-        Ok(json!({
-            "column": self.path,
-            "type": outline(&self.data_type).0,
-            "nulls": self.nulls,
-            "min": bound(&self.min)?,
-            "max": bound(&self.max)?,
-            "min_is_exact": self.min.as_ref().map(|bound| bound.is_exact),
-            "max_is_exact": self.max.as_ref().map(|bound| bound.is_exact),
-            "distinct": self.distinct.map(|(count, _)| count),
-            "distinct_is_exact": self.distinct.map(|(_, is_exact)| is_exact),
-            "mean_length": self.mean_length(),
-            "bytes": self.bytes,
-        }))
+        let is_exact = |bound: &Option<Bound>| Json::of(bound.as_ref().map(|it| it.is_exact));
+        let distinct_is_exact = self.distinct.map(|(_, is_exact)| is_exact);
+        Ok(Json::object([
+            ("column", Json::of(self.path.as_str())),
+            ("type", Json::of(outline(&self.data_type).0)),
+            ("nulls", Json::of(self.nulls)),
+            ("min", bound(&self.min)?),
+            ("max", bound(&self.max)?),
+            ("min_is_exact", is_exact(&self.min)),
+            ("max_is_exact", is_exact(&self.max)),
+            ("distinct", Json::of(self.distinct.map(|(count, _)| count))),
+            ("distinct_is_exact", Json::of(distinct_is_exact)),
+            ("mean_length", Json::of(self.mean_length())),
+            ("bytes", Json::of(self.bytes)),
+        ]))
     }
 }
 
