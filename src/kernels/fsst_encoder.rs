@@ -69,6 +69,12 @@ fn width(found: u16) -> usize {
     1 + usize::from(found & ESCAPED != 0)
 }
 
+/// Returns the values of a vector of `N` values as an array. An array would be built on the stack, and copied.
+fn boxed<T: Copy, const N: usize>(values: Vec<T>, other: T) -> Box<[T; N]> {
+    let array = values.try_into();
+    array.unwrap_or_else(|_| Box::new([other; N]))
+}
+
 /// A string that is being compressed.
 #[derive(Clone, Copy)]
 struct Lane {
@@ -89,13 +95,12 @@ impl FsstEncoder {
     /// never found, nor are longer symbols than a byte that end with a zero.
     pub(crate) fn new(symbols: Vec<[u8; MAX_SYMBOL]>, lengths: Vec<u8>) -> Self {
         let escape = ESCAPED | found(ESCAPE, 1);
-        let mut short = Box::new([escape; SHORTS]);
         let empty = |slot: usize| Slot {
             symbol: u64::from(slot == 0),
             found: 0,
             ignored: 0,
         };
-        let mut long = Box::new(std::array::from_fn(empty));
+        let mut long = boxed((0..SLOTS).map(empty).collect(), empty(0));
         // A symbol that ends with a zero would match beyond the end of a text.
         let is_legal = |symbol: &[u8; MAX_SYMBOL], length: u8| match usize::from(length) {
             0 => false,
@@ -106,11 +111,16 @@ impl FsstEncoder {
             let coded = (0..ESCAPE).zip(symbols.iter().zip(&lengths));
             coded.filter(|(_, (symbol, length))| is_legal(symbol, **length))
         };
+        // By first byte alone; the second one is the high byte of the place.
+        let mut singles = [escape; 1 << 8];
         for (code, (symbol, &length)) in all().filter(|(_, (_, length))| **length == 1) {
-            for second in 0..=u8::MAX {
-                short[usize::from(u16::from_le_bytes([symbol[0], second]))] = found(code, length);
-            }
+            singles[usize::from(symbol[0])] = found(code, length);
         }
+        let mut short = Vec::with_capacity(SHORTS);
+        while short.len() < SHORTS {
+            short.extend_from_slice(&singles);
+        }
+        let mut short = boxed(short, escape);
         for (code, (symbol, &length)) in all() {
             let word = u64::from_le_bytes(*symbol);
             if length == 2 {

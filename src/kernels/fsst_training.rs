@@ -17,7 +17,7 @@ const MOST: usize = ESCAPE as usize;
 /// Codes while learning: symbols, and then the bytes without a symbol.
 const CODES: usize = 512;
 /// Counts that are looked at together.
-const STRETCH: usize = 16;
+const STRETCH: usize = 32;
 /// The code of byte 0 without a symbol.
 const FIRST_BYTE: usize = 256;
 
@@ -25,7 +25,7 @@ const FIRST_BYTE: usize = 256;
 const TABLE_ENTRY: f64 = 9.0;
 
 /// Uses of a pair of neighbours below which it is not a candidate.
-const MIN_PAIRS: u32 = 2;
+const MIN_PAIRS: u16 = 2;
 
 /// A symbol of 1 to 8 bytes, the first one lowest. Bytes after it are 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -72,8 +72,8 @@ struct Counts {
     /// The symbol of each code.
     symbols: Vec<Symbol>,
     uses: Vec<u32>,
-    /// `CODES` counts for each first code.
-    pairs: Vec<u32>,
+    /// `CODES` counts for each first code. The largest count stands for more.
+    pairs: Vec<u16>,
     /// Bytes of all codes and escaped bytes.
     size: usize,
 }
@@ -88,7 +88,7 @@ impl Counts {
         }
     }
 
-    /// Compresses texts and counts their codes, and with `with_pairs` also which follow each other.
+    /// Compresses texts and counts the uses of each code and, if `with_pairs`, of each pair of neighbours.
     fn count(
         &mut self,
         encoder: &FsstEncoder,
@@ -96,7 +96,7 @@ impl Counts {
         texts: &[&[u8]],
         with_pairs: bool,
     ) {
-        // All pairs take a mebibyte. Most first codes are not used.
+        // The table of pairs is 512 KiB. Only rows of codes that the last count used can have others than zeros.
         let rows = self.pairs.chunks_exact_mut(CODES).zip(&self.uses);
         let used = rows.filter(|(_, uses)| **uses > 0);
         used.for_each(|(row, _)| row.fill(0));
@@ -123,9 +123,9 @@ impl Counts {
                 }
                 if with_pairs && let Some(last) = last {
                     let row = &mut self.pairs[last * CODES..(last + 1) * CODES];
-                    row[code] += 1;
+                    row[code] = row[code].saturating_add(1);
                     if is_longer {
-                        row[first] += 1;
+                        row[first] = row[first].saturating_add(1);
                     }
                 }
                 last = Some(code);
@@ -157,7 +157,7 @@ impl Counts {
                     if pairs >= MIN_PAIRS
                         && let Some(joined) = symbol.join(self.symbols[next])
                     {
-                        add(joined, pairs);
+                        add(joined, pairs.into());
                     }
                 }
             }

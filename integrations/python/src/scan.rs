@@ -160,6 +160,7 @@ impl Scan {
             field: row_field(&self.schema),
             thread: thread::current().id(),
             watch: InterruptWatch::start(py)?,
+            has_begun: false,
         };
         to_stream_pycapsule(py, Box::new(exported), requested_schema)
     }
@@ -269,6 +270,8 @@ struct Exported {
     thread: ThreadId,
     /// Notices Ctrl-C on other threads.
     watch: Option<InterruptWatch>,
+    /// Whether a batch has been asked for.
+    has_begun: bool,
 }
 
 impl Iterator for Exported {
@@ -276,9 +279,13 @@ impl Iterator for Exported {
 
     fn next(&mut self) -> Option<Self::Item> {
         let watch = self.watch.as_ref();
+        let is_own_thread = thread::current().id() == self.thread;
+        // On its own thread, the interpreter knows whether a signal has been delivered. A library that reads on threads of
+        // its own works between two batches, too, while the thread that called it waits.
+        let starts_anew = is_own_thread || !std::mem::replace(&mut self.has_begun, true);
         let next = || {
             let next = || lock(&self.reader).next_batch();
-            watch.map_or_else(next, |watch| watch.during(next))
+            watch.map_or_else(next, |watch| watch.during(starts_anew, next))
         };
         let told = |error: &arrow_shard::Error| {
             if watch.is_some_and(InterruptWatch::is_pressed) {
@@ -287,7 +294,7 @@ impl Iterator for Exported {
                 told(error)
             }
         };
-        let asks_for_lock = thread::current().id() == self.thread && !is_attended();
+        let asks_for_lock = is_own_thread && !is_attended();
         let batch = if asks_for_lock {
             attached(|py| match attended(py, next) {
                 Ok(batch) => batch.map_err(|error| told(&error)),

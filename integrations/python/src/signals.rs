@@ -81,10 +81,12 @@ impl InterruptWatch {
         Ok(Some(Self { is_pressed, id }))
     }
 
-    /// Runs work on this thread until it ends or Ctrl-C is pressed. An earlier Ctrl-C does not count: it has interrupted
-    /// something else.
-    pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.is_pressed.store(false, Ordering::Relaxed);
+    /// Runs a part of some work on this thread until it ends or Ctrl-C is pressed. `starts_anew` tells whether an earlier
+    /// Ctrl-C does not count, because it has interrupted something else.
+    pub(crate) fn during<T>(&self, starts_anew: bool, work: impl FnOnce() -> T) -> T {
+        if starts_anew {
+            self.is_pressed.store(false, Ordering::Relaxed);
+        }
         let before = WATCHED.replace(Some(self.is_pressed.clone()));
         let done = work();
         WATCHED.set(before);

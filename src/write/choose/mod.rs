@@ -400,7 +400,6 @@ pub(in crate::write) fn weigh_bytes(
     let stats = bytes::Stats::collect(input)?;
     let scales = Scales::new(profile, most_nanoseconds(profile, average, PLACING));
     let weigh = |plan, estimate| scales.weigh(plan, std::iter::once((stats.n, estimate)));
-    let lengths = lengths_plan(input, settings);
     let offsets = || Some(offsets_plan(settings));
     let mut candidates = vec![
         bytes::Plan::Plain,
@@ -436,8 +435,9 @@ pub(in crate::write) fn weigh_bytes(
             weighed.extend(weigh(plan, Some(estimate)));
         }
     } else if profile == Profile::Balanced && least >= average * FSST_CAN_SAVE {
+        let lengths = lengths_plan(input, settings);
         let plans = [
-            (bytes::Plan::fsst_values(lengths.clone()), SINGLE_VALUES),
+            (bytes::Plan::fsst_values(lengths), SINGLE_VALUES),
             (bytes::Plan::fsst(offsets()), FSST_MUST_SAVE),
         ];
         if let Some((plan, factor)) = plans.into_iter().find(|(plan, _)| takes(plan)) {
