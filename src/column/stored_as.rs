@@ -3,8 +3,8 @@
 use crate::format::DataType;
 use arrow_schema::DataType as ArrowType;
 
-/// How a stripe of a table stores a leaf, if the shard of the stripe has another type for it than the table, which
-/// unites the types of several shards.
+/// How a stripe stores a leaf whose type in its shard differs from its type in the table, or which has another form
+/// there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredAs {
     /// The node of the leaf in the shard, with the number that the leaf has in the table.

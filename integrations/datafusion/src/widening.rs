@@ -1,6 +1,6 @@
 //! The columns of a table whose files have different types for them.
 
-use arrow::datatypes::{DataType, Field, FieldRef, Fields};
+use arrow::datatypes::{DataType, FieldRef, Fields};
 use arrow_shard::ops::widened_type;
 use std::collections::HashMap;
 use std::sync::Arc;

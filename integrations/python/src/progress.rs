@@ -1,4 +1,4 @@
-//! The progress of long calls, told to a Python function or shown as a bar.
+//! Reports the progress of long calls to a Python function or a bar.
 
 use crate::attached::attached;
 use crate::signals::{hear, is_interrupted};

@@ -161,6 +161,7 @@ impl Scan {
             thread: thread::current().id(),
             watch: InterruptWatch::start(py)?,
             has_begun: false,
+            is_shared: false,
         };
         to_stream_pycapsule(py, Box::new(exported), requested_schema)
     }
@@ -272,6 +273,8 @@ struct Exported {
     watch: Option<InterruptWatch>,
     /// Whether a batch has been asked for.
     has_begun: bool,
+    /// Whether another thread has asked for a batch.
+    is_shared: bool,
 }
 
 impl Iterator for Exported {
@@ -280,9 +283,15 @@ impl Iterator for Exported {
     fn next(&mut self) -> Option<Self::Item> {
         let watch = self.watch.as_ref();
         let is_own_thread = thread::current().id() == self.thread;
-        // On its own thread, the interpreter knows whether a signal has been delivered. A library that reads on threads of
-        // its own works between two batches, too, while the thread that called it waits.
-        let starts_anew = is_own_thread || !std::mem::replace(&mut self.has_begun, true);
+        // Between two batches that Python code asks for, Ctrl-C interrupts something else. But an engine that reads on
+        // threads of its own works between two batches, while the thread that called it waits.
+        let starts_anew = if is_own_thread {
+            !self.is_shared
+        } else {
+            !self.has_begun
+        };
+        self.has_begun = true;
+        self.is_shared |= !is_own_thread;
         let next = || {
             let next = || lock(&self.reader).next_batch();
             watch.map_or_else(next, |watch| watch.during(starts_anew, next))

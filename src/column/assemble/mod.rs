@@ -89,7 +89,7 @@ impl Assembler<'_> {
         let above = self.depth;
         self.depth = deeper(above)?;
         check_children(node)?;
-        // Dictionaries and runs are made of values, which this method is called for.
+        // Dictionaries and runs read their values through this method, which then widens them.
         let stored = if is_wrapped(wanted) {
             None
         } else {

@@ -238,13 +238,15 @@ impl<'a> Parser<'a> {
             return Ok(None);
         }
         let start = self.place();
-        let is_quoted = matches!(self.peek(), Token::Name(_));
-        let other = self.column().map_err(|e| match e.kind() {
-            ErrorKind::UnknownColumn if is_quoted => {
-                let message = format!("{}; put text in single quotes", e.message());
-                Error::new(e.kind(), message)
-                    .within(e.element())
-                    .caused_by(e)
+        let advice = match self.peek() {
+            Token::Name(_) => Some("put text in single quotes"),
+            Token::Word(word) if is_float(word) => Some("put NaN and Infinity in single quotes"),
+            _ => None,
+        };
+        let other = self.column().map_err(|e| match (e.kind(), advice) {
+            (ErrorKind::UnknownColumn, Some(advice)) => {
+                let message = format!("{}; {advice}", e.message());
+                Error::new(e.kind(), message).within(e.element())
             }
             _ => e,
         })?;
@@ -403,11 +405,16 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Adds a place in the text to an error.
+/// Whether a word is a float that SQL writes as text.
+fn is_float(word: &str) -> bool {
+    let all = ["nan", "inf", "infinity"];
+    all.iter().any(|float| word.eq_ignore_ascii_case(float))
+}
+
+/// Returns an error with a place in the text. What was checked there is only a part of the predicate, made for the check,
+/// so the error for it is not named as the cause.
 fn at(place: usize, e: Error) -> Error {
-    Error::new(e.kind(), e.message())
-        .within(format!("character {place}"))
-        .caused_by(e)
+    Error::new(e.kind(), e.message()).within(format!("character {place}"))
 }
 
 #[cfg(test)]

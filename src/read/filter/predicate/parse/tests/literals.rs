@@ -118,9 +118,20 @@ fn dates_and_times_without_quotes_are_told_to_have_some() {
         ("name = 5", "in quotes"),
         ("id = '5'", "without quotes"),
         ("id = \"5\"", "put text in single quotes"),
+        ("size = NaN", "put NaN and Infinity in single quotes"),
     ] {
         let (is_usage, _, message) = refused(filter);
         assert!(!is_usage && message.contains(advice), "{filter}: {message}");
+    }
+    // With its causes, an error does not name the filters that were made to check the parts of the text.
+    for filter in ["nope = 1", "id = 'x'"] {
+        let error = shard().parse_predicate(filter).unwrap_err();
+        let text = format!("{error:#}");
+        assert!(text.contains("character"), "{text}");
+        assert!(
+            !text.contains("IS NULL") && !text.contains("filter"),
+            "{text}"
+        );
     }
 }
 
