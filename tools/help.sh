@@ -60,27 +60,28 @@ Install it with `cargo install --path . --features cli` in a clone; with the fea
 times in single quotes:
 
 ```sh
-arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM') OR NOT delay BETWEEN 0 AND 1.5)" flights.amudai.shard
+arrow-shard cat --filter "time >= '2024-02-29' AND (origin IN ('OSL', 'LIM') OR NOT delay BETWEEN 0 AND 1.5)" flights.amudai.shard
 ```
 
 ## Inputs
 
 * `convert`, `schema`, `head`, `tail`, `sample`, `cat`, `diff`, `append` and `upsert` read files, folders (with
   subfolders) and quoted globs in any mix of formats, as [one table](../conversions.md#several-inputs):
-  `arrow-shard cat 'days/**/*.csv' archive/`. `info`, `count` and `stats` look at each file by itself.
+  `arrow-shard cat 'days/**/*.csv' archive/`. `info` and `count` look at each file by itself;
+  `stats` shows one table for all files, and their columns must have the same types.
 * In object stores, the URL of a folder ends with `/`. Globs also work there: `'s3://logs/days/*.parquet'`. Rows that a
   shard of a folder shares with another file of the folder count once.
 * The name of a file decides its format, or else its content; `--from` and `--to` override both.
 * CSV and NDJSON may be compressed with gzip, zstd, bzip2 or xz, as in `t.csv.gz`; also standard input, and outputs.
-* Types of CSV and JSON are inferred from all rows. A column gets the type that holds every value; one impossible date makes
-  the whole column text. JSON may be an object per line, objects over several lines, or an array of objects.
+* Types of CSV and JSON are inferred from all rows. A column gets the type that holds every value; one impossible date
+  makes the whole column text. JSON may be an object per line, objects over several lines, or an array of objects.
 * `--hive` adds columns of folders such as `year=2024`.
 * `--cast day=date32` and `--schema 'day date32, n int64'` [set types](../conversions.md#types-that-you-choose). A value
   that the type does not hold exactly is an error, unless you set `--lossy`.
 * Parquet has no seconds. Times in seconds and `Date64` are stored there in milliseconds, and read back as they were.
 * For files from people you do not know, `--strict` refuses shards that need more memory, columns, stripes or nesting
   than ordinary tables do, and `--max-memory 512M` bounds the memory. Commands that read shards have both, except for
-  `ls`; they apply to shards and COLE.
+  `ls` and `attach`; they apply to shards and COLE.
 
 ## Outputs
 
@@ -90,15 +91,16 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 * An output appears when it is complete: it is written to a temporary file, which is then renamed. An error or a signal
   (SIGINT, SIGTERM, SIGHUP) removes the temporary file. If the process is killed, the file stays; the next writer to the
   folder deletes it once it is an hour old, on file systems that support locks.
-* `convert --rows-per-file 1000000 in.csv out.parquet` writes `out-00001.parquet` and so on. `convert --dry-run` shows what
-  would be read and written.
+* `convert --rows-per-file 1000000 in.csv out.parquet` writes `out-00001.parquet` and so on. `convert --dry-run` shows
+  what would be read and written.
 * `convert --sort origin,-delay` sorts the rows. `convert --partition-by year in.csv lake/part.parquet` writes
   `lake/year=2024/part-00001.parquet` and so on, which `--hive` reads back.
 * An output may be an input only if it is one file, which is replaced once it is complete. Everything else that would
   replace rows before they are read is an error.
-* `convert` and `pack` replace an existing file only with `--force`. `delete`, `undelete`, `select`, `set`, `add`, `append`,
-  `upsert`, `dedupe` and `compact` change their shard in place, unless `--output` names a new file. `--dry-run` shows the result
-  and writes nothing. `merge`, `attach` and `--output` never replace a file.
+* `convert`, `merge` and `pack` replace an existing file only with `--force`. `delete`, `undelete`, `select`, `set`,
+  `add`, `append`, `upsert`, `dedupe` and `compact` change their shard in place, unless `--output` names a new file.
+  `--dry-run` shows the result and writes nothing. `attach` and the `--output` of these commands never replace a file. A
+  name of another format, such as `out.parquet`, is refused where a shard is written.
 * After an edit, a shard consists of several files, which belong together: see
   [Backup, copy, move](life.md#backup-copy-move).
 * Symbolic links are followed. Named pipes are written to. Devices are refused, except `/dev/null` and `/dev/stdout`.
@@ -108,6 +110,7 @@ arrow-shard cat --filter "day >= '2024-02-29' AND (flight.origin IN ('OSL', 'LIM
 | 0 | done |
 | 1 | an error, a damaged shard, or a difference that `diff` found |
 | 2 | wrong usage, or a wrong filter |
+| 129, 130, 143 | ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM |
 
 ## All commands
 

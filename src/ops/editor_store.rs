@@ -217,22 +217,31 @@ impl ShardEditor {
 
     /// Writes the directory to `target`, or in place.
     pub(super) async fn put(self, target: Option<Place>) -> Result<EditSummary, NotWritten> {
+        if let Some(place) = target {
+            return self.put_at(place, ExistingFile::Kept).await;
+        }
+        if !self.has_changes() {
+            return Ok(self.unchanged().await?);
+        }
+        let version = self.replaced_version()?;
+        if !self.store().home().has_second_names() {
+            self.check_replaceable().await?;
+        }
+        let place = self.place().clone();
+        self.put_at(place, ExistingFile::ReplacedIf(version)).await
+    }
+
+    /// Writes the directory to a place, where a file may exist as given.
+    pub(super) async fn put_at(
+        self,
+        place: Place,
+        existing: ExistingFile,
+    ) -> Result<EditSummary, NotWritten> {
         let store = self.store().clone();
         let naming = if store.home().has_second_names() {
             Naming::Kept
         } else {
             Naming::AsItIs
-        };
-        let (place, existing) = match target {
-            Some(place) => (place, ExistingFile::Kept),
-            None if !self.has_changes() => return Ok(self.unchanged().await?),
-            None => {
-                let version = self.replaced_version()?;
-                if naming == Naming::AsItIs {
-                    self.check_replaceable().await?;
-                }
-                (self.place().clone(), ExistingFile::ReplacedIf(version))
-            }
         };
         let files = self.files(&place, naming).await?;
         put(&store, &place, existing, files).await

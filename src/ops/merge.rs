@@ -6,15 +6,25 @@ use super::members::{Opening, open_all};
 use super::opening_options::opening;
 use super::progress::WorkProgress;
 use crate::error::{Error, Result};
-use crate::io::Location;
+use crate::io::{ExistingFile, Location};
 use crate::progress::{Listener, with_progress};
 use crate::read::{ShardOptions, ready_now};
+use crate::settings::settings;
 
 /// Options of [`merge_with`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MergeOptions {
+    overwrite: bool,
     opening: ShardOptions,
     listener: Listener,
+}
+
+settings! {
+    MergeOptions {
+        /// Whether an existing file at the target is replaced: not by default. The target must not be one of the shards.
+        /// The files of a replaced shard stay; [`vacuum`](super::vacuum()) removes them once no shard needs them.
+        overwrite, with_overwrite: bool;
+    }
 }
 
 opening!(MergeOptions);
@@ -41,7 +51,7 @@ with_progress! {
 /// # Errors
 /// Returns the errors of [`ShardEditor::append`], [`ShardEditor::check_distinct`] and [`ShardEditor::commit_to`], and
 /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if `shards` is empty, if the shards and the target are not
-/// all in one store, or if the store answers later: use [`merge_async`].
+/// all in one store, if the target is one of the shards, or if the store answers later: use [`merge_async`].
 pub fn merge<L: Into<Location>>(
     shards: impl IntoIterator<Item = L>,
     target: impl Into<Location>,
@@ -93,7 +103,7 @@ pub async fn merge_with_async<L: Into<Location>>(
         first.store().check_same(other)?;
     }
     let opening = Opening::edit(options.shard_options());
-    let mut work = WorkProgress::new(options.listener, shards.len() as u64);
+    let mut work = WorkProgress::new(options.listener.clone(), shards.len() as u64);
     let mut editor = ShardEditor::open_with_async(first.clone(), opening.options.clone()).await?;
     work.add(1)?;
     for source in open_all(others, &opening, |_, _| false, &mut work).await? {
@@ -101,6 +111,16 @@ pub async fn merge_with_async<L: Into<Location>>(
     }
     editor.check_distinct_async().await?;
     // The target may be named from another folder than the first shard.
-    let place = target.home().find_new(target.name())?;
-    Ok(editor.put(Some(place)).await?)
+    let home = target.home();
+    let place = home.find_new(target.name())?;
+    if !options.overwrite {
+        return Ok(editor.put(Some(place)).await?);
+    }
+    let replaced = home.find(target.name()).ok();
+    if (editor.sources().iter()).any(|source| Some(&source.place) == replaced.as_ref()) {
+        return Err(Error::invalid(format!(
+            "`{target}` is one of the shards to merge; append the others to it, or choose another target"
+        )));
+    }
+    Ok(editor.put_at(place, ExistingFile::Replaced).await?)
 }

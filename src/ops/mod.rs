@@ -77,4 +77,7 @@ pub use pack::{PackOptions, pack, pack_async};
 pub use set::{ShardColumn, ShardSet};
 pub use set_options::ShardSetOptions;
 pub use unify::Unify;
-pub use vacuum::{UnusedFile, VacuumOptions, vacuum, vacuum_async};
+pub use vacuum::{
+    UnusedFile, VacuumOptions, VacuumReport, vacuum, vacuum_async, vacuum_report,
+    vacuum_report_async,
+};

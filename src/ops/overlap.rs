@@ -85,12 +85,7 @@ pub(super) async fn held(
     sources: &[SourceShard],
     overlap: Overlap,
 ) -> Result<HashMap<usize, usize>> {
-    let mut ids = Ids {
-        count: 0,
-        numbers: HashMap::new(),
-        known: HashMap::new(),
-        versions: HashMap::new(),
-    };
+    let mut ids = Ids::default();
     let mut named = HashSet::new();
     let mut users: HashMap<usize, Vec<usize>> = HashMap::new();
     for (i, source) in sources.iter().enumerate() {
@@ -196,32 +191,51 @@ fn both(sources: &[SourceShard], (i, j): (usize, usize), what: &str) -> Error {
 /// A buffer: the number of its file, and the start and end of its bytes.
 type Buffer = (usize, u64, u64);
 
-/// Numbers for files: names of one file, and its clones, share a number.
+/// Numbers for files: names of one file, and its clones, share a number. Files of different stores never do, whatever
+/// their names: a place does not name its store.
+#[derive(Default)]
 struct Ids {
     count: usize,
+    stores: Vec<StoreIds>,
+}
+
+/// The numbers of the files of a store.
+struct StoreIds {
+    store: Store,
     numbers: HashMap<String, usize>,
     known: HashMap<Place, usize>,
     versions: HashMap<(u64, SystemTime), Vec<Place>>,
 }
 
-impl Ids {
-    fn number(&mut self, store: &Store, place: Place) -> usize {
+impl StoreIds {
+    fn new(store: &Store) -> Self {
+        Self {
+            store: store.clone(),
+            numbers: HashMap::new(),
+            known: HashMap::new(),
+            versions: HashMap::new(),
+        }
+    }
+
+    /// Returns the number of a file. A new one gets the number after `count`, which then counts it.
+    fn number(&mut self, place: Place, count: &mut usize) -> usize {
         if let Some(known) = self.known.get(&place) {
             return *known;
         }
-        let file = store.home().file_id(&place);
+        let home = self.store.home();
+        let file = home.file_id(&place);
         let alike = file.version.and_then(|version| self.versions.get(&version));
         let number = match self.numbers.get(&file.id) {
             Some(number) => Some(*number),
             None => {
-                let clone = alike
-                    .and_then(|alike| alike.iter().find(|it| store.home().is_clone(it, &place)));
+                let clone =
+                    alike.and_then(|alike| alike.iter().find(|it| home.is_clone(it, &place)));
                 clone.and_then(|clone| self.known.get(clone).copied())
             }
         };
         let number = number.unwrap_or_else(|| {
-            self.count += 1;
-            self.count
+            *count += 1;
+            *count
         });
         self.numbers.insert(file.id, number);
         if let Some(version) = file.version {
@@ -233,26 +247,44 @@ impl Ids {
         self.known.insert(place, number);
         number
     }
+}
+
+impl Ids {
+    /// Returns a function that numbers the files of a store.
+    fn of_store(&mut self, store: &Store) -> impl FnMut(Place) -> usize {
+        let (known, count) = (&mut self.stores, &mut self.count);
+        let index = known.iter().position(|ids| ids.store.is_same(store));
+        let index = index.unwrap_or_else(|| {
+            known.push(StoreIds::new(store));
+            known.len() - 1
+        });
+        let mut ids = known.get_mut(index);
+        move |place| match &mut ids {
+            Some(ids) => ids.number(place, count),
+            None => 0,
+        }
+    }
 
     /// Returns the numbers of the directory file and of the files that it refers to.
     async fn files_of(&mut self, source: &SourceShard) -> Result<HashSet<usize>> {
         let urls = source.files().await?;
         let others = urls.iter().map(|url| source.place.beside(url));
         let all = std::iter::once(source.place.clone()).chain(others);
-        Ok(all.map(|place| self.number(&source.store, place)).collect())
+        Ok(all.map(self.of_store(&source.store)).collect())
     }
 
     /// Returns the buffers of all columns of a shard.
     async fn buffers_of(&mut self, source: &SourceShard) -> Result<HashSet<Buffer>> {
         let ids = node_ids(&source.shard).await?;
         let mut buffers = HashSet::new();
+        let mut number = self.of_store(&source.store);
         for stripe in 0..source.shard.num_stripes() {
             let mut lead = |artifact: Option<&RelativeUrl>| {
                 let place = match artifact {
                     None => source.place.clone(),
                     Some(url) => source.place.beside(url),
                 };
-                Ok(self.number(&source.store, place).to_string())
+                Ok(number(place).to_string())
             };
             let described = source.shard.descriptors(stripe, &ids, &mut lead).await?;
             let encodings = described

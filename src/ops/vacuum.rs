@@ -36,6 +36,26 @@ pub struct UnusedFile {
     pub bytes: u64,
 }
 
+/// The result of a vacuum.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VacuumReport {
+    unused: Vec<UnusedFile>,
+    young: Vec<UnusedFile>,
+}
+
+impl VacuumReport {
+    /// Returns the files that no shard needs, sorted. They are removed unless it was a dry run.
+    pub fn unused(&self) -> &[UnusedFile] {
+        &self.unused
+    }
+
+    /// Returns the stripe files that no shard needs, sorted, which stay because they are younger than
+    /// [`min_age`](VacuumOptions::min_age).
+    pub fn young(&self) -> &[UnusedFile] {
+        &self.young
+    }
+}
+
 /// Finds files below a folder that this crate wrote and that no shard needs, and removes them unless
 /// [`with_dry_run`](VacuumOptions::with_dry_run) is set. Returns these files:
 ///
@@ -78,6 +98,27 @@ pub async fn vacuum_async(
     folder: impl Into<Location>,
     options: VacuumOptions,
 ) -> Result<Vec<UnusedFile>> {
+    Ok(vacuum_report_async(folder, options).await?.unused)
+}
+
+/// Finds and removes files that no shard needs, like [`vacuum`], and returns those that are too young as well.
+///
+/// # Errors
+/// Returns the errors of [`vacuum`].
+pub fn vacuum_report(folder: impl Into<Location>, options: VacuumOptions) -> Result<VacuumReport> {
+    let folder = folder.into();
+    folder.store().check_near("vacuum_report_async")?;
+    ready_now(vacuum_report_async(folder, options))
+}
+
+/// Finds and removes files that no shard needs: [`vacuum_report`] for any store.
+///
+/// # Errors
+/// Returns the errors of [`vacuum`].
+pub async fn vacuum_report_async(
+    folder: impl Into<Location>,
+    options: VacuumOptions,
+) -> Result<VacuumReport> {
     let folder = folder.into();
     let store = folder.store();
     let home = store.home();
@@ -86,8 +127,8 @@ pub async fn vacuum_async(
     // The age of temporary files is part of `is_abandoned`.
     let is_old =
         |file: &ListedFile| role(file) == FileRole::Temporary || options.is_old(file.changed);
-    let is_candidate = |file: &&ListedFile| is_candidate(file) && is_old(file);
-    let candidates: Vec<ListedFile> = listed.iter().filter(is_candidate).cloned().collect();
+    let candidates = listed.iter().filter(|file| is_candidate(file)).cloned();
+    let (candidates, young): (Vec<ListedFile>, Vec<ListedFile>) = candidates.partition(is_old);
     let mut directories = directories(listed);
     let (mut used, mut read) = (HashSet::new(), HashSet::new());
     let mut doubts = Vec::new();
@@ -113,7 +154,10 @@ pub async fn vacuum_async(
         directories = self::directories(home.list(folder.name()).await?);
     }
     doubts.sort_by_key(Place::to_string);
-    let candidates = candidates.iter().filter(|file| !used.contains(&file.place));
+    let is_unused = |file: &&ListedFile| !used.contains(&file.place);
+    let mut young = with_magic(store, young.iter().filter(is_unused).collect()).await?;
+    young.sort_by_key(|file| file.place.to_string());
+    let candidates = candidates.iter().filter(is_unused);
     let (temporary, stripes): (Vec<&ListedFile>, Vec<&ListedFile>) =
         candidates.partition(|file| role(file) == FileRole::Temporary);
     let stripes = with_magic(store, stripes).await?;
@@ -132,11 +176,17 @@ pub async fn vacuum_async(
             home.remove(&file.place).await?;
         }
     }
-    let unused = unused.into_iter().map(|file| UnusedFile {
-        location: store.at(home.name_of(&file.place)),
-        bytes: file.bytes,
-    });
-    Ok(unused.collect())
+    let found = |files: Vec<&ListedFile>| {
+        let found = files.into_iter().map(|file| UnusedFile {
+            location: store.at(home.name_of(&file.place)),
+            bytes: file.bytes,
+        });
+        found.collect()
+    };
+    Ok(VacuumReport {
+        unused: found(unused),
+        young: found(young),
+    })
 }
 
 /// Returns the role of a file, by its name.

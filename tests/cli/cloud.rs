@@ -185,6 +185,57 @@ fn shards_of_a_folder_in_s3_are_listed_as_those_of_a_local_one() {
 }
 
 #[test]
+fn copies_in_other_buckets_are_shards_of_their_own() {
+    let Some(cloud) = Cloud::start(100) else {
+        return;
+    };
+    assert!(cloud.moto.request("PUT /copies").contains("200 OK"));
+    std::fs::create_dir(cloud.folder.path("t")).unwrap();
+    let places = ["s3://shards/t", "s3://copies/t", "t"];
+    for place in places {
+        let path = |name: &str| format!("{place}/{name}.amudai.shard");
+        cloud.run(&["convert", "-q", "t.arrow", &path("one")]).ok();
+        cloud
+            .run(&["merge", "-q", &path("one"), "-o", &path("all")])
+            .ok();
+    }
+    // In each of the folders, the merged shard holds the other one.
+    let listed = cloud.run(&[&["ls"], &places[..]].concat()).ok();
+    let last = "\n3 shards: 300 rows and 0 deleted in 3 stripes\n";
+    assert!(listed.ends_with(last), "{listed}");
+    for place in places {
+        let held = format!("(in {place}/all.amudai.shard)");
+        assert!(listed.contains(&held), "{listed}");
+    }
+    // One object is asked for by itself, also one with other files.
+    for (name, rows) in [("one", 100), ("all", 100)] {
+        let url = format!("s3://copies/t/{name}.amudai.shard");
+        let text = cloud.run(&["ls", &url, &url]).ok();
+        assert!(text.ends_with(&format!("1 shard: {rows} rows and 0 deleted in 1 stripe\n")));
+        let size = |text: &str| {
+            let line = text.lines().nth(1).unwrap().to_owned();
+            line.split_whitespace().nth(4).unwrap().to_owned()
+        };
+        assert!(size(&text) != "0", "{text}");
+    }
+    let error = cloud.run(&["ls", "s3://copies/t/none.shard"]).error(1);
+    assert!(error.contains("none.shard"), "{error}");
+    let forced = [
+        "merge",
+        "-q",
+        "s3://copies/t/one.amudai.shard",
+        "-o",
+        "s3://copies/t/all.amudai.shard",
+    ];
+    let error = cloud.run(&forced).error(1);
+    assert!(error.contains("replace it with --force"), "{error}");
+    cloud.run(&[&forced[..], &["--force"]].concat()).ok();
+    let again = ["convert", "t.arrow", "s3://copies/t/one.amudai.shard"];
+    let error = cloud.run(&again).error(1);
+    assert!(error.contains("replace it with --force"), "{error}");
+}
+
+#[test]
 fn files_folders_and_globs_of_s3_are_looked_at() {
     let Some(cloud) = Cloud::start(1000) else {
         return;

@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 /// Creates a folder with `a.amudai.shard`, of ten rows in stripes of four, and `b.amudai.shard`, of two rows with
 /// another column.
-fn shards() -> Folder {
+pub(super) fn shards() -> Folder {
     let folder = Folder::new();
     let rows = (0..10).map(|i| format!("{i},{}\n", ["x", "y", "z"][i % 3]));
     let text = format!("id,name\n{}", rows.collect::<String>());
@@ -23,11 +23,11 @@ fn shards() -> Folder {
     folder
 }
 
-const A: &str = "a.amudai.shard";
-const B: &str = "b.amudai.shard";
+pub(super) const A: &str = "a.amudai.shard";
+pub(super) const B: &str = "b.amudai.shard";
 
 /// Returns the rows of a shard as lines of CSV, without the header.
-fn rows(folder: &Folder, shard: &str) -> Vec<String> {
+pub(super) fn rows(folder: &Folder, shard: &str) -> Vec<String> {
     let text = folder.run(&["cat", shard, "--format", "csv"]).ok();
     text.lines().skip(1).map(str::to_owned).collect()
 }
@@ -60,7 +60,8 @@ fn shards_are_merged_and_appended_by_reference() {
         ["9,x,", "10,,1.5", "11,,2.5"]
     );
     let error = folder.run(&merge).error(1);
-    assert!(error.contains("already exists: "), "{error}");
+    let want = "m.amudai.shard exists; replace it with --force, or choose another name\n";
+    assert_eq!(error, want);
     folder.run(&["append", A, B]).ok();
     assert_eq!(rows(&folder, A), rows(&folder, "m.amudai.shard"));
     folder.run(&["verify", A, "m.amudai.shard"]).ok();
@@ -148,9 +149,11 @@ fn rows_of_several_shards_are_deleted() {
         .error(2);
     assert!(error.starts_with(B) && error.contains("`name`"), "{error}");
     assert_eq!(rows(&folder, A), before);
-    for option in [&["--rows", "1"][..], &["--output", "d.amudai.shard"]] {
-        let arguments = [&["delete", A, B, "--where", "id = 1"], option].concat();
-        let error = folder.run(&arguments).error(2);
+    for options in [
+        &["--rows", "1"][..],
+        &["--where", "id = 1", "--output", "d.amudai.shard"],
+    ] {
+        let error = folder.run(&[&["delete", A, B], options].concat()).error(2);
         assert!(error.contains("for one shard"), "{error}");
     }
 }
@@ -211,7 +214,16 @@ fn what_is_not_needed_any_more_is_listed_and_removed() {
     assert_eq!(lines[3], "2 shards: 9 rows and 0 deleted in 2 stripes");
 
     let young = folder.run(&["vacuum", "."]).ok();
-    assert_eq!(young, "0 files of 0 B could be removed\n");
+    let lines: Vec<&str> = young.lines().collect();
+    let [none, young] = lines.as_slice() else {
+        unreachable!("{young}");
+    };
+    assert_eq!(*none, "0 files of 0 B could be removed");
+    let is_said =
+        young.starts_with("2 files (") && young.ends_with(") are younger than 24 h (--min-age)");
+    assert!(is_said, "{young}");
+    let removed = folder.run(&["vacuum", ".", "--remove"]).ok();
+    assert_eq!(removed, format!("0 files of 0 B removed\n{young}\n"));
     let listed = folder.run(&["vacuum", ".", "--min-age", "0"]).ok();
     assert!(
         listed.ends_with(" could be removed\n") && listed.lines().count() == 3,
@@ -428,7 +440,7 @@ fn a_packed_shard_needs_no_other_file() {
     assert!(said.starts_with(start), "{said}");
     assert_eq!(rows(&folder, packed), expected);
     let error = folder.run(&["pack", A, packed]).error(1);
-    assert!(error.contains("already exists"), "{error}");
+    assert!(error.contains("replace it with --force"), "{error}");
     folder.run(&["pack", A, A, "--force"]).ok();
     assert_eq!(rows(&folder, A), expected);
     assert!(folder.run(&["pack", "--help"]).ok().contains("--force"));

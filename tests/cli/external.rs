@@ -71,7 +71,7 @@ fn an_unknown_command_is_an_error_with_the_most_similar_one() {
 fn a_missing_program_for_sql_is_explained_and_listed() {
     let folder = Folder::new();
     let nowhere = [("PATH", folder.path("nowhere").display().to_string())];
-    let done = folder.run_with(&nowhere, &["sql", "--help"], &[]);
+    let done = folder.run_with(&nowhere, &["sql", "SELECT 1"], &[]);
     let error = done.error(1);
     assert!(
         error.contains("cargo install --path integrations/sql"),
@@ -83,4 +83,16 @@ fn a_missing_program_for_sql_is_explained_and_listed() {
             .any(|line| line.trim_start().starts_with("sql ")),
         "{help}"
     );
+}
+
+#[test]
+fn help_about_sql_needs_no_program() {
+    let folder = Folder::new();
+    let nowhere = [("PATH", folder.path("nowhere").display().to_string())];
+    for arguments in [&["sql", "--help"][..], &["sql", "-h"], &["help", "sql"]] {
+        let help = folder.run_with(&nowhere, arguments, &[]).ok();
+        let has = |text: &str| help.contains(text);
+        let is_whole = has("SELECT origin") && has("cargo install --path integrations/sql");
+        assert!(is_whole && has("separate program"), "{arguments:?}: {help}");
+    }
 }

@@ -328,7 +328,9 @@ fn bounds_and_constants_are_values_of_their_types_and_properties_have_values() {
 #[test]
 fn a_shard_that_needs_more_than_it_may_take_is_refused() {
     let folder = Folder::with(&plain(20_000));
-    folder.run(&["convert", "t.arrow", "t.shard"]).ok();
+    for name in ["t.shard", "other.shard"] {
+        folder.run(&["convert", "t.arrow", name]).ok();
+    }
     for command in [
         &["cat", "t.shard"][..],
         &["head", "t.shard"],
@@ -339,7 +341,7 @@ fn a_shard_that_needs_more_than_it_may_take_is_refused() {
         &["delete", "t.shard", "--rows", "1", "--dry-run"],
         &["undelete", "t.shard", "--dry-run"],
         &["select", "t.shard", "--dry-run"],
-        &["append", "t.shard", "t.shard", "--dry-run"],
+        &["append", "t.shard", "other.shard", "--dry-run"],
         &["merge", "t.shard", "-o", "m.shard", "--dry-run"],
         &["compact", "t.shard", "--dry-run"],
         &["pack", "t.shard", "p.shard", "--force"],

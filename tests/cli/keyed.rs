@@ -129,3 +129,54 @@ fn quiet_edits_print_nothing() {
     }
     assert_eq!(folder.run(&["count", "m.amudai.shard"]).ok(), "12\n");
 }
+
+#[test]
+fn new_rows_without_the_key_change_nothing() {
+    let folder = folder();
+    fs::create_dir(folder.path("new")).unwrap();
+    fs::write(folder.path("new/1.csv"), "id,x\n7,1\n").unwrap();
+    fs::write(folder.path("new/2.csv"), "x\n8\n").unwrap();
+    fs::write(folder.path("new.csv"), "row,x\nz,9\n").unwrap();
+    let before = (fs::read(folder.path(SHARD)).unwrap(), folder.names());
+    for (arguments, file) in [
+        (&["new.csv"][..], "new.csv"),
+        (&["new"], "new/2.csv"),
+        (&["new/1.csv", "--columns", "x"], "new/1.csv"),
+    ] {
+        for dry in [&[][..], &["--dry-run"]] {
+            let arguments = [&["upsert", "--key", "id", SHARD], arguments, dry].concat();
+            let error = folder.run(&arguments).error(1);
+            let want = format!("{file}: the new rows lack the key column `id`");
+            assert!(error.starts_with(&want), "{arguments:?}: {error}");
+            let after = (fs::read(folder.path(SHARD)).unwrap(), folder.names());
+            assert!(after == before, "{arguments:?}");
+        }
+    }
+    for command in [&["upsert", SHARD, "new/1.csv"][..], &["dedupe", SHARD]] {
+        let error = folder.run(&[command, &["--key", "idd"]].concat()).error(1);
+        let is_advised = error.contains(SHARD) && error.contains("did you mean `id`?");
+        assert!(is_advised && !error.contains(".append"), "{error}");
+    }
+}
+
+#[test]
+fn columns_that_new_rows_lack_are_null_and_named_in_a_note() {
+    let folder = folder();
+    folder.run(&["dedupe", "-q", SHARD, "--key", "id"]).ok();
+    fs::write(folder.path("new.csv"), "id,x\n3,9\n").unwrap();
+    let upsert = ["upsert", "--key", "id", SHARD, "new.csv"];
+    let note = "note: columns that the new rows lack are null, also in replaced rows: row\n";
+    let dry = folder.run(&[&upsert[..], &["--dry-run"]].concat());
+    assert_eq!((dry.code, dry.err.as_str()), (0, note));
+    let done = folder.run(&upsert);
+    assert_eq!((done.code, done.err.as_str()), (0, note));
+    assert_eq!(rows(&folder), "1,a,1.5 2,b, ,d,4.0 3,,9.0");
+    let quiet = folder.run(&[&upsert[..], &["--quiet"]].concat());
+    assert_eq!((quiet.code, quiet.err.as_str()), (0, ""));
+    fs::write(folder.path("new.csv"), "x,id,row\n9,3,e\n").unwrap();
+    let done = folder.run(&upsert);
+    assert_eq!((done.code, done.err.as_str()), (0, ""));
+    let help = folder.run(&["upsert", "--help"]).ok();
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("A column that the new rows lack becomes null, also in replaced rows"));
+}

@@ -4,6 +4,7 @@
     reason = "a command that cannot be run is a failed test"
 )]
 
+mod advice;
 mod append;
 mod attach;
 mod changed;
@@ -41,6 +42,7 @@ mod odd_names;
 mod outputs;
 mod pairs;
 mod parts;
+mod refused;
 mod show;
 mod sorted;
 #[path = "../support/mod.rs"]

@@ -244,3 +244,115 @@ fn the_content_of_standard_input_shows_its_format() {
         assert!(error.contains("--from"), "{error}");
     }
 }
+
+#[test]
+fn a_failed_conversion_leaves_no_folder() {
+    let folder = Folder::new();
+    fs::write(
+        folder.path("bad.csv"),
+        format!("a,b\n{}x,y\n", "1,2\n".repeat(20)),
+    )
+    .unwrap();
+    fs::write(folder.path("list.ndjson"), "{\"a\":1,\"l\":[1]}\n").unwrap();
+    let names = folder.names();
+    for arguments in [
+        // The columns do not fit the format.
+        &["list.ndjson", "new/lake/part.csv", "--partition-by", "a"][..],
+        &[
+            "list.ndjson",
+            "new/lake",
+            "--to",
+            "csv",
+            "--rows-per-file",
+            "5",
+        ],
+        // A late row does not fit its type.
+        &[
+            "bad.csv",
+            "new/lake",
+            "--partition-by",
+            "b",
+            "--schema-rows",
+            "5",
+        ],
+        &[
+            "bad.csv",
+            "new/lake",
+            "--rows-per-file",
+            "50",
+            "--schema-rows",
+            "5",
+        ],
+    ] {
+        folder.run(&[&["convert"], arguments].concat()).error(1);
+        assert_eq!(folder.names(), names, "{arguments:?}");
+    }
+    // Files that are complete stay, and so do folders that existed.
+    fs::write(folder.path("late.csv"), "a,b\n9007199254740993,2\n").unwrap();
+    fs::write(
+        folder.path("good.csv"),
+        format!("a,b\n{}", "1,2\n".repeat(20)),
+    )
+    .unwrap();
+    let arguments = [
+        "convert",
+        "good.csv",
+        "late.csv",
+        "new/lake",
+        "--cast",
+        "a=float64",
+    ];
+    let error = folder
+        .run(&[&arguments[..], &["--rows-per-file", "5"]].concat())
+        .error(1);
+    assert!(error.contains("before it are complete"), "{error}");
+    assert!(folder.path("new/lake/part-00001.amudai.shard").exists());
+    fs::create_dir(folder.path("old")).unwrap();
+    let arguments = [
+        "convert",
+        "list.ndjson",
+        "old/lake/part.csv",
+        "--partition-by",
+        "a",
+    ];
+    folder.run(&arguments).error(1);
+    assert_eq!(fs::read_dir(folder.path("old")).unwrap().count(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_conversion_leaves_no_folder() {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+    let folder = Folder::new();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_arrow-shard"))
+        .args(["convert", "--from", "ipc-stream", "-", "new/lake"])
+        .args(["--rows-per-file", "100"])
+        .current_dir(&folder.0)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let batch = plain(10);
+    let stdin = child.stdin.take().unwrap();
+    let mut rows = arrow_ipc::writer::StreamWriter::try_new(stdin, &batch.schema()).unwrap();
+    rows.write(&batch).unwrap();
+    rows.flush().unwrap();
+    let is_started =
+        || fs::read_dir(folder.path("new/lake")).is_ok_and(|mut it| it.next().is_some());
+    for _ in 0..600 {
+        if is_started() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(is_started());
+    let kill = Command::new("kill").arg(child.id().to_string()).status();
+    assert!(kill.unwrap().success());
+    // The end of the input would end the process, too.
+    let ended = child.wait().unwrap();
+    drop(rows);
+    assert_eq!(ended.signal(), Some(15));
+    assert_eq!(folder.names(), [""; 0]);
+}

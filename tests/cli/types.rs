@@ -228,7 +228,7 @@ fn a_schema_gives_names_types_and_order() {
     );
     for (schema, word) in [
         ("none.parquet", "none.parquet"),
-        ("a int, b text", "`int`"),
+        ("a whole, b text", "`whole`"),
         ("a", "no file"),
     ] {
         let error = folder

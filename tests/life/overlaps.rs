@@ -255,3 +255,29 @@ fn a_folder_of_objects_has_each_row_once() {
         assert_eq!(twice.unwrap().num_rows(), 20);
     });
 }
+
+#[cfg(feature = "object_store")]
+#[test]
+fn shards_of_the_same_name_in_two_stores_hold_none_of_each_other() {
+    use arrow_shard::Shard;
+    use arrow_shard::ops::held_shards_async;
+    use futures::executor::block_on;
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    numbers(&path("a"), 0..10);
+    merge([path("a")], path("m")).unwrap();
+    let of = |store: &str, name: &str| {
+        let location = Store::local().with_id(store).at(path(name));
+        (location, Shard::open(path(name)).unwrap())
+    };
+    let held = |shards: Vec<_>| block_on(held_shards_async(shards)).unwrap();
+    assert_eq!(held(vec![of("one", "a"), of("two", "a")]), []);
+    assert_eq!(held(vec![of("one", "a"), of("two", "m")]), []);
+    let shards = vec![
+        of("one", "a"),
+        of("two", "a"),
+        of("two", "m"),
+        of("one", "m"),
+    ];
+    assert_eq!(held(shards), [(2, 1), (3, 0)]);
+}

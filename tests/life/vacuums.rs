@@ -4,7 +4,8 @@ use crate::numbers::{ids, names, read, write};
 use crate::support::collect;
 use arrow_array::RecordBatch;
 use arrow_shard::ops::{
-    CompactOptions, ShardEditor, UnusedFile, VacuumOptions, compact, merge, vacuum,
+    CompactOptions, MergeOptions, ShardEditor, UnusedFile, VacuumOptions, compact, merge,
+    merge_with, vacuum, vacuum_report,
 };
 use arrow_shard::write::{Layout, ShardWriter, WriterOptions};
 use arrow_shard::{ErrorKind, Result, Shard};
@@ -514,4 +515,46 @@ fn every_shard_that_could_be_read_before_a_vacuum_can_be_read_after_it() {
         removed > 30 && stopped > 5 && shards > 300,
         "{removed} {stopped} {shards}"
     );
+}
+
+#[test]
+fn files_that_are_too_young_are_reported_and_stay() {
+    let (_folder, path) = folder();
+    let before = names(&path);
+    let all = vacuum(&path, at_once().with_dry_run(true)).unwrap();
+    assert_eq!(all.len(), 2);
+    for dry in [true, false] {
+        let options = VacuumOptions::default().with_dry_run(dry);
+        let report = vacuum_report(&path, options).unwrap();
+        assert_eq!((report.unused(), report.young()), (&[][..], all.as_slice()));
+        assert_eq!(names(&path), before);
+    }
+    let report = vacuum_report(&path, at_once()).unwrap();
+    assert_eq!((report.unused(), report.young()), (all.as_slice(), &[][..]));
+    assert_eq!(names(&path).len(), before.len() - 2);
+    assert_eq!(read(&path.join("t.shard")).len(), 30);
+}
+
+#[test]
+fn a_merged_shard_replaces_another_if_asked_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    two_level(&path("a.shard"), 0..30);
+    two_level(&path("b.shard"), 30..50);
+    two_level(&path("m.shard"), 50..55);
+    let merged = |options: MergeOptions, target: &str| {
+        let shards = [path("a.shard"), path("b.shard")];
+        merge_with(shards, path(target), options)
+    };
+    let forced = || MergeOptions::default().with_overwrite(true);
+    let error = merged(MergeOptions::default(), "m.shard").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+    assert_eq!(read(&path("m.shard")).len(), 5);
+    let error = merged(forced(), "a.shard").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    merged(forced(), "m.shard").unwrap();
+    assert_eq!(read(&path("m.shard")).len(), 50);
+    // The files of the replaced shard are not needed.
+    assert_eq!(vacuum(folder.path(), at_once()).unwrap().len(), 1);
+    assert_eq!(read(&path("m.shard")).len(), 50);
 }

@@ -7,12 +7,14 @@ mod partitions;
 mod sort;
 mod writing;
 
+use crate::counts::{rows, some_rows, threads};
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::input::{ColumnArgs, ColumnNames, Files, Input, ReadArgs, RowWindow};
 use crate::lance;
 use crate::lance_names::{check_conversion, is_lance};
 use crate::location::is_url;
+use crate::new_folders;
 use crate::option_names::{LayoutName, ProfileName};
 use crate::output::{lossy_batch, lossy_schema};
 use crate::progress::Progress;
@@ -25,7 +27,6 @@ use numbered::part_in_folder;
 use outputs::Outputs;
 use partitions::Partitions;
 use sort::{Order, sorted};
-use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -45,7 +46,7 @@ Examples:
   arrow-shard convert --schema 'id int64 not null, at timestamp(us, UTC)' log.ndjson log.amudai.shard
   arrow-shard convert --limit 1000 --filter \"delay > 60\" in.amudai.shard sample.csv
   arrow-shard convert --rows-per-file 1000000 in.parquet part.parquet
-  arrow-shard convert --partition-by year,month --sort year,month flights.parquet lake/part.parquet
+  arrow-shard convert --partition-by origin --sort origin,time flights.parquet lake/part.parquet
   arrow-shard convert --sort origin,-delay flights.parquet sorted.amudai.shard
   arrow-shard convert --hive --dry-run 'lake/year=*' lake.amudai.shard
   arrow-shard convert in.lance out.amudai.shard
@@ -92,10 +93,10 @@ pub(crate) struct Args {
     #[arg(long, visible_alias = "where", value_name = "CONDITION")]
     filter: Option<String>,
     /// Number of rows to skip at the start
-    #[arg(long, value_name = "ROWS", default_value_t = 0)]
+    #[arg(long, value_name = "ROWS", default_value_t = 0, value_parser = rows::<u64>)]
     offset: u64,
     /// Maximum number of rows to convert; all by default
-    #[arg(long, short = 'n', value_name = "ROWS")]
+    #[arg(long, short = 'n', value_name = "ROWS", value_parser = rows::<u64>)]
     limit: Option<u64>,
     /// Columns to sort the rows by, separated by commas; a `-` before a name: from the greatest value to the least. Nulls
     /// are last, and equal rows keep their order
@@ -108,7 +109,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum)]
     profile: Option<ProfileName>,
     /// Maximum number of rows in a stripe of a shard [default: 1048576]
-    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "ROWS", value_parser = some_rows)]
     stripe_rows: Option<u64>,
     /// Files of a shard: all in one, or a file per stripe [default: single-file]
     #[arg(long, value_enum)]
@@ -120,7 +121,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum)]
     wire: Option<WireName>,
     /// Threads that decode columns of an input shard and encode columns of an output shard [default: 1]
-    #[arg(long)]
+    #[arg(long, value_parser = threads)]
     threads: Option<NonZeroUsize>,
     /// Version of the Lance format to write: 2.0, 2.1 or 2.2 [default: 2.2]
     #[arg(long, value_name = "VERSION")]
@@ -130,7 +131,7 @@ pub(crate) struct Args {
     dataset_version: Option<u64>,
     /// Write numbered outputs with this many rows each: `out-00001.parquet`, `out-00002.parquet`, ... A name without a
     /// format, or of a folder, gets the outputs `part-00001` and so on, by default shards
-    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "ROWS", value_parser = some_rows)]
     rows_per_file: Option<u64>,
     /// Write numbered outputs into a folder for each value of these columns, which are then not in the files:
     /// `--partition-by year lake/part.parquet` writes lake/year=2024/part-00001.parquet, and `--partition-by year lake`
@@ -167,6 +168,14 @@ enum WireName {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let done = convert(args);
+    done.map_err(|failure| {
+        new_folders::discard_empty();
+        failure.with_force()
+    })
+}
+
+fn convert(args: &Args) -> Result<(), Failure> {
     let (inputs, target) = args.places()?;
     if inputs.iter().any(|input| is_lance(input)) || is_lance(target) {
         let ([input], None) = (inputs, &args.output) else {
@@ -227,7 +236,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(folder) = part.as_deref().and_then(Path::parent)
         && !is_url(&folder.to_string_lossy())
     {
-        fs::create_dir_all(folder)
+        new_folders::create(folder)
             .map_err(|e| Failure::from(arrow_shard::Error::from(e)).within(folder.display()))?;
     }
     let delimiter_note = reading.delimiter_note(&files.paths, &input.schema);

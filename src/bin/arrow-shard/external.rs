@@ -1,20 +1,29 @@
 //! Commands that are separate programs: `arrow-shard NAME ...` runs `arrow-shard-NAME ...`, like `git` and `cargo` do.
 
 use crate::failure::Failure;
+use crate::output::Destination;
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
+
+const SQL_HELP: &str = "\
+Examples:
+  arrow-shard sql \"SELECT origin, avg(delay) FROM 'flights.amudai.shard' GROUP BY origin\"
+
+Files are named in quotes in the place of tables. Install the program from a clone of the repository, next to arrow-shard \
+or on PATH: cargo install --path integrations/sql";
 
 /// Arguments of the program `arrow-shard-sql`.
 #[derive(Debug, clap::Args)]
 #[command(
     disable_help_flag = true,
     about = "Query files by SQL, with the separate program arrow-shard-sql",
-    long_about = "Query shards, Parquet, Arrow, CSV and JSON files by SQL, with the program arrow-shard-sql, which is \
-                  installed separately; `arrow-shard sql --help` describes it"
+    long_about = "Query shards, Parquet, Arrow, CSV and JSON files by SQL, with the separate program arrow-shard-sql. It \
+                  receives all arguments; where it is installed, `arrow-shard sql --help` shows its options",
+    after_help = SQL_HELP
 )]
 pub(crate) struct SqlArgs {
     /// Options and statements, which arrow-shard-sql reads
@@ -26,15 +35,28 @@ pub(crate) struct SqlArgs {
     arguments: Vec<OsString>,
 }
 
-/// Runs the program for SQL.
-pub(crate) fn sql(args: &SqlArgs) -> Result<(), Failure> {
+/// Runs the program for SQL. Without it, a request for help is answered from `known`, the whole command line.
+pub(crate) fn sql(args: &SqlArgs, mut known: clap::Command) -> Result<(), Failure> {
     let program = "arrow-shard-sql";
-    run(program, &args.arguments).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => {
-            not_installed(program, "`arrow-shard sql` needs", "integrations/sql")
+    let Err(error) = run(program, &args.arguments) else {
+        return Ok(());
+    };
+    if error.kind() != ErrorKind::NotFound {
+        return Err(Failure::from(error).within(program));
+    }
+    known.build();
+    match (args.arguments.as_slice(), known.find_subcommand_mut("sql")) {
+        ([asked], Some(command)) if asked == "--help" || asked == "-h" => {
+            let mut out = Destination::standard();
+            write!(out, "{}", command.render_long_help())?;
+            Ok(out.flush()?)
         }
-        _ => Failure::from(error).within(program),
-    })
+        _ => Err(not_installed(
+            program,
+            "`arrow-shard sql` needs",
+            "integrations/sql",
+        )),
+    }
 }
 
 /// Runs the program of an unknown command, if it is installed. Otherwise, returns, so that the error about the command

@@ -39,6 +39,24 @@ impl Failure {
         }
     }
 
+    /// Puts the name of one of several files before the message, also before a usage error: the options fit others.
+    pub(crate) fn of_one_of_many(self, file: &Path) -> Self {
+        match self {
+            Self::Usage(message) => Self::Usage(format!("{}: {message}", file.display())),
+            other => other.of_file(file),
+        }
+    }
+
+    /// Names the option in the library's advice about an output that exists.
+    pub(crate) fn with_force(self) -> Self {
+        match self {
+            Self::Error(message) => {
+                Self::Error(message.replace("or ask to overwrite it", "or replace it with --force"))
+            }
+            other => other,
+        }
+    }
+
     /// Prints the failure in one line, and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         let (message, code) = match self {

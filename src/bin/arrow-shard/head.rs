@@ -1,5 +1,6 @@
 //! `arrow-shard head`
 
+use crate::counts::rows;
 use crate::failure::Failure;
 use crate::rows::{OffsetArgs, RowArgs, print};
 use std::path::PathBuf;
@@ -21,7 +22,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     offset: OffsetArgs,
     /// Rows to print
-    #[arg(long = "rows", alias = "limit", short = 'n', default_value_t = 10)]
+    #[arg(long = "rows", alias = "limit", short = 'n', default_value_t = 10, value_parser = rows::<u64>)]
     limit: u64,
 }
 

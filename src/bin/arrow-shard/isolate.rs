@@ -4,6 +4,7 @@
 use crate::allocator::bounded;
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
+use crate::new_folders;
 use crate::text;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -102,6 +103,7 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 /// Exits the process, after deleting unfinished files.
 fn refuse(bytes: usize) -> ! {
     let _discarded = arrow_shard::io::discard_uncommitted();
+    new_folders::discard_empty();
     if let Some(file) = READ.take() {
         file.too_large(bytes).report();
     }

@@ -5,6 +5,7 @@ use crate::cloud::Object;
 use arrow_shard::io::{self, LocalFile, ReadAt, Store};
 use arrow_shard::read::ShardOptions;
 use arrow_shard::{Error, ErrorKind, Result, Shard};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
@@ -94,6 +95,25 @@ pub(crate) fn is_url(text: &str) -> bool {
         && scheme
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
+}
+
+/// Files that were named before, each in its store.
+#[derive(Debug, Default)]
+pub(crate) struct NamedFiles(HashMap<PathBuf, Vec<Store>>);
+
+impl NamedFiles {
+    /// Adds a file by its path without links, or by the name of its object. Returns whether it is new.
+    pub(crate) fn insert(&mut self, file: &io::Location) -> bool {
+        let path = file.path();
+        let whole = path.map(|path| path.canonicalize().unwrap_or(path));
+        let name = whole.unwrap_or_else(|| PathBuf::from(file.name()));
+        let stores = self.0.entry(name).or_default();
+        let is_new = !stores.iter().any(|store| store.is_same(file.store()));
+        if is_new {
+            stores.push(file.store().clone());
+        }
+        is_new
+    }
 }
 
 /// Opens a file for reads at any position, either local or in a store.

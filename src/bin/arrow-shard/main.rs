@@ -8,6 +8,7 @@ mod completions;
 mod compression;
 mod content;
 mod convert;
+mod counts;
 mod csv_style;
 mod edit;
 mod error_line;
@@ -30,6 +31,7 @@ mod location;
 mod look;
 mod man;
 mod names;
+mod new_folders;
 mod option_names;
 mod output;
 mod progress;
@@ -46,6 +48,7 @@ mod text;
 mod values;
 mod verify;
 
+use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -74,7 +77,8 @@ URLs (s3://, az://, gs://, http://, https://, file://) name files in the place o
 arrow-shard was installed with the feature `cloud`; stores are configured by the environment \
 variables of their own tools, AWS_..., AZURE_... and GOOGLE_....
 
-Exit codes: 0 done, 1 an error, a damaged shard or a difference that diff found, 2 wrong usage.";
+Exit codes: 0 done, 1 an error, a damaged shard or a difference that diff found, 2 wrong usage, \
+129, 130 and 143 ended by SIGHUP, SIGINT (Ctrl-C) and SIGTERM.";
 
 /// Arrow-native columnar files: convert, inspect, check and change Amudai shards.
 #[derive(Debug, Parser)]
@@ -121,10 +125,10 @@ fn main() -> ExitCode {
     if let Err(failure) = external::run_unknown(&Cli::command()) {
         return failure.report();
     }
-    let cli = Cli::parse();
+    let cli = parsed();
     isolate::silence_caught_panics();
     #[cfg(unix)]
-    if let Err(error) = signals::clean_up() {
+    if let Err(error) = signals::clean_up(new_folders::discard_empty) {
         return failure::Failure::from(error).report();
     }
     let done = match cli.command {
@@ -154,7 +158,7 @@ fn main() -> ExitCode {
         Command::Pack(args) => edit::pack::run(&args),
         Command::Vacuum(args) => edit::vacuum::run(&args),
         Command::Ls(args) => edit::list::run(&args),
-        Command::Sql(args) => external::sql(&args),
+        Command::Sql(args) => external::sql(&args, Cli::command()),
         Command::Completions(args) => completions::run(&args, Cli::command()),
         Command::Man(args) => man::run(&args, Cli::command()),
     };
@@ -162,4 +166,15 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
+}
+
+/// Parses the command line. Ends the process with a message if it is wrong.
+fn parsed() -> Cli {
+    Cli::try_parse().unwrap_or_else(|mut error| {
+        if error.kind() == ErrorKind::UnknownArgument {
+            // The tip to pass an unknown option as a value: no file has such a name. Similar options are another tip.
+            error.remove(ContextKind::Suggested);
+        }
+        error.exit()
+    })
 }

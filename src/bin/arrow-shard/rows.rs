@@ -1,5 +1,6 @@
 //! Prints rows on standard output, for `head`, `tail`, `sample` and `cat`.
 
+use crate::counts::rows;
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::input::{ColumnArgs, Input, ReadArgs, RowWindow};
@@ -60,7 +61,7 @@ pub(crate) struct RowArgs {
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct OffsetArgs {
     /// Number of rows to skip at the start
-    #[arg(long, value_name = "ROWS", default_value_t = 0)]
+    #[arg(long, value_name = "ROWS", default_value_t = 0, value_parser = rows::<u64>)]
     offset: u64,
 }
 

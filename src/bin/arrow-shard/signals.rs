@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::{io, thread};
 
-/// Starts a thread that deletes temporary files when a signal asks the process to end. Afterwards, the process ends by
-/// the default action of the signal, so that a shell sees the signal.
-pub(crate) fn clean_up() -> io::Result<()> {
+/// Starts a thread that deletes temporary files and then calls `clean_more` when a signal asks the process to end.
+/// Afterwards, the process ends by the default action of the signal, so that a shell sees the signal.
+pub(crate) fn clean_up(clean_more: fn()) -> io::Result<()> {
     // With a handler, exceeding the file size limit is an error of the write instead of the end of the process.
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     let ignored = ignored();
@@ -20,6 +20,7 @@ pub(crate) fn clean_up() -> io::Result<()> {
         .spawn(move || {
             if let Some(signal) = signals.forever().next() {
                 let _discarded = arrow_shard::io::discard_uncommitted();
+                clean_more();
                 // Returns only for signals that do not end the process.
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }

@@ -1,5 +1,6 @@
 //! `arrow-shard verify`
 
+use crate::counts::threads;
 use crate::failure::Failure;
 use crate::limits::LimitArgs;
 use crate::location::open_shard;
@@ -9,6 +10,7 @@ use arrow_shard::ErrorKind;
 use arrow_shard::read::{VerifyOptions, VerifyReport};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -32,8 +34,8 @@ pub(crate) struct Args {
     #[arg(long, short)]
     quiet: bool,
     /// Threads that check columns concurrently
-    #[arg(long, default_value_t = 1)]
-    threads: usize,
+    #[arg(long, default_value = "1", value_parser = threads)]
+    threads: NonZeroUsize,
     #[command(flatten)]
     limits: LimitArgs,
 }
@@ -69,7 +71,7 @@ fn verify(file: &Path, args: &Args, out: &mut Destination) -> Result<bool, Failu
     let opened = options.and_then(|options| open_shard(file, options));
     let verified = opened.and_then(|shard| {
         let shown = bar.clone();
-        let options = VerifyOptions::default().with_threads(args.threads);
+        let options = VerifyOptions::default().with_threads(args.threads.get());
         shard.verify_with(options.with_progress(move |progress| {
             let field = progress.field.unwrap_or_default();
             shown.set_length(progress.total);

@@ -23,7 +23,8 @@ const ENCRYPTION_ALGORITHM: i64 = 8;
 /// [`Corrupt`](crate::ErrorKind::Corrupt) if they are not the end of a Parquet file,
 /// [`Unsupported`](crate::ErrorKind::Unsupported) if the footer is encrypted.
 pub(crate) fn footer_len(tail: &[u8], size: u64) -> Result<u64> {
-    let none = || Error::corrupt("the Parquet file has no footer at its end");
+    let none =
+        || Error::corrupt("this is not a Parquet file, or a part of one: `PAR1` is not at its end");
     let [a, b, c, d, magic @ ..] = *tail.last_chunk::<END_BYTES>().ok_or_else(none)?;
     if magic == ENCRYPTED_MAGIC {
         return Err(Error::unsupported("an encrypted Parquet footer"));

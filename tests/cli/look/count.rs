@@ -80,3 +80,30 @@ fn errors_name_the_file_and_the_option() {
     let error = folder.run(&["count", "t.shard", "--delimiter", ";"]);
     assert!(error.error(2).contains("--delimiter applies only to CSV"));
 }
+
+#[test]
+fn the_errors_of_counting_are_those_of_reading_and_name_the_file() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("good.csv"), "a,b\n1,x\n").unwrap();
+    std::fs::write(folder.path("bad.csv"), b"a,b\n1,x\n2,\xff\n").unwrap();
+    std::fs::write(folder.path("ragged.csv"), "a,b\n1,x\n2\n").unwrap();
+    for name in ["bad.csv", "ragged.csv"] {
+        let want = folder.run(&["cat", name]).error(1);
+        assert!(want.starts_with(name) && want.contains("line 3"), "{want}");
+        assert_eq!(folder.run(&["count", name]).error(1), want);
+        assert_eq!(folder.run(&["count", "good.csv", name]).error(1), want);
+        let text = std::fs::read(folder.path(name)).unwrap();
+        let piped = ["count", "-", "--from", "csv"];
+        let error = folder.pipe(&piped, &text).error(1);
+        assert_eq!(error, want.replace(name, "-"));
+    }
+    std::fs::write(folder.path("other.csv"), "c\n1\n").unwrap();
+    let filter = ["--filter", "b = 'x'"];
+    let several = [&["count", "good.csv", "other.csv"], &filter[..]].concat();
+    let error = folder.run(&several).error(2);
+    assert!(error.starts_with("other.csv: --filter, "), "{error}");
+    write(&folder, "t.shard", &flights(0, 3));
+    let several = [&["count", "good.csv", "t.shard"], &filter[..]].concat();
+    let error = folder.run(&several).error(2);
+    assert!(error.starts_with("t.shard: --filter, "), "{error}");
+}

@@ -77,3 +77,64 @@ fn three_examples_of_every_command_run() {
         }
     }
 }
+
+#[test]
+fn examples_with_flights_name_their_columns() {
+    const COLUMNS: [&str; 5] = ["time", "delay", "distance", "origin", "destination"];
+    let folder = Folder::new();
+    let text = folder.run(&["--help"]).ok();
+    let (_, commands) = text.split_once("Commands:\n").unwrap();
+    let commands = commands.lines().take_while(|line| !line.is_empty());
+    let commands = commands.filter(|line| !line.starts_with("   "));
+    let mut found = 0;
+    for command in commands.map(|line| line.split_whitespace().next().unwrap()) {
+        let text = folder.run(&["help", command]).ok();
+        let examples = text
+            .lines()
+            .filter(|line| line.starts_with("  arrow-shard "));
+        // The columns of other files may have any names.
+        let examples =
+            examples.filter(|line| line.contains("flights.") && !line.contains("--values"));
+        for example in examples {
+            let words: Vec<&str> = example.split_whitespace().collect();
+            for pair in words.windows(2) {
+                let options = [
+                    "--columns",
+                    "--key",
+                    "--sort",
+                    "--drop",
+                    "--partition-by",
+                    "--rename",
+                ];
+                if !options.contains(&pair[0]) {
+                    continue;
+                }
+                for column in pair[1].split(',') {
+                    let column = column.trim_start_matches('-').split('=').next().unwrap();
+                    assert!(COLUMNS.contains(&column), "{example}");
+                    found += 1;
+                }
+            }
+            for (at, _) in example.match_indices("--where \"") {
+                let condition = &example[at + "--where \"".len()..];
+                let column = condition.split(' ').next().unwrap();
+                assert!(COLUMNS.contains(&column), "{example}");
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 10, "{found}");
+}
+
+#[test]
+fn help_names_only_options_of_its_command() {
+    let folder = Folder::new();
+    let text = folder.run(&["count", "--help"]).ok();
+    assert!(!text.contains("is an error without --lossy"), "{text}");
+    let text = folder.run(&["--help"]).ok();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("129, 130 and 143 ended by SIGHUP, SIGINT (Ctrl-C) and SIGTERM"),
+        "{text}"
+    );
+}

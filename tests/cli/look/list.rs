@@ -98,3 +98,115 @@ fn an_object_has_the_facts_of_a_shard() {
     assert_eq!(b["missing_files"], json!([]));
     assert!(!b["files"].as_array().unwrap().is_empty());
 }
+
+#[test]
+fn a_named_file_that_is_no_shard_is_an_error() {
+    let folder = Folder::new();
+    write(&folder, "a.shard", &flights(0, 3));
+    write(&folder, "t.parquet", &flights(0, 3));
+    std::fs::write(folder.path("t.csv"), "a,b\n1,2\n").unwrap();
+    for name in ["t.csv", "t.parquet"] {
+        for files in [&[name][..], &["a.shard", name]] {
+            let done = folder.run(&[&["ls"], files].concat());
+            assert_eq!(done.code, 1, "{files:?}");
+            let error = done.err.clone();
+            assert!(
+                error.contains(name) && error.contains("not a shard"),
+                "{error}"
+            );
+            assert_eq!(done.text().contains("1 shard: 3 rows"), files.len() == 2);
+        }
+    }
+    for pattern in [&[][..], &["."], &["*"], &["t.*"]] {
+        let text = folder.run(&[&["ls"], pattern].concat()).ok();
+        assert!(!text.contains("t.csv"), "{text}");
+    }
+}
+
+#[test]
+fn a_shard_that_is_named_several_times_is_listed_once() {
+    let folder = Folder::new();
+    write(&folder, "x/a.shard", &flights(0, 3));
+    write(&folder, "x/b.shard", &flights(0, 3));
+    for arguments in [
+        &["x/a.shard", "x/*.shard"][..],
+        &["x/*.shard", "x/b.shard", "./x/b.shard"],
+        &["x", "x/a.shard"],
+        &["x", "x/../x"],
+    ] {
+        let text = folder.run(&[&["ls"], arguments].concat()).ok();
+        let last = "\n2 shards: 6 rows and 0 deleted in 2 stripes\n";
+        assert!(text.ends_with(last), "{arguments:?}: {text}");
+        assert_eq!(text.lines().count(), 4, "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn a_shard_over_files_elsewhere_is_named_and_can_be_allowed() {
+    let folder = Folder::new();
+    write(&folder, "lake/t.parquet", &flights(0, 3));
+    std::fs::create_dir(folder.path("mine")).unwrap();
+    let allowed = ["--external-files", "lake"];
+    let attach = ["attach", "lake/t.parquet", "-o", "mine/m.shard"];
+    folder.run(&[&attach[..], &allowed].concat()).ok();
+    write(&folder, "mine/n.shard", &flights(0, 2));
+    for arguments in [
+        &["mine"][..],
+        &["-r", "."],
+        &["mine/m.shard"],
+        &["mine/*.shard"],
+    ] {
+        let list = [&["ls"], arguments].concat();
+        let done = folder.run(&list);
+        let error = done.err.clone();
+        let is_said = error.contains("m.shard") && error.contains("external");
+        assert!(done.code == 1 && is_said, "{list:?}: {error}");
+        let text = folder.run(&[&list[..], &allowed].concat()).ok();
+        assert!(text.contains("m.shard "), "{text}");
+    }
+    // A Parquet file that is missing cannot be packed.
+    write(&folder, "near/t.parquet", &flights(0, 3));
+    let attach = ["attach", "near/t.parquet", "-o", "near/m.shard"];
+    folder.run(&attach).ok();
+    std::fs::remove_file(folder.path("near/t.parquet")).unwrap();
+    let error = folder.run(&["ls", "near"]).error(1);
+    assert!(error.contains("arrow-shard compact --external"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_subfolder_that_cannot_be_read_hides_no_other() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::process::CommandExt;
+    let folder = Folder::new();
+    for name in ["a/1.shard", "b/2.shard", "c/3.shard", "_d/4.shard"] {
+        write(&folder, name, &flights(0, 3));
+    }
+    let mode = |name: &str, mode: u32| {
+        let mode = PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(folder.path(name), mode).unwrap();
+    };
+    mode(".", 0o755);
+    mode("b", 0o000);
+    let mut list = std::process::Command::new(env!("CARGO_BIN_EXE_arrow-shard"));
+    list.args(["ls", "-r"]).current_dir(folder.path("."));
+    // Root reads every folder.
+    if folder.path(".").metadata().unwrap().uid() == 0 {
+        list.uid(65534);
+    }
+    let done = list.output().unwrap();
+    mode("b", 0o755);
+    let (out, error) = (done.stdout, String::from_utf8(done.stderr).unwrap());
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(done.status.code(), Some(1), "{error}");
+    let is_named = error.lines().count() == 1 && error.contains("b: Permission denied");
+    assert!(is_named, "{error}");
+    assert!(
+        text.contains("a/1.shard") && text.contains("c/3.shard"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("2 shards: 6 rows and 0 deleted in 2 stripes\n"),
+        "{text}"
+    );
+}

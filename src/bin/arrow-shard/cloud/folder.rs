@@ -8,10 +8,12 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The objects of a folder, listed by one request.
+/// The objects of a folder, listed by one request, or one of them.
 pub(crate) struct FolderObjects {
     store: Arc<dyn ObjectStore>,
     sizes: HashMap<Path, u64>,
+    /// Whether `sizes` has all objects of the folder, without its subfolders.
+    is_listed: bool,
 }
 
 impl FolderObjects {
@@ -33,7 +35,36 @@ impl FolderObjects {
         Ok(Some(Self {
             store,
             sizes: objects.into_iter().map(|o| (o.location, o.size)).collect(),
+            is_listed: true,
         }))
+    }
+
+    /// Asks for one object, without listing its folder, which may have millions; `None` if it is a local file.
+    pub(crate) async fn of_one(object: &Location) -> Result<Option<Self>> {
+        let Some((store, path)) = object.object() else {
+            return Ok(None);
+        };
+        let found = Self {
+            store,
+            sizes: HashMap::new(),
+            is_listed: false,
+        };
+        // Opening a missing object reports it.
+        let size = found.look(&path).await?;
+        let sizes = size.map(|size| (path, size)).into_iter().collect();
+        Ok(Some(Self { sizes, ..found }))
+    }
+
+    /// Returns the size of an object, or `None` if it does not exist.
+    async fn look(&self, object: &Path) -> Result<Option<u64>> {
+        match self.store.head(object).await {
+            Ok(found) => Ok(Some(found.size)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => {
+                let message = format!("the store failed to look for `{object}`");
+                Err(Error::new(ErrorKind::Io, message).caused_by(error))
+            }
+        }
     }
 
     /// Returns the size of an object of the folder; 0 if it was not listed.
@@ -51,16 +82,10 @@ impl FolderObjects {
         folder.pop();
         let names = file.segments();
         let object = names.fold(Path::from_iter(folder), |path, name| path.join(name));
-        if self.sizes.contains_key(&object) || file.segments().count() == 1 {
-            return Ok(self.sizes.contains_key(&object));
+        let is_known = self.sizes.contains_key(&object);
+        if is_known || (self.is_listed && file.segments().count() == 1) {
+            return Ok(is_known);
         }
-        match self.store.head(&object).await {
-            Ok(_) => Ok(true),
-            Err(object_store::Error::NotFound { .. }) => Ok(false),
-            Err(error) => {
-                let message = format!("the store failed to look for `{object}`");
-                Err(Error::new(ErrorKind::Io, message).caused_by(error))
-            }
-        }
+        Ok(self.look(&object).await?.is_some())
     }
 }

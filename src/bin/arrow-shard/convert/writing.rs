@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::file_format::{FileFormat, is_standard};
 use crate::input::{Files, folder_name};
 use crate::location::is_url;
+use crate::new_folders;
 use crate::output::{Output, Place, check_columns, lossy_schema};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -122,7 +123,7 @@ impl Target {
             .join(folder)
             .join(self.path.file_name().unwrap_or_default());
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(|e| Failure::from(e).within(folder.display()))?;
+            new_folders::create(folder).map_err(|e| Failure::from(e).within(folder.display()))?;
         }
         let names = Numbered::like(&path)?;
         let parts = self.parts.as_ref().map(|(_, rows)| (names, *rows));

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  arrow-shard add flights.amudai.shard 'speed=distance / nullif(minutes, 0)' \"source='2026-11'\"
+  arrow-shard add flights.amudai.shard 'late=delay > 60' \"source='2026-11'\"
   arrow-shard add flights.amudai.shard --values places.csv
   arrow-shard add flights.amudai.shard --values predictions.parquet --columns score --output scored.amudai.shard
 

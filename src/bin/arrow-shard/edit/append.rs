@@ -2,7 +2,7 @@
 
 use super::TargetArgs;
 use super::editing::Editing;
-use super::part::Part;
+use super::part::{NewRows, Part};
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::input::{ColumnArgs, HiveArgs, InputArgs, ReadArgs, UntypedArgs};
@@ -45,9 +45,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let reading = ReadArgs::plain(&args.reading, &UntypedArgs::default());
     let reading = &reading.with_folders(&args.folders);
     let files = reading.files(&args.others)?;
-    if files.have_found(&args.file) {
+    if files.have(&args.file) {
         return Err(Failure::new(format!(
-            "{}: the shard is one of the files in the folder or glob that is appended",
+            "{}: the shard is one of the files to append, and would have its rows twice; leave it out",
             args.file.display()
         )));
     }
@@ -70,14 +70,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         if group.iter().all(is_shard) {
             editing.append_all(group)?;
         } else {
-            let part = Part::write(
-                parts.len(),
-                &args.file,
-                group,
-                reading,
-                &args.columns,
-                args.target.quiet,
-            )?;
+            let rows = NewRows::open(&args.file, group, reading, &args.columns)?;
+            let part = Part::write(parts.len(), &args.file, rows, args.target.quiet)?;
             editing.append_all(std::slice::from_ref(part.path()))?;
             parts.push(part);
         }

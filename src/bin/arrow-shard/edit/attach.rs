@@ -1,6 +1,7 @@
 //! `arrow-shard attach`
 
 use super::parquet_files::parquet_files;
+use crate::counts::rows;
 use crate::external_files::ExternalFileArgs;
 use crate::failure::Failure;
 use crate::location::{stored, wait};
@@ -39,10 +40,15 @@ pub(crate) struct Args {
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Directory file of the new shard, which must not exist
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = super::shard_output())]
     output: PathBuf,
     /// Combine row groups of a file into stripes of up to this many rows
-    #[arg(long, value_name = "N", default_value_t = AttachOptions::default().stripe_rows())]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = AttachOptions::default().stripe_rows(),
+        value_parser = rows::<u64>
+    )]
     stripe_rows: u64,
     /// Read all column chunks once to list their pages, in files that have no page index, so that readers of a few rows
     /// read less
@@ -82,5 +88,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let waits_for = distant.unwrap_or(&target).clone();
     let done = wait(&waits_for, attach_with_async(files, target, options));
     progress.finish_and_clear();
-    super::report(&args.output, &done?)
+    let done = done.map_err(|e| super::existing(e, &args.output, false))?;
+    super::report(&args.output, &done)
 }

@@ -1,7 +1,8 @@
 //! `arrow-shard compact`
 
 use super::editing::beside;
-use super::report;
+use super::{existing, report};
+use crate::counts::{rows, threads};
 use crate::failure::Failure;
 use crate::limits::LimitArgs;
 use crate::location::{stored, wait};
@@ -11,6 +12,7 @@ use crate::progress::followed;
 use crate::text;
 use arrow_shard::ops::{CompactOptions, compact_async, compact_to_async, plan_compaction_async};
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -30,7 +32,12 @@ pub(crate) struct Args {
     /// Directory file of the shard
     file: PathBuf,
     /// Rows below which a stripe is small
-    #[arg(long, value_name = "ROWS", default_value_t = CompactOptions::default().min_rows())]
+    #[arg(
+        long,
+        value_name = "ROWS",
+        default_value_t = CompactOptions::default().min_rows(),
+        value_parser = rows::<u64>
+    )]
     min_rows: u64,
     /// Share of deleted rows above which a stripe is rewritten
     #[arg(long, value_name = "SHARE", default_value_t = CompactOptions::default().max_deleted())]
@@ -42,11 +49,11 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t)]
     profile: ProfileName,
     /// Threads that read and encode concurrently
-    #[arg(long, default_value_t = 1)]
-    threads: usize,
+    #[arg(long, default_value = "1", value_parser = threads)]
+    threads: NonZeroUsize,
     /// Write the new directory here, and leave the shard unchanged; the file must not exist, and its folder must
     /// contain the shard, directly or in a subfolder [default: the directory of the shard is replaced]
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = super::shard_output())]
     output: Option<PathBuf>,
     /// Show which stripes would be rewritten, and write nothing
     #[arg(long)]
@@ -62,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .with_max_deleted(args.max_deleted)
         .with_external(args.external)
         .with_profile(args.profile.into())
-        .with_threads(args.threads)
+        .with_threads(args.threads.get())
         .with_limits(args.limits.limits())
         .with_external_files(args.limits.external_files()?);
     let location = stored(&args.file)?;
@@ -98,7 +105,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         None => wait(&location, compact_async(&location, options))?,
         Some(target) => Some({
             let done = compact_to_async(&location, target.name(), options);
-            wait(&location, done)?
+            let path = args.output.as_deref().unwrap_or(&args.file);
+            wait(&location, done).map_err(|e| existing(e, path, false))?
         }),
     };
     bar.finish_and_clear();

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   arrow-shard dedupe flights.amudai.shard
-  arrow-shard dedupe --key flight,day --keep last flights.amudai.shard --dry-run
+  arrow-shard dedupe --key time,origin --keep last flights.amudai.shard --dry-run
 
 The rows are marked as deleted, as `delete` does: `undelete` brings them back. A hash of 16 bytes for each key is kept \
 in memory. Nulls are equal.";
@@ -48,7 +48,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let quiet = args.target.quiet;
     let mut editing = Editing::open(&args.file, args.limits.editing_options()?, quiet)?;
     let shard = open_shard(&args.file, args.limits.shard_options()?)?;
-    let keys = Keys::new(&shard, &ColumnNames::all(&args.key))?;
+    let keys = Keys::new(&shard, &ColumnNames::all(&args.key));
+    let keys = keys.map_err(|failure| failure.of_file(&args.file))?;
     let (mut known, mut repeated) = (HashMap::new(), Vec::new());
     keys.each(&shard, quiet, |number, key| {
         let kept = known.entry(key).or_insert(number);

@@ -2,6 +2,7 @@
 
 use super::TargetArgs;
 use super::editing::Editing;
+use crate::counts::row_number;
 use crate::failure::Failure;
 use crate::input::predicate;
 use crate::limits::LimitArgs;
@@ -17,7 +18,7 @@ const EXAMPLES: &str = "\
 Examples:
   arrow-shard delete --where \"delay IS NULL OR origin = 'OSL'\" flights.amudai.shard
   arrow-shard delete --rows 17,1000 flights.amudai.shard --dry-run
-  arrow-shard delete --where \"customer = 77\" lake/*.amudai.shard
+  arrow-shard delete --where \"destination = 'LIM'\" lake/*.amudai.shard
 
 Deleted rows are marked, and their data stay: `undelete` brings them back, and `compact` leaves them \
 out for good. If no row matches, the shard stays as it is. Several shards are changed one after the other; \
@@ -36,11 +37,13 @@ pub(crate) struct Args {
         long = "where",
         visible_alias = "filter",
         value_name = "CONDITION",
+        conflicts_with = "rows",
         required_unless_present = "rows"
     )]
     condition: Option<String>,
-    /// Rows to delete, by number, separated by commas; deleted rows count. Only for a single shard
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    /// Rows to delete, by number, separated by commas: the first row is 0, and deleted rows count. Only for a single
+    /// shard
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = row_number)]
     rows: Vec<u64>,
     #[command(flatten)]
     target: TargetArgs,
@@ -72,10 +75,7 @@ fn run_many(args: &Args) -> Result<(), Failure> {
     }
     // A condition that does not suit one of them changes none.
     for file in &args.files {
-        condition(args, file).map_err(|failure| match failure {
-            Failure::Usage(message) => Failure::Usage(format!("{}: {message}", file.display())),
-            other => other.of_file(file),
-        })?;
+        condition(args, file).map_err(|failure| failure.of_one_of_many(file))?;
     }
     let (mut rows, mut shards) = (0, 0);
     let bar = bar(args.files.len() as u64, "shards", args.target.quiet);
@@ -116,11 +116,10 @@ fn run_many(args: &Args) -> Result<(), Failure> {
 fn deleted(args: &Args, file: &Path) -> Result<(Editing, u64), Failure> {
     let is_quiet = args.target.quiet || args.files.len() > 1;
     let mut editing = Editing::open(file, args.limits.editing_options()?, is_quiet)?;
-    let mut rows = 0;
-    if let Some(condition) = condition(args, file)? {
-        rows += editing.delete(&condition)?;
-    }
-    rows += editing.delete_rows(&args.rows)?;
+    let rows = match condition(args, file)? {
+        Some(condition) => editing.delete(&condition)?,
+        None => editing.delete_rows(&args.rows)?,
+    };
     Ok((editing, rows))
 }
 

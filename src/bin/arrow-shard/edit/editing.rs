@@ -84,12 +84,20 @@ impl Editing {
 
     /// Fails if a commit, to `output` or in place, would already fail.
     pub(super) fn check_commit(&self, output: Option<&Path>) -> Result<(), Failure> {
-        let output = match output {
+        let target = match output {
             Some(output) => Some(beside(self.shard.store(), output)?),
             None => None,
         };
-        let name = output.as_ref().map(Location::name);
-        Ok(wait(&self.shard, self.editor.check_commit_async(name))?)
+        let name = target.as_ref().map(Location::name);
+        let checked = wait(&self.shard, self.editor.check_commit_async(name));
+        checked.map_err(|e| super::existing(e, output.unwrap_or(Path::new("")), false))
+    }
+
+    /// Fails if a file exists that may be replaced if the command is told to.
+    pub(super) fn check_new(&self, output: &Path) -> Result<(), Failure> {
+        let target = beside(self.shard.store(), output)?;
+        let checked = self.editor.check_commit_async(Some(target.name()));
+        wait(&self.shard, checked).map_err(|e| super::existing(e, output, true))
     }
 
     /// Commits the changes, to `output` or in place.
@@ -97,11 +105,9 @@ impl Editing {
         let Some(output) = output else {
             return Ok(wait(&self.shard, self.editor.commit_async())?);
         };
-        let output = beside(self.shard.store(), output)?;
-        Ok(wait(
-            &self.shard,
-            self.editor.commit_to_async(output.name()),
-        )?)
+        let target = beside(self.shard.store(), output)?;
+        let done = wait(&self.shard, self.editor.commit_to_async(target.name()));
+        done.map_err(|e| super::existing(e, output, false))
     }
 }
 

@@ -2,8 +2,10 @@
 
 #[cfg(feature = "cloud")]
 use crate::cloud::FolderObjects;
+use crate::external_files::ExternalFileArgs;
+use crate::failure::Failure;
 use crate::file_format::FileFormat;
-use crate::folders::files_below;
+use crate::folders::{files_below, local_files_below};
 use crate::location::{open_one_of_many, stored, wait};
 use crate::progress::bar;
 use crate::text;
@@ -40,17 +42,24 @@ pub(super) struct Listed {
     pub(super) location: Location,
     /// Its path below the folder, or as it was given.
     pub(super) name: String,
+    /// Whether an argument names the file, so that it is expected to be a shard.
+    pub(super) is_named: bool,
     /// The open shard, or the reason why it cannot be opened.
     pub(super) found: Result<Found>,
 }
 
 /// Opens the files of a folder that may be shards by their names, and of its subfolders if `recursive`. Returns them in
-/// the order of their names.
-pub(super) fn list(folder: &Location, recursive: bool) -> Result<Vec<Listed>> {
+/// the order of their names, and the errors of subfolders that cannot be read.
+pub(super) fn list(
+    folder: &Location,
+    recursive: bool,
+    external: &ExternalFileArgs,
+) -> Result<(Vec<Listed>, Vec<Failure>)> {
     wait(folder, async {
-        let files = Files::of(folder, recursive).await?;
+        let files = Files::of(folder, recursive, external).await?;
+        let mut failures = Vec::new();
         let shards: Vec<(Location, PathBuf)> = if recursive {
-            shards_below(folder).await?
+            shards_below(folder, &mut failures).await?
         } else {
             let name = |shard: Location| {
                 let name = Path::new(shard.name()).file_name().unwrap_or_default();
@@ -60,12 +69,16 @@ pub(super) fn list(folder: &Location, recursive: bool) -> Result<Vec<Listed>> {
             let shards = list_shards_async(folder).await?;
             shards.into_iter().map(name).collect()
         };
-        Ok(open_all(shards, &files).await)
+        Ok((open_all(shards, false, &files).await, failures))
     })
 }
 
-/// Opens files that are listed by path.
-pub(super) fn list_files(paths: Vec<PathBuf>) -> Result<Vec<Listed>> {
+/// Opens files by path, which arguments name, or which globs match.
+pub(super) fn list_files(
+    paths: Vec<PathBuf>,
+    is_named: bool,
+    external: &ExternalFileArgs,
+) -> Result<Vec<Listed>> {
     let located = paths.into_iter().map(|path| Ok((stored(&path)?, path)));
     let located: Vec<(Location, PathBuf)> = located.collect::<Result<_>>()?;
     let folder = |file: &Location| {
@@ -80,15 +93,18 @@ pub(super) fn list_files(paths: Vec<PathBuf>) -> Result<Vec<Listed>> {
             continue;
         };
         listed.extend(wait(first, async {
-            let files = Files::of(&folder(first), false).await?;
-            Ok(open_all(of_one_folder.to_vec(), &files).await)
+            let files = match of_one_folder {
+                [_] => Files::of_one(first, external).await?,
+                _ => Files::of(&folder(first), false, external).await?,
+            };
+            Ok(open_all(of_one_folder.to_vec(), is_named, &files).await)
         })?);
     }
     Ok(listed)
 }
 
 /// Opens files of a folder, and shows the progress.
-async fn open_all(shards: Vec<(Location, PathBuf)>, files: &Files) -> Vec<Listed> {
+async fn open_all(shards: Vec<(Location, PathBuf)>, is_named: bool, files: &Files) -> Vec<Listed> {
     let progress = &bar(shards.len() as u64, "shards", false);
     let looks = shards.into_iter().map(|(location, name)| async move {
         let found = Found::of(&location, files).await;
@@ -96,6 +112,7 @@ async fn open_all(shards: Vec<(Location, PathBuf)>, files: &Files) -> Vec<Listed
         Listed {
             location,
             name: name.to_string_lossy().into_owned(),
+            is_named,
             found,
         }
     });
@@ -104,9 +121,16 @@ async fn open_all(shards: Vec<(Location, PathBuf)>, files: &Files) -> Vec<Listed
     listed
 }
 
-/// Lists the files of a folder and its subfolders, without files of other formats by their names.
-async fn shards_below(folder: &Location) -> Result<Vec<(Location, PathBuf)>> {
-    let mut files = files_below(folder).await?;
+/// Lists the files of a folder and its subfolders, without files of other formats by their names. Adds the errors of
+/// local subfolders that cannot be read.
+async fn shards_below(
+    folder: &Location,
+    failures: &mut Vec<Failure>,
+) -> Result<Vec<(Location, PathBuf)>> {
+    let mut files = match folder.path() {
+        Some(path) => local_files_below(&path, failures)?,
+        None => files_below(folder).await?,
+    };
     files.retain(|(_, path)| {
         let is_stripe = path.extension().is_some_and(|suffix| suffix == "stripe");
         let format = FileFormat::by_name(path);
@@ -154,8 +178,9 @@ impl Found {
     pub(super) fn incomplete(&self) -> Option<String> {
         let first = self.missing.first()?;
         Some(format!(
-            "{} of the {} that it needs {} missing: `{}`{}; copy the files to the folder of the shard, or run \
-             `arrow-shard pack` where they exist, and copy the resulting file",
+            "{} of the {} that it needs {} missing: `{}`{}; copy the files to the same places, or pack the shard where \
+             it is complete: `arrow-shard pack` makes one file of it, after `arrow-shard compact --external` if it has \
+             rows in Parquet files",
             self.missing.len(),
             text::count(self.files.len() as u64, "file"),
             if self.missing.len() == 1 { "is" } else { "are" },
@@ -171,9 +196,9 @@ impl Found {
 
 /// The files of a folder.
 enum Files {
-    Local,
+    Local(ShardOptions),
     #[cfg(feature = "cloud")]
-    Objects(FolderObjects),
+    Objects(FolderObjects, ShardOptions),
 }
 
 impl Files {
@@ -181,30 +206,52 @@ impl Files {
         not(feature = "cloud"),
         expect(unused_variables, reason = "all folders are local")
     )]
-    async fn of(folder: &Location, recursive: bool) -> Result<Self> {
+    async fn of(folder: &Location, recursive: bool, external: &ExternalFileArgs) -> Result<Self> {
         #[cfg(feature = "cloud")]
         if let Some(objects) = FolderObjects::of(folder, recursive).await? {
-            return Ok(Self::Objects(objects));
+            return Self::objects(objects, external);
         }
-        Ok(Self::Local)
+        Self::local(external)
+    }
+
+    /// Returns one file as all files, so that its folder is not listed.
+    #[cfg_attr(
+        not(feature = "cloud"),
+        expect(unused_variables, reason = "all files are local")
+    )]
+    async fn of_one(file: &Location, external: &ExternalFileArgs) -> Result<Self> {
+        #[cfg(feature = "cloud")]
+        if let Some(objects) = FolderObjects::of_one(file).await? {
+            return Self::objects(objects, external);
+        }
+        Self::local(external)
+    }
+
+    fn local(external: &ExternalFileArgs) -> Result<Self> {
+        let folders = external.blocking_folders()?;
+        let options = ShardOptions::default().with_external_files(folders);
+        Ok(Self::Local(options))
+    }
+
+    #[cfg(feature = "cloud")]
+    fn objects(objects: FolderObjects, external: &ExternalFileArgs) -> Result<Self> {
+        let options = ShardOptions::default().with_external_files(external.folders()?);
+        Ok(Self::Objects(objects, options.with_tail_bytes(TAIL_BYTES)))
     }
 
     async fn open(&self, shard: &Location) -> Result<Shard> {
-        let options = ShardOptions::default();
         match self {
-            Self::Local => open_one_of_many(Path::new(shard.name()), options),
+            Self::Local(options) => open_one_of_many(Path::new(shard.name()), options.clone()),
             #[cfg(feature = "cloud")]
-            Self::Objects(_) => {
-                Shard::open_with_async(shard, options.with_tail_bytes(TAIL_BYTES)).await
-            }
+            Self::Objects(_, options) => Shard::open_with_async(shard, options.clone()).await,
         }
     }
 
     fn size(&self, shard: &Location) -> u64 {
         match self {
-            Self::Local => std::fs::metadata(shard.name()).map_or(0, |found| found.len()),
+            Self::Local(_) => std::fs::metadata(shard.name()).map_or(0, |found| found.len()),
             #[cfg(feature = "cloud")]
-            Self::Objects(objects) => objects.size(shard),
+            Self::Objects(objects, _) => objects.size(shard),
         }
     }
 
@@ -212,7 +259,7 @@ impl Files {
     async fn missing(&self, shard: &Location, files: &[RelativeUrl]) -> Result<Vec<RelativeUrl>> {
         let mut missing = Vec::new();
         match self {
-            Self::Local => {
+            Self::Local(_) => {
                 let path = Path::new(shard.name());
                 // References are relative to the folder of the file, not of a link to it.
                 let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -220,7 +267,7 @@ impl Files {
                 missing.extend(files.iter().filter(|file| !exists(file)).cloned());
             }
             #[cfg(feature = "cloud")]
-            Self::Objects(objects) => {
+            Self::Objects(objects, _) => {
                 for file in files {
                     if !objects.contain(shard, file).await? {
                         missing.push(file.clone());

@@ -34,6 +34,10 @@ impl Keys {
             [] => Projection::All,
             names => names.into(),
         };
+        // An unknown column is an error before anything is read or written.
+        let scan = shard.scan().with_projection(projection.clone());
+        scan.take(&[])
+            .map_err(|e| Failure::from(e).within("--key"))?;
         Ok(Self { projection, number })
     }
 

@@ -1,19 +1,20 @@
 //! `arrow-shard ls`
 
 use super::folder::{Found, Listed, list, list_files};
+use crate::external_files::ExternalFileArgs;
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::input::glob_matches;
-use crate::location::{is_url, stored, wait};
+use crate::location::{NamedFiles, is_url, stored, wait};
 use crate::output::Destination;
 use crate::table;
 use crate::text;
 use crate::values::{self, Json};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
-use arrow_shard::ErrorKind;
-use arrow_shard::io::RelativeUrl;
+use arrow_shard::io::{Location, RelativeUrl};
 use arrow_shard::ops::{SHARD_FILE_SUFFIX, held_shards_async};
+use arrow_shard::{ErrorKind, Shard};
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -26,8 +27,9 @@ Examples:
 
 A line for each shard: rows, deleted rows, stripes, size of the directory file, and the least and \
 greatest values of the columns that it is sorted by. A shard whose rows another shard of \
-the folder holds, such as a merged one, is not counted. A shard that lacks files is named, and the exit \
-code is 1: `arrow-shard pack` makes one file of a shard, which can be moved alone.";
+the folder holds, such as a merged one, is not counted. Files of folders and globs that are not shards are left out. \
+A shard that lacks files, and a subfolder that cannot be read, are named, and the exit code is 1. `arrow-shard pack` \
+makes one file of a shard, which can be moved alone.";
 
 /// List shards, or the shards of folders
 #[derive(Debug, clap::Args)]
@@ -42,7 +44,12 @@ pub(crate) struct Args {
     /// Print one JSON object per shard
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    external_files: ExternalFileArgs,
 }
+
+/// The shards that are listed, each with the ordinal of its line.
+type Shards = Vec<(usize, Location, Shard)>;
 
 /// The line of the list for a shard.
 struct Line {
@@ -61,13 +68,18 @@ struct Line {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let (mut lines, mut shards) = (Vec::new(), Vec::new());
-    let mut is_whole = true;
+    let (mut lines, mut shards) = (Vec::new(), Shards::new());
+    let (listed, failures) = listed(args)?;
+    let mut is_whole = failures.is_empty();
+    for failure in failures {
+        failure.report();
+    }
     for Listed {
         location,
         name,
+        is_named,
         found,
-    } in listed(args)?
+    } in listed
     {
         match found {
             Ok(found) => {
@@ -75,28 +87,28 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                     is_whole = false;
                     Failure::new(incomplete).within(&name).report();
                 }
+                shards.push((lines.len(), location, found.shard.clone()));
                 lines.push(line(&name, &found)?);
-                shards.push((location, found.shard));
             }
             Err(error)
-                if error.kind() == ErrorKind::NotAShard && !name.ends_with(SHARD_FILE_SUFFIX) => {}
+                if error.kind() == ErrorKind::NotAShard
+                    && !is_named
+                    && !name.ends_with(SHARD_FILE_SUFFIX) => {}
             Err(error) => {
                 is_whole = false;
-                Failure::from(error).report();
+                Failure::from(error).of_file(Path::new(&name)).report();
             }
         }
     }
-    // Only a shard of several files can contain another. Damaged shards have been reported above, and prevent the
-    // check.
-    if is_whole
-        && lines.iter().any(|line| line.has_files)
-        && let Some((first, _)) = shards.first()
-    {
-        match wait(&first.clone(), held_shards_async(shards)) {
-            Ok(held) => mark_held(&mut lines, &held),
-            Err(error) => {
-                is_whole = false;
-                Failure::from(error).report();
+    // Damaged shards have been reported above, and prevent the check.
+    if is_whole {
+        for shards in by_store(shards) {
+            match held(&lines, &shards) {
+                Ok(held) => mark_held(&mut lines, &held),
+                Err(failure) => {
+                    is_whole = false;
+                    failure.report();
+                }
             }
         }
     }
@@ -112,25 +124,65 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Opens the shards of all arguments. If there are several arguments, the names of shards in folders begin with the
-/// folder.
-fn listed(args: &Args) -> Result<Vec<Listed>, Failure> {
-    let mut listed = Vec::new();
+/// Groups shards by their stores. A shard of one store contains none of another, whatever their names.
+fn by_store(shards: Shards) -> Vec<Shards> {
+    let mut groups: Vec<Shards> = Vec::new();
+    for shard in shards {
+        let is_of = |group: &&mut Shards| {
+            let first = group.first();
+            first.is_some_and(|(_, first, _)| first.store().is_same(shard.1.store()))
+        };
+        match groups.iter_mut().find(is_of) {
+            Some(group) => group.push(shard),
+            None => groups.push(vec![shard]),
+        }
+    }
+    groups
+}
+
+/// Returns the lines of the shards of one store that are contained in others, each with the line of one that contains
+/// it.
+fn held(lines: &[Line], shards: &Shards) -> Result<Vec<(usize, usize)>, Failure> {
+    // Only a shard of several files can contain another.
+    let has_files = |(line, ..): &(usize, Location, Shard)| {
+        let line = lines.get(*line);
+        line.is_some_and(|line| line.has_files)
+    };
+    let Some((_, first, _)) = shards.first().filter(|_| shards.iter().any(has_files)) else {
+        return Ok(Vec::new());
+    };
+    let open = shards.iter();
+    let open = open.map(|(_, location, shard)| (location.clone(), shard.clone()));
+    let held = wait(first, held_shards_async(open))?;
+    let line = |shard: usize| shards.get(shard).map(|(line, ..)| *line);
+    let lines = held.into_iter();
+    Ok(lines
+        .filter_map(|(shard, by)| Some((line(shard)?, line(by)?)))
+        .collect())
+}
+
+/// Opens the shards of all arguments, each once, and returns the errors of subfolders as well. If there are several
+/// arguments, the names of shards in folders begin with the folder.
+fn listed(args: &Args) -> Result<(Vec<Listed>, Vec<Failure>), Failure> {
+    let (mut listed, mut failures) = (Vec::new(), Vec::new());
     for argument in &args.paths {
         let matches = glob_matches(argument)?;
         if matches.as_ref().is_some_and(Vec::is_empty) {
             let message = format!("no file matches `{}`", argument.display());
             return Err(Failure::new(message));
         }
+        let is_named = matches.is_none();
         let paths = matches.unwrap_or_else(|| vec![argument.clone()]);
         let is_alone = args.paths.len() == 1 && paths.len() == 1;
         for some in paths.chunk_by(|a, b| is_folder(a) == is_folder(b)) {
             if !some.iter().any(|path| is_folder(path)) {
-                listed.extend(list_files(some.to_vec())?);
+                listed.extend(list_files(some.to_vec(), is_named, &args.external_files)?);
                 continue;
             }
             for path in some {
-                let mut found = list(&stored(path)?, args.recursive)?;
+                let folder = stored(path)?;
+                let (mut found, failed) = list(&folder, args.recursive, &args.external_files)?;
+                failures.extend(failed);
                 if !is_alone {
                     for Listed { name, .. } in &mut found {
                         *name = path.join(&*name).to_string_lossy().into_owned();
@@ -140,7 +192,9 @@ fn listed(args: &Args) -> Result<Vec<Listed>, Failure> {
             }
         }
     }
-    Ok(listed)
+    let mut named = NamedFiles::default();
+    listed.retain(|file| named.insert(&file.location));
+    Ok((listed, failures))
 }
 
 /// Whether an argument is a folder. A URL is one if its name is not that of a file.

@@ -1,18 +1,24 @@
 //! `arrow-shard merge`
 
 use super::editing::Editing;
+use super::{existing, note_parts, report, say, shard_output};
 use crate::failure::Failure;
 use crate::limits::LimitArgs;
+use crate::location::{NamedFiles, stored, wait};
+use crate::progress::followed;
+use arrow_shard::io::Location;
+use arrow_shard::ops::{MergeOptions, merge_with_async};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
   arrow-shard merge days/*.amudai.shard --output november.amudai.shard
   arrow-shard merge a.amudai.shard b.amudai.shard --output ab.amudai.shard --dry-run
+  arrow-shard merge --force days/*.amudai.shard --output november.amudai.shard
 
 No row is copied: the new file refers to the buffers of the shards, which must be in its folder or \
-below. Columns are united by name; if a shard lacks a column, its rows are null in it. Tables of a folder \
-leave out shards that a merged shard of the folder holds.
+below. Columns are united by name; if a shard lacks a column, its rows are null in it. A shard is named once. Tables of a \
+folder leave out shards that a merged shard of the folder holds.
 
 A shard that is one file gets a second name next to it, X.amudai.stripe, which the new file refers to. \
 That is a clone where the file system has them (Btrfs and XFS on Linux), else a hard link, else a copy; \
@@ -28,9 +34,12 @@ pub(crate) struct Args {
     /// Directory files of the shards, in the order of their rows
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Directory file of the new shard, which must not exist
-    #[arg(long, short, value_name = "FILE")]
+    /// Directory file of the new shard
+    #[arg(long, short, value_name = "FILE", value_parser = shard_output())]
     output: PathBuf,
+    /// Replace the output if it exists; it must not be one of the shards
+    #[arg(long, short)]
+    force: bool,
     /// Show the size of the new shard, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -43,20 +52,60 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let shards = located(&args.files)?;
+    if args.dry_run {
+        return plan(args);
+    }
+    let target = stored(&args.output)?;
+    let (bar, follow) = followed("shards", args.quiet);
+    let options = MergeOptions::default()
+        .with_overwrite(args.force)
+        .with_limits(args.limits.limits())
+        .with_external_files(args.limits.external_files()?)
+        .with_progress(follow);
+    let waits_for = shards.first().unwrap_or(&target).clone();
+    let done = wait(&waits_for, merge_with_async(shards, target, options));
+    bar.finish_and_clear();
+    let done = done.map_err(|e| existing(e, &args.output, true))?;
+    if args.quiet {
+        return Ok(());
+    }
+    report(&args.output, &done)?;
+    note_parts(&args.output, &args.files);
+    Ok(())
+}
+
+/// Shows the size of the new shard, after the checks of a merge.
+fn plan(args: &Args) -> Result<(), Failure> {
     let Some((first, others)) = args.files.split_first() else {
         return Err(Failure::Usage("no shard is named".to_owned()));
     };
     let mut editing = Editing::open(first, args.limits.editing_options()?, args.quiet)?;
     editing.append_all(others)?;
     editing.check_distinct()?;
-    let target = super::TargetArgs {
-        output: Some(args.output.clone()),
-        dry_run: args.dry_run,
-        quiet: args.quiet,
-    };
-    target.commit(editing, first)?;
-    if !args.dry_run && !args.quiet {
-        super::note_parts(&args.output, &args.files);
+    if !args.force {
+        editing.check_new(&args.output)?;
     }
-    Ok(())
+    let editor = editing.editor();
+    let (rows, deleted) = (editor.num_rows(), editor.num_deleted_rows());
+    say(&args.output, "would have", rows, deleted, "")
+}
+
+/// Returns the locations of the shards.
+///
+/// # Errors
+/// Fails if a shard is named twice, as by a list and a glob: its rows would be in the result twice.
+fn located(files: &[PathBuf]) -> Result<Vec<Location>, Failure> {
+    let mut named = NamedFiles::default();
+    let mut shards = Vec::with_capacity(files.len());
+    for file in files {
+        let shard = stored(file)?;
+        if !named.insert(&shard) {
+            let why =
+                "the shard is named twice, and the result would have its rows twice; name it once";
+            return Err(Failure::new(why).within(file.display()));
+        }
+        shards.push(shard);
+    }
+    Ok(shards)
 }

@@ -22,9 +22,13 @@ pub(crate) mod upsert;
 pub(crate) mod vacuum;
 
 use crate::failure::Failure;
+use crate::file_format::FileFormat;
+use crate::lance_names::is_lance;
 use crate::output::Destination;
 use crate::text;
-use arrow_shard::ops::{EditSummary, ShardEditor};
+use arrow_shard::ops::{EditSummary, SHARD_FILE_SUFFIX, ShardEditor};
+use arrow_shard::{Error, ErrorKind};
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use editing::Editing;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -34,7 +38,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct TargetArgs {
     /// Write the new directory here, and leave the shard unchanged; the file must not exist, and its folder must
     /// contain the shard, directly or in a subfolder [default: the directory of the shard is replaced]
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = shard_output())]
     output: Option<PathBuf>,
     /// Show the result, and write nothing
     #[arg(long)]
@@ -42,6 +46,38 @@ pub(crate) struct TargetArgs {
     /// Show neither progress nor the result
     #[arg(long, short, conflicts_with = "dry_run")]
     quiet: bool,
+}
+
+/// Returns a parser for the name of a shard to write. A name that shows another format is an error, because other
+/// commands would read the file in that format.
+fn shard_output() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| {
+        let other = match FileFormat::by_name(&path) {
+            Some(FileFormat::Shard) => None,
+            Some(other) => Some(other.to_string()),
+            None => is_lance(&path).then(|| "Lance".to_owned()),
+        };
+        match other {
+            None => Ok(path),
+            Some(other) => Err(format!(
+                "this command writes a shard, and the name shows {other}; choose a name such as \
+                 out{SHARD_FILE_SUFFIX}, or write {other} with `arrow-shard convert`"
+            )),
+        }
+    })
+}
+
+/// Names the output in the error that it exists, and says how to proceed.
+fn existing(error: Error, output: &Path, can_replace: bool) -> Failure {
+    if error.kind() != ErrorKind::AlreadyExists {
+        return error.into();
+    }
+    let advice = if can_replace {
+        "replace it with --force, or choose another name"
+    } else {
+        "choose another name, or delete it"
+    };
+    Failure::new(format!("{} exists; {advice}", output.display()))
 }
 
 impl TargetArgs {

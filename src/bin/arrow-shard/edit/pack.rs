@@ -28,6 +28,7 @@ pub(crate) struct Args {
     /// Directory file of the shard
     input: PathBuf,
     /// File to write
+    #[arg(value_parser = super::shard_output())]
     output: PathBuf,
     /// Replace the output if it exists; it may be the shard itself
     #[arg(long, short)]
@@ -51,7 +52,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     } else {
         &input
     };
-    let done = wait(distant, pack_async(&input, &output, options))?;
+    let done = wait(distant, pack_async(&input, &output, options));
+    let done = done.map_err(|e| super::existing(e, &args.output, true))?;
     bar.finish_and_clear();
     let mut out = Destination::standard();
     let place = args.output.display().to_string();

@@ -1,7 +1,7 @@
 //! Rows of other formats as a shard that another shard can refer to.
 
 use crate::failure::Failure;
-use crate::input::{ColumnArgs, ReadArgs};
+use crate::input::{ColumnArgs, Input, Provided, ReadArgs};
 use crate::location::{is_url, open_shard};
 use crate::progress::Progress;
 use arrow_shard::Shard;
@@ -11,19 +11,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process;
 
-/// A shard with the rows of other formats, which is deleted at the end: the shard that grows refers to it by a second
-/// name.
-pub(super) struct Part(PathBuf);
+/// Rows of other formats in the types of the shard that grows.
+pub(super) struct NewRows {
+    grown: Shard,
+    input: Input,
+    files: Vec<Provided>,
+}
 
-impl Part {
-    /// Writes the rows of some files next to the shard that grows, in the types of its columns.
-    pub(super) fn write(
-        number: usize,
+impl NewRows {
+    /// Opens the files with the rows.
+    pub(super) fn open(
         shard: &Path,
         files: &[PathBuf],
         reading: &ReadArgs,
         columns: &ColumnArgs,
-        quiet: bool,
     ) -> Result<Self, Failure> {
         if shard.to_str().is_some_and(is_url) {
             return Err(Failure::Usage(format!(
@@ -34,7 +35,53 @@ impl Part {
         }
         let grown = open_shard(shard, reading.shard_options()?)?;
         let schema = grown.schema()?;
-        let input = reading.open_for(files, columns, shard, &schema)?;
+        let (input, files) = reading.open_for(files, columns, shard, &schema)?;
+        Ok(Self {
+            grown,
+            input,
+            files,
+        })
+    }
+
+    /// Fails if a file lacks a column of the key: its rows would have the key null, and replace the rows that have no key.
+    pub(super) fn check_key(&self, key: &[String]) -> Result<(), Failure> {
+        for file in &self.files {
+            let Some(column) = key.iter().find(|column| !file.is_read(column)) else {
+                continue;
+            };
+            let advice = if file.has(column) {
+                "name it with --columns, too"
+            } else {
+                "add it to the file, or name other columns with --key"
+            };
+            let why = format!("the new rows lack the key column `{column}`; {advice}");
+            return Err(Failure::new(why).within(&file.file));
+        }
+        Ok(())
+    }
+
+    /// Returns the columns that some of the files lack: they become null.
+    pub(super) fn lacking(&self) -> Vec<String> {
+        let is_lacking = |name: &&String| self.files.iter().any(|file| !file.is_read(name));
+        let fields = self.input.schema.fields().iter();
+        let lacking = fields.map(|field| field.name()).filter(is_lacking);
+        lacking.cloned().collect()
+    }
+}
+
+/// A shard with the rows of other formats, which is deleted at the end: the shard that grows refers to it by a second
+/// name.
+pub(super) struct Part(PathBuf);
+
+impl Part {
+    /// Writes rows next to the shard that grows.
+    pub(super) fn write(
+        number: usize,
+        shard: &Path,
+        rows: NewRows,
+        quiet: bool,
+    ) -> Result<Self, Failure> {
+        let NewRows { grown, input, .. } = rows;
         let part = Self(place(shard, number)?);
         let mut writer = ShardWriter::create_with(&part.0, input.schema.clone(), options(&grown)?)?;
         let mut progress = Progress::new(input.total.clone(), quiet);

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   arrow-shard select --columns origin,delay flights.amudai.shard --output small.amudai.shard
-  arrow-shard select --drop crew,plane.engine --rename dest=destination flights.amudai.shard
+  arrow-shard select --drop distance --rename destination=target flights.amudai.shard
 
 No row is copied. The data of columns that are left out stay in the files, for other shards that refer to \
 them; `arrow-shard pack` leaves them out. A shard that was one file becomes several, which have to be kept \

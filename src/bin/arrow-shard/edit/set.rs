@@ -12,7 +12,7 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   arrow-shard set flights.amudai.shard owner=operations 'source=sensor 7'
-  arrow-shard set flights.amudai.shard --remove source --rename dest=destination
+  arrow-shard set flights.amudai.shard --remove source --rename distance=miles
   arrow-shard set flights.amudai.shard --property batch=2026-11 --output tagged.amudai.shard
 
 Key-values are the metadata of the table's schema, as in Parquet and Arrow: `convert` keeps them. Properties \
@@ -91,7 +91,10 @@ fn unknown(what: &str, name: &str, known: &[&str]) -> Failure {
     let advice = match (nearest(name, known.iter().copied()), known) {
         (Some(nearest), _) => format!("did you mean `{nearest}`?"),
         (None, []) => "the shard has none".to_owned(),
-        (None, known) => format!("there are {}", listed(known.iter().copied())),
+        (None, known) => {
+            let quoted: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+            format!("it has {}", listed(quoted.iter().map(String::as_str)))
+        }
     };
     Failure::new(format!(
         "the shard has no {what} `{}`; {advice}",

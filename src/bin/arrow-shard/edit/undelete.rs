@@ -2,6 +2,7 @@
 
 use super::TargetArgs;
 use super::editing::Editing;
+use crate::counts::row_number;
 use crate::failure::Failure;
 use crate::limits::LimitArgs;
 use std::path::PathBuf;
@@ -20,8 +21,8 @@ Rows that `compact` has left out are gone for good. If no row is deleted, the sh
 pub(crate) struct Args {
     /// Directory file of the shard
     file: PathBuf,
-    /// Rows to restore, by number, separated by commas [default: all]
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    /// Rows to restore, by number, separated by commas; the first row is 0 [default: all]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = row_number)]
     rows: Vec<u64>,
     #[command(flatten)]
     target: TargetArgs,

@@ -3,19 +3,22 @@
 use super::TargetArgs;
 use super::editing::Editing;
 use super::keys::Keys;
-use super::part::Part;
+use super::part::{NewRows, Part};
 use crate::failure::Failure;
 use crate::input::{ColumnArgs, ColumnNames, HiveArgs, InputArgs, ReadArgs, UntypedArgs};
 use crate::location::open_shard;
+use crate::names::listed;
+use crate::text;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  arrow-shard upsert --key id flights.amudai.shard changed.csv
-  arrow-shard upsert --key flight,day flights.amudai.shard 'new/*.parquet' --dry-run
+  arrow-shard upsert --key time,origin flights.amudai.shard changed.csv
+  arrow-shard upsert --key time,origin,destination flights.amudai.shard 'new/*.parquet' --dry-run
 
 Rows of the shard with the key of a new row are marked as deleted, and the new rows are appended, in one change: \
 readers see all of it or nothing. The new rows take the types of the shard's columns, by name, as in `append`. \
+A column that the new rows lack becomes null, also in replaced rows; a column of the key must not be missing. \
 Two new rows with the same key are an error. A hash of 16 bytes for each new row is kept in memory. Nulls are \
 equal.";
 
@@ -56,8 +59,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     reading.check_added(&files.paths)?;
     let mut editing = Editing::open(&args.file, reading.editing_options()?, quiet)?;
     let shard = open_shard(&args.file, reading.shard_options()?)?;
-    let keys = Keys::new(&shard, &ColumnNames::all(&args.key))?;
-    let part = Part::write(0, &args.file, &files.paths, &reading, &args.columns, quiet)?;
+    let key = ColumnNames::all(&args.key);
+    let keys = Keys::new(&shard, &key).map_err(|failure| failure.of_file(&args.file))?;
+    let rows = NewRows::open(&args.file, &files.paths, &reading, &args.columns)?;
+    rows.check_key(&key)?;
+    let lacking = rows.lacking();
+    let part = Part::write(0, &args.file, rows, quiet)?;
     let new = keys.unique(&open_shard(part.path(), reading.shard_options()?)?, quiet)?;
     let mut replaced = Vec::new();
     keys.each(&shard, quiet, |number, key| {
@@ -68,5 +75,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     })?;
     editing.delete_rows(&replaced)?;
     editing.append_all(std::slice::from_ref(part.path()))?;
-    args.target.commit(editing, &args.file)
+    args.target.commit(editing, &args.file)?;
+    if !quiet && !lacking.is_empty() {
+        let columns = listed(lacking.iter().map(String::as_str));
+        eprintln!(
+            "note: columns that the new rows lack are null, also in replaced rows: {}",
+            text::shown(&columns)
+        );
+    }
+    Ok(())
 }

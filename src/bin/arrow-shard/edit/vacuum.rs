@@ -6,7 +6,7 @@ use crate::location::{stored, wait};
 use crate::output::Destination;
 use crate::progress::followed;
 use crate::text;
-use arrow_shard::ops::{VacuumOptions, vacuum_async};
+use arrow_shard::ops::{UnusedFile, VacuumOptions, vacuum_report_async};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -49,20 +49,38 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .with_external_files(args.limits.external_files()?)
         .with_progress(follow);
     let folder = stored(&args.folder)?;
-    let files = wait(&folder, vacuum_async(&folder, options))?;
+    let report = wait(&folder, vacuum_report_async(&folder, options))?;
     bar.finish_and_clear();
     let mut out = Destination::standard();
-    let mut bytes = 0;
-    for file in &files {
+    for file in report.unused() {
         let path = file.location.to_string();
         writeln!(out, "{}: {}", text::shown(&path), text::bytes(file.bytes))?;
-        bytes += file.bytes;
     }
-    let (count, bytes) = (text::count(files.len() as u64, "file"), text::bytes(bytes));
-    if args.remove {
-        writeln!(out, "{count} of {bytes} removed")?;
+    let (count, bytes) = sums(report.unused());
+    let done = if args.remove {
+        "removed"
     } else {
-        writeln!(out, "{count} of {bytes} could be removed")?;
+        "could be removed"
+    };
+    writeln!(out, "{count} of {bytes} {done}")?;
+    if !report.young().is_empty() {
+        let (count, bytes) = sums(report.young());
+        let are = if report.young().len() == 1 {
+            "is"
+        } else {
+            "are"
+        };
+        let hours = args.min_age;
+        writeln!(
+            out,
+            "{count} ({bytes}) {are} younger than {hours} h (--min-age)"
+        )?;
     }
     Ok(out.flush()?)
+}
+
+/// Returns the number of files and of their bytes, for people.
+fn sums(files: &[UnusedFile]) -> (String, String) {
+    let bytes = files.iter().map(|file| file.bytes).sum();
+    (text::count(files.len() as u64, "file"), text::bytes(bytes))
 }

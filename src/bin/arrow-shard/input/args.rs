@@ -2,9 +2,11 @@
 
 use super::READING;
 use super::csv::CsvArgs;
+use super::exact_cast::LOSSES;
 use super::files::Files;
 use super::quotes::other_delimiter;
 use super::type_args::TypeArgs;
+use crate::counts::rows;
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
@@ -21,7 +23,7 @@ pub(crate) struct InputArgs {
     #[arg(long, help_heading = READING, value_enum, value_name = "FORMAT")]
     from: Option<FileFormat>,
     /// Rows of CSV or NDJSON from which types are inferred; all by default; with 0, all columns of CSV are text
-    #[arg(long, help_heading = READING, value_name = "ROWS")]
+    #[arg(long, help_heading = READING, value_name = "ROWS", value_parser = rows::<usize>)]
     pub(super) schema_rows: Option<usize>,
     #[command(flatten)]
     csv: CsvArgs,
@@ -286,6 +288,18 @@ impl ReadArgs {
     /// Whether times that the --time-unit would round are an error.
     pub(super) fn is_exact(&self) -> bool {
         self.untyped.time_unit.is_some() && !self.lossy
+    }
+
+    /// Completes the error of a cast. If the types that the user gives lose something, it then names the option that allows
+    /// that.
+    pub(super) fn with_lossy_advice(&self, failure: Failure) -> Failure {
+        let has_advice = self.has_lossy && self.types.given().is_some();
+        match failure {
+            Failure::Error(why) if has_advice && LOSSES.iter().any(|loss| why.contains(loss)) => {
+                Failure::Error(format!("{why}; --lossy cuts or rounds it"))
+            }
+            other => other,
+        }
     }
 
     /// Completes the error of a scan. If times would be rounded, it then names the option that allows that.

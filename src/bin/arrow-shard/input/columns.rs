@@ -1,8 +1,10 @@
 //! The columns of an input to read.
 
+use crate::error_line::chain;
 use crate::failure::Failure;
 use crate::names::no_column;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_shard::{Error, ErrorKind};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -75,6 +77,18 @@ pub(crate) fn indices(schema: &Schema, names: &[String]) -> Result<Vec<usize>, F
         })
     };
     names.iter().map(index).collect()
+}
+
+/// Returns the error of a scan. If several columns have a selected name, it says how to read them on the command line.
+pub(super) fn unresolved(error: Error) -> Failure {
+    if error.kind() != ErrorKind::AmbiguousColumn {
+        return error.into();
+    }
+    let why = chain(&error);
+    let (why, _) = why.rsplit_once(" (").unwrap_or((&why, ""));
+    Failure::new(format!(
+        "{why}, and --columns tells columns apart only by their names; leave --columns out to read all of them"
+    ))
 }
 
 /// Returns the struct that may have a member with this name: its own name and a dot begin the name.

@@ -13,6 +13,10 @@ use std::sync::Arc;
 /// Maximum number of characters of a value in an error.
 const MAX_CHARS: usize = 80;
 
+/// Parts of the errors about values that a type holds only after they are cut or rounded.
+pub(super) const LOSSES: [&str; 2] = [INEXACT, exact_text::LOST];
+const INEXACT: &str = "does not fit exactly into";
+
 /// Casts a column to the type of a field. The first row of the column has the number `first_row` in its file.
 ///
 /// # Errors
@@ -156,7 +160,7 @@ fn usize_of(offset: i32) -> usize {
 
 /// Returns the error for a value that the other type does not hold.
 fn inexact(from: &DataType, to: &DataType) -> Failure {
-    Failure::new(format!("a value of {from} does not fit exactly into {to}"))
+    Failure::new(format!("a value of {from} {INEXACT} {to}"))
 }
 
 /// Whether the type is text in any form.

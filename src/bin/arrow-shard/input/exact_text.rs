@@ -71,8 +71,11 @@ fn check(text: &str, ty: &DataType) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Part of the errors about digits that a type does not hold.
+pub(super) const LOST: &str = "has more digits than";
+
 fn lost(ty: &DataType) -> Failure {
-    Failure::new(format!("the text has more digits than {ty} holds"))
+    Failure::new(format!("the text {LOST} {ty} holds"))
 }
 
 /// Returns the number of digits after the decimal point that are not zeros at the end. Arrow reads no exponents.

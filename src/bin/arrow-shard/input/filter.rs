@@ -12,7 +12,7 @@ use arrow_shard::{ErrorKind, Shard};
 /// Filters the rows of another format. Batches become shards in memory, so that the condition has the same meaning as
 /// for a shard.
 pub(super) fn matching(input: Input, filter: &str, name: &str) -> Result<Input, Failure> {
-    let predicate = parsed_for(&input.schema, filter)?;
+    let predicate = parsed_for(&input.schema, filter, name)?;
     let schema = input.schema.clone();
     let name = name.to_owned();
     let keep = move |batch: RecordBatch| -> Result<Vec<RecordBatch>, Failure> {
@@ -40,9 +40,18 @@ pub(super) fn matching(input: Input, filter: &str, name: &str) -> Result<Input, 
     })
 }
 
-/// Returns the condition on rows of these columns.
-pub(super) fn parsed_for(schema: &SchemaRef, filter: &str) -> Result<Predicate, Failure> {
-    predicate("--filter", shard(schema, None)?.parse_predicate(filter))
+/// Returns the condition on rows of these columns, which the input with this name has.
+pub(super) fn parsed_for(
+    schema: &SchemaRef,
+    filter: &str,
+    name: &str,
+) -> Result<Predicate, Failure> {
+    let parsed = predicate("--filter", shard(schema, None)?.parse_predicate(filter));
+    parsed.map_err(|failure| match failure {
+        // The shard is only in memory.
+        Failure::Usage(why) => Failure::Usage(why.replace("in the shard", &format!("in {name}"))),
+        other => other,
+    })
 }
 
 /// Returns a shard with one batch, or without rows.

@@ -26,6 +26,7 @@ mod parquet;
 mod parquet_batches;
 mod parquet_footer;
 mod plan;
+mod provided;
 mod quotes;
 mod repeated_files;
 mod row_count;
@@ -47,6 +48,7 @@ pub(crate) use folder_files::is_folder;
 pub(crate) use folder_values::folder_name;
 pub(crate) use globs::glob_matches;
 pub(crate) use parquet_footer::Footer;
+pub(crate) use provided::Provided;
 pub(crate) use row_numbers::row_numbers;
 pub(crate) use source::Input;
 pub(crate) use type_args::TypeArgs;
@@ -232,16 +234,17 @@ impl ReadArgs {
         }
     }
 
-    /// Opens inputs in the types of the columns of a shard, which their rows will be added to.
+    /// Opens inputs in the types of the columns of a shard, which their rows will be added to. Also returns the columns
+    /// that each of the inputs provides; in the rows, the others are null.
     pub(crate) fn open_for(
         &self,
         paths: &[PathBuf],
         columns: &ColumnArgs,
         shard: &Path,
         schema: &Schema,
-    ) -> Result<Input, Failure> {
+    ) -> Result<(Input, Vec<Provided>), Failure> {
         let wanted = Wanted::of_shard(shard, schema);
-        union::open(self, paths, columns, RowWindow::default(), wanted)
+        union::open_for(self, paths, columns, wanted)
     }
 
     /// Looks at files without reading them, except for text, whose types are inferred. Fails if the columns do not fit the
@@ -316,7 +319,7 @@ impl ReadArgs {
         if let Some(filter) = rows.filter {
             scan = scan.with_filter(predicate("--filter", shard.parse_predicate(filter))?);
         }
-        let reader = scan.build()?;
+        let reader = scan.build().map_err(columns::unresolved)?;
         let schema = arrow_array::RecordBatchReader::schema(&reader);
         let repeated = columns::repeated(&schema, &names);
         let input = Input {

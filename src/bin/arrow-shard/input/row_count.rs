@@ -4,6 +4,8 @@ use super::cole;
 use super::ipc;
 use super::origin::Origin;
 use super::parquet_footer::Footer;
+use super::source::Input;
+use super::wanted::Wanted;
 use super::{ColumnArgs, ReadArgs, RowWindow, mistaken, predicate};
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
@@ -38,17 +40,8 @@ impl ReadArgs {
                 let file = Foreign::new(path, format, origin.bytes());
                 file.isolate(|| ipc::num_rows(origin.file()?))
             }
-            (_, Some(_)) => self.count_read(path, filter, quiet),
-            (_, None) => {
-                // The number of rows does not depend on types, so none are inferred.
-                let mut as_text = self.clone();
-                as_text.input.schema_rows = Some(0);
-                let untyped = match format {
-                    FileFormat::Csv => &as_text,
-                    _ => self,
-                };
-                untyped.count_read(path, filter, quiet)
-            }
+            (FileFormat::Csv, None) => self.count_csv(path, quiet),
+            _ => self.count_read(path, filter, quiet),
         };
         counted.map_err(|failure| mistaken(path, format).unwrap_or(failure))
     }
@@ -59,14 +52,30 @@ impl ReadArgs {
             ..RowWindow::default()
         };
         let input = self.open_all(&[path.to_owned()], &ColumnArgs::default(), rows)?;
-        let mut progress = Progress::new(input.total, quiet);
-        for batch in input.batches {
-            progress.add(batch?.num_rows());
-        }
-        let rows = progress.rows();
-        progress.finish();
-        Ok(rows)
+        count_batches(input, quiet)
     }
+
+    /// Counts the rows of CSV. Their number does not depend on types, so none are inferred, unless reading fails: the
+    /// errors of inference, which other commands report, say more than those of the reader.
+    fn count_csv(&self, path: &Path, quiet: bool) -> Result<u64, Failure> {
+        let mut untyped = self.clone();
+        untyped.input.schema_rows = Some(0);
+        let rows = RowWindow::default();
+        let (text, file) = untyped.text(path, FileFormat::Csv, rows, &Wanted::default())?;
+        let input = file.isolate(|| text.read(rows));
+        let counted = input.and_then(|input| count_batches(input.guarded(file.clone()), quiet));
+        counted.map_err(|failure| file.isolate(|| text.check()).err().unwrap_or(failure))
+    }
+}
+
+fn count_batches(input: Input, quiet: bool) -> Result<u64, Failure> {
+    let mut progress = Progress::new(input.total, quiet);
+    for batch in input.batches {
+        progress.add(batch?.num_rows());
+    }
+    let rows = progress.rows();
+    progress.finish();
+    Ok(rows)
 }
 
 fn count_shard(shard: &Shard, filter: Option<&str>) -> Result<u64, Failure> {

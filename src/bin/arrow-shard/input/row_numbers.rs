@@ -1,6 +1,6 @@
 //! Rows by their numbers.
 
-use super::columns::{ColumnArgs, repeated};
+use super::columns::{ColumnArgs, repeated, unresolved};
 use super::origin::Origin;
 use super::parquet;
 use super::source::Input;
@@ -63,7 +63,7 @@ impl ReadArgs {
     ) -> Result<Input, Failure> {
         let failure = self.failure();
         let scan = self.scan_of(shard, names);
-        let schema = scan.clone().take(&[])?.schema();
+        let schema = scan.clone().take(&[]).map_err(unresolved)?.schema();
         let repeated = repeated(&schema, names);
         let total = Total::Rows(rows.len() as u64);
         let chunks: Vec<Vec<u64>> = rows.chunks(BATCH_ROWS).map(<[u64]>::to_vec).collect();

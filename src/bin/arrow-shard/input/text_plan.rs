@@ -105,6 +105,14 @@ impl TextPlan {
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     }
 
+    /// Fails if the types of all rows cannot be inferred.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        match &self.style {
+            Some(style) => csv::infer(&self.file, style, None).map(drop),
+            None => ndjson::infer(&self.file, None).map(drop),
+        }
+    }
+
     /// Closes the file until it is read.
     pub(super) fn closed(self) -> Result<Self, Failure> {
         let file = self.file.closed()?;

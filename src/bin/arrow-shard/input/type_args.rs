@@ -9,7 +9,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct TypeArgs {
     /// Type of a column, such as `day=date32` or `price=decimal(10,2)`; may be given several times. CSV and JSON are read
-    /// in this type; other values are cast. A value that the type does not hold exactly is an error without --lossy
+    /// in this type; other values are cast. A value that the type does not hold exactly is an error; commands with --lossy can cut or round it
     #[arg(long, help_heading = READING, value_name = "COLUMN=TYPE")]
     pub(super) cast: Vec<Cast>,
     /// Names, types and order of all columns: as text, `a int64 not null, b timestamp(us, UTC)`, or as a file, which may

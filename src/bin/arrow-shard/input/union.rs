@@ -6,6 +6,7 @@ use super::filter::{matching, parsed_for, predicate};
 use super::folder_columns::folder_columns;
 use super::folder_values::FolderValues;
 use super::plan::{Plan, has_same_columns, is_read_once};
+use super::provided::Provided;
 use super::source::{Batches, Input};
 use super::united_schema::{indices_in, united};
 use super::wanted::Wanted;
@@ -27,8 +28,35 @@ pub(super) fn open(
     rows: RowWindow<'_>,
     wanted: Wanted,
 ) -> Result<Input, Failure> {
+    let plans = planned(reading, paths, rows, &wanted)?;
+    read(reading, plans, columns, rows, wanted)
+}
+
+/// Opens files in the wanted types, and returns the columns that each of them provides.
+pub(super) fn open_for(
+    reading: &ReadArgs,
+    paths: &[PathBuf],
+    columns: &ColumnArgs,
+    wanted: Wanted,
+) -> Result<(Input, Vec<Provided>), Failure> {
+    let rows = RowWindow::default();
+    let plans = planned(reading, paths, rows, &wanted)?;
     let names = columns.names();
-    let mut plans = planned(reading, paths, rows, &wanted)?;
+    let provided = plans.iter().map(|plan| Provided::of(plan, &names));
+    let provided = provided.collect();
+    Ok((read(reading, plans, columns, rows, wanted)?, provided))
+}
+
+/// Reads planned files, one after the other.
+fn read(
+    reading: &ReadArgs,
+    mut plans: Vec<Plan>,
+    columns: &ColumnArgs,
+    rows: RowWindow<'_>,
+    wanted: Wanted,
+) -> Result<Input, Failure> {
+    let names = columns.names();
+    let paths: Vec<String> = plans.iter().map(Plan::name).collect();
     let is_uniform = plans.iter().all(|plan| plan.has_columns_of(&plans[0]));
     // The condition may use other columns than those that are selected, and has to see the united types.
     let filter = rows
@@ -61,7 +89,11 @@ pub(super) fn open(
         batches: each.batches(plans),
     };
     if let Some(filter) = filter {
-        input = matching(input, filter, "the united files")?;
+        let name = match paths.as_slice() {
+            [path] => path.as_str(),
+            _ => "the united files",
+        };
+        input = matching(input, filter, name)?;
         if !names.is_empty() {
             let indices = indices(&input.schema, &names)?;
             input = input.project(indices)?;
@@ -145,7 +177,7 @@ pub(super) fn survey(
         };
         match parsed {
             Some(parsed) => drop(predicate("--filter", parsed)?),
-            None => drop(parsed_for(&all, filter)?),
+            None => drop(parsed_for(&all, filter, "the inputs")?),
         }
     }
     let schema = united_schema(&mut plans, &columns.names(), reading, wanted)?;
@@ -289,7 +321,10 @@ impl Each {
         let pairs = self.schema.fields().iter().zip(indices);
         let columns = pairs.map(|(field, index)| match index {
             Some(index) if is_lossy => cast_lossily(batch.column(*index), field),
-            Some(index) => cast_exactly(batch.column(*index), field, first_row),
+            Some(index) => {
+                let cast = cast_exactly(batch.column(*index), field, first_row);
+                cast.map_err(|failure| self.reading.with_lossy_advice(failure))
+            }
             None => {
                 let value = folders.repeated(field, batch.num_rows(), is_lossy)?;
                 Ok(value.unwrap_or_else(|| new_null_array(field.data_type(), batch.num_rows())))

@@ -6,6 +6,7 @@ use super::{ReadArgs, RowWindow};
 use crate::failure::Failure;
 use crate::file_format::{FileFormat, is_standard};
 use crate::location::is_url;
+use crate::names::no_column;
 use crate::schema_text::{parse_schema, schema_of_json};
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 use std::fs::File;
@@ -84,15 +85,9 @@ impl Wanted {
     ) -> Result<Vec<Field>, Failure> {
         let known = |name: &str| columns.iter().any(|column| column.name() == name);
         if let Some(cast) = self.casts.iter().find(|cast| !known(&cast.column)) {
-            let all: Vec<&str> = columns
-                .iter()
-                .map(|column| column.name().as_str())
-                .collect();
-            return Err(Failure::Usage(format!(
-                "--cast: there is no column `{}`; there are {}",
-                cast.column,
-                all.join(", ")
-            )));
+            let all = columns.iter().map(|column| column.name().as_str());
+            let why = no_column(&cast.column, all);
+            return Err(Failure::Usage(format!("--cast: {why}")));
         }
         let Some(fields) = &self.fields else {
             let typed = |column: Field| match self.data_type(column.name()) {

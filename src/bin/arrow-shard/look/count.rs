@@ -64,7 +64,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let (mut counts, mut sum) = (Vec::with_capacity(files.len()), 0_u64);
     for file in &files {
-        let rows = reading.count(file, args.filter.as_deref(), args.quiet)?;
+        let counted = reading.count(file, args.filter.as_deref(), args.quiet);
+        let rows = counted.map_err(|failure| match files.as_slice() {
+            [_] => failure.of_file(file),
+            _ => failure.of_one_of_many(file),
+        })?;
         // Damaged files may declare any number of rows.
         sum = sum.saturating_add(rows);
         counts.push((file.display().to_string(), rows));

@@ -1,6 +1,7 @@
 //! `arrow-shard sample`
 
 use super::reservoir::Reservoir;
+use crate::counts::sample_size;
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::input::{Input, chained, row_numbers};
@@ -28,7 +29,7 @@ Parquet files decode no others, unless there is a --filter; other formats are re
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Number of rows; all if there are fewer
-    #[arg(value_name = "N")]
+    #[arg(value_name = "N", value_parser = sample_size)]
     size: u64,
     /// Files, folders (with their subfolders), globs in quotes, or URLs; their columns are united by name; `-`
     /// is standard input (IPC stream, CSV, NDJSON)

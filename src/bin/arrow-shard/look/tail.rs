@@ -1,5 +1,6 @@
 //! `arrow-shard tail`
 
+use crate::counts::rows;
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::input::{Input, RowWindow, chained, row_numbers};
@@ -32,7 +33,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     rows: RowArgs,
     /// Rows to print
-    #[arg(long = "rows", alias = "limit", short = 'n', default_value_t = 10)]
+    #[arg(long = "rows", alias = "limit", short = 'n', default_value_t = 10, value_parser = rows::<u64>)]
     limit: u64,
 }
 

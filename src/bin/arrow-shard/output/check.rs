@@ -47,12 +47,23 @@ pub(crate) fn check_columns(format: FileFormat, schema: &Schema) -> Result<(), F
         };
         return Err(Failure::new(format!(
             "column `{}` is {}, which {format} cannot hold ({why}); choose other columns with \
-             --columns, or another format (ipc, ipc-stream)",
+             --columns, or another format ({})",
             field.name(),
-            field.data_type()
+            field.data_type(),
+            holders(field)
         )));
     }
     Ok(())
+}
+
+/// Returns the names of the formats that hold a column, in options. Arrow IPC holds every type.
+fn holders(field: &Field) -> String {
+    let others = [FileFormat::Parquet, FileFormat::Ndjson];
+    let holds = |format: &FileFormat| matches!(caught(|| try_column(*format, field)), Ok(Ok(())));
+    let others = others.into_iter().filter(holds);
+    let all = others.chain([FileFormat::IpcFile, FileFormat::IpcStream]);
+    let names: Vec<String> = all.map(FileFormat::option).collect();
+    names.join(", ")
 }
 
 /// Returns a name that several of the fields have.

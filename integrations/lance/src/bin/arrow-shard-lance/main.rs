@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     panics::silence_caught_panics();
     #[cfg(unix)]
-    if let Err(error) = signals::clean_up() {
+    if let Err(error) = signals::clean_up(|| ()) {
         return report(&error);
     }
     let done = match cli.command {

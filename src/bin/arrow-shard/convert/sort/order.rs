@@ -89,7 +89,8 @@ fn column(schema: &Schema, name: &str) -> Result<Column, Failure> {
     }
     let index = schema.index_of(name).map_err(|_| {
         let known = schema.fields().iter().map(|field| field.name().as_str());
-        Failure::Usage(format!("--sort: {}", no_column(name, known)))
+        let why = sql_order(schema, name).unwrap_or_else(|| no_column(name, known));
+        Failure::Usage(format!("--sort: {why}"))
     })?;
     Ok(Column {
         index,
@@ -97,4 +98,16 @@ fn column(schema: &Schema, name: &str) -> Result<Column, Failure> {
         descends,
         is_nested: schema.field(index).data_type().is_nested(),
     })
+}
+
+/// Returns advice for a column with an order as in SQL, `delay DESC`.
+fn sql_order(schema: &Schema, name: &str) -> Option<String> {
+    let (column, order) = name.trim().rsplit_once(char::is_whitespace)?;
+    let column = column.trim_end();
+    schema.index_of(column).ok()?;
+    match order.to_ascii_lowercase().as_str() {
+        "desc" => Some(format!("write `-{column}` for values that descend")),
+        "asc" => Some(format!("write `{column}` for values that ascend")),
+        _ => None,
+    }
 }

@@ -5,6 +5,7 @@ mod key;
 mod position;
 mod report;
 
+use crate::counts::rows;
 use crate::failure::Failure;
 use crate::file_format::is_standard;
 use crate::input::{ColumnArgs, ColumnNames, Input, ReadArgs, RowWindow};
@@ -41,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COLUMNS")]
     key: Vec<ColumnNames>,
     /// Maximum number of rows to print; the others are counted
-    #[arg(long, short = 'n', value_name = "ROWS", default_value_t = 10)]
+    #[arg(long, short = 'n', value_name = "ROWS", default_value_t = 10, value_parser = rows::<usize>)]
     limit: usize,
     /// Print one JSON object per difference, and one with the numbers of all
     #[arg(long)]

@@ -1,0 +1,36 @@
+//! Numbers of rows and threads as values of options.
+
+use std::num::NonZeroUsize;
+use std::str::FromStr;
+
+/// Parses a number of rows.
+pub(crate) fn rows<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse()
+        .map_err(|_| "expected a number of rows, such as 1000".to_owned())
+}
+
+/// Parses a number of rows above 0.
+pub(crate) fn some_rows(text: &str) -> Result<u64, String> {
+    let rows = text.parse().ok().filter(|&rows| rows > 0);
+    rows.ok_or_else(|| "expected a number of rows of 1 or more, such as 1000".to_owned())
+}
+
+/// Parses the number of rows of a sample.
+pub(crate) fn sample_size(text: &str) -> Result<u64, String> {
+    if text.trim_end().ends_with('%') {
+        return Err("expected a number of rows, such as 1000, not a share of the rows".to_owned());
+    }
+    rows(text)
+}
+
+/// Parses the number of a row.
+pub(crate) fn row_number(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| "expected the number of a row, such as 17; the first row is 0".to_owned())
+}
+
+/// Parses a number of threads.
+pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse()
+        .map_err(|_| "expected a number of threads of 1 or more".to_owned())
+}
