@@ -14,6 +14,7 @@ use crate::values::dict_of;
 use crate::verify::{Verification, verify};
 use crate::views::{batch_without_views, without_views};
 use arrow_schema::SchemaRef;
+use arrow_shard::metadata::WriterInfo;
 use arrow_shard::ops::ShardSet;
 use arrow_shard::read::ScanBuilder;
 use arrow_shard::{Projection, Result, Shard};
@@ -275,6 +276,18 @@ impl ShardFile {
         let standard = properties.standard_properties.iter();
         // If two properties have the same name, the user's property counts.
         dict_of(py, standard.chain(&properties.custom_properties))
+    }
+
+    /// The programs that wrote the rows, each with its profile, or `None` if the values are in Parquet files.
+    ///
+    /// >>> [profile for _program, profile in sh.open(path).writers]
+    /// ['Balanced']
+    #[getter]
+    fn writers(&self, py: Python<'_>) -> PyResult<Vec<(String, Option<String>)>> {
+        let shard = self.shard()?;
+        let writers = detached(py, || wait(self.is_near, shard.writers_async()))?;
+        let pair = |writer: WriterInfo| (writer.program, writer.profile);
+        Ok(writers.into_iter().map(pair).collect())
     }
 
     /// The columns that the rows are sorted by, as the writer declared.

@@ -473,7 +473,7 @@ mod tests {
     fn what_is_no_type_is_an_error() {
         for text in [
             "",
-            "int",
+            "integers",
             "int65",
             "timestamp(",
             "timestamp(us",
