@@ -399,7 +399,7 @@ impl Artifacts {
         };
         let ranges = size.and_then(|size| {
             let ranges = places.iter().map(|place| match size {
-                Some(size) => place.range.within_size(size),
+                Some(size) => self.within_size(*place, size),
                 None => Ok(place.range),
             });
             ranges.collect::<Result<Vec<_>>>()
@@ -523,6 +523,20 @@ impl Artifacts {
             },
             None => self.name().to_owned(),
         }
+    }
+
+    /// Returns the range of a place if its file, of `size` bytes, contains it.
+    pub(in crate::read) fn within_size(&self, place: StoredRange, size: u64) -> Result<ByteRange> {
+        place.range.within_size(size).map_err(|error| {
+            let cause = if place.artifact == 0 {
+                return error;
+            } else if self.is_external(place.artifact) {
+                "the Parquet file was cut off or written again; restore it, or attach it again"
+            } else {
+                "the file was cut off, or another one has replaced it"
+            };
+            Error::new(error.kind(), format!("{}; {cause}", error.message()))
+        })
     }
 
     /// Marks errors of a reader or a container that say nothing about the shard itself. If a file is missing, says which

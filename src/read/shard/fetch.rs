@@ -308,7 +308,7 @@ impl<'a> StepBytes<'a> {
             return Ok(Some(Bytes::new()));
         }
         if let Some(resident) = self.artifacts.resident(place.artifact) {
-            let range = place.range.within_size(resident.len() as u64);
+            let range = self.artifacts.within_size(place, resident.len() as u64);
             let range = self.artifacts.placed(place.artifact, range)?;
             return Ok(Some(resident.slice(range.to_usize()?)));
         }
