@@ -70,7 +70,11 @@ fn a_file_that_is_not_as_it_was_is_one_problem() {
         if kind == ErrorKind::Corrupt {
             let mut scan = Shard::open(&target).unwrap().scan().build().unwrap();
             let error = scan.find_map(Result::err).unwrap().to_string();
-            for part in ["b.parquet", "was cut off or written again", "attach it again"] {
+            for part in [
+                "b.parquet",
+                "was cut off or written again",
+                "attach it again",
+            ] {
                 assert!(error.contains(part), "{part}: {error}");
             }
         }

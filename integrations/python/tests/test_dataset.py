@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import arrow_shard as sh
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
@@ -162,6 +163,38 @@ def test_several_shards_and_folders_are_datasets(tmp_path: Path) -> None:
         first.to_table(pa.schema({"a": pa.int8()}))
     with pytest.raises(TypeError, match="pickle the dataset"):
         pickle.dumps(first)
+
+
+def test_fragments_are_those_that_folders_leave(tmp_path: Path) -> None:
+    for year in ("2024", "2025", "__HIVE_DEFAULT_PARTITION__"):
+        (tmp_path / f"year={year}").mkdir()
+        for n in range(2):
+            sh.write({"a": [n, n + 1]}, tmp_path / f"year={year}" / f"{n}.amudai.shard")
+    dataset, year = sh.dataset(tmp_path, include_file_paths="from"), pc.field("year")
+    cases: list[tuple[Any, int]] = [
+        (None, 6), (year == 2025, 2), ((year == 2025) & (pc.field("a") > 1), 2), (year.is_null(), 2),
+        (year.isin([2024, 2026]), 2), (pc.field("from") == dataset.files[3], 1), (pc.field("a") > 5, 6),
+        ("year = 2025", 2), ("year = 2025 AND a > 1", 6), (sh.col("year").is_null(), 2), (pl.col("year") > 2024, 2),
+        (pl.col("a") > 5, 6), ([sh.col("year") == 2024], 2), ("year = 1", 0),
+    ]
+    for filter, count in cases:
+        fragments = list(dataset.get_fragments(filter))
+        assert len(fragments) == count, filter
+        assert sum(fragment.count_rows() for fragment in fragments) == dataset.count_rows(filter=filter)
+        if filter is not None:
+            assert len(list(dataset.filter(filter).get_fragments())) == count
+    assert len(list(dataset.filter(year == 2025).get_fragments("a > 1"))) == 2
+    for fragment in dataset.get_fragments():
+        assert fragment.to_table(filter=fragment.partition_expression).num_rows == 2
+        keys = ds.get_partition_keys(fragment.partition_expression)
+        assert keys["from"] == fragment.path and f"year={keys['year'] or '__HIVE'}" in fragment.path
+
+
+def test_pyarrow_refuses_fragments_of_shards(cities: str) -> None:
+    (fragment,) = sh.dataset(cities).get_fragments()
+    with pytest.raises(TypeError, match="ShardFragment"):
+        ds.Scanner.from_fragment(fragment).to_table()
+    assert fragment.scanner().to_table().num_rows == 2
 
 
 def test_deleted_rows_are_not_there(numbers: str) -> None:

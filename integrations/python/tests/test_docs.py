@@ -6,6 +6,7 @@ import datetime
 import decimal
 import doctest
 import inspect
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,8 +23,10 @@ from arrow_shard import (
     _lance,
     _lib,
     _literals,
+    _methods,
     _pickles,
     _polars,
+    _polars_types,
     _read,
     _show,
     _sources,
@@ -51,7 +54,8 @@ def public() -> Iterator[tuple[str, Any]]:
             if not member.startswith("_"):
                 yield f"{found.__name__}.{member}", value
     for module in (
-        _dataset, _duckdb, _lance, _literals, _pickles, _polars, _read, _show, _sources, _times, _write
+        _dataset, _duckdb, _lance, _literals, _methods, _pickles, _polars, _polars_types, _read, _show, _sources,
+        _times, _write,
     ):
         for name, value in vars(module).items():
             if inspect.isfunction(value) and value.__module__ == module.__name__:
@@ -76,9 +80,9 @@ def test_examples_run(name: str, cities: str, tmp_path: Path) -> None:
         "sh": sh, "pa": pa, "pc": pc, "path": cities, "folder": str(tmp_path), "out": str(tmp_path / "out.amudai.shard"),
         "other": str(tmp_path / "other.shard"), "pl": pl,
     }
-    for module in (_literals, _pickles, _show, _sources, _times):
+    for module in (_literals, _pickles, _polars_types, _show, _sources, _times):
         names |= {name: found for name, found in vars(module).items() if inspect.isfunction(found)}
-    names |= {"_rows": _write._rows, "datetime": datetime, "decimal": decimal}
+    names |= {"_rows": _write._rows, "datetime": datetime, "decimal": decimal, "io": io}
     if '[other]' in (inspect.getdoc(PUBLIC[name]) or ""):
         sh.write(pa.table({"id": [3], "name": ["Linz"]}), names["other"])
     text = inspect.getdoc(PUBLIC[name]) or ""

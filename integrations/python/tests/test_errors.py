@@ -11,6 +11,7 @@ from pathlib import Path
 import arrow_shard as sh
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pyarrow.compute as pc
 import pytest
 from arrow_shard import _errors
@@ -156,3 +157,20 @@ def test_the_damaged_file_of_several_is_named(tmp_path: Path) -> None:
 def test_a_file_that_was_replaced_is_told_from_one_that_cannot_be_read() -> None:
     assert not issubclass(sh.ReplacedError, OSError) and issubclass(sh.ShardIOError, OSError)
     assert issubclass(sh.ExternalError, sh.ArrowError)
+
+
+def test_messages_name_options_of_python(tmp_path: Path) -> None:
+    for folder in ("parquet", "shards", "empty"):
+        (tmp_path / folder).mkdir()
+    source, target = tmp_path / "parquet" / "t.parquet", tmp_path / "shards" / "t.amudai.shard"
+    pq.write_table(pa.table({"a": [1]}), source)
+    with pytest.raises(sh.ForbiddenUrlError) as attached:
+        sh.attach([source], target)
+    sh.attach([source], target, external_files=[source.parent])
+    with pytest.raises(sh.ForbiddenUrlError) as opened:
+        sh.open(target).head()
+    for error in (attached, opened):
+        text = str(error.value)
+        assert "by `external_files=`" in text and "--" not in text and "::" not in text
+    with pytest.raises(sh.InvalidArgumentError, match="the folder '.*empty' has no shard"):
+        sh.open_many(tmp_path / "empty")

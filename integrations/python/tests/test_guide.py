@@ -9,6 +9,7 @@ from typing import Any
 
 import arrow_shard as sh
 import duckdb
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as pds
@@ -52,7 +53,7 @@ def test_calls_of_the_guide_run(call: str, tmp_path: Path, monkeypatch: pytest.M
         "sh": SimpleNamespace(**own), "pl": pl, "pa": pa, "pq": pq, "pds": pds, "con": duckdb.connect(),
         "duckdb": duckdb, "table": table, "frame": pl.DataFrame(table), "lazy": pl.LazyFrame({"a": [1]}),
         "generator": iter(table.to_batches()), "path": "t.amudai.shard", "content": Path("t.amudai.shard").read_bytes(),
-        "days": sh.dataset("days/**/*.shard"),
+        "days": sh.dataset("days/**/*.shard"), "pd": pd, "f": sh.open("t.amudai.shard"),
     }
     eval(call, names)
 

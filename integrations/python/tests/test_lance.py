@@ -85,7 +85,7 @@ def test_names_say_which_is_lance(cities: str, tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         sh.convert(cities, file)
     assert sh.convert(cities, file, overwrite=True) == 2
-    with pytest.raises(ValueError, match="no options profile"):
+    with pytest.raises(ValueError, match="conversion to Lance does not have `profile`"):
         sh.convert(cities, file, overwrite=True, profile="fast")
     with pytest.raises(FileNotFoundError):
         sh.convert(tmp_path / "nowhere.lance", tmp_path / "b.amudai.shard")

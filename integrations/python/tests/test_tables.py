@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import arrow_shard as sh
 import duckdb
@@ -120,6 +121,93 @@ def test_stored_columns_take_precedence_over_folders(tmp_path: Path) -> None:
         sh.dataset(tmp_path, include_file_paths="year")
 
 
+def test_hive_demands_folders(tmp_path: Path, cities: str) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    sh.write({"year": [1]}, folder / "x.amudai.shard")
+    for source in (cities, folder, str(folder / "*.shard"), [cities]):
+        with pytest.raises(sh.InvalidArgumentError, match="in no folder with a name such as"):
+            sh.dataset(source, hive=True)
+    (folder / "year=2").mkdir()
+    (folder / "x.amudai.shard").rename(folder / "year=2" / "x.amudai.shard")
+    assert sh.dataset(folder).to_table().to_pydict() == {"year": [1]} == sh.dataset(folder, hive=False).to_table().to_pydict()
+    for hive in (True, {"year": str}):
+        with pytest.raises(sh.InvalidArgumentError, match="store a column 'year' themselves"):
+            sh.dataset(folder, hive=hive)
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        (["1.5", "2"], [1.5, 2.0]), (["1", "2"], [1, 2]), (["-3", "0.25"], [-3.0, 0.25]), (["1.5", "x"], ["1.5", "x"]),
+        (["1.5", "9007199254740993"], ["1.5", "9007199254740993"]), (["1.5", "__HIVE_DEFAULT_PARTITION__"], [1.5, None]),
+    ],
+)
+def test_numbers_in_names_of_folders(texts: list[str], values: list[Any], tmp_path: Path) -> None:
+    for n, text in enumerate(texts):
+        (tmp_path / f"x={text}").mkdir()
+        sh.write({"n": [n]}, tmp_path / f"x={text}" / "t.amudai.shard")
+    found = sh.dataset(tmp_path).to_table().sort_by("n")["x"].to_pylist()
+    assert found == values and [type(value) for value in found] == [type(value) for value in values]
+
+
+HIDDEN = ["a.shard", "_b.shard", ".c.shard", "x/a.shard", "x/_b.shard", "_t/a.shard", ".u/a.shard", "x/_t/y/a.shard"]
+PATTERNS = {
+    "*.shard": ["a.shard"],
+    "[_a]*.shard": ["a.shard"],
+    "?*.shard": ["a.shard"],
+    "_*.shard": ["_b.shard"],
+    ".*.shard": [".c.shard"],
+    "**/*.shard": ["a.shard", "x/a.shard"],
+    "**": ["a.shard", "x/a.shard"],
+    "*/*": ["x/a.shard"],
+    "_t/*.shard": ["_t/a.shard"],
+    "_*/*": ["_t/a.shard"],
+    "**/_t/**/*.shard": ["_t/a.shard", "x/_t/y/a.shard"],
+    "**/_b.shard": ["_b.shard", "x/_b.shard"],
+    "*//[!b].shard": ["x/a.shard"],
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_patterns_skip_hidden_names_everywhere(pattern: str, tmp_path: Path) -> None:
+    for path in HIDDEN:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        sh.write({"a": [1]}, tmp_path / path)
+    assert sh.dataset(f"{tmp_path}/{pattern}").files == sorted(f"{tmp_path}/{path}" for path in PATTERNS[pattern])
+    store = sh.store.LocalStore(str(tmp_path.parent))
+    source = f"{tmp_path.name}/{pattern}"
+    if "_" in pattern.replace("[_a]", "") and not pattern.startswith("_t/") or pattern.startswith(".*"):
+        with pytest.raises(sh.InvalidArgumentError, match="only before the first wildcard"):
+            sh.dataset(source, store=store)
+    else:
+        assert sh.dataset(source, store=store).files == sorted(f"{tmp_path.name}/{path}" for path in PATTERNS[pattern])
+
+
+def test_open_files_are_sources(numbers: str, cities: str) -> None:
+    f = sh.open(numbers)
+    assert sh.dataset(f).count_rows(filter="id < 7") == 7
+    assert sh.scan_polars(f, columns=["id"]).filter(pl.col("id") < 7).collect().height == 7
+    connection = duckdb.connect()
+    sh.register(connection, "numbers", f)
+    assert connection.sql("select count(*) from numbers").fetchall() == [(10_000,)]
+    assert sh.dataset([f, sh.open(numbers)]).count_rows() == 20_000
+    assert sh.scan_polars([f, numbers], include_file_paths="file").collect()["file"].unique().to_list() == [numbers]
+    for options in ({"hive": True}, {"include_file_paths": "file"}, {"unify": "widen"}):
+        with pytest.raises(sh.InvalidArgumentError, match="pass its path"):
+            sh.dataset(f, **options)
+    for other in (sh.open(Path(cities).read_bytes()), sh.open_many([cities, numbers])):
+        with pytest.raises(sh.InvalidArgumentError, match="pass its paths"):
+            sh.dataset([other])
+        assert sh.dataset(other).count_rows() == other.num_rows
+    f.close()
+    with pytest.raises(ValueError, match="closed"):
+        sh.dataset(f).to_table()
+    with pytest.raises(TypeError, match="memory is a table alone") as error:
+        sh.dataset([Path(numbers).read_bytes()])
+    assert len(str(error.value)) < 200
+
+
 def test_rows_know_their_files(lake: Path, cities: str) -> None:
     root = lake / "shards"
     dataset = sh.dataset(root, include_file_paths="from")
@@ -142,6 +230,18 @@ def test_folders_without_shards_are_tables_without_rows(tmp_path: Path) -> None:
     assert duckdb.sql("select count(*) from dataset where a > 5").fetchall() == [(0,)]
     lazy = sh.scan_polars(tmp_path, schema=schema)
     assert lazy.filter(pl.col("a") > 1).collect().schema == pl.Schema(schema)
+    for same in ({"a": pl.Int8, "t": pl.Datetime("us", "UTC")}, [("a", pl.Int8()), ("t", pl.Datetime("us", "UTC"))]):
+        assert sh.scan_polars(tmp_path, schema=same).collect_schema() == pl.Schema(schema)
+    with pytest.raises(TypeError, match="schema of pyarrow or polars"):
+        sh.scan_polars(tmp_path, schema={"a": 5})
+    hive = {"year": int, "day": datetime.date, "x": float, "s": str}
+    lazy = sh.scan_polars(tmp_path, schema=schema, hive=hive, include_file_paths="file")
+    assert lazy.select("file", "year").collect().schema == {"file": pl.String, "year": pl.Int64}
+    assert lazy.collect_schema().names() == ["a", "t", "year", "day", "x", "s", "file"]
+    whole = sh.dataset(tmp_path, schema=pa.schema([*schema, ("year", pa.int64())]), hive={"year": int})
+    assert whole.schema.names == ["a", "t", "year"]
+    with pytest.raises(sh.InvalidArgumentError, match="int, float"):
+        sh.dataset(tmp_path, schema=schema, hive={"year": list})
     sh.write({"b": [1]}, tmp_path / "t.amudai.shard")
     assert sh.dataset(tmp_path, schema=schema).schema.names == ["b"]
 

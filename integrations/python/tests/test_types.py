@@ -185,7 +185,7 @@ def test_literals_of_python_mean_values(tmp_path: Path) -> None:
     assert pa.table(f.scan(filter=sh.col("integer") < 2**70)).num_rows == 1
     assert pa.table(f.scan(filter=sh.col("real") == np.float64(0.1))).num_rows == 1
     assert pa.table(f.scan(filter=sh.col("naive") > pd.NaT)).num_rows == 0
-    assert pa.table(f.scan(filter=sh.col("yes") == None)).num_rows == 0  # noqa: E711
+    assert pa.table(f.scan(filter=sh.col("yes") == pa.scalar(None, pa.bool_()))).num_rows == 0
     with pytest.raises(ValueError, match="type object"):
         sh.col("text") == object()
     with pytest.raises(sh.SchemaMismatchError):

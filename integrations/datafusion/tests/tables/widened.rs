@@ -162,6 +162,7 @@ async fn columns_that_were_declared_are_cast_as_without_the_option() {
         place.write(&place.file("t", &i.to_string()), &batch, &stripes_of(2));
     }
     let folder = place.folder("t");
+    let folder = folder.display();
     let declared = "create external table t (n bigint, m double) stored as shard location";
     let sql = format!("{declared} '{folder}' {WIDEN}");
     query(&place.context, &sql).await.unwrap();

@@ -16,7 +16,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from . import store
+from . import _methods, store
 from ._errors import (
     AlreadyExistsError,
     AmbiguousColumnError,
@@ -69,18 +69,19 @@ from ._lib import (
     list_shards,
     merge,
     open,
-    open_many,
     pack,
     undelete,
     vacuum,
 )
 from ._polars import scan_polars, sink
-from ._read import scan, statistics, take
+from ._read import open_many, scan, statistics, take
 from ._write import write
 
 if TYPE_CHECKING:
     from ._dataset import ShardDataset
     from ._sources import Hive, Unify
+
+_methods.attach()
 
 __all__ = [
     "AlreadyExistsError",
@@ -160,7 +161,8 @@ def dataset(
     """Returns one or more shards as a ``pyarrow.dataset.Dataset``. Needs pyarrow.
 
     ``source`` is a path or URL, a pattern such as ``days/**/*.shard``, a folder, which is searched with its
-    subfolders, a list of these, or a shard in memory. URLs, and paths in a ``store``, that end in ``/`` are folders.
+    subfolders, a list of these, a shard in memory, or an open :class:`ShardFile`. URLs, and paths in a ``store``, that
+    end in ``/`` are folders. Folders and patterns skip names that begin with ``_`` or ``.``.
 
     * ``hive``: whether folders named ``key=value`` are columns: by default in folders and patterns where all shards are
       in folders of the same keys. A dict from names to ``int``, ``float``, ``str`` or ``datetime.date`` sets types.

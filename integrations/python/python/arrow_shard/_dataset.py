@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import functools
+import io
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import pyarrow as pa
@@ -46,12 +49,17 @@ _Nowhere = type(
 )
 
 
-def _unreadable(schema: pa.Schema) -> ds.Dataset:
+def _unreadable(schema: pa.Schema, conditions: Sequence[pc.Expression | None] = (None,)) -> ds.Dataset:
     """Returns an unreadable dataset of pyarrow. pyarrow functions that use the children of a dataset then raise an
-    error instead of reading a null pointer.
+    error instead of reading a null pointer. ``conditions`` are true for all rows of each of its files, which are named
+    by their numbers.
     """
     files, system = ds.FeatherFileFormat(), pyarrow.fs.PyFileSystem(_Nowhere())
-    return ds.FileSystemDataset([files.make_fragment("/shards", system)], schema, files, filesystem=system)
+    fragments = [
+        files.make_fragment(str(number), system, partition_expression=condition)
+        for number, condition in enumerate(conditions)
+    ]
+    return ds.FileSystemDataset(fragments, schema, files, filesystem=system)
 
 
 def _columns(columns: Any) -> list[str] | dict[str, Any] | None:
@@ -249,11 +257,21 @@ class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
         return ShardDataset(self._file, (*self._filters, expression))
 
     def get_fragments(self, filter: Any = None) -> Iterator[ShardFragment]:
-        """Returns a fragment for each shard."""
+        """Returns a fragment for each shard, except for shards without matching rows because of the values of folders
+        or paths.
+
+        >>> ds = sh.dataset(path, include_file_paths="from")
+        >>> [len(list(ds.get_fragments(pc.field("from") == file))) for file in (path, "another")]
+        [1, 0]
+        """
         filters = self._filters if filter is None else (*self._filters, filter)
         files: list[str | None] = [*self._file.files] or [None]
-        for path, rows in zip(files, self._file.row_ranges):
-            yield ShardFragment(self._file, path, rows, filters)
+        values = _values_of_shards(self._file)
+        conditions = [_condition(values, number) for number in range(len(files))]
+        kept = _kept(self._schema, values, conditions, filters)
+        for number, (path, rows) in enumerate(zip(files, self._file.row_ranges)):
+            if number in kept:
+                yield ShardFragment(self._file, path, rows, filters, conditions[number])
 
     @property
     def files(self) -> list[str]:
@@ -300,12 +318,20 @@ class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
         raise AttributeError(f"a dataset of shards has no attribute {name}")
 
 
-class ShardFragment(_Rows, ds.Fragment):  # type: ignore[misc]
-    """The rows of one shard of a dataset."""
+# Not a subclass of pyarrow's `Fragment`, which Python code cannot initialize: pyarrow's functions would read a null
+# pointer.
+class ShardFragment(_Rows):
+    """The rows of one shard of a dataset, with the methods of ``pyarrow.dataset.Fragment``."""
 
     def __init__(
-        self, file: _lib.ShardFile, path: str | None, rows: tuple[int, int], filters: tuple[Any, ...]
+        self,
+        file: _lib.ShardFile,
+        path: str | None,
+        rows: tuple[int, int],
+        filters: tuple[Any, ...],
+        condition: pc.Expression | None = None,
     ) -> None:
+        self._condition = condition
         self._file = file
         self._path = path
         self._row_range = rows
@@ -331,7 +357,7 @@ class ShardFragment(_Rows, ds.Fragment):  # type: ignore[misc]
         if schema is not None and not schema.equals(self.physical_schema):
             raise NotImplementedError("read columns in other types by ShardFile.scan(schema=...)")
 
-    # The methods of pyarrow's fragments take a schema first, too.
+    # The methods of pyarrow's fragments take a schema first.
     def scanner(  # type: ignore[override]
         self, schema: pa.Schema | None = None, *args: Any, **options: Any
     ) -> ds.Scanner:
@@ -360,8 +386,60 @@ class ShardFragment(_Rows, ds.Fragment):  # type: ignore[misc]
 
     @property
     def partition_expression(self) -> pc.Expression:
-        """A condition that is true for all rows."""
-        return pc.scalar(True)
+        """A condition that is true for all rows: the values of folders and of the path.
+
+        >>> (fragment,) = sh.dataset(path, include_file_paths="from").get_fragments()
+        >>> fragment.partition_expression.equals(pc.field("from") == path)
+        True
+        """
+        return pc.scalar(True) if self._condition is None else self._condition
+
+
+def _values_of_shards(file: _lib.ShardFile) -> pa.Table | None:
+    """Returns a row for each shard, of the columns that have one value per shard; None without such columns."""
+    _, (_, source, options) = file.__reduce__()
+    columns = options.get("columns")
+    # Shards that are left out have values, too.
+    if not columns or len(source) != len(file.files):
+        return None
+    schema = pa.schema(file.schema)
+    return pa.table({name: pa.array(values, schema.field(name).type) for name, values in columns})
+
+
+def _condition(values: pa.Table | None, number: int) -> pc.Expression | None:
+    """Returns a condition that is true for all rows of a shard, in pyarrow's form of values of folders."""
+    if values is None:
+        return None
+    parts = []
+    for name in values.column_names:
+        value = values[name][number]
+        parts.append(pc.field(name) == value if value.is_valid else pc.field(name).is_null())
+    return functools.reduce(operator.and_, parts)
+
+
+def _kept(
+    schema: pa.Schema, values: pa.Table | None, conditions: Sequence[pc.Expression | None], filters: Iterable[Any]
+) -> set[int]:
+    """Returns the numbers of the shards that may have rows that match all filters."""
+    kept = set(range(len(conditions)))
+    if values is None:
+        return kept
+    files, table = _unreadable(schema, conditions), None
+    for filter in filters:
+        if isinstance(filter, pc.Expression):
+            # pyarrow simplifies the filter with the condition.
+            kept &= {int(fragment.path) for fragment in files.get_fragments(filter)}
+            continue
+        if table is None:
+            memory = io.BytesIO()
+            _lib.write(values, memory, profile="plain")
+            table = _lib.open(memory.getvalue())
+        try:
+            scan = table.scan(columns=[], filter=filter, with_row_number="number")
+            kept &= set(pa.table(scan)["number"].to_pylist())
+        except Exception:  # a filter on other columns; each library has its own exceptions
+            continue
+    return kept
 
 
 def _is_in_files(file: _lib.ShardFile) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 class ShardError(Exception):
     """An error of this package. Each kind has a subclass, which also derives from a Python exception where one fits.
@@ -201,9 +203,13 @@ for _class in (ShardError, *_CLASSES.values()):
     _class.__module__ = "arrow_shard"
 
 
+# The options of the Rust library and of the command line that a message names.
+_OPTION = re.compile(r"`\w+Options::with_(\w+)`(?: \(`--[\w-]+`\)|, or `--[\w-]+`)?")
+
+
 def error_of(kind: str, text: str, element: str, number: int | None) -> ShardError:
     """Returns the exception for a kind of error; ``number`` is the error number of the operating system."""
-    error = _CLASSES.get(kind, ShardError)(text)
+    error = _CLASSES.get(kind, ShardError)(_OPTION.sub(r"`\1=`", text))
     error.kind = kind
     error.element = element
     if number is not None and isinstance(error, OSError):

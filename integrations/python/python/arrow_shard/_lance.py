@@ -26,7 +26,8 @@ def convert(
     **options: Any,
 ) -> int:
     """Converts a shard to a Lance file, or a Lance file or dataset to a shard, and returns the number of rows. The path
-    that ends in ``.lance`` is the Lance file. Needs pylance. ``options`` are passed to :func:`write`.
+    that ends in ``.lance`` is the Lance file. Needs pylance. ``options`` are passed to :func:`write`, and are errors for a
+    conversion to Lance.
 
     Lance does not support Decimal32, Decimal64, intervals, list views, run-end encoding and unions, and reads string
     and binary views back as strings and binaries. A column of an unsupported type is an error that names the column,
@@ -46,8 +47,8 @@ def convert(
     if from_lance:
         return write(_read(source), target, overwrite=overwrite, **options).rows
     if options:
-        unknown = ", ".join(options)
-        raise InvalidArgumentError(f"invalid argument: a Lance file has no options {unknown}")
+        unknown = ", ".join(f"`{name}`" for name in options)
+        raise InvalidArgumentError(f"invalid argument: a conversion to Lance does not have {unknown}, options of `write`")
     return _to_lance(source, target, overwrite, lance_version)
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import _lib
+from ._errors import UnknownColumnError
+from ._polars_types import check, named, readable
 from ._sources import Hive, Unify, open_table
 from ._write import write
 
@@ -25,6 +27,7 @@ def scan_polars(
     source: Source | Any,
     *,
     store: Any = None,
+    columns: Iterable[str] | None = None,
     hive: Hive = None,
     include_file_paths: str | None = None,
     row_index: str | None = None,
@@ -36,8 +39,12 @@ def scan_polars(
 
     ``source`` is a path or URL, a pattern such as ``days/**/*.shard``, a folder, which is searched with its
     subfolders, a list of these, or a shard in memory. URLs, and paths in a ``store``, that end in ``/`` are folders.
-    The shards are one table, as in :func:`open_many`.
+    The shards are one table, as in :func:`open_many`. An open :class:`ShardFile` is a source as well; the lazy frame
+    can be read until the file is closed.
 
+    * ``columns``: the names of the columns of the frame, by default all. polars has no types for intervals, unions,
+      run-end encoding, list views, and decimals of more than 38 digits: such a column must be left out here, because
+      the types of a lazy frame are known before its query.
     * ``hive``: whether folders named ``key=value`` are columns: by default in folders and patterns where all shards are
       in folders of the same keys. A dict from names to ``int``, ``float``, ``str`` or ``datetime.date`` sets types.
     * ``include_file_paths``: the name of a last column with the path of the shard.
@@ -63,7 +70,7 @@ def scan_polars(
         schema=schema,
         unify=unify,
     )
-    table = _Table(file, row_index, row_index_offset)
+    table = _Table(file, row_index, row_index_offset, columns)
     return register_io_source(
         table, schema=table.schema(), is_pure=True, explain_name="SHARD", explain_detail=repr(table.file)
     )
@@ -83,10 +90,20 @@ def sink(lazy: pl.LazyFrame, path: str | os.PathLike[str], **options: Any) -> _l
 class _Table:
     """The source of a lazy frame, which can be pickled."""
 
-    def __init__(self, file: _lib.ShardFile, row_index: str | None, offset: int) -> None:
-        if row_index is not None and row_index in file.schema.names:
+    def __init__(
+        self, file: _lib.ShardFile, row_index: str | None, offset: int, columns: Iterable[str] | None = None
+    ) -> None:
+        names = file.schema.names
+        if row_index is not None and row_index in names:
             raise ValueError(f"the shards have a column {row_index!r}; choose another name for `row_index`")
+        if isinstance(columns, str):
+            raise TypeError(f"expected a list of names for `columns`, found {columns!r}")
         self.file = file
+        self._columns = None if columns is None else list(dict.fromkeys(columns))
+        for name in self._columns or ():
+            # Not a path to a member of a struct.
+            if name not in names:
+                raise UnknownColumnError(f"unknown column: {name!r}; the columns are {names}")
         self._row_index = row_index
         self._offset = offset
 
@@ -94,7 +111,10 @@ class _Table:
         """Returns the columns and their types."""
         import polars as pl
 
-        stored = pl.Schema(self.file.schema)
+        file, columns = self.file, self._columns
+        arrow = file.schema if columns is None else file.scan(columns=columns).schema
+        check(arrow, "leave the column out with `columns`")
+        stored = pl.Schema(arrow)
         if self._row_index is None:
             return stored
         return pl.Schema({self._row_index: pl.get_index_type(), **stored})
@@ -125,6 +145,10 @@ class _Table:
             "filter": conditions or None,
             "batch_size": min(max(batch_size or _BATCH_SIZE, 1), _BATCH_SIZE),
         }
+        schema_read = readable(file.scan(columns=options["columns"]).schema)
+        if schema_read is not None:
+            del options["columns"]
+            options |= {"schema": schema_read, "strict_casts": True}
         if index in read and is_numbered:
             options["with_row_number"] = index
         if conditions:
@@ -149,17 +173,26 @@ class _Table:
         index, before = self._row_index, self._offset
         for batch in batches:
             if batch is None:
-                yield self.schema().to_frame().select(names)
+                yield _selected(self.schema().to_frame(), names)
                 continue
-            frame = pl.DataFrame(batch) if batch.num_columns > 0 else pl.DataFrame(height=batch.num_rows)
+            if batch.num_columns > 0:
+                frame = named(pl.DataFrame(batch), batch.column_names)
+            else:
+                frame = pl.DataFrame(height=batch.num_rows)
             if counts and index is not None:
                 frame = frame.with_row_index(index, before)
                 before += batch.num_rows
             elif index is not None and index in frame.columns:
-                frame = frame.with_columns((pl.col(index) + self._offset).cast(pl.get_index_type()))
+                numbers = frame.get_column(index) + self._offset
+                frame = frame.with_columns(numbers.cast(pl.get_index_type()))
             if predicate is not None:
                 frame = frame.filter(predicate)
-            yield frame.select(names)
+            yield _selected(frame, names)
+
+
+def _selected(frame: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """Returns the columns with these names. ``select`` takes names such as ``*`` and ``^a.*$`` for patterns."""
+    return frame[names] if names else frame.select([])
 
 
 def _in_slices(file: _lib.ShardFile, count: int, options: dict[str, Any]) -> Iterator[_lib.RecordBatch | None]:

@@ -8,8 +8,10 @@ equal, while shards have a total order. polars itself tests the other parts.
 from __future__ import annotations
 
 import decimal
+import functools
 import io
 import json
+import operator
 import re
 import struct
 from collections.abc import Callable
@@ -20,6 +22,7 @@ import polars as pl
 from . import _lib
 from ._errors import ShardError
 from ._literals import Ticks
+from ._polars_types import check, frame, without_lacking
 
 _INTEGERS = {str(kind): kind for kind in (
     pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64,
@@ -56,11 +59,15 @@ def split(predicate: pl.Expr, schema: pl.Schema, file: _lib.ShardFile) -> tuple[
     return conditions, not is_exact
 
 
-def parts(expression: pl.Expr, schema: Any) -> tuple[list[Any], tuple[list[str], Any] | None]:
+def parts(expression: pl.Expr, schema: _lib.Schema) -> tuple[list[Any], tuple[list[str], Any] | None]:
     """Splits a condition on columns of a schema: into conditions, and the columns and a function for the rest."""
     from polars.io.plugins import register_io_source
 
-    types = pl.Schema(schema)
+    known = without_lacking(schema)
+    # A pattern or a selector might stand for any column.
+    used = expression.meta.root_names() if known is schema or not _has_selector(expression) else None
+    check(schema, "use a condition of sh.col or pyarrow", used)
+    types = pl.Schema(known)
     seen: list[pl.Expr] = []
 
     def source(columns: Any, predicate: pl.Expr | None, rows: Any, batch: Any) -> Any:
@@ -75,6 +82,9 @@ def parts(expression: pl.Expr, schema: Any) -> tuple[list[Any], tuple[list[str],
         raise NotImplementedError(
             f"expected a condition on single rows, found {expression}; use scan_polars and filter"
         )
+    if seen and not keeps:
+        # polars has replaced patterns and selectors by the names of columns.
+        expression = functools.reduce(operator.and_, seen)
     conditions: list[Condition] = []
     for predicate in seen:
         for part in _conjuncts(json.loads(predicate.meta.serialize(format="json"))):
@@ -87,9 +97,17 @@ def parts(expression: pl.Expr, schema: Any) -> tuple[list[Any], tuple[list[str],
         return (conditions if seen or _is_true(expression) else [_never(types)]), None
 
     def matches(batch: _lib.RecordBatch) -> pl.DataFrame:
-        return pl.DataFrame(batch).select(expression.alias("matches"))
+        return frame(batch).select(expression.alias("matches"))
 
     return conditions, (list(dict.fromkeys(expression.meta.root_names())), matches)
+
+
+def _has_selector(expression: pl.Expr) -> bool:
+    """Returns whether an expression has patterns of names or selectors of columns; true if polars cannot tell."""
+    try:
+        return '"Selector":' in expression.meta.serialize(format="json")
+    except Exception:  # polars cannot describe all expressions
+        return True
 
 
 def _is_of_rows(tree: Any) -> bool:

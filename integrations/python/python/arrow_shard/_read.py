@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec
 
 from . import _lib
+from ._errors import InvalidArgumentError
+
+P = ParamSpec("P")
+
+
+def _with_folder(function: Callable[P, _lib.ShardFile]) -> Callable[P, _lib.ShardFile]:
+    """Returns a function that opens a folder, and names the folder if it has no shard."""
+
+    @functools.wraps(function)
+    def opened(*arguments: P.args, **options: P.kwargs) -> _lib.ShardFile:
+        try:
+            return function(*arguments, **options)
+        except InvalidArgumentError as error:
+            source = arguments[0] if arguments else options.get("paths")
+            if not isinstance(source, (str, os.PathLike)) or "there is no shard" not in str(error):
+                raise
+            raise InvalidArgumentError(
+                f"invalid argument: the folder {os.fspath(source)!r} has no shard to make a table of; subfolders are "
+                "searched by `dataset` and `scan_polars`"
+            ) from None
+
+    return opened
+
+
+open_many = _with_folder(_lib.open_many)
 
 
 def scan(path: str | os.PathLike[str], *, store: Any = None, views: bool = False, **options: Any) -> _lib.Scan:

@@ -12,21 +12,21 @@ from . import _lib
 _MOST_COLUMNS = 60
 
 
-def to_pandas(scan: _lib.Scan) -> Any:
-    """Reads a scan into a pandas data frame."""
+def to_pandas(scan: _lib.Scan, **options: Any) -> Any:
+    """Reads a scan into a pandas data frame, with the options of ``pyarrow.Table.to_pandas``."""
     import pyarrow
 
     # Not `pyarrow.table(scan)`, which would release the interpreter's lock below a method of the extension.
     batches = map(pyarrow.record_batch, scan)
-    return pyarrow.Table.from_batches(batches, schema=pyarrow.schema(scan.schema)).to_pandas()
+    return pyarrow.Table.from_batches(batches, schema=pyarrow.schema(scan.schema)).to_pandas(**options)
 
 
 def html(file: _lib.ShardFile, name: str) -> str:
-    """Returns a table of HTML with the rows, the sizes and the columns of a file.
+    """Returns a table of HTML with the rows, the sizes, the profiles of the writers and the columns of a file.
 
     >>> text = html(sh.open(path), "<cities>")
-    >>> "&lt;cities&gt;" in text, "<td>2</td>" in text, "<td>Int64</td>" in text
-    (True, True, True)
+    >>> "&lt;cities&gt;" in text, "<td>2</td>" in text, "<td>Balanced</td>" in text, "<td>Int64</td>" in text
+    (True, True, True, True)
     """
     if file.closed:
         return f"<p>Shard {markup.escape(name)}: closed</p>"
@@ -41,6 +41,9 @@ def html(file: _lib.ShardFile, name: str) -> str:
         facts["data in memory"] = size(sum(bytes or 0 for bytes in sizes))
     if file.files and all(os.path.isfile(path) for path in file.files):
         facts["directory files"] = size(sum(os.path.getsize(path) for path in file.files))
+    profiles = sorted({profile for _, profile in file.writers if profile})
+    if profiles:
+        facts["profile"] = ", ".join(profiles)
     if file.sorting_columns:
         facts["sorted by"] = ", ".join(column.path for column in file.sorting_columns)
     rows = [f"<tr><th>{key}</th><td>{markup.escape(fact)}</td></tr>" for key, fact in facts.items()]

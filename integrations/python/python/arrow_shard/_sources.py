@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import fnmatch
 import glob
 import io
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+import reprlib
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import unquote
@@ -19,7 +22,8 @@ _WILD = re.compile(r"[*?[]")
 # Hive's name for null.
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _INTEGER = re.compile(r"-?\d{1,18}")
-_FLOAT = re.compile(r"-?\d+\.\d+")
+# Integers of up to 15 digits are exact as floats.
+_FLOAT = re.compile(r"-?(?:\d{1,15}|\d+\.\d+)")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 Hive = bool | Mapping[str, type] | None
@@ -55,6 +59,13 @@ def open_table(
     """
     if unify not in ("strict", "widen"):
         raise InvalidArgumentError(f'unify is "strict" or "widen", found {unify!r}')
+    if isinstance(source, _lib.ShardFile):
+        if store is not None or hive is not None or include_file_paths is not None or unify != "strict":
+            raise InvalidArgumentError(
+                "a file that is open has its columns already; pass its path, to set store, hive, include_file_paths or "
+                "unify"
+            )
+        return source
     if _is_memory(source):
         if isinstance(hive, Mapping) or hive or include_file_paths is not None:
             raise InvalidArgumentError("a shard in memory has neither folders nor a path")
@@ -67,17 +78,18 @@ def open_table(
     found = _find(source, kind, store)
     if not found.paths:
         if schema is not None:
-            return _lib.open(_without_rows(schema), views=views)
+            types = hive if isinstance(hive, Mapping) else {}
+            return _lib.open(_without_rows(schema, types, include_file_paths), views=views)
         where = "list" if kind == "list" else f"{kind} {os.fspath(source)!r}"
         raise InvalidArgumentError(
             f"the {where} has no shard; pass `schema`, for example a pyarrow schema, to get a table without rows"
         )
-    columns = [] if hive is False else _hive_columns(found, hive, is_automatic=hive is None and kind == "list")
+    columns = [] if hive is False or (hive is None and kind == "list") else _hive_columns(found, hive)
     if include_file_paths is not None:
         columns.append((include_file_paths, list[Any](found.paths)))
     if kind == "folder" and not columns and not any(found.folders):
         return _lib.open_many(source, store=store, views=views, unify=unify)
-    return _opened(found, columns, include_file_paths, store, views, unify)
+    return _opened(found, columns, include_file_paths, store, views, unify, is_automatic=hive is None)
 
 
 def _is_memory(source: Any) -> bool:
@@ -100,6 +112,7 @@ def _opened(
     store: Any,
     views: bool,
     unify: Unify,
+    is_automatic: bool,
 ) -> _lib.ShardFile:
     def opened(columns: list[tuple[str, list[Any]]]) -> _lib.ShardFile:
         return _lib.open_many(
@@ -111,12 +124,16 @@ def _opened(
     except InvalidArgumentError:
         if not columns:
             raise
-        # A column that is stored in the shards as well is not added.
         stored = set(opened([]).schema.names)
-        left = [column for column in columns if column[0] not in stored or column[0] == file_paths]
-        if left == columns:
+        both = [name for name, _ in columns if name in stored and name != file_paths]
+        if not both:
             raise
-        return opened(left)
+        if not is_automatic:
+            raise InvalidArgumentError(
+                f"hive: the shards store a column {both[0]!r} themselves, which may have other values than the names "
+                "of the folders; without `hive`, the stored column is read"
+            ) from None
+        return opened([column for column in columns if column[0] not in both])
 
 
 def _kind(source: Any, store: Any) -> str:
@@ -142,8 +159,14 @@ def _find(source: Any, kind: str, store: Any) -> Found:
             raise TypeError(f"expected a path, a URL or a list of them, found {source!r}")
         paths, folders = [], []
         for one in source:
+            if isinstance(one, _lib.ShardFile):
+                one = _path_of(one, store)
             if not isinstance(one, (str, os.PathLike)):
-                raise TypeError(f"expected a list of paths or URLs, found {one!r}")
+                is_one = _is_memory(one)
+                raise TypeError(
+                    f"expected a list of paths or URLs, found {reprlib.repr(one)}"
+                    + ("; a shard in memory is a table alone" if is_one else "")
+                )
             part = _find(one, _kind(one, store), store)
             paths += part.paths
             folders += part.folders
@@ -160,12 +183,19 @@ def _find(source: Any, kind: str, store: Any) -> Found:
         return Found(paths, [_below(path, found) for found in paths], leaves_out=True)
     first = _WILD.search(path)
     base = path[: path.rindex("/", 0, first.start()) + 1] if first and "/" in path[: first.start()] else ""
+    pattern = _parts(path[len(base) :])
     if is_remote:
-        matches = _pattern(path[len(base) :])
-        paths = [found for found in _listed(base, store) if matches(_rest(base, found))]
+        hidden = [part for part in pattern if part.startswith(("_", "."))]
+        if hidden:
+            raise InvalidArgumentError(
+                f"the pattern {path!r} asks for {hidden[0]!r}: in stores, names that begin with `_` or `.` are found "
+                "only before the first wildcard"
+            )
+        some: Iterable[str] = _listed(base, store)
     else:
-        some = glob.iglob(path, recursive=True)
-        paths = sorted(found for found in some if os.path.isfile(found) and not found.endswith(".amudai.stripe"))
+        files = (found for found in glob.iglob(path, recursive=True) if os.path.isfile(found))
+        some = sorted(found for found in files if not found.endswith(".amudai.stripe"))
+    paths = [found for found in some if _is_match(_parts(_rest(base, found)), pattern)]
     return Found(paths, [_below(base, found) for found in paths], leaves_out=True)
 
 
@@ -195,27 +225,45 @@ def _below(base: str, path: str) -> list[str]:
     return _rest(base, path).split("/")[:-1]
 
 
-def _pattern(text: str) -> Callable[[str], Any]:
-    """Returns a test of paths by a pattern, in which only ``**`` matches slashes.
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part]
 
-    >>> [bool(_pattern("**/*.shard")(path)) for path in ("a.shard", "x/y/a.shard", "a.parquet")]
-    [True, True, False]
+
+def _is_match(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Returns whether a path, by its parts, matches a pattern, in which ``**`` stands for any number of folders. Names
+    that begin with ``_`` or ``.`` match only parts of a pattern that begin with the same character.
+
+    >>> [_is_match(path.split("/"), ["**", "*.shard"]) for path in ("a.shard", "x/y/a.shard", "a.parquet", "_x/a.shard")]
+    [True, True, False, False]
     """
-    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", text)
-    meaning = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    if not pattern:
+        return not parts
+    first, *rest = pattern
+    if first == "**" and _is_match(parts, rest):
+        return True
+    if not parts:
+        return False
+    name = parts[0]
+    if name[0] in "_." and first[0] != name[0]:
+        return False
+    if first == "**":
+        return _is_match(parts[1:], pattern)
+    return fnmatch.fnmatchcase(name, first) and _is_match(parts[1:], rest)
 
-    def translated(part: str) -> str:
-        if part.startswith("[") and part.endswith("]"):
-            return "[^" + part[2:] if part.startswith("[!") else part
-        return meaning.get(part) or re.escape(part)
 
-    return re.compile("".join(map(translated, parts)), re.DOTALL).fullmatch
+def _path_of(file: _lib.ShardFile, store: Any) -> str:
+    """Returns the path of an open file that is an item of a list."""
+    _, (function, _, options) = file.__reduce__()
+    if function != "open" or len(file.files) != 1 or options.get("store") is not None or store is not None:
+        raise InvalidArgumentError(
+            f"{file!r} is no item of a list of paths: it has more than one shard, is in memory, or in a store; pass its "
+            "paths"
+        )
+    return file.files[0]
 
 
-def _hive_columns(found: Found, hive: Hive, is_automatic: bool) -> list[tuple[str, list[Any]]]:
+def _hive_columns(found: Found, hive: Hive) -> list[tuple[str, list[Any]]]:
     """Returns the columns that the names of folders describe, with a value for each shard."""
-    if is_automatic:
-        return []
     pairs = [dict(part.split("=", 1) for part in parts if part.find("=") > 0) for parts in found.folders]
     keys = list(pairs[0])
     for path, pair in zip(found.paths, pairs):
@@ -225,6 +273,8 @@ def _hive_columns(found: Found, hive: Hive, is_automatic: bool) -> list[tuple[st
             raise InvalidArgumentError(
                 f"{path} is in folders for the columns {list(pair)}, and {found.paths[0]} in folders for {keys}"
             )
+    if hive is True and not keys:
+        raise InvalidArgumentError(f"hive: {found.paths[0]} is in no folder with a name such as `year=2026`")
     types = hive if isinstance(hive, Mapping) else {}
     for name in types:
         if name not in keys:
@@ -238,14 +288,15 @@ def _typed(name: str, texts: list[str], kind: type | None) -> list[Any]:
 
     >>> _typed("a", ["1", "__HIVE_DEFAULT_PARTITION__"], None), _typed("a", ["1", "x"], None)
     ([1, None], ['1', 'x'])
+    >>> _typed("a", ["1", "2.5"], None)
+    [1.0, 2.5]
     """
     valid = [text for text in texts if text != _NULL]
     parsers: dict[type, Callable[[str], Any]] = {
         int: int, float: float, datetime.date: datetime.date.fromisoformat, str: str,
     }
     if kind is not None:
-        if kind not in parsers:
-            raise InvalidArgumentError(f"hive: column {name!r} is int, float, datetime.date or str, found {kind!r}")
+        _check_kind(name, kind)
         try:
             return [None if text == _NULL else parsers[kind](text) for text in texts]
         except ValueError as error:
@@ -259,11 +310,46 @@ def _typed(name: str, texts: list[str], kind: type | None) -> list[Any]:
     return [None if text == _NULL else text for text in texts]
 
 
-def _without_rows(schema: Any) -> bytes:
-    """Returns a shard with a schema and without rows."""
+# The types of columns that folders describe.
+_ARROW = {int: "int64", float: "float64", datetime.date: "date32", str: "string"}
+
+
+def _check_kind(name: str, kind: Any) -> None:
+    if kind not in _ARROW:
+        raise InvalidArgumentError(f"hive: column {name!r} is int, float, datetime.date or str, found {kind!r}")
+
+
+def _without_rows(schema: Any, types: Mapping[str, type], file_paths: str | None) -> bytes:
+    """Returns a shard without rows: with a schema, and with columns for folders and paths unless the schema has them.
+
+    >>> sh.open(_without_rows({"a": pl.Int8}, {"year": int}, "file")).schema.columns
+    [('a', 'Int8'), ('year', 'Int64'), ('file', 'Utf8')]
+    """
     import pyarrow
 
-    table = pyarrow.schema(schema).empty_table()
+    arrow = _arrow_schema(schema)
+    more = dict(types) if file_paths is None else {**types, file_paths: str}
+    for name, kind in more.items():
+        _check_kind(name, kind)
+        if name not in arrow.names:
+            arrow = arrow.append(pyarrow.field(name, _ARROW[kind]))
     file = io.BytesIO()
-    _lib.write(table, file)
+    _lib.write(arrow.empty_table(), file)
     return file.getvalue()
+
+
+def _arrow_schema(schema: Any) -> Any:
+    """Converts a schema of any library, or a dict with types of pyarrow or polars, to a schema of pyarrow."""
+    import pyarrow
+
+    try:
+        return pyarrow.schema(schema)
+    except TypeError:
+        polars = sys.modules.get("polars")
+        if polars is None:
+            raise
+        try:
+            return pyarrow.schema(polars.Schema(schema))
+        except TypeError:
+            text = f"expected a schema of pyarrow or polars, or a dict from names to types, found {schema!r}"
+            raise TypeError(text) from None

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from . import _lib
+from ._errors import UnsupportedError
 from ._progress import known_rows
 
 
@@ -15,8 +16,9 @@ def _rows(data: Any) -> Any:
     """Returns an object that exports Arrow data, or an iterator of such objects.
 
     >>> [type(_rows(data)).__name__ for data in ({"id": [1]}, [pa.table({"id": [1]})])]
-    ['Table', 'list_iterator']
+    ['Table', 'map']
     """
+    _check_polars(data)
     if hasattr(data, "collect_batches"):  # a LazyFrame of polars, with its streaming engine
         first = data.head(0).collect()
         return itertools.chain([first], data.collect_batches(engine="streaming", lazy=True))
@@ -34,7 +36,34 @@ def _rows(data: Any) -> Any:
     if hasattr(scanner, "to_reader"):
         return scanner.to_reader()
     is_text = isinstance(data, (str, bytes, bytearray, memoryview, os.PathLike))
-    return iter(data) if isinstance(data, Iterable) and not is_text else data
+    return map(_check_polars, data) if isinstance(data, Iterable) and not is_text else data
+
+
+def _check_polars(data: Any) -> Any:
+    """Returns data unless it has a column of polars with a type that Arrow lacks, which is an error.
+
+    polars exports objects as the addresses of their memory.
+    """
+    if not type(data).__module__.startswith("polars."):
+        return data
+    import polars
+
+    if isinstance(data, (polars.DataFrame, polars.LazyFrame)):
+        for name, kind in data.collect_schema().items():
+            found = _without_arrow(kind, polars)
+            if found is not None:
+                raise UnsupportedError(f"unsupported: column `{name}`: Arrow has no type for {found}; cast the column")
+    return data
+
+
+def _without_arrow(kind: Any, polars: Any) -> Any:
+    """Returns the part of a type of polars that Arrow lacks; None if it has the whole type."""
+    if kind in (polars.Object, polars.Int128, polars.UInt128):
+        return kind
+    members = [field.dtype for field in getattr(kind, "fields", ())]
+    inner = [getattr(kind, name, None) for name in ("inner", "key", "value")]
+    parts = (_without_arrow(part, polars) for part in (*members, *inner) if part is not None)
+    return next((part for part in parts if part is not None), None)
 
 
 def write(
