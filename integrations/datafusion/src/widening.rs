@@ -9,8 +9,9 @@ use std::sync::Arc;
 pub(crate) fn widened(fields: &Fields, table: &[Wide]) -> Fields {
     let fields = fields.iter().map(|field| {
         let wide = table.iter().find(|wide| wide.field.name() == field.name());
-        let Some((wide, data_type)) = wide.and_then(|wide| Some((wide, wide.data_type.clone()?)))
-        else {
+        let found = wide.and_then(|wide| Some((wide, wide.data_type.clone()?)));
+        let fits = |data_type: &DataType| union_type(vec![field.data_type(), data_type]).is_some();
+        let Some((wide, data_type)) = found.filter(|(_, data_type)| fits(data_type)) else {
             return field.clone();
         };
         let is_nullable = field.is_nullable() || wide.is_nullable;
@@ -24,7 +25,8 @@ pub(crate) fn widened(fields: &Fields, table: &[Wide]) -> Fields {
 pub(crate) struct Wide {
     /// The first field of the name.
     field: FieldRef,
-    /// The type that the values of all files can be cast to, if there is one.
+    /// The type that the values of all files can be cast to. If there is none, that of as many of the first files as have
+    /// one: merging the types then fails with the name of the next file.
     data_type: Option<DataType>,
     /// Whether a value may be null, because a file lacks the column, says so, or has nulls alone.
     is_nullable: bool,
@@ -48,11 +50,23 @@ pub(crate) fn union_of(files: &[&Fields]) -> Vec<Wide> {
             |field: &&FieldRef| field.is_nullable() || *field.data_type() == DataType::Null;
         Some(Wide {
             field: first.clone(),
-            data_type: union_type(fields.iter().map(|field| field.data_type()).collect()),
+            data_type: of_most(fields.iter().map(|field| field.data_type())),
             is_nullable: fields.len() < files.len() || fields.iter().any(may_be_null),
         })
     };
     names.into_iter().filter_map(wide).collect()
+}
+
+/// Returns the type that the values of as many of these types as possible can be cast to, from the first one on.
+fn of_most<'a>(types: impl Iterator<Item = &'a DataType>) -> Option<DataType> {
+    let mut distinct: Vec<&DataType> = Vec::new();
+    for ty in types {
+        if !distinct.contains(&ty) {
+            distinct.push(ty);
+        }
+    }
+    let mut counts = (1..=distinct.len()).rev();
+    counts.find_map(|count| union_type(distinct.get(..count)?.to_vec()))
 }
 
 /// Returns the type that the values of all these types can be cast to, if there is one. As in a
