@@ -7,7 +7,7 @@ use crate::output::{Encoder, check_columns};
 use crate::table;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -18,8 +18,7 @@ use std::sync::Arc;
 const VALUE: &str = "value";
 
 /// JSON with values of columns as they are. A [`Value`] would round decimals and the last bits of floats.
-#[derive(Debug, Clone, Serialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone)]
 pub(crate) enum Json {
     /// A value of a column.
     Exact(Box<RawValue>),
@@ -47,6 +46,17 @@ impl Json {
             members.insert(name.to_owned(), value);
         }
         self
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Exact(value) => value.serialize(serializer),
+            Self::Plain(value) => value.serialize(serializer),
+            Self::List(items) => items.serialize(serializer),
+            Self::Object(members) => members.serialize(serializer),
+        }
     }
 }
 
