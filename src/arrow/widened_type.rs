@@ -6,14 +6,13 @@ use arrow_schema::{
 };
 use std::sync::Arc;
 
-/// Returns the narrowest type to which the values of all these types can be cast, or `None` if there is none: the rule by
-/// which the columns of several files are widened. The order of the types does not matter; every two of them must have
-/// such a type.
+/// Returns the narrowest type that values of all these types can be cast to, or `None`. This rule widens the columns of
+/// several files. The order of the types does not matter, and every two of them must have such a type.
 ///
-/// Of two integers, decimals, texts, dates, times or durations, the result holds all values. Integers and floats become
-/// Float64, which does not hold all integers above 2^53, and dates and timestamps get the finer unit, in which far dates
-/// have no counterpart: whoever casts the values checks them. Timestamps of two time zones become timestamps in UTC,
-/// which are the same instants.
+/// Integers, decimals, texts, times and durations become a type that holds all their values. Two other casts can fail:
+/// integers and floats become Float64, which lacks some integers above 2^53; dates and timestamps get the finer unit,
+/// which does not reach far dates. The caller has to check these values. Timestamps of two time zones become timestamps
+/// in UTC, the same instants.
 ///
 /// ```
 /// use arrow_shard::arrow_schema::DataType;
@@ -105,7 +104,7 @@ fn list(types: &[&DataType]) -> Option<DataType> {
     })
 }
 
-/// Returns a member or item with the type that holds the values of all. Name and metadata are those of the first.
+/// Returns a member or item with the type that holds all values, and the name and metadata of the first.
 fn field<'a>(fields: impl IntoIterator<Item = &'a FieldRef>) -> Option<FieldRef> {
     let fields: Vec<&FieldRef> = fields.into_iter().collect();
     let data_type = widened_type(fields.iter().map(|field| field.data_type()))?;

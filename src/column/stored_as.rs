@@ -3,8 +3,7 @@
 use crate::format::DataType;
 use arrow_schema::DataType as ArrowType;
 
-/// How a stripe stores a leaf whose type in its shard differs from its type in the table, or which has another form
-/// there.
+/// How a stripe stores a leaf, if its shard has another type or form for it than the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredAs {
     /// The node of the leaf in the shard, with the number that the leaf has in the table.

@@ -5,7 +5,7 @@ use super::any_value::{AnyValue, NameValuePair, find_property};
 /// Name of the shard property that lists the writers of the rows.
 pub const WRITERS_PROPERTY: &str = "arrow_shard.writers";
 
-/// Most writers that a shard lists. Real shards have few, and everybody who merges lists compares each pair.
+/// Most writers in the list of a shard. Real shards have few. Merging two lists compares each pair.
 pub(crate) const MAX_WRITERS: usize = 64;
 
 /// What wrote rows of a shard, for people who look at the file. Readers do not depend on it.

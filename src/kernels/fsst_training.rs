@@ -72,7 +72,7 @@ struct Counts {
     /// The symbol of each code.
     symbols: Vec<Symbol>,
     uses: Vec<u32>,
-    /// `CODES` counts for each first code. The largest count stands for more.
+    /// `CODES` counts for each first code. Counting stops at the largest number.
     pairs: Vec<u16>,
     /// Bytes of all codes and escaped bytes.
     size: usize,

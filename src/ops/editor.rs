@@ -162,7 +162,7 @@ impl ShardEditor {
         let united = self
             .columns
             .unite(&source.shard, ordinal, self.unify, &name_of);
-        // What follows cannot fail, so an error leaves the editor unchanged.
+        // No step below can fail, so an error leaves the editor unchanged.
         united.await.within(|| source.place.element())?;
         let own = &mut self.properties;
         let created = own.creation_min.into_iter();

@@ -89,8 +89,8 @@ impl OpenShard {
     }
 }
 
-/// Returns the columns of a table to which those of a file can be widened, if the type of one differs in more than its
-/// layout. DataFusion casts the others, or says why it cannot.
+/// Returns the columns of a table that have a wider type than in a file. DataFusion casts the others, or says why it
+/// cannot.
 fn wider_columns(file: &Schema, table: &Schema) -> Option<Schema> {
     let is_wider = |wanted: &&FieldRef| {
         file.field_with_name(wanted.name()).is_ok_and(|own| {

@@ -1,4 +1,4 @@
-//! The columns of a table whose files have different types for them.
+//! Unites columns that have different types in the files of a table.
 
 use arrow::datatypes::{DataType, FieldRef, Fields};
 use arrow_shard::ops::widened_type;
@@ -25,8 +25,8 @@ pub(crate) fn widened(fields: &Fields, table: &[Wide]) -> Fields {
 pub(crate) struct Wide {
     /// The first field of the name.
     field: FieldRef,
-    /// The type that the values of all files can be cast to. If there is none, that of as many of the first files as have
-    /// one: merging the types then fails with the name of the next file.
+    /// The type that all files can be cast to, or else the first files, up to one that does not fit. Merging the schemas
+    /// then fails with the name of that file.
     data_type: Option<DataType>,
     /// Whether a value may be null, because a file lacks the column, says so, or has nulls alone.
     is_nullable: bool,
@@ -57,7 +57,7 @@ pub(crate) fn union_of(files: &[&Fields]) -> Vec<Wide> {
     names.into_iter().filter_map(wide).collect()
 }
 
-/// Returns the type that the values of as many of these types as possible can be cast to, from the first one on.
+/// Returns the type that all types can be cast to, or else the first types, up to one that does not fit.
 fn of_most<'a>(types: impl Iterator<Item = &'a DataType>) -> Option<DataType> {
     let mut distinct: Vec<&DataType> = Vec::new();
     for ty in types {
