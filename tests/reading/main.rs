@@ -54,6 +54,7 @@ mod surface;
 mod threads;
 mod two_level;
 #[cfg(feature = "experimental")]
+mod widened_forms;
 mod widened_pairs;
 mod widened_tables;
 mod zero_copy;
