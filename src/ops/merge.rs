@@ -6,7 +6,7 @@ use super::members::{Opening, open_all};
 use super::opening_options::opening;
 use super::progress::WorkProgress;
 use crate::error::{Error, Result};
-use crate::io::{ExistingFile, Location};
+use crate::io::{ExistingFile, Location, Place};
 use crate::progress::{Listener, with_progress};
 use crate::read::{ShardOptions, ready_now};
 use crate::settings::settings;
@@ -117,10 +117,17 @@ pub async fn merge_with_async<L: Into<Location>>(
         return Ok(editor.put(Some(place)).await?);
     }
     let replaced = home.find(target.name()).ok();
-    if (editor.sources().iter()).any(|source| Some(&source.place) == replaced.as_ref()) {
-        return Err(Error::invalid(format!(
-            "`{target}` is one of the shards to merge; append the others to it, or choose another target"
-        )));
+    for source in editor.sources() {
+        let files = source.files().await?;
+        let mut files = files.iter().map(|url| source.place.beside(url));
+        let is_read = |file: Place| Some(&file) == replaced.as_ref();
+        // The directory would refer to rows in the file that it replaces.
+        if is_read(source.place.clone()) || files.any(is_read) {
+            return Err(Error::invalid(format!(
+                "`{target}` is one of the shards to merge, or holds rows of one; append the others to it, or choose \
+                 another target"
+            )));
+        }
     }
     Ok(editor.put_at(place, ExistingFile::Replaced).await?)
 }

@@ -122,7 +122,7 @@ impl Column {
         self.files += 1;
         let is_nullable = self.field.is_nullable() || field.is_nullable();
         let (own, other) = (self.field.data_type(), field.data_type());
-        if own != other && !self.types.contains(other) {
+        if !self.types.contains(other) {
             // A column of text without values has no type yet.
             let is_untyped =
                 |ty: &DataType, file: usize| *ty == DataType::Null && plans[file].is_text();
