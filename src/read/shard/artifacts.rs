@@ -412,7 +412,11 @@ impl Artifacts {
                 Err(error) => Err(error),
             },
         };
-        let read = read.map_err(|error| self.explained(error, artifact));
+        let read = read.map_err(|error| match error.kind() {
+            // Of a file whose size only the reader knew.
+            ErrorKind::Corrupt => self.too_short(error, artifact),
+            _ => self.explained(error, artifact),
+        });
         read.within(|| self.place_of(artifact))
     }
 
@@ -527,16 +531,20 @@ impl Artifacts {
 
     /// Returns the range of a place if its file, of `size` bytes, contains it.
     pub(in crate::read) fn within_size(&self, place: StoredRange, size: u64) -> Result<ByteRange> {
-        place.range.within_size(size).map_err(|error| {
-            let cause = if place.artifact == 0 {
-                return error;
-            } else if self.is_external(place.artifact) {
-                "the Parquet file was cut off or written again; restore it, or attach it again"
-            } else {
-                "the file was cut off, or another one has replaced it"
-            };
-            Error::new(error.kind(), format!("{}; {cause}", error.message()))
-        })
+        let range = place.range.within_size(size);
+        range.map_err(|error| self.too_short(error, place.artifact))
+    }
+
+    /// Adds to the error of a range beyond the end of an artifact how that may have come about.
+    fn too_short(&self, error: Error, artifact: u32) -> Error {
+        let cause = if artifact == 0 {
+            return error;
+        } else if self.is_external(artifact) {
+            "the Parquet file was cut off or written again; restore it, or attach it again"
+        } else {
+            "the file was cut off, or another one has replaced it"
+        };
+        Error::new(error.kind(), format!("{}; {cause}", error.message()))
     }
 
     /// Marks errors of a reader or a container that say nothing about the shard itself. If a file is missing, says which
