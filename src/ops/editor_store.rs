@@ -238,12 +238,21 @@ impl ShardEditor {
         existing: ExistingFile,
     ) -> Result<EditSummary, NotWritten> {
         let store = self.store().clone();
-        let naming = if store.home().has_second_names() {
+        let files = self.files(&place, self.naming()).await?;
+        put(&store, &place, existing, files).await
+    }
+
+    /// Returns the summary of a directory at a place, and writes no file.
+    pub(super) async fn planned(self, place: &Place) -> Result<EditSummary> {
+        let naming = self.naming();
+        Ok(self.files(place, naming).await?.summary)
+    }
+
+    fn naming(&self) -> Naming {
+        if self.store().home().has_second_names() {
             Naming::Kept
         } else {
             Naming::AsItIs
-        };
-        let files = self.files(&place, naming).await?;
-        put(&store, &place, existing, files).await
+        }
     }
 }

@@ -5,8 +5,9 @@ use super::editor::ShardEditor;
 use super::members::{Opening, open_all};
 use super::opening_options::opening;
 use super::progress::WorkProgress;
+use super::put::check_new;
 use crate::error::{Error, Result};
-use crate::io::{ExistingFile, Location, Place};
+use crate::io::{ExistingFile, Location};
 use crate::progress::{Listener, with_progress};
 use crate::read::{ShardOptions, ready_now};
 use crate::settings::settings;
@@ -15,15 +16,21 @@ use crate::settings::settings;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MergeOptions {
     overwrite: bool,
+    dry_run: bool,
     opening: ShardOptions,
     listener: Listener,
 }
 
 settings! {
     MergeOptions {
-        /// Whether an existing file at the target is replaced: not by default. The target must not be one of the shards.
-        /// The files of a replaced shard stay; [`vacuum`](super::vacuum()) removes them once no shard needs them.
+        /// Whether an existing file at the target is replaced: not by default. The target must not be a shard to merge.
+        /// The files of a replaced shard stay; [`vacuum`](super::vacuum()) removes them once no shard needs them. In a
+        /// store without second names, other shards that refer to the replaced file lose its rows, and reading them
+        /// fails.
         overwrite, with_overwrite: bool;
+        /// Whether nothing is written: not by default. The shards and the target are checked, and the summary describes
+        /// the merged shard. No second names are counted.
+        dry_run, with_dry_run: bool;
     }
 }
 
@@ -113,21 +120,37 @@ pub async fn merge_with_async<L: Into<Location>>(
     // The target may be named from another folder than the first shard.
     let home = target.home();
     let place = home.find_new(target.name())?;
-    if !options.overwrite {
-        return Ok(editor.put(Some(place)).await?);
+    if options.overwrite {
+        check_replaceable(&editor, &target).await?;
     }
-    let replaced = home.find(target.name()).ok();
+    if options.dry_run {
+        if !options.overwrite {
+            check_new(target.store(), &place).await?;
+        }
+        return editor.planned(&place).await;
+    }
+    let existing = if options.overwrite {
+        ExistingFile::Replaced
+    } else {
+        ExistingFile::Kept
+    };
+    Ok(editor.put_at(place, existing).await?)
+}
+
+/// Fails if the merged shard would refer to rows in the file that it replaces.
+async fn check_replaceable(editor: &ShardEditor, target: &Location) -> Result<()> {
+    let Ok(replaced) = target.home().find(target.name()) else {
+        return Ok(());
+    };
     for source in editor.sources() {
         let files = source.files().await?;
         let mut files = files.iter().map(|url| source.place.beside(url));
-        let is_read = |file: Place| Some(&file) == replaced.as_ref();
-        // The directory would refer to rows in the file that it replaces.
-        if is_read(source.place.clone()) || files.any(is_read) {
+        if source.place == replaced || files.any(|file| file == replaced) {
             return Err(Error::invalid(format!(
                 "`{target}` is one of the shards to merge, or holds rows of one; append the others to it, or choose \
                  another target"
             )));
         }
     }
-    Ok(editor.put_at(place, ExistingFile::Replaced).await?)
+    Ok(())
 }

@@ -111,8 +111,11 @@ fn a_merged_shard_replaces_another_file_with_force_only() {
     folder.run(&["merge", B, "-o", M, "--force"]).ok();
     assert_eq!(rows(&folder, M), rows(&folder, B));
     folder.run(&["verify", M, A, B]).ok();
-    let error = folder.run(&["merge", A, B, "-o", A, "--force"]).error(1);
-    assert!(error.contains("append the others"), "{error}");
+    for dry in [&[][..], &["--dry-run"]] {
+        let onto = ["merge", A, B, "-o", A, "--force"];
+        let error = folder.run(&[&onto[..], dry].concat()).error(1);
+        assert!(error.contains("append the others"), "{error}");
+    }
     assert_eq!(rows(&folder, A).len(), 10);
     let error = folder.run(&["set", A, "a=b", "-o", M]).error(1);
     assert!(

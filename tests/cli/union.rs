@@ -3,6 +3,7 @@
 use super::data::plain;
 use super::{Done, Folder, read_ipc, write_ipc};
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_schema::DataType;
 use std::fs;
 use std::sync::Arc;
 
@@ -202,6 +203,42 @@ fn types_that_differ_are_an_error_unless_a_wider_one_holds_all_values() {
         "{error}"
     );
     assert!(!folder.path("x.arrow").exists());
+}
+
+#[test]
+fn the_order_of_the_inputs_does_not_decide_their_type() {
+    let folder = Folder::new();
+    let small: ArrayRef = Arc::new(Int64Array::from(vec![-1, 2]));
+    let of = |data_type| arrow_cast::cast(&small.slice(1, 1), &data_type).unwrap();
+    let columns = [
+        ("int8", arrow_cast::cast(&small, &DataType::Int8).unwrap()),
+        ("uint64", of(DataType::UInt64)),
+        ("decimal", of(DataType::Decimal128(20, 0))),
+        ("float", of(DataType::Float64)),
+    ];
+    for (name, column) in columns {
+        let batch = RecordBatch::try_from_iter([("x", column)]).unwrap();
+        write_ipc(&folder.path(&format!("{name}.arrow")), &batch);
+    }
+    for (files, wide) in [
+        (["int8", "uint64", "decimal"], "Decimal128(20, 0)"),
+        (["int8", "uint64", "float"], "Float64"),
+        (["uint64", "int8", "float"], "Float64"),
+        (["float", "uint64", "int8"], "Float64"),
+        (["decimal", "uint64", "int8"], "Decimal128(20, 0)"),
+        (["uint64", "decimal", "int8"], "Decimal128(20, 0)"),
+    ] {
+        let files = files.map(|name| format!("{name}.arrow"));
+        let [a, b, c] = files.each_ref().map(String::as_str);
+        folder
+            .run(&["convert", a, b, c, "out.arrow", "--unify", "--force"])
+            .ok();
+        let schema = folder.run(&["schema", "out.arrow"]).ok();
+        assert!(
+            schema.starts_with(&format!("x: {wide}")),
+            "{files:?}: {schema}"
+        );
+    }
 }
 
 #[test]

@@ -8,9 +8,9 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field};
 use arrow_shard::io::Store;
 use arrow_shard::ops::{
-    CompactOptions, PackOptions, ShardEditor, ShardSet, VacuumOptions, compact_async,
-    compact_to_async, list_files_async, list_shards_async, pack_async, plan_compaction_async,
-    vacuum_async,
+    CompactOptions, MergeOptions, PackOptions, ShardEditor, ShardSet, VacuumOptions, compact_async,
+    compact_to_async, list_files_async, list_shards_async, merge_with_async, pack_async,
+    plan_compaction_async, vacuum_async,
 };
 use arrow_shard::read::{ShardOptions, col};
 use arrow_shard::write::{Layout, WriterOptions};
@@ -69,6 +69,40 @@ async fn names(store: &dyn ObjectStore) -> Vec<String> {
     let mut names: Vec<String> = objects.iter().map(|o| o.location.to_string()).collect();
     names.sort();
     names
+}
+
+#[test]
+fn a_merged_shard_replaces_no_object_that_holds_its_rows() {
+    block_on(async {
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let mut paths = Vec::new();
+        for (i, name) in (0..).zip(["a", "b", "c"]) {
+            let path = put(&*store, name, 10 * i..10 * (i + 1), Layout::SingleFile).await;
+            paths.push(path.to_string());
+        }
+        let [a, b, c] = [0, 1, 2].map(|i| paths[i].as_str());
+        let place = |name: &str| Store::object(store.clone()).at(name);
+        let merged = |shards: [&str; 2], target: &str, dry: bool| {
+            let options = MergeOptions::default().with_overwrite(true);
+            merge_with_async(shards.map(place), place(target), options.with_dry_run(dry))
+        };
+        merged([a, b], "ab", false).await.unwrap();
+        for dry in [true, false] {
+            // A store has no second names, so the merged shard refers to the object itself.
+            let error = merged(["ab", c], a, dry).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+            assert!(error.to_string().contains("holds rows of one"), "{error}");
+        }
+        merged([a, b], "all", true).await.unwrap();
+        let before = names(&*store).await;
+        assert_eq!(before.len(), 4);
+        merged([a, b], "ab", true).await.unwrap();
+        assert_eq!(read(&open(&store, &Path::from("ab")).await).await.len(), 20);
+        merged([a, b], "ab", false).await.unwrap();
+        merged(["ab", c], "abc", false).await.unwrap();
+        let rows = read(&open(&store, &Path::from("abc")).await).await;
+        assert_eq!(rows, (0..30).collect::<Vec<_>>());
+    });
 }
 
 #[test]

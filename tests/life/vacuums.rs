@@ -552,7 +552,16 @@ fn a_merged_shard_replaces_another_if_asked_to() {
     assert_eq!(read(&path("m.shard")).len(), 5);
     let error = merged(forced(), "a.shard").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-    merged(forced(), "m.shard").unwrap();
+    let before = names(folder.path());
+    let planned = merged(forced().with_dry_run(true), "m.shard").unwrap();
+    assert_eq!((planned.num_rows(), planned.num_other_files()), (50, 2));
+    assert_eq!(read(&path("m.shard")).len(), 5);
+    assert_eq!(names(folder.path()), before);
+    let dry = MergeOptions::default().with_dry_run(true);
+    let error = merged(dry.clone(), "m.shard").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+    assert_eq!(merged(dry, "new.shard").unwrap(), planned);
+    assert_eq!(merged(forced(), "m.shard").unwrap(), planned);
     assert_eq!(read(&path("m.shard")).len(), 50);
     // The files of the replaced shard are not needed.
     assert_eq!(vacuum(folder.path(), at_once()).unwrap().len(), 1);

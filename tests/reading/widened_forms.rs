@@ -111,9 +111,23 @@ fn integers_among_floats_keep_their_bounds() {
     ];
     assert_eq!(bounds(&table, true), stripes.map(Some));
     // NaN is above all other floats, and no bound.
-    let table = opened(&[integers, floats, nan]).unwrap();
+    let table = opened(&[integers, floats.clone(), nan]).unwrap();
     assert_eq!(bounds(&table, false), [None]);
     assert_eq!(bounds(&table, true)[3..], [Some((5.0, 14.0)), None]);
+    // A shard of equal integers is a constant, a shard of nulls has no value: neither is NaN.
+    let sevens = Arc::new(Int64Array::from(vec![700; 9]));
+    let sevens = one_column(folder.path(), "sevens", sevens);
+    let nulls = Arc::new(Int64Array::from(vec![None::<i64>; 9]));
+    let nulls = one_column(folder.path(), "nulls", nulls);
+    let table = opened(&[floats.clone(), sevens.clone(), nulls]).unwrap();
+    assert_eq!(bounds(&table, false), [Some((5.0, 700.0))]);
+    let stripes = [Some((5.0, 14.0)), Some((700.0, 700.0)), None];
+    assert_eq!(bounds(&table, true), stripes);
+    let not_a_number = Arc::new(Float64Array::from(vec![f64::NAN; 9]));
+    let not_a_number = one_column(folder.path(), "not_a_number", not_a_number);
+    let table = opened(&[floats, sevens, not_a_number]).unwrap();
+    assert_eq!(bounds(&table, false), [None]);
+    assert_eq!(bounds(&table, true)[1..], [Some((700.0, 700.0)), None]);
 }
 
 #[test]

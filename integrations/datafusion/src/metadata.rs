@@ -89,13 +89,14 @@ impl OpenShard {
     }
 }
 
-/// Returns the columns of a table that have a wider type than in a file. DataFusion casts the others, or says why it
-/// cannot.
+/// Returns the columns of a table that have a wider type than in a file: the library widens them. DataFusion casts the
+/// other columns, or returns an error.
 fn wider_columns(file: &Schema, table: &Schema) -> Option<Schema> {
     let is_wider = |wanted: &&FieldRef| {
         file.field_with_name(wanted.name()).is_ok_and(|own| {
             let (own, wanted) = (own.data_type(), wanted.data_type());
-            !is_read_as(own, wanted) && union_type(vec![own, wanted]).is_some()
+            let union = union_type(vec![own, wanted]);
+            !is_read_as(own, wanted) && union.is_some_and(|union| is_read_as(&union, wanted))
         })
     };
     let fields: Fields = table.fields().iter().filter(is_wider).cloned().collect();

@@ -6,7 +6,7 @@ use super::metrics::PruningLevel;
 use super::predicate::{BoundPredicate, FilterColumn, Leaf, PredicateNode, Test, Truth};
 use super::prune::{Facts, simplify, truth};
 use super::range_index::{IndexedStripe, indexed_columns};
-use super::statistics::{absent, facts};
+use super::statistics::{FactsScope, absent, facts};
 use super::stripe_plan::{Conjunct, EntryTests, Matching, StripePlan};
 use crate::buffer::{RangeIndex, Selection};
 use crate::column::{DictionaryEntries, has_dictionary};
@@ -190,14 +190,12 @@ impl Filter {
             .iter()
             .map(|nodes| nodes.iter().map(|node| node.descriptor()).collect())
             .collect();
-        let mut facts = self.facts(&descriptors, rows, false);
-        for (facts, column) in facts.iter_mut().zip(&bound.columns) {
-            // Statistics of a widened column do not count NaN, which only floats have.
-            let stored = metadata
-                .stored_types
-                .get((ordinal, column.leaf().schema_id));
-            facts.may_be_nan &= stored.is_none_or(|stored| stored.own.is_floating());
-        }
+        let scope = FactsScope::Stripe {
+            ordinal,
+            rows,
+            stored_types: &metadata.stored_types,
+        };
+        let facts = self.facts(&descriptors, scope);
         let (mut truths, matching) = self.by_statistics(&facts, &descriptors)?;
         let Matching::Some(conjuncts) = matching else {
             return Ok(Some(decided(matching)));
@@ -283,7 +281,8 @@ impl Filter {
             .iter()
             .map(|nodes| nodes.iter().map(Option::as_ref).collect())
             .collect();
-        let facts = self.facts(&descriptors, directory.total_record_count, true);
+        let rows = directory.total_record_count;
+        let facts = self.facts(&descriptors, FactsScope::Shard { rows });
         let matching = self.matching(&self.truths(&facts, &[])?, PruningLevel::Statistics);
         let none = matches!(matching, Matching::None(_));
         Ok(Some(*self.none_matches.get_or_init(|| none)))
@@ -300,10 +299,10 @@ impl Filter {
     }
 
     /// Returns the facts about each column in its descriptors.
-    fn facts(&self, descriptors: &[Descriptors<'_>], rows: u64, is_shard: bool) -> Vec<Facts> {
+    fn facts(&self, descriptors: &[Descriptors<'_>], scope: FactsScope<'_>) -> Vec<Facts> {
         let columns = self.bound.columns.iter().zip(descriptors);
         columns
-            .map(|(column, descriptors)| facts(column, descriptors, rows, is_shard))
+            .map(|(column, descriptors)| facts(column, descriptors, scope))
             .collect()
     }
 

@@ -6,6 +6,7 @@ use crate::column::{Chunk, Values, may_exceed_arrow, shred};
 use crate::format::{AnyValue, FieldDescriptor};
 use crate::read::scan::constant::{bound_value, constant_array};
 use crate::read::shard::descriptor_stats;
+use crate::read::shard::stored_types::StoredTypes;
 use crate::stats::{BloomFilter, is_hashed};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
@@ -15,17 +16,39 @@ use arrow_schema::{DataType, Field};
 use half::f16;
 use std::sync::Arc;
 
-/// Returns the facts about the values of a member over `rows` rows. `descriptors` describe the nodes around the
-/// member, outermost first, and then the member itself. A node without a descriptor is null everywhere.
-///
-/// Descriptors of a shard ignore stripes without the field and merge equal values, so their constants are not used.
+/// The rows that descriptors describe.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::read) enum FactsScope<'a> {
+    /// All rows of a stripe.
+    Stripe {
+        ordinal: u64,
+        rows: u64,
+        stored_types: &'a StoredTypes,
+    },
+    /// All rows of the shard. Its descriptors ignore stripes without the field and merge equal values, so their
+    /// constants are not used.
+    Shard { rows: u64 },
+}
+
+/// Returns the facts about the values of a member. `descriptors` describe the nodes around the member, outermost
+/// first, and then the member itself. A node without a descriptor is null everywhere.
 pub(in crate::read) fn facts(
     column: &FilterColumn,
     descriptors: &[Option<&FieldDescriptor>],
-    rows: u64,
-    is_shard: bool,
+    scope: FactsScope<'_>,
 ) -> Facts {
     let mut facts = Facts::NONE;
+    let (rows, is_shard, stored) = match scope {
+        FactsScope::Shard { rows } => (rows, true, None),
+        FactsScope::Stripe {
+            ordinal,
+            rows,
+            stored_types,
+        } => {
+            let stored = stored_types.get((ordinal, column.leaf().schema_id));
+            (rows, false, stored.map(Arc::as_ref))
+        }
+    };
     // A union has no nulls of its own; its variants have nulls.
     if matches!(column.value_type, DataType::Union(..)) {
         return facts;
@@ -46,7 +69,7 @@ pub(in crate::read) fn facts(
         Some(constant) if !is_shard && column.is_tested => facts.constant = value(constant),
         _ => {}
     }
-    facts.may_be_nan = descriptor_stats::may_be_nan(leaf, column.leaf(), None);
+    facts.may_be_nan = descriptor_stats::may_be_nan(leaf, column.leaf(), stored);
     if column.is_tested {
         let bound = |stored: descriptor_stats::DescriptorBound| {
             let (stored, inclusive) = stored?;

@@ -44,11 +44,6 @@ impl Editing {
         Ok(())
     }
 
-    /// Fails if two shards refer to the same data.
-    pub(super) fn check_distinct(&self) -> Result<()> {
-        wait(&self.shard, self.editor.check_distinct_async())
-    }
-
     /// Deletes the rows that match.
     pub(super) fn delete(&mut self, predicate: &Predicate) -> Result<u64> {
         let (bar, follow) = followed("rows", self.quiet);
@@ -91,13 +86,6 @@ impl Editing {
         let name = target.as_ref().map(Location::name);
         let checked = wait(&self.shard, self.editor.check_commit_async(name));
         checked.map_err(|e| super::existing(e, output.unwrap_or(Path::new("")), false))
-    }
-
-    /// Fails if a file exists that may be replaced if the command is told to.
-    pub(super) fn check_new(&self, output: &Path) -> Result<(), Failure> {
-        let target = beside(self.shard.store(), output)?;
-        let checked = self.editor.check_commit_async(Some(target.name()));
-        wait(&self.shard, checked).map_err(|e| super::existing(e, output, true))
     }
 
     /// Commits the changes, to `output` or in place.

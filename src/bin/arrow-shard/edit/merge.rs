@@ -1,6 +1,5 @@
 //! `arrow-shard merge`
 
-use super::editing::Editing;
 use super::{existing, note_parts, report, say, shard_output};
 use crate::failure::Failure;
 use crate::limits::LimitArgs;
@@ -53,13 +52,11 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let shards = located(&args.files)?;
-    if args.dry_run {
-        return plan(args);
-    }
     let target = stored(&args.output)?;
     let (bar, follow) = followed("shards", args.quiet);
     let options = MergeOptions::default()
         .with_overwrite(args.force)
+        .with_dry_run(args.dry_run)
         .with_limits(args.limits.limits())
         .with_external_files(args.limits.external_files()?)
         .with_progress(follow);
@@ -67,28 +64,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let done = wait(&waits_for, merge_with_async(shards, target, options));
     bar.finish_and_clear();
     let done = done.map_err(|e| existing(e, &args.output, true))?;
+    if args.dry_run {
+        let (rows, deleted) = (done.num_rows(), done.num_deleted_rows());
+        return say(&args.output, "would have", rows, deleted, "");
+    }
     if args.quiet {
         return Ok(());
     }
     report(&args.output, &done)?;
     note_parts(&args.output, &args.files);
     Ok(())
-}
-
-/// Shows the size of the new shard, after the checks of a merge.
-fn plan(args: &Args) -> Result<(), Failure> {
-    let Some((first, others)) = args.files.split_first() else {
-        return Err(Failure::Usage("no shard is named".to_owned()));
-    };
-    let mut editing = Editing::open(first, args.limits.editing_options()?, args.quiet)?;
-    editing.append_all(others)?;
-    editing.check_distinct()?;
-    if !args.force {
-        editing.check_new(&args.output)?;
-    }
-    let editor = editing.editor();
-    let (rows, deleted) = (editor.num_rows(), editor.num_deleted_rows());
-    say(&args.output, "would have", rows, deleted, "")
 }
 
 /// Returns the locations of the shards.
