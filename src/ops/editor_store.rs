@@ -237,8 +237,8 @@ impl ShardEditor {
         place: Place,
         existing: ExistingFile,
     ) -> Result<EditSummary, NotWritten> {
-        let store = self.store().clone();
-        let files = self.files(&place, self.naming()).await?;
+        let (store, naming) = (self.store().clone(), self.naming());
+        let files = self.files(&place, naming).await?;
         put(&store, &place, existing, files).await
     }
 

@@ -30,4 +30,4 @@ pub(super) use metrics::Counters;
 pub(super) use plan::Filter;
 pub(super) use range_index::Bounds;
 pub(super) use reader::FilteredReader;
-pub(super) use statistics::{absent, facts};
+pub(super) use statistics::{FactsScope, absent, facts};

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::format::{BufferKind, INDEX_BLOCK};
 use crate::read::filter::predicate::{FilterColumn, Test};
 use crate::read::filter::prune::{Facts, is_nan};
-use crate::read::filter::{Bounds, absent, facts};
+use crate::read::filter::{Bounds, FactsScope, absent, facts};
 use crate::read::shard::metadata::StripeField;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Datum, Scalar, UInt64Array};
@@ -182,7 +182,12 @@ impl Verifier<'_> {
             {
                 continue;
             }
-            let facts = facts(&column, &known, stripe.all_rows(), false);
+            let scope = FactsScope::Stripe {
+                ordinal: stripe.ordinal(),
+                rows: stripe.all_rows(),
+                stored_types: &inner.stored_types,
+            };
+            let facts = facts(&column, &known, scope);
             let Some(field) = fields.last().cloned() else {
                 continue;
             };
