@@ -50,6 +50,27 @@ impl EditedColumn {
     }
 }
 
+/// Fails if packed integers are floats in a schema, because a float may not hold them. Packed columns keep their types;
+/// the other casts that a schema may ask for are exact.
+fn check_packed(columns: &[Field], schema: &ArrowSchema) -> Result<()> {
+    for column in columns {
+        let wanted = schema.field_with_name(column.name());
+        let wanted = wanted.map_or(column.data_type(), |wanted| wanted.data_type());
+        if column.data_type().is_integer() && wanted.is_floating() {
+            return Err(Error::new(
+                ErrorKind::SchemaMismatch,
+                format!(
+                    "column `{}` is {}, and cannot be widened to {wanted}, because it is packed; write the shard \
+                     again without packed columns",
+                    column.name(),
+                    column.data_type()
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// The columns of an edited shard.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct EditedColumns {
@@ -181,11 +202,11 @@ impl EditedColumns {
         none: usize,
         name_of: &(dyn Fn(usize) -> String + Sync),
     ) -> Result<()> {
-        for column in self
-            .visible
-            .iter_mut()
-            .filter(|column| !column.has_packed())
-        {
+        for column in &mut self.visible {
+            if column.has_packed() {
+                check_packed(&column.seen(), schema)?;
+                continue;
+            }
             let Ok(wanted) = schema.field_with_name(column.field.name()) else {
                 continue;
             };

@@ -4,7 +4,7 @@ use super::commit::{EditSummary, Naming};
 use super::editor::ShardEditor;
 use super::members::Opening;
 use super::overlap::refuse;
-use super::put::{check_new, put};
+use super::put::{check_needed, check_new, put};
 use super::source::SourceShard;
 use crate::Shard;
 use crate::error::{Error, Result};
@@ -242,10 +242,12 @@ impl ShardEditor {
         put(&store, &place, existing, files).await
     }
 
-    /// Returns the summary of a directory at a place, and writes no file.
+    /// Returns the summary of a directory at a place, after the checks of a commit, and writes no file.
     pub(super) async fn planned(self, place: &Place) -> Result<EditSummary> {
-        let naming = self.naming();
-        Ok(self.files(place, naming).await?.summary)
+        let (store, naming) = (self.store().clone(), self.naming());
+        let files = self.files(place, naming).await?;
+        check_needed(&store, place, &files, false).await?;
+        Ok(files.summary)
     }
 
     fn naming(&self) -> Naming {

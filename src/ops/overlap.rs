@@ -2,10 +2,11 @@
 
 use super::source::{SourceShard, node_ids};
 use crate::error::{Error, Result, Within};
-use crate::format::DataEncoding;
-use crate::io::{Place, RelativeUrl, Store};
+use crate::format::{AnyValue, DataEncoding};
+use crate::io::{ByteRange, Place, RelativeUrl, Store};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::SystemTime;
 
 /// A shard of a folder that is not part of its table, because another shard refers to all of its buffers: a merged
@@ -96,36 +97,36 @@ pub(super) async fn held(
             users.entry(file).or_default().push(i);
         }
     }
-    // Buffers can be shared only between shards that share a file.
+    // Parts can be shared only between shards that share a file.
     users.retain(|_, users| users.len() > 1);
     let mut in_question: Vec<usize> = users.into_values().flatten().collect();
     in_question.sort_unstable();
     in_question.dedup();
-    let mut buffers = HashMap::new();
+    let mut parts = HashMap::new();
     for &i in &in_question {
         if let Some(source) = sources.get(i) {
-            let found = ids.buffers_of(source).await;
-            buffers.insert(i, found.within(|| format!("`{}`", source.place))?);
+            let found = ids.parts_of(source).await;
+            parts.insert(i, found.within(|| format!("`{}`", source.place))?);
         }
     }
-    let mut holders: HashMap<Buffer, Vec<usize>> = HashMap::new();
+    let mut holders: HashMap<Part, Vec<usize>> = HashMap::new();
     for &i in &in_question {
-        for buffer in buffers.get(&i).into_iter().flatten() {
-            holders.entry(*buffer).or_default().push(i);
+        for part in parts.get(&i).into_iter().flatten() {
+            holders.entry(*part).or_default().push(i);
         }
     }
     let mut held: HashMap<usize, usize> = HashMap::new();
     let mut partly = Vec::new();
     for &i in &in_question {
-        let own = buffers.get(&i).map_or(0, HashSet::len);
+        let own = parts.get(&i).map_or(0, HashSet::len);
         let mut common: HashMap<usize, usize> = HashMap::new();
-        let shared = buffers.get(&i).into_iter().flatten();
-        for other in shared.filter_map(|buffer| holders.get(buffer)).flatten() {
+        let shared = parts.get(&i).into_iter().flatten();
+        for other in shared.filter_map(|part| holders.get(part)).flatten() {
             *common.entry(*other).or_default() += 1;
         }
         common.remove(&i);
-        let others = |j: usize| buffers.get(&j).map_or(0, HashSet::len);
-        // The first of several shards with the same buffers stays.
+        let others = |j: usize| parts.get(&j).map_or(0, HashSet::len);
+        // The first of several shards with the same parts stays.
         let holder = |&(j, common): &(&usize, &usize)| {
             *common == own && (others(*j) > own || *j < i) && !held.contains_key(j)
         };
@@ -145,22 +146,22 @@ pub(super) async fn held(
     // A shard that is left out anyway, because others contain it, does not matter.
     let mut partly = partly.into_iter();
     match partly
-        .find(|(i, j)| !held.contains_key(i) && !held.contains_key(j) && !holds(&buffers, *i, *j))
+        .find(|(i, j)| !held.contains_key(i) && !held.contains_key(j) && !holds(&parts, *i, *j))
     {
         Some(pair) => Err(both(sources, pair, "refer to the same data in part")),
         None => Ok(held),
     }
 }
 
-/// Whether one of two shards has all buffers of the other.
-fn holds(buffers: &HashMap<usize, HashSet<Buffer>>, i: usize, j: usize) -> bool {
-    match (buffers.get(&i), buffers.get(&j)) {
+/// Whether one of two shards has all parts of the other.
+fn holds(parts: &HashMap<usize, HashSet<Part>>, i: usize, j: usize) -> bool {
+    match (parts.get(&i), parts.get(&j)) {
         (Some(a), Some(b)) => a.is_superset(b) || b.is_superset(a),
         _ => false,
     }
 }
 
-/// Fails if shards with the same buffers have different rows.
+/// Fails if shards with the same parts have different rows.
 fn check_equal(sources: &[SourceShard], pair: (usize, usize), is_same: bool) -> Result<()> {
     let rows = |i: usize| {
         let shard = sources.get(i).map(|source| &source.shard);
@@ -188,8 +189,18 @@ fn both(sources: &[SourceShard], (i, j): (usize, usize), what: &str) -> Error {
     ))
 }
 
-/// A buffer: the number of its file, and the start and end of its bytes.
-type Buffer = (usize, u64, u64);
+/// Stored bytes: the number of their file, and their start and end.
+type Stored = (usize, u64, u64);
+
+/// A part of a shard, by which it is compared to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Part {
+    /// A buffer, or the pages of a column chunk of a Parquet file.
+    Stored(Stored),
+    /// A constant of a column, such as the mark of a stripe whose rows are all deleted, as a hash. It has no bytes, and
+    /// belongs to the stripe with these ones.
+    Constant(Stored, u64),
+}
 
 /// Numbers for files: names of one file, and its clones, share a number. Files of different stores never do, whatever
 /// their names: a place does not name its store.
@@ -197,6 +208,8 @@ type Buffer = (usize, u64, u64);
 struct Ids {
     count: usize,
     stores: Vec<StoreIds>,
+    /// Parquet files outside of the folders of their shards, by reference.
+    elsewhere: HashMap<String, usize>,
 }
 
 /// The numbers of the files of a store.
@@ -273,36 +286,77 @@ impl Ids {
         Ok(all.map(self.of_store(&source.store)).collect())
     }
 
-    /// Returns the buffers of all columns of a shard.
-    async fn buffers_of(&mut self, source: &SourceShard) -> Result<HashSet<Buffer>> {
+    /// Returns the parts of all columns of a shard.
+    async fn parts_of(&mut self, source: &SourceShard) -> Result<HashSet<Part>> {
         let ids = node_ids(&source.shard).await?;
-        let mut buffers = HashSet::new();
-        let mut number = self.of_store(&source.store);
+        let mut parts = HashSet::new();
         for stripe in 0..source.shard.num_stripes() {
-            let mut lead = |artifact: Option<&RelativeUrl>| {
-                let place = match artifact {
-                    None => source.place.clone(),
-                    Some(url) => source.place.beside(url),
+            let described = {
+                let mut number = self.of_store(&source.store);
+                let mut lead = |artifact: Option<&RelativeUrl>| {
+                    let place = match artifact {
+                        None => source.place.clone(),
+                        Some(url) => source.place.beside(url),
+                    };
+                    Ok(number(place).to_string())
                 };
-                Ok(number(place).to_string())
+                source.shard.descriptors(stripe, &ids, &mut lead).await?
             };
-            let described = source.shard.descriptors(stripe, &ids, &mut lead).await?;
-            let encodings = described
-                .iter()
-                .flatten()
-                .flat_map(|field| &field.encodings);
-            for encoding in encodings {
-                let DataEncoding::Native(native) = encoding else {
-                    continue;
-                };
-                let found = native.buffers.iter().filter_map(|it| it.buffer.as_ref());
-                let found = found.filter(|buffer| !buffer.range.is_empty());
-                buffers.extend(found.filter_map(|buffer| {
-                    let file = buffer.url.parse().ok()?;
-                    Some((file, buffer.range.start(), buffer.range.end()))
+            let fields = || described.iter().flatten();
+            let encodings = fields().flat_map(|field| &field.encodings);
+            let stored: HashSet<Stored> = encodings
+                .flat_map(stored_bytes)
+                .map(|(file, range)| (self.number_of(file), range.start(), range.end()))
+                .collect();
+            if let Some(&first) = stored.iter().min() {
+                let constants = fields().filter(|field| field.encodings.is_empty());
+                let constants = constants.filter_map(|field| {
+                    let value = field.field.constant_value.as_ref()?;
+                    (!value.is_null()).then(|| Part::Constant(first, hash_of(value)))
+                });
+                parts.extend(constants);
+            }
+            parts.extend(stored.into_iter().map(Part::Stored));
+        }
+        Ok(parts)
+    }
+
+    /// Returns the number of a file. `file` is that number, unless the file is outside of the folder of the shard.
+    fn number_of(&mut self, file: &str) -> usize {
+        file.parse().unwrap_or_else(|_| {
+            *self.elsewhere.entry(file.to_owned()).or_insert_with(|| {
+                self.count += 1;
+                self.count
+            })
+        })
+    }
+}
+
+/// Returns the byte ranges of an encoding, each with the reference to its file.
+fn stored_bytes(encoding: &DataEncoding) -> Vec<(&str, ByteRange)> {
+    let mut found = Vec::new();
+    match encoding {
+        DataEncoding::Native(native) => {
+            let buffers = native.buffers.iter().filter_map(|it| it.buffer.as_ref());
+            found.extend(buffers.map(|buffer| (buffer.url.as_str(), buffer.range)));
+        }
+        DataEncoding::Parquet(files) => {
+            for file in files {
+                let url = file.file_ref.as_ref().map(|file| file.url.as_str());
+                found.extend(file.column_chunks.iter().filter_map(|chunk| {
+                    let url = chunk.file_url.as_deref().or(url)?;
+                    Some((url, chunk.data_pages_range?))
                 }));
             }
         }
-        Ok(buffers)
+        _ => {}
     }
+    found.retain(|(_, range)| !range.is_empty());
+    found
+}
+
+fn hash_of(value: &AnyValue) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    format!("{value:?}").hash(&mut hasher);
+    hasher.finish()
 }

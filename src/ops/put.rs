@@ -46,7 +46,7 @@ pub(super) async fn check_new(store: &Store, target: &Place) -> Result<()> {
 
 /// Checks that the directory at `target` can refer to its files. In a store that answers later, this skips the files of
 /// the replaced directory, and files that the write checks by their version.
-async fn check_needed(
+pub(super) async fn check_needed(
     store: &Store,
     target: &Place,
     files: &CommitFiles,

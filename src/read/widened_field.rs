@@ -1,12 +1,15 @@
 //! Spec: Chapter 6, "(Shard) Field Descriptor": what a descriptor says about values that are read in a wider type.
 
 use super::scan::constant::{bound_value, constant_array};
-use super::shard::descriptor_stats::is_float;
+use super::shard::descriptor_stats::{is_float, is_null};
 use crate::column::{Chunk, StoredAs, Values, shred, widen};
 use crate::error::{Error, Result, Within};
-use crate::format::{AnyValue, BasicType, DataType, FieldDescriptor, RangeStats, ValueKind};
+use crate::format::{
+    AnyValue, BasicType, DataType, FieldDescriptor, RangeStats, SignStats, TypeStats, ValueKind,
+};
 use arrow_array::ArrayRef;
 use arrow_schema::Field;
+use std::cmp::Ordering;
 
 /// Converts the descriptor of a leaf to the type that the leaf has in a table: its constant and its bounds. Statistics
 /// that depend on the stored bytes, such as Bloom filters, become unknown. Returns whether the values have to be cast
@@ -40,15 +43,35 @@ pub(crate) fn widen_field(
             ..range
         }
     });
-    match &field.constant_value {
-        None => Ok(true),
-        Some(constant) if constant.is_null() => Ok(false),
-        Some(constant) => {
-            let constant = widened_value(constant, stored, node);
-            field.constant_value = Some(constant.within(|| stored.place.clone())?);
-            Ok(false)
-        }
+    let is_constant = field.constant_value.is_some();
+    if let Some(constant) = field.constant_value.as_mut().filter(|c| !c.is_null()) {
+        *constant = widened_value(constant, stored, node).within(|| stored.place.clone())?;
     }
+    if is_float(node) && !is_float(&stored.node) {
+        field.type_specific = float_statistics(field);
+    }
+    Ok(!is_constant)
+}
+
+/// Returns the statistics of integers as floats if the descriptor shows their signs: those of a constant, or of nulls.
+fn float_statistics(field: &FieldDescriptor) -> Option<TypeStats> {
+    let mut signs = SignStats::default();
+    if !is_null(field) {
+        let Some(ValueKind::Double(value)) = field.constant_value.as_ref()?.kind else {
+            return None;
+        };
+        let count = match value.total_cmp(&0.0) {
+            Ordering::Less => &mut signs.negative_count,
+            Ordering::Equal => &mut signs.zero_count,
+            Ordering::Greater => &mut signs.positive_count,
+        };
+        *count = field.position_count;
+    }
+    Some(TypeStats::Floating {
+        signs,
+        positive_infinity_count: 0,
+        negative_infinity_count: 0,
+    })
 }
 
 /// Whether bounds are numbers of the type that the node has. Others have forms of their own.

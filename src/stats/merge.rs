@@ -50,7 +50,12 @@ impl ShardStats {
         let cardinality = match (has_no_values(merged), has_no_values(stripe)) {
             (true, _) => {
                 merged.range_stats.clone_from(&stripe.range_stats);
-                merged.type_specific = stripe.type_specific.clone().or(merged.type_specific.take());
+                // A stripe of nulls may lack them. If a stripe of values does, there may be a NaN in the shard.
+                let earlier = merged
+                    .type_specific
+                    .take()
+                    .filter(|_| has_no_values(stripe));
+                merged.type_specific = stripe.type_specific.clone().or(earlier);
                 stripe.cardinality.clone()
             }
             (_, true) => merged.cardinality.take(),
@@ -266,6 +271,38 @@ mod tests {
         stats.add(&stripe(3, 0, Some((5, 7))));
         stats.add(&stripe(3, 0, None));
         assert_eq!(stats.finish().unwrap().range_stats, None);
+    }
+
+    #[test]
+    fn statistics_of_nulls_do_not_stand_for_unknown_ones() {
+        let floats = |positions, nulls, signs| FieldDescriptor {
+            type_specific: Some(TypeStats::Floating {
+                signs,
+                positive_infinity_count: 0,
+                negative_infinity_count: 0,
+            }),
+            ..stripe(positions, nulls, None)
+        };
+        let nulls = floats(3, 3, SignStats::default());
+        let unknown = stripe(2, 0, Some((1, 2)));
+        let ones = SignStats {
+            positive_count: 2,
+            ..SignStats::default()
+        };
+        let known = floats(2, 0, ones);
+        let merged = |stripes: [&FieldDescriptor; 2]| {
+            let mut stats = ShardStats::new(true);
+            for stripe in stripes {
+                stats.add(stripe);
+            }
+            stats.finish().unwrap().type_specific
+        };
+        assert_eq!(merged([&nulls, &unknown]), None);
+        assert_eq!(merged([&unknown, &nulls]), None);
+        assert_eq!(merged([&nulls, &known]), known.type_specific);
+        assert_eq!(merged([&known, &nulls]), known.type_specific);
+        let unknown_nulls = stripe(3, 3, None);
+        assert_eq!(merged([&unknown_nulls, &known]), known.type_specific);
     }
 
     #[test]

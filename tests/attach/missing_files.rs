@@ -1,7 +1,7 @@
 //! Shards with Parquet files that are missing, or not the files that were attached.
 
 use super::files::{read_shard, table, write_parquet};
-use arrow_shard::ops::{ShardEditor, attach, merge};
+use arrow_shard::ops::{MergeOptions, ShardEditor, ShardSet, attach, merge, merge_with};
 use arrow_shard::read::{VerifyReport, col};
 use arrow_shard::{Error, ErrorKind, Shard, ShardWriter};
 use parquet::file::properties::WriterProperties;
@@ -115,6 +115,28 @@ fn a_missing_file_is_named_once_with_the_shard_that_needs_it() {
 }
 
 #[test]
+fn a_merge_of_attached_shards_holds_them() {
+    let (folder, target) = lake();
+    std::fs::remove_file(&target).unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for name in ["a", "b"] {
+        let file = path(&format!("lake/{name}.parquet"));
+        attach([file], path(&format!("{name}.amudai.shard"))).unwrap();
+    }
+    let merged = path("m.amudai.shard");
+    let parts = ["a", "b"].map(|name| path(&format!("{name}.amudai.shard")));
+    merge(&parts, &merged).unwrap();
+    let table = ShardSet::open_folder(folder.path()).unwrap();
+    assert_eq!((table.num_rows(), table.left_out().len()), (40_000, 2));
+    let error = merge([&merged, &parts[0]], path("n.amudai.shard")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    // Another shard over the same file has the same rows.
+    attach([path("lake/a.parquet")], path("again.amudai.shard")).unwrap();
+    let table = ShardSet::open_folder(folder.path()).unwrap();
+    assert_eq!((table.num_rows(), table.left_out().len()), (40_000, 3));
+}
+
+#[test]
 fn a_shard_is_changed_and_merged_only_while_its_files_are_there() {
     let (folder, target) = lake();
     let native = folder.path().join("n.amudai.shard");
@@ -138,6 +160,8 @@ fn a_shard_is_changed_and_merged_only_while_its_files_are_there() {
     editor.append(&target).unwrap();
     assert_named(editor.commit().unwrap_err());
     let merged = folder.path().join("m.amudai.shard");
+    let dry = MergeOptions::default().with_dry_run(true);
+    assert_named(merge_with([&target, &native], &merged, dry).unwrap_err());
     assert_named(merge([&target, &native], &merged).unwrap_err());
     assert!(!merged.exists());
     // A file that has been cut off is an error, too.

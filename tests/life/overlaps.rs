@@ -4,12 +4,16 @@ use crate::numbers::{ids, numbers, write};
 use crate::support::collect;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, Int64Array};
+use arrow_schema::{DataType, Field};
 use arrow_shard::io::Store;
 use arrow_shard::ops::{LeftOut, ShardEditor, ShardSet, held_by_others, merge};
+use arrow_shard::read::col;
 use arrow_shard::write::{Layout, WriterOptions};
 use arrow_shard::{ErrorKind, Result};
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 fn values(set: &ShardSet) -> Vec<i64> {
     let scan = set.scan().with_projection(["id"]);
@@ -154,6 +158,46 @@ fn of_columns_and_deletes_by_reference_the_one_that_holds_more_stays() {
     assert_eq!(found.len(), 2, "{found:?}");
     assert_eq!(found[0], expected[0]);
     assert_eq!(found[1].0, "narrow");
+}
+
+#[test]
+fn an_edit_without_bytes_is_not_lost_to_a_merged_shard() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let fresh = || {
+        for name in ["a", "b", "m"] {
+            let _ = fs::remove_file(path(name));
+        }
+        numbers(&path("a"), 0..30);
+        numbers(&path("b"), 30..60);
+        merge(["a", "b"].map(path), path("m")).unwrap();
+        let set = ShardSet::open_folder(folder.path()).unwrap();
+        assert_eq!(set.num_rows(), 60);
+    };
+    let refused = || {
+        let error = ShardSet::open_folder(folder.path()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.to_string().contains("in part"), "{error}");
+    };
+    // A stripe whose rows are all deleted has no list of them.
+    fresh();
+    let mut editor = ShardEditor::open(path("a")).unwrap();
+    editor.delete(&col("id").lt(30)).unwrap();
+    editor.commit().unwrap();
+    refused();
+    // A constant has no buffer.
+    fresh();
+    let mut editor = ShardEditor::open(path("a")).unwrap();
+    let same: ArrayRef = Arc::new(Int64Array::from(vec![7]));
+    let field = Field::new("same", DataType::Int64, false);
+    editor.add_column(field, &same).unwrap();
+    editor.commit().unwrap();
+    refused();
+    // A merge of the changed shard holds it.
+    fs::remove_file(path("m")).unwrap();
+    merge(["a", "b"].map(path), path("m")).unwrap();
+    let set = ShardSet::open_folder(folder.path()).unwrap();
+    assert_eq!(pairs(set.left_out()), [pair("a", "m"), pair("b", "m")]);
 }
 
 #[test]

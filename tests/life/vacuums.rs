@@ -554,7 +554,7 @@ fn a_merged_shard_replaces_another_if_asked_to() {
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     let before = names(folder.path());
     let planned = merged(forced().with_dry_run(true), "m.shard").unwrap();
-    assert_eq!((planned.num_rows(), planned.num_other_files()), (50, 2));
+    assert_eq!((planned.num_rows(), planned.num_other_files()), (50, 5));
     assert_eq!(read(&path("m.shard")).len(), 5);
     assert_eq!(names(folder.path()), before);
     let dry = MergeOptions::default().with_dry_run(true);

@@ -513,6 +513,11 @@ fn errors_of_types_name_both_shards_and_say_what_to_do() {
         "flags",
         cast(&integers, &DataType::Boolean).unwrap(),
     );
+    let packed = folder.path().join("packed.amudai.shard");
+    let columns = [("x", integers.clone()), ("y", integers.clone())];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let options = WriterOptions::default().with_packed_columns(["x", "y"]);
+    written(&packed, &batch, options);
     let check = |error: Error, parts: &[&str]| {
         assert_eq!(error.kind(), ErrorKind::SchemaMismatch, "{error}");
         for part in parts {
@@ -520,6 +525,10 @@ fn errors_of_types_name_both_shards_and_say_what_to_do() {
         }
         error.to_string()
     };
+    let floating = Schema::new(vec![Field::new("x", DataType::Float64, true)]);
+    let error =
+        ShardSet::open_with([&packed], widening().with_schema(floating.into())).unwrap_err();
+    check(error, &["`x` is Int64", "Float64", "is packed"]);
     let strict = ShardSet::open([&a, &floats]).unwrap_err();
     check(
         strict,

@@ -18,7 +18,7 @@ pub(in crate::read) fn is_null(field: &FieldDescriptor) -> bool {
 }
 
 /// Whether a value may be NaN. A NaN among decimals has no value in Arrow either. `stored` is how the values are stored
-/// if they are widened: integers are never NaN, and have no statistics of it. A widened constant has none either.
+/// if they are widened: integers are never NaN, and have no statistics of it.
 pub(in crate::read) fn may_be_nan(
     field: &FieldDescriptor,
     node: &DataType,
@@ -26,17 +26,8 @@ pub(in crate::read) fn may_be_nan(
 ) -> bool {
     match (&field.type_specific, stored) {
         (Some(TypeStats::Floating { signs, .. }), _) => signs.nan_count > 0,
-        _ if field.constant_value.as_ref().is_some_and(is_not_nan) => false,
         (_, Some(stored)) => is_float(&stored.node),
         (_, None) => is_float(node),
-    }
-}
-
-/// Whether a constant is known not to be NaN. Halves of floats are stored in other ways, and are not looked into.
-fn is_not_nan(value: &AnyValue) -> bool {
-    match &value.kind {
-        Some(ValueKind::Double(value)) => !value.is_nan(),
-        _ => value.is_null(),
     }
 }
 
