@@ -34,7 +34,7 @@ Install it with `cargo install --path . --features cli` in a clone; with the fea
 | [`schema FILE`](#schema) | prints the Arrow schema; with `--shard`, the stored one |
 | [`info FILE...`](#info) | shows rows, bytes, sort order, key-values and needed files on one screen |
 | [`count FILE...`](#count) | counts rows, or those that match a `--filter` |
-| [`head FILE`](#head), [`tail FILE...`](#tail), [`cat FILE...`](#cat) | print rows, or those that match a `--filter`, as a table, CSV, JSON, or a line for each value |
+| [`head FILE...`](#head), [`tail FILE...`](#tail), [`cat FILE...`](#cat) | print rows, or those that match a `--filter`, as a table, CSV, JSON, or a line for each value |
 | [`sample N FILE...`](#sample) | prints random rows, the same ones for the same `--seed` |
 | [`stats FILE...`](#stats) | shows nulls, bounds, distinct values, mean length and bytes of each column |
 | [`diff A B`](#diff) | compares columns, and rows by position or by a `--key` |
@@ -67,11 +67,12 @@ arrow-shard cat --filter "time >= '2024-02-29' AND (origin IN ('OSL', 'LIM') OR 
 
 * `convert`, `schema`, `head`, `tail`, `sample`, `cat`, `diff`, `append` and `upsert` read files, folders (with
   subfolders) and quoted globs in any mix of formats, as [one table](../conversions.md#several-inputs):
-  `arrow-shard cat 'days/**/*.csv' archive/`. `info` and `count` look at each file by itself;
-  `stats` shows one table for all files, and their columns must have the same types.
+  `arrow-shard cat 'days/**/*.csv' archive/`. `head` and `tail` draw a table for each argument. `info` and `count` look
+  at each file by itself; `stats` shows one table for all files, and their columns must have the same types.
 * In object stores, the URL of a folder ends with `/`. Globs also work there: `'s3://logs/days/*.parquet'`. Rows that a
   shard of a folder shares with another file of the folder count once.
-* The name of a file decides its format, or else its content; `--from` and `--to` override both.
+* The name of a file decides its format, or else [its content](../conversions.md#how-files-are-read); `--from` and
+  `--to` override both.
 * CSV and NDJSON may be compressed with gzip, zstd, bzip2 or xz, as in `t.csv.gz`; also standard input, and outputs.
 * Types of CSV and JSON are inferred from all rows. A column gets the type that holds every value; one impossible date
   makes the whole column text. JSON may be an object per line, objects over several lines, or an array of objects.
@@ -93,6 +94,8 @@ arrow-shard cat --filter "time >= '2024-02-29' AND (origin IN ('OSL', 'LIM') OR 
   folder deletes it once it is an hour old, on file systems that support locks.
 * `convert --rows-per-file 1000000 in.csv out.parquet` writes `out-00001.parquet` and so on. `convert --dry-run` shows
   what would be read and written.
+* `convert --compression snappy in.csv out.parquet` sets the compression of Parquet or Arrow IPC. A shard has a
+  [profile](profiles.md), and CSV and NDJSON are compressed if their names end in `.gz`, `.zst`, `.bz2` or `.xz`.
 * `convert --sort origin,-delay` sorts the rows. `convert --partition-by year in.csv lake/part.parquet` writes
   `lake/year=2024/part-00001.parquet` and so on, which `--hive` reads back.
 * An output may be an input only if it is one file, which is replaced once it is complete. Everything else that would
@@ -109,7 +112,7 @@ arrow-shard cat --filter "time >= '2024-02-29' AND (origin IN ('OSL', 'LIM') OR 
 |-|-|
 | 0 | done |
 | 1 | an error, a damaged shard, or a difference that `diff` found |
-| 2 | wrong usage, or a wrong filter |
+| 2 | wrong usage, such as an unknown column or a wrong filter |
 | 129, 130, 143 | ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM |
 
 ## All commands

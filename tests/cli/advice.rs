@@ -214,3 +214,45 @@ fn known_keys_are_named() {
         "{error}"
     );
 }
+
+#[test]
+fn a_misspelt_column_is_wrong_usage_in_every_command() {
+    let folder = folder();
+    for file in ["f.csv", "f.parquet", "f.shard"] {
+        for command in [
+            &["cat", file, "--columns", "dely"][..],
+            &["head", file, file, "--columns", "dely"],
+            &["tail", file, "--columns", "dely"],
+            &["stats", file, "--columns", "dely"],
+            &["cat", file, "--filter", "dely > 3"],
+            &["count", file, "--filter", "dely > 3"],
+            &["convert", file, "x.shard", "--columns", "dely"],
+            &["convert", file, "x.shard", "--cast", "dely=int8"],
+            &["convert", file, "x.shard", "--sort", "dely"],
+            &["convert", file, "x", "--partition-by", "dely"],
+            &["diff", file, file, "--key", "dely"],
+            &["diff", file, file, "--columns", "dely"],
+        ] {
+            let error = folder.run(command).error(2);
+            assert!(
+                error.contains("did you mean `delay`?"),
+                "{command:?}: {error}"
+            );
+        }
+    }
+    for command in [
+        &["dedupe", "f.shard", "--key", "dely"][..],
+        &["upsert", "f.shard", "f.csv", "--key", "dely"],
+        &["delete", "f.shard", "--where", "dely > 3"],
+        &["select", "f.shard", "--columns", "dely"],
+        &["select", "f.shard", "--drop", "dely"],
+        &["select", "f.shard", "--rename", "dely=x"],
+        &["inspect", "f.shard", "--columns", "dely"],
+    ] {
+        let error = folder.run(command).error(2);
+        assert!(
+            error.contains("`dely`") && error.contains("delay"),
+            "{command:?}: {error}"
+        );
+    }
+}

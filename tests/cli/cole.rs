@@ -104,7 +104,7 @@ fn commands_read_the_columns_and_rows_that_they_are_asked_for() {
         .run(&["cat", "t.cole", "--filter", "id = 'x'"])
         .error(2);
     assert!(error.contains("--filter"), "{error}");
-    let error = folder.run(&["cat", "t.cole", "--columns", "nme"]).error(1);
+    let error = folder.run(&["cat", "t.cole", "--columns", "nme"]).error(2);
     assert!(
         error.contains("t.cole") && error.contains("`nme`"),
         "{error}"

@@ -24,11 +24,6 @@ fn the_content_of_a_file_shows_its_format() {
     let folder = folder();
     for name in NAMES {
         fs::copy(folder.path(name), folder.path("bare")).unwrap();
-        if name == "t.csv" {
-            let error = folder.run(&["head", "bare"]).error(2);
-            assert!(error.contains("--from"), "{error}");
-            continue;
-        }
         for command in ["head", "cat", "schema"] {
             let want = folder.run(&[command, name]).ok();
             assert_eq!(folder.run(&[command, "bare"]).ok(), want, "{name}");

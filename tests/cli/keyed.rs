@@ -46,7 +46,7 @@ fn rows_with_a_key_that_another_row_has_are_deleted() {
         assert_eq!(rows(&folder), before);
     }
     let folder = folder();
-    let error = folder.run(&["dedupe", SHARD, "--key", "idd"]).error(1);
+    let error = folder.run(&["dedupe", SHARD, "--key", "idd"]).error(2);
     assert!(error.contains("idd"), "{error}");
 }
 
@@ -153,7 +153,7 @@ fn new_rows_without_the_key_change_nothing() {
         }
     }
     for command in [&["upsert", SHARD, "new/1.csv"][..], &["dedupe", SHARD]] {
-        let error = folder.run(&[command, &["--key", "idd"]].concat()).error(1);
+        let error = folder.run(&[command, &["--key", "idd"]].concat()).error(2);
         let is_advised = error.contains(SHARD) && error.contains("did you mean `id`?");
         assert!(is_advised && !error.contains(".append"), "{error}");
     }

@@ -10,6 +10,7 @@ mod attach;
 mod changed;
 #[cfg(feature = "cloud")]
 mod cloud;
+mod codecs;
 mod cole;
 #[path = "../support/columns.rs"]
 mod columns;
@@ -42,7 +43,9 @@ mod odd_names;
 mod outputs;
 mod pairs;
 mod parts;
+mod recognized;
 mod refused;
+mod sampled;
 mod show;
 mod sorted;
 #[path = "../support/mod.rs"]
@@ -459,7 +462,7 @@ fn wrong_usage_ends_with_code_2() {
             .error(2)
             .contains("--to")
     );
-    std::fs::write(folder.path("t.xyz"), "a,b\n1,2\n").unwrap();
+    std::fs::write(folder.path("t.xyz"), "a\n1\n").unwrap();
     assert!(folder.run(&["head", "t.xyz"]).error(2).contains("--from"));
 }
 

@@ -218,3 +218,28 @@ fn numbered_outputs_go_into_a_folder() {
     convert(&[&again[..], &["--force"]].concat()).ok();
     assert_eq!(names("parts"), parts);
 }
+
+#[cfg(unix)]
+#[test]
+fn an_output_that_appears_meanwhile_is_replaced_with_force_only() {
+    for output in ["t.csv", "t.parquet", "t.amudai.shard"] {
+        let folder = Folder::new();
+        let pipe = format!(
+            "(sleep 0.7; printf mine > {output}; printf 'a\\n1\\n') | \"$0\" convert --from csv - {output}"
+        );
+        let done = std::process::Command::new("sh")
+            .args(["-c", &pipe, env!("CARGO_BIN_EXE_arrow-shard")])
+            .current_dir(folder.path("."))
+            .output()
+            .unwrap();
+        let error = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(1), "{error}");
+        assert!(
+            error.contains(output)
+                && error.contains("exists; replace it with --force, or choose another name"),
+            "{error}"
+        );
+        assert_eq!(fs::read(folder.path(output)).unwrap(), b"mine");
+        assert_eq!(folder.names(), [output]);
+    }
+}

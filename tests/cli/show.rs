@@ -63,7 +63,7 @@ fn paths_lead_into_structs_and_unknown_columns_are_named() {
         "{json}"
     );
     for file in ["t.shard", "t.arrow"] {
-        let error = folder.run(&["head", file, "--columns", "prise"]).error(1);
+        let error = folder.run(&["head", file, "--columns", "prise"]).error(2);
         assert!(
             error.contains("`prise`") && error.contains("price"),
             "{error}"
@@ -71,7 +71,7 @@ fn paths_lead_into_structs_and_unknown_columns_are_named() {
     }
     let error = folder
         .run(&["inspect", "t.shard", "--columns", "prise"])
-        .error(1);
+        .error(2);
     assert!(error.contains("`prise`"), "{error}");
 }
 
@@ -178,7 +178,7 @@ fn nothing_that_is_shown_reaches_the_terminal_as_a_command() {
     );
     let error = folder
         .run(&["cat", "t.shard", "--columns", "z\u{1b}z"])
-        .error(1);
+        .error(2);
     assert!(
         !error.contains('\u{1b}') && error.contains("z\\u{1b}z"),
         "{error}"
@@ -340,7 +340,7 @@ fn columns_of_odd_names_are_quoted_and_come_as_often_as_they_are_named() {
             "{file}"
         );
         assert_eq!(shown("\"c\"\"d\""), "\"c\"\"d\"\n2\n", "{file}");
-        let error = folder.run(&["cat", file, "--columns", "a,b"]).error(1);
+        let error = folder.run(&["cat", file, "--columns", "a,b"]).error(2);
         assert!(error.contains("`a`") && error.contains("a,b"), "{error}");
     }
     let inspected = folder

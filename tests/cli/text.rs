@@ -484,3 +484,48 @@ fn the_rows_that_are_asked_for_are_read_and_no_others() {
         assert_eq!(folder.run(&arguments).ok(), "n\n1\n2\n3\n", "{file}");
     }
 }
+
+#[test]
+fn names_are_given_to_columns_without_a_header() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("t.csv"), "1,x\n2,y\n").unwrap();
+    let named = ["--names", "id,\"a,b\""];
+    let json = folder.run(&[&["cat", "t.csv", "--json"][..], &named].concat());
+    assert_eq!(
+        json.ok(),
+        "{\"id\":1,\"a,b\":\"x\"}\n{\"id\":2,\"a,b\":\"y\"}\n"
+    );
+    // CSV output has the names, unless it is to have none.
+    let convert = |options: &[&str]| {
+        let arguments = ["convert", "--force", "t.csv", "out.csv"];
+        folder.run(&[&arguments[..], &named, options].concat()).ok();
+        std::fs::read_to_string(folder.path("out.csv")).unwrap()
+    };
+    assert_eq!(convert(&[]), "id,\"a,b\"\n1,x\n2,y\n");
+    assert_eq!(convert(&["--no-header"]), "1,x\n2,y\n");
+    // The names are those of --schema, --cast and --columns.
+    let options = ["--cast", "id=int8", "--columns", "id"];
+    let schema = folder.run(
+        &[
+            &["convert", "--force", "t.csv", "t.arrow"],
+            &named[..],
+            &options,
+        ]
+        .concat(),
+    );
+    schema.ok();
+    assert_eq!(types(&folder, "t.arrow", &[]), ["id: Int8"]);
+    for (names, why) in [("a", "1 name"), ("a,b,c", "3 names")] {
+        let error = folder.run(&["head", "t.csv", "--names", names]).error(2);
+        assert!(
+            error.contains("t.csv") && error.contains(why) && error.contains("2 values"),
+            "{error}"
+        );
+    }
+    folder.run(&["convert", "t.csv", "t.ndjson"]).ok();
+    let error = folder.run(&["head", "t.ndjson", "--names", "a,b"]).error(2);
+    assert!(
+        error.contains("--names applies only to CSV inputs"),
+        "{error}"
+    );
+}

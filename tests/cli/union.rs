@@ -308,7 +308,7 @@ fn conditions_columns_and_windows_count_over_all_files() {
         run(&["--offset", "99", "--limit", "1", "--columns", "extra,id"]),
         "extra,id\n,690\n"
     );
-    let error = cat(&folder, &[&files[..], &["--columns", "exta"]].concat()).error(1);
+    let error = cat(&folder, &[&files[..], &["--columns", "exta"]].concat()).error(2);
     assert!(error.contains("exta"), "{error}");
     let error = cat(&folder, &[&files[..], &["--filter", "exta = 1"]].concat()).error(2);
     assert!(error.contains("exta"), "{error}");

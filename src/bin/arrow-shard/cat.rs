@@ -1,7 +1,7 @@
 //! `arrow-shard cat`
 
 use crate::failure::Failure;
-use crate::rows::{OffsetArgs, RowArgs, print};
+use crate::rows::{OffsetArgs, RowArgs, print_input};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -30,5 +30,8 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    print(&args.inputs, &args.rows, args.offset, args.limit)
+    let files = args.rows.reading.files(&args.inputs)?.paths;
+    args.rows.check(&files)?;
+    let input = args.rows.open(&files, args.offset, args.limit)?;
+    print_input(input, &args.rows, args.offset.offset, &files)
 }

@@ -1,13 +1,23 @@
 //! Recognizes the format of a file by its first bytes.
 
 use crate::compression::Compression;
+use crate::delimiter;
 use crate::file_format::{FileFormat, is_standard};
+use crate::location::Location;
 use std::fs::File;
-use std::io::{self, BufRead, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Number of bytes that are examined. They show the format unless more white space precedes it.
-const HEAD_BYTES: u64 = 4096;
+/// Number of bytes that are examined: more than the first lines of most CSV files.
+const HEAD_BYTES: usize = 64 << 10;
+/// Number of bytes of compressed standard input that are examined. A block of bzip2 has up to 900 KB.
+const COMPRESSED_BYTES: usize = 1 << 20;
+
+/// The first bytes of standard input, once its format was asked for, and whether a reader has received them.
+static STANDARD_HEAD: OnceLock<Head> = OnceLock::new();
+static IS_RECEIVED: AtomicBool = AtomicBool::new(false);
 
 /// The content of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +43,7 @@ const MAGIC: [(&[u8], Content); 9] = [
 ];
 
 impl Content {
-    /// Recognizes the content by the first bytes of a file. CSV cannot be recognized.
+    /// Recognizes the content by the first bytes of a file, unless it is CSV.
     pub(crate) fn of(head: &[u8]) -> Option<Self> {
         let magic = MAGIC.iter().find(|(magic, _)| head.starts_with(magic));
         if let Some((_, content)) = magic {
@@ -54,37 +64,124 @@ impl Content {
 
     /// Recognizes the content of a file. Pipes are not opened, because bytes read from them would be lost.
     pub(crate) fn of_file(path: &Path) -> Option<Self> {
-        if !path.metadata().ok()?.is_file() {
-            return None;
-        }
-        Self::of(&head(File::open(path).ok()?)?)
+        Head::of_file(path)?.content()
     }
 
-    /// Recognizes the content of standard input by the bytes that have arrived. They are not consumed.
+    /// Recognizes the content of standard input. A reader receives the examined bytes, too.
     pub(crate) fn of_standard_input() -> Option<Self> {
-        let mut input = io::stdin().lock();
-        let head = input.fill_buf().ok()?;
-        let Some(Self::Compressed(compression)) = Self::of(head) else {
-            return Self::of(head);
-        };
-        // The archive continues after these bytes, so reading it ends with an error.
-        let mut text = Vec::new();
-        let mut reader = compression.reader(io::Cursor::new(head.to_vec())).ok()?;
-        let _cut = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut text);
-        Self::of(&text)
+        Head::of_text(Path::new("-"))?.content()
     }
 
     /// Recognizes the content of a compressed file.
     pub(crate) fn inside(path: &Path, compression: Compression) -> Option<Self> {
-        let text = compression.reader(File::open(path).ok()?).ok()?;
-        Self::of(&head(text)?)
+        Head::inside(path, compression)?.content()
     }
 }
 
-fn head(from: impl Read) -> Option<Vec<u8>> {
-    let mut head = Vec::new();
-    from.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
-    Some(head)
+/// Returns the separator of the values in a local file or standard input, if its content looks like CSV.
+pub(crate) fn delimiter_of(path: &Path) -> Option<u8> {
+    Head::of_text(path)?.delimiter()
+}
+
+/// Returns standard input, from its first byte.
+pub(crate) fn standard_input() -> impl Read {
+    let head = STANDARD_HEAD.get().map(|head| head.bytes.as_slice());
+    // A second reader continues after the first.
+    let head = head.filter(|_| !IS_RECEIVED.swap(true, Ordering::Relaxed));
+    head.unwrap_or_default().chain(io::stdin().lock())
+}
+
+/// The first bytes of a file.
+#[derive(Debug)]
+struct Head {
+    bytes: Vec<u8>,
+    /// Whether the file has no more bytes.
+    is_whole: bool,
+}
+
+impl Head {
+    /// Reads the first bytes. An error ends them; it is reported when the file is read.
+    fn read(from: impl Read) -> Self {
+        let mut bytes = Vec::new();
+        let read = from.take(HEAD_BYTES as u64).read_to_end(&mut bytes);
+        let is_whole = read.is_ok() && bytes.len() < HEAD_BYTES;
+        Self { bytes, is_whole }
+    }
+
+    fn of_file(path: &Path) -> Option<Self> {
+        if !path.metadata().ok()?.is_file() {
+            return None;
+        }
+        Some(Self::read(File::open(path).ok()?))
+    }
+
+    fn inside(path: &Path, compression: Compression) -> Option<Self> {
+        let text = compression.reader(File::open(path).ok()?).ok()?;
+        Some(Self::read(text))
+    }
+
+    /// Returns the first bytes of a local file or standard input, after decompression.
+    fn of_text(path: &Path) -> Option<Self> {
+        if is_standard(path) {
+            let head = STANDARD_HEAD.get_or_init(|| Self::arriving(io::stdin().lock()));
+            let Some(Content::Compressed(compression)) = Content::of(&head.bytes) else {
+                return Some(Self {
+                    bytes: head.bytes.clone(),
+                    is_whole: head.is_whole,
+                });
+            };
+            // If the archive continues after these bytes, reading it ends with an error.
+            let archive = io::Cursor::new(head.bytes.clone());
+            return Some(Self::read(compression.reader(archive).ok()?));
+        }
+        let Ok(Location::Local(local)) = Location::of(path) else {
+            return None;
+        };
+        let head = Self::of_file(&local)?;
+        match Content::of(&head.bytes) {
+            Some(Content::Compressed(compression)) => Self::inside(&local, compression),
+            _ => Some(head),
+        }
+    }
+
+    /// Reads bytes of a pipe until they show the format, because the program that writes them may wait for a reader.
+    fn arriving(mut from: impl Read) -> Self {
+        let mut head = Self {
+            bytes: Vec::new(),
+            is_whole: false,
+        };
+        let mut chunk = vec![0; HEAD_BYTES];
+        loop {
+            let most = match Content::of(&head.bytes) {
+                Some(Content::Compressed(_)) => COMPRESSED_BYTES,
+                None if head.delimiter().is_none() => HEAD_BYTES,
+                _ => return head,
+            };
+            if head.bytes.len() >= most {
+                return head;
+            }
+            match from.read(&mut chunk) {
+                Ok(0) => head.is_whole = true,
+                Ok(read) => head
+                    .bytes
+                    .extend_from_slice(chunk.get(..read).unwrap_or_default()),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return head,
+            }
+            if head.is_whole {
+                return head;
+            }
+        }
+    }
+
+    fn content(&self) -> Option<Content> {
+        let is_csv = || self.delimiter().map(|_| Content::Format(FileFormat::Csv));
+        Content::of(&self.bytes).or_else(is_csv)
+    }
+
+    fn delimiter(&self) -> Option<u8> {
+        delimiter::delimiter(&self.bytes, self.is_whole)
+    }
 }
 
 /// Returns an error message that explains how to read a compressed file.

@@ -16,7 +16,7 @@ use crate::lance_names::{check_conversion, is_lance};
 use crate::location::is_url;
 use crate::new_folders;
 use crate::option_names::{LayoutName, ProfileName};
-use crate::output::{lossy_batch, lossy_schema};
+use crate::output::{Codec, lossy_batch, lossy_schema};
 use crate::progress::Progress;
 use crate::size::size;
 use crate::text;
@@ -42,7 +42,9 @@ Examples:
   arrow-shard convert days/ 'more/*.parquet' all.amudai.shard
   arrow-shard convert 2024.csv 2025.ndjson --unify --output all.parquet
   arrow-shard convert log.csv.gz log.amudai.shard
+  arrow-shard convert --compression snappy log.csv log.parquet
   arrow-shard convert log.csv log.parquet --cast day=date32 --cast 'price=decimal(10,2)'
+  arrow-shard convert --names id,name,price list.csv list.parquet
   arrow-shard convert --schema 'id int64 not null, at timestamp(us, UTC)' log.ndjson log.amudai.shard
   arrow-shard convert --limit 1000 --filter \"delay > 60\" in.amudai.shard sample.csv
   arrow-shard convert --rows-per-file 1000000 in.parquet part.parquet
@@ -105,6 +107,9 @@ pub(crate) struct Args {
     /// Memory for rows that are sorted, such as 1G; more rows are sorted with temporary files [default: 256M]
     #[arg(long, value_name = "SIZE", value_parser = size, requires = "sort")]
     sort_memory: Option<u64>,
+    /// Compression of the values in Parquet [default: zstd] or Arrow IPC [default: none]
+    #[arg(long, value_enum)]
+    compression: Option<Codec>,
     /// How hard to compress a shard [default: balanced]
     #[arg(long, value_enum)]
     profile: Option<ProfileName>,
@@ -169,10 +174,7 @@ enum WireName {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let done = convert(args);
-    done.map_err(|failure| {
-        new_folders::discard_empty();
-        failure.with_force()
-    })
+    done.inspect_err(|_| new_folders::discard_empty())
 }
 
 fn convert(args: &Args) -> Result<(), Failure> {
@@ -202,13 +204,16 @@ fn convert(args: &Args) -> Result<(), Failure> {
     let format = FileFormat::of_output(target, args.to)?;
     let options = options(args, format)?;
     let reading = &args.reading;
-    let style = reading.csv_style(target);
+    let style = reading.csv_output_style(target);
     let mut target = match partition_by.first() {
         None => Target::find(target, format, options, style, args.rows_per_file)?,
         Some(first) => {
             Target::partitioned(target, format, options, style, args.rows_per_file, first)?
         }
     };
+    if let Some(codec) = args.compression {
+        target.compress(codec)?;
+    }
     let files = reading.files(inputs)?;
     check(args, &files, &target)?;
     if args.dry_run {

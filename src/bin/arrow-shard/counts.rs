@@ -1,5 +1,6 @@
 //! Numbers of rows and threads as values of options.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
@@ -33,4 +34,25 @@ pub(crate) fn row_number(text: &str) -> Result<u64, String> {
 pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     text.parse()
         .map_err(|_| "expected a number of threads of 1 or more".to_owned())
+}
+
+/// Replaces `-5` after the commands `head` and `tail` by `--rows=5`, as other programs of these names read it.
+pub(crate) fn spelt_out(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut all: Vec<OsString> = arguments.collect();
+    let command = all.get(1).and_then(|command| command.to_str());
+    if !matches!(command, Some("head" | "tail")) {
+        return all;
+    }
+    let options = all.iter().position(|argument| argument == "--");
+    let options = options.unwrap_or(all.len());
+    for argument in all.iter_mut().take(options) {
+        let text = argument.to_str().unwrap_or_default();
+        if let Some(digits) = text.strip_prefix('-')
+            && !digits.is_empty()
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            *argument = format!("--rows={digits}").into();
+        }
+    }
+    all
 }

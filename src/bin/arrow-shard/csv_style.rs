@@ -7,6 +7,8 @@ pub(crate) struct CsvStyle {
     pub(crate) delimiter: u8,
     /// Whether the first line has the column names.
     pub(crate) has_header: bool,
+    /// The names of the columns of CSV input without a header; none for generated names.
+    pub(crate) names: Vec<String>,
     /// The text for null.
     pub(crate) null: String,
     /// The byte before a quote within a value, in CSV input.
@@ -18,6 +20,7 @@ impl Default for CsvStyle {
         Self {
             delimiter: b',',
             has_header: true,
+            names: Vec::new(),
             null: String::new(),
             escape: None,
         }

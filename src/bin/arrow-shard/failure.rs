@@ -2,8 +2,12 @@
 
 use crate::error_line::{chain, print_error};
 use arrow_schema::ArrowError;
+use arrow_shard::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
+
+/// Advice about an output that exists, for commands with the option `--force`.
+pub(crate) const REPLACE: &str = "replace it with --force, or choose another name";
 
 /// The reason why a command failed.
 #[derive(Debug)]
@@ -25,35 +29,30 @@ impl Failure {
     /// Puts a place before the message.
     pub(crate) fn within(self, place: impl std::fmt::Display) -> Self {
         match self {
+            Self::Usage(message) => Self::Usage(format!("{place}: {message}")),
             Self::Error(message) => Self::Error(format!("{place}: {message}")),
-            other => other,
+            Self::Reported => Self::Reported,
         }
     }
 
     /// Puts the name of a file before the message, unless the message has it.
     pub(crate) fn of_file(self, file: &Path) -> Self {
         let name = file.display().to_string();
-        match self {
-            Self::Error(message) if !names(&message, &name) => Self::Error(message).within(name),
-            other => other,
-        }
-    }
-
-    /// Puts the name of one of several files before the message, also before a usage error: the options fit others.
-    pub(crate) fn of_one_of_many(self, file: &Path) -> Self {
-        match self {
-            Self::Usage(message) => Self::Usage(format!("{}: {message}", file.display())),
-            other => other.of_file(file),
-        }
-    }
-
-    /// Names the option in the library's advice about an output that exists.
-    pub(crate) fn with_force(self) -> Self {
-        match self {
-            Self::Error(message) => {
-                Self::Error(message.replace("or ask to overwrite it", "or replace it with --force"))
+        match &self {
+            Self::Usage(message) | Self::Error(message) if !names(message, &name) => {
+                self.within(name)
             }
-            other => other,
+            _ => self,
+        }
+    }
+
+    /// Puts the name of one of several files before the message, also if the message of a usage error has it at another
+    /// place: the options may fit the others.
+    pub(crate) fn of_one_of_many(self, file: &Path) -> Self {
+        let name = file.display().to_string();
+        match &self {
+            Self::Usage(message) if !message.starts_with(&name) => self.within(name),
+            _ => self.of_file(file),
         }
     }
 
@@ -81,7 +80,11 @@ fn names(message: &str, file: &str) -> bool {
 
 impl From<arrow_shard::Error> for Failure {
     fn from(error: arrow_shard::Error) -> Self {
-        Self::Error(chain(&error))
+        match error.kind() {
+            // Only options name columns that may not exist.
+            ErrorKind::UnknownColumn => Self::Usage(chain(&error)),
+            _ => Self::Error(chain(&error)),
+        }
     }
 }
 

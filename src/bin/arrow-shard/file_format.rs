@@ -20,8 +20,8 @@ pub(crate) enum FileFormat {
     IpcStream,
     /// COLE columnar file (.cole)
     Cole,
-    /// Comma-separated values with a header row (.csv), or tab-separated values (.tsv); also compressed (.csv.gz .zst
-    /// .bz2 .xz)
+    /// Comma-separated values with a header row (.csv), or tab-separated values (.tsv, .tab); also compressed (.csv.gz
+    /// .zst .bz2 .xz)
     Csv,
     /// JSON objects, one per line when written (.ndjson, .jsonl, .json); also compressed
     #[value(alias = "json")]
@@ -74,7 +74,7 @@ impl FileFormat {
             "arrow" | "feather" | "ipc" => Some(Self::IpcFile),
             "arrows" => Some(Self::IpcStream),
             "cole" => Some(Self::Cole),
-            "csv" | "tsv" => Some(Self::Csv),
+            "csv" | "tsv" | "tab" => Some(Self::Csv),
             "ndjson" | "jsonl" | "json" => Some(Self::Ndjson),
             _ => None,
         }

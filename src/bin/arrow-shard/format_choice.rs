@@ -55,7 +55,7 @@ impl FileFormat {
                 }
                 _ => Err(Failure::Usage(format!(
                     "the format of `{}` is not known from its name or content; name it with --from (CSV \
-                     can be known only from the name)",
+                     is recognized if its first lines have the same number of values)",
                     path.display()
                 ))),
             }

@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         for column in &columns {
             if known.clone().all(|name| name != column) {
                 let message = no_column(column, known);
-                return Err(Failure::new(message).within(args.file.display()));
+                return Err(Failure::Usage(message).within(args.file.display()));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The arrow-shard command line: converts, inspects, checks and changes shards.
 
 mod allocator;
+mod bounds;
 mod cat;
 #[cfg(feature = "cloud")]
 mod cloud;
@@ -10,6 +11,7 @@ mod content;
 mod convert;
 mod counts;
 mod csv_style;
+mod delimiter;
 mod edit;
 mod error_line;
 mod external;
@@ -69,16 +71,17 @@ Examples:
   arrow-shard delete --where \"delay IS NULL\" flights.amudai.shard
   arrow-shard sql \"SELECT origin, avg(delay) FROM 'flights.amudai.shard' GROUP BY origin\"
 
-Formats by file name: .amudai.shard .shard | .parquet .parq .pq | .arrow .feather .ipc (IPC file) | \
-.arrows (IPC stream) | .cole | .csv .tsv | .ndjson .jsonl .json; `-` is standard input or output. \
-CSV and NDJSON may be compressed: .csv.gz .csv.zst .csv.bz2 .csv.xz. \
-.lance (file or dataset) is converted to and from shards by the program arrow-shard-lance. \
+Formats by file name, and by content where the name shows none: .amudai.shard .shard | \
+.parquet .parq .pq | .arrow .feather .ipc (IPC file) | .arrows (IPC stream) | .cole | .csv .tsv .tab | \
+.ndjson .jsonl .json; `-` is standard input or output. CSV and NDJSON may be compressed: \
+.csv.gz .csv.zst .csv.bz2 .csv.xz. .lance (file or dataset) is converted to and from shards by the \
+program arrow-shard-lance. \
 URLs (s3://, az://, gs://, http://, https://, file://) name files in the place of paths, if \
 arrow-shard was installed with the feature `cloud`; stores are configured by the environment \
 variables of their own tools, AWS_..., AZURE_... and GOOGLE_....
 
-Exit codes: 0 done, 1 an error, a damaged shard or a difference that diff found, 2 wrong usage, \
-129, 130 and 143 ended by SIGHUP, SIGINT (Ctrl-C) and SIGTERM.";
+Exit codes: 0 done, 1 an error, a damaged shard or a difference that diff found, 2 wrong usage, such as \
+an unknown column, 129, 130 and 143 ended by SIGHUP, SIGINT (Ctrl-C) and SIGTERM.";
 
 /// Arrow-native columnar files: convert, inspect, check and change Amudai shards.
 #[derive(Debug, Parser)]
@@ -170,7 +173,7 @@ fn main() -> ExitCode {
 
 /// Parses the command line. Ends the process with a message if it is wrong.
 fn parsed() -> Cli {
-    Cli::try_parse().unwrap_or_else(|mut error| {
+    Cli::try_parse_from(counts::spelt_out(std::env::args_os())).unwrap_or_else(|mut error| {
         if error.kind() == ErrorKind::UnknownArgument {
             // The tip to pass an unknown option as a value: no file has such a name. Similar options are another tip.
             error.remove(ContextKind::Suggested);

@@ -13,12 +13,22 @@ pub(crate) fn bar(total: u64, unit: &str, quiet: bool) -> ProgressBar {
     }
     // The bar is also cleared after an error.
     let bar = ProgressBar::new(total).with_finish(ProgressFinish::AndClear);
-    // If the template is invalid, the default style remains.
-    let template =
-        format!("[{{elapsed_precise}}] {{bar:40}} {{human_pos}} of {{human_len}} {unit}");
-    match ProgressStyle::with_template(&template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
+    set_style(
+        &bar,
+        &measured(&format!("{{human_pos}} of {{human_len}} {unit}")),
+    );
+    bar
+}
+
+/// Returns the template of a bar with a known end: the time so far, the bar, `amount`, and the time left.
+fn measured(amount: &str) -> String {
+    format!("[{{elapsed_precise}}] {{bar:40}} {amount} {{eta}}")
+}
+
+/// Draws the bar by a template. If the template is invalid, the style remains as it is.
+fn set_style(bar: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
     }
 }
 
@@ -76,13 +86,10 @@ impl Progress {
             (false, None) => ProgressBar::new_spinner(),
         };
         let template = match len {
-            Some(_) => format!("[{{elapsed_precise}}] {{bar:40}} {unit} {{eta}}"),
+            Some(_) => measured(unit),
             None => format!("[{{elapsed_precise}}] {{spinner}} {unit}"),
         };
-        // If the template is invalid, the default style remains.
-        if let Ok(style) = ProgressStyle::with_template(&template) {
-            bar.set_style(style);
-        }
+        set_style(&bar, &template);
         Self {
             bar,
             total,
@@ -110,5 +117,69 @@ impl Progress {
     /// Removes the bar.
     pub(crate) fn finish(self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use indicatif::{ProgressDrawTarget, TermLike};
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    /// Keeps the text that is drawn.
+    #[derive(Debug, Clone, Default)]
+    struct Screen(Arc<Mutex<String>>);
+
+    impl TermLike for Screen {
+        fn width(&self) -> u16 {
+            100
+        }
+
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(text)
+        }
+
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.0.lock().unwrap().push_str(text);
+            Ok(())
+        }
+
+        fn clear_line(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_time_left_follows_the_amount() {
+        let input = Progress::new(Total::Rows(100), false).bar;
+        for bar in [bar(100, "rows", false), input] {
+            let screen = Screen::default();
+            bar.set_draw_target(ProgressDrawTarget::term_like(Box::new(screen.clone())));
+            bar.set_position(100);
+            bar.tick();
+            let shown = screen.0.lock().unwrap().clone();
+            assert!(shown.contains("100 of 100 rows 0s"), "{shown}");
+        }
     }
 }

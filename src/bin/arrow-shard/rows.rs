@@ -62,7 +62,7 @@ pub(crate) struct RowArgs {
 pub(crate) struct OffsetArgs {
     /// Number of rows to skip at the start
     #[arg(long, value_name = "ROWS", default_value_t = 0, value_parser = rows::<u64>)]
-    offset: u64,
+    pub(crate) offset: u64,
 }
 
 impl RowArgs {
@@ -79,6 +79,21 @@ impl RowArgs {
             filter: self.filter.as_deref(),
             ..RowWindow::default()
         }
+    }
+
+    /// Opens files as one table. Its first `offset` rows are skipped, and at most `limit` are read.
+    pub(crate) fn open(
+        &self,
+        files: &[PathBuf],
+        offset: OffsetArgs,
+        limit: Option<u64>,
+    ) -> Result<Input, Failure> {
+        let rows = RowWindow {
+            offset: offset.offset,
+            limit,
+            ..self.window()
+        };
+        self.reading.open_all(files, &self.columns, rows)
     }
 
     /// Returns the format of the printed rows.
@@ -117,22 +132,31 @@ impl RowArgs {
     }
 }
 
-/// Prints the rows of inputs, one after the other.
-pub(crate) fn print(
+/// Prints the rows of several inputs: of each under its name in formats for people, and of all of them as one table in
+/// the others. `open` opens the files of a table. The first row has the number `first`.
+pub(crate) fn print_each(
     inputs: &[PathBuf],
     args: &RowArgs,
-    OffsetArgs { offset }: OffsetArgs,
-    limit: Option<u64>,
+    first: u64,
+    open: impl Fn(&[PathBuf]) -> Result<Input, Failure>,
 ) -> Result<(), Failure> {
-    let rows = RowWindow {
-        offset,
-        limit,
-        ..args.window()
-    };
-    let files = args.reading.files(inputs)?.paths;
-    args.check(&files)?;
-    let input = args.reading.open_all(&files, &args.columns, rows)?;
-    print_input(input, args, offset, &files)
+    let is_drawn = matches!(args.format(), RowFormat::Table | RowFormat::Vertical);
+    let of_table = if is_drawn { 1 } else { inputs.len() };
+    let files = |inputs| Ok(args.reading.files(inputs)?.paths);
+    let tables = inputs.chunks(of_table.max(1)).map(files);
+    let tables = tables.collect::<Result<Vec<_>, Failure>>()?;
+    args.check(&tables.concat())?;
+    for (i, (input, files)) in inputs.iter().zip(&tables).enumerate() {
+        let opened = open(files)?;
+        if tables.len() > 1 {
+            let (blank, name) = (if i == 0 { "" } else { "\n" }, input.display().to_string());
+            let mut out = Destination::standard();
+            writeln!(out, "{blank}==> {} <==", text::shown(&name))?;
+            out.flush()?;
+        }
+        print_input(opened, args, first, files)?;
+    }
+    Ok(())
 }
 
 /// Prints the rows of an input, which was made of `files`. The first row has the number `first`.
@@ -172,7 +196,8 @@ fn print_rows(input: Input, args: &RowArgs, first: u64) -> Result<(), Failure> {
         format,
         Destination::standard(),
         &input.schema,
-        &args.reading.csv_style(Path::new("-")),
+        &args.reading.csv_output_style(Path::new("-")),
+        None,
     )?;
     for batch in input.batches {
         encoder.write(&batch?)?;

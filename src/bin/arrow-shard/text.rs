@@ -173,7 +173,8 @@ fn whole(value: &AnyValue) -> String {
     }
 }
 
-fn cut(text: String, most: usize) -> String {
+/// Returns the text, or its first `most` characters and an ellipsis.
+pub(crate) fn cut(text: String, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text,

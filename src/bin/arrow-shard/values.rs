@@ -80,6 +80,7 @@ pub(crate) fn json(array: &ArrayRef, row: usize) -> Result<Json, Failure> {
         Vec::<u8>::new(),
         &schema,
         &CsvStyle::default(),
+        None,
     )?;
     encoder.write(&batch)?;
     let line = encoder.finish()?;

@@ -5,10 +5,10 @@ use crate::failure::Failure;
 use crate::limits::LimitArgs;
 use crate::location::open_shard;
 use crate::output::Destination;
+use crate::progress::bar;
 use crate::text;
 use arrow_shard::ErrorKind;
 use arrow_shard::read::{VerifyOptions, VerifyReport};
-use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -59,14 +59,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn verify(file: &Path, args: &Args, out: &mut Destination) -> Result<bool, Failure> {
     let quiet = args.quiet;
     let place = file.display();
-    let bar = if quiet {
-        ProgressBar::hidden()
-    } else {
-        ProgressBar::new(0)
-    };
-    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos} of {len} columns {msg}") {
-        bar.set_style(style);
-    }
+    // The message is the current column.
+    let bar = bar(0, "columns {msg}", quiet);
     let options = args.limits.shard_options();
     let opened = options.and_then(|options| open_shard(file, options));
     let verified = opened.and_then(|shard| {

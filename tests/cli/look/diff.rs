@@ -78,22 +78,26 @@ fn rows_are_compared_by_key() {
     let shown = differences(&folder, &["--key", "id", "a.csv", "b.csv"]);
     assert_eq!(
         shown,
-        "--- a.csv\n+++ b.csv\n- id = 5\n~ id = 1: x a -> A\n~ id = 3: y null -> 9\n+ id = 6\n\
+        "--- a.csv\n+++ b.csv\n- id = 5: x e, y 5\n~ id = 1: x a -> A\n~ id = 3: y null -> 9\n+ id = 6: y 6, x f\n\
          0 columns and 4 rows differ: 2 changed, 1 only in the first, 1 only in the second; there are 4 and 4 rows\n"
     );
     let shown = differences(&folder, &["--key", "id", "--json", "a.csv", "b.csv"]);
     let lines = objects(&shown);
     assert_eq!(lines[0]["key"], json!({ "id": 5 }));
+    let removed = json!({ "x": { "a": "e" }, "y": { "a": 5 } });
+    assert_eq!(lines[0]["columns"], removed);
+    let added = json!({ "x": { "b": "f" }, "y": { "b": 6 } });
+    assert_eq!(lines[3]["columns"], added);
     assert_eq!(lines[1]["columns"], json!({ "x": { "a": "a", "b": "A" } }));
     let few = differences(&folder, &["--key", "id", "-n", "1", "a.csv", "b.csv"]);
     assert!(
-        few.contains("- id = 5\n") && !few.contains("id = 1"),
+        few.contains("- id = 5: x e, y 5\n") && !few.contains("id = 1"),
         "{few}"
     );
     // All columns of the key are shown.
     let both = differences(&folder, &["--key", "id,x", "a.csv", "b.csv"]);
     assert!(
-        both.contains("- id = 1, x = a\n") && both.contains("+ id = 1, x = A\n"),
+        both.contains("- id = 1, x = a: y 1\n") && both.contains("+ id = 1, x = A: y 1\n"),
         "{both}"
     );
     csv(&folder, "c.csv", "id,x,y\n1,a,1\n1,b,2\n");
@@ -107,7 +111,7 @@ fn rows_are_compared_by_key() {
     }
     let error = folder
         .run(&["diff", "--key", "idd", "a.csv", "b.csv"])
-        .error(1);
+        .error(2);
     assert!(
         error.contains("--key") && error.contains("did you mean `id`?"),
         "{error}"

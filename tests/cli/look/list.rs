@@ -86,13 +86,27 @@ fn an_object_has_the_facts_of_a_shard() {
     let [a, b] = lines.as_slice() else {
         unreachable!("{lines:?}");
     };
-    let days = json!([{ "column": "day", "min": "2024-01-01", "max": "2024-01-10" }]);
+    let days = json!([{
+        "column": "day", "min": "2024-01-01", "max": "2024-01-10",
+        "min_is_exact": true, "max_is_exact": true,
+    }]);
     assert_eq!(a["sorted_by"], days);
     assert_eq!(
         (&a["rows"], &a["deleted_rows"], &a["stripes"]),
         (&json!(100), &json!(0), &json!(1))
     );
     assert_eq!((&b["rows"], &b["deleted_rows"]), (&json!(99), &json!(1)));
+    // The deleted row may be the only one with a bound.
+    let is_exact = |side: &str| &b["sorted_by"][0][side];
+    assert_eq!(is_exact("min_is_exact"), &json!(false));
+    assert_eq!(is_exact("max_is_exact"), &json!(false));
+    let table = folder.run(&["ls"]).ok();
+    for want in [
+        "day 2024-01-01 to 2024-01-10",
+        "day >= 2024-01-01 to <= 2024-01-10",
+    ] {
+        assert!(table.contains(want), "{table}");
+    }
     assert_eq!(a["held_by"], "b.amudai.shard");
     assert_eq!(b["held_by"], Value::Null);
     assert_eq!(b["missing_files"], json!([]));

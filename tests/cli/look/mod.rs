@@ -10,6 +10,7 @@ mod list;
 mod manual;
 mod options;
 mod rows;
+mod several;
 mod stats;
 mod united;
 

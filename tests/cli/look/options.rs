@@ -19,6 +19,7 @@ fn commands_take_the_options_that_their_help_lists() {
     let folder = Folder::new();
     write(&folder, "u.amudai.shard", &flights(10, 10));
     std::fs::write(folder.path("t.csv"), "id,origin\n1,OSL\n").unwrap();
+    std::fs::write(folder.path("n.csv"), "1,OSL\n").unwrap();
     let types = "id int64, origin text";
     folder
         .run(&["convert", "t.csv", "t.amudai.shard", "--schema", types])
@@ -29,6 +30,7 @@ fn commands_take_the_options_that_their_help_lists() {
         "external-files" => Some("."),
         "schema-rows" => Some("1"),
         "delimiter" => Some(","),
+        "names" => Some("id,origin"),
         "escape" => Some("\\"),
         "null-value" => Some("-"),
         "time-unit" => Some("ms"),
@@ -57,6 +59,8 @@ fn commands_take_the_options_that_their_help_lists() {
             };
             arguments.push(if is_for_shards {
                 "u.amudai.shard"
+            } else if option == "names" {
+                "n.csv"
             } else {
                 "t.csv"
             });

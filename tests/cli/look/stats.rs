@@ -143,9 +143,9 @@ fn statistics_of_several_files_are_united() {
         "{error}"
     );
     let error = folder.run(&["stats", "d/a.shard", "--columns", "orgin"]);
-    assert!(error.error(1).contains("did you mean `origin`?"));
+    assert!(error.error(2).contains("did you mean `origin`?"));
     let error = folder.run(&["stats", "d/b.parquet", "--columns", "orgin"]);
-    let error = error.error(1);
+    let error = error.error(2);
     assert!(
         error.contains("d/b.parquet") && error.contains("did you mean `origin`?"),
         "{error}"
@@ -279,7 +279,7 @@ fn an_error_names_its_file_once() {
             assert_eq!(error.matches(missing).count(), 1, "{arguments:?}: {error}");
         }
         let options = ["stats", name, name, "--columns", "orgin"];
-        let error = folder.run(&options).error(1);
+        let error = folder.run(&options).error(2);
         assert_eq!(error.matches(name).count(), 1, "{error}");
     }
     for output in ["none/out.parquet", "none/out.shard", "none/out.csv"] {

@@ -49,11 +49,7 @@ impl Partitions {
         schema: &Schema,
         names: &[String],
     ) -> Result<Self, Failure> {
-        let option = |e: Failure| match e {
-            Failure::Error(why) => Failure::Usage(format!("--partition-by: {why}")),
-            other => other,
-        };
-        let columns = indices(schema, names).map_err(option)?;
+        let columns = indices(schema, names).map_err(|e| e.within("--partition-by"))?;
         let mut fields = Vec::with_capacity(columns.len());
         for &index in &columns {
             let field = schema.field(index);

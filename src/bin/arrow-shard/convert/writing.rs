@@ -3,12 +3,12 @@
 use super::numbered::Numbered;
 use crate::compression::Compression;
 use crate::csv_style::CsvStyle;
-use crate::failure::Failure;
+use crate::failure::{Failure, REPLACE};
 use crate::file_format::{FileFormat, is_standard};
 use crate::input::{Files, folder_name};
 use crate::location::is_url;
 use crate::new_folders;
-use crate::output::{Output, Place, check_columns, lossy_schema};
+use crate::output::{Codec, Output, Place, check_columns, lossy_schema};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_shard::io::WriteSink;
@@ -28,6 +28,8 @@ pub(super) struct Target {
     pub(super) format: FileFormat,
     pub(super) options: WriterOptions,
     pub(super) style: CsvStyle,
+    /// The compression of values, if it is not the format's usual one.
+    codec: Option<Codec>,
     path: PathBuf,
     /// The names of several outputs, and the number of rows in each.
     parts: Option<(Numbered, u64)>,
@@ -55,6 +57,7 @@ impl Target {
             format,
             options,
             style,
+            codec: None,
             path: path.to_owned(),
             parts,
         };
@@ -63,7 +66,7 @@ impl Target {
             && !target.options.overwrite()
         {
             return Err(Failure::new(format!(
-                "{} exists; replace it with --force, or choose another name",
+                "{} exists; {REPLACE}",
                 existing.display()
             )));
         }
@@ -111,6 +114,7 @@ impl Target {
             // Each of the shards takes memory.
             options: options.with_memory_limit(PARTITION_BYTES),
             style,
+            codec: None,
             path: path.to_owned(),
             parts: Some(parts),
         })
@@ -140,6 +144,16 @@ impl Target {
         let mut shown = path.parent().map(Path::to_path_buf).unwrap_or_default();
         shown.extend(columns.iter().map(|column| format!("{column}=...")));
         shown.join(path.file_name().unwrap_or_default())
+    }
+
+    /// Sets the compression of values.
+    ///
+    /// # Errors
+    /// Fails if the format does not have it.
+    pub(super) fn compress(&mut self, codec: Codec) -> Result<(), Failure> {
+        codec.check(self.format)?;
+        self.codec = Some(codec);
+        Ok(())
     }
 
     /// Declares the order of the rows.
@@ -225,7 +239,7 @@ impl Target {
             self.format,
             schema,
             options,
-            &self.style,
+            (&self.style, self.codec),
             compression,
         )
         .map_err(|e| e.of_file(&self.path(number)))

@@ -1,21 +1,19 @@
 //! `arrow-shard ls`
 
 use super::folder::{Found, Listed, list, list_files};
+use crate::bounds::Bound;
 use crate::external_files::ExternalFileArgs;
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::input::glob_matches;
 use crate::location::{NamedFiles, is_url, stored, wait};
 use crate::output::Destination;
-use crate::table;
 use crate::text;
-use crate::values::{self, Json};
-use arrow_array::Array;
+use crate::values::Json;
 use arrow_array::cast::AsArray;
 use arrow_shard::io::{Location, RelativeUrl};
 use arrow_shard::ops::{SHARD_FILE_SUFFIX, held_shards_async};
 use arrow_shard::{ErrorKind, Shard};
-use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -26,8 +24,9 @@ Examples:
   arrow-shard ls s3://logs/tables 'days/*.shard'
 
 A line for each shard: rows, deleted rows, stripes, size of the directory file, and the least and \
-greatest values of the columns that it is sorted by. A shard whose rows another shard of \
-the folder holds, such as a merged one, is not counted. Files of folders and globs that are not shards are left out. \
+greatest values of the columns that it is sorted by. After deletes, they may no longer be values, and >= or <= \
+precedes them. A shard whose rows another shard of the folder holds, such as a merged one, is not counted. \
+Files of folders and globs that are not shards are left out. \
 A shard that lacks files, and a subfolder that cannot be read, are named, and the exit code is 1. `arrow-shard pack` \
 makes one file of a shard, which can be moved alone.";
 
@@ -280,23 +279,19 @@ fn mark_held(lines: &mut [Line], held: &[(usize, usize)]) {
 fn line(name: &str, found: &Found) -> Result<Line, Failure> {
     let (mut spans, mut sorted) = (Vec::new(), Vec::new());
     for (path, statistics) in &found.sorted {
-        let known = statistics.column(1).as_struct();
-        let bound = |name: &str| known.column_by_name(name).filter(|it| it.is_valid(0));
+        let bounds = Bound::both(statistics.column(1).as_struct());
+        let (min, max) = match &bounds {
+            (Some(min), Some(max)) => (Some(min), Some(max)),
+            _ => (None, None),
+        };
         let shown = text::shown(path);
-        let (mut min, mut max) = (Json::of(Value::Null), Json::of(Value::Null));
-        if let (Some(least), Some(greatest)) = (bound("min"), bound("max")) {
-            let span = (table::value(least, 0)?, table::value(greatest, 0)?);
-            spans.push(format!("{shown} {} to {}", span.0, span.1));
-            (min, max) = (values::json(least, 0)?, values::json(greatest, 0)?);
-        } else {
-            spans.push(shown.into_owned());
-        }
-        let column = Json::of(path.as_str());
-        sorted.push(Json::object([
-            ("column", column),
-            ("min", min),
-            ("max", max),
-        ]));
+        spans.push(match min.zip(max) {
+            Some((min, max)) => format!("{shown} {} to {}", min.text(">= ")?, max.text("<= ")?),
+            None => shown.into_owned(),
+        });
+        let members = [("column", Json::of(path.as_str()))];
+        let members = members.into_iter().chain(Bound::json(min, max)?);
+        sorted.push(Json::object(members));
     }
     if !found.missing.is_empty() {
         let missing = text::count(found.missing.len() as u64, "file");

@@ -21,7 +21,7 @@ pub(crate) mod undelete;
 pub(crate) mod upsert;
 pub(crate) mod vacuum;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, REPLACE};
 use crate::file_format::FileFormat;
 use crate::lance_names::is_lance;
 use crate::output::Destination;
@@ -73,7 +73,7 @@ fn existing(error: Error, output: &Path, can_replace: bool) -> Failure {
         return error.into();
     }
     let advice = if can_replace {
-        "replace it with --force, or choose another name"
+        REPLACE
     } else {
         "choose another name, or delete it"
     };

@@ -147,8 +147,18 @@ impl ReadArgs {
         FileFormat::of_input(path, self.input.from)
     }
 
-    /// Returns the syntax of a CSV file.
-    pub(crate) fn csv_style(&self, path: &Path) -> CsvStyle {
+    /// Returns the syntax of a CSV file that is read.
+    pub(super) fn csv_style(&self, path: &Path) -> CsvStyle {
+        let is_recognized = self
+            .input
+            .from
+            .or_else(|| FileFormat::by_name(path))
+            .is_none();
+        self.input.csv.style_of_input(path, is_recognized)
+    }
+
+    /// Returns the syntax of a CSV file that is written.
+    pub(crate) fn csv_output_style(&self, path: &Path) -> CsvStyle {
         self.input.csv.style(path)
     }
 

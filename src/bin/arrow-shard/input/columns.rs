@@ -68,11 +68,11 @@ pub(crate) fn indices(schema: &Schema, names: &[String]) -> Result<Vec<usize>, F
         schema.index_of(name).map_err(|_| {
             let known = schema.fields().iter().map(|field| field.name().as_str());
             match struct_of(schema, name) {
-                Some(column) => Failure::new(format!(
+                Some(column) => Failure::Usage(format!(
                     "there is no column `{name}`; members of a struct are read one by one only from shards: \
                      read the whole column `{column}`"
                 )),
-                None => Failure::new(no_column(name, known)),
+                None => Failure::Usage(no_column(name, known)),
             }
         })
     };

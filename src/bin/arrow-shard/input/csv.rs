@@ -1,28 +1,35 @@
 //! CSV files.
 
+use super::columns::ColumnNames;
 use super::infer_csv;
 use super::quotes::Quotes;
 use super::row_sizes::Inferred;
 use super::source::{Input, batches};
 use super::text_file::TextFile;
 use super::{BUFFER_BYTES, READING, RowWindow};
+use crate::content;
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::file_format::decompressed_name;
 use arrow_csv::reader::Format;
 use regex::Regex;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 /// The syntax of CSV files that are read or written.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct CsvArgs {
-    /// Separator of the values in CSV: one ASCII character, or `\t` [default: `,`, and a tab in .tsv]
+    /// Separator of the values in CSV: one ASCII character, or `\t` [default: `,`, a tab in .tsv and .tab, and for
+    /// files whose names show no format, the separator in their first lines]
     #[arg(long, help_heading = READING, value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: Option<u8>,
-    /// CSV has no line with column names; in CSV input, the columns become column_1, ...
+    /// CSV has no line with column names; in CSV input, the columns become column_1, ..., or have the --names
     #[arg(long, help_heading = READING)]
     no_header: bool,
+    /// Names of the columns in CSV input that has no line with them, separated by commas. CSV output begins with them,
+    /// unless --no-header is given, too
+    #[arg(long, help_heading = READING, value_name = "COLUMNS")]
+    names: Option<ColumnNames>,
     /// Character before a quote within a value in CSV input, such as `\`; doubled quotes are read as well
     #[arg(long, help_heading = READING, value_name = "CHARACTER", value_parser = escape)]
     escape: Option<u8>,
@@ -49,17 +56,36 @@ fn escape(text: &str) -> Result<u8, String> {
 }
 
 impl CsvArgs {
-    /// Returns the syntax of the file at `path`.
+    /// Returns the syntax of the file at `path`, which is written.
     pub(crate) fn style(&self, path: &Path) -> CsvStyle {
         let plain = decompressed_name(path).unwrap_or(path);
         let extension = plain.extension().and_then(|extension| extension.to_str());
-        let is_tsv = extension.is_some_and(|it| it.eq_ignore_ascii_case("tsv"));
+        let has_tabs = extension
+            .is_some_and(|it| it.eq_ignore_ascii_case("tsv") || it.eq_ignore_ascii_case("tab"));
         CsvStyle {
-            delimiter: self.delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' }),
+            delimiter: self
+                .delimiter
+                .unwrap_or(if has_tabs { b'\t' } else { b',' }),
             has_header: !self.no_header,
+            names: Vec::new(),
             null: self.null_value.clone().unwrap_or_default(),
             escape: self.escape,
         }
+    }
+
+    /// Returns the syntax of the file at `path`, which is read. `is_recognized` says whether only the content shows
+    /// that it is CSV.
+    pub(crate) fn style_of_input(&self, path: &Path, is_recognized: bool) -> CsvStyle {
+        let mut style = self.style(path);
+        if is_recognized
+            && self.delimiter.is_none()
+            && let Some(delimiter) = content::delimiter_of(path)
+        {
+            style.delimiter = delimiter;
+        }
+        style.names = ColumnNames::all(self.names.as_slice());
+        style.has_header &= style.names.is_empty();
+        style
     }
 
     /// Fails if the escape character is also the delimiter.
@@ -74,7 +100,8 @@ impl CsvArgs {
 
     /// Returns the name of a given option that is only for input.
     pub(crate) fn given_to_read(&self) -> Option<&'static str> {
-        self.escape.map(|_| "--escape")
+        let names = self.names.as_ref().map(|_| "--names");
+        names.or(self.escape.map(|_| "--escape"))
     }
 
     /// Returns the name of the first given option that is for input or output.
@@ -97,12 +124,21 @@ pub(super) fn infer(
     style: &CsvStyle,
     sample: Option<usize>,
 ) -> Result<Inferred, Failure> {
-    let mut reader = ::csv::ReaderBuilder::new()
+    infer_csv::infer(&mut lines(file, style)?, style, sample, &|at| {
+        file.line_of(at)
+    })
+}
+
+/// Returns a reader of the lines of a file.
+pub(super) fn lines(
+    file: &TextFile,
+    style: &CsvStyle,
+) -> Result<::csv::Reader<impl Read + use<>>, Failure> {
+    Ok(::csv::ReaderBuilder::new()
         .delimiter(style.delimiter)
         .has_headers(style.has_header)
         .escape(style.escape)
-        .from_reader(Quotes::new(file.reader()?, style));
-    infer_csv::infer(&mut reader, style, sample)
+        .from_reader(Quotes::new(file.reader()?, style)))
 }
 
 /// Reads a file in the inferred types.

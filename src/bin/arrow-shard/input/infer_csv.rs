@@ -11,7 +11,7 @@ use arrow_array::timezone::Tz;
 use arrow_array::types::Date32Type;
 use arrow_cast::parse::{Parser, string_to_datetime};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use csv::{ByteRecord, ErrorKind, Reader};
+use csv::{ByteRecord, ErrorKind, Position, Reader};
 use std::io::Read;
 use std::sync::Arc;
 
@@ -29,11 +29,13 @@ struct Column {
     text: bool,
 }
 
-/// Infers the schema from the first `rows` rows, or from all rows if `None`. Without rows, all columns are text.
+/// Infers the schema from the first `rows` rows, or from all rows if `None`. Without rows, all columns are text. `line`
+/// returns the number of a line in errors.
 pub(super) fn infer(
     reader: &mut Reader<impl Read>,
     style: &CsvStyle,
     rows: Option<usize>,
+    line: &dyn Fn(&Position) -> u64,
 ) -> Result<Inferred, Failure> {
     let mut columns: Vec<Column> = Vec::new();
     let mut record = ByteRecord::new();
@@ -42,7 +44,7 @@ pub(super) fn infer(
         Some(
             reader
                 .byte_headers()
-                .map_err(|e| failure(&e, None))?
+                .map_err(|e| failure(&e, None, line))?
                 .clone(),
         )
     } else {
@@ -52,7 +54,7 @@ pub(super) fn infer(
     while rows.is_none_or(|rows| sizes.rows() < rows) {
         let read = reader.read_byte_record(&mut record);
         let first_line = headers.as_ref().unwrap_or(&first);
-        if !read.map_err(|e| failure(&e, Some(first_line)))? {
+        if !read.map_err(|e| failure(&e, Some(first_line), line))? {
             break;
         }
         if headers.is_none() && sizes.rows() == 0 {
@@ -62,8 +64,8 @@ pub(super) fn infer(
         columns.resize_with(record.len().max(columns.len()), Column::default);
         for (i, (column, value)) in columns.iter_mut().zip(&record).enumerate() {
             let value = std::str::from_utf8(value).map_err(|_| {
-                let name = headers.as_ref().and_then(|names| names.get(i));
-                not_text(&record, i, name)
+                let name = shown_name(headers.as_ref(), style, i);
+                not_text(record.position().map_or(0, line), &name)
             })?;
             if !value.is_empty() && value != style.null {
                 column.meet(value);
@@ -74,7 +76,7 @@ pub(super) fn infer(
         && columns.is_empty()
         && reader
             .read_byte_record(&mut record)
-            .map_err(|e| failure(&e, None))?
+            .map_err(|e| failure(&e, None, line))?
     {
         columns.resize_with(record.len(), Column::default);
     }
@@ -82,13 +84,19 @@ pub(super) fn infer(
     if count == 0 {
         return Err(Failure::new("the file holds nothing but blank lines"));
     }
+    if !style.names.is_empty() && style.names.len() != count {
+        return Err(Failure::Usage(format!(
+            "--names has {}, and the lines have {}",
+            text::count(style.names.len() as u64, "name"),
+            text::count(count as u64, "value")
+        )));
+    }
     columns.resize_with(count, Column::default);
     let name = |i: usize| match headers.as_ref().and_then(|names| names.get(i)) {
-        Some(name) => match std::str::from_utf8(name) {
-            Ok(name) => Ok(name.to_owned()),
-            Err(_) => Err(Failure::new("line 1: the names of columns are not UTF-8")),
-        },
-        None => Ok(unnamed(i)),
+        Some(name) if std::str::from_utf8(name).is_err() => {
+            Err(Failure::new("line 1: the names of columns are not UTF-8"))
+        }
+        _ => Ok(shown_name(headers.as_ref(), style, i)),
     };
     let numbered = columns.iter().enumerate();
     let untyped = numbered.clone().filter(|(_, column)| !column.has_values());
@@ -110,28 +118,30 @@ pub(super) fn type_of<'a>(values: impl Iterator<Item = &'a str>) -> DataType {
     column.data_type()
 }
 
-fn line(record: &ByteRecord) -> u64 {
-    record.position().map_or(0, csv::Position::line)
-}
-
-fn not_text(record: &ByteRecord, ordinal: usize, name: Option<&[u8]>) -> Failure {
-    let line = line(record);
-    let column = match name {
-        Some(name) => String::from_utf8_lossy(name).into_owned(),
-        None => unnamed(ordinal),
-    };
+/// Returns the error for a value that is not UTF-8.
+pub(super) fn not_text(line: u64, column: &str) -> Failure {
     Failure::new(format!(
         "line {line}, column `{column}`: the text is not UTF-8; convert the file first (iconv -t UTF-8)"
     ))
 }
 
-/// Returns the generated name of a column without a name.
-fn unnamed(ordinal: usize) -> String {
-    format!("column_{}", ordinal + 1)
+/// Returns the name of a column: the one that the header or the user gives it, or a generated one.
+fn shown_name(headers: Option<&ByteRecord>, style: &CsvStyle, ordinal: usize) -> String {
+    match headers.and_then(|names| names.get(ordinal)) {
+        Some(name) => String::from_utf8_lossy(name).into_owned(),
+        None => match style.names.get(ordinal) {
+            Some(name) => name.clone(),
+            None => format!("column_{}", ordinal + 1),
+        },
+    }
 }
 
 /// Converts an error of a record. `first` is the first line of the file, if it is another line.
-fn failure(error: &csv::Error, first: Option<&ByteRecord>) -> Failure {
+pub(super) fn failure(
+    error: &csv::Error,
+    first: Option<&ByteRecord>,
+    line: &dyn Fn(&Position) -> u64,
+) -> Failure {
     match error.kind() {
         ErrorKind::UnequalLengths {
             pos: Some(place),
@@ -147,7 +157,7 @@ fn failure(error: &csv::Error, first: Option<&ByteRecord>) -> Failure {
                 .map(|advice| format!("; {advice}"));
             Failure::new(format!(
                 "line {}: expected {} as in the lines above, found {len}{}",
-                place.line(),
+                line(place),
                 text::count(*expected_len, "value"),
                 advice.unwrap_or_default()
             ))

@@ -150,7 +150,7 @@ fn without_place(error: &serde_json::Error) -> String {
 }
 
 /// For an error at the end of a line, names that line instead of the next one.
-fn at_its_line(error: &serde_json::Error) -> Failure {
+pub(super) fn at_its_line(error: &serde_json::Error) -> Failure {
     match (error.line(), error.column()) {
         (line @ 2.., 0) => Failure::new(format!(
             "{} at the end of line {}",

@@ -17,6 +17,7 @@ mod infer_json;
 mod ipc;
 mod local_globs;
 mod lossy_text;
+mod misfit;
 mod ndjson;
 mod numbers;
 mod origin;
@@ -99,12 +100,14 @@ fn mistaken(path: &Path, format: FileFormat) -> Option<Failure> {
         Content::Compressed(_) if format.is_text() => return None,
         Content::Compressed(compression) => content::decompressed(compression.program(), path),
         Content::Foreign(program) => content::decompressed(program, path),
-        // CSV may begin like JSON.
-        Content::Format(found) if found != format && found != FileFormat::Ndjson => format!(
+        // CSV may begin like JSON, and text like CSV.
+        Content::Format(found) if found == format || found.is_text() && format.is_text() => {
+            return None;
+        }
+        Content::Format(found) => format!(
             "the content is {found}, not {format}; name the format with --from {}",
             found.option()
         ),
-        Content::Format(_) => return None,
     };
     Some(Failure::new(why).within(path.display()))
 }

@@ -14,8 +14,13 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 /// Infers the types of a file from `sample` objects, or from all objects.
 pub(super) fn infer(file: &TextFile, sample: Option<usize>) -> Result<Inferred, Failure> {
-    let objects = BufReader::with_capacity(BUFFER_BYTES, Objects::new(file.reader()?));
-    infer_json::infer(objects, sample)
+    infer_json::infer(objects(file)?, sample)
+}
+
+/// Returns a reader of the objects of a file, which follow each other.
+pub(super) fn objects(file: &TextFile) -> Result<impl BufRead + use<>, Failure> {
+    let objects = Objects::new(file.reader()?);
+    Ok(BufReader::with_capacity(BUFFER_BYTES, objects))
 }
 
 /// Reads a file in the inferred types.
@@ -43,7 +48,7 @@ pub(super) fn read(
 }
 
 /// Returns a decoder of batches with `batch_rows` objects.
-fn decoder(schema: &SchemaRef, batch_rows: usize) -> Result<Decoder, Failure> {
+pub(super) fn decoder(schema: &SchemaRef, batch_rows: usize) -> Result<Decoder, Failure> {
     // In strict mode, an unknown field is an error instead of being dropped.
     let builder = ReaderBuilder::new(schema.clone())
         .with_strict_mode(true)

@@ -7,6 +7,7 @@ use crate::compression::Compression;
 use crate::content::{self, Content};
 use crate::failure::Failure;
 use crate::progress::Total;
+use csv::Position;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
@@ -32,7 +33,7 @@ impl TextFile {
     pub(super) fn open(origin: Origin) -> Result<Self, Failure> {
         let path = origin.path();
         let mut file = match origin {
-            Origin::Standard => copied(&mut io::stdin().lock())?,
+            Origin::Standard => copied(&mut content::standard_input())?,
             other => other.file()?,
         };
         let is_copied = !file.metadata()?.is_file();
@@ -76,6 +77,15 @@ impl TextFile {
         Ok(Self { source, ..self })
     }
 
+    /// Returns the file, to be read once more when the readers of this one have ended: they share a position.
+    pub(super) fn again(&self) -> Result<Self, Failure> {
+        let source = match &self.source {
+            Source::Open(file, path) => Source::Open(file.try_clone()?, path.clone()),
+            Source::Closed(path, bytes, changed) => Source::Closed(path.clone(), *bytes, *changed),
+        };
+        Ok(Self { source, ..*self })
+    }
+
     /// Returns a reader from the start of the text.
     pub(super) fn reader(&self) -> Result<impl Read + use<>, Failure> {
         let file = BufReader::with_capacity(BUFFER_BYTES, self.file()?);
@@ -86,6 +96,29 @@ impl TextFile {
     pub(super) fn counted(&self) -> Result<(impl Read + use<>, Total), Failure> {
         let (file, total) = counted(self.file()?)?;
         Ok((self.text(file)?, total))
+    }
+
+    /// Returns the number, from 1, of the line where a record of CSV begins. The parser counts from blank lines before
+    /// the record, and from the line before it if lines end with `\r\n`. Readers of the file must have ended.
+    pub(super) fn line_of(&self, record: &Position) -> u64 {
+        self.line_at(record.byte())
+            .unwrap_or_else(|_| record.line())
+    }
+
+    /// Returns the number of the line that has the first byte from `start` on that ends no line.
+    fn line_at(&self, start: u64) -> Result<u64, Failure> {
+        let (mut line, mut last) = (1, 0);
+        let text = BufReader::with_capacity(BUFFER_BYTES, self.reader()?);
+        for (position, byte) in (0..).zip(text.bytes()) {
+            let byte = byte?;
+            let is_end = matches!(byte, b'\n' | b'\r');
+            if position >= start && !is_end {
+                break;
+            }
+            line += u64::from(byte == b'\r' || (byte == b'\n' && last != b'\r'));
+            last = byte;
+        }
+        Ok(line)
     }
 
     /// Returns the text in the bytes of the file.

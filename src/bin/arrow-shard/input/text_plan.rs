@@ -3,6 +3,7 @@
 use super::RowWindow;
 use super::csv;
 use super::exact_cast::{cast_exactly, item_of};
+use super::misfit::Rest;
 use super::ndjson;
 use super::origin::Origin;
 use super::row_sizes::Inferred;
@@ -47,6 +48,31 @@ fn as_text(inferred: &DataType, wanted: &DataType) -> DataType {
         (nested, _) if nested.is_nested() => nested.clone(),
         _ => T::Utf8,
     }
+}
+
+/// Returns the columns with text in the place of numbers that the readers would round: integers among floats, and in
+/// JSON also fractions among integers.
+pub(super) fn with_numbers_as_text(schema: &SchemaRef, is_json: bool) -> SchemaRef {
+    change_leaves(schema, &mut |leaf| {
+        let is_rounded = leaf.is_floating() || (is_json && leaf.is_integer());
+        is_rounded.then_some(DataType::Utf8)
+    })
+}
+
+/// Casts the columns of a batch that has text in the place of numbers.
+///
+/// # Errors
+/// Fails if the type does not hold a number exactly.
+pub(super) fn exactly(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Failure> {
+    let pairs = batch.columns().iter().zip(schema.fields());
+    let columns = pairs.map(|(column, field)| cast_exactly(column, field, 0));
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    Ok(RecordBatch::try_new_with_options(
+        schema.clone(),
+        columns,
+        &rows,
+    )?)
 }
 
 impl TextPlan {
@@ -124,29 +150,24 @@ impl TextPlan {
         if !self.is_sample {
             return self.read_as(&self.inferred, rows);
         }
-        // The readers of text would round integers in columns of floats.
-        let typed = self.inferred.schema.clone();
-        let schema = change_leaves(&typed, &mut |leaf| {
-            leaf.is_floating().then_some(DataType::Utf8)
-        });
+        let schema = self.inferred.schema.clone();
         let as_text = Inferred {
-            schema,
+            schema: with_numbers_as_text(&schema, self.style.is_none()),
             ..self.inferred.clone()
         };
         let input = self.read_as(&as_text, rows)?;
-        let (schema, mut first_row) = (typed.clone(), 0);
+        let rest = Rest {
+            file: self.file.again()?,
+            style: self.style.clone(),
+            schema: schema.clone(),
+        };
+        let mut first_row = 0;
         let batches = input.batches.map(move |batch| {
-            let batch = batch?;
-            let pairs = batch.columns().iter().zip(typed.fields());
-            let columns = pairs.map(|(column, field)| cast_exactly(column, field, first_row));
-            let columns = columns.collect::<Result<Vec<_>, _>>()?;
+            let exact = batch.and_then(|batch| exactly(&batch, &rest.schema));
+            // The readers name neither the line nor, in some cases, the column.
+            let batch = exact.map_err(|failure| rest.misfit(first_row).unwrap_or(failure))?;
             first_row += batch.num_rows() as u64;
-            let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-            Ok(RecordBatch::try_new_with_options(
-                typed.clone(),
-                columns,
-                &rows,
-            )?)
+            Ok(batch)
         });
         Ok(Input {
             schema,

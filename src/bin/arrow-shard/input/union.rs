@@ -239,7 +239,7 @@ fn united_schema(
 fn unknown(name: &str, first: &Plan, reading: &ReadArgs) -> Failure {
     let columns = ColumnArgs::of(vec![name.to_owned()]);
     let opened = reading.open(&first.path, &columns, RowWindow::default());
-    let other = || Failure::new(format!("no file has a column `{name}`"));
+    let other = || Failure::Usage(format!("no file has a column `{name}`"));
     opened.err().unwrap_or_else(other)
 }
 

@@ -143,7 +143,10 @@ fn schema(text: &str, reading: &ReadArgs) -> Result<Schema, Failure> {
         return parse_schema(text).map_err(invalid);
     }
     let in_file = |why: String| Failure::new(format!("--schema: {why}")).within(text);
+    // Lines of fields look like CSV.
+    let is_csv = |format: &FileFormat| *format == FileFormat::Csv;
     let format = FileFormat::of_input(path, None).ok();
+    let format = format.filter(|it| !is_csv(it) || FileFormat::by_name(path).is_some());
     if let Some(json) = saved(path, format)? {
         if let Some(schema) = serde_json::from_str(&json)
             .ok()

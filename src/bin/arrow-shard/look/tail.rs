@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::input::{Input, RowWindow, chained, row_numbers};
 use crate::progress::Total;
-use crate::rows::{RowArgs, print_input};
+use crate::rows::{RowArgs, print_each};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
@@ -16,35 +16,37 @@ const EXAMPLES: &str = "\
 Examples:
   arrow-shard tail flights.amudai.shard
   arrow-shard tail -n 3 --columns origin,delay --json flights.parquet
-  arrow-shard tail -n 1 --filter \"delay > 60\" 'days/*.parquet'
+  arrow-shard tail -1 --filter \"delay > 60\" 'days/*.parquet'
 
-Of several files, the last rows of all of them are printed. Shards read no other rows, and Parquet files \
-decode no others; text and IPC streams are read from the start, and so are files with columns that differ, \
-or that --cast, --schema or --hive changes.";
+A table is printed for each input, under its name; the files of a folder or a glob in quotes are one table. With \
+--format csv or json, all inputs are one table, as in `cat`, and its last rows are printed. Shards read no other \
+rows, and Parquet files decode no others; text and IPC streams are read from the start, and so are files with columns \
+that differ, or that --cast, --schema or --hive changes.";
 
 /// Print the last rows of files
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Files, folders (with their subfolders), globs in quotes, or URLs; their columns are united by name; `-`
-    /// is standard input (IPC stream, CSV, NDJSON)
+    /// Files, folders (with their subfolders), globs in quotes, or URLs to read; `-` is standard input (IPC stream,
+    /// CSV, NDJSON)
     #[arg(required = true, value_name = "FILE")]
     inputs: Vec<PathBuf>,
     #[command(flatten)]
     rows: RowArgs,
-    /// Rows to print
+    /// Rows to print; `-5` is short for `-n 5`
     #[arg(long = "rows", alias = "limit", short = 'n', default_value_t = 10, value_parser = rows::<u64>)]
     limit: u64,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let reading = &args.rows.reading;
-    let files = reading.files(&args.inputs)?.paths;
-    args.rows.check(&files)?;
-    if !reading.are_alike(&files)? {
-        let input = last_of_union(&files, &args.rows, args.limit)?;
-        return print_input(input, &args.rows, 0, &files);
+    print_each(&args.inputs, &args.rows, 0, |files| open_last(files, args))
+}
+
+/// Opens the last rows of files that are one table.
+fn open_last(files: &[PathBuf], args: &Args) -> Result<Input, Failure> {
+    if !args.rows.reading.are_alike(files)? {
+        return last_of_union(files, &args.rows, args.limit);
     }
     let (mut left, mut inputs) = (args.limit, Vec::new());
     for file in files.iter().rev() {
@@ -56,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     inputs.reverse();
-    print_input(chained(inputs)?, &args.rows, 0, &files)
+    chained(inputs)
 }
 
 /// Returns the last rows of a file, at most `most`, and their number.

@@ -35,6 +35,7 @@ pub(crate) fn check_columns(format: FileFormat, schema: &Schema) -> Result<(), F
             io::sink(),
             &Arc::new(schema.clone()),
             &CsvStyle::default(),
+            None,
         )?;
         return Ok(());
     }
@@ -104,7 +105,7 @@ fn try_column(format: FileFormat, field: &Field) -> Result<(), Failure> {
     let column = new_null_array(field.data_type(), 1);
     let schema = Arc::new(Schema::new(vec![field]));
     let batch = RecordBatch::try_new(schema.clone(), vec![column])?;
-    let mut encoder = Encoder::start(format, io::sink(), &schema, &CsvStyle::default())?;
+    let mut encoder = Encoder::start(format, io::sink(), &schema, &CsvStyle::default(), None)?;
     encoder.write(&batch)?;
     encoder.finish()?;
     Ok(())

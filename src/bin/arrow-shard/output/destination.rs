@@ -1,8 +1,9 @@
 //! The destinations of output bytes.
 
+use super::failed;
 #[cfg(feature = "cloud")]
 use crate::cloud::{Object, ObjectOutput};
-use crate::failure::Failure;
+use crate::failure::{Failure, REPLACE};
 use crate::file_format::{FileFormat, is_standard};
 use crate::location::Location;
 use arrow_shard::io::{LocalSink, LocalTarget, Sink};
@@ -56,9 +57,7 @@ impl Place {
         match LocalTarget::find(&local)? {
             LocalTarget::New(path) => Ok(Self::File(path)),
             LocalTarget::File(path) if force => Ok(Self::File(path)),
-            LocalTarget::File(_) => Err(Failure::new(format!(
-                "{shown} exists; replace it with --force, or choose another name"
-            ))),
+            LocalTarget::File(_) => Err(Failure::new(format!("{shown} exists; {REPLACE}"))),
             LocalTarget::Device(device) if is_null(&device) => Ok(Self::Null),
             LocalTarget::Device(_) => Err(Failure::new(format!(
                 "{shown} is a device, not a file; name a file, or write to standard output with `-`"
@@ -99,13 +98,14 @@ impl Destination {
             Place::Standard => Self::standard(),
             Place::Null => Self::Null(io::sink()),
             Place::File(path) if force => Self::File(LocalSink::create_or_replace(path)?),
-            Place::File(path) => Self::File(LocalSink::create(path)?),
+            Place::File(path) => Self::File(LocalSink::create(path).map_err(failed)?),
             Place::Pipe(path) => {
                 Self::Pipe(BufWriter::new(OpenOptions::new().write(true).open(path)?))
             }
             #[cfg(feature = "cloud")]
             Place::Object(object) => {
-                Self::Object(BufWriter::with_capacity(BUFFER_BYTES, object.sink(force)?))
+                let sink = object.sink(force).map_err(failed)?;
+                Self::Object(BufWriter::with_capacity(BUFFER_BYTES, sink))
             }
         })
     }
@@ -117,12 +117,12 @@ impl Destination {
 
     pub(super) fn commit(&mut self) -> Result<(), Failure> {
         match self {
-            Self::File(sink) => Ok(sink.commit()?),
+            Self::File(sink) => sink.commit().map_err(failed),
             Self::Pipe(_) | Self::Standard(_) | Self::Null(_) => Ok(self.flush()?),
             #[cfg(feature = "cloud")]
             Self::Object(out) => {
                 out.flush()?;
-                Ok(out.get_mut().commit()?)
+                out.get_mut().commit().map_err(failed)
             }
         }
     }

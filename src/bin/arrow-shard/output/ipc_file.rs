@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::temporary;
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
-use arrow_ipc::writer::{FileWriter, StreamWriter};
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::{ArrowError, SchemaRef};
 use std::io::{BufReader, BufWriter, IntoInnerError, Seek, Write};
 use tempfile::{SpooledTempFile, spooled_tempfile};
@@ -29,21 +29,28 @@ pub(crate) enum IpcFileEncoder<W: Write> {
 pub(crate) struct SpooledBatches<W> {
     out: W,
     schema: SchemaRef,
+    options: IpcWriteOptions,
     dictionaries: Dictionaries,
     batches: StreamWriter<BufWriter<SpooledTempFile>>,
 }
 
 impl<W: Write> IpcFileEncoder<W> {
     /// Starts a file.
-    pub(super) fn start(out: W, schema: &SchemaRef) -> Result<Self, Failure> {
+    pub(super) fn start(
+        out: W,
+        schema: &SchemaRef,
+        options: IpcWriteOptions,
+    ) -> Result<Self, Failure> {
         let dictionaries = Dictionaries::new(schema)?;
         if dictionaries.is_empty() {
-            return Ok(Self::Direct(Box::new(FileWriter::try_new(out, schema)?)));
+            let writer = FileWriter::try_new_with_options(out, schema, options)?;
+            return Ok(Self::Direct(Box::new(writer)));
         }
         let spool = BufWriter::new(spooled_tempfile(IN_MEMORY));
         Ok(Self::Spooled(Box::new(SpooledBatches {
             out,
             schema: schema.clone(),
+            options,
             dictionaries,
             batches: StreamWriter::try_new(spool, schema).map_err(spool_failed)?,
         })))
@@ -75,7 +82,7 @@ impl<W: Write> SpooledBatches<W> {
         let flushed = buffered.into_inner().map_err(IntoInnerError::into_error);
         let mut spool = flushed.map_err(|e| spool_failed(e.into()))?;
         spool.rewind().map_err(|e| spool_failed(e.into()))?;
-        let mut writer = FileWriter::try_new(self.out, &self.schema)?;
+        let mut writer = FileWriter::try_new_with_options(self.out, &self.schema, self.options)?;
         let waiting = StreamReader::try_new(BufReader::new(spool), None);
         for batch in waiting.map_err(spool_failed)? {
             let batch = batch.map_err(spool_failed)?;

@@ -30,9 +30,12 @@ pub(crate) struct IpcStreamEncoder<W: Write> {
 
 impl<W: Write> IpcStreamEncoder<W> {
     /// Starts a stream.
-    pub(super) fn start(mut out: W, schema: &SchemaRef) -> Result<Self, Failure> {
+    pub(super) fn start(
+        mut out: W,
+        schema: &SchemaRef,
+        options: IpcWriteOptions,
+    ) -> Result<Self, Failure> {
         let generator = IpcDataGenerator::default();
-        let options = IpcWriteOptions::default();
         let mut tracker = DictionaryTracker::new(false);
         let message =
             generator.schema_to_bytes_with_dictionary_tracker(schema, &mut tracker, &options);

@@ -1,6 +1,7 @@
 //! Writes streams of batches as files.
 
 mod check;
+mod codec;
 mod cole;
 mod destination;
 mod dictionaries;
@@ -10,6 +11,7 @@ mod json_times;
 mod parquet;
 
 pub(crate) use check::check_columns;
+pub(crate) use codec::Codec;
 pub(crate) use cole::{lossy_batch, lossy_schema};
 pub(crate) use destination::{Destination, Place};
 pub(crate) use parquet::parquet_leaf;
@@ -18,7 +20,7 @@ pub(crate) use parquet::parquet_leaf;
 use crate::cloud::ShardOutput;
 use crate::compression::{Compression, Compressor};
 use crate::csv_style::CsvStyle;
-use crate::failure::Failure;
+use crate::failure::{Failure, REPLACE};
 use crate::file_format::FileFormat;
 use crate::leaves::{as_text, cast_batch};
 use arrow_array::RecordBatch;
@@ -27,6 +29,7 @@ use arrow_json::writer::{LineDelimited, WriterBuilder as JsonWriterBuilder};
 use arrow_schema::SchemaRef;
 use arrow_shard::io::{LocalSink, WriteSink};
 use arrow_shard::write::{Layout, ShardWriter, WriterOptions};
+use arrow_shard::{Error, ErrorKind};
 use cole::ColeEncoder;
 use ipc_file::IpcFileEncoder;
 use ipc_stream::IpcStreamEncoder;
@@ -51,21 +54,22 @@ pub(crate) enum Output {
 }
 
 impl Output {
-    /// Creates the output. If the format does not support a type, returns an error that names the column.
+    /// Creates the output. If the format does not support a type, returns an error that names the column. `compression`
+    /// applies to text as a whole, `codec` to the values of other formats.
     pub(crate) fn create(
         place: &Place,
         format: FileFormat,
         schema: &SchemaRef,
         options: WriterOptions,
-        csv: &CsvStyle,
+        (csv, codec): (&CsvStyle, Option<Codec>),
         compression: Option<Compression>,
     ) -> Result<Self, Failure> {
         let force = options.overwrite();
         if format == FileFormat::Shard
             && let Place::File(path) = place
         {
-            let writer = ShardWriter::create_with(path, schema.clone(), options)?;
-            return Ok(Self::Shard(Box::new(writer)));
+            let writer = ShardWriter::create_with(path, schema.clone(), options);
+            return Ok(Self::Shard(Box::new(writer.map_err(failed)?)));
         }
         if format == FileFormat::Shard && matches!(place, Place::Null) {
             if options.layout() == Layout::TwoLevel {
@@ -81,23 +85,23 @@ impl Output {
         if format == FileFormat::Shard
             && let Place::Object(object) = place
         {
-            let writer = object.shard_writer(schema, options)?;
+            let writer = object.shard_writer(schema, options).map_err(failed)?;
             return Ok(Self::ShardObject(Box::new(writer)));
         }
         check_columns(format, schema)?;
         let destination = Destination::open(place, force)?;
         let compressor = Compressor::start(compression, destination)?;
-        let encoder = Encoder::start(format, compressor, schema, csv)?;
+        let encoder = Encoder::start(format, compressor, schema, csv, codec)?;
         Ok(Self::Other(Box::new(encoder)))
     }
 
     /// Appends the rows of a batch.
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
         match self {
-            Self::Shard(writer) => Ok(writer.write(batch)?),
+            Self::Shard(writer) => writer.write(batch).map_err(failed),
             Self::ShardToNull(writer) => Ok(writer.write(batch)?),
             #[cfg(feature = "cloud")]
-            Self::ShardObject(writer) => Ok(writer.write(batch)?),
+            Self::ShardObject(writer) => writer.write(batch).map_err(failed),
             Self::Other(encoder) => encoder.write(batch),
         }
     }
@@ -105,18 +109,24 @@ impl Output {
     /// Completes the file.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match self {
-            Self::Shard(writer) => {
-                writer.finish()?;
-                Ok(())
-            }
+            Self::Shard(writer) => writer.finish().map(drop).map_err(failed),
             Self::ShardToNull(writer) => {
                 writer.finish()?;
                 Ok(())
             }
             #[cfg(feature = "cloud")]
-            Self::ShardObject(writer) => Ok(writer.finish()?),
+            Self::ShardObject(writer) => writer.finish().map_err(failed),
             Self::Other(encoder) => encoder.finish()?.finish()?.commit(),
         }
+    }
+}
+
+/// Converts an error of an output. If the output exists, which another process may have created meanwhile, the message
+/// names the option that replaces it.
+fn failed(error: Error) -> Failure {
+    match error.kind() {
+        ErrorKind::AlreadyExists => Failure::new(format!("the output exists; {REPLACE}")),
+        _ => error.into(),
     }
 }
 
@@ -131,19 +141,27 @@ pub(crate) enum Encoder<W: Write + Send> {
 }
 
 impl<W: Write + Send> Encoder<W> {
-    /// Starts writing to `out`.
+    /// Starts writing to `out`. Without a codec, the format's usual one is used.
     pub(crate) fn start(
         format: FileFormat,
         out: W,
         schema: &SchemaRef,
         csv: &CsvStyle,
+        codec: Option<Codec>,
     ) -> Result<Self, Failure> {
         Ok(match format {
             FileFormat::Shard => return Err(Failure::new("shards have a writer of their own")),
-            FileFormat::Parquet => Self::Parquet(Box::new(ParquetEncoder::start(out, schema)?)),
-            FileFormat::IpcFile => Self::IpcFile(IpcFileEncoder::start(out, schema)?),
+            FileFormat::Parquet => {
+                let codec = codec.unwrap_or(Codec::Zstd).parquet();
+                Self::Parquet(Box::new(ParquetEncoder::start(out, schema, codec)?))
+            }
+            FileFormat::IpcFile => {
+                let options = codec::ipc_options(codec)?;
+                Self::IpcFile(IpcFileEncoder::start(out, schema, options)?)
+            }
             FileFormat::IpcStream => {
-                Self::IpcStream(Box::new(IpcStreamEncoder::start(out, schema)?))
+                let options = codec::ipc_options(codec)?;
+                Self::IpcStream(Box::new(IpcStreamEncoder::start(out, schema, options)?))
             }
             FileFormat::Cole => Self::Cole(Box::new(ColeEncoder::start(out, schema)?)),
             FileFormat::Csv => {

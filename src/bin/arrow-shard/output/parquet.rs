@@ -38,7 +38,11 @@ pub(crate) struct ParquetEncoder<W: Write + Send> {
 impl<W: Write + Send> ParquetEncoder<W> {
     /// Starts a file. The metadata of the table are stored as key-value pairs, where other programs look for them. The
     /// Arrow schema is stored unchanged.
-    pub(super) fn start(out: W, schema: &SchemaRef) -> Result<Self, Failure> {
+    pub(super) fn start(
+        out: W,
+        schema: &SchemaRef,
+        compression: Compression,
+    ) -> Result<Self, Failure> {
         let stored = change_leaves(schema, &mut parquet_leaf);
         let mut pairs: Vec<KeyValue> = schema
             .metadata()
@@ -48,7 +52,7 @@ impl<W: Write + Send> ParquetEncoder<W> {
         pairs.sort_by(|a, b| a.key.cmp(&b.key));
         let leaves = ArrowSchemaConverter::new().convert(&stored)?.num_columns();
         let mut properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(Default::default()))
+            .set_compression(compression)
             .set_dictionary_enabled(leaves <= DICTIONARY_COLUMNS)
             .set_key_value_metadata(Some(pairs))
             .build();

@@ -2,6 +2,7 @@
 
 use super::old_unions::OldUnions;
 use super::{check_order, check_types, invalid};
+use crate::content::standard_input;
 use crate::failure::Failure;
 use crate::input::BUFFER_BYTES;
 use crate::input::origin::Origin;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 /// Opens a stream.
 pub(in crate::input) fn open_stream(origin: Origin) -> Result<Input, Failure> {
     if matches!(origin, Origin::Standard) {
-        return stream(BufReader::new(io::stdin().lock()), Total::Unknown);
+        return stream(BufReader::new(standard_input()), Total::Unknown);
     }
     let (file, total) = counted(origin.file()?)?;
     stream(BufReader::with_capacity(BUFFER_BYTES, file), total)

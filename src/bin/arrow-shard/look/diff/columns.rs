@@ -60,6 +60,16 @@ impl Column {
         batch.column(self.b)
     }
 
+    /// Returns the number of the column in A.
+    pub(super) fn ordinal_a(&self) -> usize {
+        self.a
+    }
+
+    /// Returns the number of the column in B.
+    pub(super) fn ordinal_b(&self) -> usize {
+        self.b
+    }
+
     /// Returns the type in which values are compared.
     pub(super) fn common(&self) -> &DataType {
         &self.common
@@ -121,7 +131,7 @@ impl Columns {
             found.cloned().ok_or_else(|| {
                 let known = self.compared.iter().map(|column| column.name.as_str());
                 let place = "--key, among columns of comparable types in both files";
-                Failure::new(no_column(name, known)).within(place)
+                Failure::Usage(no_column(name, known)).within(place)
             })
         };
         let key: Vec<Column> = names.iter().map(column).collect::<Result<_, _>>()?;

@@ -1,7 +1,7 @@
 //! Compares rows by the values of key columns.
 
 use super::columns::{Column, KeyedColumns};
-use super::position::changed_values;
+use super::position::{changed_values, whole};
 use super::report::{Change, Place, Report, RowChange};
 use crate::failure::Failure;
 use crate::input::Input;
@@ -100,12 +100,13 @@ pub(super) fn compare(
     if !lines.is_empty() {
         show_of_a(&lines, reopen()?, columns, report)?;
     }
+    let key: Vec<usize> = columns.key.iter().map(Column::ordinal_b).collect();
     for row in added {
         let shown = |column: &Column| column.shown_b(&row).clone();
         report.row(RowChange {
             place: place(&columns.key, shown),
             change: Change::Added,
-            values: Vec::new(),
+            values: whole(&row, &key),
         })?;
     }
     Ok(())
@@ -118,6 +119,7 @@ fn show_of_a(
     columns: &KeyedColumns,
     report: &mut Report<'_>,
 ) -> Result<(), Failure> {
+    let key: Vec<usize> = columns.key.iter().map(Column::ordinal_a).collect();
     let (mut lines, mut first) = (lines.iter().peekable(), 0);
     for batch in a.batches {
         let batch = batch?;
@@ -127,7 +129,7 @@ fn show_of_a(
             let a = batch.slice(position, 1);
             let (change, values) = match b {
                 Some(b) => (Change::Changed, changed_values(&a, b, &columns.values)?),
-                None => (Change::Removed, Vec::new()),
+                None => (Change::Removed, whole(&a, &key)),
             };
             report.row(RowChange {
                 place: place(&columns.key, |column| column.shown_a(&a).clone()),

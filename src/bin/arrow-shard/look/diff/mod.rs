@@ -20,10 +20,11 @@ Examples:
   arrow-shard diff --quiet --columns id,delay old days || echo changed
 
 Prints nothing and ends with code 0 if there is no difference; otherwise with code 1. Lines begin with - (only in A), \
-+ (only in B) or ~ (changed). Rows are compared by position, or with --key by the values of columns, which \
-must be unique; then the keys of A, and a hash of each row, are kept in memory. Columns are compared by \
-name. Values of types that differ in width, unit or encoding are compared; the values of other types, \
-such as text and numbers, are not. The order of columns, their nullability and metadata do not count.";
++ (only in B) or ~ (changed), and show the values of the row, or of the columns that changed: `x 1 -> 2`. Rows are \
+compared by position, or with --key by the values of columns, which must be \
+unique; then the keys of A, and a hash of each row, are kept in memory. Columns are compared by name. Values of types \
+that differ in width, unit or encoding are compared; the values of other types, such as text and numbers, \
+are not. The order of columns, their nullability and metadata do not count.";
 
 /// Compare two files: columns, number of rows, and values
 #[derive(Debug, clap::Args)]

@@ -75,17 +75,18 @@ fn rest(
             report.row(RowChange {
                 place: Place::Row(first + i as u64),
                 change,
-                values: whole(&batch.slice(i, 1)),
+                values: whole(&batch.slice(i, 1), &[]),
             })?;
         }
         first += count as u64;
     }
 }
 
-/// Returns the values of a row that only one of the inputs has.
-fn whole(row: &RecordBatch) -> Vec<Values> {
+/// Returns the values of a row that only one of the inputs has, except for the columns with the numbers `known`.
+pub(super) fn whole(row: &RecordBatch, known: &[usize]) -> Vec<Values> {
     let fields = row.schema_ref().fields().iter().zip(row.columns());
-    let values = fields.map(|(field, value)| Values::Of(field.name().clone(), value.clone()));
+    let others = fields.enumerate().filter(|(i, _)| !known.contains(i));
+    let values = others.map(|(_, (field, value))| Values::Of(field.name().clone(), value.clone()));
     values.collect()
 }
 

@@ -1,26 +1,12 @@
 //! Statistics of a column.
 
+use crate::bounds::Bound;
 use crate::failure::Failure;
 use crate::field_tree::outline;
-use crate::table;
-use crate::values::{self, Json};
-use arrow_array::ArrayRef;
+use crate::values::Json;
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, SortOptions};
-use serde_json::Value;
 use std::cmp::Ordering;
-
-/// Maximum number of characters shown of a bound.
-const MAX_BOUND_CHARS: usize = 40;
-
-/// A bound of the values that are not null.
-#[derive(Debug, Clone)]
-pub(super) struct Bound {
-    /// An array with the bound.
-    pub(super) value: ArrayRef,
-    /// Whether the bound is one of the values.
-    pub(super) is_exact: bool,
-}
 
 /// The sum of the lengths of values, and the number of the values.
 #[derive(Debug, Clone, Copy)]
@@ -84,12 +70,16 @@ impl ColumnStats {
             format!("{about}{count}")
         });
         let length = self.mean_length().map(|length| format!("{length:.1}"));
+        let cell = |bound: &Option<Bound>, sign| match bound {
+            Some(bound) => bound.text(sign),
+            None => Ok(String::new()),
+        };
         Ok([
             self.path.clone(),
             outline(&self.data_type).0,
             number(self.nulls),
-            bound_cell(self.min.as_ref(), ">= ")?,
-            bound_cell(self.max.as_ref(), "<= ")?,
+            cell(&self.min, ">= ")?,
+            cell(&self.max, "<= ")?,
             distinct.unwrap_or_default(),
             length.unwrap_or_default(),
             number(self.bytes),
@@ -98,38 +88,23 @@ impl ColumnStats {
 
     /// Returns the statistics as an object; unknown ones are null.
     pub(super) fn json(&self) -> Result<Json, Failure> {
-        let bound = |bound: &Option<Bound>| match bound {
-            Some(bound) => values::json(&bound.value, 0),
-            None => Ok(Json::of(Value::Null)),
-        };
-        let is_exact = |bound: &Option<Bound>| Json::of(bound.as_ref().map(|it| it.is_exact));
+        let [min, max, min_is_exact, max_is_exact] =
+            Bound::json(self.min.as_ref(), self.max.as_ref())?;
         let distinct_is_exact = self.distinct.map(|(_, is_exact)| is_exact);
         Ok(Json::object([
             ("column", Json::of(self.path.as_str())),
             ("type", Json::of(outline(&self.data_type).0)),
             ("nulls", Json::of(self.nulls)),
-            ("min", bound(&self.min)?),
-            ("max", bound(&self.max)?),
-            ("min_is_exact", is_exact(&self.min)),
-            ("max_is_exact", is_exact(&self.max)),
+            min,
+            max,
+            min_is_exact,
+            max_is_exact,
             ("distinct", Json::of(self.distinct.map(|(count, _)| count))),
             ("distinct_is_exact", Json::of(distinct_is_exact)),
             ("mean_length", Json::of(self.mean_length())),
             ("bytes", Json::of(self.bytes)),
         ]))
     }
-}
-
-fn bound_cell(bound: Option<&Bound>, sign: &str) -> Result<String, Failure> {
-    let Some(bound) = bound else {
-        return Ok(String::new());
-    };
-    let sign = if bound.is_exact { "" } else { sign };
-    let text = table::value(&bound.value, 0)?;
-    Ok(match text.char_indices().nth(MAX_BOUND_CHARS) {
-        Some((end, _)) => format!("{sign}{}…", &text[..end]),
-        None => format!("{sign}{text}"),
-    })
 }
 
 /// Adds the statistics of the columns of another file.

@@ -1,6 +1,7 @@
 //! Statistics in the footers of Parquet files.
 
-use super::column::{Bound, ColumnStats, Lengths, outer};
+use super::column::{ColumnStats, Lengths, outer};
+use crate::bounds::Bound;
 use crate::failure::Failure;
 use crate::input::{Footer, indices};
 use arrow_array::{Array, ArrayRef, BooleanArray};

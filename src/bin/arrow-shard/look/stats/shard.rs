@@ -1,6 +1,7 @@
 //! Statistics in the metadata of shards.
 
-use super::column::{Bound, ColumnStats, Lengths};
+use super::column::{ColumnStats, Lengths};
+use crate::bounds::{Bound, is_true};
 use crate::failure::Failure;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
@@ -32,9 +33,10 @@ pub(super) fn stats(shard: &Shard, names: &[String]) -> Result<Vec<ColumnStats>,
         let data_type = data_type.unwrap_or(DataType::Null);
         let nulls = number(members, "null_count");
         let sizes = Sizes::of(&path, &info, &data_type);
+        let (min, max) = Bound::both(members);
         ColumnStats {
-            min: bound(members, "min", "min_is_exact"),
-            max: bound(members, "max", "max_is_exact"),
+            min,
+            max,
             is_null: nulls == Some(rows),
             nulls,
             distinct: number(members, "distinct_count")
@@ -67,20 +69,6 @@ fn number(members: &StructArray, name: &str) -> Option<u64> {
     let column = members.column_by_name(name)?;
     let numbers = column.as_primitive_opt::<UInt64Type>()?;
     numbers.is_valid(0).then(|| numbers.value(0))
-}
-
-fn is_true(members: &StructArray, name: &str) -> bool {
-    let column = members.column_by_name(name);
-    let values = column.and_then(|column| column.as_boolean_opt());
-    values.is_some_and(|values| values.is_valid(0) && values.value(0))
-}
-
-fn bound(members: &StructArray, value: &str, is_exact: &str) -> Option<Bound> {
-    let value = members.column_by_name(value)?;
-    value.is_valid(0).then(|| Bound {
-        value: value.clone(),
-        is_exact: is_true(members, is_exact),
-    })
 }
 
 /// The sizes of a field over all stripes.
