@@ -72,11 +72,20 @@ pub(in crate::write) fn levels(profile: Profile) -> (i32, u8) {
     }
 }
 
+/// Returns the levels of Zstandard to try. Of texts without repetitions, such as hashes, a high level makes more bytes
+/// than a low one, because it takes chance matches.
+fn zstd_levels(profile: Profile) -> impl Iterator<Item = i32> {
+    let low = (profile == Profile::MinimalSize).then_some(levels(Profile::HighCompression).0);
+    low.into_iter().chain([levels(profile).0])
+}
+
 /// The chosen encoding of the values of a window.
 pub(in crate::write) struct Choice<P> {
     pub(in crate::write) plan: P,
     /// Estimated bytes per value, plus the decoding time converted to bytes.
     pub(in crate::write) cost: f64,
+    /// Estimated decoding time per value.
+    pub(in crate::write) nanoseconds: f64,
 }
 
 /// Estimates for a plan, per value.
@@ -178,11 +187,15 @@ fn cheapest<P>(weighed: Vec<Weighed<P>>, plain: P) -> Choice<P> {
     let none = Choice {
         plan: plain,
         cost: f64::INFINITY,
+        nanoseconds: 0.0,
     };
     weighed.into_iter().fold(none, |best, next| {
         if next.cost < best.cost {
-            let Weighed { plan, cost, .. } = next;
-            return Choice { plan, cost };
+            return Choice {
+                plan: next.plan,
+                cost: next.cost,
+                nanoseconds: next.nanoseconds,
+            };
         }
         best
     })
@@ -426,13 +439,13 @@ pub(in crate::write) fn weigh_bytes(
     }
     let least = weighed.iter().map(|w| w.cost).fold(f64::INFINITY, f64::min);
     if tries(profile) && least >= CHEAP {
-        let plan = bytes::Plan::Zstd {
-            level: levels(profile).0,
-            offsets: offsets(),
-        };
-        if takes(&plan) {
-            let estimate = plan.trial(input, &stats)?;
-            weighed.extend(weigh(plan, Some(estimate)));
+        for level in zstd_levels(profile) {
+            let offsets = offsets();
+            let plan = bytes::Plan::Zstd { level, offsets };
+            if takes(&plan) {
+                let estimate = plan.trial(input, &stats)?;
+                weighed.extend(weigh(plan, Some(estimate)));
+            }
         }
     } else if profile == Profile::Balanced && least >= average * FSST_CAN_SAVE {
         let lengths = lengths_plan(input, settings);

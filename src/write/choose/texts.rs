@@ -10,7 +10,8 @@ use crate::error::Result;
 const TRIED_TEXTS: usize = 1024;
 /// Cost in bytes per value below which Digits is not tried: the number alone takes as much.
 const FEW_BYTES: f64 = 1.0;
-/// Digits must be smaller than this share of the next best encoding: it takes twice as long to write.
+/// Digits must be smaller than this share of the next best encoding, because it takes twice as long to write. In profiles
+/// with Zstandard, which takes as long, it must only be smaller.
 const DIGITS_MUST_BE: f64 = 0.9;
 /// Factor on the bytes that a nanosecond of decoding must save in the profile: above 1, because writing takes longer than
 /// in other encodings.
@@ -50,10 +51,11 @@ pub(super) fn weigh_digits(
         otherwise: Box::new(cheapest.plan.clone()),
     };
     let digits = scales.weigh(plan, std::iter::once((len, estimate)));
+    let must_be = if tries(profile) { 1.0 } else { DIGITS_MUST_BE };
     let saves = |digits: &Weighed<bytes::Plan>| {
         let saved = cheapest.bytes - digits.bytes;
         let slower = (digits.nanoseconds - cheapest.nanoseconds).max(0.0);
-        digits.bytes < cheapest.bytes * DIGITS_MUST_BE
+        digits.bytes < cheapest.bytes * must_be
             && saved > slower * scales.price * DIGITS_MUST_SAVE
     };
     Ok(digits.filter(saves).map(|digits| Weighed {

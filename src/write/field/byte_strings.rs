@@ -274,7 +274,7 @@ impl BlockBytes {
         let nulls = self.nulls.take().map(NullBuffer::new);
         let window = self.staged.window(nulls.as_ref(), &self.settings);
         let add =
-            |dictionary: &mut TrialWindows, per_value: f64| window.add_to(dictionary, per_value);
+            |dictionary: &mut TrialWindows, alternative| window.add_to(dictionary, alternative);
         let choose = || {
             let choice = match window.sample() {
                 Some(sample) => {
@@ -288,6 +288,7 @@ impl BlockBytes {
                 None => Choice {
                     plan: bytes::Plan::Plain,
                     cost: 0.0,
+                    nanoseconds: 0.0,
                 },
             };
             match &mut self.compressors {
@@ -450,8 +451,8 @@ impl BytesEncoder for BlockBytes {
         };
         let weighed = choose::weigh_bytes(sample, &mut self.learned, &self.settings)?;
         self.trial
-            .candidates(weighed, &self.settings, |dictionary, per_value| {
-                window.add_to(dictionary, per_value)
+            .candidates(weighed, &self.settings, |dictionary, alternative| {
+                window.add_to(dictionary, alternative)
             })
     }
 

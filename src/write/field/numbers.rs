@@ -62,8 +62,8 @@ impl<W: Word> BlockNumbers<W> {
         let present = self.blocks.take_presence();
         let window = self.blocks.window(present.as_ref());
         let settings = self.blocks.settings();
-        let add = |windows: &mut TrialWindows, per_value: f64| {
-            windows.add_numbers(window, per_value, settings)
+        let add = |windows: &mut TrialWindows, alternative| {
+            windows.add_numbers(window, alternative, settings)
         };
         let choose = || Ok(self.blocks.choose());
         let choice = match self.trial.offer(settings, add, choose)? {
@@ -128,8 +128,8 @@ impl<W: Word> NumberEncoder<W> for BlockNumbers<W> {
         let settings = self.blocks.settings();
         let weighed = self.blocks.weigh();
         self.trial
-            .candidates(weighed, settings, |windows, per_value| {
-                windows.add_numbers(window, per_value, settings)
+            .candidates(weighed, settings, |windows, alternative| {
+                windows.add_numbers(window, alternative, settings)
             })
     }
 

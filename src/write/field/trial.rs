@@ -25,8 +25,9 @@ const SEEN_BYTES: usize = 256;
 const UNWEIGHED: u32 = 7;
 /// An odd number with random-looking bits: the highest bits of its product with a key are a hash.
 const SCATTER: u64 = 0x9E37_79B9_7F4A_7C15;
-/// A dictionary of numbers may cost at most this share of the alternative: gathering numbers is expensive compared to
-/// unpacking.
+/// A dictionary of numbers may cost at most this share of an alternative that unpacks numbers, because gathering them is
+/// expensive compared to unpacking. Where it is compared to another dictionary, or to a slower encoding, it may cost as
+/// much.
 const MAX_NUMBER_COST: f64 = 0.8;
 /// The cost that a dictionary may have in a full first window, relative to the alternative.
 const FIRST_WINDOW: f64 = 1.2;
@@ -97,27 +98,28 @@ impl DictionaryTrial {
         Self(entry.map(TrialWindows::new))
     }
 
-    /// Offers a window to the dictionary. `add` adds it, compared to a cost per value without the dictionary, and
-    /// returns whether the dictionary still pays. `choose` returns the best encoding without it.
+    /// Offers a window to the dictionary. `add` adds it, compared to its cost without the dictionary, and returns
+    /// whether the dictionary still pays. `choose` returns the best encoding without it.
     ///
     /// # Errors
     /// Returns the errors of `add` and `choose`.
     pub(super) fn offer<P>(
         &mut self,
         settings: &Settings,
-        add: impl Fn(&mut TrialWindows, f64) -> Result<bool>,
+        add: impl Fn(&mut TrialWindows, Alternative) -> Result<bool>,
         choose: impl FnOnce() -> Result<Choice<P>>,
     ) -> Result<Offer<P>> {
         if let Some(windows) = &mut self.0
-            && let Some(per_value) = windows.known_alternative(settings)
-            && add(windows, per_value)?
+            && let Some(known) = windows.known_alternative(settings)
+            && add(windows, known)?
         {
             return Ok(Offer::Taken);
         }
         let choice = choose()?;
         if let Some(windows) = &mut self.0 {
-            windows.weighed = Some((choice.cost, 0));
-            if add(windows, choice.cost)? {
+            let alternative = windows.alternative_of(choice.cost, choice.nanoseconds, settings);
+            windows.weighed = Some((alternative, 0));
+            if add(windows, alternative)? {
                 return Ok(Offer::Taken);
             }
         }
@@ -134,13 +136,16 @@ impl DictionaryTrial {
         &self,
         weighed: Vec<Weighed<P>>,
         settings: &Settings,
-        add: impl FnOnce(&mut TrialWindows, f64) -> Result<bool>,
+        add: impl FnOnce(&mut TrialWindows, Alternative) -> Result<bool>,
     ) -> Result<Vec<Candidate>> {
+        let least = weighed.iter().min_by(|a, b| a.cost.total_cmp(&b.cost));
+        let nanoseconds = least.map_or(0.0, |least| least.nanoseconds);
         let mut candidates: Vec<Candidate> = weighed.into_iter().map(Candidate::from).collect();
         if let Some(windows) = &self.0 {
             let mut windows = TrialWindows::new(windows.entry);
-            if add(&mut windows, f64::INFINITY)? {
-                candidates.push(windows.weighed(settings).into());
+            let any = windows.alternative_of(f64::INFINITY, nanoseconds, settings);
+            if add(&mut windows, any)? {
+                candidates.push(windows.weighed(any.share, settings).into());
             }
         }
         Ok(candidates)
@@ -169,6 +174,15 @@ impl DictionaryTrial {
     }
 }
 
+/// The best encoding of a window without a dictionary.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Alternative {
+    /// Its cost per value.
+    per_value: f64,
+    /// The share of it that a dictionary may cost.
+    share: f64,
+}
+
 /// The codes of the windows so far, as long as the dictionary pays.
 #[derive(Debug)]
 pub(super) struct TrialWindows {
@@ -176,6 +190,8 @@ pub(super) struct TrialWindows {
     entry: EntryType,
     /// Estimated cost of the windows so far without a dictionary.
     alternative: f64,
+    /// The cost that a dictionary may have for them.
+    budget: f64,
     /// Cost of the codes of the windows so far.
     of_codes: f64,
     /// Cost per code at the last estimate, and the number of windows since.
@@ -183,8 +199,8 @@ pub(super) struct TrialWindows {
     growth: EntryGrowth,
     /// The share of their bytes that the entries take encoded, and the number of entries when it was measured.
     encoded: (f64, usize),
-    /// Cost per value without a dictionary at the last estimate, and the number of windows since.
-    weighed: Option<(f64, u32)>,
+    /// The last estimate without a dictionary, and the number of windows since.
+    weighed: Option<(Alternative, u32)>,
 }
 
 impl TrialWindows {
@@ -193,6 +209,7 @@ impl TrialWindows {
             codes: Codes::default(),
             entry,
             alternative: 0.0,
+            budget: 0.0,
             of_codes: 0.0,
             code_weighed: None,
             growth: EntryGrowth::default(),
@@ -201,22 +218,20 @@ impl TrialWindows {
         }
     }
 
-    /// Returns the last estimate of the cost per value without a dictionary, if the dictionary pays and the estimate is
-    /// recent. The encoding of codes is still chosen window by window, so little is lost if the values change.
-    fn known_alternative(&mut self, settings: &Settings) -> Option<f64> {
+    /// Returns the last estimate without a dictionary, if the dictionary pays and the estimate is recent. The encoding of codes is still chosen window by window, so little is lost if the values change.
+    fn known_alternative(&mut self, settings: &Settings) -> Option<Alternative> {
         let pays = self.pays(settings);
-        let (per_value, since) = self.weighed.as_mut()?;
+        let (known, since) = self.weighed.as_mut()?;
         let is_known = *since < UNWEIGHED && pays;
         *since += 1;
-        is_known.then_some(*per_value)
+        is_known.then_some(*known)
     }
 
-    /// Adds a window of numbers, see [`add`](Self::add). A number is estimated to cost `per_value` without a
-    /// dictionary.
+    /// Adds a window of numbers, see [`add`](Self::add).
     pub(super) fn add_numbers<W: Word>(
         &mut self,
         window: NumberWindow<'_, W>,
-        per_value: f64,
+        alternative: Alternative,
         settings: &Settings,
     ) -> Result<bool> {
         // Most numbers occurred shortly before.
@@ -235,16 +250,15 @@ impl TrialWindows {
             Ok(*code)
         };
         let len = window.values.len();
-        self.add(len, code, per_value * len as f64, settings)
+        self.add(len, code, alternative, settings)
     }
 
-    /// Adds a window of `len` byte strings, `None` for nulls, see [`add`](Self::add). A string is estimated to cost
-    /// `per_value` without a dictionary.
+    /// Adds a window of `len` byte strings, `None` for nulls, see [`add`](Self::add).
     pub(super) fn add_bytes<'a>(
         &mut self,
         len: usize,
         value: impl Fn(usize) -> Option<&'a [u8]>,
-        per_value: f64,
+        alternative: Alternative,
         settings: &Settings,
     ) -> Result<bool> {
         let mut seen = [Seen::NONE; SEEN_BYTES];
@@ -263,11 +277,10 @@ impl TrialWindows {
             }
             Ok(last.code)
         };
-        self.add(len, code, per_value * len as f64, settings)
+        self.add(len, code, alternative, settings)
     }
 
-    /// Adds a window of `len` values with an estimated cost of `alternative` without a dictionary. `code` returns the
-    /// code of a value, [`NULL`] at null positions. Returns whether the dictionary still pays; if not, the window is
+    /// Adds a window of `len` values. `code` returns the code of a value, [`NULL`] at null positions. Returns whether the dictionary still pays; if not, the window is
     /// not added, and the caller stores the values without a dictionary.
     ///
     /// # Errors
@@ -276,7 +289,7 @@ impl TrialWindows {
         &mut self,
         len: usize,
         mut code: impl FnMut(&mut Interner, usize) -> Result<u32>,
-        alternative: f64,
+        alternative: Alternative,
         settings: &Settings,
     ) -> Result<bool> {
         let before = self.codes.codes().len();
@@ -291,8 +304,9 @@ impl TrialWindows {
         } else {
             1.0
         };
-        let total = self.alternative + alternative;
-        let budget = total * self.share() * sharing;
+        let total = self.alternative + alternative.per_value * len as f64;
+        let whole = self.budget + alternative.per_value * alternative.share * len as f64;
+        let budget = whole * sharing;
         for start in (0..len).step_by(STRIDE) {
             for i in start..len.min(start + STRIDE) {
                 let code = code(self.codes.entries_mut(), i)?;
@@ -338,7 +352,7 @@ impl TrialWindows {
             self.truncate(before);
             return Ok(false);
         }
-        self.alternative = total;
+        (self.alternative, self.budget) = (total, whole);
         self.of_codes = of_codes;
         Ok(true)
     }
@@ -398,7 +412,7 @@ impl TrialWindows {
     /// Returns whether the dictionary pays for the positions so far.
     fn has_paid(&self, settings: &Settings) -> bool {
         let cost = self.cost(self.codes.codes().len(), settings) + self.of_codes;
-        !predicts(settings) || cost <= self.alternative * self.share()
+        !predicts(settings) || cost <= self.budget
     }
 
     /// Returns the expected cost per value of a whole stripe, with the entries that it will have. The first `positions`
@@ -467,8 +481,8 @@ impl TrialWindows {
         codes.len() as f64 * f64::from(bits) / 8.0
     }
 
-    /// Returns the estimates for the windows so far.
-    fn weighed(&self, settings: &Settings) -> Weighed<String> {
+    /// Returns the estimates for the windows so far. `share` is that of the alternative.
+    fn weighed(&self, share: f64, settings: &Settings) -> Weighed<String> {
         let n = self.codes.codes().len();
         let nanoseconds = self.gather_cost();
         let per_value = if predicts(settings) && n >= MIN_PREDICTED {
@@ -480,7 +494,7 @@ impl TrialWindows {
             plan: format!("value dictionary of {}", self.codes.entries().len()),
             bytes: per_value - nanoseconds * settings.profile.bytes_per_nanosecond(),
             nanoseconds,
-            cost: per_value / self.share(),
+            cost: per_value / share,
         }
     }
 
@@ -493,8 +507,17 @@ impl TrialWindows {
         }
     }
 
-    fn share(&self) -> f64 {
-        self.entry.kind.map_or(1.0, |_| MAX_NUMBER_COST)
+    /// Returns an alternative with this cost and decoding time per value.
+    fn alternative_of(&self, cost: f64, nanoseconds: f64, settings: &Settings) -> Alternative {
+        let unpacks = !predicts(settings) || nanoseconds < self.gather_cost();
+        Alternative {
+            per_value: cost,
+            share: if unpacks && self.entry.kind.is_some() {
+                MAX_NUMBER_COST
+            } else {
+                1.0
+            },
+        }
     }
 }
 
@@ -520,7 +543,8 @@ mod tests {
         let mut windows = TrialWindows::new(plan.tried_entry().unwrap());
         let mut add = |texts: &[&str]| {
             let value = |i: usize| Some(texts[i % texts.len()].as_bytes());
-            let added = windows.add_bytes(3000, value, f64::INFINITY, &plan.settings);
+            let any = windows.alternative_of(f64::INFINITY, 0.0, &plan.settings);
+            let added = windows.add_bytes(3000, value, any, &plan.settings);
             added.unwrap()
         };
         assert!(add(&["a", "b"]));
@@ -554,13 +578,17 @@ mod tests {
         };
         // Without a dictionary, the values cost 4 bytes each: less than with the entries of a window, and more than
         // with the entries of a stripe.
+        let costly = |per_value| Alternative {
+            per_value,
+            share: 1.0,
+        };
         let mut trial = DictionaryTrial::new(plan.tried_entry());
         let windows = trial.0.as_mut().unwrap();
         for window in 0..2 {
             let value = |i: usize| text(window * WINDOW + i);
             assert!(
                 windows
-                    .add_bytes(WINDOW, value, 4.0, &plan.settings)
+                    .add_bytes(WINDOW, value, costly(4.0), &plan.settings)
                     .unwrap()
             );
         }
@@ -574,7 +602,7 @@ mod tests {
         let value = |i: usize| Some(all[i].as_bytes());
         assert!(
             !windows
-                .add_bytes(WINDOW, value, 10.0, &plan.settings)
+                .add_bytes(WINDOW, value, costly(10.0), &plan.settings)
                 .unwrap()
         );
         assert!(windows.codes.entries().len() <= MIN_NUMBERS);

@@ -53,12 +53,12 @@ impl CompressorDictionaries {
         let cost = |plan: &bytes::Plan| choose::tried_bytes(plan, &tried, settings);
         let mut best = Choice {
             cost: cost(&choice.plan)?,
-            plan: choice.plan,
+            ..choice
         };
         let alone = best.cost;
         let mut offer = |plan: bytes::Plan, cost: f64| {
             if cost < best.cost {
-                best = Choice { plan, cost };
+                (best.plan, best.cost) = (plan, cost);
             }
         };
         if settings.profile == Profile::Balanced {

@@ -4,7 +4,7 @@ use crate::encoding::bytes;
 use crate::error::Result;
 use crate::write::choose;
 use crate::write::choose::settings::Settings;
-use crate::write::field::trial::TrialWindows;
+use crate::write::field::trial::{Alternative, TrialWindows};
 use arrow_buffer::{ArrowNativeType, NullBuffer};
 
 /// Most bytes of values per block, unless a single value is longer.
@@ -133,10 +133,13 @@ impl<'a> ByteWindow<'a> {
         }
     }
 
-    /// Adds the values to a dictionary. Returns whether the dictionary still pays, compared to a cost of `per_value`
-    /// without one.
-    pub(super) fn add_to(&self, dictionary: &mut TrialWindows, per_value: f64) -> Result<bool> {
-        dictionary.add_bytes(self.len, |i| self.value(i), per_value, self.settings)
+    /// Adds the values to a dictionary. Returns whether the dictionary still pays, compared to `alternative`.
+    pub(super) fn add_to(
+        &self,
+        dictionary: &mut TrialWindows,
+        alternative: Alternative,
+    ) -> Result<bool> {
+        dictionary.add_bytes(self.len, |i| self.value(i), alternative, self.settings)
     }
 
     pub(super) fn slice(&self, start: usize, len: usize) -> BlockInput<'a> {
