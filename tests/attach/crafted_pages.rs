@@ -6,6 +6,7 @@ use super::files::write_parquet;
 use super::page_checksums::{metadata_of, with_footer};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, TimestampNanosecondType};
 use arrow_shard::ops::attach;
 use arrow_shard::read::{ShardOptions, col};
 use arrow_shard::{Error, ErrorKind, Limits, Result, Shard};
@@ -164,6 +165,64 @@ fn crafted_pages_that_keep_their_promises_are_read() {
     let file = File::new(TEXT, 3, data_page(3, 6, &values));
     let (read, _) = file.read(Limits::default());
     assert_eq!(read.unwrap()[0].column(0).as_string::<i32>().value(1), "bb");
+}
+
+/// Returns a page of version 2 with plain values after definition and repetition levels.
+fn levels_page(values: i32, definition: &[u8], repetition: &[u8], body: &[u8]) -> Vec<u8> {
+    let all = [repetition, definition, body].concat();
+    let [definition, repetition] = [definition, repetition].map(size_of_body);
+    let fields = [values, 0, values, 0, definition, repetition];
+    page(3, size_of_body(&all), &fields, &all)
+}
+
+#[test]
+fn levels_that_a_column_does_not_have_are_skipped_if_they_are_0() {
+    let values = [1, 0, 0, 0, 2, 0, 0, 0];
+    // A run of two, and eight packed ones.
+    for zeros in [&[4][..], &[3]] {
+        for (message, definition) in [(NUMBER, zeros), (NUMBER, &[]), (NULLABLE, &[4, 1])] {
+            let file = File::new(message, 2, levels_page(2, definition, zeros, &values));
+            let (read, _) = file.read(Limits::default());
+            let read = read.unwrap();
+            let numbers = read[0].column(0).as_primitive::<Int32Type>();
+            assert_eq!(numbers.values(), &[1, 2], "{message}, {zeros:?}");
+        }
+    }
+    for other in [&[2][..], &[4, 1], &[0]] {
+        for (definition, repetition) in [(other, &[][..]), (&[], other)] {
+            let page = levels_page(2, definition, repetition, &values);
+            File::new(NUMBER, 2, page).assert_refused(ErrorKind::Corrupt);
+        }
+    }
+}
+
+#[test]
+fn an_int96_beyond_the_nanoseconds_is_an_error() {
+    let message = "message m { required int96 v; }";
+    let instants = |days: [u32; 2], nanos: i64| {
+        let days = days.map(|day| [&nanos.to_le_bytes()[..], &day.to_le_bytes()].concat());
+        days.concat()
+    };
+    // 1970-01-01, and the first and the last whole day in nanoseconds.
+    for days in [[2_440_588, 2_440_588], [2_333_838, 2_547_338]] {
+        let file = File::new(message, 2, data_page(2, 0, &instants(days, 7)));
+        let read = file.read(Limits::default()).0.unwrap();
+        let first = read[0].column(0).as_primitive::<TimestampNanosecondType>();
+        let expected = (i64::from(days[0]) - 2_440_588) * 86_400_000_000_000 + 7;
+        assert_eq!(first.value(0), expected);
+    }
+    // 9999-12-31 as a value and as an entry, and one nanosecond too much.
+    for (day, nanos) in [(5_373_484, 0), (2_547_339, 85_636_854_775_808), (0, 0)] {
+        let bytes = instants([2_440_588, day], nanos);
+        let file = File::new(message, 2, data_page(2, 0, &bytes));
+        file.assert_refused(ErrorKind::ValueOutOfRange);
+        let codes = [1, 4, 1];
+        let file = File {
+            dictionary: page(2, 24, &[2, 0], &bytes),
+            ..File::new(message, 2, data_page(2, 8, &codes))
+        };
+        file.assert_refused(ErrorKind::ValueOutOfRange);
+    }
 }
 
 #[test]

@@ -202,6 +202,22 @@ fn inspect_gives_the_column_chunks_as_json() {
 }
 
 #[test]
+fn values_in_names_of_folders_are_noted_to_be_no_columns() {
+    let folder = lake();
+    std::fs::create_dir(folder.path("lake/year=2023")).unwrap();
+    write_parquet(&folder, "lake/year=2023/a.parquet", 0..3);
+    let done = folder.run(&["attach", "lake", "-o", SHARD, "--index", "\"id\",text"]);
+    assert!(
+        done.err.contains("`year=2023`") && done.err.contains("convert --hive"),
+        "{}",
+        done.err
+    );
+    done.ok();
+    let done = folder.run(&["attach", "lake/a", "-o", "a.amudai.shard"]);
+    assert!(!done.err.contains("note"), "{}", done.err);
+}
+
+#[test]
 fn what_cannot_be_attached_is_an_error_and_no_file() {
     let folder = lake();
     std::fs::create_dir(folder.path("empty")).unwrap();
@@ -227,6 +243,21 @@ fn what_cannot_be_attached_is_an_error_and_no_file() {
     assert!(error.contains(SHARD), "{error}");
     assert_eq!(std::fs::read(folder.path(SHARD)).unwrap(), b"mine");
     assert_eq!(folder.run(&["attach", "-o", SHARD]).code, 2);
+    let output = folder.run(&["attach", "lake", "-o", "-"]).error(2);
+    assert!(output.contains("a shard is a file"), "{output}");
+    let twice = [
+        "attach",
+        "lake/a/second.parquet",
+        "lake",
+        "-o",
+        "u.amudai.shard",
+    ];
+    let error = folder.run(&twice).error(1);
+    assert!(
+        error.contains("second.parquet") && error.contains("named twice"),
+        "{error}"
+    );
+    assert!(!folder.path("u.amudai.shard").exists());
 }
 
 #[test]

@@ -47,8 +47,13 @@ struct KeptPage {
 
 impl ChunkFeed {
     /// Creates a feed with the dictionary page of the chunk, if there is one.
-    pub(super) fn new(column: &ParquetColumn, chunk: &Chunk, cx: &ReadContext<'_>) -> Result<Self> {
-        let mut feed = Self::without_pages(column, chunk);
+    pub(super) fn new(
+        column: &ParquetColumn,
+        chunk: &Chunk,
+        wanted: &ArrowType,
+        cx: &ReadContext<'_>,
+    ) -> Result<Self> {
+        let mut feed = Self::without_pages(column, chunk, wanted);
         if let Some(opened) = feed.open_dictionary(chunk, cx)? {
             feed.dictionary = Some(opened.page.clone());
             feed.pages.push(opened.page);
@@ -75,9 +80,10 @@ impl ChunkFeed {
     pub(super) fn of_entries(
         column: &ParquetColumn,
         chunk: &Chunk,
+        wanted: &ArrowType,
         cx: &ReadContext<'_>,
     ) -> Result<Self> {
-        let mut feed = Self::without_pages(column, chunk);
+        let mut feed = Self::without_pages(column, chunk, wanted);
         let opened = feed.open_dictionary(chunk, cx)?;
         let opened = opened.ok_or_else(|| Error::corrupt("a chunk without a dictionary"))?;
         let highest = column.leaf.column().max_def_level();
@@ -85,11 +91,13 @@ impl ChunkFeed {
         Ok(feed)
     }
 
-    fn without_pages(column: &ParquetColumn, chunk: &Chunk) -> Self {
+    fn without_pages(column: &ParquetColumn, chunk: &Chunk, wanted: &ArrowType) -> Self {
+        let opener = PageOpener::new(column.leaf.column(), chunk.codec, chunk.encodings);
         Self {
             pages: PageFeed::default(),
-            opener: PageOpener::new(column.leaf.column(), chunk.codec, chunk.encodings)
-                .with_item_level(column.leaf.item_level()),
+            opener: opener
+                .with_item_level(column.leaf.item_level())
+                .with_instants_of(wanted),
             entry_bytes: 0,
             width: column.leaf.width(),
             dictionary: None,

@@ -188,7 +188,7 @@ impl ParquetDecoder {
                 feed.restart();
                 feed
             }
-            _ => ChunkFeed::new(&column, chunk, cx)?,
+            _ => ChunkFeed::new(&column, chunk, wanted, cx)?,
         };
         let found = feed.read_few(&column, chunk, &pages, &rows, wanted, cx);
         self.num_pages += std::mem::take(&mut feed.num_pages);
@@ -261,7 +261,7 @@ impl OpenChunk {
         span: u64,
         cx: &ReadContext<'_>,
     ) -> Result<Self> {
-        let feed = ChunkFeed::new(values, chunk, cx)?;
+        let feed = ChunkFeed::new(values, chunk, wanted, cx)?;
         let batch_rows = span.clamp(BATCH_ROWS.start, BATCH_ROWS.end);
         let batch_rows = batch_rows.min(feed.most_rows(values, wanted, cx)?);
         let reader = feed.reader(values, wanted, batch_rows, None)?;

@@ -46,7 +46,7 @@ impl ParquetColumn {
         let read = || {
             let (_, count) = self.dictionary(position, cx)?;
             cx.check_batch_bytes(count, 1)?;
-            let feed = ChunkFeed::of_entries(self, chunk, cx)?;
+            let feed = ChunkFeed::of_entries(self, chunk, wanted, cx)?;
             let entries = feed.reader(self, wanted, count, None)?.next(cx)?;
             let entries = entries.filter(|entries| entries.len() as u64 == count);
             let missing = || Error::corrupt(format!("expected {count} entries"));

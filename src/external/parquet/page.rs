@@ -9,6 +9,7 @@ use super::page_header::{PageHeader, PageKind, StoredLevels};
 use super::runs::{are_values, count_highest, count_levels, repeated};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use arrow_schema::{DataType as ArrowType, TimeUnit};
 use bytes::Bytes;
 use parquet::basic::{Encoding, Type as PhysicalType};
 use parquet::column::page::Page;
@@ -16,6 +17,9 @@ use parquet::schema::types::ColumnDescPtr;
 
 /// Bits of the widest code of a dictionary.
 const MAX_CODE_BITS: u8 = 32;
+/// The Julian day from which INT96 counts, as 1970-01-01.
+const JULIAN_DAY_OF_1970: i64 = 2_440_588;
+const NANOS_OF_DAY: i64 = 86_400_000_000_000;
 /// Parquet's number of the only encoding of levels that is in use.
 const RLE: i64 = 3;
 
@@ -85,6 +89,8 @@ pub(super) struct PageOpener {
     item_level: u32,
     decompressor: Decompressor,
     has_dictionary: bool,
+    /// Whether INT96 is read in nanoseconds, which reach from 1677 to 2262. The crate `parquet` wraps around beyond.
+    are_nanoseconds: bool,
 }
 
 impl PageOpener {
@@ -95,7 +101,17 @@ impl PageOpener {
             item_level: 0,
             decompressor: Decompressor::new(codec),
             has_dictionary: false,
+            are_nanoseconds: true,
         }
+    }
+
+    /// Sets the Arrow type in which INT96 is read.
+    pub(super) fn with_instants_of(mut self, wanted: &ArrowType) -> Self {
+        self.are_nanoseconds = match wanted {
+            ArrowType::Timestamp(unit, _) => *unit == TimeUnit::Nanosecond,
+            _ => true,
+        };
+        self
     }
 
     /// Sets the definition level from which on a value is an item of a list. The others are lists without items.
@@ -159,11 +175,6 @@ impl PageOpener {
                 is_compressed,
             } => {
                 let (is_nullable, is_repeated) = self.levels();
-                if (repetition > 0 && !is_repeated) || (definition > 0 && !is_nullable) {
-                    return Err(Error::corrupt(
-                        "levels in a Parquet page of required values",
-                    ));
-                }
                 let long = || Error::corrupt("levels longer than the Parquet page");
                 let of_levels = repetition.checked_add(definition).ok_or_else(long)?;
                 let buf = if is_compressed {
@@ -174,6 +185,13 @@ impl PageOpener {
                 let (levels, values) = buf.split_at_checked(of_levels).ok_or_else(long)?;
                 let (repeated, levels) = levels.split_at_checked(repetition).ok_or_else(long)?;
                 self.check_repetition(repeated, header.values)?;
+                let is_superfluous =
+                    |levels: &[u8], has: bool| !has && !are_no_levels(levels, header.values);
+                if is_superfluous(repeated, is_repeated) || is_superfluous(levels, is_nullable) {
+                    return Err(Error::corrupt(
+                        "levels in a Parquet page of required values",
+                    ));
+                }
                 let present = self.present(levels, header.values)?;
                 let positions = self.positions(levels, header.values)?;
                 // Writers count empty lists in different ways.
@@ -218,6 +236,7 @@ impl PageOpener {
         if !self.are_plain(&buf, header.values) {
             return Err(other_count(header.values));
         }
+        self.check_instants(&buf)?;
         self.has_dictionary = true;
         Ok(Page::DictionaryPage {
             buf,
@@ -374,7 +393,37 @@ impl PageOpener {
         if !fits {
             return Err(other_count(count));
         }
+        if encoding == Encoding::PLAIN {
+            self.check_instants(bytes)?;
+        }
         Ok((encoding, 0))
+    }
+
+    /// Fails if plain values are INT96 that the type of the column does not reach.
+    fn check_instants(&self, values: &[u8]) -> Result<()> {
+        if !self.are_nanoseconds || self.column.physical_type() != PhysicalType::INT96 {
+            return Ok(());
+        }
+        let (values, _) = values.as_chunks::<12>();
+        for [nanos @ .., a, b, c, d] in values {
+            let day = u32::from_le_bytes([*a, *b, *c, *d]);
+            let days = i64::from(day) - JULIAN_DAY_OF_1970;
+            let of_day = i64::from_le_bytes(*nanos);
+            let instant = days.checked_mul(NANOS_OF_DAY);
+            if instant
+                .and_then(|instant| instant.checked_add(of_day))
+                .is_none()
+            {
+                return Err(Error::new(
+                    ErrorKind::ValueOutOfRange,
+                    format!(
+                        "an INT96 is {days} days from 1970-01-01, and nanoseconds reach 106751 days; convert the file \
+                         instead (`arrow-shard convert`), which then reads microseconds"
+                    ),
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Returns whether the bytes are `count` values in the encoding PLAIN.
@@ -408,6 +457,12 @@ fn exact(body: &Bytes, size: usize) -> Result<Bytes> {
         )));
     }
     Ok(body.clone())
+}
+
+/// Returns whether a column without levels may have these bytes of levels: none, or, as some writers store them, `count`
+/// times 0 in 0 bits.
+fn are_no_levels(levels: &[u8], count: u64) -> bool {
+    levels.is_empty() || are_values(levels, 0, count)
 }
 
 /// Returns whether the bytes are `count` byte arrays, each after its length.

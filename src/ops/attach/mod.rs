@@ -36,7 +36,7 @@ use native_columns::NativeColumns;
 use parquet_file::ParquetFile;
 use scanned::{ScannedNames, ScannedStripe};
 use sort_order::SortOrder;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::Path;
@@ -156,8 +156,8 @@ with_progress! {
 /// [`Unsupported`](ErrorKind::Unsupported) for encrypted files and codecs that cannot be read,
 /// [`Corrupt`](ErrorKind::Corrupt) for damaged footers, [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) for files outside of
 /// the folder, [`AlreadyExists`](ErrorKind::AlreadyExists), [`InvalidArgument`](ErrorKind::InvalidArgument) if there is
-/// no file, if the files and the target are not in one store and the options allow no other, or if a store answers
-/// later: use [`attach_async`].
+/// no file, if a file is named twice, if the files and the target are not in one store and the options allow no other,
+/// or if a store answers later: use [`attach_async`].
 pub fn attach<L: Into<Location>>(
     files: impl IntoIterator<Item = L>,
     target: impl Into<Location>,
@@ -211,9 +211,15 @@ pub async fn attach_with_async<L: Into<Location>>(
     let place = target.home().find_new(target.name())?;
     let mut work = WorkProgress::new(options.listener.clone(), files.len() as u64);
     let mut opened = Vec::with_capacity(files.len());
+    let mut known = HashSet::new();
     for file in &files {
-        let file = ParquetFile::open(file, &target, &place, &options).await;
-        opened.push(file?);
+        let file = ParquetFile::open(file, &target, &place, &options).await?;
+        if !known.insert(file.url.clone()) {
+            let why =
+                "the file is named twice, and the shard would have its rows twice; name it once";
+            return Err(Error::invalid(why).within(file.place.element()));
+        }
+        opened.push(file);
         work.add(1)?;
     }
     let attachment = Attachment {

@@ -55,8 +55,7 @@ pub(super) fn weigh_digits(
     let saves = |digits: &Weighed<bytes::Plan>| {
         let saved = cheapest.bytes - digits.bytes;
         let slower = (digits.nanoseconds - cheapest.nanoseconds).max(0.0);
-        digits.bytes < cheapest.bytes * must_be
-            && saved > slower * scales.price * DIGITS_MUST_SAVE
+        digits.bytes < cheapest.bytes * must_be && saved > slower * scales.price * DIGITS_MUST_SAVE
     };
     Ok(digits.filter(saves).map(|digits| Weighed {
         cost: digits.cost * SINGLE_VALUES,

@@ -4,8 +4,11 @@ use super::parquet_files::parquet_files;
 use crate::counts::rows;
 use crate::external_files::ExternalFileArgs;
 use crate::failure::Failure;
+use crate::input::ColumnNames;
 use crate::location::{stored, wait};
 use crate::progress::bar;
+use crate::text;
+use arrow_shard::io::Location;
 use arrow_shard::ops::{AttachOptions, attach_with_async};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -25,7 +28,8 @@ folder or below, and stay as they are. With --external-files they may be in the 
 that read the shard need the same option. Reading a file that has been changed or replaced is an error. \
 `arrow-shard compact --external` rewrites the rows; the Parquet files are then no longer needed.
 
-Statistics, Bloom filters, page indexes and sorting columns of the Parquet files are taken over.
+Statistics, Bloom filters, page indexes and sorting columns of the Parquet files are taken over. Values in names of \
+folders, such as `year=2023`, do not become columns.
 
 Columns are united by name; if a file lacks a column, its rows are null in it. The lengths of \
 lists and maps and the nulls of structs are written to a stripe file next to the new file; columns of \
@@ -55,11 +59,11 @@ pub(crate) struct Args {
     #[arg(long)]
     page_map: bool,
     /// Read these columns once to compute their statistics: null counts, bounds, distinct values
-    #[arg(long, value_name = "COLS", value_delimiter = ',')]
-    statistics: Vec<String>,
+    #[arg(long, value_name = "COLS")]
+    statistics: Vec<ColumnNames>,
     /// Read these columns once to index them: Bloom filters, and range indexes of sorted or clustered numbers
-    #[arg(long, value_name = "COLS", value_delimiter = ',')]
-    index: Vec<String>,
+    #[arg(long, value_name = "COLS")]
+    index: Vec<ColumnNames>,
     /// Read all column chunks once for checksums of their pages, which readers verify; lists the pages, too
     #[arg(long)]
     checksum: bool,
@@ -76,18 +80,41 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let options = AttachOptions::default()
         .with_stripe_rows(args.stripe_rows)
         .with_page_map(args.page_map)
-        .with_statistics(args.statistics.clone())
-        .with_index(args.index.clone())
+        .with_statistics(ColumnNames::all(&args.statistics))
+        .with_index(ColumnNames::all(&args.index))
         .with_checksums(args.checksum)
         .with_external_files(args.external_files.folders()?)
         .with_progress(move |done| {
             shown.set_position(done.done);
             ControlFlow::Continue(())
         });
+    let folder_values = folder_values(&files);
     let distant = files.iter().find(|file| !file.store().is_near());
     let waits_for = distant.unwrap_or(&target).clone();
     let done = wait(&waits_for, attach_with_async(files, target, options));
     progress.finish_and_clear();
     let done = done.map_err(|e| super::existing(e, &args.output, false))?;
-    super::report(&args.output, &done)
+    super::report(&args.output, &done)?;
+    if let Some(folder) = folder_values {
+        eprintln!(
+            "note: values in names of folders, such as `{}`, are not columns of the shard; `arrow-shard convert --hive` \
+             makes columns of them",
+            text::shown(&folder)
+        );
+    }
+    Ok(())
+}
+
+/// Returns the name of a folder of the files that has the form `column=value`.
+fn folder_values(files: &[Location]) -> Option<String> {
+    files.iter().find_map(|file| {
+        let name = file.name().to_string_lossy();
+        let (folders, _) = name.rsplit_once('/')?;
+        let found = folders.split('/').find(|folder| {
+            folder
+                .split_once('=')
+                .is_some_and(|(column, _)| !column.is_empty())
+        });
+        found.map(str::to_owned)
+    })
 }

@@ -52,6 +52,9 @@ pub(crate) struct TargetArgs {
 /// commands would read the file in that format.
 fn shard_output() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| {
+        if path.as_os_str() == "-" {
+            return Err("a shard is a file that others refer to; name one".to_owned());
+        }
         let other = match FileFormat::by_name(&path) {
             Some(FileFormat::Shard) => None,
             Some(other) => Some(other.to_string()),
