@@ -309,12 +309,9 @@ impl Ids {
                 .map(|(file, range)| (self.number_of(file), range.start(), range.end()))
                 .collect();
             if let Some(&first) = stored.iter().min() {
-                let constants = fields().filter(|field| field.encodings.is_empty());
-                let constants = constants.filter_map(|field| {
-                    let value = field.field.constant_value.as_ref()?;
-                    (!value.is_null()).then(|| Part::Constant(first, hash_of(value)))
-                });
-                parts.extend(constants);
+                let constants = fields().filter_map(|field| field.field.constant_value.as_ref());
+                let constants = constants.filter(|value| !value.is_null());
+                parts.extend(constants.map(|value| Part::Constant(first, hash_of(value))));
             }
             parts.extend(stored.into_iter().map(Part::Stored));
         }

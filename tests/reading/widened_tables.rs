@@ -514,8 +514,8 @@ fn errors_of_types_name_both_shards_and_say_what_to_do() {
         cast(&integers, &DataType::Boolean).unwrap(),
     );
     let packed = folder.path().join("packed.amudai.shard");
-    let columns = [("x", integers.clone()), ("y", integers.clone())];
-    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let batch = [("x", integers.clone()), ("y", integers.clone())];
+    let batch = RecordBatch::try_from_iter(batch).unwrap();
     let options = WriterOptions::default().with_packed_columns(["x", "y"]);
     written(&packed, &batch, options);
     let check = |error: Error, parts: &[&str]| {

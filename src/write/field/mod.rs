@@ -23,6 +23,7 @@ mod numbers;
 pub(in crate::write) mod page_index;
 pub(in crate::write) mod plan;
 mod raw;
+mod recent_bytes;
 mod trial;
 #[cfg(feature = "parquet")]
 pub(in crate::write) mod united_filter;

@@ -7,6 +7,7 @@ use super::entry_growth::EntryGrowth;
 use super::finished_leaf::FinishedLeaf;
 use super::interner::Interner;
 use super::number_blocks::NumberWindow;
+use super::recent_bytes::RecentBytes;
 use crate::encoding::{NumberKind, Word};
 use crate::error::Result;
 use crate::write::choose::candidate::Candidate;
@@ -47,38 +48,6 @@ const TRIED_ENTRIES: usize = 4096;
 const SHARED: f64 = 8.0;
 /// The predicted cost that a dictionary may have, relative to the alternative, before a window ends.
 const UNFINISHED: f64 = 1.5;
-
-/// A recent byte string: its first and last 8 bytes (all bytes of a short one), its length and its code.
-#[derive(Debug, Clone, Copy)]
-struct Seen {
-    ends: (u64, u64),
-    len: usize,
-    code: u32,
-}
-
-impl Seen {
-    const NONE: Self = Self {
-        ends: (0, 0),
-        len: 0,
-        code: NULL,
-    };
-
-    /// Returns the first and the last 8 bytes, which overlap in a short value.
-    #[inline]
-    fn ends(value: &[u8]) -> (u64, u64) {
-        if let (Some(first), Some(last)) = (value.first_chunk(), value.last_chunk()) {
-            return (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
-        }
-        if let (Some(first), Some(last)) = (value.first_chunk(), value.last_chunk()) {
-            return (
-                u32::from_le_bytes(*first).into(),
-                u32::from_le_bytes(*last).into(),
-            );
-        }
-        let byte = |i: usize| u64::from(value.get(i).copied().unwrap_or(0));
-        (byte(0) | byte(1) << 8 | byte(2) << 16, 0)
-    }
-}
 
 /// The trial of a value dictionary, window by window. It is off for fields that get none, and once it is given up.
 #[derive(Debug)]
@@ -261,19 +230,19 @@ impl TrialWindows {
         alternative: Alternative,
         settings: &Settings,
     ) -> Result<bool> {
-        let mut seen = [Seen::NONE; SEEN_BYTES];
+        let mut seen = [RecentBytes::NONE; SEEN_BYTES];
         let code = |entries: &mut Interner, i: usize| {
             let Some(value) = value(i) else {
                 return Ok(NULL);
             };
-            let (ends, len) = (Seen::ends(value), value.len());
+            let (ends, len) = (RecentBytes::ends(value), value.len());
             let key = ends.0.rotate_left(32) ^ ends.1 ^ len as u64;
             let hash = key.wrapping_mul(SCATTER) >> (64 - SEEN_BYTES.ilog2());
             let last = &mut seen[hash.as_usize()];
             let alike = last.ends == ends && last.len == len && last.code != NULL;
             if !(alike && (len <= 16 || entries.entry(last.code) == value)) {
                 let code = entries.intern(value)?;
-                *last = Seen { ends, len, code };
+                *last = RecentBytes { ends, len, code };
             }
             Ok(last.code)
         };

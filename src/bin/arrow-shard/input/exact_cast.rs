@@ -2,12 +2,14 @@
 
 use super::{exact_text, lossy_text};
 use crate::failure::Failure;
-use crate::leaves::cast_array;
+use crate::leaves::{cast_array, change_leaves};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, ListArray, StructArray, new_null_array};
+use arrow_array::{
+    Array, ArrayRef, ListArray, RecordBatch, RecordBatchOptions, StructArray, new_null_array,
+};
 use arrow_buffer::OffsetBuffer;
 use arrow_cast::display::array_value_to_string;
-use arrow_schema::{DataType, Field, FieldRef};
+use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
 use std::sync::Arc;
 
 /// Maximum number of characters of a value in an error.
@@ -169,6 +171,31 @@ fn is_text(ty: &DataType) -> bool {
         DataType::Dictionary(_, value) => is_text(value),
         other => other.is_string(),
     }
+}
+
+/// Returns the columns with text in the place of numbers that the readers would round: integers among floats, and in
+/// JSON also fractions among integers.
+pub(super) fn with_numbers_as_text(schema: &SchemaRef, is_json: bool) -> SchemaRef {
+    change_leaves(schema, &mut |leaf| {
+        let is_rounded = leaf.is_floating() || (is_json && leaf.is_integer());
+        is_rounded.then_some(DataType::Utf8)
+    })
+}
+
+/// Casts the columns of a batch that has text in the place of numbers.
+///
+/// # Errors
+/// Fails if the type does not hold a number exactly.
+pub(super) fn exactly(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Failure> {
+    let pairs = batch.columns().iter().zip(schema.fields());
+    let columns = pairs.map(|(column, field)| cast_exactly(column, field, 0));
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    Ok(RecordBatch::try_new_with_options(
+        schema.clone(),
+        columns,
+        &rows,
+    )?)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Values in the rest of a text file that do not fit the types of its first rows.
 
 use super::csv;
+use super::exact_cast::{exactly, with_numbers_as_text};
 use super::exact_text;
 use super::infer_csv::{failure, not_text};
 use super::infer_json::at_its_line;
 use super::ndjson;
 use super::text_file::TextFile;
-use super::text_plan::{exactly, with_numbers_as_text};
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::text;

@@ -2,7 +2,7 @@
 
 use super::RowWindow;
 use super::csv;
-use super::exact_cast::{cast_exactly, item_of};
+use super::exact_cast::{exactly, item_of, with_numbers_as_text};
 use super::misfit::Rest;
 use super::ndjson;
 use super::origin::Origin;
@@ -12,8 +12,6 @@ use super::text_file::TextFile;
 use super::wanted::Wanted;
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
-use crate::leaves::change_leaves;
-use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use std::sync::Arc;
 
@@ -48,31 +46,6 @@ fn as_text(inferred: &DataType, wanted: &DataType) -> DataType {
         (nested, _) if nested.is_nested() => nested.clone(),
         _ => T::Utf8,
     }
-}
-
-/// Returns the columns with text in the place of numbers that the readers would round: integers among floats, and in
-/// JSON also fractions among integers.
-pub(super) fn with_numbers_as_text(schema: &SchemaRef, is_json: bool) -> SchemaRef {
-    change_leaves(schema, &mut |leaf| {
-        let is_rounded = leaf.is_floating() || (is_json && leaf.is_integer());
-        is_rounded.then_some(DataType::Utf8)
-    })
-}
-
-/// Casts the columns of a batch that has text in the place of numbers.
-///
-/// # Errors
-/// Fails if the type does not hold a number exactly.
-pub(super) fn exactly(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Failure> {
-    let pairs = batch.columns().iter().zip(schema.fields());
-    let columns = pairs.map(|(column, field)| cast_exactly(column, field, 0));
-    let columns = columns.collect::<Result<Vec<_>, _>>()?;
-    let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    Ok(RecordBatch::try_new_with_options(
-        schema.clone(),
-        columns,
-        &rows,
-    )?)
 }
 
 impl TextPlan {
