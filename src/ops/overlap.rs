@@ -197,8 +197,8 @@ type Stored = (usize, u64, u64);
 enum Part {
     /// A buffer, or the pages of a column chunk of a Parquet file.
     Stored(Stored),
-    /// A constant of a column, such as the mark of a stripe whose rows are all deleted, as a hash. It has no bytes, and
-    /// belongs to the stripe with these ones.
+    /// The hash of a constant, such as the mark that all rows of a stripe are deleted. A constant has no bytes, so the
+    /// first bytes of its stripe identify the stripe.
     Constant(Stored, u64),
 }
 

@@ -1,5 +1,4 @@
-//! Tables of shards with different types: `Unify::Widen` gives the rows of the batches cast to the wider types, for all
-//! ways to read them.
+//! Tables of shards with different types: every way to read them returns the batches cast to the wider types.
 
 use crate::random_predicates::{Oracle, paths};
 use crate::support::collect;

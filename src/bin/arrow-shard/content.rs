@@ -95,7 +95,7 @@ pub(crate) fn standard_input() -> impl Read {
 #[derive(Debug)]
 struct Head {
     bytes: Vec<u8>,
-    /// Whether the file has no more bytes.
+    /// Whether these are all bytes of the file.
     is_whole: bool,
 }
 

@@ -413,7 +413,7 @@ impl Artifacts {
             },
         };
         let read = read.map_err(|error| match error.kind() {
-            // Of a file whose size only the reader knew.
+            // Only the reader knew the size of the file.
             ErrorKind::Corrupt => self.too_short(error, artifact),
             _ => self.explained(error, artifact),
         });

@@ -450,7 +450,7 @@ impl TrialWindows {
         codes.len() as f64 * f64::from(bits) / 8.0
     }
 
-    /// Returns the estimates for the windows so far. `share` is that of the alternative.
+    /// Returns the estimates for the windows so far. `share` is the share of the alternative that they may cost.
     fn weighed(&self, share: f64, settings: &Settings) -> Weighed<String> {
         let n = self.codes.codes().len();
         let nanoseconds = self.gather_cost();
