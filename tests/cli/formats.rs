@@ -144,7 +144,7 @@ fn threads_change_nothing_of_a_conversion() {
     let size = |name| folder.path(name).metadata().unwrap().len();
     assert_eq!(size("a.shard"), size("b.shard"));
     let error = folder
-        .run(&["convert", "--threads", "2", "a.csv", "c.parquet"])
+        .run(&["convert", "--threads", "2", "t.arrow", "c.parquet"])
         .error(2);
     assert!(error.contains("--threads"), "{error}");
     let none = folder.run(&["convert", "--threads", "0", "a.csv", "c.shard"]);

@@ -33,6 +33,7 @@ mod keyed;
 #[cfg(unix)]
 mod killed;
 mod lance;
+mod large_text;
 mod look;
 #[cfg(unix)]
 mod many;

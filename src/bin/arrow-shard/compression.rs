@@ -47,8 +47,8 @@ impl Compression {
     }
 
     /// Returns a reader of the decompressed bytes. Parts that were compressed one by one follow each other.
-    pub(crate) fn reader(self, from: impl Read + 'static) -> io::Result<Decompressed> {
-        let inner: Box<dyn Read> = match self {
+    pub(crate) fn reader(self, from: impl Read + Send + 'static) -> io::Result<Decompressed> {
+        let inner: Box<dyn Read + Send> = match self {
             Self::Gzip => Box::new(MultiGzDecoder::new(from)),
             Self::Zstd => Box::new(zstd::Decoder::new(from)?),
             Self::Bzip2 => Box::new(MultiBzDecoder::new(from)),
@@ -64,7 +64,7 @@ impl Compression {
 
 /// Reads decompressed bytes.
 pub(crate) struct Decompressed {
-    inner: Box<dyn Read>,
+    inner: Box<dyn Read + Send>,
     compression: Compression,
     /// The error, which is returned again by later reads: decoders would report the end of the text.
     wrong: Option<String>,

@@ -20,6 +20,7 @@ use crate::output::{Codec, lossy_batch, lossy_schema};
 use crate::progress::Progress;
 use crate::size::size;
 use crate::text;
+use crate::threads::usual_threads;
 use arrow_shard::metadata::{TypeMapping, Wire};
 use arrow_shard::write::WriterOptions;
 use clap::ValueEnum;
@@ -125,7 +126,7 @@ pub(crate) struct Args {
     /// Readers for which a shard is written: see docs/guide/types.md [default: spec]
     #[arg(long, value_enum)]
     wire: Option<WireName>,
-    /// Threads that decode columns of an input shard and encode columns of an output shard [default: 1]
+    /// Threads that read and write shards and CSV, write NDJSON, and sort [default: one for each processor, at most 4]
     #[arg(long, value_parser = threads)]
     threads: Option<NonZeroUsize>,
     /// Version of the Lance format to write: 2.0, 2.1 or 2.2 [default: 2.2]
@@ -317,11 +318,15 @@ fn write(
 }
 
 impl Args {
+    fn threads(&self) -> usize {
+        self.threads.map_or_else(usual_threads, NonZeroUsize::get)
+    }
+
     /// Opens the rows to write. A shard will declare their order.
     fn rows(&self, files: &[PathBuf], target: &mut Target) -> Result<Input, Failure> {
         let read = RowWindow {
             filter: self.filter.as_deref(),
-            threads: self.threads.map_or(1, NonZeroUsize::get),
+            threads: self.threads(),
             ..RowWindow::default()
         };
         let written = RowWindow {
@@ -343,7 +348,8 @@ impl Args {
         let memory = self
             .sort_memory
             .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-        Ok(sorted(input, order, memory, self.quiet)?.window(written))
+        let sorted = sorted(input, order, memory, self.threads(), self.quiet)?;
+        Ok(sorted.window(written))
     }
 
     /// Returns the inputs and the output.
@@ -366,13 +372,18 @@ fn check(args: &Args, files: &Files, target: &Target) -> Result<(), Failure> {
     if args.partition_by.is_empty() {
         target.check_inputs(files, &reading.shard_options()?)?;
     }
-    let mut formats = files.paths.iter().map(|path| reading.format(path));
-    if args.threads.is_some()
-        && target.format != FileFormat::Shard
-        && !formats.any(|it| it.is_ok_and(|it| it == FileFormat::Shard))
-    {
+    let (mut read, written) = (
+        files.paths.iter().map(|path| reading.format(path)),
+        target.format,
+    );
+    let uses_threads = written == FileFormat::Shard
+        || written.is_text()
+        || !args.sort.is_empty()
+        || read.any(|it| it.is_ok_and(|it| matches!(it, FileFormat::Shard | FileFormat::Csv)));
+    if args.threads.is_some() && !uses_threads {
         return Err(Failure::Usage(
-            "--threads applies only to shards that are read or written, and there are none here"
+            "--threads applies only to shards, to CSV, to NDJSON that is written, and to --sort, and there are none \
+             here"
                 .to_owned(),
         ));
     }
@@ -400,9 +411,7 @@ fn options(args: &Args, format: FileFormat) -> Result<WriterOptions, Failure> {
             "{name} applies only to shards, and the output is {format}"
         )));
     }
-    if let Some(threads) = args.threads {
-        options = options.with_threads(threads.get());
-    }
+    options = options.with_threads(args.threads());
     if let Some(profile) = args.profile {
         options = options.with_profile(profile.into());
     }

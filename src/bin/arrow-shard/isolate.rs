@@ -8,6 +8,7 @@ use crate::new_folders;
 use crate::text;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::iter;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::process;
@@ -63,18 +64,30 @@ impl Foreign {
         &self,
         read: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<T, Failure> {
+        self.guard(read).map_err(|e| e.within(&self.name))
+    }
+
+    /// Guards each step of an iterator.
+    pub(crate) fn guarded<T, I: Iterator<Item = Result<T, Failure>>>(
+        &self,
+        mut parts: I,
+    ) -> impl Iterator<Item = Result<T, Failure>> + use<T, I> {
+        let file = self.clone();
+        iter::from_fn(move || file.guard(|| parts.next().transpose()).transpose())
+    }
+
+    /// Runs `read` like [`isolate`](Self::isolate) for a part of the file: its errors are completed by whoever isolates
+    /// the whole.
+    pub(crate) fn guard<T>(&self, read: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         READ.set(Some(self.clone()));
-        let result = caught(|| bounded(self.most, refuse, read)).unwrap_or_else(|why| {
+        caught(|| bounded(self.most, refuse, read)).unwrap_or_else(|why| {
             Err(Failure::new(format!(
                 "reading as {} failed, and the file may be damaged: {why}",
                 self.format
             )))
-        });
-        result.map_err(|e| e.within(&self.name))
+        })
     }
-}
 
-impl Foreign {
     /// Returns the error for a reader that needs a buffer of `bytes` bytes.
     fn too_large(&self, bytes: usize) -> Failure {
         let why = match self.format {

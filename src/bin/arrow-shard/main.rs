@@ -47,6 +47,7 @@ mod size;
 mod table;
 mod temporary;
 mod text;
+mod threads;
 mod values;
 mod verify;
 

@@ -1,9 +1,9 @@
 //! Progress bars, shown if standard error is a terminal.
 
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
-use std::cell::Cell;
 use std::ops::ControlFlow;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Returns a bar for `total` rows, files or other units. It is hidden if `quiet`, or if standard error is not a
 /// terminal.
@@ -58,7 +58,7 @@ pub(crate) enum Total {
     /// Number of batches.
     Batches(u64),
     /// Number of bytes, and the number that has been read.
-    Bytes(u64, Rc<Cell<u64>>),
+    Bytes(u64, Arc<AtomicU64>),
     /// Unknown.
     Unknown,
 }
@@ -105,7 +105,7 @@ impl Progress {
         self.bar.set_position(match &self.total {
             Total::Rows(_) | Total::Unknown => self.rows,
             Total::Batches(_) => self.batches,
-            Total::Bytes(_, read) => read.get(),
+            Total::Bytes(_, read) => read.load(Ordering::Relaxed),
         });
     }
 

@@ -196,8 +196,8 @@ fn print_rows(input: Input, args: &RowArgs, first: u64) -> Result<(), Failure> {
         format,
         Destination::standard(),
         &input.schema,
-        &args.reading.csv_output_style(Path::new("-")),
-        None,
+        (&args.reading.csv_output_style(Path::new("-")), None),
+        1,
     )?;
     for batch in input.batches {
         encoder.write(&batch?)?;

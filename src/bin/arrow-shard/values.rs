@@ -79,8 +79,8 @@ pub(crate) fn json(array: &ArrayRef, row: usize) -> Result<Json, Failure> {
         FileFormat::Ndjson,
         Vec::<u8>::new(),
         &schema,
-        &CsvStyle::default(),
-        None,
+        (&CsvStyle::default(), None),
+        1,
     )?;
     encoder.write(&batch)?;
     let line = encoder.finish()?;

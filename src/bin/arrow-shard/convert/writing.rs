@@ -111,8 +111,8 @@ impl Target {
         }
         Ok(Self {
             format,
-            // Each of the shards takes memory.
-            options: options.with_memory_limit(PARTITION_BYTES),
+            // Each of the shards takes memory, and so does each thread.
+            options: options.with_memory_limit(PARTITION_BYTES).with_threads(1),
             style,
             codec: None,
             path: path.to_owned(),

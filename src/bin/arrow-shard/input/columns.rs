@@ -1,5 +1,6 @@
 //! The columns of an input to read.
 
+use super::RowWindow;
 use crate::error_line::chain;
 use crate::failure::Failure;
 use crate::names::no_column;
@@ -77,6 +78,63 @@ pub(crate) fn indices(schema: &Schema, names: &[String]) -> Result<Vec<usize>, F
         })
     };
     names.iter().map(index).collect()
+}
+
+/// The columns that are read: those of `names`, or all columns if there are none, and those that a condition uses.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Needed<'a> {
+    names: &'a [String],
+    filter: Option<&'a str>,
+    /// Whether the values matter only to the condition.
+    is_counted: bool,
+}
+
+impl<'a> Needed<'a> {
+    pub(super) fn names(names: &'a [String]) -> Self {
+        Self {
+            names,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn for_rows(names: &'a [String], rows: RowWindow<'a>) -> Self {
+        Self {
+            names,
+            filter: rows.filter,
+            is_counted: rows.is_counted,
+        }
+    }
+
+    /// Returns the indices of the columns, or `None` for all of them. If a name is unknown, the error lists all columns.
+    pub(super) fn of(self, schema: &Schema) -> Option<Vec<usize>> {
+        let names: Vec<&str> = schema
+            .fields()
+            .iter()
+            .map(|field| field.name().as_str())
+            .collect();
+        self.among(&names)
+    }
+
+    /// Returns the indices among columns with these names, as [`of`](Self::of) does.
+    pub(super) fn among(self, columns: &[&str]) -> Option<Vec<usize>> {
+        let is_known = |name: &String| columns.contains(&name.as_str());
+        let takes_all = self.names.is_empty() && !self.is_counted;
+        if takes_all || !self.names.iter().all(is_known) {
+            return None;
+        }
+        // Names that the condition does not contain, it does not use.
+        let filter = self.filter.unwrap_or_default();
+        let lowercase = filter.to_lowercase();
+        let is_used = |name: &str| {
+            let quoted = name.replace('"', "\"\"");
+            filter.contains(&quoted)
+                || lowercase.contains(&quoted.to_lowercase())
+                || self.names.iter().any(|needed| needed == name)
+        };
+        let used = columns.iter().enumerate().filter(|(_, name)| is_used(name));
+        let used: Vec<usize> = used.map(|(i, _)| i).collect();
+        (!used.is_empty()).then_some(used)
+    }
 }
 
 /// Returns the error of a scan. If several columns have a selected name, it says how to read them on the command line.

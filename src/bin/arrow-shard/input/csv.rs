@@ -1,20 +1,28 @@
 //! CSV files.
 
-use super::columns::ColumnNames;
+use super::blocks::{Block, Blocks};
+use super::columns::{ColumnNames, Needed};
 use super::infer_csv;
 use super::quotes::Quotes;
 use super::row_sizes::Inferred;
-use super::source::{Input, batches};
+use super::source::Input;
 use super::text_file::TextFile;
-use super::{BUFFER_BYTES, READING, RowWindow};
+use super::{READING, RowWindow};
 use crate::content;
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::file_format::decompressed_name;
+use crate::isolate::Foreign;
+use crate::threads::{Results, flattened, in_order};
+use arrow_array::RecordBatch;
+use arrow_csv::ReaderBuilder;
 use arrow_csv::reader::Format;
+use arrow_schema::SchemaRef;
 use regex::Regex;
-use std::io::{BufReader, Read};
+use std::io::Read;
+use std::iter;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The syntax of CSV files that are read or written.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -118,18 +126,22 @@ impl CsvArgs {
     }
 }
 
-/// Infers the types of a file from `sample` rows, or from all rows.
+/// Infers the types of the needed columns of a file from `sample` rows, or from all rows.
 pub(super) fn infer(
-    file: &TextFile,
+    text: &TextFile,
     style: &CsvStyle,
     sample: Option<usize>,
+    needed: Needed<'_>,
+    file: &Foreign,
+    threads: usize,
 ) -> Result<Inferred, Failure> {
-    infer_csv::infer(&mut lines(file, style)?, style, sample, &|at| {
-        file.line_of(at)
+    let blocks = Blocks::new(Quotes::new(text.reader()?, style));
+    infer_csv::infer(blocks, style, sample, needed, file, threads, &|at| {
+        text.line_at(at).unwrap_or_default()
     })
 }
 
-/// Returns a reader of the lines of a file.
+/// Returns a reader of the lines of a file, which may have any number of values.
 pub(super) fn lines(
     file: &TextFile,
     style: &CsvStyle,
@@ -138,40 +150,94 @@ pub(super) fn lines(
         .delimiter(style.delimiter)
         .has_headers(style.has_header)
         .escape(style.escape)
+        .flexible(true)
         .from_reader(Quotes::new(file.reader()?, style)))
 }
 
-/// Reads a file in the inferred types.
+/// Reads the needed columns of a file in the inferred types.
 pub(super) fn read(
-    file: &TextFile,
+    text: &TextFile,
     inferred: &Inferred,
     style: &CsvStyle,
+    needed: Needed<'_>,
     rows: RowWindow<'_>,
+    file: &Foreign,
 ) -> Result<Input, Failure> {
-    let schema = inferred.schema.clone();
     let empty_or_null = format!("^(?:{})?$", regex::escape(&style.null));
     let null_regex = Regex::new(&empty_or_null).map_err(|e| Failure::new(e.to_string()))?;
     let mut format = Format::default()
-        .with_header(style.has_header)
+        .with_header(false)
         .with_delimiter(style.delimiter)
         .with_null_regex(null_regex);
     if let Some(escape) = style.escape {
         format = format.with_escape(escape);
     }
-    let (counted, total) = file.counted()?;
-    let mut builder = arrow_csv::ReaderBuilder::new(schema.clone())
-        .with_format(format)
-        .with_batch_size(inferred.batch_rows(rows.batch_rows()));
-    if let Some(end) = rows.end() {
-        builder = builder.with_bounds(0, end);
-    }
-    let reader = builder.build_buffered(BufReader::with_capacity(
-        BUFFER_BYTES,
-        Quotes::new(counted, style),
-    ))?;
+    let parser = Parser {
+        schema: inferred.schema.clone(),
+        columns: needed.of(&inferred.schema),
+        format,
+        has_header: style.has_header,
+        batch_rows: inferred.batch_rows.min(rows.batch_rows()),
+    };
+    let schema = match &parser.columns {
+        Some(columns) => Arc::new(parser.schema.project(columns)?),
+        None => parser.schema.clone(),
+    };
+    let (counted, total) = text.counted()?;
+    let mut blocks = Blocks::new(Quotes::new(counted, style));
+    let groups: Results<Vec<RecordBatch>> = match rows.end() {
+        Some(mut left) => Box::new(iter::from_fn(move || {
+            let block = if left > 0 {
+                blocks.next()?
+            } else {
+                return None;
+            };
+            let batches = block.and_then(|block| parser.batches(&block, left));
+            let read = batches.iter().flatten().map(RecordBatch::num_rows);
+            left -= read.sum::<usize>();
+            Some(batches)
+        })),
+        None => {
+            let (blocks, file) = (file.guarded(blocks), file.clone());
+            in_order(blocks, rows.text_threads(), move |block| {
+                file.guard(|| parser.batches(&block, usize::MAX))
+            })
+        }
+    };
     Ok(Input {
         schema,
         total,
-        batches: batches(reader),
+        batches: flattened(groups),
     })
+}
+
+/// Parses blocks of text.
+struct Parser {
+    schema: SchemaRef,
+    /// The columns to return; `None` for all columns.
+    columns: Option<Vec<usize>>,
+    format: Format,
+    has_header: bool,
+    /// Maximum number of rows in a batch.
+    batch_rows: usize,
+}
+
+impl Parser {
+    /// Returns the first `most` rows of a block.
+    fn batches(&self, block: &Block, most: usize) -> Result<Vec<RecordBatch>, Failure> {
+        let has_header = block.is_first && self.has_header;
+        // Each value has a delimiter or a line end.
+        let rows = block.text.len() / self.schema.fields().len().max(1) + 1;
+        let mut builder = ReaderBuilder::new(self.schema.clone())
+            .with_format(self.format.clone().with_header(has_header))
+            .with_batch_size(self.batch_rows.min(rows));
+        if let Some(columns) = &self.columns {
+            builder = builder.with_projection(columns.clone());
+        }
+        if most < usize::MAX {
+            builder = builder.with_bounds(0, most);
+        }
+        let batches = builder.build_buffered(block.text.as_slice())?;
+        Ok(batches.collect::<Result<_, _>>()?)
+    }
 }

@@ -1,19 +1,24 @@
 //! Infers the Arrow schema of CSV: the type of a column is the one that holds all of its values, as the reader parses
 //! them. One impossible date makes the whole column text.
 
+use super::blocks::Block;
+use super::columns::Needed;
 use super::numbers::Numbers;
 use super::quotes::other_delimiter;
-use super::row_sizes::{Inferred, RowSizes};
+use super::row_sizes::{Inferred, rows_of_values};
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
+use crate::isolate::Foreign;
 use crate::text;
+use crate::threads::in_order;
 use arrow_array::timezone::Tz;
 use arrow_array::types::Date32Type;
 use arrow_cast::parse::{Parser, string_to_datetime};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use csv::{ByteRecord, ErrorKind, Position, Reader};
-use std::io::Read;
-use std::sync::Arc;
+use csv::{ByteRecord, ErrorKind, Position, Reader, StringRecord};
+use std::io;
+use std::iter;
+use std::sync::{Arc, LazyLock};
 
 /// The kinds of values seen in a column.
 #[derive(Debug, Default)]
@@ -29,61 +34,40 @@ struct Column {
     text: bool,
 }
 
-/// Infers the schema from the first `rows` rows, or from all rows if `None`. Without rows, all columns are text. `line`
-/// returns the number of a line in errors.
+/// What the rows of a block have.
+struct Seen {
+    columns: Vec<Column>,
+    rows: usize,
+    /// The first row that cannot be read, and the byte of the text where it begins.
+    wrong: Option<(u64, Wrong)>,
+}
+
+enum Wrong {
+    /// Another number of values.
+    Values(usize),
+    /// A column with a value that is not UTF-8.
+    NotText(usize),
+}
+
+/// Infers the schema from the first `rows` rows, or from all rows if `None`. Without rows, all columns are text, and those
+/// that are not needed have no values. `line` returns the number of the line of a byte, for errors.
 pub(super) fn infer(
-    reader: &mut Reader<impl Read>,
+    mut blocks: impl Iterator<Item = Result<Block, Failure>> + Send + 'static,
     style: &CsvStyle,
     rows: Option<usize>,
-    line: &dyn Fn(&Position) -> u64,
+    needed: Needed<'_>,
+    file: &Foreign,
+    threads: usize,
+    line: &dyn Fn(u64) -> u64,
 ) -> Result<Inferred, Failure> {
-    let mut columns: Vec<Column> = Vec::new();
-    let mut record = ByteRecord::new();
-    let mut first = ByteRecord::new();
-    let headers = if reader.has_headers() {
-        Some(
-            reader
-                .byte_headers()
-                .map_err(|e| failure(&e, None, line))?
-                .clone(),
-        )
-    } else {
-        None
+    let (first_block, first) = loop {
+        let block = blocks.next().transpose()?;
+        let block = block.ok_or_else(|| Failure::new("the file holds nothing but blank lines"))?;
+        if let Some(first) = first_record(&block, style)? {
+            break (block, first);
+        }
     };
-    let mut sizes = RowSizes::default();
-    while rows.is_none_or(|rows| sizes.rows() < rows) {
-        let read = reader.read_byte_record(&mut record);
-        let first_line = headers.as_ref().unwrap_or(&first);
-        if !read.map_err(|e| failure(&e, Some(first_line), line))? {
-            break;
-        }
-        if headers.is_none() && sizes.rows() == 0 {
-            first.clone_from(&record);
-        }
-        sizes.meet(record.as_slice().len());
-        columns.resize_with(record.len().max(columns.len()), Column::default);
-        for (i, (column, value)) in columns.iter_mut().zip(&record).enumerate() {
-            let value = std::str::from_utf8(value).map_err(|_| {
-                let name = shown_name(headers.as_ref(), style, i);
-                not_text(record.position().map_or(0, line), &name)
-            })?;
-            if !value.is_empty() && value != style.null {
-                column.meet(value);
-            }
-        }
-    }
-    if headers.is_none()
-        && columns.is_empty()
-        && reader
-            .read_byte_record(&mut record)
-            .map_err(|e| failure(&e, None, line))?
-    {
-        columns.resize_with(record.len(), Column::default);
-    }
-    let count = headers.as_ref().map_or(columns.len(), ByteRecord::len);
-    if count == 0 {
-        return Err(Failure::new("the file holds nothing but blank lines"));
-    }
+    let count = first.len();
     if !style.names.is_empty() && style.names.len() != count {
         return Err(Failure::Usage(format!(
             "--names has {}, and the lines have {}",
@@ -91,12 +75,53 @@ pub(super) fn infer(
             text::count(count as u64, "value")
         )));
     }
+    let headers = style.has_header.then_some(&first);
+    let mut blocks = iter::once(Ok(first_block)).chain(blocks);
+    let mut columns: Vec<Column> = Vec::new();
     columns.resize_with(count, Column::default);
-    let name = |i: usize| match headers.as_ref().and_then(|names| names.get(i)) {
+    let names: Vec<String> = (0..count).map(|i| shown_name(headers, style, i)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let looker = Looker {
+        style: style.clone(),
+        is_needed: match needed.among(&names) {
+            Some(needed) => (0..count).map(|i| needed.contains(&i)).collect(),
+            None => vec![true; count],
+        },
+    };
+    let mut merge = |seen: Seen| match seen.wrong {
+        Some((at, Wrong::Values(found))) => Err(ragged(line(at), count, found, Some(&first))),
+        Some((at, Wrong::NotText(i))) => Err(not_text(
+            line(at),
+            names.get(i).copied().unwrap_or_default(),
+        )),
+        None => {
+            let pairs = columns.iter_mut().zip(&seen.columns);
+            pairs.for_each(|(column, seen)| column.merge(seen));
+            Ok(())
+        }
+    };
+    match rows {
+        Some(rows) => {
+            let mut left = rows;
+            while left > 0
+                && let Some(block) = blocks.next().transpose()?
+            {
+                let seen = looker.see(&block, left)?;
+                left -= seen.rows;
+                merge(seen)?;
+            }
+        }
+        None => {
+            let (blocks, file) = (file.guarded(blocks), file.clone());
+            let see = move |block: Block| file.guard(|| looker.see(&block, usize::MAX));
+            in_order(blocks, threads, see).try_for_each(|seen| merge(seen?))?;
+        }
+    }
+    let name = |i: usize| match headers.and_then(|names| names.get(i)) {
         Some(name) if std::str::from_utf8(name).is_err() => {
             Err(Failure::new("line 1: the names of columns are not UTF-8"))
         }
-        _ => Ok(shown_name(headers.as_ref(), style, i)),
+        _ => Ok(shown_name(headers, style, i)),
     };
     let numbered = columns.iter().enumerate();
     let untyped = numbered.clone().filter(|(_, column)| !column.has_values());
@@ -105,10 +130,75 @@ pub(super) fn infer(
     Ok(Inferred {
         schema: Arc::new(Schema::new(fields.collect::<Result<Vec<_>, Failure>>()?)),
         untyped,
-        is_whole: rows.is_none_or(|rows| sizes.rows() < rows),
-        sizes,
-        values: count,
+        batch_rows: rows_of_values(count),
     })
+}
+
+/// Returns a reader of the records of a block.
+fn records<'a>(block: &'a Block, has_header: bool, style: &CsvStyle) -> Reader<&'a [u8]> {
+    csv::ReaderBuilder::new()
+        .delimiter(style.delimiter)
+        .has_headers(has_header)
+        .escape(style.escape)
+        .flexible(true)
+        .from_reader(block.text.as_slice())
+}
+
+/// Returns the first record, unless there are only blank lines.
+fn first_record(block: &Block, style: &CsvStyle) -> Result<Option<ByteRecord>, Failure> {
+    let mut record = ByteRecord::new();
+    let found = records(block, false, style).read_byte_record(&mut record);
+    Ok(found.map_err(io::Error::from)?.then_some(record))
+}
+
+/// Looks at the values in blocks.
+struct Looker {
+    style: CsvStyle,
+    /// Whether the type of each column is needed.
+    is_needed: Vec<bool>,
+}
+
+impl Looker {
+    /// Looks at the first `most` rows of a block.
+    fn see(&self, block: &Block, most: usize) -> Result<Seen, Failure> {
+        let count = self.is_needed.len();
+        let mut seen = Seen {
+            columns: Vec::new(),
+            rows: 0,
+            wrong: None,
+        };
+        seen.columns.resize_with(count, Column::default);
+        let has_header = block.is_first && self.style.has_header;
+        let mut records = records(block, has_header, &self.style);
+        let mut record = StringRecord::new();
+        while seen.rows < most {
+            match records.read_record(&mut record) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(e) => match e.kind() {
+                    ErrorKind::Utf8 { pos, err } => {
+                        let at = pos.as_ref().map_or(0, Position::byte);
+                        seen.wrong = Some((block.start + at, Wrong::NotText(err.field())));
+                        break;
+                    }
+                    _ => return Err(io::Error::from(e).into()),
+                },
+            }
+            if record.len() != count {
+                let at = record.position().map_or(0, Position::byte);
+                seen.wrong = Some((block.start + at, Wrong::Values(record.len())));
+                break;
+            }
+            seen.rows += 1;
+            let columns = seen.columns.iter_mut().zip(&self.is_needed);
+            for ((column, is_needed), value) in columns.zip(&record) {
+                if *is_needed && !value.is_empty() && value != self.style.null {
+                    column.meet(value);
+                }
+            }
+        }
+        Ok(seen)
+    }
 }
 
 /// Returns the type of a column with these values.
@@ -136,34 +226,25 @@ fn shown_name(headers: Option<&ByteRecord>, style: &CsvStyle, ordinal: usize) ->
     }
 }
 
-/// Converts an error of a record. `first` is the first line of the file, if it is another line.
-pub(super) fn failure(
-    error: &csv::Error,
+/// Returns the error for a line with another number of values. `first` is the first line of the file, if it is known.
+pub(super) fn ragged(
+    line: u64,
+    expected: usize,
+    found: usize,
     first: Option<&ByteRecord>,
-    line: &dyn Fn(&Position) -> u64,
 ) -> Failure {
-    match error.kind() {
-        ErrorKind::UnequalLengths {
-            pos: Some(place),
-            expected_len,
-            len,
-        } => {
-            // If the file uses another delimiter, each line is a single value.
-            let alone = first
-                .filter(|_| *expected_len == 1)
-                .and_then(|it| it.get(0));
-            let advice = alone
-                .and_then(other_delimiter)
-                .map(|advice| format!("; {advice}"));
-            Failure::new(format!(
-                "line {}: expected {} as in the lines above, found {len}{}",
-                line(place),
-                text::count(*expected_len, "value"),
-                advice.unwrap_or_default()
-            ))
-        }
-        _ => Failure::new(error.to_string()),
-    }
+    // If the file uses another delimiter, each line is a single value.
+    let alone = first
+        .filter(|_| expected == 1)
+        .and_then(|record| record.get(0));
+    let advice = alone
+        .and_then(other_delimiter)
+        .map(|advice| format!("; {advice}"));
+    Failure::new(format!(
+        "line {line}: expected {} as in the lines above, found {found}{}",
+        text::count(expected as u64, "value"),
+        advice.unwrap_or_default()
+    ))
 }
 
 impl Column {
@@ -185,6 +266,17 @@ impl Column {
         } else {
             self.text = true;
         }
+    }
+
+    /// Adds the kinds of values that were seen elsewhere.
+    fn merge(&mut self, other: &Self) {
+        self.boolean |= other.boolean;
+        self.numbers.merge(&other.numbers);
+        self.date |= other.date;
+        self.local = self.local.max(other.local);
+        self.zoned = self.zoned.max(other.zoned);
+        self.far |= other.far;
+        self.text |= other.text;
     }
 
     fn has_values(&self) -> bool {
@@ -229,6 +321,8 @@ enum Kind {
     Zoned(TimeUnit),
 }
 
+static UTC: LazyLock<Option<Tz>> = LazyLock::new(|| "UTC".parse().ok());
+
 /// Parses a date, or a date and a time as in ISO 8601, separated by `T` or a blank.
 fn time(value: &str) -> Option<Time> {
     let bytes = value.as_bytes();
@@ -267,8 +361,7 @@ fn time(value: &str) -> Option<Time> {
         7..=9 => TimeUnit::Nanosecond,
         _ => return None,
     };
-    let utc: Tz = "UTC".parse().ok()?;
-    let instant = string_to_datetime(&utc, value).ok()?;
+    let instant = string_to_datetime(UTC.as_ref()?, value).ok()?;
     // A leap second would become another time.
     if instant.timestamp_subsec_nanos() >= 1_000_000_000 {
         return None;

@@ -1,7 +1,7 @@
 //! Infers the Arrow schema of JSON. Fields are in the order in which they first appear.
 
 use super::numbers::Numbers;
-use super::row_sizes::{Inferred, RowSizes};
+use super::row_sizes::{Inferred, RowSizes, rows_of_values};
 use crate::failure::Failure;
 use arrow_schema::{DataType, Field, Fields, Schema};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -67,12 +67,12 @@ pub(super) fn infer(reader: impl Read, rows: Option<usize>) -> Result<Inferred, 
         sizes.meet(members.bytes - before);
     };
     let objects = sizes.rows().max(1);
+    let values = members.positions(objects).div_ceil(objects);
+    let most = rows_of_values(values).min(sizes.fitting());
     Ok(Inferred {
-        values: members.positions(objects).div_ceil(objects),
         schema: Arc::new(Schema::new(members.fields("")?)),
         untyped: Vec::new(),
-        sizes,
-        is_whole,
+        batch_rows: if is_whole { most.min(objects) } else { most },
     })
 }
 

@@ -3,7 +3,7 @@
 use super::csv;
 use super::exact_cast::{exactly, with_numbers_as_text};
 use super::exact_text;
-use super::infer_csv::{failure, not_text};
+use super::infer_csv::{not_text, ragged};
 use super::infer_json::at_its_line;
 use super::ndjson;
 use super::text_file::TextFile;
@@ -50,10 +50,15 @@ impl Rest {
         let mut reader = csv::lines(&self.file, style)?;
         let line = |at: &Position| self.file.line_of(at);
         let (mut record, mut row) = (ByteRecord::new(), 0);
+        let columns = self.schema.fields().len();
         while reader
             .read_byte_record(&mut record)
-            .map_err(|e| failure(&e, None, &line))?
+            .map_err(io::Error::from)?
         {
+            if record.len() != columns {
+                let line = record.position().map_or(0, line);
+                return Ok(Some(ragged(line, columns, record.len(), None)));
+            }
             row += 1;
             if row <= rows {
                 continue;

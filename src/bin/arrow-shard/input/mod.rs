@@ -1,6 +1,7 @@
 //! Opens files as streams of batches.
 
 mod args;
+mod blocks;
 mod cole;
 mod columns;
 mod csv;
@@ -61,9 +62,11 @@ use crate::file_format::FileFormat;
 use crate::isolate::Foreign;
 use crate::location::{Location, open_one_of_many, open_shard};
 use crate::progress::Total;
+use crate::threads::usual_threads;
 use arrow_schema::Schema;
 use arrow_shard::Shard;
 use arrow_shard::read::{Projection, ScanBuilder};
+use columns::Needed;
 use origin::Origin;
 use std::path::{Path, PathBuf};
 use text_plan::TextPlan;
@@ -121,8 +124,10 @@ pub(crate) struct RowWindow<'a> {
     pub(crate) offset: u64,
     /// Maximum number of rows to read.
     pub(crate) limit: Option<u64>,
-    /// Number of threads that decode a shard; 0 means one.
+    /// Number of threads that read CSV or decode a shard; 0 means the usual number for CSV, and one for a shard.
     pub(crate) threads: usize,
+    /// Whether only the number of rows matters.
+    pub(crate) is_counted: bool,
 }
 
 impl RowWindow<'_> {
@@ -130,6 +135,14 @@ impl RowWindow<'_> {
     fn end(&self) -> Option<usize> {
         let end = self.limit?.saturating_add(self.offset).max(1);
         self.filter.is_none().then_some(usize::try_from(end).ok()?)
+    }
+
+    /// Returns the number of threads that read CSV.
+    fn text_threads(&self) -> usize {
+        match self.threads {
+            0 => usual_threads(),
+            threads => threads,
+        }
     }
 
     /// Returns the number of rows in a batch: not more than are needed.
@@ -167,24 +180,38 @@ impl ReadArgs {
         rows: RowWindow<'_>,
     ) -> Result<Input, Failure> {
         let names = columns.names();
-        let (input, file) = match format {
-            FileFormat::Csv | FileFormat::Ndjson => {
-                let (text, file) = self.text(path, format, rows, &Wanted::default())?;
-                (file.isolate(|| text.read(rows))?, file)
-            }
-            // The condition may use other columns.
-            _ if rows.filter.is_some() => self.opened(path, format, &[])?,
-            _ => self.opened(path, format, &names)?,
+        let text = format.is_text().then(|| {
+            self.text(
+                path,
+                format,
+                Needed::for_rows(&names, rows),
+                rows,
+                &Wanted::default(),
+            )
+        });
+        let text = text.transpose()?;
+        let open = |needed| {
+            let (input, file) = match &text {
+                Some((text, file)) => (file.isolate(|| text.read(needed, rows))?, file.clone()),
+                None => self.opened(path, format, needed)?,
+            };
+            selected(input, file, &names, rows)
         };
-        selected(input, file, &names, rows)
+        match open(Needed::for_rows(&names, rows)) {
+            // With all columns, the error can list them.
+            Err(Failure::Usage(_)) if matches!(format, FileFormat::Csv | FileFormat::Parquet) => {
+                open(Needed::default())
+            }
+            other => other,
+        }
     }
 
-    /// Opens an input that is not text, with at least these columns.
+    /// Opens an input that is not text, with at least the needed columns.
     fn opened(
         &self,
         path: &Path,
         format: FileFormat,
-        names: &[String],
+        needed: Needed<'_>,
     ) -> Result<(Input, Foreign), Failure> {
         if format == FileFormat::Cole {
             let file = Foreign::new(path, format, 0);
@@ -194,18 +221,19 @@ impl ReadArgs {
         let origin = Origin::find(path)?;
         let file = Foreign::new(path, format, origin.bytes());
         let input = file.isolate(|| match format {
-            FileFormat::Parquet => parquet::open(origin.file()?, names, None),
+            FileFormat::Parquet => parquet::open(origin.file()?, needed, None),
             FileFormat::IpcStream => ipc::open_stream(origin),
             _ => ipc::open_file(origin.file()?),
         })?;
         Ok((input, file))
     }
 
-    /// Infers the types of a text file. Columns with a type that is wanted are read as text.
+    /// Infers the types of the needed columns of a text file. Columns with a type that is wanted are read as text.
     fn text(
         &self,
         path: &Path,
         format: FileFormat,
+        needed: Needed<'_>,
         rows: RowWindow<'_>,
         wanted: &Wanted,
     ) -> Result<(TextPlan, Foreign), Failure> {
@@ -214,7 +242,9 @@ impl ReadArgs {
         let style = (format == FileFormat::Csv).then(|| self.csv_style(path));
         let origin = Origin::find(path)?;
         let file = Foreign::new(path, format, origin.bytes());
-        let text = file.isolate(|| TextPlan::infer(origin, style, sample, wanted))?;
+        let threads = rows.text_threads();
+        let text = file
+            .isolate(|| TextPlan::infer(origin, &file, style, sample, needed, threads, wanted))?;
         match self.input.schema_rows {
             Some(_) => Ok((text.of_sample(), file)),
             None => Ok((text, file)),

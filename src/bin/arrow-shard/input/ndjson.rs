@@ -29,7 +29,7 @@ pub(super) fn read(
     inferred: &Inferred,
     rows: RowWindow<'_>,
 ) -> Result<Input, Failure> {
-    let batch_rows = inferred.batch_rows(rows.batch_rows());
+    let batch_rows = inferred.batch_rows.min(rows.batch_rows());
     let schema = inferred.schema.clone();
     let (counted, total) = file.counted()?;
     let counted = BufReader::with_capacity(BUFFER_BYTES, counted);

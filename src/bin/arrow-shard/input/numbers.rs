@@ -62,6 +62,16 @@ impl Numbers {
         }
     }
 
+    /// Adds the kinds of numbers that were seen elsewhere.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.integer |= other.integer;
+        self.large |= other.large;
+        self.negative |= other.negative;
+        self.precise |= other.precise;
+        self.float |= other.float;
+        self.beyond |= other.beyond;
+    }
+
     /// Returns the type, or `None` if there are no numbers.
     pub(super) fn data_type(&self) -> Option<DataType> {
         let is_integer = self.integer || self.large;

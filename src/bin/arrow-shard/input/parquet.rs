@@ -1,6 +1,7 @@
 //! Parquet files, with data that the crate `parquet` drops: metadata of the table, instants out of the range of
 //! nanoseconds, months of intervals, and units that only the Arrow schema contains.
 
+use super::columns::Needed;
 use super::parquet_batches::ParquetBatches;
 use super::source::{Batches, Input};
 use crate::failure::Failure;
@@ -22,14 +23,14 @@ use parquet::file::metadata::ParquetMetaData;
 use std::fs::File;
 use std::sync::Arc;
 
-/// Opens a file, with the given columns or all columns, and with the rows of these ascending numbers or all rows.
-pub(super) fn open(file: File, columns: &[String], rows: Option<&[u64]>) -> Result<Input, Failure> {
+/// Opens a file, with the needed columns, and with the rows of these ascending numbers or all rows.
+pub(super) fn open(file: File, needed: Needed<'_>, rows: Option<&[u64]>) -> Result<Input, Failure> {
     let read = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
     let num_rows = num_rows(read.metadata())?;
     let parquet = Parquet {
         file,
         metadata: read.metadata().clone(),
-        mask: mask(&read, columns),
+        mask: mask(&read, needed),
         selection: rows.map(|rows| selection(rows, num_rows)),
     };
     let mut schema = read.schema().clone();
@@ -69,15 +70,11 @@ fn selection(rows: &[u64], num_rows: u64) -> RowSelection {
     RowSelection::from_consecutive_ranges(ranges, position(num_rows))
 }
 
-/// Returns the mask of the columns with these names. If a name is unknown, selects all columns, so that the error can
-/// list them.
-fn mask(read: &ArrowReaderMetadata, columns: &[String]) -> ProjectionMask {
-    let fields = read.schema().fields();
-    let index = |name: &String| fields.iter().position(|field| field.name() == name);
-    let wanted: Option<Vec<usize>> = columns.iter().map(index).collect();
-    match wanted {
-        Some(wanted) if !wanted.is_empty() => ProjectionMask::roots(read.parquet_schema(), wanted),
-        _ => ProjectionMask::all(),
+/// Returns the mask of the needed columns.
+fn mask(read: &ArrowReaderMetadata, needed: Needed<'_>) -> ProjectionMask {
+    match needed.of(read.schema()) {
+        Some(wanted) => ProjectionMask::roots(read.parquet_schema(), wanted),
+        None => ProjectionMask::all(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Files with known columns, to be read later. A command that reads many files holds none of them open, except for
 //! shards and pipes.
 
-use super::columns::{ColumnArgs, projected};
+use super::columns::{ColumnArgs, Needed, projected};
 use super::folder_values::FolderValues;
 use super::source::Input;
 use super::text_plan::TextPlan;
@@ -72,7 +72,7 @@ impl Plan {
                 )
             }
             FileFormat::Csv | FileFormat::Ndjson => {
-                let (text, file) = reading.text(path, format, rows, wanted)?;
+                let (text, file) = reading.text(path, format, Needed::default(), rows, wanted)?;
                 (
                     text.schema(),
                     None,
@@ -80,7 +80,7 @@ impl Plan {
                 )
             }
             _ => {
-                let (input, file) = reading.opened(path, format, &[])?;
+                let (input, file) = reading.opened(path, format, Needed::default())?;
                 let (schema, rows) = (input.schema.clone(), known(&input.total));
                 let state = if is_read_once(path) {
                     State::Stream(Box::new(input), file)
@@ -182,8 +182,10 @@ impl Plan {
             }
             State::Shard(shard) => reading.scan(&shard, &columns, rows),
             State::Text(text, file) => {
-                let input = file.isolate(|| text.read(rows))?;
-                selected(input, file, &columns.names(), rows)
+                let names = columns.names();
+                let needed = Needed::for_rows(&names, rows);
+                let input = file.isolate(|| text.read(needed, rows))?;
+                selected(input, file, &names, rows)
             }
             State::Stream(input, file) => selected(*input, file, &columns.names(), rows),
         }

@@ -17,6 +17,9 @@ pub(super) struct Quotes<R> {
     /// The numbers, from 1, of the current line and of the line with the last opening quote.
     line: u64,
     opened: u64,
+    /// Number of bytes passed, and number of those up to the end of the last whole record.
+    passed: u64,
+    record_end: u64,
     /// The previous byte, and the byte before the last closing quote.
     last: u8,
     enclosed: u8,
@@ -47,45 +50,68 @@ impl<R> Quotes<R> {
             state: QuoteState::Start,
             line: 1,
             opened: 1,
+            passed: 0,
+            record_end: 0,
             last: 0,
             enclosed: 0,
             wrong: None,
         }
     }
 
+    /// Returns the number of bytes up to the end of the last whole record that was read, with its line end.
+    pub(super) fn record_end(&self) -> u64 {
+        self.record_end
+    }
+
     fn is_end(&self, byte: u8) -> bool {
-        byte == self.delimiter || matches!(byte, b'\n' | b'\r')
+        byte == self.delimiter || is_line_end(byte)
     }
 
     /// Examines bytes. Returns the number of bytes before the first invalid one.
     fn go_over(&mut self, bytes: &[u8]) -> usize {
-        let mut good = 0;
+        let start = self.passed;
+        // The last block without quotes that has a line end, if no record ends after it.
+        let mut last: Option<(u64, &[u8])> = None;
         for block in bytes.chunks(BLOCK_BYTES) {
             let found = |wanted| block.iter().map(move |byte| u8::from(*byte == wanted));
             let count = |wanted| found(wanted).sum::<u8>();
             match (self.state, block.last()) {
-                (QuoteState::Start | QuoteState::Plain, Some(&last)) if count(b'"') == 0 => {
-                    self.state = if self.is_end(last) {
+                (QuoteState::Start | QuoteState::Plain, Some(&end)) if count(b'"') == 0 => {
+                    self.state = if self.is_end(end) {
                         QuoteState::Start
                     } else {
                         QuoteState::Plain
                     };
+                    let line = self.line;
+                    self.count_lines(block);
+                    if self.line > line {
+                        last = Some((self.passed, block));
+                    }
+                    self.passed += block.len() as u64;
                 }
                 (QuoteState::Quoted, _)
-                    if count(b'"') == 0 && self.escape.is_none_or(|it| count(it) == 0) => {}
+                    if count(b'"') == 0 && self.escape.is_none_or(|it| count(it) == 0) =>
+                {
+                    self.count_lines(block);
+                    self.passed += block.len() as u64;
+                }
                 _ => {
-                    let steps = block.iter().take_while(|byte| self.goes_on(**byte)).count();
-                    good += steps;
-                    if steps < block.len() {
-                        return good;
+                    let ended = self.record_end;
+                    let is_valid = block.iter().all(|byte| self.goes_on(*byte));
+                    if self.record_end > ended {
+                        last = None;
                     }
-                    continue;
+                    if !is_valid {
+                        break;
+                    }
                 }
             }
-            self.count_lines(block);
-            good += block.len();
         }
-        good
+        if let Some((at, block)) = last {
+            let end = block.iter().rposition(|byte| is_line_end(*byte));
+            self.record_end = at + end.map_or(0, |end| end as u64 + 1);
+        }
+        usize::try_from(self.passed - start).unwrap_or(bytes.len())
     }
 
     /// Counts lines that end with `\n`, `\r` or both.
@@ -120,6 +146,10 @@ impl<R> Quotes<R> {
             (QuoteState::Closed | QuoteState::Blank, _) => return false,
         };
         self.count_lines(&[byte]);
+        self.passed += 1;
+        if is_line_end(byte) && self.state == QuoteState::Start {
+            self.record_end = self.passed;
+        }
         true
     }
 }
@@ -145,6 +175,10 @@ impl<R> Quotes<R> {
             self.line
         )
     }
+}
+
+fn is_line_end(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
 }
 
 /// Returns advice if a line that was read as a single value contains another usual delimiter.

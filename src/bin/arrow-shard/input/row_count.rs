@@ -1,6 +1,7 @@
 //! Counts the rows of files, without reading values if the metadata of a format have the number.
 
 use super::cole;
+use super::columns::Needed;
 use super::ipc;
 use super::origin::Origin;
 use super::parquet_footer::Footer;
@@ -49,6 +50,7 @@ impl ReadArgs {
     fn count_read(&self, path: &Path, filter: Option<&str>, quiet: bool) -> Result<u64, Failure> {
         let rows = RowWindow {
             filter,
+            is_counted: true,
             ..RowWindow::default()
         };
         let input = self.open_all(&[path.to_owned()], &ColumnArgs::default(), rows)?;
@@ -61,8 +63,14 @@ impl ReadArgs {
         let mut untyped = self.clone();
         untyped.input.schema_rows = Some(0);
         let rows = RowWindow::default();
-        let (text, file) = untyped.text(path, FileFormat::Csv, rows, &Wanted::default())?;
-        let input = file.isolate(|| text.read(rows));
+        let (text, file) = untyped.text(
+            path,
+            FileFormat::Csv,
+            Needed::default(),
+            rows,
+            &Wanted::default(),
+        )?;
+        let input = file.isolate(|| text.read(Needed::default(), rows));
         let counted = input.and_then(|input| count_batches(input.guarded(file.clone()), quiet));
         counted.map_err(|failure| file.isolate(|| text.check()).err().unwrap_or(failure))
     }

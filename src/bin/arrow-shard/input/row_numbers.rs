@@ -1,6 +1,6 @@
 //! Rows by their numbers.
 
-use super::columns::{ColumnArgs, repeated, unresolved};
+use super::columns::{ColumnArgs, Needed, repeated, unresolved};
 use super::origin::Origin;
 use super::parquet;
 use super::source::Input;
@@ -51,7 +51,8 @@ impl ReadArgs {
         }
         let origin = Origin::find(path)?;
         let file = Foreign::new(path, FileFormat::Parquet, origin.bytes());
-        let input = file.isolate(|| parquet::open(origin.file()?, &names, Some(&rows)))?;
+        let input =
+            file.isolate(|| parquet::open(origin.file()?, Needed::names(&names), Some(&rows)))?;
         input.guarded(file.clone()).choose(&names, file.name())
     }
 

@@ -44,7 +44,7 @@ impl RowSizes {
     }
 
     /// Returns the largest power of two so that this many rows have at most [`BATCH_BYTES`], wherever they begin.
-    fn fitting(&self) -> usize {
+    pub(super) fn fitting(&self) -> usize {
         // The last group of each size is incomplete.
         let mut last = 0;
         let levels = self.largest.iter().zip(&self.single).enumerate();
@@ -59,31 +59,19 @@ impl RowSizes {
     }
 }
 
-/// A schema, and the sizes of the rows from which it was inferred.
+/// Returns the maximum number of rows in a batch if each row has this many values.
+pub(super) fn rows_of_values(values: usize) -> usize {
+    (BATCH_VALUES / values.max(1)).max(1)
+}
+
+/// A schema that was inferred from rows.
 #[derive(Debug, Clone)]
 pub(super) struct Inferred {
     pub(super) schema: SchemaRef,
     /// The columns of CSV without values, which are read as text.
     pub(super) untyped: Vec<usize>,
-    pub(super) sizes: RowSizes,
-    /// Whether these are all rows of the file.
-    pub(super) is_whole: bool,
-    /// Average number of values in a row, rounded up.
-    pub(super) values: usize,
-}
-
-impl Inferred {
-    /// Returns the number of rows in a batch: `most`, or fewer if rows are large.
-    pub(super) fn batch_rows(&self, most: usize) -> usize {
-        let known = if self.is_whole {
-            self.sizes.rows()
-        } else {
-            most
-        };
-        let values = BATCH_VALUES / self.values.max(1);
-        let rows = most.min(known).min(values).min(self.sizes.fitting());
-        rows.max(1)
-    }
+    /// Maximum number of rows in a batch.
+    pub(super) batch_rows: usize,
 }
 
 #[cfg(test)]

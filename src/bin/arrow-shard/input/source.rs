@@ -6,16 +6,16 @@ use crate::failure::Failure;
 use crate::isolate::Foreign;
 use crate::leaves::check_decimals;
 use crate::progress::{Progress, Total};
+use crate::threads::Results;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
-use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Batches of one schema.
-pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, Failure>>>;
+pub(super) type Batches = Results<RecordBatch>;
 
 /// An open input.
 pub(crate) struct Input {
@@ -133,11 +133,11 @@ impl Input {
 /// A file that counts the bytes read from it.
 pub(super) struct Counted {
     file: File,
-    read: Rc<Cell<u64>>,
+    read: Arc<AtomicU64>,
 }
 
 pub(super) fn counted(file: File) -> Result<(Counted, Total), Failure> {
-    let read = Rc::new(Cell::new(0));
+    let read = Arc::new(AtomicU64::new(0));
     let total = Total::Bytes(file.metadata()?.len(), read.clone());
     Ok((Counted { file, read }, total))
 }
@@ -145,7 +145,7 @@ pub(super) fn counted(file: File) -> Result<(Counted, Total), Failure> {
 impl Read for Counted {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let n = self.file.read(buf)?;
-        self.read.set(self.read.get() + n as u64);
+        self.read.fetch_add(n as u64, Ordering::Relaxed);
         Ok(n)
     }
 }

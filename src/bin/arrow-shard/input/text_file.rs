@@ -87,13 +87,13 @@ impl TextFile {
     }
 
     /// Returns a reader from the start of the text.
-    pub(super) fn reader(&self) -> Result<impl Read + use<>, Failure> {
+    pub(super) fn reader(&self) -> Result<impl Read + Send + use<>, Failure> {
         let file = BufReader::with_capacity(BUFFER_BYTES, self.file()?);
         self.text(file)
     }
 
     /// Returns a reader from the start of the text, which counts the bytes read from the file.
-    pub(super) fn counted(&self) -> Result<(impl Read + use<>, Total), Failure> {
+    pub(super) fn counted(&self) -> Result<(impl Read + Send + use<>, Total), Failure> {
         let (file, total) = counted(self.file()?)?;
         Ok((self.text(file)?, total))
     }
@@ -106,7 +106,7 @@ impl TextFile {
     }
 
     /// Returns the number of the line that has the first byte from `start` on that ends no line.
-    fn line_at(&self, start: u64) -> Result<u64, Failure> {
+    pub(super) fn line_at(&self, start: u64) -> Result<u64, Failure> {
         let (mut line, mut last) = (1, 0);
         let text = BufReader::with_capacity(BUFFER_BYTES, self.reader()?);
         for (position, byte) in (0..).zip(text.bytes()) {
@@ -122,8 +122,8 @@ impl TextFile {
     }
 
     /// Returns the text in the bytes of the file.
-    fn text(&self, file: impl Read + 'static) -> Result<Box<dyn Read>, Failure> {
-        let mut text: Box<dyn Read> = match self.compression {
+    fn text(&self, file: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>, Failure> {
+        let mut text: Box<dyn Read + Send> = match self.compression {
             Some(compression) => Box::new(compression.reader(file)?),
             None => Box::new(file),
         };

@@ -1,6 +1,7 @@
 //! Text files with known types, to be read later.
 
 use super::RowWindow;
+use super::columns::Needed;
 use super::csv;
 use super::exact_cast::{exactly, item_of, with_numbers_as_text};
 use super::misfit::Rest;
@@ -12,12 +13,15 @@ use super::text_file::TextFile;
 use super::wanted::Wanted;
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
+use crate::isolate::Foreign;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use std::sync::Arc;
 
 /// A CSV or NDJSON file with known types.
 pub(super) struct TextPlan {
-    file: TextFile,
+    text: TextFile,
+    /// The file as it is named in errors.
+    file: Foreign,
     inferred: Inferred,
     /// The syntax of CSV; `None` for NDJSON.
     style: Option<CsvStyle>,
@@ -49,18 +53,21 @@ fn as_text(inferred: &DataType, wanted: &DataType) -> DataType {
 }
 
 impl TextPlan {
-    /// Infers the types from `sample` rows, or from all rows. Columns with a type that is wanted are read as text, so that
+    /// Infers the types of at least the needed columns from `sample` rows, or from all rows. Columns with a type that is wanted are read as text, so that
     /// no digit is lost before that type is known.
     pub(super) fn infer(
         origin: Origin,
+        file: &Foreign,
         style: Option<CsvStyle>,
         sample: Option<usize>,
+        needed: Needed<'_>,
+        threads: usize,
         wanted: &Wanted,
     ) -> Result<Self, Failure> {
-        let file = TextFile::open(origin)?;
+        let text = TextFile::open(origin)?;
         let mut inferred = match &style {
-            Some(style) => csv::infer(&file, style, sample)?,
-            None => ndjson::infer(&file, sample)?,
+            Some(style) => csv::infer(&text, style, sample, needed, file, threads)?,
+            None => ndjson::infer(&text, sample)?,
         };
         let fields =
             inferred
@@ -76,7 +83,8 @@ impl TextPlan {
                 });
         inferred.schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         Ok(Self {
-            file,
+            text,
+            file: file.clone(),
             inferred,
             style,
             is_sample: false,
@@ -107,30 +115,33 @@ impl TextPlan {
     /// Fails if the types of all rows cannot be inferred.
     pub(super) fn check(&self) -> Result<(), Failure> {
         match &self.style {
-            Some(style) => csv::infer(&self.file, style, None).map(drop),
-            None => ndjson::infer(&self.file, None).map(drop),
+            Some(style) => {
+                let all = Needed::default();
+                csv::infer(&self.text, style, None, all, &self.file, 1).map(drop)
+            }
+            None => ndjson::infer(&self.text, None).map(drop),
         }
     }
 
     /// Closes the file until it is read.
     pub(super) fn closed(self) -> Result<Self, Failure> {
-        let file = self.file.closed()?;
-        Ok(Self { file, ..self })
+        let text = self.text.closed()?;
+        Ok(Self { text, ..self })
     }
 
-    /// Reads the file.
-    pub(super) fn read(&self, rows: RowWindow<'_>) -> Result<Input, Failure> {
+    /// Reads at least the needed columns of the file.
+    pub(super) fn read(&self, needed: Needed<'_>, rows: RowWindow<'_>) -> Result<Input, Failure> {
         if !self.is_sample {
-            return self.read_as(&self.inferred, rows);
+            return self.read_as(&self.inferred, needed, rows);
         }
         let schema = self.inferred.schema.clone();
         let as_text = Inferred {
             schema: with_numbers_as_text(&schema, self.style.is_none()),
             ..self.inferred.clone()
         };
-        let input = self.read_as(&as_text, rows)?;
+        let input = self.read_as(&as_text, Needed::default(), rows)?;
         let rest = Rest {
-            file: self.file.again()?,
+            file: self.text.again()?,
             style: self.style.clone(),
             schema: schema.clone(),
         };
@@ -149,10 +160,15 @@ impl TextPlan {
         })
     }
 
-    fn read_as(&self, inferred: &Inferred, rows: RowWindow<'_>) -> Result<Input, Failure> {
+    fn read_as(
+        &self,
+        inferred: &Inferred,
+        needed: Needed<'_>,
+        rows: RowWindow<'_>,
+    ) -> Result<Input, Failure> {
         match &self.style {
-            Some(style) => csv::read(&self.file, inferred, style, rows),
-            None => ndjson::read(&self.file, inferred, rows),
+            Some(style) => csv::read(&self.text, inferred, style, needed, rows, &self.file),
+            None => ndjson::read(&self.text, inferred, rows),
         }
     }
 }

@@ -34,8 +34,8 @@ pub(crate) fn check_columns(format: FileFormat, schema: &Schema) -> Result<(), F
             format,
             io::sink(),
             &Arc::new(schema.clone()),
-            &CsvStyle::default(),
-            None,
+            (&CsvStyle::default(), None),
+            1,
         )?;
         return Ok(());
     }
@@ -105,7 +105,7 @@ fn try_column(format: FileFormat, field: &Field) -> Result<(), Failure> {
     let column = new_null_array(field.data_type(), 1);
     let schema = Arc::new(Schema::new(vec![field]));
     let batch = RecordBatch::try_new(schema.clone(), vec![column])?;
-    let mut encoder = Encoder::start(format, io::sink(), &schema, &CsvStyle::default(), None)?;
+    let mut encoder = Encoder::start(format, io::sink(), &schema, (&CsvStyle::default(), None), 1)?;
     encoder.write(&batch)?;
     encoder.finish()?;
     Ok(())

@@ -8,6 +8,7 @@ mod dictionaries;
 mod ipc_file;
 mod ipc_stream;
 mod json_times;
+mod lines;
 mod parquet;
 
 pub(crate) use check::check_columns;
@@ -22,10 +23,7 @@ use crate::compression::{Compression, Compressor};
 use crate::csv_style::CsvStyle;
 use crate::failure::{Failure, REPLACE};
 use crate::file_format::FileFormat;
-use crate::leaves::{as_text, cast_batch};
 use arrow_array::RecordBatch;
-use arrow_csv::Writer as CsvWriter;
-use arrow_json::writer::{LineDelimited, WriterBuilder as JsonWriterBuilder};
 use arrow_schema::SchemaRef;
 use arrow_shard::io::{LocalSink, WriteSink};
 use arrow_shard::write::{Layout, ShardWriter, WriterOptions};
@@ -33,12 +31,9 @@ use arrow_shard::{Error, ErrorKind};
 use cole::ColeEncoder;
 use ipc_file::IpcFileEncoder;
 use ipc_stream::IpcStreamEncoder;
-use json_times::JsonTimes;
+use lines::LineEncoder;
 use parquet::ParquetEncoder;
 use std::io::{self, Write};
-use std::sync::Arc;
-
-type JsonWriter<W> = arrow_json::Writer<W, LineDelimited>;
 
 /// A file that is being written.
 pub(crate) enum Output {
@@ -91,7 +86,8 @@ impl Output {
         check_columns(format, schema)?;
         let destination = Destination::open(place, force)?;
         let compressor = Compressor::start(compression, destination)?;
-        let encoder = Encoder::start(format, compressor, schema, csv, codec)?;
+        let threads = options.threads();
+        let encoder = Encoder::start(format, compressor, schema, (csv, codec), threads)?;
         Ok(Self::Other(Box::new(encoder)))
     }
 
@@ -136,18 +132,18 @@ pub(crate) enum Encoder<W: Write + Send> {
     IpcFile(IpcFileEncoder<W>),
     IpcStream(Box<IpcStreamEncoder<W>>),
     Cole(Box<ColeEncoder<W>>),
-    Csv(Box<CsvWriter<W>>, SchemaRef),
-    Ndjson(JsonWriter<W>, JsonTimes, SchemaRef),
+    /// CSV and NDJSON.
+    Lines(LineEncoder<W>),
 }
 
 impl<W: Write + Send> Encoder<W> {
-    /// Starts writing to `out`. Without a codec, the format's usual one is used.
+    /// Starts writing to `out`. Without a codec, the format's usual one is used. `threads` prepare text.
     pub(crate) fn start(
         format: FileFormat,
         out: W,
         schema: &SchemaRef,
-        csv: &CsvStyle,
-        codec: Option<Codec>,
+        (csv, codec): (&CsvStyle, Option<Codec>),
+        threads: usize,
     ) -> Result<Self, Failure> {
         Ok(match format {
             FileFormat::Shard => return Err(Failure::new("shards have a writer of their own")),
@@ -164,24 +160,8 @@ impl<W: Write + Send> Encoder<W> {
                 Self::IpcStream(Box::new(IpcStreamEncoder::start(out, schema, options)?))
             }
             FileFormat::Cole => Self::Cole(Box::new(ColeEncoder::start(out, schema)?)),
-            FileFormat::Csv => {
-                let mut writer = arrow_csv::WriterBuilder::new()
-                    .with_header(csv.has_header)
-                    .with_delimiter(csv.delimiter)
-                    .with_null(csv.null.clone())
-                    .build(out);
-                // An empty batch, so that the header is written even if there are no rows.
-                writer.write(&RecordBatch::new_empty(schema.clone()))?;
-                Self::Csv(Box::new(writer), as_text(schema))
-            }
-            FileFormat::Ndjson => {
-                let times = JsonTimes::default();
-                let writer = JsonWriterBuilder::new()
-                    .with_explicit_nulls(true)
-                    .with_encoder_factory(Arc::new(times.clone()))
-                    .build(out);
-                Self::Ndjson(writer, times, as_text(schema))
-            }
+            FileFormat::Csv => Self::Lines(LineEncoder::csv(out, schema, csv, threads)?),
+            FileFormat::Ndjson => Self::Lines(LineEncoder::ndjson(out, schema, threads)),
         })
     }
 
@@ -192,13 +172,7 @@ impl<W: Write + Send> Encoder<W> {
             Self::IpcFile(writer) => writer.write(batch)?,
             Self::IpcStream(writer) => writer.write(batch)?,
             Self::Cole(writer) => writer.write(batch)?,
-            Self::Csv(writer, plain) => writer.write(&cast_batch(batch, plain)?)?,
-            Self::Ndjson(writer, times, plain) => {
-                // The writer would write null entries of a dictionary as values.
-                let plain = cast_batch(batch, plain)?;
-                writer.write(&plain)?;
-                times.check()?;
-            }
+            Self::Lines(writer) => writer.write(batch)?,
         }
         Ok(())
     }
@@ -210,11 +184,7 @@ impl<W: Write + Send> Encoder<W> {
             Self::IpcFile(writer) => writer.finish()?,
             Self::IpcStream(writer) => writer.finish()?,
             Self::Cole(writer) => writer.finish()?,
-            Self::Csv(writer, _) => writer.into_inner(),
-            Self::Ndjson(mut writer, ..) => {
-                writer.finish()?;
-                writer.into_inner()
-            }
+            Self::Lines(writer) => writer.finish()?,
         })
     }
 }

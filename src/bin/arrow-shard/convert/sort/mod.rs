@@ -19,11 +19,12 @@ const MEMORY: usize = 256 << 20;
 const FAN_IN: usize = 16;
 
 /// Reads all rows of an input, and returns them in an order. Equal rows keep their order. Sorts about `memory` bytes at
-/// a time.
+/// a time, in `threads` threads.
 pub(super) fn sorted(
     input: Input,
     order: Order,
     memory: Option<usize>,
+    threads: usize,
     quiet: bool,
 ) -> Result<Input, Failure> {
     let schema = input.schema.clone();
@@ -37,18 +38,18 @@ pub(super) fn sorted(
         rows += batch.num_rows() as u64;
         if run.bytes() >= memory.unwrap_or(MEMORY) {
             let full = std::mem::replace(&mut run, Run::new(schema.clone()));
-            runs.add(full.sorted().spill()?, &order)?;
+            runs.add(full.sorted(threads).spill()?, &order)?;
         }
     }
     if runs.is_empty() {
-        let batches = Box::new(run.sorted());
+        let batches = run.sorted(threads).batches();
         return Ok(Input {
             schema,
             batches,
             total: Total::Rows(rows),
         });
     }
-    runs.add(run.sorted().spill()?, &order)?;
+    runs.add(run.sorted(threads).spill()?, &order)?;
     let batches = Box::new(Merge::of(runs.into_shards(), schema.clone(), order)?);
     Ok(Input {
         schema,
