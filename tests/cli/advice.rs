@@ -137,15 +137,15 @@ fn values_of_options_that_are_no_numbers_are_told_what_is_expected() {
         ),
         (
             &["convert", "--threads", "0", "f.csv", "x.shard"],
-            "threads of 1 or more",
+            "threads from 1 to 1024",
         ),
         (
             &["verify", "--threads", "0", "f.shard"],
-            "threads of 1 or more",
+            "threads from 1 to 1024",
         ),
         (
             &["compact", "--threads", "x", "f.shard"],
-            "threads of 1 or more",
+            "threads from 1 to 1024",
         ),
         (
             &["delete", "--rows", "one", "f.shard"],

@@ -1,8 +1,11 @@
 //! CSV of more than one block, which several threads read, and columns of other formats that are not read.
 
 use super::Folder;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 
 /// Number of rows of several megabytes of text.
 const ROWS: usize = 60_000;
@@ -157,4 +160,77 @@ fn conditions_are_the_same_whatever_columns_are_read() {
             assert!(error.contains("id") && error.contains("Größe"), "{error}");
         }
     }
+}
+
+/// The errors are found while threads read what follows.
+#[test]
+fn an_odd_row_before_much_text_is_named_with_its_line() {
+    let folder = Folder::new();
+    let rows = "1,some text that fills the file\n".repeat(300_000);
+    for (odd, name, want) in [
+        ("1\n", "t.csv", "line 4: expected 2 values"),
+        ("1\n", "t.csv.gz", "line 4: expected 2 values"),
+        (
+            "x,y\n",
+            "t.csv",
+            "line 4, column `a`: `x` does not fit Int64",
+        ),
+        (
+            "x,y\n",
+            "t.csv.gz",
+            "line 4, column `a`: `x` does not fit Int64",
+        ),
+    ] {
+        let text = format!("a,b\n1,2\n3,4\n{odd}{rows}");
+        let mut bytes = text.into_bytes();
+        if name.ends_with(".gz") {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+            encoder.write_all(&bytes).unwrap();
+            bytes = encoder.finish().unwrap();
+        }
+        fs::write(folder.path(name), bytes).unwrap();
+        let options = if odd == "1\n" {
+            &["convert", name, "t.arrow", "--threads", "4"][..]
+        } else {
+            &[
+                "convert",
+                name,
+                "t.arrow",
+                "--threads",
+                "4",
+                "--schema-rows",
+                "2",
+            ]
+        };
+        let error = folder.run(options).error(1);
+        assert!(error.contains(want), "{name}: {error}");
+    }
+    fs::write(folder.path("t.csv"), b"a,b\n1,\xFF\n").unwrap();
+    let error = folder.run(&["cat", "t.csv"]).error(1);
+    assert!(error.contains("line 2, column `b`"), "{error}");
+}
+
+#[test]
+fn parts_of_a_name_may_be_quoted_in_a_condition() {
+    let folder = Folder::new();
+    let text = "id,geo.x y,geo\n1,5,\n2,6,\n";
+    for file in ["t.csv", "u.csv"] {
+        fs::write(folder.path(file), text).unwrap();
+    }
+    for filter in [
+        "geo.\"x y\" > 5",
+        "\"geo.x y\" > 5",
+        "\"geo\" . \"x y\" > 5",
+    ] {
+        let counted = folder.run(&["count", "--filter", filter, "t.csv"]).ok();
+        assert_eq!(counted.trim(), "1", "{filter}");
+        let options = ["--filter", filter, "--columns", "id", "--format", "csv"];
+        let one = folder.run(&[&["cat", "t.csv"][..], &options].concat());
+        assert_eq!(one.ok(), "id\n2\n");
+        let both = folder.run(&[&["cat", "t.csv", "u.csv"][..], &options].concat());
+        assert_eq!(both.ok(), "id\n2\n2\n");
+    }
+    let options = ["--columns", "id", "--filter", "x = 1"];
+    let error = folder.run(&[&["cat", "t.csv", "u.csv"][..], &options].concat());
+    assert!(error.error(2).contains("geo.x y"));
 }

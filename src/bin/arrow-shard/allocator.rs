@@ -21,15 +21,14 @@ thread_local! {
 /// Runs `work`. If it allocates more than `most` bytes at once, or if memory is exhausted, calls `refuse`, which may
 /// itself allocate.
 pub(crate) fn bounded<T>(most: usize, refuse: Refuse, work: impl FnOnce() -> T) -> T {
-    /// Removes the limit, even after a panic.
-    struct Unbounded;
-    impl Drop for Unbounded {
+    /// Restores the limit before, even after a panic.
+    struct Before(Option<(usize, Refuse)>);
+    impl Drop for Before {
         fn drop(&mut self) {
-            BOUND.set(None);
+            BOUND.set(self.0);
         }
     }
-    BOUND.set(Some((most, refuse)));
-    let _unbounded = Unbounded;
+    let _before = Before(BOUND.replace(Some((most, refuse))));
     work()
 }
 

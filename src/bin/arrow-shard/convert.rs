@@ -105,7 +105,7 @@ pub(crate) struct Args {
     /// are last, and equal rows keep their order
     #[arg(long, value_name = "COLUMNS", allow_hyphen_values = true)]
     sort: Vec<ColumnNames>,
-    /// Memory for rows that are sorted, such as 1G; more rows are sorted with temporary files [default: 256M]
+    /// Memory for rows that are sorted, such as 1G; more rows are sorted with temporary files [default: 192M]
     #[arg(long, value_name = "SIZE", value_parser = size, requires = "sort")]
     sort_memory: Option<u64>,
     /// Compression of the values in Parquet [default: zstd] or Arrow IPC [default: none]
@@ -372,10 +372,8 @@ fn check(args: &Args, files: &Files, target: &Target) -> Result<(), Failure> {
     if args.partition_by.is_empty() {
         target.check_inputs(files, &reading.shard_options()?)?;
     }
-    let (mut read, written) = (
-        files.paths.iter().map(|path| reading.format(path)),
-        target.format,
-    );
+    let mut read = files.paths.iter().map(|path| reading.format(path));
+    let written = target.format;
     let uses_threads = written == FileFormat::Shard
         || written.is_text()
         || !args.sort.is_empty()

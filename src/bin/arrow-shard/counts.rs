@@ -30,10 +30,15 @@ pub(crate) fn row_number(text: &str) -> Result<u64, String> {
         .map_err(|_| "expected the number of a row, such as 17; the first row is 0".to_owned())
 }
 
+/// Maximum number of threads: each holds rows in memory.
+const MAX_THREADS: usize = 1024;
+
 /// Parses a number of threads.
 pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse()
-        .map_err(|_| "expected a number of threads of 1 or more".to_owned())
+    let threads = text.parse().ok();
+    threads
+        .filter(|threads: &NonZeroUsize| threads.get() <= MAX_THREADS)
+        .ok_or_else(|| format!("expected a number of threads from 1 to {MAX_THREADS}"))
 }
 
 /// Replaces `-5` after the commands `head` and `tail` by `--rows=5`, as other programs of these names read it.

@@ -107,9 +107,9 @@ impl Foreign {
 /// Runs `work`. Returns its result or the message of its panic; the values that `work` used must not be used again
 /// after a panic.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    IS_CAUGHT.set(true);
+    let before = IS_CAUGHT.replace(true);
     let result = panic::catch_unwind(AssertUnwindSafe(work));
-    IS_CAUGHT.set(false);
+    IS_CAUGHT.set(before);
     result.map_err(|panic| message(&*panic).to_owned())
 }
 

@@ -46,15 +46,23 @@ pub(crate) fn in_order<T: 'static, U: Send + 'static>(
         has_failed: false,
     }));
     let work = Arc::new(work);
+    let mut started = 0;
     for _ in 0..threads {
         let (shared, work) = (shared.clone(), work.clone());
-        // With fewer threads than asked for, the others take more parts.
-        let _started = thread::Builder::new().spawn(move || {
+        let thread = thread::Builder::new().spawn(move || {
             while let Some((part, result)) = next(&shared) {
                 // The receiver is gone if the results are not needed any more.
                 let _sent = result.send(part.and_then(|part| work(part)));
             }
         });
+        // With fewer threads than asked for, the others take more parts.
+        started += usize::from(thread.is_ok());
+    }
+    if started == 0 {
+        return until_error(iter::from_fn(move || {
+            let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            shared.parts.next().map(|part| work(part?))
+        }));
     }
     drop(shared);
     until_error(ordered.into_iter().map(|result| received(result.recv())))

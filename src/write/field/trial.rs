@@ -395,8 +395,11 @@ impl TrialWindows {
         let n = EXPECTED.max(positions) as f64;
         let used = self.entries_size(entries, EXPECTED.max(positions));
         let time = self.gather_time(settings);
-        // Codes of more entries have more bits.
-        let wider = (entries.log2() / (now as f64).log2().max(1.0)).max(1.0);
+        // Codes of more entries have more bits; entries that come late are rare, and entropy coding hardly sees them.
+        let mut wider = (entries.log2() / (now as f64).log2().max(1.0)).max(1.0);
+        if choose::tries(settings.profile) {
+            wider = wider.sqrt();
+        }
         (OVERHEAD + used) / n + time + of_codes * wider / positions.max(1) as f64
     }
 

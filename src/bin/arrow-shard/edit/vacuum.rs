@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Remove the files; otherwise they are only listed
     #[arg(long)]
     remove: bool,
+    /// Only list the files, as without --remove
+    #[arg(long, conflicts_with = "remove")]
+    dry_run: bool,
     /// Minimum number of hours since the last change of a stripe file
     #[arg(long, value_name = "HOURS", default_value_t = 24)]
     min_age: u64,
@@ -44,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (bar, follow) = followed("shards", false);
     let options = VacuumOptions::default()
         .with_min_age(age)
-        .with_dry_run(!args.remove)
+        .with_dry_run(args.dry_run || !args.remove)
         .with_limits(args.limits.limits())
         .with_external_files(args.limits.external_files()?)
         .with_progress(follow);

@@ -4,8 +4,10 @@ use super::quotes::Quotes;
 use crate::failure::Failure;
 use std::io::{self, ErrorKind, Read};
 
-/// Number of bytes read for a block. A longer record is a block of its own.
+/// Number of bytes read for a block. More are read only if they have no end of a record.
 const BLOCK_BYTES: usize = 1 << 20;
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Whole records of a text.
 #[derive(Debug, PartialEq, Eq)]
@@ -64,12 +66,17 @@ impl<R: Read> Blocks<R> {
     /// Returns a block, unless it has only blank lines.
     fn cut(&mut self, bytes: usize) -> Option<Block> {
         let rest = self.rest.split_off(bytes);
-        let block = Block {
+        let mut block = Block {
             text: std::mem::replace(&mut self.rest, rest),
             start: self.start,
             is_first: self.is_first,
         };
         self.start += bytes as u64;
+        // Parsers drop a byte order mark at the start of what they read. Here, it belongs to a value.
+        if block.start > 0 && block.text.starts_with(BYTE_ORDER_MARK) {
+            block.text.insert(0, b'\n');
+            block.start -= 1;
+        }
         let is_blank = block.text.iter().all(|byte| matches!(byte, b'\n' | b'\r'));
         self.is_first &= is_blank;
         (!is_blank).then_some(block)
@@ -114,8 +121,12 @@ mod tests {
         for block in Blocks::new(Quotes::new(text, &CsvStyle::default())) {
             match block {
                 Ok(block) => {
-                    assert_eq!((block.start, block.is_first), (start, found.is_empty()));
-                    start += block.text.len() as u64;
+                    let added = u64::from(block.text.starts_with(b"\n\xEF"));
+                    assert_eq!(
+                        (block.start + added, block.is_first),
+                        (start, found.is_empty())
+                    );
+                    start += block.text.len() as u64 - added;
                     found.push(String::from_utf8(block.text).unwrap());
                 }
                 Err(Failure::Error(why)) => wrong = Some(why),
@@ -146,6 +157,14 @@ mod tests {
             }
             assert!(found.len() >= text.len() / (3 * BLOCK_BYTES));
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_within_the_text_is_part_of_a_value() {
+        let row = format!("{}\n", "x".repeat(BLOCK_BYTES - 1));
+        let (found, wrong) = blocks(&format!("{row}\u{feff}y\n"));
+        assert_eq!(wrong, None);
+        assert!(found == [row, "\n\u{feff}y\n".to_owned()]);
     }
 
     #[test]

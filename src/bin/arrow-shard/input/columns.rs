@@ -80,7 +80,8 @@ pub(crate) fn indices(schema: &Schema, names: &[String]) -> Result<Vec<usize>, F
     names.iter().map(index).collect()
 }
 
-/// The columns that are read: those of `names`, or all columns if there are none, and those that a condition uses.
+/// The columns that are read: those of `names` and those that a condition uses. Without names, all columns are read,
+/// unless the rows are only counted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Needed<'a> {
     names: &'a [String],
@@ -122,14 +123,11 @@ impl<'a> Needed<'a> {
         if takes_all || !self.names.iter().all(is_known) {
             return None;
         }
-        // Names that the condition does not contain, it does not use.
-        let filter = self.filter.unwrap_or_default();
-        let lowercase = filter.to_lowercase();
+        // Names that the condition does not contain, it does not use. It may quote parts of a name.
+        let bare = |text: &str| text.replace(|c: char| c == '"' || c.is_whitespace(), "");
+        let filter = bare(self.filter.unwrap_or_default());
         let is_used = |name: &str| {
-            let quoted = name.replace('"', "\"\"");
-            filter.contains(&quoted)
-                || lowercase.contains(&quoted.to_lowercase())
-                || self.names.iter().any(|needed| needed == name)
+            filter.contains(&bare(name)) || self.names.iter().any(|needed| needed == name)
         };
         let used = columns.iter().enumerate().filter(|(_, name)| is_used(name));
         let used: Vec<usize> = used.map(|(i, _)| i).collect();

@@ -141,17 +141,13 @@ pub(super) fn infer(
     })
 }
 
-/// Returns a reader of the lines of a file, which may have any number of values.
+/// Returns a reader of the lines of a file.
 pub(super) fn lines(
     file: &TextFile,
     style: &CsvStyle,
 ) -> Result<::csv::Reader<impl Read + use<>>, Failure> {
-    Ok(::csv::ReaderBuilder::new()
-        .delimiter(style.delimiter)
-        .has_headers(style.has_header)
-        .escape(style.escape)
-        .flexible(true)
-        .from_reader(Quotes::new(file.reader()?, style)))
+    let text = Quotes::new(file.reader()?, style);
+    Ok(infer_csv::records(text, style.has_header, style))
 }
 
 /// Reads the needed columns of a file in the inferred types.

@@ -15,9 +15,10 @@ use arrow_array::timezone::Tz;
 use arrow_array::types::Date32Type;
 use arrow_cast::parse::{Parser, string_to_datetime};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use csv::{ByteRecord, ErrorKind, Position, Reader, StringRecord};
-use std::io;
+use csv::{ByteRecord, Position, Reader, StringRecord};
+use std::io::{self, Read};
 use std::iter;
+use std::mem;
 use std::sync::{Arc, LazyLock};
 
 /// The kinds of values seen in a column.
@@ -134,20 +135,20 @@ pub(super) fn infer(
     })
 }
 
-/// Returns a reader of the records of a block.
-fn records<'a>(block: &'a Block, has_header: bool, style: &CsvStyle) -> Reader<&'a [u8]> {
+/// Returns a reader of records, which may have any number of values.
+pub(super) fn records<R: Read>(text: R, has_header: bool, style: &CsvStyle) -> Reader<R> {
     csv::ReaderBuilder::new()
         .delimiter(style.delimiter)
         .has_headers(has_header)
         .escape(style.escape)
         .flexible(true)
-        .from_reader(block.text.as_slice())
+        .from_reader(text)
 }
 
 /// Returns the first record, unless there are only blank lines.
 fn first_record(block: &Block, style: &CsvStyle) -> Result<Option<ByteRecord>, Failure> {
     let mut record = ByteRecord::new();
-    let found = records(block, false, style).read_byte_record(&mut record);
+    let found = records(block.text.as_slice(), false, style).read_byte_record(&mut record);
     Ok(found.map_err(io::Error::from)?.then_some(record))
 }
 
@@ -169,33 +170,33 @@ impl Looker {
         };
         seen.columns.resize_with(count, Column::default);
         let has_header = block.is_first && self.style.has_header;
-        let mut records = records(block, has_header, &self.style);
-        let mut record = StringRecord::new();
-        while seen.rows < most {
-            match records.read_record(&mut record) {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(e) => match e.kind() {
-                    ErrorKind::Utf8 { pos, err } => {
-                        let at = pos.as_ref().map_or(0, Position::byte);
-                        seen.wrong = Some((block.start + at, Wrong::NotText(err.field())));
-                        break;
-                    }
-                    _ => return Err(io::Error::from(e).into()),
-                },
-            }
+        let mut records = records(block.text.as_slice(), has_header, &self.style);
+        let mut record = ByteRecord::new();
+        while seen.rows < most
+            && records
+                .read_byte_record(&mut record)
+                .map_err(io::Error::from)?
+        {
+            let at = block.start + record.position().map_or(0, Position::byte);
             if record.len() != count {
-                let at = record.position().map_or(0, Position::byte);
-                seen.wrong = Some((block.start + at, Wrong::Values(record.len())));
+                seen.wrong = Some((at, Wrong::Values(record.len())));
                 break;
             }
+            let text = match StringRecord::from_byte_record(mem::take(&mut record)) {
+                Ok(text) => text,
+                Err(e) => {
+                    seen.wrong = Some((at, Wrong::NotText(e.utf8_error().field())));
+                    break;
+                }
+            };
             seen.rows += 1;
             let columns = seen.columns.iter_mut().zip(&self.is_needed);
-            for ((column, is_needed), value) in columns.zip(&record) {
+            for ((column, is_needed), value) in columns.zip(&text) {
                 if *is_needed && !value.is_empty() && value != self.style.null {
                     column.meet(value);
                 }
             }
+            record = text.into_byte_record();
         }
         Ok(seen)
     }

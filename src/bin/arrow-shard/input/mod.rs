@@ -68,6 +68,7 @@ use arrow_shard::Shard;
 use arrow_shard::read::{Projection, ScanBuilder};
 use columns::Needed;
 use origin::Origin;
+use plan::is_read_once;
 use std::path::{Path, PathBuf};
 use text_plan::TextPlan;
 use wanted::Wanted;
@@ -180,28 +181,21 @@ impl ReadArgs {
         rows: RowWindow<'_>,
     ) -> Result<Input, Failure> {
         let names = columns.names();
-        let text = format.is_text().then(|| {
-            self.text(
-                path,
-                format,
-                Needed::for_rows(&names, rows),
-                rows,
-                &Wanted::default(),
-            )
-        });
-        let text = text.transpose()?;
         let open = |needed| {
-            let (input, file) = match &text {
-                Some((text, file)) => (file.isolate(|| text.read(needed, rows))?, file.clone()),
-                None => self.opened(path, format, needed)?,
+            let (input, file) = if format.is_text() {
+                let (text, file) = self.text(path, format, needed, rows, &Wanted::default())?;
+                (file.isolate(|| text.read(needed, rows))?, file)
+            } else {
+                self.opened(path, format, needed)?
             };
             selected(input, file, &names, rows)
         };
+        // With all columns, errors can list them.
+        if is_read_once(path) {
+            return open(Needed::default());
+        }
         match open(Needed::for_rows(&names, rows)) {
-            // With all columns, the error can list them.
-            Err(Failure::Usage(_)) if matches!(format, FileFormat::Csv | FileFormat::Parquet) => {
-                open(Needed::default())
-            }
+            Err(Failure::Usage(_)) => open(Needed::default()),
             other => other,
         }
     }

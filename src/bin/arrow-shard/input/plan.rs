@@ -183,9 +183,15 @@ impl Plan {
             State::Shard(shard) => reading.scan(&shard, &columns, rows),
             State::Text(text, file) => {
                 let names = columns.names();
-                let needed = Needed::for_rows(&names, rows);
-                let input = file.isolate(|| text.read(needed, rows))?;
-                selected(input, file, &names, rows)
+                let open = |needed| {
+                    let input = file.isolate(|| text.read(needed, rows))?;
+                    selected(input, file.clone(), &names, rows)
+                };
+                match open(Needed::for_rows(&names, rows)) {
+                    // With all columns, the error can list them.
+                    Err(Failure::Usage(_)) => open(Needed::default()),
+                    other => other,
+                }
             }
             State::Stream(input, file) => selected(*input, file, &columns.names(), rows),
         }

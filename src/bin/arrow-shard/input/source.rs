@@ -9,7 +9,6 @@ use crate::progress::{Progress, Total};
 use crate::threads::Results;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -131,18 +130,19 @@ impl Input {
 }
 
 /// A file that counts the bytes read from it.
-pub(super) struct Counted {
-    file: File,
+pub(super) struct Counted<R> {
+    file: R,
     read: Arc<AtomicU64>,
 }
 
-pub(super) fn counted(file: File) -> Result<(Counted, Total), Failure> {
+/// Counts the bytes read from a file of `bytes` bytes.
+pub(super) fn counted<R: Read>(file: R, bytes: u64) -> (Counted<R>, Total) {
     let read = Arc::new(AtomicU64::new(0));
-    let total = Total::Bytes(file.metadata()?.len(), read.clone());
-    Ok((Counted { file, read }, total))
+    let total = Total::Bytes(bytes, read.clone());
+    (Counted { file, read }, total)
 }
 
-impl Read for Counted {
+impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let n = self.file.read(buf)?;
         self.read.fetch_add(n as u64, Ordering::Relaxed);

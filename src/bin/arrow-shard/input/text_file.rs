@@ -9,8 +9,13 @@ use crate::failure::Failure;
 use crate::progress::Total;
 use csv::Position;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek};
+use std::io::{self, BufReader, Read};
+#[cfg(unix)]
+use std::os::unix::fs::FileExt;
+#[cfg(windows)]
+use std::os::windows::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// A UTF-8 file, which may be compressed. Reading starts after the byte order mark, if there is one.
@@ -23,7 +28,7 @@ pub(super) struct TextFile {
 
 enum Source {
     /// An open file, and its path if it can be opened again.
-    Open(File, Option<PathBuf>),
+    Open(Arc<File>, Option<PathBuf>),
     /// The path of a file, and its size in bytes and time of change.
     Closed(PathBuf, u64, Option<SystemTime>),
 }
@@ -40,7 +45,8 @@ impl TextFile {
         if is_copied {
             file = copied(&mut file)?;
         }
-        let compression = match Content::of(&first_bytes(&file)?) {
+        let file = Arc::new(file);
+        let compression = match Content::of(&first_bytes(FromStart::of(file.clone()))?) {
             Some(Content::Compressed(compression)) => Some(compression),
             Some(Content::Foreign(program)) => {
                 return Err(Failure::new(content::decompressed(program, Path::new("-"))));
@@ -77,13 +83,13 @@ impl TextFile {
         Ok(Self { source, ..self })
     }
 
-    /// Returns the file, to be read once more when the readers of this one have ended: they share a position.
-    pub(super) fn again(&self) -> Result<Self, Failure> {
+    /// Returns the file, to be read once more.
+    pub(super) fn again(&self) -> Self {
         let source = match &self.source {
-            Source::Open(file, path) => Source::Open(file.try_clone()?, path.clone()),
+            Source::Open(file, path) => Source::Open(file.clone(), path.clone()),
             Source::Closed(path, bytes, changed) => Source::Closed(path.clone(), *bytes, *changed),
         };
-        Ok(Self { source, ..*self })
+        Self { source, ..*self }
     }
 
     /// Returns a reader from the start of the text.
@@ -94,12 +100,14 @@ impl TextFile {
 
     /// Returns a reader from the start of the text, which counts the bytes read from the file.
     pub(super) fn counted(&self) -> Result<(impl Read + Send + use<>, Total), Failure> {
-        let (file, total) = counted(self.file()?)?;
+        let file = self.file()?;
+        let bytes = file.0.metadata()?.len();
+        let (file, total) = counted(file, bytes);
         Ok((self.text(file)?, total))
     }
 
     /// Returns the number, from 1, of the line where a record of CSV begins. The parser counts from blank lines before
-    /// the record, and from the line before it if lines end with `\r\n`. Readers of the file must have ended.
+    /// the record, and from the line before it if lines end with `\r\n`.
     pub(super) fn line_of(&self, record: &Position) -> u64 {
         self.line_at(record.byte())
             .unwrap_or_else(|_| record.line())
@@ -131,10 +139,10 @@ impl TextFile {
         Ok(text)
     }
 
-    /// Returns the file, positioned at its start.
-    fn file(&self) -> io::Result<File> {
-        let mut file = match &self.source {
-            Source::Open(file, _) => file.try_clone()?,
+    /// Returns a reader from the start of the file.
+    fn file(&self) -> io::Result<FromStart> {
+        let file = match &self.source {
+            Source::Open(file, _) => file.clone(),
             Source::Closed(path, bytes, changed) => {
                 let file = File::open(path)?;
                 let found = file.metadata()?;
@@ -142,11 +150,30 @@ impl TextFile {
                     let why = "the file was changed after its types were inferred";
                     return Err(io::Error::other(why));
                 }
-                file
+                Arc::new(file)
             }
         };
-        file.rewind()?;
-        Ok(file)
+        Ok(FromStart::of(file))
+    }
+}
+
+/// A reader with a position of its own, unlike handles of the same open file.
+struct FromStart(Arc<File>, u64);
+
+impl FromStart {
+    fn of(file: Arc<File>) -> Self {
+        Self(file, 0)
+    }
+}
+
+impl Read for FromStart {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        let read = self.0.read_at(buf, self.1)?;
+        #[cfg(windows)]
+        let read = self.0.seek_read(buf, self.1)?;
+        self.1 += read as u64;
+        Ok(read)
     }
 }
 
@@ -174,6 +201,27 @@ fn copied(from: &mut impl Read) -> Result<File, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn readers_do_not_move_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        std::fs::write(&path, "abcdefgh").unwrap();
+        let file = TextFile::open(Origin::Path(path)).unwrap();
+        let (mut first, _) = file.counted().unwrap();
+        let mut letter = [0];
+        for expected in b"abc" {
+            first.read_exact(&mut letter).unwrap();
+            assert_eq!(letter[0], *expected);
+            let mut text = String::new();
+            file.again()
+                .reader()
+                .unwrap()
+                .read_to_string(&mut text)
+                .unwrap();
+            assert_eq!(text, "abcdefgh");
+        }
+    }
 
     #[test]
     fn a_file_that_changes_between_two_readings_is_an_error() {

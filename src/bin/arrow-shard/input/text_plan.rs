@@ -53,8 +53,8 @@ fn as_text(inferred: &DataType, wanted: &DataType) -> DataType {
 }
 
 impl TextPlan {
-    /// Infers the types of at least the needed columns from `sample` rows, or from all rows. Columns with a type that is wanted are read as text, so that
-    /// no digit is lost before that type is known.
+    /// Infers the types of at least the needed columns from `sample` rows, or from all rows. Columns with a type that is
+    /// wanted are read as text, so that no digit is lost before that type is known.
     pub(super) fn infer(
         origin: Origin,
         file: &Foreign,
@@ -141,7 +141,7 @@ impl TextPlan {
         };
         let input = self.read_as(&as_text, Needed::default(), rows)?;
         let rest = Rest {
-            file: self.text.again()?,
+            file: self.text.again(),
             style: self.style.clone(),
             schema: schema.clone(),
         };

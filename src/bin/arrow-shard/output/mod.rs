@@ -86,7 +86,11 @@ impl Output {
         check_columns(format, schema)?;
         let destination = Destination::open(place, force)?;
         let compressor = Compressor::start(compression, destination)?;
-        let threads = options.threads();
+        // Streams show rows as they come, also those before an error.
+        let threads = match place {
+            Place::Standard | Place::Pipe(_) => 1,
+            _ => options.threads(),
+        };
         let encoder = Encoder::start(format, compressor, schema, (csv, codec), threads)?;
         Ok(Self::Other(Box::new(encoder)))
     }

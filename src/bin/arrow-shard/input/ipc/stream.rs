@@ -20,7 +20,9 @@ pub(in crate::input) fn open_stream(origin: Origin) -> Result<Input, Failure> {
     if matches!(origin, Origin::Standard) {
         return stream(BufReader::new(standard_input()), Total::Unknown);
     }
-    let (file, total) = counted(origin.file()?)?;
+    let file = origin.file()?;
+    let bytes = file.metadata()?.len();
+    let (file, total) = counted(file, bytes);
     stream(BufReader::with_capacity(BUFFER_BYTES, file), total)
 }
 
