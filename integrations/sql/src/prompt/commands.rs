@@ -22,12 +22,23 @@ const HELP: &str = "\
 .rows [N]         show at most N rows of a table, or all
 .timing on|off    report the time of each statement
 .force on|off     let COPY replace files
-.quit             end, as Ctrl-D does
+.quit             end, as Ctrl-D, quit, exit and \\q do
 
 Statements end with a semicolon, and may have several lines. Files, folders and globs are tables:
   SELECT * FROM 'flights.amudai.shard' LIMIT 5;
   COPY (SELECT * FROM 'days/*.csv') TO 'days.parquet';
 Tab completes names. Ctrl-C ends a statement that runs.";
+
+/// Returns the command that a line means in the prompts of other programs, if it is one: `exit`, or psql's `\q`.
+pub(super) fn habit(line: &str) -> Option<&'static str> {
+    match line.trim().trim_end_matches(';').trim_end() {
+        "exit" | "quit" | "\\q" => Some(".quit"),
+        "help" | "\\?" | "\\h" => Some(".help"),
+        "\\d" | "\\dt" => Some(".tables"),
+        "\\timing" => Some(".timing on"),
+        _ => None,
+    }
+}
 
 /// Runs a command.
 pub(crate) fn command(engine: &mut Engine, line: &str) -> Result<Flow, Failure> {

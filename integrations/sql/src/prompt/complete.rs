@@ -1,6 +1,6 @@
 //! Completions at the prompt, and the end of statements of several lines.
 
-use super::commands::{COMMANDS, formats};
+use super::commands::{COMMANDS, formats, habit};
 use crate::engine::Engine;
 use crate::files::{FileTables, Kind};
 use crate::statements::{is_complete, open_quote, quoted};
@@ -303,11 +303,13 @@ impl Completer for SqlHelper {
 
 impl Validator for SqlHelper {
     fn validate(&self, line: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        Ok(if is_complete(line.input()) {
-            ValidationResult::Valid(None)
-        } else {
-            ValidationResult::Incomplete
-        })
+        Ok(
+            if is_complete(line.input()) || habit(line.input()).is_some() {
+                ValidationResult::Valid(None)
+            } else {
+                ValidationResult::Incomplete
+            },
+        )
     }
 }
 

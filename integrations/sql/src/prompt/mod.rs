@@ -9,6 +9,7 @@ pub(crate) use commands::command;
 use crate::engine::{Engine, Flow};
 use crate::failure::Failure;
 use crate::interrupt::ends_statement;
+use commands::habit;
 use complete::{Names, SqlHelper};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
@@ -50,7 +51,8 @@ pub(crate) fn run(engine: &mut Engine) -> Result<(), Failure> {
             // The prompt works without it, for example in a folder that is read-only.
             let _unsaved = history::append(&mut editor, history);
         }
-        if run_line(engine, &line)? == Flow::Quit {
+        let line = habit(&line).unwrap_or(&line);
+        if run_line(engine, line)? == Flow::Quit {
             break;
         }
     }

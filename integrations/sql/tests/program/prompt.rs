@@ -71,7 +71,13 @@ fn a_session_at_the_prompt() {
     session.send_line(".help").unwrap();
     session.exp_string(".timing on|off").unwrap();
     session.exp_string("sql> ").unwrap();
-    session.send_line(".quit").unwrap();
+    // Habits from other prompts.
+    session.send_line("\\?").unwrap();
+    session.exp_string(".timing on|off").unwrap();
+    session.exp_string("sql> ").unwrap();
+    session.send_line(".help").unwrap();
+    session.exp_string("sql> ").unwrap();
+    session.send_line("exit").unwrap();
     session.exp_eof().unwrap();
 
     let history = std::fs::read_to_string(folder.path("state/arrow-shard/sql_history")).unwrap();

@@ -2,7 +2,9 @@
 
 use super::blocks::{Block, Blocks};
 use super::columns::{ColumnNames, Needed};
+use super::filter::Condition;
 use super::infer_csv;
+use super::origin::Origin;
 use super::quotes::Quotes;
 use super::row_sizes::Inferred;
 use super::source::Input;
@@ -13,6 +15,7 @@ use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::file_format::decompressed_name;
 use crate::isolate::Foreign;
+use crate::progress::Progress;
 use crate::threads::{Results, flattened, in_order};
 use arrow_array::RecordBatch;
 use arrow_csv::ReaderBuilder;
@@ -159,26 +162,8 @@ pub(super) fn read(
     rows: RowWindow<'_>,
     file: &Foreign,
 ) -> Result<Input, Failure> {
-    let empty_or_null = format!("^(?:{})?$", regex::escape(&style.null));
-    let null_regex = Regex::new(&empty_or_null).map_err(|e| Failure::new(e.to_string()))?;
-    let mut format = Format::default()
-        .with_header(false)
-        .with_delimiter(style.delimiter)
-        .with_null_regex(null_regex);
-    if let Some(escape) = style.escape {
-        format = format.with_escape(escape);
-    }
-    let parser = Parser {
-        schema: inferred.schema.clone(),
-        columns: needed.of(&inferred.schema),
-        format,
-        has_header: style.has_header,
-        batch_rows: inferred.batch_rows.min(rows.batch_rows()),
-    };
-    let schema = match &parser.columns {
-        Some(columns) => Arc::new(parser.schema.project(columns)?),
-        None => parser.schema.clone(),
-    };
+    let parser = Parser::new(inferred, style, needed, rows.batch_rows())?;
+    let schema = parser.schema()?;
     let (counted, total) = text.counted()?;
     let mut blocks = Blocks::new(Quotes::new(counted, style));
     let groups: Results<Vec<RecordBatch>> = match rows.end() {
@@ -207,6 +192,59 @@ pub(super) fn read(
     })
 }
 
+/// Counts the rows that match a condition, while the types are inferred. Assumes that the columns of the condition have
+/// the types of the first block, and returns `None` if they have not.
+pub(super) fn count_matching(
+    origin: Origin,
+    style: &CsvStyle,
+    filter: &str,
+    file: &Foreign,
+    quiet: bool,
+) -> Result<Option<u64>, Failure> {
+    let text = TextFile::open(origin)?;
+    let line = |at| text.line_at(at).unwrap_or_default();
+    let rows = RowWindow {
+        filter: Some(filter),
+        is_counted: true,
+        ..RowWindow::default()
+    };
+    let needed = Needed::for_rows(&[], rows);
+    let (counted, total) = text.counted()?;
+    let mut blocks = Blocks::new(Quotes::new(counted, style));
+    let (first, mut types) = infer_csv::Types::begin(&mut blocks, style)?;
+    let looker = types.looker(needed);
+    types.meet(&looker.see(&first, usize::MAX)?, &line)?;
+    let assumed = types.inferred()?;
+    let parser = Parser::new(&assumed, style, needed, rows.batch_rows())?;
+    let condition = Condition::new(parser.schema()?, filter, file.name())?;
+    let blocks = file.guarded(iter::once(Ok(first)).chain(blocks));
+    let guard = file.clone();
+    let work = move |block: Block| {
+        guard.guard(|| {
+            let seen = looker.see(&block, usize::MAX)?;
+            let batches = parser.batches(&block, usize::MAX);
+            let matching = batches.and_then(|batches| {
+                let counts = batches.iter().map(|batch| condition.count(batch));
+                counts.sum::<Result<u64, _>>()
+            });
+            Ok((seen, matching))
+        })
+    };
+    let mut progress = Progress::new(total, quiet);
+    let mut sum = 0;
+    for result in in_order(blocks, rows.text_threads(), work) {
+        let (seen, matching) = result?;
+        types.meet(&seen, &line)?;
+        if !types.are(&assumed.schema) {
+            return Ok(None);
+        }
+        sum += matching?;
+        progress.add(0);
+    }
+    progress.finish();
+    Ok(Some(sum))
+}
+
 /// Parses blocks of text.
 struct Parser {
     schema: SchemaRef,
@@ -219,6 +257,39 @@ struct Parser {
 }
 
 impl Parser {
+    /// Returns a parser for the needed columns, and for batches of at most `batch_rows` rows.
+    fn new(
+        inferred: &Inferred,
+        style: &CsvStyle,
+        needed: Needed<'_>,
+        batch_rows: usize,
+    ) -> Result<Self, Failure> {
+        let empty_or_null = format!("^(?:{})?$", regex::escape(&style.null));
+        let null_regex = Regex::new(&empty_or_null).map_err(|e| Failure::new(e.to_string()))?;
+        let mut format = Format::default()
+            .with_header(false)
+            .with_delimiter(style.delimiter)
+            .with_null_regex(null_regex);
+        if let Some(escape) = style.escape {
+            format = format.with_escape(escape);
+        }
+        Ok(Self {
+            columns: needed.of(&inferred.schema),
+            schema: inferred.schema.clone(),
+            format,
+            has_header: style.has_header,
+            batch_rows: inferred.batch_rows.min(batch_rows),
+        })
+    }
+
+    /// Returns the schema of the batches.
+    fn schema(&self) -> Result<SchemaRef, Failure> {
+        Ok(match &self.columns {
+            Some(columns) => Arc::new(self.schema.project(columns)?),
+            None => self.schema.clone(),
+        })
+    }
+
     /// Returns the first `most` rows of a block.
     fn batches(&self, block: &Block, most: usize) -> Result<Vec<RecordBatch>, Failure> {
         let has_header = block.is_first && self.has_header;

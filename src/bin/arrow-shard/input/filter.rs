@@ -5,26 +5,18 @@ use crate::failure::Failure;
 use crate::progress::Total;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use arrow_shard::read::Predicate;
+use arrow_shard::read::{Predicate, Projection};
 use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
 use arrow_shard::{ErrorKind, Shard};
 
 /// Filters the rows of another format. Batches become shards in memory, so that the condition has the same meaning as
 /// for a shard.
 pub(super) fn matching(input: Input, filter: &str, name: &str) -> Result<Input, Failure> {
-    let predicate = parsed_for(&input.schema, filter, name)?;
-    let schema = input.schema.clone();
+    let condition = Condition::new(input.schema.clone(), filter, name)?;
     let name = name.to_owned();
-    let keep = move |batch: RecordBatch| -> Result<Vec<RecordBatch>, Failure> {
-        shard(&schema, Some(&batch))?
-            .scan()
-            .with_filter(predicate.clone())
-            .build()?
-            .map(|batch| Ok(batch?.with_schema(schema.clone())?))
-            .collect()
-    };
     let batches = input.batches.flat_map(move |batch| {
-        match batch.and_then(|batch| keep(batch).map_err(|e| e.within(&name))) {
+        let kept = |batch| condition.kept(&batch).map_err(|e| e.within(&name));
+        match batch.and_then(kept) {
             Ok(kept) => kept.into_iter().map(Ok).collect(),
             Err(failure) => vec![Err(failure)],
         }
@@ -38,6 +30,39 @@ pub(super) fn matching(input: Input, filter: &str, name: &str) -> Result<Input, 
             other => other,
         },
     })
+}
+
+/// A condition on the rows of batches.
+pub(super) struct Condition {
+    schema: SchemaRef,
+    predicate: Predicate,
+}
+
+impl Condition {
+    /// Parses a condition for the columns of the input with this name.
+    pub(super) fn new(schema: SchemaRef, filter: &str, name: &str) -> Result<Self, Failure> {
+        let predicate = parsed_for(&schema, filter, name)?;
+        Ok(Self { schema, predicate })
+    }
+
+    /// Returns the rows that match.
+    fn kept(&self, batch: &RecordBatch) -> Result<Vec<RecordBatch>, Failure> {
+        shard(&self.schema, Some(batch))?
+            .scan()
+            .with_filter(self.predicate.clone())
+            .build()?
+            .map(|batch| Ok(batch?.with_schema(self.schema.clone())?))
+            .collect()
+    }
+
+    /// Returns the number of rows that match.
+    pub(super) fn count(&self, batch: &RecordBatch) -> Result<u64, Failure> {
+        let shard = shard(&self.schema, Some(batch))?;
+        let scan = shard.scan().with_projection(Projection::Paths(Vec::new()));
+        let matching = scan.with_filter(self.predicate.clone()).build()?;
+        let rows = matching.map(|batch| Ok(batch?.num_rows() as u64));
+        rows.sum()
+    }
 }
 
 /// Returns the condition on rows of these columns, which the input with this name has.

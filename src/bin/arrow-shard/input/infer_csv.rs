@@ -36,7 +36,7 @@ struct Column {
 }
 
 /// What the rows of a block have.
-struct Seen {
+pub(super) struct Seen {
     columns: Vec<Column>,
     rows: usize,
     /// The first row that cannot be read, and the byte of the text where it begins.
@@ -61,46 +61,9 @@ pub(super) fn infer(
     threads: usize,
     line: &dyn Fn(u64) -> u64,
 ) -> Result<Inferred, Failure> {
-    let (first_block, first) = loop {
-        let block = blocks.next().transpose()?;
-        let block = block.ok_or_else(|| Failure::new("the file holds nothing but blank lines"))?;
-        if let Some(first) = first_record(&block, style)? {
-            break (block, first);
-        }
-    };
-    let count = first.len();
-    if !style.names.is_empty() && style.names.len() != count {
-        return Err(Failure::Usage(format!(
-            "--names has {}, and the lines have {}",
-            text::count(style.names.len() as u64, "name"),
-            text::count(count as u64, "value")
-        )));
-    }
-    let headers = style.has_header.then_some(&first);
-    let mut blocks = iter::once(Ok(first_block)).chain(blocks);
-    let mut columns: Vec<Column> = Vec::new();
-    columns.resize_with(count, Column::default);
-    let names: Vec<String> = (0..count).map(|i| shown_name(headers, style, i)).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let looker = Looker {
-        style: style.clone(),
-        is_needed: match needed.among(&names) {
-            Some(needed) => (0..count).map(|i| needed.contains(&i)).collect(),
-            None => vec![true; count],
-        },
-    };
-    let mut merge = |seen: Seen| match seen.wrong {
-        Some((at, Wrong::Values(found))) => Err(ragged(line(at), count, found, Some(&first))),
-        Some((at, Wrong::NotText(i))) => Err(not_text(
-            line(at),
-            names.get(i).copied().unwrap_or_default(),
-        )),
-        None => {
-            let pairs = columns.iter_mut().zip(&seen.columns);
-            pairs.for_each(|(column, seen)| column.merge(seen));
-            Ok(())
-        }
-    };
+    let (first, mut types) = Types::begin(&mut blocks, style)?;
+    let looker = types.looker(needed);
+    let mut blocks = iter::once(Ok(first)).chain(blocks);
     match rows {
         Some(rows) => {
             let mut left = rows;
@@ -109,30 +72,116 @@ pub(super) fn infer(
             {
                 let seen = looker.see(&block, left)?;
                 left -= seen.rows;
-                merge(seen)?;
+                types.meet(&seen, line)?;
             }
         }
         None => {
             let (blocks, file) = (file.guarded(blocks), file.clone());
             let see = move |block: Block| file.guard(|| looker.see(&block, usize::MAX));
-            in_order(blocks, threads, see).try_for_each(|seen| merge(seen?))?;
+            in_order(blocks, threads, see).try_for_each(|seen| types.meet(&seen?, line))?;
         }
     }
-    let name = |i: usize| match headers.and_then(|names| names.get(i)) {
-        Some(name) if std::str::from_utf8(name).is_err() => {
-            Err(Failure::new("line 1: the names of columns are not UTF-8"))
+    types.inferred()
+}
+
+/// The kinds of values seen so far.
+pub(super) struct Types {
+    style: CsvStyle,
+    /// The first record: the names of the columns, or values.
+    first: ByteRecord,
+    names: Vec<String>,
+    columns: Vec<Column>,
+}
+
+impl Types {
+    /// Returns the first block that has a record, and the columns of the record, of which no values have been seen.
+    pub(super) fn begin(
+        blocks: &mut impl Iterator<Item = Result<Block, Failure>>,
+        style: &CsvStyle,
+    ) -> Result<(Block, Self), Failure> {
+        let (block, first) = loop {
+            let block = blocks.next().transpose()?;
+            let block =
+                block.ok_or_else(|| Failure::new("the file holds nothing but blank lines"))?;
+            if let Some(first) = first_record(&block, style)? {
+                break (block, first);
+            }
+        };
+        let count = first.len();
+        if !style.names.is_empty() && style.names.len() != count {
+            return Err(Failure::Usage(format!(
+                "--names has {}, and the lines have {}",
+                text::count(style.names.len() as u64, "name"),
+                text::count(count as u64, "value")
+            )));
         }
-        _ => Ok(shown_name(headers, style, i)),
-    };
-    let numbered = columns.iter().enumerate();
-    let untyped = numbered.clone().filter(|(_, column)| !column.has_values());
-    let untyped = untyped.map(|(i, _)| i).collect();
-    let fields = numbered.map(|(i, column)| Ok(Field::new(name(i)?, column.data_type(), true)));
-    Ok(Inferred {
-        schema: Arc::new(Schema::new(fields.collect::<Result<Vec<_>, Failure>>()?)),
-        untyped,
-        batch_rows: rows_of_values(count),
-    })
+        let headers = style.has_header.then_some(&first);
+        let names = (0..count).map(|i| shown_name(headers, style, i)).collect();
+        let mut columns = Vec::new();
+        columns.resize_with(count, Column::default);
+        let types = Self {
+            style: style.clone(),
+            first,
+            names,
+            columns,
+        };
+        Ok((block, types))
+    }
+
+    /// Returns what looks at the values of the needed columns.
+    pub(super) fn looker(&self, needed: Needed<'_>) -> Looker {
+        let count = self.columns.len();
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        Looker {
+            style: self.style.clone(),
+            is_needed: match needed.among(&names) {
+                Some(needed) => (0..count).map(|i| needed.contains(&i)).collect(),
+                None => vec![true; count],
+            },
+        }
+    }
+
+    /// Adds the values of a block.
+    pub(super) fn meet(&mut self, seen: &Seen, line: &dyn Fn(u64) -> u64) -> Result<(), Failure> {
+        match seen.wrong {
+            Some((at, Wrong::Values(found))) => {
+                let expected = self.columns.len();
+                Err(ragged(line(at), expected, found, Some(&self.first)))
+            }
+            Some((at, Wrong::NotText(i))) => {
+                let name = self.names.get(i).map_or("", String::as_str);
+                Err(not_text(line(at), name))
+            }
+            None => {
+                let pairs = self.columns.iter_mut().zip(&seen.columns);
+                pairs.for_each(|(column, seen)| column.merge(seen));
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether the columns have these types.
+    pub(super) fn are(&self, schema: &Schema) -> bool {
+        let mut pairs = self.columns.iter().zip(schema.fields());
+        pairs.all(|(column, field)| column.data_type() == *field.data_type())
+    }
+
+    pub(super) fn inferred(&self) -> Result<Inferred, Failure> {
+        let headers = self.style.has_header.then_some(&self.first);
+        let mut headers = headers.into_iter().flatten();
+        if headers.any(|name| std::str::from_utf8(name).is_err()) {
+            return Err(Failure::new("line 1: the names of columns are not UTF-8"));
+        }
+        let numbered = self.columns.iter().enumerate();
+        let untyped = numbered.filter(|(_, column)| !column.has_values());
+        let columns = self.names.iter().zip(&self.columns);
+        let fields = columns.map(|(name, column)| Field::new(name, column.data_type(), true));
+        Ok(Inferred {
+            schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
+            untyped: untyped.map(|(i, _)| i).collect(),
+            batch_rows: rows_of_values(self.columns.len()),
+        })
+    }
 }
 
 /// Returns a reader of records, which may have any number of values.
@@ -153,7 +202,7 @@ fn first_record(block: &Block, style: &CsvStyle) -> Result<Option<ByteRecord>, F
 }
 
 /// Looks at the values in blocks.
-struct Looker {
+pub(super) struct Looker {
     style: CsvStyle,
     /// Whether the type of each column is needed.
     is_needed: Vec<bool>,
@@ -161,7 +210,7 @@ struct Looker {
 
 impl Looker {
     /// Looks at the first `most` rows of a block.
-    fn see(&self, block: &Block, most: usize) -> Result<Seen, Failure> {
+    pub(super) fn see(&self, block: &Block, most: usize) -> Result<Seen, Failure> {
         let count = self.is_needed.len();
         let mut seen = Seen {
             columns: Vec::new(),

@@ -2,15 +2,18 @@
 
 use super::cole;
 use super::columns::Needed;
+use super::csv;
 use super::ipc;
 use super::origin::Origin;
 use super::parquet_footer::Footer;
+use super::plan::is_read_once;
 use super::source::Input;
 use super::wanted::Wanted;
 use super::{ColumnArgs, ReadArgs, RowWindow, mistaken, predicate};
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::isolate::Foreign;
+use crate::location::is_url;
 use crate::progress::Progress;
 use arrow_shard::Shard;
 use arrow_shard::read::Projection;
@@ -42,6 +45,13 @@ impl ReadArgs {
                 file.isolate(|| ipc::num_rows(origin.file()?))
             }
             (FileFormat::Csv, None) => self.count_csv(path, quiet),
+            (FileFormat::Csv, Some(filter)) => {
+                match self.count_csv_at_once(path, filter, quiet) {
+                    Ok(Some(rows)) => Ok(rows),
+                    // Whatever is wrong, the usual way says it.
+                    Ok(None) | Err(_) => self.count_read(path, Some(filter), quiet),
+                }
+            }
             _ => self.count_read(path, filter, quiet),
         };
         counted.map_err(|failure| mistaken(path, format).unwrap_or(failure))
@@ -55,6 +65,23 @@ impl ReadArgs {
         };
         let input = self.open_all(&[path.to_owned()], &ColumnArgs::default(), rows)?;
         count_batches(input, quiet)
+    }
+
+    /// Counts the rows of CSV that match, while the types are inferred. Assumes that the columns of the condition have the
+    /// types of the first block, and returns `None` if that turns out to be wrong, or if the file can be read only once.
+    fn count_csv_at_once(
+        &self,
+        path: &Path,
+        filter: &str,
+        quiet: bool,
+    ) -> Result<Option<u64>, Failure> {
+        if is_read_once(path) || is_url(&path.to_string_lossy()) || self.input.schema_rows.is_some()
+        {
+            return Ok(None);
+        }
+        let origin = Origin::find(path)?;
+        let file = Foreign::new(path, FileFormat::Csv, origin.bytes());
+        file.isolate(|| csv::count_matching(origin, &self.csv_style(path), filter, &file, quiet))
     }
 
     /// Counts the rows of CSV. Their number does not depend on types, so none are inferred, unless reading fails: the
