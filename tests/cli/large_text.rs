@@ -117,11 +117,7 @@ fn an_odd_row_of_a_later_block_is_named_with_its_line() {
     fs::write(folder.path("t.csv"), large("x,,,\n")).unwrap();
     let schema = folder.run(&["schema", "t.csv"]).ok();
     assert!(schema.contains("id: Utf8"), "{schema}");
-    for (filter, count) in [
-        ("id = '17'", "1"),
-        ("id > '59998'", "2"),
-        ("price >= 0", "60000"),
-    ] {
+    for (filter, count) in [("id = '17'", "1"), ("price >= 0", "60000")] {
         let counted = folder.run(&["count", "--filter", filter, "t.csv"]).ok();
         assert_eq!(counted.trim(), count, "{filter}");
     }

@@ -19,6 +19,17 @@ pub(super) struct Block {
     pub(super) is_first: bool,
 }
 
+impl Block {
+    /// Returns the number of line ends, also those within values.
+    pub(super) fn line_ends(&self) -> usize {
+        let is_end = |byte: &u8| u8::from(*byte == b'\n') + u8::from(*byte == b'\r');
+        let chunks = self.text.chunks(usize::from(u8::MAX));
+        // Sums of bytes are vectorized.
+        let ends = chunks.map(|chunk| usize::from(chunk.iter().map(is_end).sum::<u8>()));
+        ends.sum()
+    }
+}
+
 /// Cuts a text into blocks. Records before an error come before it.
 pub(super) struct Blocks<R> {
     text: Quotes<R>,

@@ -293,8 +293,8 @@ impl Parser {
     /// Returns the first `most` rows of a block.
     fn batches(&self, block: &Block, most: usize) -> Result<Vec<RecordBatch>, Failure> {
         let has_header = block.is_first && self.has_header;
-        // Each value has a delimiter or a line end.
-        let rows = block.text.len() / self.schema.fields().len().max(1) + 1;
+        // The reader allocates memory for all values of a batch.
+        let rows = block.line_ends() + 1;
         let mut builder = ReaderBuilder::new(self.schema.clone())
             .with_format(self.format.clone().with_header(has_header))
             .with_batch_size(self.batch_rows.min(rows));
