@@ -27,6 +27,10 @@ use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Number of columns that all threads together parse at a time: arrays take memory for each column, however few rows they
+/// have.
+const PARALLEL_COLUMNS: usize = 1 << 14;
+
 /// The syntax of CSV files that are read or written.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct CsvArgs {
@@ -180,7 +184,9 @@ pub(super) fn read(
         })),
         None => {
             let (blocks, file) = (file.guarded(blocks), file.clone());
-            in_order(blocks, rows.text_threads(), move |block| {
+            let most = PARALLEL_COLUMNS / schema.fields().len().max(1);
+            let threads = rows.text_threads().min(most.max(1));
+            in_order(blocks, threads, move |block| {
                 file.guard(|| parser.batches(&block, usize::MAX))
             })
         }
