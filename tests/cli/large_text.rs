@@ -10,7 +10,7 @@ use std::io::Write as _;
 /// Number of rows of several megabytes of text.
 const ROWS: usize = 60_000;
 
-/// Returns CSV with values over several lines, of which the last but one row is `odd`.
+/// Returns CSV with values over several lines. The last row but one is `odd`.
 fn large(odd: &str) -> String {
     let mut text = "id,\"two\nlines\",time,price\r\n".to_owned();
     for i in 0..ROWS {
@@ -170,7 +170,7 @@ fn conditions_are_the_same_whatever_columns_are_read() {
     }
 }
 
-/// The errors are found while threads read what follows.
+/// Threads still read the following rows when the error is found.
 #[test]
 fn an_odd_row_before_much_text_is_named_with_its_line() {
     let folder = Folder::new();

@@ -76,8 +76,7 @@ impl Foreign {
         iter::from_fn(move || file.guard(|| parts.next().transpose()).transpose())
     }
 
-    /// Runs `read` like [`isolate`](Self::isolate) for a part of the file: its errors are completed by whoever isolates
-    /// the whole.
+    /// Runs `read` like [`isolate`](Self::isolate) for a part of the file. Its errors do not name the file.
     pub(crate) fn guard<T>(&self, read: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         READ.set(Some(self.clone()));
         caught(|| bounded(self.most, refuse, read)).unwrap_or_else(|why| {

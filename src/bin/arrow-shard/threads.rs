@@ -1,4 +1,4 @@
-//! Threads that work on the parts of a whole, whose results keep the order of the parts.
+//! Threads that work on the parts of a whole. The results keep the order of the parts.
 
 use crate::failure::Failure;
 use arrow_array::RecordBatch;
@@ -12,7 +12,7 @@ use std::thread;
 /// Maximum number of threads unless the user names one: each holds parts of a file in memory.
 const USUAL_THREADS: usize = 4;
 
-/// Returns the number of threads for a command whose user names none.
+/// Returns the number of threads if the user does not name one.
 pub(crate) fn usual_threads() -> usize {
     let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     processors.min(USUAL_THREADS)
@@ -172,7 +172,7 @@ impl<T: Send + 'static, U: Send + 'static> Ahead<T, U> {
         }
     }
 
-    /// Returns the result of the first part whose result was not returned.
+    /// Waits for the next result in the order of the parts. Returns `None` after the last one.
     pub(crate) fn pop(&mut self) -> Option<Result<U, Failure>> {
         let result = self.results.pop_front()?;
         Some(received(result.recv()))

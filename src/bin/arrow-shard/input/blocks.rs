@@ -83,7 +83,7 @@ impl<R: Read> Blocks<R> {
             is_first: self.is_first,
         };
         self.start += bytes as u64;
-        // Parsers drop a byte order mark at the start of what they read. Here, it belongs to a value.
+        // A parser drops a byte order mark at the start of its text. Here, the mark belongs to a value.
         if block.start > 0 && block.text.starts_with(BYTE_ORDER_MARK) {
             block.text.insert(0, b'\n');
             block.start -= 1;
@@ -109,7 +109,7 @@ impl<R: Read> Iterator for Blocks<R> {
             }
         }
         match self.error.take() {
-            // What follows the last whole record is of no use.
+            // The text after the last whole record is incomplete.
             Some(error) => {
                 self.rest.clear();
                 Some(Err(error.into()))

@@ -80,7 +80,7 @@ pub(crate) fn indices(schema: &Schema, names: &[String]) -> Result<Vec<usize>, F
     names.iter().map(index).collect()
 }
 
-/// The columns that are read: those of `names` and those that a condition uses. Without names, all columns are read,
+/// The columns that are read: the columns `names`, and the columns that a condition uses. Without names, all columns are read,
 /// unless the rows are only counted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Needed<'a> {

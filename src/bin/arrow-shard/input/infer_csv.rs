@@ -35,7 +35,7 @@ struct Column {
     text: bool,
 }
 
-/// What the rows of a block have.
+/// The kinds of values in the rows of a block.
 pub(super) struct Seen {
     columns: Vec<Column>,
     rows: usize,
@@ -94,7 +94,7 @@ pub(super) struct Types {
 }
 
 impl Types {
-    /// Returns the first block that has a record, and the columns of the record, of which no values have been seen.
+    /// Returns the first block that has a record, and the columns of that record. No values have been seen yet.
     pub(super) fn begin(
         blocks: &mut impl Iterator<Item = Result<Block, Failure>>,
         style: &CsvStyle,
