@@ -15,13 +15,13 @@ use server::Server;
 use std::process::{Command, Stdio};
 
 /// Runs commands with the environment of the store.
-struct Cloud {
-    folder: Folder,
-    moto: Moto,
+pub(super) struct Cloud {
+    pub(super) folder: Folder,
+    pub(super) moto: Moto,
 }
 
 impl Cloud {
-    fn start(rows: usize) -> Option<Self> {
+    pub(super) fn start(rows: usize) -> Option<Self> {
         let moto = Moto::start()?;
         Some(Self {
             folder: Folder::with(&plain(rows)),
@@ -29,7 +29,7 @@ impl Cloud {
         })
     }
 
-    fn run(&self, arguments: &[&str]) -> Done {
+    pub(super) fn run(&self, arguments: &[&str]) -> Done {
         let done = self
             .folder
             .run_with(&self.moto.environment(), arguments, &[]);

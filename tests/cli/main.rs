@@ -20,6 +20,8 @@ mod covered;
 mod damaged;
 mod data;
 mod edit;
+#[cfg(feature = "cloud")]
+mod everywhere;
 mod exact;
 mod external;
 mod files;

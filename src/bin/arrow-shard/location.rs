@@ -2,6 +2,7 @@
 
 #[cfg(feature = "cloud")]
 use crate::cloud::Object;
+use crate::failure::Failure;
 use arrow_shard::io::{self, LocalFile, ReadAt, Store};
 use arrow_shard::read::ShardOptions;
 use arrow_shard::{Error, ErrorKind, Result, Shard};
@@ -39,6 +40,33 @@ impl Location {
             return Ok(Self::Object(object));
         }
         Ok(Self::Local(PathBuf::from(location.name())))
+    }
+
+    /// Returns the location of another file in the same folder.
+    pub(crate) fn beside(&self, name: &str) -> Self {
+        match self {
+            Self::Local(path) => Self::Local(path.with_file_name(name)),
+            #[cfg(feature = "cloud")]
+            Self::Object(object) => Self::Object(object.beside(name)),
+        }
+    }
+
+    /// Returns the path, or the URL.
+    pub(crate) fn path(&self) -> PathBuf {
+        match self {
+            Self::Local(path) => path.clone(),
+            #[cfg(feature = "cloud")]
+            Self::Object(object) => PathBuf::from(object.url()),
+        }
+    }
+
+    /// Removes the file.
+    pub(crate) fn remove(&self) -> Result<(), Failure> {
+        match self {
+            Self::Local(path) => Ok(std::fs::remove_file(path)?),
+            #[cfg(feature = "cloud")]
+            Self::Object(object) => object.remove(),
+        }
     }
 }
 

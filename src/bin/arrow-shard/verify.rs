@@ -2,6 +2,7 @@
 
 use crate::counts::threads;
 use crate::failure::Failure;
+use crate::input::shards;
 use crate::limits::LimitArgs;
 use crate::location::open_shard;
 use crate::output::Destination;
@@ -17,7 +18,8 @@ use std::path::{Path, PathBuf};
 const EXAMPLES: &str = "\
 Examples:
   arrow-shard verify flights.amudai.shard
-  arrow-shard verify --quiet --threads 4 *.amudai.shard && echo sound
+  arrow-shard verify --quiet --threads 4 tables/ && echo sound
+  arrow-shard verify 's3://logs/days/*.amudai.shard'
 
 Compares every checksum, decodes every block, and checks every column against its statistics, \
 filters and range indexes. Each problem is a line with its location; the exit code is 1 if there \
@@ -27,7 +29,7 @@ is any.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Directory files of the shards
+    /// Shards, globs in quotes, and folders, of which all shards are checked
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Print only problems
@@ -44,7 +46,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut out = Destination::standard();
     let mut sound = true;
-    for file in &args.files {
+    for file in &shards(&args.files)? {
         sound &= verify(file, args, &mut out)?;
         out.flush()?;
     }

@@ -12,7 +12,7 @@ use arrow_shard::io::{
     AsyncSink, Container, Location, ObjectFolder, ObjectReader, ObjectSink, ReadAt,
 };
 use arrow_shard::read::ShardOptions;
-use arrow_shard::write::{AsyncShardWriter, WriterOptions};
+use arrow_shard::write::{AsyncShardWriter, ShardSummary, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Result, Shard};
 use bytes::Bytes;
 use futures_util::TryStreamExt;
@@ -79,6 +79,29 @@ impl Object {
             path,
             url: url.display().to_string(),
         })
+    }
+
+    /// Returns another object of the same folder.
+    pub(crate) fn beside(&self, name: &str) -> Self {
+        let mut parts: Vec<_> = self.path.parts().collect();
+        parts.pop();
+        let folder = self.url.rsplit_once('/').map_or("", |(folder, _)| folder);
+        Self {
+            store: self.store.clone(),
+            path: Path::from_iter(parts).join(name),
+            url: format!("{folder}/{name}"),
+        }
+    }
+
+    /// Returns the URL.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Removes the object.
+    pub(crate) fn remove(&self) -> Result<(), Failure> {
+        let removed = runtime()?.block_on(self.store.delete(&self.path));
+        removed.map_err(|e| self.failure(&e))
     }
 
     /// Returns a reader of the object.
@@ -182,10 +205,10 @@ impl ShardOutput {
         }
     }
 
-    pub(crate) fn finish(mut self) -> Result<()> {
+    pub(crate) fn finish(mut self) -> Result<ShardSummary> {
         match self.0.take() {
-            Some(writer) => wait(writer.finish()).map(drop),
-            None => Ok(()),
+            Some(writer) => wait(writer.finish()),
+            None => Err(Error::new(ErrorKind::Poisoned, "the shard is complete")),
         }
     }
 }

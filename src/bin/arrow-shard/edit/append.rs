@@ -2,7 +2,7 @@
 
 use super::TargetArgs;
 use super::editing::Editing;
-use super::part::{NewRows, Part};
+use super::part::{NewRows, Part, commit_with};
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::input::{ColumnArgs, HiveArgs, InputArgs, ReadArgs, UntypedArgs};
@@ -71,12 +71,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             editing.append_all(group)?;
         } else {
             let rows = NewRows::open(&args.file, group, reading, &args.columns)?;
-            let part = Part::write(parts.len(), &args.file, rows, args.target.quiet)?;
-            editing.append_all(std::slice::from_ref(part.path()))?;
+            let part = Part::write(&args.file, rows, args.target.quiet)?;
+            editing.append_all(&[part.path()])?;
             parts.push(part);
         }
     }
-    args.target.commit(editing, &args.file)?;
+    commit_with(parts, &args.target, editing, &args.file)?;
     if !args.target.dry_run && !args.target.quiet {
         let shards: Vec<PathBuf> = files
             .paths

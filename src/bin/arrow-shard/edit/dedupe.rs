@@ -1,14 +1,14 @@
 //! `arrow-shard dedupe`
 
 use super::TargetArgs;
-use super::editing::Editing;
+use super::editing::{Deletions, Editing};
+use super::kept_rows::KeptRows;
 use super::keys::Keys;
 use crate::failure::Failure;
 use crate::input::ColumnNames;
 use crate::limits::LimitArgs;
 use crate::location::open_shard;
 use clap::ValueEnum;
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -16,8 +16,8 @@ Examples:
   arrow-shard dedupe flights.amudai.shard
   arrow-shard dedupe --key time,origin --keep last flights.amudai.shard --dry-run
 
-The rows are marked as deleted, as `delete` does: `undelete` brings them back. A hash of 16 bytes for each key is kept \
-in memory. Nulls are equal.";
+The rows are marked as deleted, as `delete` does: `undelete` brings them back. Keys are compared by hashes of 16 bytes: \
+two million of them are in memory, more in temporary files. Nulls are equal.";
 
 /// Delete rows with the key of another row
 #[derive(Debug, clap::Args)]
@@ -50,17 +50,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let shard = open_shard(&args.file, args.limits.shard_options()?)?;
     let keys = Keys::new(&shard, &ColumnNames::all(&args.key));
     let keys = keys.map_err(|failure| failure.of_file(&args.file))?;
-    let (mut known, mut repeated) = (HashMap::new(), Vec::new());
+    let mut repeated = Deletions::of(&mut editing);
+    let mut known = KeptRows::new(shard.num_rows(), args.keep == Keep::Last);
     keys.each(&shard, quiet, |number, key| {
-        let kept = known.entry(key).or_insert(number);
-        if *kept != number {
-            repeated.push(match args.keep {
-                Keep::First => number,
-                Keep::Last => std::mem::replace(kept, number),
-            });
+        match known.meet(number, key)? {
+            Some(row) => Ok(repeated.add(row)?),
+            None => Ok(()),
         }
-        Ok(())
     })?;
-    editing.delete_rows(&repeated)?;
+    known.finish(|row| Ok(repeated.add(row)?))?;
+    repeated.finish()?;
     args.target.commit(editing, &args.file)
 }

@@ -4,7 +4,7 @@ use super::TargetArgs;
 use super::editing::Editing;
 use crate::counts::row_number;
 use crate::failure::Failure;
-use crate::input::predicate;
+use crate::input::{predicate, with_matches};
 use crate::limits::LimitArgs;
 use crate::location::open_shard;
 use crate::output::Destination;
@@ -18,7 +18,7 @@ const EXAMPLES: &str = "\
 Examples:
   arrow-shard delete --where \"delay IS NULL OR origin = 'OSL'\" flights.amudai.shard
   arrow-shard delete --rows 17,1000 flights.amudai.shard --dry-run
-  arrow-shard delete --where \"destination = 'LIM'\" lake/*.amudai.shard
+  arrow-shard delete --where \"destination = 'LIM'\" 'lake/*.amudai.shard'
 
 Deleted rows are marked, and their data stay: `undelete` brings them back, and `compact` leaves them \
 out for good. If no row matches, the shard stays as it is. Several shards are changed one after the other; \
@@ -29,7 +29,7 @@ which have to be kept together; the output says how many, and `arrow-shard pack`
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Directory files of the shards
+    /// Directory files of the shards, or globs in quotes
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Rows to delete, by a condition as in `cat --filter`
@@ -53,15 +53,16 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let [file] = args.files.as_slice() else {
-        return run_many(args);
+    let files = with_matches(&args.files)?;
+    let [file] = files.as_slice() else {
+        return run_many(args, &files);
     };
-    let (editing, _) = deleted(args, file)?;
+    let (editing, _) = deleted(args, file, args.target.quiet)?;
     args.target.commit(editing, file)
 }
 
 /// Deletes the rows of several shards that match, and shows the shards that have some.
-fn run_many(args: &Args) -> Result<(), Failure> {
+fn run_many(args: &Args, files: &[PathBuf]) -> Result<(), Failure> {
     for (option, is_given) in [
         ("--rows", !args.rows.is_empty()),
         ("--output", args.target.output.is_some()),
@@ -69,19 +70,19 @@ fn run_many(args: &Args) -> Result<(), Failure> {
         if is_given {
             return Err(Failure::Usage(format!(
                 "{option} is for one shard, and there are {} here",
-                args.files.len()
+                files.len()
             )));
         }
     }
     // A condition that does not suit one of them changes none.
-    for file in &args.files {
+    for file in files {
         condition(args, file).map_err(|failure| failure.of_one_of_many(file))?;
     }
     let (mut rows, mut shards) = (0, 0);
-    let bar = bar(args.files.len() as u64, "shards", args.target.quiet);
-    for file in &args.files {
+    let bar = bar(files.len() as u64, "shards", args.target.quiet);
+    for file in files {
         let change = || {
-            let (editing, matches) = deleted(args, file)?;
+            let (editing, matches) = deleted(args, file, true)?;
             if matches > 0 {
                 bar.suspend(|| args.target.commit(editing, file))?;
             }
@@ -105,7 +106,7 @@ fn run_many(args: &Args) -> Result<(), Failure> {
             "{} in {} of {} {would} deleted",
             text::count(rows, "row"),
             shards,
-            text::count(args.files.len() as u64, "shard"),
+            text::count(files.len() as u64, "shard"),
         )?;
         out.flush()?;
     }
@@ -113,8 +114,7 @@ fn run_many(args: &Args) -> Result<(), Failure> {
 }
 
 /// Returns an editor of the shard that has the rows deleted, and their number.
-fn deleted(args: &Args, file: &Path) -> Result<(Editing, u64), Failure> {
-    let is_quiet = args.target.quiet || args.files.len() > 1;
+fn deleted(args: &Args, file: &Path, is_quiet: bool) -> Result<(Editing, u64), Failure> {
     let mut editing = Editing::open(file, args.limits.editing_options()?, is_quiet)?;
     let rows = match condition(args, file)? {
         Some(condition) => editing.delete(&condition)?,

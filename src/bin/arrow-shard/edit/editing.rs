@@ -99,6 +99,39 @@ impl Editing {
     }
 }
 
+/// Rows to delete, by number: some at a time, because a list of all of them can be larger than the memory.
+pub(super) struct Deletions<'a> {
+    editing: &'a mut Editing,
+    rows: Vec<u64>,
+}
+
+impl<'a> Deletions<'a> {
+    /// Number of rows that are deleted at once.
+    const ROWS: usize = 1 << 20;
+
+    /// Returns deletions of a shard.
+    pub(super) fn of(editing: &'a mut Editing) -> Self {
+        let rows = Vec::new();
+        Self { editing, rows }
+    }
+
+    /// Deletes a row.
+    pub(super) fn add(&mut self, row: u64) -> Result<()> {
+        self.rows.push(row);
+        if self.rows.len() < Self::ROWS {
+            return Ok(());
+        }
+        self.editing.delete_rows(&self.rows)?;
+        self.rows.clear();
+        Ok(())
+    }
+
+    /// Deletes the last rows.
+    pub(super) fn finish(self) -> Result<()> {
+        self.editing.delete_rows(&self.rows).map(drop)
+    }
+}
+
 /// Returns the location of `path`, which must be in the store of the shard.
 pub(super) fn beside(store: &Store, path: &Path) -> Result<Location, Failure> {
     let location = stored(path)?;

@@ -5,7 +5,7 @@ use crate::bounds::Bound;
 use crate::external_files::ExternalFileArgs;
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
-use crate::input::glob_matches;
+use crate::input::{glob_matches, no_match};
 use crate::location::{NamedFiles, is_url, stored, wait};
 use crate::output::Destination;
 use crate::text;
@@ -167,8 +167,7 @@ fn listed(args: &Args) -> Result<(Vec<Listed>, Vec<Failure>), Failure> {
     for argument in &args.paths {
         let matches = glob_matches(argument)?;
         if matches.as_ref().is_some_and(Vec::is_empty) {
-            let message = format!("no file matches `{}`", argument.display());
-            return Err(Failure::new(message));
+            return Err(no_match(argument));
         }
         let is_named = matches.is_none();
         let paths = matches.unwrap_or_else(|| vec![argument.clone()]);

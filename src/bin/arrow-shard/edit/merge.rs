@@ -2,6 +2,7 @@
 
 use super::{existing, note_parts, report, say, shard_output};
 use crate::failure::Failure;
+use crate::input::with_matches;
 use crate::limits::LimitArgs;
 use crate::location::{NamedFiles, stored, wait};
 use crate::progress::followed;
@@ -30,7 +31,7 @@ rename it.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Directory files of the shards, in the order of their rows
+    /// Directory files of the shards, or globs in quotes, in the order of their rows
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Directory file of the new shard
@@ -51,7 +52,8 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let shards = located(&args.files)?;
+    let files = with_matches(&args.files)?;
+    let shards = located(&files)?;
     let target = stored(&args.output)?;
     let (bar, follow) = followed("shards", args.quiet);
     let options = MergeOptions::default()
@@ -72,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return Ok(());
     }
     report(&args.output, &done)?;
-    note_parts(&args.output, &args.files);
+    note_parts(&args.output, &files);
     Ok(())
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod dedupe;
 pub(crate) mod delete;
 mod editing;
 mod folder;
+mod kept_rows;
 mod keys;
 pub(crate) mod list;
 mod live_values;

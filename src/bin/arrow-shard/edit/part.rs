@@ -1,15 +1,21 @@
 //! Rows of other formats as a shard that another shard can refer to.
 
+use super::TargetArgs;
+use super::editing::Editing;
 use crate::failure::Failure;
 use crate::input::{ColumnArgs, Input, Provided, ReadArgs};
-use crate::location::{is_url, open_shard};
+use crate::location::{Location, open_shard};
 use crate::progress::Progress;
+use arrow_array::RecordBatch;
 use arrow_shard::Shard;
+use arrow_shard::ops::SHARD_FILE_SUFFIX;
 use arrow_shard::read::inspect::InspectOptions;
+#[cfg(feature = "cloud")]
+use arrow_shard::write::Layout;
 use arrow_shard::write::{ShardWriter, WriterOptions};
-use std::fs;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
-use std::process;
 
 /// Rows of other formats in the types of the shard that grows.
 pub(super) struct NewRows {
@@ -26,13 +32,6 @@ impl NewRows {
         reading: &ReadArgs,
         columns: &ColumnArgs,
     ) -> Result<Self, Failure> {
-        if shard.to_str().is_some_and(is_url) {
-            return Err(Failure::Usage(format!(
-                "rows of other formats are appended to local shards only; convert the files into the folder of {}, \
-                 and append the resulting shard",
-                shard.display()
-            )));
-        }
         let grown = open_shard(shard, reading.shard_options()?)?;
         let schema = grown.schema()?;
         let (input, files) = reading.open_for(files, columns, shard, &schema)?;
@@ -69,57 +68,97 @@ impl NewRows {
     }
 }
 
-/// A shard with the rows of other formats, which is deleted at the end: the shard that grows refers to it by a second
-/// name.
-pub(super) struct Part(PathBuf);
-
-impl Part {
-    /// Writes rows next to the shard that grows.
-    pub(super) fn write(
-        number: usize,
-        shard: &Path,
-        rows: NewRows,
-        quiet: bool,
-    ) -> Result<Self, Failure> {
-        let NewRows { grown, input, .. } = rows;
-        let part = Self(place(shard, number)?);
-        let mut writer = ShardWriter::create_with(&part.0, input.schema.clone(), options(&grown)?)?;
-        let mut progress = Progress::new(input.total.clone(), quiet);
-        for batch in input.batches {
-            let batch = batch?;
-            writer.write(&batch)?;
-            progress.add(batch.num_rows());
-        }
-        writer.finish()?;
-        progress.finish();
-        Ok(part)
-    }
+/// A shard with the rows of other formats, which is deleted at the end: the shard that grows refers to its rows by a
+/// second name of the file, or in a store, which has no second names, to its stripe files.
+pub(super) struct Part {
+    directory: Location,
+    /// The stripe files in a store.
+    stripes: Vec<Location>,
 }
 
 impl Part {
-    /// Returns the path of the shard.
-    pub(super) fn path(&self) -> &PathBuf {
-        &self.0
+    /// Writes rows next to the shard that grows.
+    pub(super) fn write(shard: &Path, rows: NewRows, quiet: bool) -> Result<Self, Failure> {
+        let NewRows { grown, input, .. } = rows;
+        let mut part = Self {
+            directory: place(shard)?,
+            stripes: Vec::new(),
+        };
+        let (schema, options) = (input.schema.clone(), options(&grown)?);
+        match &part.directory {
+            Location::Local(path) => {
+                let mut writer = ShardWriter::create_with(path, schema, options)?;
+                write_all(input, quiet, |batch| writer.write(batch))?;
+                writer.finish()?;
+            }
+            #[cfg(feature = "cloud")]
+            Location::Object(object) => {
+                let options = options.with_layout(Layout::TwoLevel);
+                let mut writer = object.shard_writer(&schema, options)?;
+                write_all(input, quiet, |batch| writer.write(batch))?;
+                let written = writer.finish()?;
+                let stripes = written.stripe_files().iter();
+                part.stripes = stripes.map(|name| part.directory.beside(name)).collect();
+            }
+        }
+        Ok(part)
+    }
+
+    /// Returns the path or URL of the shard.
+    pub(super) fn path(&self) -> PathBuf {
+        self.directory.path()
     }
 }
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // A file that cannot be deleted is hidden, and holds no rows of its own.
-        let _ = fs::remove_file(&self.0);
+        // A file that cannot be deleted is hidden, and a stripe file that no shard needs is found by `vacuum`.
+        for file in std::iter::once(&self.directory).chain(&self.stripes) {
+            let _ = file.remove();
+        }
     }
 }
 
-/// Returns the path of a hidden file next to a shard.
-fn place(shard: &Path, number: usize) -> Result<PathBuf, Failure> {
-    // References are relative to the folder of the file, not of a link to it.
-    let file = if shard.is_symlink() {
-        shard.canonicalize()?
-    } else {
-        shard.to_owned()
+/// Commits the changes of a shard that refers to the rows of `parts`.
+pub(super) fn commit_with(
+    mut parts: Vec<Part>,
+    target: &TargetArgs,
+    editing: Editing,
+    shard: &Path,
+) -> Result<(), Failure> {
+    if !target.dry_run {
+        editing.check_commit(target.output.as_deref())?;
+        // A commit may be complete although the store's answer is lost: from here on, the stripe files stay.
+        parts.iter_mut().for_each(|part| part.stripes.clear());
+    }
+    target.commit(editing, shard)
+}
+
+/// Passes the rows of an input to a writer.
+fn write_all(
+    input: Input,
+    quiet: bool,
+    mut write: impl FnMut(&RecordBatch) -> arrow_shard::Result<()>,
+) -> Result<(), Failure> {
+    let mut progress = Progress::new(input.total.clone(), quiet);
+    for batch in input.batches {
+        let batch = batch?;
+        write(&batch)?;
+        progress.add(batch.num_rows());
+    }
+    progress.finish();
+    Ok(())
+}
+
+/// Returns a hidden place next to a shard, which no other process chooses.
+fn place(shard: &Path) -> Result<Location, Failure> {
+    let shard = match Location::of(shard)? {
+        // References are relative to the folder of the file, not of a link to it.
+        Location::Local(path) if path.is_symlink() => Location::Local(path.canonicalize()?),
+        place => place,
     };
-    let name = format!(".append-{}-{number}.amudai.shard", process::id());
-    Ok(file.with_file_name(name))
+    let random = RandomState::new().build_hasher().finish();
+    Ok(shard.beside(&format!(".append-{random:016x}{SHARD_FILE_SUFFIX}")))
 }
 
 /// Returns options for a shard that can be appended to `grown` by reference.

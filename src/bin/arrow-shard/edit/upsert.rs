@@ -1,9 +1,9 @@
 //! `arrow-shard upsert`
 
 use super::TargetArgs;
-use super::editing::Editing;
+use super::editing::{Deletions, Editing};
 use super::keys::Keys;
-use super::part::{NewRows, Part};
+use super::part::{NewRows, Part, commit_with};
 use crate::failure::Failure;
 use crate::input::{ColumnArgs, ColumnNames, HiveArgs, InputArgs, ReadArgs, UntypedArgs};
 use crate::location::open_shard;
@@ -64,18 +64,18 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let rows = NewRows::open(&args.file, &files.paths, &reading, &args.columns)?;
     rows.check_key(&key)?;
     let lacking = rows.lacking();
-    let part = Part::write(0, &args.file, rows, quiet)?;
-    let new = keys.unique(&open_shard(part.path(), reading.shard_options()?)?, quiet)?;
-    let mut replaced = Vec::new();
+    let part = Part::write(&args.file, rows, quiet)?;
+    let new = keys.unique(&open_shard(&part.path(), reading.shard_options()?)?, quiet)?;
+    let mut replaced = Deletions::of(&mut editing);
     keys.each(&shard, quiet, |number, key| {
         if new.contains_key(&key) {
-            replaced.push(number);
+            replaced.add(number)?;
         }
         Ok(())
     })?;
-    editing.delete_rows(&replaced)?;
-    editing.append_all(std::slice::from_ref(part.path()))?;
-    args.target.commit(editing, &args.file)?;
+    replaced.finish()?;
+    editing.append_all(&[part.path()])?;
+    commit_with(vec![part], &args.target, editing, &args.file)?;
     if !quiet && !lacking.is_empty() {
         let columns = listed(lacking.iter().map(String::as_str));
         eprintln!(

@@ -1,7 +1,7 @@
 //! The files that the arguments of a command name: files, the files of folders, and the matches of globs.
 
 use super::folder_files::{below, is_folder};
-use super::globs::glob_matches;
+use super::globs::{glob_matches, no_match};
 #[cfg(unix)]
 use super::own_output;
 use super::repeated_files::{needed, repeated};
@@ -114,8 +114,7 @@ impl Files {
             }
         }
         if self.paths.len() == first {
-            let none = format!("no file matches `{}`", glob.display());
-            return Err(Failure::new(none));
+            return Err(no_match(glob));
         }
         let mut added = self.paths.split_off(first);
         added.sort();
@@ -162,6 +161,47 @@ impl Files {
             first.display()
         ));
     }
+}
+
+/// Returns the files and folders that arguments name, with those that globs match, except for stripe files.
+///
+/// # Errors
+/// Fails if a glob matches nothing.
+pub(crate) fn with_matches(arguments: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut paths = Vec::with_capacity(arguments.len());
+    for argument in arguments {
+        let Some(mut found) = glob_matches(argument)? else {
+            paths.push(argument.clone());
+            continue;
+        };
+        found.retain(|path| !is_stripe(path));
+        if found.is_empty() {
+            return Err(no_match(argument));
+        }
+        paths.append(&mut found);
+    }
+    Ok(paths)
+}
+
+/// Returns the shards that arguments name: files, the matches of globs, and the shards of folders and of their subfolders.
+///
+/// # Errors
+/// Fails if a glob matches nothing, or a folder has no shard.
+pub(crate) fn shards(arguments: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut shards = Vec::with_capacity(arguments.len());
+    for path in with_matches(arguments)? {
+        if !is_folder(&path)? {
+            shards.push(path);
+            continue;
+        }
+        let mut found = below(&path)?;
+        found.retain(|file| FileFormat::by_name(file) == Some(FileFormat::Shard));
+        if found.is_empty() {
+            return Err(Failure::new("the folder has no shards").within(path.display()));
+        }
+        shards.append(&mut found);
+    }
+    Ok(shards)
 }
 
 /// Returns the path without links and `..`, if the file exists.

@@ -1,21 +1,33 @@
 //! The files of a folder and its subfolders.
 
 use crate::failure::Failure;
+use crate::file_format::FileFormat;
 use crate::folders::files_below;
-use crate::location::{stored, wait};
+use crate::location::{size, stored, wait};
+use arrow_shard::ErrorKind;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
-/// Whether a path names a folder. In stores, its URL ends with a slash, or names no object.
+/// Whether a path names a folder. In stores, its URL ends with a slash, or has neither the name of a format nor an
+/// object, but objects below it.
 pub(crate) fn is_folder(path: &Path) -> Result<bool, Failure> {
     let location = stored(path)?;
-    Ok(match location.path() {
-        Some(local) => local.is_dir(),
-        None => location.name().is_empty() || path.to_string_lossy().ends_with('/'),
-    })
+    if let Some(local) = location.path() {
+        return Ok(local.is_dir());
+    }
+    if location.name().is_empty() || path.to_string_lossy().ends_with('/') {
+        return Ok(true);
+    }
+    if FileFormat::by_name(path).is_some() {
+        return Ok(false);
+    }
+    let is_missing = size(path).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    // Stores that cannot be listed have no folders.
+    let is_listed = || wait(&location, files_below(&location)).is_ok_and(|files| !files.is_empty());
+    Ok(is_missing && is_listed())
 }
 
 /// Returns the files below a folder in the order of their names, by paths that begin with the path of the folder. Names

@@ -39,6 +39,11 @@ pub(crate) fn glob_matches(argument: &Path) -> Result<Option<Vec<PathBuf>>, Fail
     Ok(Some(found))
 }
 
+/// Returns the error for a glob that matches nothing.
+pub(crate) fn no_match(glob: &Path) -> Failure {
+    Failure::new(format!("no file matches `{}`", glob.display()))
+}
+
 /// Whether a URL is a pattern. A `?` begins the query of a URL, and a host may have brackets.
 fn has_wildcards(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);

@@ -44,11 +44,11 @@ mod wanted;
 
 pub(crate) use args::{HiveArgs, InputArgs, ReadArgs, UntypedArgs};
 pub(crate) use columns::{ColumnArgs, ColumnNames, indices};
-pub(crate) use files::Files;
+pub(crate) use files::{Files, shards, with_matches};
 pub(crate) use filter::predicate;
 pub(crate) use folder_files::is_folder;
 pub(crate) use folder_values::folder_name;
-pub(crate) use globs::glob_matches;
+pub(crate) use globs::{glob_matches, no_match};
 pub(crate) use parquet_footer::Footer;
 pub(crate) use provided::Provided;
 pub(crate) use row_numbers::row_numbers;
