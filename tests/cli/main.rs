@@ -53,6 +53,8 @@ mod show;
 mod sorted;
 #[path = "../support/mod.rs"]
 mod support;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod text;
 mod types;
 mod union;

@@ -48,7 +48,8 @@ impl KeptRows {
         }
         let failed = |e: std::io::Error| Failure::from(e).within(temporary::place());
         if self.files.is_empty() {
-            let count = self.remaining as usize / self.capacity + 1;
+            let remaining = usize::try_from(self.remaining).unwrap_or(usize::MAX);
+            let count = remaining / self.capacity + 1;
             let files = (0..count.min(MAX_FILES)).map(|_| tempfile::tempfile());
             let files = files.map(|file| file.map(BufWriter::new));
             self.files = files.collect::<Result<_, _>>().map_err(failed)?;
