@@ -21,6 +21,7 @@ mod size;
 mod statements;
 mod stores;
 mod target;
+mod withheld;
 mod work;
 
 use args::Args;

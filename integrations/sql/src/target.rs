@@ -1,18 +1,27 @@
-//! Local files that copies write. DataFusion completes a Parquet file even if its query fails, so files are written to a
-//! hidden folder first.
+//! The files that copies and inserts write. DataFusion completes a file even if its query fails, so files appear once the
+//! statement has succeeded: a local one is written to a hidden folder first, others are kept back by their store.
 
 use crate::failure::Failure;
+use crate::withheld::Withheld;
+use datafusion::common::{DataFusionError, TableReference};
+use datafusion::datasource::listing::ListingTable;
+use datafusion::execution::object_store::ObjectStoreRegistry;
+use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::CopyToStatement;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tempfile::TempDir;
 use url::Url;
 
 /// The place where a copy writes, until it is complete. If dropped, nothing is left there.
 #[derive(Debug)]
 pub(crate) enum Target {
-    /// The copy writes to its target itself: a folder, a store, or a shard, which appears when it is complete.
+    /// The statement writes to its target itself: shards, which appear once it has succeeded.
     Direct,
+    /// A store keeps the files back: those of a folder, or an object.
+    Withheld(WithheldStore),
     /// The copy writes to a file in a hidden folder next to the target.
     Staged {
         folder: TempDir,
@@ -23,11 +32,20 @@ pub(crate) enum Target {
 
 impl Target {
     /// Sets the place where a statement writes.
-    pub(crate) fn prepare(copy: &mut CopyToStatement) -> Result<Self, Failure> {
+    pub(crate) fn prepare(
+        ctx: &SessionContext,
+        copy: &mut CopyToStatement,
+    ) -> Result<Self, Failure> {
+        let is_shard = copy.stored_as.as_deref();
+        let is_shard = is_shard.is_some_and(|format| format.eq_ignore_ascii_case("shard"));
+        let in_store = |url: &str| match is_shard {
+            true => Ok(Self::Direct),
+            false => Self::withheld(ctx, url),
+        };
         let given = match Url::parse(&copy.target) {
             Ok(url) if copy.target.contains("://") => match url.to_file_path() {
                 Ok(path) if url.scheme() == "file" => path,
-                _ => return Ok(Self::Direct),
+                _ => return in_store(url.as_str()),
             },
             _ => PathBuf::from(&copy.target),
         };
@@ -37,7 +55,7 @@ impl Target {
             given.file_name(),
             is_folder || !copy.partitioned_by.is_empty(),
         ) else {
-            return Ok(Self::Direct);
+            return in_store(LOCAL);
         };
         let parent = given.parent().filter(|it| !it.as_os_str().is_empty());
         let parent = parent.unwrap_or(Path::new("."));
@@ -51,8 +69,7 @@ impl Target {
             }
             Err(_) => parent.canonicalize()?.join(name),
         };
-        let is_shard = copy.stored_as.as_deref();
-        if is_shard.is_some_and(|format| format.eq_ignore_ascii_case("shard")) {
+        if is_shard {
             copy.target = url_of(&target)?;
             return Ok(Self::Direct);
         }
@@ -69,10 +86,49 @@ impl Target {
         })
     }
 
-    /// Gives a complete file its name.
-    pub(crate) fn commit(self) -> Result<(), Failure> {
+    /// Sets the place where an insert writes: rows of a table without files appear at once.
+    pub(crate) async fn of_table(
+        ctx: &SessionContext,
+        table: &TableReference,
+    ) -> Result<Self, Failure> {
+        let table = ctx.table_provider(table.clone()).await?;
+        let Some(table) = table.downcast_ref::<ListingTable>() else {
+            return Ok(Self::Direct);
+        };
+        let is_shard = table.options().format.get_ext().ends_with("shard");
+        match table.table_paths().first() {
+            Some(folder) if !is_shard => Self::withheld(ctx, folder.object_store().as_str()),
+            _ => Ok(Self::Direct),
+        }
+    }
+
+    /// Keeps back the new files of the store that a URL names.
+    fn withheld(ctx: &SessionContext, url: &str) -> Result<Self, Failure> {
+        let url = Url::parse(url).map_err(|e| Failure::new(format!("`{url}`: {e}")))?;
+        let registry = Arc::clone(&ctx.runtime_env().object_store_registry);
+        let store = Arc::new(Withheld::new(registry.get_store(&url)?));
+        registry.register_store(&url, Arc::clone(&store) as Arc<_>);
+        Ok(Self::Withheld(WithheldStore {
+            registry,
+            url,
+            store,
+        }))
+    }
+
+    /// Removes what a failed statement has written.
+    pub(crate) async fn discard(self) {
+        if let Self::Withheld(place) = self {
+            place.store.discard().await;
+        }
+    }
+
+    /// Lets complete files appear under their names.
+    pub(crate) async fn commit(self) -> Result<(), Failure> {
         match self {
             Self::Direct => Ok(()),
+            Self::Withheld(place) => {
+                Ok(place.store.publish().await.map_err(DataFusionError::from)?)
+            }
             Self::Staged {
                 folder,
                 file,
@@ -85,6 +141,29 @@ impl Target {
                 Ok(folder.close()?)
             }
         }
+    }
+}
+
+/// The URL of all local files.
+const LOCAL: &str = "file:///";
+
+/// A store that keeps back new files while a statement runs. If dropped, the session has the store itself again.
+pub(crate) struct WithheldStore {
+    registry: Arc<dyn ObjectStoreRegistry>,
+    url: Url,
+    store: Arc<Withheld>,
+}
+
+impl fmt::Debug for WithheldStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("WithheldStore").field(&self.store).finish()
+    }
+}
+
+impl Drop for WithheldStore {
+    fn drop(&mut self) {
+        let store = Arc::clone(self.store.store());
+        self.registry.register_store(&self.url, store);
     }
 }
 

@@ -11,7 +11,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement};
 use datafusion::sql::sqlparser::ast::{Statement as SqlStatement, Value};
-use futures::{StreamExt, TryStreamExt};
+use futures::StreamExt;
 use object_store::ObjectStoreExt;
 use object_store::path::Path;
 use std::path::PathBuf;
@@ -64,39 +64,40 @@ impl Work {
             if !self.force {
                 refuse_existing(&ctx, &copy.target).await?;
             }
-            let (shown, place) = (copy.target.clone(), Target::prepare(copy)?);
-            target = Some((shown, place));
+            let shown = copy.target.clone();
+            target = Some((Some(shown), Target::prepare(&ctx, copy)?));
         }
         let plan = ctx.state().statement_to_plan(statement).await;
         let plan = plan.map_err(|error| with_similar_table(&ctx, error))?;
         let is_plan = matches!(plan, LogicalPlan::Explain(_) | LogicalPlan::Analyze(_));
-        let is_insert = match &plan {
-            LogicalPlan::Dml(change) => {
-                if !ctx.table_exist(change.table_name.clone())? {
-                    return Err(Failure::new(format!(
-                        "`{}` is a file, which takes no rows: write a new file by COPY, or name its folder by CREATE \
-                         EXTERNAL TABLE",
-                        change.table_name.table()
-                    )));
-                }
-                true
+        if let LogicalPlan::Dml(change) = &plan {
+            let table = &change.table_name;
+            if !ctx.table_exist(table.clone())? {
+                return Err(Failure::new(format!(
+                    "`{}` is a file, which takes no rows: write a new file by COPY, or name its folder by CREATE \
+                     EXTERNAL TABLE",
+                    table.table()
+                )));
             }
-            _ => false,
-        };
-        let result = ctx.execute_logical_plan(plan).await?;
-        let schema = SchemaRef::new(result.schema().as_arrow().clone());
-        let mut rows = result.execute_stream().await?;
-        if is_insert || target.is_some() {
-            let counts: Vec<RecordBatch> = rows.try_collect().await?;
-            let rows = counts.iter().map(count).sum();
-            return Ok(match target {
-                Some((target, place)) => {
-                    place.commit()?;
-                    Done::Copied { rows, target }
+            target = Some((None, Target::of_table(&ctx, table).await?));
+        }
+        if let Some((shown, place)) = target {
+            let rows = match written(&ctx, plan).await {
+                Ok(rows) => rows,
+                Err(failure) => {
+                    place.discard().await;
+                    return Err(failure);
                 }
+            };
+            place.commit().await?;
+            return Ok(match shown {
+                Some(target) => Done::Copied { rows, target },
                 None => Done::Inserted { rows },
             });
         }
+        let result = ctx.execute_logical_plan(plan).await?;
+        let schema = SchemaRef::new(result.schema().as_arrow().clone());
+        let mut rows = result.execute_stream().await?;
         // Statements such as CREATE TABLE return no columns.
         let is_silent = schema.fields().is_empty();
         let mut piece = Some(Piece::Columns { schema, is_plan }).filter(|_| !is_silent);
@@ -134,10 +135,15 @@ pub(crate) fn check_syntax(ctx: &SessionContext, sql: &str) -> Result<(), Failur
     work.parse(ctx).map(drop)
 }
 
-fn count(batch: &RecordBatch) -> u64 {
-    let counts = batch.columns().first();
-    let counts = counts.and_then(|column| column.as_any().downcast_ref::<UInt64Array>());
-    counts.map_or(0, |counts| counts.values().iter().sum())
+/// Runs the plan of a statement that writes, and returns the number of rows.
+async fn written(ctx: &SessionContext, plan: LogicalPlan) -> Result<u64, Failure> {
+    let counts = ctx.execute_logical_plan(plan).await?.collect().await?;
+    let count = |batch: &RecordBatch| {
+        let counts = batch.columns().first();
+        let counts = counts.and_then(|column| column.as_any().downcast_ref::<UInt64Array>());
+        counts.map_or(0, |counts| counts.values().iter().sum())
+    };
+    Ok(counts.iter().map(count).sum())
 }
 
 /// Turns a query into a copy of its rows to a file.

@@ -73,6 +73,10 @@ pub(crate) async fn find(state: &SessionState, name: &str) -> Result<Option<Foun
     };
     let some = !files.is_empty();
     files.retain(|file| file.size > 0);
+    if files.is_empty() && !is_like_path(name) {
+        // A table may have the name of a folder.
+        return Ok(None);
+    }
     if files.is_empty() {
         let which = if some {
             "the file is empty"

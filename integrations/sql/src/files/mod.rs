@@ -1,6 +1,7 @@
 //! Files, folders and globs as tables, named in queries: `FROM 'days/*.parquet'`.
 
 mod find;
+mod ipc;
 mod kind;
 mod types;
 mod unite;
@@ -82,8 +83,13 @@ impl FileTables {
         let Some(found) = find::find(&state, name).await? else {
             return Ok(None);
         };
+        let groups = self.groups(&state, name, &found).await?;
+        if groups.is_empty() {
+            // A table may have the name of a folder.
+            return Ok(None);
+        }
         let mut tables = Vec::new();
-        for group in self.groups(&state, name, &found).await? {
+        for group in groups {
             let kind = group.kind;
             let table: Arc<dyn TableProvider> =
                 Arc::new(listing(&state, name, &found, group).await?);
@@ -97,7 +103,8 @@ impl FileTables {
         Ok(Some(table))
     }
 
-    /// Groups files by their kinds, and infers the columns of each group.
+    /// Groups files by their kinds, and infers the columns of each group. There is no group for a folder without known
+    /// files, unless `name` is a path.
     async fn groups(&self, state: &SessionState, name: &str, found: &Found) -> Result<Vec<Group>> {
         let mut kinds: BTreeMap<(Kind, String), Vec<ObjectMeta>> = BTreeMap::new();
         for file in &found.files {
@@ -121,7 +128,7 @@ impl FileTables {
             let files = kinds.entry((kind, suffix.to_owned())).or_default();
             files.push(file.clone());
         }
-        if kinds.is_empty() {
+        if kinds.is_empty() && is_like_path(name) {
             return plan_err!("`{name}`: no file has a known suffix; there are {SUFFIXES}");
         }
         let mut groups = Vec::new();
@@ -161,6 +168,10 @@ async fn infer(
     format: &Arc<dyn FileFormat>,
     files: Vec<ObjectMeta>,
 ) -> Result<Vec<(Vec<ObjectMeta>, SchemaRef)>> {
+    if kind.format == kind::Format::Arrow {
+        let schema = ipc::infer(state, &found.store, format, &files).await?;
+        return Ok(vec![(files, schema)]);
+    }
     if !kind.format.is_text() {
         let schema = format.infer_schema(state, &found.store, &files).await?;
         return Ok(vec![(files, schema)]);

@@ -88,6 +88,57 @@ fn a_copy_that_fails_leaves_no_file() {
     }
 }
 
+#[test]
+fn a_copy_that_fails_leaves_no_file_in_a_folder() {
+    let folder = Folder::new();
+    for format in ["SHARD", "PARQUET", "CSV", "JSON", "ARROW"] {
+        for partitions in ["", "PARTITIONED BY (k)"] {
+            let sql = format!(
+                "COPY (SELECT 1 / (value - 100000) AS a, value % 3 AS k FROM generate_series(1, 200000)) TO 'out/' \
+                 STORED AS {format} {partitions}"
+            );
+            let error = folder.run(&[&sql]).error(1);
+            assert!(error.to_lowercase().contains("divide by zero"), "{error}");
+            let files = folder.files();
+            assert!(files.is_empty(), "{sql}: {files:?}");
+            let sql = sql.replace("- 100000", "+ 1");
+            folder.run(&[&sql]).ok();
+            assert_eq!(folder.rows("SELECT sum(a) FROM 'out/'"), ["0"], "{sql}");
+            std::fs::remove_dir_all(folder.path("out")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_insert_that_fails_leaves_no_file() {
+    let folder = Folder::new();
+    for format in ["SHARD", "PARQUET", "CSV"] {
+        std::fs::create_dir(folder.path("t")).unwrap();
+        let sql = format!(
+            "CREATE EXTERNAL TABLE t (a BIGINT) STORED AS {format} LOCATION 't/'; INSERT INTO t SELECT 1 / (value - \
+             100000) FROM generate_series(1, 200000)"
+        );
+        let error = folder.run(&[&sql]).error(1);
+        assert!(error.to_lowercase().contains("divide by zero"), "{error}");
+        let files = folder.files();
+        assert!(files.is_empty(), "{sql}: {files:?}");
+        let sql = sql.replace("- 100000", "+ 1");
+        // The store is itself again after a statement.
+        let done = folder.run(&[
+            "--format",
+            "csv",
+            &format!("{sql}; {sql}; SELECT count(*) FROM t").replacen(
+                "; CREATE",
+                "; CREATE OR REPLACE",
+                1,
+            ),
+        ]);
+        println!("{}", done.err);
+        assert!(done.ok().ends_with("\n400000\n"));
+        std::fs::remove_dir_all(folder.path("t")).unwrap();
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_stays_a_link_and_a_file_keeps_its_mode() {

@@ -184,3 +184,20 @@ fn a_table_joins_files_and_views() {
         "CREATE EXTERNAL TABLE t STORED AS SHARD LOCATION 'a.amudai.shard'; SELECT sum(id) FROM t";
     assert_eq!(folder.rows(sql), ["55"]);
 }
+
+#[test]
+fn a_table_may_have_the_name_of_a_folder_without_tables() {
+    let folder = Folder::new();
+    for name in ["empty", "notes"] {
+        std::fs::create_dir(folder.path(name)).unwrap();
+    }
+    folder.write("notes/read.me", "nothing\n");
+    for name in ["empty", "notes"] {
+        let sql = format!("CREATE TABLE {name} AS SELECT 7 AS a; SELECT a FROM {name}");
+        assert_eq!(folder.rows(&sql), ["7"]);
+        let error = folder.run(&[&format!("SELECT * FROM {name}")]).error(1);
+        assert!(error.contains("there is no table or file"), "{error}");
+        let error = folder.run(&[&format!("SELECT * FROM '{name}/'")]).error(1);
+        assert!(error.contains("no file"), "{error}");
+    }
+}

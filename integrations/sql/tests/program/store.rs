@@ -60,4 +60,35 @@ fn files_in_a_bucket_are_tables_and_targets_of_copies() {
             "{sql}: {err}"
         );
     }
+    for name in [
+        "1.csv",
+        "2.parquet",
+        "3.ndjson",
+        "4.arrow",
+        "5.amudai.shard",
+        "x/",
+    ] {
+        let sql = format!(
+            "COPY (SELECT 1 / (value - 100000) AS a FROM generate_series(1, 200000)) TO 's3://shards/failed/{name}' {}",
+            if name == "x/" {
+                "STORED AS PARQUET"
+            } else {
+                ""
+            }
+        );
+        let (code, _, err) = run(&sql);
+        assert!(
+            code == Some(1) && err.to_lowercase().contains("divide by zero"),
+            "{err}"
+        );
+        let place = name.replace('/', "");
+        let listed = moto.request(&format!("GET /shards?prefix=failed/{place}"));
+        assert!(!listed.contains("<Key>"), "{sql}: {listed}");
+        let done = run(&sql.replace("- 100000", "+ 1"));
+        assert_eq!(done, (Some(0), String::new(), String::new()), "{sql}");
+        let (_, out, _) = run(&format!(
+            "SELECT count(*) AS n FROM 's3://shards/failed/{name}'"
+        ));
+        assert_eq!(out, "n\n200000\n", "{name}");
+    }
 }
