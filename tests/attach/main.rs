@@ -1,6 +1,7 @@
 //! Shards over Parquet files.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
+mod alike_types;
 #[path = "../support/allocations.rs"]
 mod allocations;
 mod bloom_filters;

@@ -5,6 +5,7 @@ use crate::errors::{exception, invalid_argument};
 use crate::import::{self, Stream};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray};
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_shard::{Error, ErrorKind};
 use pyo3::exceptions::{PyStopIteration, PyTypeError};
@@ -78,10 +79,30 @@ impl Batch {
         self.0.num_rows()
     }
 
+    /// Returns the texts of the values in the first columns of the first rows, column by column.
+    fn _texts(&self, rows: usize, columns: usize) -> Vec<Vec<String>> {
+        let rows = rows.min(self.0.num_rows());
+        let options = FormatOptions::new()
+            .with_null("null")
+            .with_display_error(true);
+        let texts = |column: &ArrayRef| match ArrayFormatter::try_new(column, &options) {
+            Ok(values) => (0..rows).map(|row| values.value(row).to_string()).collect(),
+            // A type that has no text.
+            Err(_) => vec!["…".to_owned(); rows],
+        };
+        let columns = self.0.columns().iter().take(columns);
+        columns.map(texts).collect()
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let module = slf.py().import("arrow_shard._show")?;
+        module.call_method1("batch_html", (slf,))
+    }
+
     fn __repr__(&self) -> String {
-        let rows = self.0.num_rows();
         format!(
-            "<RecordBatch of {rows} rows: {}>",
+            "<RecordBatch of {}: {}>",
+            counted(self.0.num_rows() as u64, "row"),
             columns(self.0.schema_ref())
         )
     }
@@ -142,6 +163,14 @@ impl ArrowSchema {
 
     fn __repr__(&self) -> String {
         format!("<Schema: {}>", columns(&self.0))
+    }
+}
+
+/// Returns a number with its unit, such as `1 row` or `2 rows`.
+pub(crate) fn counted(number: u64, unit: &str) -> String {
+    match number {
+        1 => format!("1 {unit}"),
+        many => format!("{many} {unit}s"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The Python class of an open shard.
 
-use crate::batch::{ArrowSchema, Batch, schema_of as schema_of_object};
+use crate::batch::{ArrowSchema, Batch, counted, schema_of as schema_of_object};
 use crate::errors::{arrow_exception, invalid_argument};
 use crate::filter::predicate;
 use crate::location::Source;
@@ -538,11 +538,11 @@ impl ShardFile {
             deleted => format!(", {deleted} deleted"),
         };
         format!(
-            "<ShardFile {}: {} rows{deleted}, {} columns, {} stripes>",
+            "<ShardFile {}: {}{deleted}, {}, {}>",
             self.name,
-            shard.num_rows(),
-            self.schema.fields().len(),
-            shard.num_stripes()
+            counted(shard.num_rows(), "row"),
+            counted(self.schema.fields().len() as u64, "column"),
+            counted(shard.num_stripes(), "stripe")
         )
     }
 }

@@ -353,7 +353,7 @@ def test_metrics_are_asked_while_others_begin_scans(numbers: str) -> None:
 
 def test_reprs_say_what_it_is(cities: str) -> None:
     f = sh.open(cities)
-    assert repr(f).endswith("cities.amudai.shard: 2 rows, 2 columns, 1 stripes>")
+    assert repr(f).endswith("cities.amudai.shard: 2 rows, 2 columns, 1 stripe>")
     assert repr(f.scan()) == "<Scan of id: Int64, name: Utf8>"
     assert repr(next(iter(f.scan()))) == "<RecordBatch of 2 rows: id: Int64, name: Utf8>"
     assert repr(f.stripes) == "[<StripeInfo 0: rows 0..2>]"
@@ -394,3 +394,16 @@ def test_a_declared_order_is_checked(tmp_path: Path) -> None:
     report = sh.open(path).verify()
     assert "row 2 of the stripe" in str(report.problems[0])
     sh.write(table, path, sorting_columns=["a"], overwrite=True)
+
+
+def test_a_batch_is_a_table_in_notebooks(tmp_path: Path) -> None:
+    path = tmp_path / "t.shard"
+    columns = {f"c{i}": list(range(30)) for i in range(25)}
+    columns |= {"c0": ["<b>"] + ["x" * 100] * 29, "c1": [None, *range(29)]}
+    sh.write(pa.table(columns), path)
+    text = sh.open(path).head(30)._repr_html_()
+    assert "<td>&lt;b&gt;</td><td>null</td><td>0</td>" in text and "x" * 60 not in text
+    assert text.count("<tr>") == 12 and text.endswith("<p>30 rows, 25 columns</p>")
+    one = next(iter(sh.open(path).scan(columns=["c2"], limit=1)))
+    assert repr(one) == "<RecordBatch of 1 row: c2: Int64>"
+    assert "<th>c2<br>Int64</th>" in one._repr_html_() and "…" not in one._repr_html_()

@@ -2,6 +2,8 @@
 
 use super::levels::has_levels_only;
 use super::parquet_file::ParquetFile;
+use crate::arrow::widened_type;
+use crate::column::{SchemaOptions, to_shard};
 use crate::error::{Error, ErrorKind, Result};
 use crate::external::parquet::{message_of, places_of_leaves};
 use crate::format::DataType;
@@ -98,7 +100,7 @@ pub(super) fn united_schema(files: &[ParquetFile]) -> Result<SchemaRef> {
             let Some((united, first, count)) = fields.get_mut(at) else {
                 continue;
             };
-            if united.data_type() != field.data_type() {
+            let Some(ty) = common_type(united, field)? else {
                 return Err(Error::new(
                     ErrorKind::SchemaMismatch,
                     format!(
@@ -110,7 +112,8 @@ pub(super) fn united_schema(files: &[ParquetFile]) -> Result<SchemaRef> {
                     ),
                 )
                 .within(first.place.element()));
-            }
+            };
+            united.set_data_type(ty);
             *count += 1;
             united.set_nullable(united.is_nullable() || field.is_nullable());
         }
@@ -125,6 +128,25 @@ pub(super) fn united_schema(files: &[ParquetFile]) -> Result<SchemaRef> {
         })
         .collect();
     Ok(Arc::new(Schema::new_with_metadata(fields, metadata)))
+}
+
+/// Returns the type of a column that has the types of two fields in different files. A file's values are not copied, so
+/// a shard must store all three types alike: `Utf8` and `LargeUtf8`, for instance, or lists whose items can be null in
+/// one file.
+fn common_type(a: &Field, b: &Field) -> Result<Option<ArrowType>> {
+    if a.data_type() == b.data_type() {
+        return Ok(Some(a.data_type().clone()));
+    }
+    let Some(wide) = widened_type([a.data_type(), b.data_type()]) else {
+        return Ok(None);
+    };
+    let stored = |ty: &ArrowType| {
+        let schema = Schema::new(vec![Field::new(a.name(), ty.clone(), true)]);
+        to_shard(&schema, &SchemaOptions::default())
+    };
+    let stored_wide = stored(&wide)?;
+    let is_alike = stored(a.data_type())? == stored_wide && stored(b.data_type())? == stored_wide;
+    Ok(is_alike.then_some(wide))
 }
 
 impl ParquetFile {

@@ -106,9 +106,15 @@ class _Table:
                 raise UnknownColumnError(f"unknown column: {name!r}; the columns are {names}")
         self._row_index = row_index
         self._offset = offset
+        self._schema: pl.Schema | None = None
 
     def schema(self) -> pl.Schema:
         """Returns the columns and their types."""
+        if self._schema is None:
+            self._schema = self._known_schema()
+        return self._schema
+
+    def _known_schema(self) -> pl.Schema:
         import polars as pl
 
         file, columns = self.file, self._columns

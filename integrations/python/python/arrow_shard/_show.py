@@ -1,4 +1,4 @@
-"""Shows files: as pandas data frames, and as tables of HTML for notebooks."""
+"""Shows files and batches: as pandas data frames, and as tables of HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 
 from . import _lib
 
-# Most columns in a table of HTML.
+# Most columns in the list of a file's columns.
 _MOST_COLUMNS = 60
+# Most rows and columns of a batch, and most characters of a value.
+_BATCH_ROWS, _BATCH_COLUMNS, _VALUE_LENGTH = 10, 20, 60
 
 
 def to_pandas(scan: _lib.Scan, **options: Any) -> Any:
@@ -59,6 +61,39 @@ def html(file: _lib.ShardFile, name: str) -> str:
         f"<p>Shard {markup.escape(name)}</p><table>{''.join(rows)}</table>"
         f"<table><tr><th>column</th><th>type</th></tr>{''.join(shown)}</table>"
     )
+
+
+def batch_html(batch: _lib.RecordBatch) -> str:
+    """Returns a table of HTML with the first rows of a batch.
+
+    >>> text = batch_html(sh.open(path).head(2))
+    >>> "<th>name<br>Utf8</th>" in text, "<td>Lima</td>" in text, text.endswith("<p>2 rows, 2 columns</p>")
+    (True, True, True)
+    """
+    columns = [
+        (name, kind, texts)
+        for (name, kind), texts in zip(batch.schema.columns, batch._texts(_BATCH_ROWS, _BATCH_COLUMNS))
+    ]
+    heads = [f"<th>{markup.escape(name)}<br>{markup.escape(kind)}</th>" for name, kind, _ in columns]
+    more = batch.num_columns > len(columns)
+    if more:
+        heads.append("<th>…</th>")
+    lines = [f"<tr>{''.join(heads)}</tr>"]
+    for row in range(min(batch.num_rows, _BATCH_ROWS)):
+        cells = [f"<td>{markup.escape(_shortened(texts[row]))}</td>" for _, _, texts in columns]
+        lines.append(f"<tr>{''.join(cells)}{'<td>…</td>' if more else ''}</tr>")
+    if batch.num_rows > _BATCH_ROWS:
+        lines.append(f"<tr>{'<td>…</td>' * len(heads)}</tr>")
+    counts = f"{_counted(batch.num_rows, 'row')}, {_counted(batch.num_columns, 'column')}"
+    return f"<table>{''.join(lines)}</table><p>{counts}</p>"
+
+
+def _counted(number: int, unit: str) -> str:
+    return f"{number:,} {unit}{'' if number == 1 else 's'}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _VALUE_LENGTH else text[: _VALUE_LENGTH - 1] + "…"
 
 
 def size(count: float) -> str:
