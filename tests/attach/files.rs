@@ -2,10 +2,12 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field};
 use arrow_select::concat::concat_batches;
 use arrow_shard::ops::{
-    CompactOptions, ShardEditor, attach, compact, list_parquet_files, plan_compaction,
+    AttachOptions, CompactOptions, ShardEditor, attach, attach_with, compact, list_parquet_files,
+    plan_compaction,
 };
 use arrow_shard::read::col;
 use arrow_shard::{ErrorKind, Shard, ShardWriter};
@@ -263,4 +265,70 @@ fn compaction_makes_stripes_of_any_size_native_on_request() {
     assert_eq!(read_shard(&shard), batch);
     assert_sound(&shard);
     assert!(compact(&target, options).unwrap().is_none());
+}
+
+#[test]
+fn columns_of_files_have_one_value_for_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let files: Vec<_> = (0..3)
+        .map(|i| {
+            let path = folder.path().join(format!("{i}.parquet"));
+            write_parquet(&path, &table(2_500), small_groups());
+            path
+        })
+        .collect();
+    let target = folder.path().join("t.amudai.shard");
+    let days = Arc::new(StringArray::from(vec![Some("mon"), None, Some("tue")])) as ArrayRef;
+    let day = Field::new("day", DataType::Utf8, true);
+    let options = AttachOptions::default().with_stripe_rows(1);
+    for (field, values, word) in [
+        (day.clone(), days.slice(0, 2), "each of 3 files, found 2"),
+        (
+            day.clone().with_name("id"),
+            days.clone(),
+            "have a column `id`",
+        ),
+        (day.clone().with_nullable(false), days.clone(), "`day`"),
+        (
+            Field::new("day", DataType::Int64, true),
+            days.clone(),
+            "`day`",
+        ),
+    ] {
+        let options = options.clone().with_file_column(field, values);
+        let error = attach_with(&files, &target, options).unwrap_err();
+        assert!(error.to_string().contains(word), "{error}");
+        assert!(!target.exists());
+    }
+    let numbers = Arc::new(Int64Array::from(vec![1, 2, 3])) as ArrayRef;
+    let number = Field::new("number", DataType::Int64, false);
+    let options = options
+        .with_file_column(day, days)
+        .with_file_column(number, numbers);
+    let dry = attach_with(&files, &target, options.clone().with_dry_run(true)).unwrap();
+    assert!(!target.exists());
+    let summary = attach_with(&files, &target, options).unwrap();
+    assert_eq!((dry.num_rows(), dry.num_stripes()), (7_500, 9));
+    assert_eq!(dry.num_rows(), summary.num_rows());
+    let shard = Shard::open(&target).unwrap();
+    let read = read_shard(&shard);
+    let days = read.column_by_name("day").unwrap().as_string::<i32>();
+    assert!(days.iter().take(2_500).all(|day| day == Some("mon")));
+    assert_eq!(days.null_count(), 2_500);
+    for (filter, rows, stripes) in [
+        (col("day").eq("tue"), 2_500, 6),
+        (col("number").eq(2), 2_500, 6),
+        (col("day").is_null(), 2_500, 6),
+        (col("number").lt(1), 0, 9),
+    ] {
+        let mut scan = shard.scan().with_filter(filter).build().unwrap();
+        let found: usize = scan.by_ref().map(|batch| batch.unwrap().num_rows()).sum();
+        assert_eq!(found, rows);
+        let skipped = scan.metrics().unwrap().skipped_by_statistics;
+        assert_eq!(skipped.stripes, stripes);
+    }
+    let taken = shard.take(&[7_000, 3, 2_600], ["number"]).unwrap();
+    let taken = taken.column(0).as_primitive::<Int64Type>();
+    assert_eq!(taken.values()[..], [3, 1, 2]);
+    assert_sound(&shard);
 }

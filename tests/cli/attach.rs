@@ -208,13 +208,63 @@ fn values_in_names_of_folders_are_noted_to_be_no_columns() {
     write_parquet(&folder, "lake/year=2023/a.parquet", 0..3);
     let done = folder.run(&["attach", "lake", "-o", SHARD, "--index", "\"id\",text"]);
     assert!(
-        done.err.contains("`year=2023`") && done.err.contains("convert --hive"),
+        done.err.contains("`year=2023`") && done.err.contains("--hive makes columns"),
         "{}",
         done.err
     );
     done.ok();
     let done = folder.run(&["attach", "lake/a", "-o", "a.amudai.shard"]);
     assert!(!done.err.contains("note"), "{}", done.err);
+}
+
+#[test]
+fn values_in_names_of_folders_become_columns_on_request() {
+    let folder = Folder::new();
+    for (place, ids) in [
+        ("lake/year=2023/city=S%C3%A3o", 0..3),
+        ("lake/year=2024/city=Rom", 3..8),
+        ("lake/year=2025/city=__HIVE_DEFAULT_PARTITION__", 8..9),
+        ("lake/other", 9..11),
+    ] {
+        std::fs::create_dir_all(folder.path(place)).unwrap();
+        write_parquet(&folder, &format!("{place}/a.parquet"), ids);
+    }
+    let attach = ["attach", "lake", "-o", SHARD, "--hive"];
+    let before = folder.names();
+    let dry = folder.run(&[&attach[..], &["--dry-run"]].concat());
+    assert_eq!(dry.err, "");
+    assert_eq!(dry.ok(), format!("{SHARD} would have 11 rows\n"));
+    assert_eq!(folder.names(), before);
+    let done = folder.run(&[&attach[..], &["--quiet"]].concat());
+    assert_eq!((done.err.as_str(), done.text().as_str()), ("", ""));
+    done.ok();
+    let schema = folder.run(&["schema", SHARD]).ok();
+    assert!(schema.contains("year: Int64\ncity: Utf8\n"), "{schema}");
+    // As a conversion does it.
+    let same = ["convert", "--hive", "lake", "t.parquet"];
+    folder.run(&same).ok();
+    assert_eq!(folder.run(&["diff", SHARD, "t.parquet"]).ok(), "");
+    for (filter, rows) in [
+        ("year = 2024", "5\n"),
+        ("city = 'S\u{e3}o'", "3\n"),
+        ("year IS NULL", "2\n"),
+        ("city IS NULL AND year > 0", "1\n"),
+    ] {
+        let counted = folder.run(&["count", "--filter", filter, SHARD]).ok();
+        assert_eq!(counted, rows, "{filter}");
+    }
+    folder.run(&["verify", SHARD]).ok();
+    let error = folder.run(&[&attach[..], &["--dry-run"]].concat()).error(1);
+    assert!(error.contains("exists"), "{error}");
+    // The rewritten rows keep the columns.
+    folder.run(&["compact", "--external", SHARD]).ok();
+    assert_eq!(folder.run(&["diff", SHARD, "t.parquet"]).ok(), "");
+    std::fs::create_dir_all(folder.path("bad/id=7")).unwrap();
+    write_parquet(&folder, "bad/id=7/a.parquet", 0..3);
+    let error = folder
+        .run(&["attach", "bad", "-o", "b.amudai.shard", "--hive"])
+        .error(1);
+    assert!(error.contains("column `id`"), "{error}");
 }
 
 #[test]

@@ -19,6 +19,7 @@ use crate::format::{
     checksum,
 };
 use crate::io::ByteRange;
+use crate::ops::constant::repeated;
 use crate::write::{PositionedSink, StoredIndex};
 use bytes::Bytes;
 use parquet::file::metadata::ColumnChunkMetaData;
@@ -40,6 +41,14 @@ impl FileColumn<'_> {
             ColumnSource::Leaves {
                 leaves, has_levels, ..
             } => (leaves, *has_levels),
+            ColumnSource::Constant(of_one) => {
+                let rows = stripe.file.rows_of(stripe.groups)?;
+                let field = of_one.map(|of_one| StripeFieldDescriptor {
+                    field: repeated(of_one, rows),
+                    encodings: Vec::new(),
+                });
+                return Ok(vec![field]);
+            }
             ColumnSource::Nowhere => return Ok(nodes.into_iter().map(|_| None).collect()),
             ColumnSource::StripeFile(_) => {
                 return stripe

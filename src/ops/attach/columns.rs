@@ -6,7 +6,7 @@ use crate::arrow::widened_type;
 use crate::column::{SchemaOptions, to_shard};
 use crate::error::{Error, ErrorKind, Result};
 use crate::external::parquet::{message_of, places_of_leaves};
-use crate::format::DataType;
+use crate::format::{DataType, FieldDescriptor};
 use arrow_schema::{DataType as ArrowType, Field, FieldRef, Schema, SchemaRef};
 use parquet::basic::Repetition;
 use parquet::schema::types::{ColumnDescPtr, Type};
@@ -35,6 +35,8 @@ pub(super) struct FileColumn<'a> {
 pub(super) enum ColumnSource<'a> {
     /// The file does not have the column.
     Nowhere,
+    /// All rows of the file have the value of this descriptor for a stripe of one row, or null.
+    Constant(Option<&'a FieldDescriptor>),
     /// In the column chunks of leaves.
     Leaves {
         field: &'a FieldRef,

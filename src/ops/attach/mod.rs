@@ -5,6 +5,7 @@ mod bounds;
 mod chunk_places;
 mod chunks;
 mod columns;
+mod file_columns;
 mod levels;
 mod native_columns;
 mod page_index;
@@ -17,7 +18,7 @@ use self::bounds::LeafStatistics;
 use super::commit::{CommitFiles, EditSummary};
 use super::files::list_files_async;
 use super::progress::WorkProgress;
-use super::put::put;
+use super::put::{check_new, put};
 use crate::column::{SchemaOptions, encode_arrow_schema, to_shard};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{ShardProperties, Wire, WriterInfo};
@@ -28,10 +29,13 @@ use crate::read::{StoredTypes, ready_now};
 use crate::write::{
     PositionedSink, StripeRecord, StripesMetadata, check_storable, shard_properties, stored_schema,
 };
+use arrow_array::ArrayRef;
+use arrow_schema::Field;
 use bloom_filters::BloomFilters;
 use bytes::Bytes;
 use chunks::AttachedStripe;
-use columns::{AttachedColumn, FileColumn, united_schema};
+use columns::{AttachedColumn, ColumnSource, FileColumn, united_schema};
+use file_columns::{file_columns, with_file_columns};
 use native_columns::NativeColumns;
 use parquet_file::ParquetFile;
 use scanned::{ScannedNames, ScannedStripe};
@@ -52,6 +56,8 @@ pub struct AttachOptions {
     page_map: bool,
     scanned: ScannedNames,
     checksums: bool,
+    file_columns: Vec<(Field, ArrayRef)>,
+    dry_run: bool,
     external_files: ExternalFiles,
     listener: Listener,
 }
@@ -63,6 +69,8 @@ impl Default for AttachOptions {
             page_map: false,
             scanned: ScannedNames::default(),
             checksums: false,
+            file_columns: Vec::new(),
+            dry_run: false,
             external_files: ExternalFiles::default(),
             listener: Listener::default(),
         }
@@ -108,6 +116,32 @@ impl AttachOptions {
     #[must_use]
     pub fn with_external_files(mut self, files: ExternalFiles) -> Self {
         self.external_files = files;
+        self
+    }
+
+    /// Returns the columns that have one value for all rows of each file.
+    pub fn file_columns(&self) -> &[(Field, ArrayRef)] {
+        &self.file_columns
+    }
+
+    /// Adds a last column that has one value for all rows of each file, such as a value in the name of its folder. The
+    /// array has a value for each of the files, in their order. Filters skip the stripes of files with other values.
+    #[must_use]
+    pub fn with_file_column(mut self, field: Field, values: ArrayRef) -> Self {
+        self.file_columns.push((field, values));
+        self
+    }
+
+    /// Returns whether nothing is written.
+    pub fn dry_run(&self) -> bool {
+        self.dry_run
+    }
+
+    /// Sets whether nothing is written: not by default. The files and the target are checked as otherwise, and the
+    /// summary describes the shard.
+    #[must_use]
+    pub fn with_dry_run(mut self, dry_run: bool) -> Self {
+        self.dry_run = dry_run;
         self
     }
 
@@ -226,6 +260,11 @@ pub async fn attach_with_async<L: Into<Location>>(
         files: &opened,
         options: &options,
     };
+    if options.dry_run {
+        check_new(target.store(), &place).await?;
+        let mut unwritten = StripeFiles::unwritten(target.store(), &place);
+        return Ok(attachment.files(&mut unwritten).await?.summary);
+    }
     let mut stripe_files = StripeFiles::new(target.store(), &place);
     let written = match attachment.files(&mut stripe_files).await {
         Ok(files) => put(target.store(), &place, ExistingFile::Kept, files).await,
@@ -283,11 +322,13 @@ impl Attachment<'_> {
         let wire = Wire::Spec;
         let capabilities = wire.capabilities();
         let schema = united_schema(self.files)?;
+        let constants = file_columns(&self.options.file_columns, self.files.len(), wire).await?;
+        let schema = with_file_columns(&schema, &self.options.file_columns)?;
         self.options.scanned.check(&schema)?;
         let stored = to_shard(&schema, &SchemaOptions::default())?;
         check_storable(&stored, &capabilities)?;
         let nodes = stored.fields.iter().map(|field| &field.data_type);
-        let columns: Vec<AttachedColumn<'_>> = schema
+        let mut columns: Vec<AttachedColumn<'_>> = schema
             .fields()
             .iter()
             .zip(nodes)
@@ -297,17 +338,23 @@ impl Attachment<'_> {
         for column in &columns {
             column.node.walk(&mut |_| count += 1);
         }
+        let of_files = columns.split_off(columns.len() - constants.len());
         let (mut directory, mut position) = (Vec::new(), 0);
         let mut out = PositionedSink::new(&mut directory, &mut position);
         out.begin()?;
         let mut stripes = StripesMetadata::new(wire, count);
         let mut num_stripes = 0u64;
         let mut order = SortOrder::default();
-        for file in self.files {
+        for (ordinal, file) in self.files.iter().enumerate() {
             let groups = file.stripes(self.options.stripe_rows);
             num_stripes += groups.len() as u64;
             check_stripes(num_stripes)?;
-            let attached = file.columns(&columns).within(|| file.place.element())?;
+            let mut attached = file.columns(&columns).within(|| file.place.element())?;
+            let with_values = of_files.iter().zip(&constants);
+            attached.extend(with_values.map(|(column, values)| FileColumn {
+                node: column.node,
+                source: ColumnSource::Constant(values.of_source(ordinal)),
+            }));
             let names = &self.options.scanned;
             let stripe_file = of_file(file, &attached, &groups, names, &mut stripes, &mut out);
             let stripe_file = stripe_file.await.within(|| file.place.element())?;

@@ -138,7 +138,7 @@ fn native_column<'a>(column: &'a FileColumn<'_>) -> Option<NativeColumn<'a>> {
             field,
             leaves: Some(leaves),
         }),
-        ColumnSource::Leaves { .. } | ColumnSource::Nowhere => None,
+        ColumnSource::Leaves { .. } | ColumnSource::Constant(_) | ColumnSource::Nowhere => None,
     }
 }
 

@@ -15,6 +15,8 @@ pub(super) struct StripeFiles<'a> {
     held: Vec<(String, Bytes)>,
     held_bytes: usize,
     most_held: usize,
+    /// Whether no file is written.
+    is_dry: bool,
     /// Files that have been written.
     written: Vec<Place>,
     written_bytes: usize,
@@ -28,14 +30,26 @@ impl<'a> StripeFiles<'a> {
             held: Vec::new(),
             held_bytes: 0,
             most_held: MAX_HELD_BYTES,
+            is_dry: false,
             written: Vec::new(),
             written_bytes: 0,
+        }
+    }
+
+    /// Returns files that only count their bytes.
+    pub(super) fn unwritten(store: &'a Store, directory: &'a Place) -> Self {
+        Self {
+            is_dry: true,
+            ..Self::new(store, directory)
         }
     }
 
     /// Adds a file. Writes the files so far if they are large.
     pub(super) async fn add(&mut self, name: String, bytes: Bytes) -> Result<()> {
         self.held_bytes += bytes.len();
+        if self.is_dry {
+            return Ok(());
+        }
         self.held.push((name, bytes));
         if self.held_bytes > self.most_held {
             for (name, bytes) in self.take_held() {

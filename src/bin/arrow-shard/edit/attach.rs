@@ -4,7 +4,7 @@ use super::parquet_files::parquet_files;
 use crate::counts::rows;
 use crate::external_files::ExternalFileArgs;
 use crate::failure::Failure;
-use crate::input::ColumnNames;
+use crate::input::{ColumnNames, HiveArgs, values_by_file};
 use crate::location::{stored, wait};
 use crate::progress::bar;
 use crate::text;
@@ -17,6 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   arrow-shard attach lake/*.parquet --output lake.amudai.shard
   arrow-shard attach 'lake/year=202?/**/*.parquet' --output lake.amudai.shard
+  arrow-shard attach lake --output lake.amudai.shard --hive --dry-run
   arrow-shard attach lake --output lake.amudai.shard --page-map
   arrow-shard attach lake --output lake.amudai.shard --index key,day --statistics price
   arrow-shard attach lake --output lake.amudai.shard --checksum
@@ -28,8 +29,8 @@ folder or below, and stay as they are. With --external-files they may be in the 
 that read the shard need the same option. Reading a file that has been changed or replaced is an error. \
 `arrow-shard compact --external` rewrites the rows; the Parquet files are then no longer needed.
 
-Statistics, Bloom filters, page indexes and sorting columns of the Parquet files are taken over. Values in names of \
-folders, such as `year=2023`, do not become columns.
+Statistics, Bloom filters, page indexes and sorting columns of the Parquet files are taken over. With --hive, values in \
+names of folders become columns, and filters skip the folders with other values.
 
 Columns are united by name; if a file lacks a column, its rows are null in it. The lengths of \
 lists and maps and the nulls of structs are written to a stripe file next to the new file; columns of \
@@ -67,6 +68,14 @@ pub(crate) struct Args {
     /// Read all column chunks once for checksums of their pages, which readers verify; lists the pages, too
     #[arg(long)]
     checksum: bool,
+    /// Show the size of the new shard, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Show neither progress nor the result
+    #[arg(long, short, conflicts_with = "dry_run")]
+    quiet: bool,
+    #[command(flatten)]
+    folders: HiveArgs,
     #[command(flatten)]
     external_files: ExternalFileArgs,
 }
@@ -75,30 +84,40 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let target = stored(&args.output)?;
     let files = parquet_files(&args.files)?;
-    let progress = bar(files.len() as u64, "files", false);
+    let progress = bar(files.len() as u64, "files", args.quiet);
     let shown = progress.clone();
-    let options = AttachOptions::default()
+    let mut options = AttachOptions::default()
         .with_stripe_rows(args.stripe_rows)
         .with_page_map(args.page_map)
         .with_statistics(ColumnNames::all(&args.statistics))
         .with_index(ColumnNames::all(&args.index))
         .with_checksums(args.checksum)
+        .with_dry_run(args.dry_run)
         .with_external_files(args.external_files.folders()?)
         .with_progress(move |done| {
             shown.set_position(done.done);
             ControlFlow::Continue(())
         });
-    let folder_values = folder_values(&files);
+    if args.folders.hive {
+        let names: Vec<PathBuf> = files.iter().map(|file| file.name().into()).collect();
+        for (field, values) in values_by_file(&names)? {
+            options = options.with_file_column(field, values);
+        }
+    }
+    let folder_values = folder_values(&files).filter(|_| !args.folders.hive && !args.quiet);
     let distant = files.iter().find(|file| !file.store().is_near());
     let waits_for = distant.unwrap_or(&target).clone();
     let done = wait(&waits_for, attach_with_async(files, target, options));
     progress.finish_and_clear();
     let done = done.map_err(|e| super::existing(e, &args.output, false))?;
-    super::report(&args.output, &done)?;
+    if args.dry_run {
+        super::say(&args.output, "would have", done.num_rows(), 0, "")?;
+    } else if !args.quiet {
+        super::report(&args.output, &done)?;
+    }
     if let Some(folder) = folder_values {
         eprintln!(
-            "note: values in names of folders, such as `{}`, are not columns of the shard; `arrow-shard convert --hive` \
-             makes columns of them",
+            "note: values in names of folders, such as `{}`, are not columns of the shard; --hive makes columns of them",
             text::shown(&folder)
         );
     }

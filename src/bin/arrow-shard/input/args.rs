@@ -58,7 +58,7 @@ pub(crate) struct UntypedArgs {
 pub(crate) struct HiveArgs {
     /// Add a column for each folder with a name such as `year=2024`; its type is inferred from the names as in CSV
     #[arg(long, help_heading = READING)]
-    hive: bool,
+    pub(crate) hive: bool,
 }
 
 /// Options of commands that read files as one table.

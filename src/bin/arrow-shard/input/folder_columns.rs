@@ -1,10 +1,40 @@
 //! Columns that the names of folders give, as in `year=2024/month=5/a.parquet`.
 
+use super::exact_text;
+use super::folder_values::FolderValues;
 use super::infer_csv::type_of;
 use super::plan::Plan;
 use super::wanted::Wanted;
 use crate::failure::Failure;
-use arrow_schema::Field;
+use arrow_array::{ArrayRef, StringArray};
+use arrow_schema::{DataType, Field};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Returns the columns that the folders of files give, in the order in which they first appear, each with a value for
+/// every file. A file in no folder of a column has null.
+pub(crate) fn values_by_file(files: &[PathBuf]) -> Result<Vec<(Field, ArrayRef)>, Failure> {
+    let folders: Vec<FolderValues> = files.iter().map(|file| FolderValues::of(file)).collect();
+    let mut names: Vec<&str> = Vec::new();
+    for name in folders.iter().flat_map(FolderValues::names) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let column = |name: &str| {
+        let values = folders.iter().map(|folder| folder.value(name)?.as_deref());
+        let texts = StringArray::from_iter(values);
+        let data_type = type_of(texts.iter().flatten());
+        let texts: ArrayRef = Arc::new(texts);
+        let values = match &data_type {
+            DataType::Utf8 => texts,
+            other => exact_text::parsed(&texts, other)
+                .map_err(|e| e.within(format!("folder of column `{name}`")))?,
+        };
+        Ok((Field::new(name, data_type, true), values))
+    };
+    names.into_iter().map(column).collect()
+}
 
 /// Returns the columns that the folders of the files give, in the order in which they first appear. They have the wanted
 /// types, or the types that CSV with these values would have.

@@ -46,6 +46,7 @@ pub(crate) use args::{HiveArgs, InputArgs, ReadArgs, UntypedArgs};
 pub(crate) use columns::{ColumnArgs, ColumnNames, indices};
 pub(crate) use files::{Files, shards, with_matches};
 pub(crate) use filter::predicate;
+pub(crate) use folder_columns::values_by_file;
 pub(crate) use folder_files::is_folder;
 pub(crate) use folder_values::folder_name;
 pub(crate) use globs::{glob_matches, no_match};
