@@ -68,7 +68,8 @@ pub use local_sink::LocalSink;
 pub use local_target::LocalTarget;
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 pub use mapped_file::{MappedFile, MappedFolder};
-pub(crate) use names::{check_output_name, is_own_stripe_file, random_stripe_file_name};
+pub use names::random_stripe_file_name;
+pub(crate) use names::{check_output_name, is_own_stripe_file};
 #[cfg(feature = "object_store")]
 pub use object_folder::ObjectFolder;
 #[cfg(feature = "object_store")]

@@ -13,8 +13,15 @@ pub(super) const TEMPORARY_SUFFIX: &str = ".tmp";
 /// Number of hexadecimal digits in the name of a stripe file.
 const STRIPE_DIGITS: usize = 16;
 
-/// Returns a new name for a stripe data file.
-pub(crate) fn random_stripe_file_name() -> String {
+/// Returns a new name for a file with rows that shards of its folder will refer to. Lists of a folder's shards skip such
+/// a file, [`vacuum`](crate::ops::vacuum()) removes it if no shard refers to it, and no commit replaces it. A shard that is
+/// written to a [sink](super::SinkFactory) of this name, and then appended to another, needs no second name.
+///
+/// ```
+/// let name = arrow_shard::io::random_stripe_file_name();
+/// assert!(name.ends_with(".amudai.stripe"));
+/// ```
+pub fn random_stripe_file_name() -> String {
     let random = std::collections::hash_map::RandomState::new().build_hasher();
     stripe_file_name(random.finish())
 }

@@ -16,7 +16,7 @@ use crate::format::{
 };
 use crate::io::{
     FileCount, FileToKeep, Place, RelativeUrl, SecondNames, VersionedFile, is_absolute,
-    random_stripe_file_name,
+    is_own_stripe_file, random_stripe_file_name,
 };
 use crate::read::{StoredTypes, widen_field};
 use crate::sorting::SortingColumn;
@@ -467,14 +467,17 @@ impl FileReferences<'_> {
     /// Returns the URL of the directory file of a source.
     fn directory_file(&mut self, file: VersionedFile) -> Result<RelativeUrl> {
         let place = &file.place;
+        // A file that is named as one with rows is never replaced.
+        let is_stripe_file =
+            (place.names().last().and_then(|name| name.to_str())).is_some_and(is_own_stripe_file);
         match self.naming {
             Naming::AsItIs if place == self.target => Err(holds_rows()),
-            Naming::AsItIs => {
+            _ if place != self.target && (is_stripe_file || self.naming == Naming::AsItIs) => {
                 let url = place.seen_from(self.target)?;
                 self.as_they_are.push(file);
                 Ok(url)
             }
-            Naming::Kept => {
+            _ => {
                 let name = random_stripe_file_name();
                 place.seen_from(self.target)?;
                 let other = place.beside(&RelativeUrl::from_file_name(&name)?);

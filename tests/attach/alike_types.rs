@@ -6,11 +6,12 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, StructArray};
 use arrow_buffer::OffsetBuffer;
 use arrow_cast::cast;
-use arrow_schema::{DataType, Field, TimeUnit};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use arrow_shard::ops::{AttachOptions, attach, attach_with, merge};
 use arrow_shard::read::{Predicate, col};
 use arrow_shard::{ErrorKind, Shard, ShardWriter};
 use parquet::file::properties::WriterProperties;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,7 +20,8 @@ fn texts(count: usize) -> StringArray {
 }
 
 fn batch(column: ArrayRef) -> RecordBatch {
-    let ids = Arc::new(Int64Array::from_iter_values(0..column.len() as i64)) as ArrayRef;
+    let ids = (0..).take(column.len());
+    let ids = Arc::new(Int64Array::from_iter_values(ids)) as ArrayRef;
     let columns = [("id", ids, true), ("x", column, true)];
     RecordBatch::try_from_iter_with_nullable(columns).unwrap()
 }
@@ -108,24 +110,34 @@ fn texts_and_bytes_of_other_writers_are_one_column() {
 #[test]
 fn nested_types_are_alike_if_their_parts_are() {
     let folder = tempfile::tempdir().unwrap();
-    let items = |ty: &DataType, is_nullable: bool| {
+    let items = |ty: &DataType, is_nullable: bool, is_large: bool| {
         let texts = StringArray::from_iter_values((0..100).map(|i| format!("t{i}")));
         let values = cast(&texts, ty).unwrap();
         let field = Arc::new(Field::new_list_field(ty.clone(), is_nullable));
         let lengths = (0..50).map(|_| 2);
         let lists = ListArray::new(field, OffsetBuffer::from_lengths(lengths), values, None);
-        let member = Arc::new(Field::new("items", lists.data_type().clone(), true));
-        let tags = vec![(member, Arc::new(lists) as ArrayRef)];
+        let lists: ArrayRef = Arc::new(lists);
+        let lists = match is_large {
+            true => {
+                let item = Field::new_list_field(ty.clone(), is_nullable);
+                cast(&lists, &DataType::LargeList(Arc::new(item))).unwrap()
+            }
+            false => lists,
+        };
+        let member = Field::new("items", lists.data_type().clone(), is_nullable);
+        let tags = vec![(Arc::new(member), lists)];
         Arc::new(StructArray::from(tags)) as ArrayRef
     };
+    let words = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
     let columns = [
-        items(&DataType::Utf8, false),
-        items(&DataType::LargeUtf8, true),
+        items(&DataType::Utf8, false, false),
+        items(&DataType::LargeUtf8, true, false),
+        items(&words, true, true),
     ];
     let shard = attached(folder.path(), &columns).unwrap();
     let read = read_shard(&shard);
     let wide = read.column(1).data_type();
-    for (start, column) in [(0, &columns[0]), (50, &columns[1])] {
+    for (start, column) in [(0, &columns[0]), (50, &columns[1]), (100, &columns[2])] {
         let want = cast(column, wide).unwrap();
         assert_eq!(&read.column(1).slice(start, 50), &want);
     }
@@ -138,8 +150,8 @@ fn nested_types_are_alike_if_their_parts_are() {
     let all = folder.path().join("all.amudai.shard");
     merge([&folder.path().join("t.amudai.shard"), &native], &all).unwrap();
     let shard = Shard::open(&all).unwrap();
-    assert_eq!(shard.num_rows(), 200);
-    assert_eq!(&read_shard(&shard).slice(100, 100), &read);
+    assert_eq!(shard.num_rows(), 300);
+    assert_eq!(&read_shard(&shard).slice(150, 150), &read);
 }
 
 #[test]
@@ -166,4 +178,23 @@ fn types_that_are_stored_in_different_ways_are_an_error_that_names_both_files() 
         let one = folder.path().join("one.amudai.shard");
         attach([folder.path().join("0.parquet")], one).unwrap();
     }
+}
+
+#[test]
+fn extension_types_are_neither_lost_nor_gained() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = HashMap::from([("ARROW:extension:name".to_owned(), "arrow.json".to_owned())]);
+    let field = Field::new("x", DataType::Utf8, true).with_metadata(json);
+    let schema = Arc::new(Schema::new(vec![field]));
+    let text = Arc::new(texts(10)) as ArrayRef;
+    let labelled = RecordBatch::try_new(schema, vec![text.clone()]).unwrap();
+    let plain = cast(&text, &DataType::LargeUtf8).unwrap();
+    let plain = RecordBatch::try_from_iter([("x", plain)]).unwrap();
+    let files = [("a.parquet", labelled), ("b.parquet", plain)].map(|(name, batch)| {
+        let path = folder.path().join(name);
+        write_parquet(&path, &batch, WriterProperties::default());
+        path
+    });
+    let error = attach(files, folder.path().join("t.amudai.shard")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::SchemaMismatch);
 }

@@ -2,7 +2,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{DataType, Field};
 use arrow_select::concat::concat_batches;
 use arrow_shard::ops::{
@@ -286,7 +286,7 @@ fn columns_of_files_have_one_value_for_each() {
         (
             day.clone().with_name("id"),
             days.clone(),
-            "have a column `id`",
+            "column `id` is in the Parquet files",
         ),
         (day.clone().with_nullable(false), days.clone(), "`day`"),
         (
@@ -300,6 +300,11 @@ fn columns_of_files_have_one_value_for_each() {
         assert!(error.to_string().contains(word), "{error}");
         assert!(!target.exists());
     }
+    // The columns after a nested one have their own values.
+    let members = vec![Field::new("x", DataType::Int64, true)];
+    let nested = Field::new("nested", DataType::Struct(members.into()), true);
+    let nulls = new_null_array(nested.data_type(), 3);
+    let options = options.with_file_column(nested, nulls);
     let numbers = Arc::new(Int64Array::from(vec![1, 2, 3])) as ArrayRef;
     let number = Field::new("number", DataType::Int64, false);
     let options = options
@@ -315,6 +320,7 @@ fn columns_of_files_have_one_value_for_each() {
     let days = read.column_by_name("day").unwrap().as_string::<i32>();
     assert!(days.iter().take(2_500).all(|day| day == Some("mon")));
     assert_eq!(days.null_count(), 2_500);
+    assert_eq!(read.column_by_name("nested").unwrap().null_count(), 7_500);
     for (filter, rows, stripes) in [
         (col("day").eq("tue"), 2_500, 6),
         (col("number").eq(2), 2_500, 6),

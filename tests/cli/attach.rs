@@ -259,6 +259,24 @@ fn values_in_names_of_folders_become_columns_on_request() {
     // The rewritten rows keep the columns.
     folder.run(&["compact", "--external", SHARD]).ok();
     assert_eq!(folder.run(&["diff", SHARD, "t.parquet"]).ok(), "");
+    // Folders above the argument give no columns, as in a conversion.
+    let lake = folder.path("run=7/year=1999");
+    std::fs::create_dir_all(&lake).unwrap();
+    std::fs::rename(folder.path("lake"), lake.join("lake")).unwrap();
+    let below = |arguments: &[&str]| {
+        let program = env!("CARGO_BIN_EXE_arrow-shard");
+        let mut command = std::process::Command::new(program);
+        let output = command.args(arguments).current_dir(&lake).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for argument in ["lake", "lake/", "lake/**/*.parquet"] {
+        below(&["attach", argument, "-o", "t.amudai.shard", "--hive", "-q"]);
+        assert_eq!(below(&["schema", "t.amudai.shard"]), schema, "{argument}");
+        let counted = below(&["count", "--filter", "year = 2024", "t.amudai.shard"]);
+        assert_eq!(counted, "5\n");
+        std::fs::remove_file(lake.join("t.amudai.shard")).unwrap();
+    }
     std::fs::create_dir_all(folder.path("bad/id=7")).unwrap();
     write_parquet(&folder, "bad/id=7/a.parquet", 0..3);
     let error = folder

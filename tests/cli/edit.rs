@@ -126,6 +126,7 @@ fn rows_are_deleted_and_brought_back() {
 fn rows_of_several_shards_are_deleted() {
     let folder = shards();
     let before = folder.names();
+    // A shard that is named twice is changed once.
     let delete = ["delete", A, B, A, "--where", "id >= 9"];
     let would = folder.run(&[&delete[..], &["--dry-run"]].concat()).ok();
     assert!(would.contains("would be deleted"), "{would}");
@@ -137,11 +138,11 @@ fn rows_of_several_shards_are_deleted() {
     let (a, b) = (matching(A), matching(B));
     assert!(a > 0 && b > 0);
     let said = folder.run(&delete).ok();
-    let last = format!("{} rows in 2 of 3 shards are deleted\n", a + b);
+    let last = format!("{} rows in 2 of 2 shards are deleted\n", a + b);
     assert!(said.ends_with(&last), "{said}");
     assert_eq!((matching(A), matching(B)), (0, 0));
     let said = folder.run(&delete).ok();
-    assert_eq!(said, "0 rows in 0 of 3 shards are deleted\n");
+    assert_eq!(said, "0 rows in 0 of 2 shards are deleted\n");
     // The second shard has no column `name`: the first one stays as it is.
     let before = rows(&folder, A);
     let error = folder

@@ -204,6 +204,53 @@ fn commands_that_change_do_the_same_in_a_store() {
 }
 
 #[test]
+fn folders_of_a_store_give_the_columns_of_local_ones() {
+    let Some(cloud) = cloud("two-level") else {
+        return;
+    };
+    for place in ["", STORE] {
+        // The name of the folder is `city=S%C3%A3o`, which a URL escapes.
+        let escaped = if place.is_empty() {
+            "S%C3%A3o"
+        } else {
+            "S%25C3%25A3o"
+        };
+        let file = format!("{place}lake/city={escaped}/a.parquet");
+        if place.is_empty() {
+            for name in ["city=S%C3%A3o", "city=Rom"] {
+                fs::create_dir_all(cloud.folder.path(&format!("lake/{name}"))).unwrap();
+            }
+        }
+        let other = format!("{place}lake/city=Rom/a.parquet");
+        for file in [&file, &other] {
+            let convert = ["convert", "-q", "day.csv", file, "--columns", "id,x"];
+            cloud.run(&convert).ok();
+        }
+    }
+    let filter = ["count", "--hive", "--filter", "city = 'S\u{e3}o'", "@lake/"];
+    assert_eq!(both(&cloud, &filter), "200");
+    both(
+        &cloud,
+        &["attach", "@lake/", "--hive", "-o", "@l.amudai.shard"],
+    );
+    let filter = ["count", "--filter", "city = 'S\u{e3}o'", "@l.amudai.shard"];
+    assert_eq!(both(&cloud, &filter), "200");
+    both(&cloud, &["cat", "--format", "csv", "@l.amudai.shard"]);
+    // Shards that several arguments name are checked and changed once.
+    let twice = ["verify", "@days/1.amudai.shard", "@days/", "@days/*.shard"];
+    assert_eq!(both(&cloud, &twice).lines().count(), 2);
+    let twice = [
+        "delete",
+        "--where",
+        "id < 160",
+        "--dry-run",
+        "@days/*",
+        "@days/1.amudai.shard",
+    ];
+    assert!(both(&cloud, &twice).ends_with("10 rows in 1 of 2 shards would be deleted"));
+}
+
+#[test]
 fn rows_that_are_not_committed_leave_nothing_in_a_store() {
     let Some(cloud) = cloud("two-level") else {
         return;
@@ -229,7 +276,9 @@ fn rows_that_are_not_committed_leave_nothing_in_a_store() {
     let append = ["append", day, "new.csv", "--output", other];
     cloud.run(&append).ok();
     assert_eq!(cloud.run(&["count", other]).ok(), "202\n");
-    // The directory, and the stripe with the new rows.
+    // The directory, and the file with the new rows, which is no shard of the folder.
+    let listed = cloud.run(&["ls", "s3://shards/days"]).ok();
+    assert_eq!(listed.lines().count(), 5, "{listed}");
     assert_eq!(names().len(), before.len() + 2);
     // Nothing is written if the output exists.
     let after = names();

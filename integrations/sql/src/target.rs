@@ -2,7 +2,7 @@
 //! statement has succeeded: a local one is written to a hidden folder first, others are kept back by their store.
 
 use crate::failure::Failure;
-use crate::withheld::Withheld;
+use crate::withheld::{Withheld, is_same};
 use datafusion::common::{DataFusionError, TableReference};
 use datafusion::datasource::listing::ListingTable;
 use datafusion::execution::object_store::ObjectStoreRegistry;
@@ -106,7 +106,7 @@ impl Target {
     fn withheld(ctx: &SessionContext, url: &str) -> Result<Self, Failure> {
         let url = Url::parse(url).map_err(|e| Failure::new(format!("`{url}`: {e}")))?;
         let registry = Arc::clone(&ctx.runtime_env().object_store_registry);
-        let store = Arc::new(Withheld::new(registry.get_store(&url)?));
+        let store = Withheld::over(registry.get_store(&url)?);
         registry.register_store(&url, Arc::clone(&store) as Arc<_>);
         Ok(Self::Withheld(WithheldStore {
             registry,
@@ -162,8 +162,12 @@ impl fmt::Debug for WithheldStore {
 
 impl Drop for WithheldStore {
     fn drop(&mut self) {
-        let store = Arc::clone(self.store.store());
-        self.registry.register_store(&self.url, store);
+        // A later statement may keep back files of the same store.
+        let current = self.registry.get_store(&self.url);
+        if current.is_ok_and(|current| is_same(&current, &self.store)) {
+            let store = Arc::clone(self.store.store());
+            self.registry.register_store(&self.url, store);
+        }
     }
 }
 

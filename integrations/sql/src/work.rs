@@ -70,6 +70,13 @@ impl Work {
         let plan = ctx.state().statement_to_plan(statement).await;
         let plan = plan.map_err(|error| with_similar_table(&ctx, error))?;
         let is_plan = matches!(plan, LogicalPlan::Explain(_) | LogicalPlan::Analyze(_));
+        if let LogicalPlan::Analyze(analyze) = &plan
+            && matches!(*analyze.input, LogicalPlan::Dml(_) | LogicalPlan::Copy(_))
+        {
+            return Err(Failure::new(
+                "EXPLAIN ANALYZE runs its statement, and takes only queries here: use EXPLAIN, or run the query alone",
+            ));
+        }
         if let LogicalPlan::Dml(change) = &plan {
             let table = &change.table_name;
             if !ctx.table_exist(table.clone())? {

@@ -165,6 +165,15 @@ pub(crate) fn size(path: &Path) -> Result<u64> {
     }
 }
 
+/// Whether there is a file, either local or in a store. A store that does not tell counts as having it.
+pub(crate) fn exists(path: &Path) -> Result<bool> {
+    match Location::of(path)? {
+        Location::Local(local) => Ok(local.exists()),
+        #[cfg(feature = "cloud")]
+        Location::Object(object) => object.exists(),
+    }
+}
+
 /// Opens a shard, either local or in a store.
 pub(crate) fn open_shard(path: &Path, options: ShardOptions) -> Result<Shard> {
     match Location::of(path)? {

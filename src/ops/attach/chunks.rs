@@ -47,7 +47,9 @@ impl FileColumn<'_> {
                     field: repeated(of_one, rows),
                     encodings: Vec::new(),
                 });
-                return Ok(vec![field]);
+                // Members and items of a nested column, which is null, are not stored.
+                let others = nodes.iter().skip(1).map(|_| None);
+                return Ok(std::iter::once(field).chain(others).collect());
             }
             ColumnSource::Nowhere => return Ok(nodes.into_iter().map(|_| None).collect()),
             ColumnSource::StripeFile(_) => {

@@ -142,12 +142,14 @@ fn common_type(a: &Field, b: &Field) -> Result<Option<ArrowType>> {
     let Some(wide) = widened_type([a.data_type(), b.data_type()]) else {
         return Ok(None);
     };
-    let stored = |ty: &ArrowType| {
-        let schema = Schema::new(vec![Field::new(a.name(), ty.clone(), true)]);
-        to_shard(&schema, &SchemaOptions::default())
+    // Extension types of the fields are parts of how they are stored.
+    let stored = |field: &Field, ty: &ArrowType| {
+        let field = field.clone().with_data_type(ty.clone()).with_nullable(true);
+        to_shard(&Schema::new(vec![field]), &SchemaOptions::default())
     };
-    let stored_wide = stored(&wide)?;
-    let is_alike = stored(a.data_type())? == stored_wide && stored(b.data_type())? == stored_wide;
+    let own = [stored(a, a.data_type())?, stored(b, b.data_type())?];
+    let wide_alike = [stored(a, &wide)?, stored(b, &wide)?];
+    let is_alike = own == wide_alike && own[0] == own[1];
     Ok(is_alike.then_some(wide))
 }
 

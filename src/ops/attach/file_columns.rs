@@ -36,10 +36,15 @@ pub(super) fn with_file_columns(
 ) -> Result<SchemaRef> {
     let mut fields = schema.fields().to_vec();
     for (field, _) in columns {
-        if fields.iter().any(|known| known.name() == field.name()) {
+        let name = field.name();
+        if schema.index_of(name).is_ok() {
             return Err(Error::invalid(format!(
-                "the Parquet files have a column `{}`, and so do the options; leave it out of them",
-                field.name()
+                "column `{name}` is in the Parquet files, and cannot have a value for each file, too"
+            )));
+        }
+        if fields.iter().any(|known| known.name() == name) {
+            return Err(Error::invalid(format!(
+                "two columns with a value for each file are named `{name}`"
             )));
         }
         fields.push(Arc::new(field.clone()));

@@ -186,7 +186,7 @@ with_progress! {
 /// ```
 ///
 /// # Errors
-/// Returns [`SchemaMismatch`](ErrorKind::SchemaMismatch) if columns of the same name have different types,
+/// Returns [`SchemaMismatch`](ErrorKind::SchemaMismatch) if the types of a column are stored in different ways,
 /// [`Unsupported`](ErrorKind::Unsupported) for encrypted files and codecs that cannot be read,
 /// [`Corrupt`](ErrorKind::Corrupt) for damaged footers, [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) for files outside of
 /// the folder, [`AlreadyExists`](ErrorKind::AlreadyExists), [`InvalidArgument`](ErrorKind::InvalidArgument) if there is

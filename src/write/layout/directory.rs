@@ -12,7 +12,7 @@
 //! memory, they are written between later stripes.
 
 use super::positioned_sink::PositionedSink;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{
     DataEncoding, DataRef, DataRefArray, FieldDescriptor, HEADER, Message, Schema, ShardDirectory,
     ShardProperties, StripeDirectory, StripeFieldDescriptor, StripeList, StripeProperties, UrlList,
@@ -131,6 +131,12 @@ impl StripesMetadata {
 
     /// Adds a stripe.
     pub(crate) fn push(&mut self, stripe: StripeRecord) -> Result<()> {
+        let (expected, found) = (self.fields.len(), stripe.fields.len());
+        if found != expected {
+            return Err(Error::invalid(format!(
+                "a stripe has {found} fields, and the schema {expected}"
+            )));
+        }
         let mut kept = KeptStripe {
             rows: stripe.rows,
             deleted_rows: stripe.deleted_rows,

@@ -103,10 +103,26 @@ fn a_copy_that_fails_leaves_no_file_in_a_folder() {
             assert!(files.is_empty(), "{sql}: {files:?}");
             let sql = sql.replace("- 100000", "+ 1");
             folder.run(&[&sql]).ok();
-            assert_eq!(folder.rows("SELECT sum(a) FROM 'out/'"), ["0"], "{sql}");
+            assert_eq!(
+                folder.rows("SELECT count(*) FROM 'out/'"),
+                ["200000"],
+                "{sql}"
+            );
             std::fs::remove_dir_all(folder.path("out")).unwrap();
         }
     }
+}
+
+#[test]
+fn a_plan_of_a_copy_writes_nothing() {
+    let folder = Folder::new();
+    folder
+        .run(&["EXPLAIN COPY (SELECT 1 AS a) TO 'out.csv'"])
+        .ok();
+    let error = folder.run(&["EXPLAIN ANALYZE COPY (SELECT 1 AS a) TO 'out.csv'"]);
+    let error = error.error(1);
+    assert!(error.contains("takes only queries"), "{error}");
+    assert!(folder.files().is_empty());
 }
 
 #[test]
@@ -133,7 +149,6 @@ fn an_insert_that_fails_leaves_no_file() {
                 1,
             ),
         ]);
-        println!("{}", done.err);
         assert!(done.ok().ends_with("\n400000\n"));
         std::fs::remove_dir_all(folder.path("t")).unwrap();
     }

@@ -12,7 +12,7 @@ use arrow_shard::io::{
     AsyncSink, Container, Location, ObjectFolder, ObjectReader, ObjectSink, ReadAt,
 };
 use arrow_shard::read::ShardOptions;
-use arrow_shard::write::{AsyncShardWriter, ShardSummary, WriterOptions};
+use arrow_shard::write::{AsyncShardWriter, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Result, Shard};
 use bytes::Bytes;
 use futures_util::TryStreamExt;
@@ -85,12 +85,36 @@ impl Object {
     pub(crate) fn beside(&self, name: &str) -> Self {
         let mut parts: Vec<_> = self.path.parts().collect();
         parts.pop();
-        let folder = self.url.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let own = self.path.filename().unwrap_or_default();
+        let url = match (self.url.strip_suffix(own), self.url.rsplit_once('/')) {
+            (Some(folder), _) => format!("{folder}{name}"),
+            // The name is escaped in the URL.
+            (None, Some((folder, _))) => format!("{folder}/{name}"),
+            (None, None) => name.to_owned(),
+        };
         Self {
             store: self.store.clone(),
             path: Path::from_iter(parts).join(name),
-            url: format!("{folder}/{name}"),
+            url,
         }
+    }
+
+    /// Returns a writer for a shard in this object alone, whatever its name.
+    pub(crate) fn part_writer(
+        &self,
+        schema: &SchemaRef,
+        options: WriterOptions,
+    ) -> Result<ShardOutput> {
+        let folder = ObjectFolder::of_object(self.store.clone(), &self.path);
+        let sink = wait(folder.create_object(&self.path))?;
+        let writer = AsyncShardWriter::try_new(sink, schema.clone(), options)?;
+        Ok(ShardOutput(Some(writer)))
+    }
+
+    /// Whether the object exists, as far as the store tells.
+    pub(crate) fn exists(&self) -> Result<bool> {
+        let found = runtime()?.block_on(self.store.head(&self.path));
+        Ok(!matches!(found, Err(object_store::Error::NotFound { .. })))
     }
 
     /// Returns the URL.
@@ -205,10 +229,10 @@ impl ShardOutput {
         }
     }
 
-    pub(crate) fn finish(mut self) -> Result<ShardSummary> {
+    pub(crate) fn finish(mut self) -> Result<()> {
         match self.0.take() {
-            Some(writer) => wait(writer.finish()),
-            None => Err(Error::new(ErrorKind::Poisoned, "the shard is complete")),
+            Some(writer) => wait(writer.finish()).map(drop),
+            None => Ok(()),
         }
     }
 }

@@ -64,6 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         ));
     }
     let mut editing = Editing::open(&args.file, reading.editing_options()?, args.target.quiet)?;
+    editing.check_commit(args.target.output.as_deref())?;
     let mut parts = Vec::new();
     let alike = |a: &PathBuf, b: &PathBuf| is_shard(a) == is_shard(b);
     for group in files.paths.chunk_by(alike) {
@@ -71,8 +72,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             editing.append_all(group)?;
         } else {
             let rows = NewRows::open(&args.file, group, reading, &args.columns)?;
-            let part = Part::write(&args.file, rows, args.target.quiet)?;
-            editing.append_all(&[part.path()])?;
+            let part = Part::write(&args.file, rows, &args.target)?;
+            part.append_to(&mut editing)?;
             parts.push(part);
         }
     }

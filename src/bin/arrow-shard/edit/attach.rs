@@ -83,7 +83,8 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let target = stored(&args.output)?;
-    let files = parquet_files(&args.files)?;
+    let (files, names): (Vec<Location>, Vec<PathBuf>) =
+        parquet_files(&args.files)?.into_iter().unzip();
     let progress = bar(files.len() as u64, "files", args.quiet);
     let shown = progress.clone();
     let mut options = AttachOptions::default()
@@ -99,12 +100,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             ControlFlow::Continue(())
         });
     if args.folders.hive {
-        let names: Vec<PathBuf> = files.iter().map(|file| file.name().into()).collect();
         for (field, values) in values_by_file(&names)? {
             options = options.with_file_column(field, values);
         }
     }
-    let folder_values = folder_values(&files).filter(|_| !args.folders.hive && !args.quiet);
+    let folder_values = folder_values(&names).filter(|_| !args.folders.hive && !args.quiet);
     let distant = files.iter().find(|file| !file.store().is_near());
     let waits_for = distant.unwrap_or(&target).clone();
     let done = wait(&waits_for, attach_with_async(files, target, options));
@@ -125,9 +125,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Returns the name of a folder of the files that has the form `column=value`.
-fn folder_values(files: &[Location]) -> Option<String> {
+fn folder_values(files: &[PathBuf]) -> Option<String> {
     files.iter().find_map(|file| {
-        let name = file.name().to_string_lossy();
+        let name = file.to_string_lossy();
         let (folders, _) = name.rsplit_once('/')?;
         let found = folders.split('/').find(|folder| {
             folder

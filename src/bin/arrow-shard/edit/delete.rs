@@ -6,7 +6,7 @@ use crate::counts::row_number;
 use crate::failure::Failure;
 use crate::input::{predicate, with_matches};
 use crate::limits::LimitArgs;
-use crate::location::open_shard;
+use crate::location::{NamedFiles, open_shard, stored};
 use crate::output::Destination;
 use crate::progress::bar;
 use crate::text;
@@ -53,7 +53,13 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let files = with_matches(&args.files)?;
+    let mut named = NamedFiles::default();
+    let mut files = Vec::new();
+    for file in with_matches(&args.files)? {
+        if named.insert(&stored(&file)?) {
+            files.push(file);
+        }
+    }
     let [file] = files.as_slice() else {
         return run_many(args, &files);
     };

@@ -6,15 +6,13 @@ use crate::failure::Failure;
 use crate::input::{ColumnArgs, Input, Provided, ReadArgs};
 use crate::location::{Location, open_shard};
 use crate::progress::Progress;
+use crate::temporary::TemporaryShard;
 use arrow_array::RecordBatch;
 use arrow_shard::Shard;
-use arrow_shard::ops::SHARD_FILE_SUFFIX;
+use arrow_shard::io::{LocalFolder, SinkFactory, random_stripe_file_name};
+use arrow_shard::read::ShardOptions;
 use arrow_shard::read::inspect::InspectOptions;
-#[cfg(feature = "cloud")]
-use arrow_shard::write::Layout;
 use arrow_shard::write::{ShardWriter, WriterOptions};
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
 
 /// Rows of other formats in the types of the shard that grows.
@@ -68,53 +66,88 @@ impl NewRows {
     }
 }
 
-/// A shard with the rows of other formats, which is deleted at the end: the shard that grows refers to its rows by a
-/// second name of the file, or in a store, which has no second names, to its stripe files.
-pub(super) struct Part {
-    directory: Location,
-    /// The stripe files in a store.
-    stripes: Vec<Location>,
+/// A shard with the rows of other formats.
+pub(super) enum Part {
+    /// A file next to the shard that grows, named as the files with rows that shards refer to. It is deleted at the end,
+    /// unless a commit refers to it.
+    File { place: Location, is_needed: bool },
+    /// A temporary file, in a dry run.
+    Temporary(Box<Shard>),
 }
 
 impl Part {
-    /// Writes rows next to the shard that grows.
-    pub(super) fn write(shard: &Path, rows: NewRows, quiet: bool) -> Result<Self, Failure> {
+    /// Writes rows next to the shard that grows, or to a temporary file if nothing is to be written.
+    pub(super) fn write(shard: &Path, rows: NewRows, target: &TargetArgs) -> Result<Self, Failure> {
         let NewRows { grown, input, .. } = rows;
-        let mut part = Self {
-            directory: place(shard)?,
-            stripes: Vec::new(),
-        };
+        let quiet = target.quiet;
         let (schema, options) = (input.schema.clone(), options(&grown)?);
-        match &part.directory {
+        if target.dry_run {
+            let mut file = TemporaryShard::create(schema, options)?;
+            write_all(input, quiet, |batch| file.write(batch))?;
+            let shard = file.open("the new rows".to_owned())?;
+            return Ok(Self::Temporary(Box::new(shard)));
+        }
+        let name = random_stripe_file_name();
+        let place = match Location::of(shard)? {
+            // References are relative to the folder of the file, not of a link to it.
+            Location::Local(path) if path.is_symlink() => Location::Local(path.canonicalize()?),
+            place => place,
+        };
+        let place = place.beside(&name);
+        match &place {
             Location::Local(path) => {
-                let mut writer = ShardWriter::create_with(path, schema, options)?;
-                write_all(input, quiet, |batch| writer.write(batch))?;
+                let sink = LocalFolder::of_file(path)?.create(&name)?;
+                let mut writer = ShardWriter::try_new(sink, schema, options)?;
+                write_all(input, quiet, |batch| Ok(writer.write(batch)?))?;
                 writer.finish()?;
             }
             #[cfg(feature = "cloud")]
             Location::Object(object) => {
-                let options = options.with_layout(Layout::TwoLevel);
-                let mut writer = object.shard_writer(&schema, options)?;
-                write_all(input, quiet, |batch| writer.write(batch))?;
-                let written = writer.finish()?;
-                let stripes = written.stripe_files().iter();
-                part.stripes = stripes.map(|name| part.directory.beside(name)).collect();
+                let mut writer = object.part_writer(&schema, options)?;
+                write_all(input, quiet, |batch| Ok(writer.write(batch)?))?;
+                writer.finish()?;
             }
         }
-        Ok(part)
+        Ok(Self::File {
+            place,
+            is_needed: false,
+        })
     }
 
-    /// Returns the path or URL of the shard.
-    pub(super) fn path(&self) -> PathBuf {
-        self.directory.path()
+    /// Opens the shard.
+    pub(super) fn open(&self, options: ShardOptions) -> Result<Shard, Failure> {
+        Ok(match self {
+            Self::File { place, .. } => open_shard(&place.path(), options)?,
+            Self::Temporary(shard) => shard.as_ref().clone(),
+        })
+    }
+
+    /// Appends the rows to the shard that grows, unless nothing is to be written.
+    pub(super) fn append_to(&self, editing: &mut Editing) -> Result<(), Failure> {
+        match self {
+            Self::File { place, .. } => editing.append_all(&[place.path()]),
+            Self::Temporary(_) => Ok(()),
+        }
+    }
+
+    /// Returns the number of rows that are not appended because nothing is to be written.
+    fn left_out(&self) -> u64 {
+        match self {
+            Self::File { .. } => 0,
+            Self::Temporary(shard) => shard.num_rows(),
+        }
     }
 }
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // A file that cannot be deleted is hidden, and a stripe file that no shard needs is found by `vacuum`.
-        for file in std::iter::once(&self.directory).chain(&self.stripes) {
-            let _ = file.remove();
+        if let Self::File {
+            place,
+            is_needed: false,
+        } = self
+        {
+            // `vacuum` finds a file that cannot be deleted.
+            let _ = place.remove();
         }
     }
 }
@@ -123,13 +156,20 @@ impl Drop for Part {
 pub(super) fn commit_with(
     mut parts: Vec<Part>,
     target: &TargetArgs,
-    editing: Editing,
+    mut editing: Editing,
     shard: &Path,
 ) -> Result<(), Failure> {
-    if !target.dry_run {
-        editing.check_commit(target.output.as_deref())?;
-        // A commit may be complete although the store's answer is lost: from here on, the stripe files stay.
-        parts.iter_mut().for_each(|part| part.stripes.clear());
+    editing.check_commit(target.output.as_deref())?;
+    if target.dry_run {
+        let (editor, shown) = (editing.editor(), target.output.as_deref().unwrap_or(shard));
+        let rows = editor.num_rows() + parts.iter().map(Part::left_out).sum::<u64>();
+        return super::say(shown, "would have", rows, editor.num_deleted_rows(), "");
+    }
+    for part in &mut parts {
+        if let Part::File { is_needed, .. } = part {
+            // A commit may be complete although the store's answer is lost.
+            *is_needed = true;
+        }
     }
     target.commit(editing, shard)
 }
@@ -138,7 +178,7 @@ pub(super) fn commit_with(
 fn write_all(
     input: Input,
     quiet: bool,
-    mut write: impl FnMut(&RecordBatch) -> arrow_shard::Result<()>,
+    mut write: impl FnMut(&RecordBatch) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut progress = Progress::new(input.total.clone(), quiet);
     for batch in input.batches {
@@ -148,17 +188,6 @@ fn write_all(
     }
     progress.finish();
     Ok(())
-}
-
-/// Returns a hidden place next to a shard, which no other process chooses.
-fn place(shard: &Path) -> Result<Location, Failure> {
-    let shard = match Location::of(shard)? {
-        // References are relative to the folder of the file, not of a link to it.
-        Location::Local(path) if path.is_symlink() => Location::Local(path.canonicalize()?),
-        place => place,
-    };
-    let random = RandomState::new().build_hasher().finish();
-    Ok(shard.beside(&format!(".append-{random:016x}{SHARD_FILE_SUFFIX}")))
 }
 
 /// Returns options for a shard that can be appended to `grown` by reference.

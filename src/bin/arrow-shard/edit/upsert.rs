@@ -58,14 +58,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     reading.check_added(&files.paths)?;
     let mut editing = Editing::open(&args.file, reading.editing_options()?, quiet)?;
+    editing.check_commit(args.target.output.as_deref())?;
     let shard = open_shard(&args.file, reading.shard_options()?)?;
     let key = ColumnNames::all(&args.key);
     let keys = Keys::new(&shard, &key).map_err(|failure| failure.of_file(&args.file))?;
     let rows = NewRows::open(&args.file, &files.paths, &reading, &args.columns)?;
     rows.check_key(&key)?;
     let lacking = rows.lacking();
-    let part = Part::write(&args.file, rows, quiet)?;
-    let new = keys.unique(&open_shard(&part.path(), reading.shard_options()?)?, quiet)?;
+    let part = Part::write(&args.file, rows, &args.target)?;
+    let new = keys.unique(&part.open(reading.shard_options()?)?, quiet)?;
     let mut replaced = Deletions::of(&mut editing);
     keys.each(&shard, quiet, |number, key| {
         if new.contains_key(&key) {
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Ok(())
     })?;
     replaced.finish()?;
-    editing.append_all(&[part.path()])?;
+    part.append_to(&mut editing)?;
     commit_with(vec![part], &args.target, editing, &args.file)?;
     if !quiet && !lacking.is_empty() {
         let columns = listed(lacking.iter().map(String::as_str));

@@ -8,6 +8,7 @@ use super::repeated_files::{needed, repeated};
 use crate::failure::Failure;
 use crate::file_format::{FileFormat, is_standard};
 use crate::lance_names::is_lance;
+use crate::location::{NamedFiles, stored};
 use arrow_shard::read::ShardOptions;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -107,7 +108,8 @@ impl Files {
     ) -> Result<(), Failure> {
         let first = self.paths.len();
         for path in found.into_iter().filter(|path| !is_stripe(path)) {
-            if is_folder(&path)? {
+            // In a store, a glob matches objects only.
+            if path.is_dir() {
                 self.add_folder(&path, asked, options)?;
             } else {
                 self.push(path, true);
@@ -163,45 +165,72 @@ impl Files {
     }
 }
 
-/// Returns the files and folders that arguments name, with those that globs match, except for stripe files.
+/// Returns the files that arguments name, with those that globs match, except for stripe files.
 ///
 /// # Errors
 /// Fails if a glob matches nothing.
 pub(crate) fn with_matches(arguments: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut paths = Vec::with_capacity(arguments.len());
     for argument in arguments {
-        let Some(mut found) = glob_matches(argument)? else {
-            paths.push(argument.clone());
-            continue;
-        };
-        found.retain(|path| !is_stripe(path));
-        if found.is_empty() {
-            return Err(no_match(argument));
+        match matches(argument)? {
+            Some(mut found) => paths.append(&mut found),
+            None => paths.push(argument.clone()),
         }
-        paths.append(&mut found);
     }
     Ok(paths)
 }
 
-/// Returns the shards that arguments name: files, the matches of globs, and the shards of folders and of their subfolders.
+/// Returns the files and local folders that a glob matches, except for stripe files; `None` for an argument that is no
+/// glob.
+fn matches(argument: &Path) -> Result<Option<Vec<PathBuf>>, Failure> {
+    let Some(mut found) = glob_matches(argument)? else {
+        return Ok(None);
+    };
+    found.retain(|path| !is_stripe(path));
+    if found.is_empty() {
+        return Err(no_match(argument));
+    }
+    Ok(Some(found))
+}
+
+/// Returns the shards that arguments name, each once: files, the matches of globs, and the shards of folders and of their
+/// subfolders.
 ///
 /// # Errors
-/// Fails if a glob matches nothing, or a folder has no shard.
+/// Fails if a glob or a folder has no shard.
 pub(crate) fn shards(arguments: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let mut shards = Vec::with_capacity(arguments.len());
-    for path in with_matches(arguments)? {
-        if !is_folder(&path)? {
-            shards.push(path);
-            continue;
+    let (mut shards, mut named) = (Vec::new(), NamedFiles::default());
+    for argument in arguments {
+        let mut found = Vec::new();
+        match matches(argument)? {
+            Some(matches) => {
+                for path in matches {
+                    match path.is_dir() {
+                        true => found.append(&mut shards_below(&path)?),
+                        false => found.push(path),
+                    }
+                }
+            }
+            None if is_folder(argument)? => found = shards_below(argument)?,
+            None => found.push(argument.clone()),
         }
-        let mut found = below(&path)?;
-        found.retain(|file| FileFormat::by_name(file) == Some(FileFormat::Shard));
         if found.is_empty() {
-            return Err(Failure::new("the folder has no shards").within(path.display()));
+            return Err(Failure::new("there are no shards").within(argument.display()));
         }
-        shards.append(&mut found);
+        for path in found {
+            if named.insert(&stored(&path)?) {
+                shards.push(path);
+            }
+        }
     }
     Ok(shards)
+}
+
+/// Returns the shards of a folder and of its subfolders, by their names.
+fn shards_below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut found = below(folder)?;
+    found.retain(|file| FileFormat::by_name(file) == Some(FileFormat::Shard));
+    Ok(found)
 }
 
 /// Returns the path without links and `..`, if the file exists.

@@ -3,8 +3,7 @@
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::folders::files_below;
-use crate::location::{size, stored, wait};
-use arrow_shard::ErrorKind;
+use crate::location::{exists, stored, wait};
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io;
@@ -24,10 +23,9 @@ pub(crate) fn is_folder(path: &Path) -> Result<bool, Failure> {
     if FileFormat::by_name(path).is_some() {
         return Ok(false);
     }
-    let is_missing = size(path).is_err_and(|error| error.kind() == ErrorKind::NotFound);
     // Stores that cannot be listed have no folders.
     let is_listed = || wait(&location, files_below(&location)).is_ok_and(|files| !files.is_empty());
-    Ok(is_missing && is_listed())
+    Ok(!exists(path)? && is_listed())
 }
 
 /// Returns the files below a folder in the order of their names, by paths that begin with the path of the folder. Names

@@ -2,6 +2,7 @@
 
 use super::{exact_text, lossy_text};
 use crate::failure::Failure;
+use crate::location::stored;
 use arrow_array::{ArrayRef, StringArray, UInt32Array};
 use arrow_schema::{DataType, Field};
 use arrow_select::take::take;
@@ -18,7 +19,12 @@ pub(super) struct FolderValues(Vec<(String, Option<String>)>);
 impl FolderValues {
     /// Returns the values in the names of the folders of a file.
     pub(super) fn of(path: &Path) -> Self {
-        let text = path.to_string_lossy();
+        // A URL escapes the percent signs of an object's name.
+        let object = stored(path).ok().filter(|it| it.path().is_none());
+        let text = match &object {
+            Some(object) => object.name().to_string_lossy(),
+            None => path.to_string_lossy(),
+        };
         let mut folders: Vec<&str> = text.split(['/', std::path::MAIN_SEPARATOR]).collect();
         folders.pop();
         let pairs = folders.iter().filter_map(|folder| folder.split_once('='));
@@ -151,7 +157,7 @@ mod tests {
     #[test]
     fn folders_give_values() {
         let values = FolderValues::of(Path::new(
-            "s3://b/year=2024/x/city=S%C3%A3o%2F1/n=__HIVE_DEFAULT_PARTITION__/a=b.csv",
+            "s3://b/year=2024/x/city=S%25C3%25A3o%252F1/n=__HIVE_DEFAULT_PARTITION__/a=b.csv",
         ));
         let pair = |name: &str, value: Option<&str>| (name.to_owned(), value.map(str::to_owned));
         assert_eq!(

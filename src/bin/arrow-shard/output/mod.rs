@@ -115,7 +115,7 @@ impl Output {
                 Ok(())
             }
             #[cfg(feature = "cloud")]
-            Self::ShardObject(writer) => writer.finish().map(drop).map_err(failed),
+            Self::ShardObject(writer) => writer.finish().map_err(failed),
             Self::Other(encoder) => encoder.finish()?.finish()?.commit(),
         }
     }
