@@ -84,11 +84,11 @@ def batch_html(batch: _lib.RecordBatch) -> str:
         lines.append(f"<tr>{''.join(cells)}{'<td>…</td>' if more else ''}</tr>")
     if batch.num_rows > _BATCH_ROWS:
         lines.append(f"<tr>{'<td>…</td>' * len(heads)}</tr>")
-    counts = f"{_counted(batch.num_rows, 'row')}, {_counted(batch.num_columns, 'column')}"
+    counts = f"{_quantity(batch.num_rows, 'row')}, {_quantity(batch.num_columns, 'column')}"
     return f"<table>{''.join(lines)}</table><p>{counts}</p>"
 
 
-def _counted(number: int, unit: str) -> str:
+def _quantity(number: int, unit: str) -> str:
     return f"{number:,} {unit}{'' if number == 1 else 's'}"
 
 
