@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import _methods, store
+from ._convert import convert
 from ._errors import (
     AlreadyExistsError,
     AmbiguousColumnError,
@@ -45,7 +46,6 @@ from ._errors import (
     WrongFileError,
 )
 from ._duckdb import register
-from ._lance import convert
 from ._lib import (
     BatchIterator,
     Column,

@@ -1,15 +1,13 @@
-"""Converts between shards and Lance files, with pylance."""
+"""Reads and writes Lance files, with pylance."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import _lib
-from ._errors import InvalidArgumentError, UnsupportedError
-from ._write import write
+from ._errors import UnsupportedError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,42 +15,7 @@ if TYPE_CHECKING:
 _BATCH_SIZE = 8192
 
 
-def convert(
-    src: str | os.PathLike[str],
-    dst: str | os.PathLike[str],
-    *,
-    overwrite: bool = False,
-    lance_version: str = "2.2",
-    **options: Any,
-) -> int:
-    """Converts a shard to a Lance file, or a Lance file or dataset to a shard, and returns the number of rows. The path
-    that ends in ``.lance`` is the Lance file. Needs pylance. ``options`` are passed to :func:`write`, and are errors for a
-    conversion to Lance.
-
-    Lance does not support Decimal32, Decimal64, intervals, list views, run-end encoding and unions, and reads string
-    and binary views back as strings and binaries. A column of an unsupported type is an error that names the column,
-    before anything is written.
-
-    >>> sh.convert(path, out + ".lance"), sh.convert(out + ".lance", out)
-    (2, 2)
-    >>> pa.table(sh.open(out)) == pa.table(sh.open(path))
-    True
-    """
-    source, target = os.fspath(src), os.fspath(dst)
-    from_lance, to_lance = source.rstrip("/").endswith(".lance"), target.endswith(".lance")
-    if from_lance == to_lance:
-        raise InvalidArgumentError(
-            f"invalid argument: one of `{source}` and `{target}` is a Lance file, whose name ends in .lance"
-        )
-    if from_lance:
-        return write(_read(source), target, overwrite=overwrite, **options).rows
-    if options:
-        unknown = ", ".join(f"`{name}`" for name in options)
-        raise InvalidArgumentError(f"invalid argument: a conversion to Lance does not have {unknown}, options of `write`")
-    return _to_lance(source, target, overwrite, lance_version)
-
-
-def _read(path: str) -> Any:
+def read_lance(path: str) -> Any:
     """Returns a reader of the batches of a Lance file, or of a Lance dataset, which is a folder."""
     import pyarrow as pa
 
@@ -69,7 +32,12 @@ def _read(path: str) -> Any:
     return pa.RecordBatchReader.from_batches(schema, reader.read_all(batch_size=_BATCH_SIZE).to_batches())
 
 
-def _to_lance(source: str, target: str, overwrite: bool, version: str) -> int:
+def write_lance(source: str, target: str, version: str) -> int:
+    """Writes the rows of a shard to a new Lance file, and returns their number.
+
+    Lance does not support Decimal32, Decimal64, intervals, list views, run-end encoding and unions, and reads string
+    and binary views back as strings and binaries. A column of an unsupported type is an error before anything is written.
+    """
     import pyarrow as pa
 
     scan = _lib.open(source, views=True).scan()
@@ -78,14 +46,7 @@ def _to_lance(source: str, target: str, overwrite: bool, version: str) -> int:
         why = _refused(field.type, version)
         if why is not None:
             raise UnsupportedError(f"unsupported: column `{field.name}`: Lance {version} has no {why}")
-    target = _lib.output_file(target, overwrite=overwrite)
-    folder = os.path.dirname(os.path.abspath(target))
-    # The file gets its final name once it is complete.
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".lance-") as hidden:
-        written = os.path.join(hidden, "rows.lance")
-        rows = _write_lance(written, schema, map(pa.record_batch, scan), version)
-        os.replace(written, target)
-    return rows
+    return _write_lance(target, schema, map(pa.record_batch, scan), version)
 
 
 def _write_lance(path: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch], version: str) -> int:
