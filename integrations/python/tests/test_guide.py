@@ -48,7 +48,8 @@ def test_calls_of_the_guide_run(call: str, tmp_path: Path, monkeypatch: pytest.M
         return sh.attach(*arguments)
 
     own = {name: getattr(sh, name) for name in sh.__all__}
-    own |= {"write": overwrite(sh.write), "sink": overwrite(sh.sink), "convert": overwrite(sh.convert), "attach": attach}
+    own |= {name: overwrite(getattr(sh, name)) for name in ("write", "sink", "convert")}
+    own |= {"attach": attach}
     names = {
         "sh": SimpleNamespace(**own), "pl": pl, "pa": pa, "pq": pq, "pds": pds, "con": duckdb.connect(),
         "duckdb": duckdb, "table": table, "frame": pl.DataFrame(table), "lazy": pl.LazyFrame({"a": [1]}),
