@@ -1,4 +1,4 @@
-//! Files whose columns have types that are stored alike: the texts of other writers are large, views or dictionaries.
+//! Files with columns that a shard stores alike: the texts of other writers are large, views or dictionaries.
 
 use super::files::{assert_sound, read_shard, write_parquet};
 use arrow_array::cast::AsArray;

@@ -37,8 +37,8 @@ fn cloud(layout: &str) -> Option<Cloud> {
     Some(cloud)
 }
 
-/// Runs a command over the local files, where `@` stands for the folder, and over those of the store. Returns what it
-/// says, which must be the same.
+/// Runs a command over the local files, and again over the objects; `@` stands for the folder. The output must be the
+/// same, and is returned.
 fn both(cloud: &Cloud, command: &[&str]) -> String {
     let [local, remote] = ["", STORE].map(|place| {
         let arguments: Vec<String> = command.iter().map(|it| it.replace('@', place)).collect();
@@ -276,7 +276,7 @@ fn rows_that_are_not_committed_leave_nothing_in_a_store() {
     let append = ["append", day, "new.csv", "--output", other];
     cloud.run(&append).ok();
     assert_eq!(cloud.run(&["count", other]).ok(), "202\n");
-    // The directory, and the file with the new rows, which is no shard of the folder.
+    // The directory, and the file with the new rows, which is not listed.
     let listed = cloud.run(&["ls", "s3://shards/days"]).ok();
     assert_eq!(listed.lines().count(), 5, "{listed}");
     assert_eq!(names().len(), before.len() + 2);

@@ -20,7 +20,7 @@ use url::Url;
 pub(crate) enum Target {
     /// The statement writes to its target itself: shards, which appear once it has succeeded.
     Direct,
-    /// A store keeps the files back: those of a folder, or an object.
+    /// A store keeps the files of a folder back, or an object.
     Withheld(WithheldStore),
     /// The copy writes to a file in a hidden folder next to the target.
     Staged {

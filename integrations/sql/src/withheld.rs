@@ -1,4 +1,4 @@
-//! A store whose new objects appear once a statement has succeeded. The writers of DataFusion complete their files even
+//! A store that shows new objects once a statement has succeeded. The writers of DataFusion complete their files even
 //! if the query fails in between, and a file with some of the rows looks like any other.
 
 use async_trait::async_trait;
@@ -39,7 +39,7 @@ struct Complete {
 enum Data {
     /// A small object, which no request has sent.
     Whole(PutPayload, PutOptions),
-    /// An object whose parts have been sent.
+    /// An object that has been sent in parts.
     Parts(Box<dyn MultipartUpload>),
 }
 

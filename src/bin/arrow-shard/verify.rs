@@ -29,7 +29,7 @@ is any.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Shards, globs in quotes, and folders, of which all shards are checked
+    /// Shards, globs in quotes, and folders: all shards of a folder are checked
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Print only problems

@@ -133,7 +133,7 @@ pub(super) fn united_schema(files: &[ParquetFile]) -> Result<SchemaRef> {
 }
 
 /// Returns the type of a column that has the types of two fields in different files. A file's values are not copied, so
-/// a shard must store all three types alike: `Utf8` and `LargeUtf8`, for instance, or lists whose items can be null in
+/// a shard must store all three types alike: `Utf8` and `LargeUtf8`, for instance, or lists with nullable items in
 /// one file.
 fn common_type(a: &Field, b: &Field) -> Result<Option<ArrowType>> {
     if a.data_type() == b.data_type() {

@@ -14,7 +14,7 @@ from ._write import write
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# The formats by the suffixes of names. Any other name is that of a shard.
+# The formats by the suffixes of names. A file with any other name is a shard.
 _FORMATS = {
     ".parquet": "Parquet",
     ".parq": "Parquet",
@@ -39,8 +39,8 @@ def convert(
 ) -> int:
     """Converts a file of another format to a shard, or a shard to a file of another format, and returns the number of
     rows. The names show the formats: ``.parquet``, ``.parq``, ``.pq``; ``.arrow``, ``.feather``, ``.ipc``;
-    ``.arrows`` (a stream of Arrow IPC); ``.csv``, ``.csv.gz``; ``.lance`` (a file, or a dataset to read). Any other name is
-    that of a shard. Needs pyarrow, and pylance for Lance.
+    ``.arrows`` (a stream of Arrow IPC); ``.csv``, ``.csv.gz``; ``.lance`` (a file, or a dataset to read). A file with any
+    other name is a shard. The function needs pyarrow, and pylance for Lance.
 
     ``options`` are passed to :func:`write`, and are errors for a conversion to another format. The types of CSV are those
     that pyarrow infers from its first block. Lance does not support some types, which are errors that name the column, and

@@ -14,7 +14,7 @@ const MAGIC: &[u8] = b"ARROW1";
 /// Bytes after the footer of a file: its length, and the magic.
 const TRAILER_BYTES: u64 = 10;
 
-/// Returns the columns of files and streams. Those of files are read from their footers: DataFusion expects the first
+/// Returns the columns of files and streams. A file is described by its footer: DataFusion expects the first
 /// message of a file in a store at byte 8, but it follows padding of any length.
 pub(super) async fn infer(
     state: &SessionState,

@@ -103,8 +103,8 @@ impl FileTables {
         Ok(Some(table))
     }
 
-    /// Groups files by their kinds, and infers the columns of each group. There is no group for a folder without known
-    /// files, unless `name` is a path.
+    /// Groups files by their kinds, and infers the columns of each group. A folder without known files has no
+    /// groups; it is an error if `name` is a path.
     async fn groups(&self, state: &SessionState, name: &str, found: &Found) -> Result<Vec<Group>> {
         let mut kinds: BTreeMap<(Kind, String), Vec<ObjectMeta>> = BTreeMap::new();
         for file in &found.files {

@@ -1,4 +1,4 @@
-//! Finds the rows whose key another row has, in little memory.
+//! Finds the rows with the key of another row, in little memory.
 
 use super::keys::Key;
 use crate::failure::Failure;
@@ -27,8 +27,7 @@ pub(super) struct KeptRows {
 }
 
 impl KeptRows {
-    /// Returns an empty set for a shard of this many rows. Of the rows with the same key, the first one stays, or the
-    /// last one.
+    /// Returns an empty set for a shard of this many rows. The first row with a key stays, or the last one.
     pub(super) fn new(rows: u64, keeps_last: bool) -> Self {
         Self {
             keeps_last,

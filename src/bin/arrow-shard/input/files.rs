@@ -180,8 +180,8 @@ pub(crate) fn with_matches(arguments: &[PathBuf]) -> Result<Vec<PathBuf>, Failur
     Ok(paths)
 }
 
-/// Returns the files and local folders that a glob matches, except for stripe files; `None` for an argument that is no
-/// glob.
+/// Returns the files and local folders that a glob matches, except for stripe files; `None` if the argument has no
+/// wildcards.
 fn matches(argument: &Path) -> Result<Option<Vec<PathBuf>>, Failure> {
     let Some(mut found) = glob_matches(argument)? else {
         return Ok(None);
