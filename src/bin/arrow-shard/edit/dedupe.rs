@@ -17,7 +17,7 @@ Examples:
   arrow-shard dedupe --key time,origin --keep last flights.amudai.shard --dry-run
 
 The rows are marked as deleted, as `delete` does: `undelete` brings them back. Keys are compared by hashes of 16 bytes: \
-up to about 250 million different ones take 150 MB of memory, and above two million temporary files. Nulls are equal.";
+two million of them are held in memory, and others wait in temporary files. Nulls are equal.";
 
 /// Delete rows with the key of another row
 #[derive(Debug, clap::Args)]
