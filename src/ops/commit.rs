@@ -315,8 +315,17 @@ impl DirectoryPlan<'_> {
                 }
                 (None, None) => None,
             };
+            let is_narrow = node.is_narrow_in(stripe.source);
+            if let Some(described) = &mut described {
+                let there = stored_as(node, id, stripe, source)?;
+                let changes = is_narrow || there.is_some();
+                if changes && described.field.constant_value.is_some() {
+                    // Its stored values are of the other type, and need not be read.
+                    described.encodings.clear();
+                }
+            }
             if let Some(described) = &described
-                && node.is_narrow_in(stripe.source)
+                && is_narrow
                 && described.encodings.iter().any(DataEncoding::has_data)
             {
                 let advice = match self.unify {

@@ -229,7 +229,7 @@ impl ShardSet {
     ///
     /// A shard is left out if another shard of the folder refers to all of its data, so that no row appears twice: see
     /// [`left_out`](Self::left_out). Shards are compared by the bytes that they refer to. A shard that refers to none,
-    /// such as a shard of one row, is never left out: remove it once it is merged.
+    /// because all of its values are null, is never left out: remove it once it is merged.
     ///
     /// # Errors
     /// Returns the errors of [`open`](Self::open), and [`InvalidArgument`](ErrorKind::InvalidArgument) if two shards

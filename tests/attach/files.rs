@@ -2,7 +2,9 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, new_null_array};
+use arrow_array::{
+    Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, new_null_array,
+};
 use arrow_schema::{DataType, Field};
 use arrow_select::concat::concat_batches;
 use arrow_shard::ops::{
@@ -15,8 +17,9 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::properties::WriterProperties;
 use std::fs::File;
+use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// A table of texts with nulls and ascending numbers.
 pub(crate) fn table(rows: i64) -> RecordBatch {
@@ -337,4 +340,43 @@ fn columns_of_files_have_one_value_for_each() {
     let taken = taken.column(0).as_primitive::<Int64Type>();
     assert_eq!(taken.values()[..], [3, 1, 2]);
     assert_sound(&shard);
+}
+
+#[test]
+fn progress_counts_files_in_two_steps_and_can_stop_each_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    // The offsets of lists are written to a file of their own.
+    let lists = ListArray::from_iter_primitive::<Int64Type, _, _>(
+        (0..500).map(|i| Some(vec![Some(i); i as usize % 3])),
+    );
+    let batch = RecordBatch::try_from_iter([("l", Arc::new(lists) as ArrayRef)]).unwrap();
+    let paths: Vec<_> = (0..3)
+        .map(|i| folder.path().join(format!("{i}.parquet")))
+        .collect();
+    for path in &paths {
+        write_parquet(path, &batch, small_groups());
+    }
+    let target = folder.path().join("t.amudai.shard");
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    for stop_at in 0..6 {
+        calls.lock().unwrap().clear();
+        let seen = calls.clone();
+        let options = AttachOptions::default().with_progress(move |progress| {
+            let mut seen = seen.lock().unwrap();
+            seen.push((progress.done, progress.total));
+            match seen.len() > stop_at {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        });
+        let error = attach_with(&paths, &target, options).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Stopped);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
+    assert_eq!(
+        *calls.lock().unwrap(),
+        [(0, 3), (1, 3), (1, 3), (2, 3), (2, 3), (3, 3)]
+    );
+    attach(&paths, &target).unwrap();
+    assert_eq!(read_shard(&Shard::open(&target).unwrap()).num_rows(), 1500);
 }

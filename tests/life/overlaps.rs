@@ -4,13 +4,13 @@ use crate::numbers::{ids, numbers, write};
 use crate::support::collect;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, Int64Array};
+use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
 use arrow_shard::io::Store;
 use arrow_shard::ops::{LeftOut, ShardEditor, ShardSet, held_by_others, merge};
 use arrow_shard::read::col;
 use arrow_shard::write::{Layout, WriterOptions};
-use arrow_shard::{ErrorKind, Result};
+use arrow_shard::{ErrorKind, Result, Shard};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -84,6 +84,58 @@ fn a_table_of_a_folder_has_each_row_once() {
     editor.append(path("b")).unwrap();
     editor.commit().unwrap();
     check(&[pair("b", "a")]);
+}
+
+#[test]
+fn shards_of_constants_are_recognized() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let text = |rows| Arc::new(StringArray::from(vec!["same"; rows])) as ArrayRef;
+    let none = |rows| Arc::new(Int64Array::new_null(rows)) as ArrayRef;
+    let same = |rows| Arc::new(Int64Array::from(vec![7; rows])) as ArrayRef;
+    let options = WriterOptions::default;
+    // A row; many equal rows; a number without nulls after a column of nulls.
+    write(
+        &path("a"),
+        vec![("id", ids(1..2)), ("s", text(1))],
+        options(),
+    );
+    write(
+        &path("b"),
+        vec![("id", same(1000)), ("s", text(1000))],
+        options(),
+    );
+    write(
+        &path("c"),
+        vec![("n", none(10)), ("id", same(10))],
+        options(),
+    );
+    numbers(&path("d"), 30..60);
+    let rows = || ShardSet::open_folder(folder.path()).unwrap().num_rows();
+    assert_eq!(rows(), 1041);
+    merge(["a", "b", "c", "d"].map(path), path("m")).unwrap();
+    let set = ShardSet::open_folder(folder.path()).unwrap();
+    let parts = ["a", "b", "c", "d"].map(|part| pair(part, "m"));
+    assert_eq!(
+        (set.num_rows(), pairs(set.left_out())),
+        (1041, parts.to_vec())
+    );
+    assert!(Shard::open(path("m")).unwrap().verify().unwrap().is_sound());
+    fs::remove_file(path("m")).unwrap();
+    // An edited shard holds the appended shards.
+    let mut editor = ShardEditor::open(path("d")).unwrap();
+    editor.append(path("a")).unwrap();
+    editor.append(path("b")).unwrap();
+    editor.commit().unwrap();
+    assert_eq!(rows(), 1041);
+    // Copies are other shards, and equal rows are other rows.
+    fs::copy(path("c"), path("copy")).unwrap();
+    write(
+        &path("again"),
+        vec![("id", ids(1..2)), ("s", text(1))],
+        options(),
+    );
+    assert_eq!(rows(), 1052);
 }
 
 #[test]

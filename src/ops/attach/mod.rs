@@ -162,7 +162,8 @@ impl AttachOptions {
 
 with_progress! {
     AttachOptions,
-    /// Calls `progress` with every Parquet file whose footer has been read. If it breaks, no shard is written.
+    /// Calls `progress` with the number of Parquet files, twice for each of them: half of the files are done once all
+    /// footers have been read, the others as their columns are described. If it breaks, no shard is written.
 }
 
 /// Makes a shard over Parquet files: writes a directory file `target` that refers to their column chunks. The files are
@@ -243,7 +244,7 @@ pub async fn attach_with_async<L: Into<Location>>(
         return Err(Error::invalid("there is no Parquet file to attach"));
     }
     let place = target.home().find_new(target.name())?;
-    let mut work = WorkProgress::new(options.listener.clone(), files.len() as u64);
+    let mut work = Steps::new(options.listener.clone(), files.len());
     let mut opened = Vec::with_capacity(files.len());
     let mut known = HashSet::new();
     for file in &files {
@@ -254,7 +255,7 @@ pub async fn attach_with_async<L: Into<Location>>(
             return Err(Error::invalid(why).within(file.place.element()));
         }
         opened.push(file);
-        work.add(1)?;
+        work.add()?;
     }
     let attachment = Attachment {
         files: &opened,
@@ -263,10 +264,10 @@ pub async fn attach_with_async<L: Into<Location>>(
     if options.dry_run {
         check_new(target.store(), &place).await?;
         let mut unwritten = StripeFiles::unwritten(target.store(), &place);
-        return Ok(attachment.files(&mut unwritten).await?.summary);
+        return Ok(attachment.files(&mut unwritten, &mut work).await?.summary);
     }
     let mut stripe_files = StripeFiles::new(target.store(), &place);
-    let written = match attachment.files(&mut stripe_files).await {
+    let written = match attachment.files(&mut stripe_files, &mut work).await {
         Ok(files) => put(target.store(), &place, ExistingFile::Kept, files).await,
         Err(error) => Err(error.into()),
     };
@@ -310,6 +311,26 @@ fn is_parquet(name: &OsStr) -> bool {
     matches!(suffix, Some("parquet" | "parq" | "pq"))
 }
 
+/// The progress of two steps for each file: its footer is read, and its columns are described.
+struct Steps {
+    work: WorkProgress,
+    done: u64,
+}
+
+impl Steps {
+    fn new(listener: Listener, files: usize) -> Self {
+        Self {
+            work: WorkProgress::new(listener, files as u64),
+            done: 0,
+        }
+    }
+
+    fn add(&mut self) -> Result<()> {
+        self.done += 1;
+        self.work.set(self.done / 2)
+    }
+}
+
 /// Parquet files that become a shard.
 struct Attachment<'a> {
     files: &'a [ParquetFile],
@@ -318,7 +339,11 @@ struct Attachment<'a> {
 
 impl Attachment<'_> {
     /// Returns the files to write. Large stripe files are written before.
-    async fn files(&self, stripe_files: &mut StripeFiles<'_>) -> Result<CommitFiles> {
+    async fn files(
+        &self,
+        stripe_files: &mut StripeFiles<'_>,
+        work: &mut Steps,
+    ) -> Result<CommitFiles> {
         let wire = Wire::Spec;
         let capabilities = wire.capabilities();
         let schema = united_schema(self.files)?;
@@ -363,6 +388,7 @@ impl Attachment<'_> {
             }
             let ordered = order.add(file, &attached, &schema);
             ordered.within(|| file.place.element())?;
+            work.add()?;
         }
         let properties = ShardProperties {
             creation_min: Some(crate::write::now()),

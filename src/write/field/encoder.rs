@@ -19,8 +19,18 @@ use std::sync::Arc;
 pub(in crate::write) struct EncodedField {
     pub(in crate::write) descriptor: FieldDescriptor,
     pub(in crate::write) buffers: Vec<FinishedBuffer>,
+    /// The buffers of a constant, which are written only if the stripe would have no bytes otherwise.
+    constant_buffers: Vec<FinishedBuffer>,
     /// Schema ids of the members whose blocks move to this struct.
     pub(in crate::write) members: Vec<u32>,
+}
+
+impl EncodedField {
+    /// Stores the values of a constant as well, which readers need not read. Returns whether it has any bytes.
+    pub(in crate::write) fn store_constant(&mut self) -> bool {
+        self.buffers = std::mem::take(&mut self.constant_buffers);
+        !self.buffers.is_empty()
+    }
 }
 
 /// Encodes one stripe field.
@@ -183,10 +193,10 @@ impl FieldEncoder {
             _ => None,
         };
         finished.describe(&self.plan, &mut descriptor);
-        let mut buffers = Vec::new();
+        let mut buffers = std::mem::take(&mut finished.buffers);
+        let mut constant_buffers = Vec::new();
         if descriptor.constant_value.is_none() {
             descriptor.dictionary_size = finished.dictionary_size;
-            buffers = std::mem::take(&mut finished.buffers);
             if let Some(mut presence) = self.presence.filter(|_| !nulls_embedded) {
                 let bits = presence.finish();
                 let settings = self.plan.settings;
@@ -195,11 +205,16 @@ impl FieldEncoder {
             if let Some(index) = finished.index(&self.plan)? {
                 buffers.push(index);
             }
+        } else if finished.dictionary_size.is_none() && self.null_count == 0 {
+            constant_buffers = std::mem::take(&mut buffers);
+        } else {
+            buffers.clear();
         }
         descriptor.membership_filter = finished.filter(&self.plan, &descriptor, &buffers);
         Ok(EncodedField {
             descriptor,
             buffers,
+            constant_buffers,
             members: self.plan.members.clone(),
         })
     }

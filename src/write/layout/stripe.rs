@@ -303,6 +303,10 @@ impl FullStripe {
     pub(in crate::write) fn encoded(self) -> Result<EncodedStripe> {
         let lanes = self.lanes.all_caught_up(0);
         let mut fields = lanes.map(Lane::encoded).collect::<Result<Vec<_>>>()?;
+        // Shards that share rows are recognized by the bytes that they refer to, so a stripe needs some.
+        if fields.iter().all(|field| field.buffers.is_empty()) {
+            let _ = fields.iter_mut().any(EncodedField::store_constant);
+        }
         pack(&mut fields)?;
         Ok(EncodedStripe {
             rows: self.rows,
