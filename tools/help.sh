@@ -35,7 +35,7 @@ Install it with `cargo install --path . --features cli` in a clone; with the fea
 | [`info FILE...`](#info) | shows rows, bytes, sort order, key-values and needed files on one screen |
 | [`count FILE...`](#count) | counts rows, or those that match a `--filter` |
 | [`head FILE...`](#head), [`tail FILE...`](#tail), [`cat FILE...`](#cat) | print rows, or those that match a `--filter`, as a table, CSV, JSON, or a line for each value |
-| [`sample N FILE...`](#sample) | prints random rows, the same ones for the same `--seed` |
+| [`sample N FILE...`](#sample) | prints random rows, or writes them to an `--output`; the same ones for the same `--seed` |
 | [`stats FILE...`](#stats) | shows nulls, bounds, distinct values, mean length and bytes of each column |
 | [`diff A B`](#diff) | compares columns, and rows by position or by a `--key` |
 | [`inspect FILE`](#inspect) | shows sizes, encodings and statistics; with `--explain`, the encodings that the writer weighs |

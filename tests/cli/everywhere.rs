@@ -122,6 +122,9 @@ fn commands_that_look_say_the_same_of_a_store() {
         both(&cloud, command);
         both(&cloud, &["cat", "--format", "csv", command[3]]);
     }
+    let sample = ["sample", "9", "@days/", "--seed", "5"];
+    both(&cloud, &[&sample[..], &["--output", "@s.parquet"]].concat());
+    both(&cloud, &["cat", "--format", "csv", "@s.parquet"]);
 }
 
 #[test]

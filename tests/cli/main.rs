@@ -48,6 +48,7 @@ mod pairs;
 mod parts;
 mod recognized;
 mod refused;
+mod round_trips;
 mod sampled;
 mod show;
 mod sorted;

@@ -458,7 +458,9 @@ fn a_value_that_cannot_be_shown_is_an_error() {
             let rest = ["cat", file, "--columns", column, "--limit", "2"];
             assert!(folder.run(&rest).ok().contains("1970-01-01"));
         }
-        folder.run(&["stats", file]).error(1);
+        // Bounds are shown as numbers of seconds.
+        let bounds = folder.run(&["stats", file]).ok();
+        assert!(bounds.contains("9223372036854775807"), "{bounds}");
         folder.run(&["diff", file, "t.arrow"]).ok();
     }
     folder.run(&["inspect", "t.shard"]).ok();

@@ -6,6 +6,8 @@ use crate::text;
 use crate::values::{self, Json};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_cast::cast;
+use arrow_schema::DataType;
 use serde_json::Value;
 
 /// Maximum number of characters shown of a bound.
@@ -40,7 +42,7 @@ impl Bound {
     /// Returns the bound as text. The sign precedes a bound that may not be a value.
     pub(crate) fn text(&self, sign: &str) -> Result<String, Failure> {
         let sign = if self.is_exact { "" } else { sign };
-        let text = text::cut(table::value(&self.value, 0)?, MAX_CHARS);
+        let text = text::cut(shown(&self.value)?, MAX_CHARS);
         Ok(format!("{sign}{text}"))
     }
 
@@ -49,9 +51,12 @@ impl Bound {
         min: Option<&Self>,
         max: Option<&Self>,
     ) -> Result<[(&'static str, Json); 4], Failure> {
-        let value = |bound: Option<&Self>| match bound {
-            Some(bound) => values::json(&bound.value, 0),
-            None => Ok(Json::of(Value::Null)),
+        let value = |bound: Option<&Self>| -> Result<Json, Failure> {
+            let Some(bound) = bound else {
+                return Ok(Json::of(Value::Null));
+            };
+            let json = values::json(&bound.value, 0);
+            json.or_else(|_| Ok(Json::of(shown(&bound.value)?)))
         };
         let is_exact = |bound: Option<&Self>| Json::of(bound.map(|it| it.is_exact));
         Ok([
@@ -60,6 +65,23 @@ impl Bound {
             ("min_is_exact", is_exact(min)),
             ("max_is_exact", is_exact(max)),
         ])
+    }
+}
+
+/// Returns a value as text. A time beyond the calendar is shown as its number of units.
+fn shown(value: &ArrayRef) -> Result<String, Failure> {
+    table::value(value, 0).or_else(|failure| match number_of(value.data_type()) {
+        Some(number) => table::value(&cast(value, &number)?, 0),
+        None => Err(failure),
+    })
+}
+
+/// Returns the type of the number that a time is stored as.
+fn number_of(data_type: &DataType) -> Option<DataType> {
+    match data_type {
+        DataType::Timestamp(..) | DataType::Date64 => Some(DataType::Int64),
+        DataType::Date32 => Some(DataType::Int32),
+        _ => None,
     }
 }
 

@@ -44,7 +44,7 @@ Examples:
   arrow-shard convert 2024.csv 2025.ndjson --unify --output all.parquet
   arrow-shard convert log.csv.gz log.amudai.shard
   arrow-shard convert --compression snappy log.csv log.parquet
-  arrow-shard convert log.csv log.parquet --cast day=date32 --cast 'price=decimal(10,2)'
+  arrow-shard convert log.csv log.parquet --cast 'day=date32,price=decimal(10,2)'
   arrow-shard convert --names id,name,price list.csv list.parquet
   arrow-shard convert --schema 'id int64 not null, at timestamp(us, UTC)' log.ndjson log.amudai.shard
   arrow-shard convert --limit 1000 --filter \"delay > 60\" in.amudai.shard sample.csv
@@ -287,6 +287,49 @@ fn convert(args: &Args) -> Result<(), Failure> {
         eprintln!("note: {}", text::shown(&note));
     }
     Ok(())
+}
+
+/// One file for the rows of another command.
+#[derive(Debug)]
+pub(crate) struct OneFile {
+    target: Target,
+    is_lossy: bool,
+}
+
+impl OneFile {
+    /// Fails if the output cannot be created, or exists and must not be replaced.
+    pub(crate) fn find(
+        path: &Path,
+        format: Option<FileFormat>,
+        reading: &ReadArgs,
+        force: bool,
+    ) -> Result<Self, Failure> {
+        let format = FileFormat::of_output(path, format)?;
+        let options = WriterOptions::default()
+            .with_overwrite(force)
+            .with_threads(usual_threads());
+        let style = reading.csv_output_style(path);
+        Ok(Self {
+            target: Target::find(path, format, options, style, None)?,
+            is_lossy: reading.is_lossy(),
+        })
+    }
+
+    /// Fails if options for reading do not fit the files and this output, or if the output is a file that an input needs.
+    pub(crate) fn check(&self, files: &Files, reading: &ReadArgs) -> Result<(), Failure> {
+        reading.check(&files.paths, Some(self.target.format))?;
+        self.target.check_inputs(files, &reading.shard_options()?)
+    }
+
+    /// Writes the rows, and prints their number.
+    pub(crate) fn write(&self, input: Input) -> Result<(), Failure> {
+        let mut progress = Progress::new(input.total.clone(), true);
+        write(input, &self.target, self.is_lossy, &[], &mut progress)?;
+        let place = self.target.path(1).display().to_string();
+        let rows = text::count(progress.rows(), "row");
+        eprintln!("{}: {rows}", text::shown(&place));
+        Ok(())
+    }
 }
 
 /// Writes all rows. Returns the number of outputs.

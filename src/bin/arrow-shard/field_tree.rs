@@ -2,6 +2,7 @@
 
 use crate::safe_text::shown;
 use arrow_schema::{DataType, Field, FieldRef};
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Prints a field and the fields inside of it, a line for each.
@@ -17,7 +18,7 @@ pub(crate) fn print_field(out: &mut impl Write, field: &Field, depth: usize) -> 
         out,
         "{:indent$}{}: {}{nullable}{}",
         "",
-        shown(field.name()),
+        shown(&quoted(field.name())),
         shown(&ty),
         shown(&extension)
     )?;
@@ -25,6 +26,16 @@ pub(crate) fn print_field(out: &mut impl Write, field: &Field, depth: usize) -> 
         print_field(out, child, depth + 1)?;
     }
     Ok(())
+}
+
+/// Returns a name, in double quotes if a reader of the line could not tell where it begins or ends.
+fn quoted(name: &str) -> Cow<'_, str> {
+    let is_plain = name.trim() == name && !name.starts_with('"') && !name.contains(": ");
+    if is_plain {
+        name.into()
+    } else {
+        format!("\"{}\"", name.replace('"', "\"\"")).into()
+    }
 }
 
 /// Returns the name of a type without its children, and the children.

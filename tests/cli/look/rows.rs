@@ -87,6 +87,56 @@ fn only_rows_that_match_and_exist_are_sampled() {
 }
 
 #[test]
+fn a_sample_is_written_in_the_format_of_its_name() {
+    let folder = Folder::new();
+    write(&folder, "a.shard", &flights(0, 100));
+    write(&folder, "b.parquet", &flights(100, 100));
+    let sample = ["sample", "20", "--seed", "3", "a.shard", "b.parquet"];
+    let printed = folder
+        .run(&[&sample[..], &["--format", "csv"]].concat())
+        .ok();
+    for name in ["s.parquet", "s.amudai.shard", "s.arrow", "s.csv.gz"] {
+        let written = folder.run(&[&sample[..], &["-o", name]].concat());
+        assert_eq!(written.err, format!("{name}: 20 rows\n"));
+        assert_eq!(written.ok(), "");
+        let read = folder.run(&["cat", name, "--format", "csv"]).ok();
+        assert_eq!(read, printed, "{name}");
+    }
+    let again = [&sample[..], &["-o", "s.parquet"]].concat();
+    assert!(folder.run(&again).error(1).contains("--force"));
+    folder.run(&[&again[..], &["--force"]].concat()).ok();
+    folder
+        .run(&["sample", "2", "s.csv.gz", "-fo", "s.csv.gz"])
+        .ok();
+    assert_eq!(folder.run(&["count", "s.csv.gz"]).ok(), "2\n");
+    // The rows of a shard that was edited are in a file of its own.
+    folder
+        .run(&["delete", "-q", "a.shard", "--where", "id < 5"])
+        .ok();
+    let names = std::fs::read_dir(folder.path("")).unwrap();
+    let rows = names
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .find(|name| name.ends_with(".amudai.stripe"))
+        .unwrap();
+    let over = ["sample", "2", "a.shard", "--force", "--output", &rows];
+    assert!(folder.run(&over).code > 0);
+    assert_eq!(folder.run(&["count", "a.shard"]).ok(), "95\n");
+    for (option, code) in [
+        (&["--json"][..], 2),
+        (&["--format", "csv"], 2),
+        (&["--full"], 2),
+    ] {
+        let both = [&sample[..], &["-o", "other.csv"], option].concat();
+        assert_eq!(folder.run(&both).code, code, "{option:?}");
+    }
+    assert_eq!(folder.run(&["sample", "2", "a.shard", "--force"]).code, 2);
+    assert_eq!(
+        folder.run(&["sample", "2", "a.shard", "-o", "s.txt"]).code,
+        2
+    );
+}
+
+#[test]
 fn json_is_short_for_its_format() {
     let folder = Folder::new();
     write(&folder, "t.shard", &flights(0, 3));

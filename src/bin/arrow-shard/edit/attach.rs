@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             options = options.with_file_column(field, values);
         }
     }
-    let folder_values = folder_values(&names).filter(|_| !args.folders.hive && !args.quiet);
+    let folder_values = super::folder_values(&names).filter(|_| !args.folders.hive && !args.quiet);
     let distant = files.iter().find(|file| !file.store().is_near());
     let waits_for = distant.unwrap_or(&target).clone();
     let done = wait(&waits_for, attach_with_async(files, target, options));
@@ -122,18 +122,4 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         );
     }
     Ok(())
-}
-
-/// Returns the name of a folder of the files that has the form `column=value`.
-fn folder_values(files: &[PathBuf]) -> Option<String> {
-    files.iter().find_map(|file| {
-        let name = file.to_string_lossy();
-        let (folders, _) = name.rsplit_once('/')?;
-        let found = folders.split('/').find(|folder| {
-            folder
-                .split_once('=')
-                .is_some_and(|(column, _)| !column.is_empty())
-        });
-        found.map(str::to_owned)
-    })
 }

@@ -6,6 +6,7 @@ use crate::input::with_matches;
 use crate::limits::LimitArgs;
 use crate::location::{NamedFiles, stored, wait};
 use crate::progress::followed;
+use crate::text;
 use arrow_shard::io::Location;
 use arrow_shard::ops::{MergeOptions, merge_with_async};
 use std::path::PathBuf;
@@ -75,6 +76,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     report(&args.output, &done)?;
     note_parts(&args.output, &files);
+    if let Some(folder) = super::folder_values(&files) {
+        eprintln!(
+            "note: values in names of folders, such as `{}`, are not columns of the shard; `convert --hive` writes them",
+            text::shown(&folder)
+        );
+    }
     Ok(())
 }
 

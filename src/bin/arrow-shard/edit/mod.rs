@@ -156,6 +156,20 @@ fn note_parts(target: &Path, parts: &[PathBuf]) {
     }
 }
 
+/// Returns the name of a folder of the files that has the form `column=value`.
+fn folder_values(files: &[PathBuf]) -> Option<String> {
+    files.iter().find_map(|file| {
+        let name = file.to_string_lossy();
+        let (folders, _) = name.rsplit_once('/')?;
+        let found = folders.split('/').find(|folder| {
+            folder
+                .split_once('=')
+                .is_some_and(|(column, _)| !column.is_empty())
+        });
+        found.map(str::to_owned)
+    })
+}
+
 /// Prints the contents of a shard after a commit.
 fn report(target: &Path, done: &EditSummary) -> Result<(), Failure> {
     let stripes = text::count(done.num_stripes(), "stripe");

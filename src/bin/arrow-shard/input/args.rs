@@ -130,6 +130,12 @@ impl ReadArgs {
         }
     }
 
+    /// Sets the format of all inputs.
+    pub(super) fn with_format(self, from: Option<FileFormat>) -> Self {
+        let input = InputArgs { from, ..self.input };
+        Self { input, ..self }
+    }
+
     /// Adds columns in the names of folders.
     pub(crate) fn with_folders(self, folders: &HiveArgs) -> Self {
         let folders = folders.clone();

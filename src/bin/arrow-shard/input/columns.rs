@@ -66,6 +66,13 @@ impl FromStr for ColumnNames {
 /// Returns the indices of the columns with these names.
 pub(crate) fn indices(schema: &Schema, names: &[String]) -> Result<Vec<usize>, Failure> {
     let index = |name: &String| {
+        let same = schema.fields().iter().filter(|it| it.name() == name);
+        let count = same.count();
+        if count > 1 {
+            return Err(Failure::Usage(format!(
+                "ambiguous column: {count} columns are named `{name}`"
+            )));
+        }
         schema.index_of(name).map_err(|_| {
             let known = schema.fields().iter().map(|field| field.name().as_str());
             match struct_of(schema, name) {
@@ -200,6 +207,15 @@ mod tests {
         assert_eq!(names("\"a\nb\",c").unwrap(), ["a\nb", "c"]);
         assert_eq!(names("\"\"").unwrap(), [""]);
         assert!(names("").is_err());
+    }
+
+    #[test]
+    fn a_name_of_two_columns_is_ambiguous() {
+        let fields = ["a", "b", "a"].map(|name| Field::new(name, DataType::Null, true));
+        let schema = Schema::new(fields.to_vec());
+        let found = |name: &str| indices(&schema, &[name.to_owned()]);
+        assert_eq!(found("b").unwrap(), [1]);
+        assert!(format!("{:?}", found("a").unwrap_err()).contains("2 columns are named `a`"));
     }
 
     #[test]

@@ -45,7 +45,8 @@ pub(crate) struct CsvArgs {
     /// unless --no-header is given, too
     #[arg(long, help_heading = READING, value_name = "COLUMNS")]
     names: Option<ColumnNames>,
-    /// Character before a quote within a value in CSV input, such as `\`; doubled quotes are read as well
+    /// Character before a quote within a value in CSV input, such as `\`; doubled quotes are read as well. In values in
+    /// quotes it is removed, also where another character follows
     #[arg(long, help_heading = READING, value_name = "CHARACTER", value_parser = escape)]
     escape: Option<u8>,
     /// Text that represents null in CSV, in addition to empty text

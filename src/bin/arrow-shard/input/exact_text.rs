@@ -1,5 +1,6 @@
 //! Values of other types in text. Digits that a type would lose are errors.
 
+use super::text_forms;
 use crate::failure::Failure;
 use crate::leaves::cast_array;
 use arrow_array::cast::AsArray;
@@ -20,8 +21,12 @@ pub(super) fn parsed(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Failu
         return cast_array(column, to);
     }
     let text = cast_array(column, &DataType::Utf8)?;
-    let plain = cast_array(&text, value).map_err(|_| no_value(to))?;
     let texts = text.as_string::<i32>();
+    let read = match text_forms::values(texts, value) {
+        Some(values) => values.map_err(Failure::new)?,
+        None => text.clone(),
+    };
+    let plain = cast_array(&read, value).map_err(|_| no_value(to))?;
     for text in texts.iter().flatten() {
         check(text.trim(), value)?;
     }
@@ -64,11 +69,17 @@ fn check(text: &str, ty: &DataType) -> Result<(), Failure> {
             }
             check_fraction(text, *unit, ty)?;
         }
-        T::Date32 | T::Date64 if text.contains(':') => return Err(lost(ty)),
+        T::Date32 | T::Date64 if !is_midnight(text) => return Err(lost(ty)),
         nested if nested.is_nested() => return Err(no_value(ty)),
         _ => {}
     }
     Ok(())
+}
+
+/// Whether nothing but zeros follows a date.
+fn is_midnight(text: &str) -> bool {
+    let clock = text.split_once(['T', ' ']).map_or("", |(_, clock)| clock);
+    clock.bytes().all(|byte| matches!(byte, b'0' | b':' | b'.'))
 }
 
 /// Part of the errors about digits that a type does not hold.
@@ -184,6 +195,14 @@ mod tests {
             ("9007199254740993.5", "Float64"),
             ("16777216", "Float32"),
             ("2048", "Float16"),
+            ("1.0", "Int8"),
+            ("-7.", "Dictionary(Int8, Int64)"),
+            ("00fF", "Binary"),
+            ("", "LargeBinary"),
+            ("00ff", "FixedSizeBinary(2)"),
+            ("PT1.5S", "Duration(ms)"),
+            ("2024-02-29T00:00:00", "Date64"),
+            ("2024-02-29 00:00:00.000", "Date32"),
         ] {
             assert!(parses(text, to), "{text} as {to}");
         }
@@ -210,6 +229,14 @@ mod tests {
             ("12", "Time32(s)"),
             ("12:00:00.5", "Time32(s)"),
             ("1", "List(Int64)"),
+            ("1.01", "Int8"),
+            ("hi", "Binary"),
+            ("00f", "BinaryView"),
+            ("00ff", "FixedSizeBinary(3)"),
+            ("PT1.5S", "Duration(s)"),
+            ("5", "Duration(s)"),
+            ("2024-02-29T00:00:01", "Date64"),
+            ("2024-02-29T00:00:00Z", "Date32"),
         ] {
             assert!(!parses(text, to), "{text} as {to}");
         }

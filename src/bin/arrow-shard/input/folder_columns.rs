@@ -40,20 +40,33 @@ pub(crate) fn values_by_file(files: &[PathBuf]) -> Result<Vec<(Field, ArrayRef)>
 /// types, or the types that CSV with these values would have.
 ///
 /// # Errors
-/// Fails if a file has a column of the same name.
+/// Fails if a file has a column with the name of a folder.
 pub(super) fn folder_columns(plans: &[Plan], wanted: &Wanted) -> Result<Vec<Field>, Failure> {
-    let mut names: Vec<&str> = Vec::new();
+    let mut named: Vec<(&str, &Plan)> = Vec::new();
     for plan in plans {
         for name in plan.folders.names() {
-            if plan.schema.index_of(name).is_ok() {
-                return Err(Failure::new(format!(
-                    "{}: column `{name}` is in the file and in the name of its folder",
-                    plan.name()
-                )));
+            if !named.iter().any(|(known, _)| *known == name) {
+                named.push((name, plan));
             }
-            if !names.contains(&name) {
-                names.push(name);
-            }
+        }
+    }
+    for (name, plan) in &named {
+        let stored = |plan: &&Plan| plan.schema.index_of(name).is_ok();
+        // A file is in such a folder itself, or the other files are.
+        let both = |plan: &&Plan| stored(plan) && plan.folders.value(name).is_some();
+        if let Some(other) = plans
+            .iter()
+            .find(both)
+            .or_else(|| plans.iter().find(stored))
+        {
+            let folder = match other.folders.value(name) {
+                Some(_) => "its folder".to_owned(),
+                None => format!("the folder of {}", plan.name()),
+            };
+            return Err(Failure::new(format!(
+                "{}: column `{name}` is in the file and in the name of {folder}",
+                other.name()
+            )));
         }
     }
     let field = |name: &str| {
@@ -63,5 +76,5 @@ pub(super) fn folder_columns(plans: &[Plan], wanted: &Wanted) -> Result<Vec<Fiel
         let data_type = wanted.data_type(name).cloned();
         Field::new(name, data_type.unwrap_or_else(|| type_of(values)), true)
     };
-    Ok(names.into_iter().map(field).collect())
+    Ok(named.into_iter().map(|(name, _)| field(name)).collect())
 }

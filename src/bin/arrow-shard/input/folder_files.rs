@@ -58,7 +58,8 @@ pub(super) fn escaped(name: &str) -> String {
 /// links, because the names of folders may be values of columns. A file that several names lead to appears once.
 fn walked(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let (mut files, mut known) = (Vec::new(), HashSet::new());
-    for entry in walk(folder, &['.', '_']) {
+    let is_read = |path: &Path| FileFormat::by_name(path).is_some();
+    for entry in walk(folder, &['.', '_'], is_read) {
         let entry = entry?;
         if entry.file_type().is_file() && known.insert(entry.path().canonicalize()?) {
             files.push(shortened(entry.into_path()));
@@ -68,10 +69,12 @@ fn walked(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Returns a folder and the files and folders below it, through links. Names that begin with one of the characters are
-/// skipped, and so are links that lead back to themselves or to a folder above.
+/// skipped, and so are links that lead back to themselves or to a folder above, and links that lead nowhere, unless they
+/// matter: then they are errors.
 pub(super) fn walk(
     folder: &Path,
     hidden: &'static [char],
+    matters: fn(&Path) -> bool,
 ) -> impl Iterator<Item = Result<DirEntry, Failure>> {
     let is_hidden = move |name: &OsStr| name.to_string_lossy().starts_with(hidden);
     let walk = WalkDir::new(folder).follow_links(true).sort_by_file_name();
@@ -82,8 +85,22 @@ pub(super) fn walk(
         Err(e) if is_loop(&e) => None,
         // A hidden link may lead nowhere, such as the lock of an editor.
         Err(e) if e.depth() > 0 && name(&e).is_some_and(is_hidden) => None,
-        entry => Some(entry.map_err(|e| Failure::new(e.to_string()))),
+        Err(e) => match dangling(&e) {
+            Some(link) if !matters(link) => None,
+            Some(link) => {
+                let why = "the link leads to a file that does not exist";
+                Some(Err(Failure::new(why).within(link.display())))
+            }
+            None => Some(Err(Failure::new(e.to_string()))),
+        },
+        Ok(entry) => Some(Ok(entry)),
     })
+}
+
+/// Returns the link that leads nowhere, if that is the error.
+fn dangling(error: &walkdir::Error) -> Option<&Path> {
+    let is_missing = error.io_error()?.kind() == io::ErrorKind::NotFound;
+    error.path().filter(|path| is_missing && path.is_symlink())
 }
 
 fn name(error: &walkdir::Error) -> Option<&OsStr> {
@@ -134,7 +151,14 @@ mod tests {
         link("elsewhere", "days/year=2024");
         link("elsewhere/1.csv", "days/year=2025.csv");
         link("days/2.csv", "days/3.csv");
+        link("nowhere", "days/readme");
         let found = below(&path("days")).unwrap();
         assert_eq!(found, ["days/2.csv", "days/year=2024/1.csv"].map(path));
+        link("nowhere", "days/4.csv");
+        let error = format!("{:?}", below(&path("days")).unwrap_err());
+        assert!(
+            error.contains("4.csv") && error.contains("does not exist"),
+            "{error}"
+        );
     }
 }

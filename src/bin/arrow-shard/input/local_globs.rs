@@ -141,7 +141,7 @@ fn folders_below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         return Ok(Vec::new());
     }
     let mut folders = Vec::new();
-    for entry in walk(start, &['.']) {
+    for entry in walk(start, &['.'], |_| false) {
         let entry = entry?;
         if entry.depth() > 0 && entry.file_type().is_dir() {
             let below = entry.path().strip_prefix(start).unwrap_or(entry.path());

@@ -1,6 +1,6 @@
 //! Values of other types in text that are cut or rounded to the types, as values of other formats are.
 
-use super::exact_text::no_value;
+use super::exact_text::{self, no_value};
 use crate::failure::Failure;
 use crate::leaves::cast_array;
 use arrow_array::{Array, ArrayRef, BooleanArray};
@@ -21,6 +21,13 @@ pub(super) fn parsed(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Failu
     };
     if value.is_string() || value.is_nested() {
         return cast_array(column, to);
+    }
+    use DataType as T;
+    if matches!(
+        value,
+        T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) | T::Duration(_)
+    ) {
+        return exact_text::parsed(column, to);
     }
     let text = cast_array(column, &DataType::Utf8)?;
     // Other texts become null.

@@ -36,6 +36,7 @@ mod row_numbers;
 mod row_sizes;
 mod source;
 mod text_file;
+mod text_forms;
 mod text_plan;
 mod type_args;
 mod union;

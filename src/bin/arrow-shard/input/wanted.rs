@@ -33,7 +33,7 @@ impl Wanted {
     pub(super) fn of(types: &TypeArgs, reading: &ReadArgs) -> Result<Self, Failure> {
         let schema = types.schema.as_ref().map(|text| schema(text, reading));
         Ok(Self {
-            casts: types.cast.clone(),
+            casts: types.casts(),
             fields: schema.transpose()?.map(|schema| schema.fields().to_vec()),
             list: "--schema".to_owned(),
             is_complete: false,
@@ -159,6 +159,8 @@ fn schema(text: &str, reading: &ReadArgs) -> Result<Schema, Failure> {
             return parse_schema(&json).map_err(in_file);
         }
     }
+    // Not in the format of the inputs.
+    let reading = reading.clone().with_format(format);
     let table = reading.open(path, &ColumnArgs::default(), RowWindow::default())?;
     Ok(Schema::clone(&table.schema))
 }
@@ -166,7 +168,8 @@ fn schema(text: &str, reading: &ReadArgs) -> Result<Schema, Failure> {
 /// Returns the text of a file that may be a schema.
 fn saved(path: &Path, format: Option<FileFormat>) -> Result<Option<String>, Failure> {
     let may_be_text = matches!(format, None | Some(FileFormat::Ndjson));
-    if !may_be_text || !path.is_file() {
+    // A pipe may have the output of the command `schema`.
+    if !may_be_text || is_url(&path.to_string_lossy()) || path.is_dir() {
         return Ok(None);
     }
     let mut text = Vec::new();

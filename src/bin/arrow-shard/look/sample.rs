@@ -1,6 +1,7 @@
 //! `arrow-shard sample`
 
 use super::reservoir::Reservoir;
+use crate::convert::OneFile;
 use crate::counts::sample_size;
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
@@ -17,7 +18,7 @@ const EXAMPLES: &str = "\
 Examples:
   arrow-shard sample 5 flights.amudai.shard
   arrow-shard sample 100 --seed 7 --format csv flights.parquet
-  arrow-shard sample 20 --filter \"delay > 60\" --json 'days/*.parquet'
+  arrow-shard sample 20 --filter \"delay > 60\" 'days/*.parquet' --output some.parquet
 
 Every row is chosen with the same probability, and at most once; the rows keep their order. With the same \
 --seed, the same rows are chosen, in every format of the file. Shards read only the chosen rows, and \
@@ -40,6 +41,20 @@ pub(crate) struct Args {
     /// Choose the same rows as before with this number; otherwise each run chooses others
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
+    /// File to write the rows to, in the format that its name shows, in the place of printing them
+    #[arg(
+        long,
+        short,
+        value_name = "FILE",
+        conflicts_with_all = ["format", "json", "width", "full"]
+    )]
+    output: Option<PathBuf>,
+    /// Format of the --output, if its name does not show it
+    #[arg(long, value_enum, value_name = "FORMAT", requires = "output")]
+    to: Option<FileFormat>,
+    /// Replace the --output if it exists
+    #[arg(long, short, requires = "output")]
+    force: bool,
 }
 
 /// A chosen row: its file, and its place there.
@@ -68,21 +83,32 @@ enum Offered {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let reading = &args.rows.reading;
-    let files = reading.files(&args.inputs)?.paths;
-    args.rows.check(&files)?;
+    let output = args.output.as_deref();
+    let output = output.map(|path| OneFile::find(path, args.to, reading, args.force));
+    let output = output.transpose()?;
+    let files = reading.files(&args.inputs)?;
+    match &output {
+        Some(output) => output.check(&files, reading)?,
+        None => args.rows.check(&files.paths)?,
+    }
+    let input = sampled(args, &files.paths)?;
+    match output {
+        Some(output) => output.write(input),
+        None => print_input(input, &args.rows, 0, &files.paths),
+    }
+}
+
+/// Returns the chosen rows of files.
+fn sampled(args: &Args, files: &[PathBuf]) -> Result<Input, Failure> {
+    let reading = &args.rows.reading;
     let mut sample = Sample {
         reservoir: Reservoir::new(args.size, args.seed.map_or_else(Rng::new, Rng::with_seed)),
         chosen: Vec::new(),
     };
-    if !reading.are_alike(&files)? {
-        let input = reading.open_all(&files, &args.rows.columns, args.rows.window())?;
+    if !reading.are_alike(files)? {
+        let input = reading.open_all(files, &args.rows.columns, args.rows.window())?;
         let (schema, kept) = sample.offer_read(0, input)?;
-        return print_input(
-            chosen(schema, &kept, &sample.places(0))?,
-            &args.rows,
-            0,
-            &files,
-        );
+        return chosen(schema, &kept, &sample.places(0));
     }
     let mut offered = Vec::with_capacity(files.len());
     for (ordinal, file) in files.iter().enumerate() {
@@ -92,7 +118,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for ((ordinal, file), offered) in files.iter().enumerate().zip(offered) {
         inputs.push(read(file, offered, &sample.places(ordinal), &args.rows)?);
     }
-    print_input(chained(inputs)?, &args.rows, 0, &files)
+    chained(inputs)
 }
 
 struct Sample {

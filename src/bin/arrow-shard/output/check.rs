@@ -12,6 +12,9 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
+/// Nested fields that readers of Arrow schemas accept: the FlatBuffers verifier stops at 64 tables.
+const MAX_SCHEMA_DEPTH: usize = 61;
+
 /// Returns an error that names the first column with a type that the format does not support. To find out, this writes
 /// a row of nulls of every column to memory, because only the writers know which types they support.
 pub(crate) fn check_columns(format: FileFormat, schema: &Schema) -> Result<(), Failure> {
@@ -57,13 +60,18 @@ pub(crate) fn check_columns(format: FileFormat, schema: &Schema) -> Result<(), F
     Ok(())
 }
 
-/// Returns the names of the formats that hold a column, in options. Arrow IPC holds every type.
+/// Returns the number of fields that are nested in each other.
+fn depth(field: &Field) -> usize {
+    let inner = children(field.data_type());
+    1 + inner.into_iter().map(|it| depth(it)).max().unwrap_or(0)
+}
+
+/// Returns the names of the formats that hold a column, in options.
 fn holders(field: &Field) -> String {
-    let others = [FileFormat::Parquet, FileFormat::Ndjson];
+    use FileFormat::{IpcFile, IpcStream, Ndjson, Parquet};
     let holds = |format: &FileFormat| matches!(caught(|| try_column(*format, field)), Ok(Ok(())));
-    let others = others.into_iter().filter(holds);
-    let all = others.chain([FileFormat::IpcFile, FileFormat::IpcStream]);
-    let names: Vec<String> = all.map(FileFormat::option).collect();
+    let all = [Parquet, Ndjson, IpcFile, IpcStream].into_iter();
+    let names: Vec<String> = all.filter(holds).map(FileFormat::option).collect();
     names.join(", ")
 }
 
@@ -93,6 +101,12 @@ fn try_column(format: FileFormat, field: &Field) -> Result<(), Failure> {
         && let Some(name) = repeated_member(field.data_type())
     {
         return Err(Failure::new(format!("the member `{name}` appears twice")));
+    }
+    // Parquet has the schema of Arrow as well.
+    if !format.is_text() && depth(field) > MAX_SCHEMA_DEPTH {
+        return Err(Failure::new(format!(
+            "types nested more than {MAX_SCHEMA_DEPTH} levels deep"
+        )));
     }
     let field = field.clone().with_nullable(true);
     if matches!(format, FileFormat::Csv | FileFormat::Ndjson)

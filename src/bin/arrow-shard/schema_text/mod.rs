@@ -173,6 +173,9 @@ mod tests {
         fields.push(Arc::new(
             Field::new("j", DataType::Utf8, false).with_metadata(json),
         ));
+        for name in [" lead", "a: b", "\"q\"", "tail "] {
+            fields.push(Arc::new(Field::new(name, DataType::Int8, true)));
+        }
         let mut text = Vec::new();
         for field in &fields {
             print_field(&mut text, field, 0).unwrap();

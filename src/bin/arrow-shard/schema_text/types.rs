@@ -242,6 +242,21 @@ impl<'a> Scanner<'a> {
             "list" => T::List(self.item(Field::LIST_FIELD_DEFAULT_NAME)?),
             "largelist" => T::LargeList(self.item(Field::LIST_FIELD_DEFAULT_NAME)?),
             "struct" => T::Struct(Fields::from(self.fields()?)),
+            "fixedsizebinary" => {
+                let size = self.word()?;
+                let bytes = size.parse().ok().filter(|bytes| *bytes >= 0);
+                T::FixedSizeBinary(bytes.ok_or_else(|| format!("`{size}` is not a size"))?)
+            }
+            "dictionary" => {
+                let keys = self.data_type()?;
+                self.expect(',')?;
+                if !keys.is_dictionary_key_type() {
+                    return Err(format!(
+                        "{keys} cannot be the type of the keys of a dictionary"
+                    ));
+                }
+                T::Dictionary(Box::new(keys), Box::new(self.data_type()?))
+            }
             _ => return self.other(word, before),
         };
         self.expect(')')?;
@@ -488,7 +503,9 @@ mod tests {
             "struct()",
             "int64 x",
             "utf8)",
-            "dictionary(int32, utf8)",
+            "dictionary(int32)",
+            "dictionary(utf8, utf8)",
+            "fixed_size_binary(-1)",
             "Dictionary(Int32",
             "\"int64\"",
         ] {
