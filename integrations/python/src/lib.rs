@@ -25,6 +25,7 @@ mod rows;
 mod runtime;
 mod scan;
 mod shard;
+mod sigint;
 mod signals;
 mod stripes;
 mod values;
@@ -41,6 +42,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pymodule]
 #[pyo3(name = "_lib")]
 fn initialize(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
+    sigint::remember();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<batch::Batch>()?;
     module.add_class::<batch::ArrowSchema>()?;
@@ -61,6 +63,7 @@ fn initialize(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ops::compact, module)?)?;
     module.add_function(wrap_pyfunction!(ops::delete, module)?)?;
     module.add_function(wrap_pyfunction!(opening::list_shards, module)?)?;
+    module.add_function(wrap_pyfunction!(opening::list_parquet_files, module)?)?;
     module.add_function(wrap_pyfunction!(ops::merge, module)?)?;
     module.add_function(wrap_pyfunction!(ops::pack, module)?)?;
     module.add_function(wrap_pyfunction!(ops::undelete, module)?)?;

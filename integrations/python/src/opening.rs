@@ -12,7 +12,9 @@ use arrow_schema::{DataType, Field};
 use arrow_select::concat::concat;
 use arrow_shard::bytes::Bytes;
 use arrow_shard::io;
-use arrow_shard::ops::{LeftOut, Overlap, ShardColumn, ShardSet, ShardSetOptions, Unify};
+use arrow_shard::ops::{
+    LeftOut, Overlap, ShardColumn, ShardSet, ShardSetOptions, Unify, list_parquet_files_async,
+};
 use arrow_shard::{Result, Shard, ShardOptions};
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
@@ -50,6 +52,10 @@ pub(crate) fn open(
 ) -> PyResult<ShardFile> {
     let options = options_with(external_files, store)?;
     if let Some(bytes) = bytes_of(path)? {
+        if store.is_some() {
+            let message = "a shard in memory is not in a store; pass its path in the store";
+            return Err(exception(py, invalid(message)));
+        }
         let origin = Origin::new("open", bytes.as_any(), store, views, None)?;
         let all = Bytes::copy_from_slice(bytes.as_bytes());
         return detached(py, || {
@@ -101,8 +107,34 @@ fn bytes_of<'py>(source: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyByt
     Ok(Some(view.call_method0("tobytes")?.cast_into()?))
 }
 
-/// The values of a column for each of several shards.
-type Values<'py> = (String, Vec<Bound<'py, PyAny>>);
+/// The values of a column for each of several files, and the name of its type in pyarrow; without a name, the values have
+/// the type.
+type Values<'py> = (String, Vec<Bound<'py, PyAny>>, Option<String>);
+
+/// Converts a list of names with their values and perhaps their types.
+fn values_of<'py>(columns: Option<&Bound<'py, PyAny>>) -> PyResult<Vec<Values<'py>>> {
+    let Some(columns) = columns else {
+        return Ok(Vec::new());
+    };
+    let values = |one: PyResult<Bound<'py, PyAny>>| {
+        let one = one?;
+        if one.len()? == 2 {
+            let (name, values) = one.extract()?;
+            return Ok((name, values, None));
+        }
+        one.extract()
+    };
+    columns.try_iter()?.map(values).collect()
+}
+
+/// Returns columns that have one value for each of several files.
+pub(crate) fn file_columns(
+    py: Python<'_>,
+    columns: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<(Field, ArrayRef)>> {
+    let columns = values_of(columns)?;
+    columns.iter().map(|column| column_of(py, column)).collect()
+}
 
 /// Opens several shards of one store, or of this machine, as one table: a list of paths, or all shards of a folder in
 /// the order of their names. The table has the rows of all shards one after the other, and all of their columns,
@@ -110,7 +142,7 @@ type Values<'py> = (String, Vec<Bound<'py, PyAny>>);
 /// open. Subfolders are not searched: :func:`dataset` and :func:`list_shards` do that.
 ///
 /// ``columns`` adds columns with one value for all rows of a shard: a list of names, each with the values for the
-/// shards of a list of paths. With ``leave_out``, shards of a list that others contain are left out, as in a folder.
+/// shards of a list of paths, and if all values may be null, ``"int64"``, ``"float64"``, ``"date32"`` or ``"string"``. With ``leave_out``, shards of a list that others contain are left out, as in a folder.
 /// ``external_files`` allows folders as in :func:`open`, for a list of paths.
 ///
 /// ``unify`` says what happens if a column has different types in the shards. With ``"strict"``, that is an error. With
@@ -140,13 +172,7 @@ pub(crate) fn open_many(
     let options = ShardSetOptions::from(options).with_unify(unify_of(py, unify)?);
     // A string or a path is a folder; any other iterable contains paths of shards.
     let is_folder = paths.hasattr("__fspath__")? || paths.is_instance_of::<PyString>();
-    let columns: Vec<Values<'_>> = match columns {
-        Some(columns) => columns
-            .try_iter()?
-            .map(|one| one?.extract())
-            .collect::<PyResult<_>>()?,
-        None => Vec::new(),
-    };
+    let columns = values_of(columns)?;
     let (name, source, found) = if is_folder {
         if !columns.is_empty() || external_files.is_some() {
             let message = "expected a list of paths, because there are columns or external files";
@@ -178,7 +204,10 @@ pub(crate) fn open_many(
     let origin = Origin::new("open_many", &found, store, views, Some(&more))?;
     let columns = columns
         .iter()
-        .map(|column| column_of(py, column))
+        .map(|column| {
+            let (field, values) = column_of(py, column)?;
+            Ok(ShardColumn::new(field, values))
+        })
         .collect::<PyResult<Vec<_>>>()?;
     let overlap = if leave_out {
         Overlap::LeaveOut
@@ -226,14 +255,20 @@ fn unify_of(py: Python<'_>, unify: &str) -> PyResult<Unify> {
     }
 }
 
-/// Converts a column of shards.
-fn column_of(py: Python<'_>, (name, values): &Values<'_>) -> PyResult<ShardColumn> {
+/// Converts a column of files.
+fn column_of(py: Python<'_>, (name, values, kind): &Values<'_>) -> PyResult<(Field, ArrayRef)> {
     let arrays: Vec<ArrayRef> = values
         .iter()
         .map(|value| Ok(literal(value)?.array().clone()))
         .collect::<PyResult<_>>()?;
     let valid = arrays.iter().find(|array| array.logical_null_count() == 0);
-    let data_type = valid.map_or(DataType::Utf8, |array| array.data_type().clone());
+    let data_type = match (valid, kind.as_deref()) {
+        (Some(array), _) => array.data_type().clone(),
+        (None, Some("int64")) => DataType::Int64,
+        (None, Some("float64")) => DataType::Float64,
+        (None, Some("date32")) => DataType::Date32,
+        (None, _) => DataType::Utf8,
+    };
     let null = new_null_array(&data_type, 1);
     let typed: Vec<&dyn Array> = arrays
         .iter()
@@ -251,10 +286,7 @@ fn column_of(py: Python<'_>, (name, values): &Values<'_>) -> PyResult<ShardColum
         typed => concat(typed),
     };
     let values = values.map_err(|error| arrow_exception(py, error))?;
-    Ok(ShardColumn::new(
-        Field::new(name, data_type, is_nullable),
-        values,
-    ))
+    Ok((Field::new(name, data_type, is_nullable), values))
 }
 
 /// Warns about shards that are not part of the table of their folder.
@@ -296,4 +328,18 @@ pub(crate) fn list_shards(
     let shards = detached(py, || shards_below(&at, recursive))?;
     let shown = |location: &Location| location.0.to_string();
     Ok(shards.iter().map(shown).collect())
+}
+
+/// Returns the sorted paths of the Parquet files in a folder and its subfolders, by their names.
+#[pyfunction]
+#[pyo3(signature = (folder, *, store=None))]
+pub(crate) fn list_parquet_files(
+    py: Python<'_>,
+    folder: &Bound<'_, PyAny>,
+    store: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<String>> {
+    let at = Location::of(folder, store)?;
+    let listed = list_parquet_files_async(at.0.clone());
+    let files = detached(py, || wait(at.is_near(), listed))?;
+    Ok(files.iter().map(ToString::to_string).collect())
 }

@@ -3,6 +3,7 @@
 use crate::errors::{invalid, raised};
 use crate::filter::predicate;
 use crate::location::{self, Location};
+use crate::opening::file_columns;
 use crate::options::profile;
 use crate::progress::Follower;
 use crate::rows::{row_numbers, whole};
@@ -143,24 +144,12 @@ fn all(paths: &Bound<'_, PyAny>, store: Option<&Bound<'_, PyAny>>) -> PyResult<V
     paths.map(|path| Location::of(&path?, store)).collect()
 }
 
-/// Writes a shard with the rows of Parquet files, one after the other. It refers to their column chunks, so no row is
-/// copied. The files must be in the folder of ``out``, or in its subfolders, and stay as they are. Row groups of a file
-/// are combined into stripes of up to ``stripe_rows`` rows. ``page_map`` reads all column chunks once to list their pages,
-/// in files that have no page index. ``checksum`` reads all column chunks once for a checksum of each page, which readers
-/// verify.
-///
-/// ``statistics`` and ``index`` name columns that are read once, for bounds and distinct counts, or also for Bloom filters
-/// and indexes of their pages. ``external_files`` lists folders outside of the folder of ``out`` where the files may be;
-/// :func:`open` needs the same list. ``progress`` counts files, see :func:`write`.
-///
-/// >>> import pyarrow.parquet as pq
-/// >>> pq.write_table(pa.table({"id": [1, 2]}), folder + "/ids.parquet")
-/// >>> sh.attach([folder + "/ids.parquet"], out).rows
-/// 2
+/// Writes a shard that refers to the Parquet files of a list. ``columns`` adds columns with one value for all rows of a
+/// file: a list of names, each with the values for the files.
 #[pyfunction]
 #[pyo3(signature = (
-    paths, out, *, stripe_rows=None, page_map=false, checksum=false, statistics=None, index=None, external_files=None,
-    progress=None, store=None,
+    paths, out, *, columns=None, stripe_rows=None, page_map=false, checksum=false, statistics=None, index=None,
+    external_files=None, progress=None, store=None,
 ))]
 #[expect(
     clippy::too_many_arguments,
@@ -170,6 +159,7 @@ pub(crate) fn attach(
     py: Python<'_>,
     paths: &Bound<'_, PyAny>,
     out: &Bound<'_, PyAny>,
+    columns: Option<&Bound<'_, PyAny>>,
     stripe_rows: Option<u64>,
     page_map: bool,
     checksum: bool,
@@ -193,6 +183,12 @@ pub(crate) fn attach(
         .with_index(index.unwrap_or_default())
         .with_external_files(external_files)
         .with_progress(follower.listener());
+    let columns = file_columns(py, columns)?;
+    let options = columns
+        .into_iter()
+        .fold(options, |options, (field, values)| {
+            options.with_file_column(field, values)
+        });
     let summary = detached(py, || {
         let files = paths.iter().map(|path| match of_one_store {
             true => out.beside(path).cloned(),

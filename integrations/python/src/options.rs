@@ -13,7 +13,7 @@ use arrow_shard::write::{
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict};
+use pyo3::types::{PyBool, PyDict, PyString};
 use std::collections::HashMap;
 
 /// Returns the profile with a name.
@@ -117,6 +117,13 @@ fn writer_option(
             None => options,
         },
         "sorting_columns" => {
+            if value.is_instance_of::<PyString>() {
+                let message = format!(
+                    "expected a list of names for `{name}`, found {}",
+                    value.repr()?
+                );
+                return Err(PyTypeError::new_err(message));
+            }
             let columns = value.try_iter()?.map(|column| sorting_column(&column?));
             options.with_sorting_columns(columns.collect::<PyResult<_>>()?)
         }

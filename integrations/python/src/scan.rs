@@ -42,7 +42,7 @@ pub(crate) struct Scan {
     schema: SchemaRef,
     is_near: bool,
     /// The last run that was started.
-    last: Mutex<Option<Arc<Mutex<Reader>>>>,
+    last: Mutex<Option<Arc<Run>>>,
 }
 
 impl Scan {
@@ -66,18 +66,21 @@ impl Scan {
 
     /// Returns the last run that was started. `start` waits for this lock while it holds the interpreter's lock, so no
     /// caller may keep it.
-    fn last_run(&self) -> Option<Arc<Mutex<Reader>>> {
+    fn last_run(&self) -> Option<Arc<Run>> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.clone()
     }
 
     /// Starts a run.
-    fn start(&self, py: Python<'_>) -> PyResult<Arc<Mutex<Reader>>> {
+    fn start(&self, py: Python<'_>) -> PyResult<Arc<Run>> {
         let started = detached(py, || Reader::start(self.builder.clone(), self.is_near))?;
-        let reader = Arc::new(Mutex::new(started));
+        let run = Arc::new(Run {
+            done: Mutex::new(started.done()),
+            reader: Mutex::new(started),
+        });
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = Some(reader.clone());
-        Ok(reader)
+        *last = Some(run.clone());
+        Ok(run)
     }
 }
 
@@ -105,29 +108,26 @@ impl Scan {
         ArrowSchema(self.schema.clone())
     }
 
-    /// Returns what the last run has done so far, and what its filter skipped. ``None`` before the first run, and for
-    /// scans without a filter of a shard without deleted rows.
+    /// Returns counters of the last run, at least up to its last batch. ``None`` before the first run, and for scans
+    /// without a filter of a shard without deleted rows.
     ///
     /// >>> scan = sh.open(path).scan(filter=sh.col("id") > 100)
     /// >>> pa.table(scan).num_rows, scan.metrics().skipped_by_statistics
     /// (0, 2)
-    fn metrics(&self, py: Python<'_>) -> Option<Metrics> {
-        let last = self.last_run()?;
-        let metrics = py.detach(|| lock(&last).metrics());
-        metrics.map(Metrics)
+    fn metrics(&self) -> Option<Metrics> {
+        self.last_run()?.done().metrics.map(Metrics)
     }
 
-    /// Number of bytes that the last run has read from files and stores so far: columns, gaps between them that were
-    /// read in the same request, and metadata that no earlier scan has read. It does not include the bytes read to
-    /// open the shard and to plan the scan.
+    /// Number of bytes that the last run has read from files and stores, at least up to its last batch: columns, gaps
+    /// between them that were read in the same request, and metadata that no earlier scan has read. It does not include
+    /// the bytes read to open the shard and to plan the scan.
     ///
     /// >>> scan = sh.open(path).scan()
     /// >>> pa.table(scan).num_rows, scan.bytes_read  # a small shard is read as it is opened
     /// (2, 0)
     #[getter]
-    fn bytes_read(&self, py: Python<'_>) -> u64 {
-        self.last_run()
-            .map_or(0, |last| py.detach(|| lock(&last).bytes_read()))
+    fn bytes_read(&self) -> u64 {
+        self.last_run().map_or(0, |last| last.done().bytes_read)
     }
 
     /// Counts the rows of the scan. It reads all of them, and keeps none in memory.
@@ -135,10 +135,10 @@ impl Scan {
     /// >>> sh.open(path).scan(filter=sh.col("id") > 1).count()
     /// 1
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
-        let reader = self.start(py)?;
+        let run = self.start(py)?;
         detached(py, || {
-            let (mut reader, mut rows) = (lock(&reader), 0);
-            while let Some(batch) = reader.next_batch()? {
+            let mut rows = 0;
+            while let Some(batch) = run.next_batch()? {
                 rows += batch.num_rows() as u64;
             }
             Ok(rows)
@@ -156,7 +156,7 @@ impl Scan {
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyArrowResult<Bound<'py, PyCapsule>> {
         let exported = Exported {
-            reader: self.start(py)?,
+            run: self.start(py)?,
             field: row_field(&self.schema),
             thread: thread::current().id(),
             watch: InterruptWatch::start(py)?,
@@ -187,7 +187,7 @@ impl Scan {
 /// The batches of one run of a :class:`Scan`.
 #[pyclass(module = "arrow_shard", frozen)]
 #[derive(Debug)]
-pub(crate) struct BatchIterator(Arc<Mutex<Reader>>);
+pub(crate) struct BatchIterator(Arc<Run>);
 
 #[pymethods]
 impl BatchIterator {
@@ -196,12 +196,45 @@ impl BatchIterator {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
-        let batch = detached(py, || lock(&self.0).next_batch())?;
+        let batch = detached(py, || self.0.next_batch())?;
         Ok(batch.map(Batch))
     }
 }
 
 /// A run of a scan.
+#[derive(Debug)]
+struct Run {
+    reader: Mutex<Reader>,
+    /// The work of the reader up to the last batch.
+    done: Mutex<Done>,
+}
+
+/// The work of a run.
+#[derive(Debug, Clone, Copy)]
+struct Done {
+    bytes_read: u64,
+    metrics: Option<ScanMetrics>,
+}
+
+impl Run {
+    fn next_batch(&self) -> Result<Option<RecordBatch>> {
+        let mut reader = lock(&self.reader);
+        let next = reader.next_batch();
+        *lock(&self.done) = reader.done();
+        next
+    }
+
+    /// Returns the work of the run, at least up to the last batch. It does not wait for a batch that is being read: it may
+    /// be called by a handler of a signal that came meanwhile, on the same thread.
+    fn done(&self) -> Done {
+        match self.reader.try_lock() {
+            Ok(reader) => reader.done(),
+            Err(_) => *lock(&self.done),
+        }
+    }
+}
+
+/// The batches of a scan.
 pub(crate) enum Reader {
     Near(ShardReader),
     Far(Box<ShardStream>),
@@ -216,9 +249,9 @@ impl fmt::Debug for Reader {
     }
 }
 
-fn lock(reader: &Mutex<Reader>) -> std::sync::MutexGuard<'_, Reader> {
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     // A reader that has failed returns its error again.
-    reader.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Reader {
@@ -247,24 +280,21 @@ impl Reader {
         }
     }
 
-    fn bytes_read(&self) -> u64 {
-        match self {
-            Self::Near(reader) => reader.bytes_read(),
-            Self::Far(stream) => stream.bytes_read(),
-        }
-    }
-
-    fn metrics(&self) -> Option<ScanMetrics> {
-        match self {
-            Self::Near(reader) => reader.metrics(),
-            Self::Far(stream) => stream.metrics(),
+    fn done(&self) -> Done {
+        let (bytes_read, metrics) = match self {
+            Self::Near(reader) => (reader.bytes_read(), reader.metrics()),
+            Self::Far(stream) => (stream.bytes_read(), stream.metrics()),
+        };
+        Done {
+            bytes_read,
+            metrics,
         }
     }
 }
 
 /// A run that is exported to another library.
 struct Exported {
-    reader: Arc<Mutex<Reader>>,
+    run: Arc<Run>,
     field: FieldRef,
     /// The thread of the Python code that exported the run. Only this thread takes the interpreter's lock to check for
     /// signals: the code that holds the lock may be waiting for another thread.
@@ -293,7 +323,7 @@ impl Iterator for Exported {
         self.has_begun = true;
         self.is_shared |= !is_own_thread;
         let next = || {
-            let next = || lock(&self.reader).next_batch();
+            let next = || self.run.next_batch();
             watch.map_or_else(next, |watch| watch.during(starts_anew, next))
         };
         let told = |error: &arrow_shard::Error| {

@@ -2,6 +2,7 @@
 
 use crate::attached::attached;
 use crate::errors::exception;
+use crate::sigint;
 use arrow_shard::{Error, ErrorKind, Result};
 use pyo3::prelude::*;
 use signal_hook::SigId;
@@ -77,7 +78,7 @@ impl InterruptWatch {
         }
         let is_pressed = Arc::new(AtomicBool::new(false));
         // Python's own handler runs as well.
-        let id = signal_hook::flag::register(SIGINT, is_pressed.clone())?;
+        let id = sigint::hooked(|| signal_hook::flag::register(SIGINT, is_pressed.clone()))?;
         Ok(Some(Self { is_pressed, id }))
     }
 

@@ -1,7 +1,7 @@
 //! Writes shards.
 
 use crate::batch::Rows;
-use crate::errors::{exception, raised};
+use crate::errors::{exception, invalid_argument, raised};
 use crate::file_object::FileObject;
 use crate::location::Location;
 use crate::options::writer_options;
@@ -79,6 +79,10 @@ pub(crate) fn write(
         done: 0,
     };
     if path.hasattr("write")? && !path.hasattr("__fspath__")? {
+        if store.is_some() {
+            let message = "a file object is not in a store; pass the path in the store";
+            return Err(invalid_argument(py, message));
+        }
         return to_stream(data, path, writer_options(py, options)?, counter);
     }
     let location = Location::of(path, store)?;

@@ -135,3 +135,46 @@ def test_pages_have_checksums_and_columns_have_indexes_on_request(tmp_path: Path
     path.write_bytes(bytes_)
     with pytest.raises(pa.ArrowInvalid, match="checksum mismatch"):
         pa.table(sh.open(target).scan(columns=["text"]))
+
+
+def lake(root: Path) -> Path:
+    """Writes Parquet files below folders of years, and other files."""
+    folder = root / "lake"
+    for year, rows in (("2023", [1, 2]), ("2024", [3]), ("__HIVE_DEFAULT_PARTITION__", [4])):
+        below = folder / f"year={year}"
+        below.mkdir(parents=True)
+        pq.write_table(pa.table({"id": rows}), below / "part.parquet")
+        (below / "notes.txt").write_text("not a table")
+    return folder
+
+
+def test_folders_become_columns(tmp_path: Path) -> None:
+    folder, target = lake(tmp_path), tmp_path / "t.amudai.shard"
+    sh.attach(folder, target, hive=True, include_file_paths="file")
+    rows = pa.table(sh.scan(target)).to_pylist()
+    assert [(row["id"], row["year"]) for row in rows] == [(1, 2023), (2, 2023), (3, 2024), (4, None)]
+    assert rows[2]["file"] == str(folder / "year=2024" / "part.parquet")
+    with sh.open(target) as f:
+        scan = f.scan(filter="year = 2024")
+        assert pa.table(scan)["id"].to_pylist() == [3]
+        assert f.verify().is_sound
+    typed = tmp_path / "typed.amudai.shard"
+    sh.attach(f"{folder}/year=202*/*.parquet", typed, hive={"year": str})
+    assert pa.table(sh.scan(typed))["year"].to_pylist() == ["2023", "2023", "2024"]
+    plain = tmp_path / "plain.amudai.shard"
+    sh.attach([folder / "year=2024" / "part.parquet", folder / "year=2023"], plain)
+    assert pa.table(sh.scan(plain)).to_pydict() == {"id": [3, 1, 2]}
+
+
+def test_sources_without_files_and_columns_that_exist_are_refused(tmp_path: Path) -> None:
+    folder, target = lake(tmp_path), tmp_path / "t.amudai.shard"
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(sh.InvalidArgumentError, match="folder '.*empty' has no Parquet file"):
+        sh.attach(tmp_path / "empty", target)
+    with pytest.raises(sh.InvalidArgumentError, match="pattern .* has no Parquet file"):
+        sh.attach(f"{folder}/*/*.txt", target)
+    with pytest.raises(sh.InvalidArgumentError, match="id"):
+        sh.attach(folder, target, include_file_paths="id")
+    with pytest.raises(sh.InvalidArgumentError, match="no folder is named `month=...`"):
+        sh.attach(folder, target, hive={"month": int})
+    assert not target.exists()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import arrow_shard as sh
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 TABLE = pa.table(
@@ -62,3 +64,34 @@ def test_a_type_that_a_format_lacks_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(pa.ArrowInvalid):
         sh.convert(path, tmp_path / "t.csv")
     assert sorted(tmp_path.iterdir()) == [path]
+
+
+def test_only_empty_values_of_csv_are_null(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('code,x\nNA,nan\nnull,1.5\n,\n"",2\n')
+    assert sh.convert(tmp_path / "a.csv", tmp_path / "a.shard") == 4
+    [codes, numbers] = pa.table(sh.open(tmp_path / "a.shard")).to_pydict().values()
+    assert codes == ["NA", "null", None, ""]
+    assert math.isnan(numbers[0]) and numbers[1:] == [1.5, None, 2]
+    sh.convert(tmp_path / "a.shard", tmp_path / "b.csv")
+    sh.convert(tmp_path / "b.csv", tmp_path / "b.shard")
+    assert repr(pa.table(sh.open(tmp_path / "b.shard")).to_pydict()) == repr({"code": codes, "x": numbers})
+
+
+@pytest.mark.parametrize("name", ["a.arrow", "a.arrows", "a.parquet", "a.csv"])
+def test_dictionaries_that_differ_between_stripes_are_united(name: str, tmp_path: Path) -> None:
+    words = [f"word {i // 100}" for i in range(5_000)]
+    table = pa.table({"d": pa.array(words).dictionary_encode(), "l": pa.array([[word] for word in words])})
+    table = table if name != "a.csv" else table.select(["d"])
+    sh.write(table, tmp_path / "t.shard", stripe_rows=1_024)
+    assert sh.convert(tmp_path / "t.shard", tmp_path / name) == 5_000
+    assert sh.convert(tmp_path / name, tmp_path / "back.shard") == 5_000
+    assert pa.table(sh.open(tmp_path / "back.shard"))["d"].to_pylist() == words
+
+
+def test_row_groups_of_parquet_are_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.table({"a": pa.array(range(1_100_000), pa.int64())})
+    sh.write(table, tmp_path / "t.shard")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert sh.convert("~/t.shard", "~/t.parquet") == sh.convert("~/t.parquet", "~/b.shard") == 1_100_000
+    metadata = pq.ParquetFile(tmp_path / "t.parquet").metadata
+    assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [1 << 20, 1_100_000 - (1 << 20)]

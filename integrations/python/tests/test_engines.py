@@ -72,6 +72,11 @@ def test_duckdb_gives_the_same_answers_as_over_a_table(name: str, flights: tuple
         connection.register("t", given)
         assert connection.sql(QUERIES[name]).fetchall() == expected, type(given)
         connection.unregister("t")
+    for source in (path, sh.dataset(path)):
+        sh.register(connection, "t", source)
+        # Each query reads the table again.
+        for _ in range(2):
+            assert connection.sql(QUERIES[name]).fetchall() == expected
 
 
 def test_duckdb_reads_a_variable_and_writes_a_shard(flights: tuple[sh.ShardFile, pa.Table, str], tmp_path: Path) -> None:

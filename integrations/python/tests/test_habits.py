@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import io
 import os
 import pickle
@@ -318,3 +319,37 @@ def test_scans_are_read_by_libraries_while_rows_are_written(name: str, tmp_path:
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers that send signals")
+def test_metrics_can_be_read_by_a_handler_of_a_signal(numbers: str) -> None:
+    many = sh.open_many([numbers] * 200)
+    scan = many.scan(filter=sh.col("name").like("%9%"))
+    seen: list[int] = []
+
+    def look(*_: object) -> None:
+        metrics = scan.metrics()
+        seen.append(-1 if metrics is None else metrics.rows_matched)
+        assert scan.bytes_read >= 0
+
+    before = signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+    try:
+        while len(seen) < 5:
+            assert scan.count() == 200 * 1_900
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert seen == sorted(seen) or len(seen) > 5
+
+
+def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    store = sh.store.MemoryStore()
+    with pytest.raises(sh.InvalidArgumentError, match="a file object is not in a store"):
+        sh.write({"a": [1]}, io.BytesIO(), store=store)
+    content = io.BytesIO()
+    sh.write({"a": [1]}, content)
+    with pytest.raises(sh.InvalidArgumentError, match="in memory is not in a store"):
+        sh.open(content.getvalue(), store=store)
+    with pytest.raises(TypeError, match="expected a list of names for `sorting_columns`, found 'id'"):
+        sh.write({"id": [1]}, tmp_path / "t.shard", sorting_columns="id")

@@ -15,6 +15,7 @@ import arrow_shard as sh
 import polars as pl
 import pytest
 from arrow_shard._polars_filter import split
+from conftest import FIRST_SEED
 
 COUNT = 600
 OSLO = ZoneInfo("Europe/Oslo")
@@ -44,6 +45,7 @@ def some_rows(seed: int = 1) -> pl.DataFrame:
             "i64": column([-(2**63), -1, 0, 1, 5, 2**53 + 1, 2**63 - 1], pl.Int64),
             "u8": column([0, 1, 5, 255], pl.UInt8),
             "u64": column([0, 1, 5, 2**63, 2**64 - 1], pl.UInt64),
+            "f16": floats(pl.Float16),
             "f32": floats(pl.Float32),
             "f64": floats(pl.Float64),
             "text": column(texts, pl.String),
@@ -70,7 +72,7 @@ def some_rows(seed: int = 1) -> pl.DataFrame:
 
 VALUES: dict[str, list[Any]] = {
     **dict.fromkeys(["i8", "i16", "i32", "i64", "u8", "u64"], [-1, 0, 1, 5, 1000, 2**40, 1.5, -0.5, 2**62]),
-    **dict.fromkeys(["f32", "f64"], [0.0, -0.0, 1.0, 0.1, math.nan, -math.nan, math.inf, -math.inf, 1, 3e30, 1e300]),
+    **dict.fromkeys(["f16", "f32", "f64"], [0.0, -0.0, 1.0, 0.1, math.nan, -math.nan, math.inf, -math.inf, 1, 3e30, 1e300]),
     **dict.fromkeys(["text", "kind", "enum"], ["a", "b", "zz"]),
     "bytes": [b"", b"a", b"zz"],
     "date": [dt.date(2024, 1, 1), dt.date(1, 1, 1), dt.datetime(2024, 1, 1, 1)],
@@ -115,7 +117,7 @@ def test_of_one(choose: random.Random) -> pl.Expr:
         tests = (text.str.starts_with, text.str.ends_with, lambda p: text.str.contains(p, literal=literal))
         return choose.choice(tests)(pattern)
     if kind == 9:
-        number = choose.choice(["f32", "f64"])
+        number = choose.choice(["f16", "f32", "f64"])
         return choose.choice([pl.col(number).is_nan(), pl.col(number).is_not_nan(), pl.col(number) > pl.col("f64")])
     if kind == 10:
         member = pl.col("part").struct.field(choose.choice(["x", "f"]))
@@ -165,7 +167,7 @@ def same(a: Any, b: Any) -> bool:
     return a is b
 
 
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("part", range(FIRST_SEED, FIRST_SEED + 8))
 def test_random_queries_give_the_rows_of_polars_in_memory(part: int, rows: pl.DataFrame, shard: str) -> None:
     choose = random.Random(part)
     over_shard, in_memory = sh.scan_polars(shard), rows.lazy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import urllib.parse
 import uuid
 from pathlib import Path
 
@@ -114,3 +115,23 @@ def test_memory_and_local_folders_are_stores(tmp_path: Path) -> None:
         sh.open("a//b", store=memory)
     with pytest.raises(TypeError, match="expected a store of `arrow_shard.store`"):
         sh.open("t.amudai.shard", store=5)
+
+
+def test_keys_with_escapes_are_found(s3: str, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark escapes values in names of folders, so keys of objects have percent signs. A table cannot refer to several."""
+    variables = {"AWS_ENDPOINT": s3, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
+                 "AWS_REGION": "us-east-1", "AWS_ALLOW_HTTP": "true"}
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    store = sh.store.S3Store("tables", endpoint=s3, access_key_id="key", secret_access_key="secret",
+                             region="us-east-1", client_options={"allow_http": True})
+    key = f"{folder}/city={urllib.parse.quote('São 1')}/x.shard"
+    sh.write({"n": [1]}, key, store=store)
+    assert sh.open(key, store=store).num_rows == sh.open(f"s3://tables/{key.replace('%', '%25')}").num_rows == 1
+    sources = [(f"{folder}/", store), (f"s3://tables/{folder}/", None), (f"s3://tables/{folder}/**/*.shard", None)]
+    for source, where in sources:
+        assert sh.dataset(source, store=where).to_table().to_pydict() == {"n": [1], "city": ["São 1"]}, source
+    sh.write({"n": [2]}, f"{folder}/city=x/x.shard", store=store)
+    for source, where in sources:
+        with pytest.raises(sh.UnsupportedError, match=key):
+            sh.dataset(source, store=where)

@@ -378,3 +378,32 @@ def test_values_that_a_wider_type_does_not_hold_are_errors(tmp_path: Path) -> No
     sh.write({"n": ["text"]}, tmp_path / "texts.amudai.shard")
     with pytest.raises(sh.SchemaMismatchError, match="no type holds the values of both"):
         sh.dataset(tmp_path, unify="widen")
+
+
+def test_names_of_folders_may_have_characters_of_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = tmp_path / "run[1]" / "env=prod"
+    for year in (1, 2):
+        below = here / "days" / f"year={year}" / "deep"
+        below.mkdir(parents=True)
+        sh.write({"a": [year]}, below / "x.shard")
+    monkeypatch.chdir(here)
+    sources = ["days", "./days", "../env=prod/days", "days/**/*.shard", "./days/**/**/*.shard", "days/*/deep/x.shard"]
+    for source in [*sources, f"file://{here}/days/".replace("[", "%5B")]:
+        table = sh.dataset(source).to_table()
+        assert table.to_pydict() == {"a": [1, 2], "year": [1, 2]}, source
+    assert sh.dataset(["days/year=1", "days/year=2/deep/x.shard"]).to_table().to_pydict() == {"a": [1, 2]}
+    (tmp_path / "run[1]").rename(tmp_path / "run")
+    assert sh.dataset(f"file://{tmp_path}/run/env=prod/days/**/*.shard").count_rows() == 2
+    monkeypatch.chdir(tmp_path / "run" / "env=prod")
+    with pytest.raises(sh.InvalidArgumentError, match="folders that the source names do not count"):
+        sh.dataset("days/year=1", hive=True)
+
+
+def test_a_type_of_a_folder_holds_without_values(tmp_path: Path) -> None:
+    folder = tmp_path / "year=__HIVE_DEFAULT_PARTITION__"
+    folder.mkdir()
+    sh.write({"a": [1]}, folder / "x.shard")
+    for kind, arrow in ((int, pa.int64()), (float, pa.float64()), (datetime.date, pa.date32()), (str, pa.string())):
+        dataset = sh.dataset(tmp_path, hive={"year": kind})
+        assert dataset.schema.field("year").type == arrow and dataset.to_table()["year"].to_pylist() == [None]
+        assert pickle.loads(pickle.dumps(dataset)).schema == dataset.schema

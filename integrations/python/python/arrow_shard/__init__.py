@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import _methods, store
+from ._attach import attach
 from ._convert import convert
 from ._errors import (
     AlreadyExistsError,
@@ -62,7 +63,6 @@ from ._lib import (
     WriteSummary,
     __version__,
     append,
-    attach,
     col,
     compact,
     delete,

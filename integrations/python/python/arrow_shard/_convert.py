@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,10 @@ from ._write import write
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+# Rows in a row group of Parquet, and about its bytes in memory, at most.
+_GROUP_ROWS = 1 << 20
+_GROUP_BYTES = 256 << 20
 
 # The formats by the suffixes of names. A file with any other name is a shard.
 _FORMATS = {
@@ -51,7 +56,7 @@ def convert(
     >>> pa.table(sh.open(out)) == pa.table(sh.open(path))
     True
     """
-    source, target = os.fspath(src), os.fspath(dst)
+    source, target = (os.path.expanduser(os.fspath(path)) for path in (src, dst))
     read, written = _format(source.rstrip("/")), _format(target)
     if written is None:
         if read is None:
@@ -111,8 +116,10 @@ def _reader(path: str, kind: str) -> Any:
     if kind == "CSV":
         import pyarrow.csv
 
-        # An empty value is null, and a text in quotes is not, as in the files that pyarrow writes.
-        nulls = pyarrow.csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False)
+        # Only an empty value without quotes is null, as in the files that pyarrow writes.
+        nulls = pyarrow.csv.ConvertOptions(
+            null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+        )
         return pyarrow.csv.open_csv(path, convert_options=nulls)
     if kind == "Arrow IPC stream":
         return pa.ipc.open_stream(path)
@@ -133,10 +140,45 @@ def _written(source: str, path: str, kind: str, lance_version: str) -> int:
     schema, rows = pa.schema(scan.schema), 0
     with ExitStack() as stack:
         writer = _writer(path, schema, kind, stack)
-        for batch in map(pa.record_batch, scan):
-            writer.write_batch(batch)
-            rows += batch.num_rows
+        for table in _tables(map(pa.record_batch, scan), schema, kind):
+            # A row group of Parquet.
+            writer.write_table(table)
+            rows += table.num_rows
     return rows
+
+
+def _tables(batches: Iterable[pa.RecordBatch], schema: pa.Schema, kind: str) -> Iterator[pa.Table]:
+    """Combines batches to the tables that are written at once."""
+    import pyarrow as pa
+
+    # A file of Arrow IPC has one dictionary for each column, and a shard has one for each stripe.
+    if kind == "Arrow IPC" and any(_has_dictionary(field.type) for field in schema):
+        yield pa.Table.from_batches(batches, schema=schema).unify_dictionaries()
+        return
+    group: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        is_full = rows + batch.num_rows > _GROUP_ROWS or size >= _GROUP_BYTES
+        if group and (is_full or kind != "Parquet"):
+            yield pa.Table.from_batches(group, schema=schema)
+            group, rows, size = [], 0, 0
+        group.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+    if group:
+        yield pa.Table.from_batches(group, schema=schema)
+
+
+def _has_dictionary(data_type: pa.DataType) -> bool:
+    """Returns whether a type is a dictionary or contains one.
+
+    >>> [_has_dictionary(kind) for kind in (pa.int8(), pa.list_(pa.dictionary(pa.int8(), pa.string())))]
+    [False, True]
+    """
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(data_type):
+        return True
+    return any(_has_dictionary(data_type.field(i).type) for i in range(data_type.num_fields))
 
 
 def _writer(path: str, schema: pa.Schema, kind: str, stack: ExitStack) -> Any:

@@ -318,6 +318,32 @@ class ShardDataset(_Rows, ds.UnionDataset):  # type: ignore[misc]
         raise AttributeError(f"a dataset of shards has no attribute {name}")
 
 
+class RegisteredDataset(ShardDataset):
+    """A dataset for DuckDB, which calls only ``to_reader`` of its scanners. That method returns the batches of a scan,
+    without the threads and queues of pyarrow's scanners.
+    """
+
+    def __init__(self, dataset: ShardDataset) -> None:
+        super().__init__(dataset._file, dataset._filters)
+        self._dataset = dataset
+
+    def scanner(  # type: ignore[override]
+        self, columns: list[str] | None = None, filter: Any = None
+    ) -> _Reader:
+        # The metrics of the dataset are the metrics of its last scan.
+        return _Reader(self._dataset._scan(columns, filter, _BATCH_SIZE))
+
+
+class _Reader:
+    """A scanner that can be read once."""
+
+    def __init__(self, scan: _lib.Scan) -> None:
+        self._scan = scan
+
+    def to_reader(self) -> _lib.Scan:
+        return self._scan
+
+
 # Not a subclass of pyarrow's `Fragment`, which Python code cannot initialize: pyarrow's functions would read a null
 # pointer.
 class ShardFragment(_Rows):
@@ -403,7 +429,7 @@ def _values_of_shards(file: _lib.ShardFile) -> pa.Table | None:
     if not columns or len(source) != len(file.files):
         return None
     schema = pa.schema(file.schema)
-    return pa.table({name: pa.array(values, schema.field(name).type) for name, values in columns})
+    return pa.table({name: pa.array(values, schema.field(name).type) for name, values, _ in columns})
 
 
 def _condition(values: pa.Table | None, number: int) -> pc.Expression | None:

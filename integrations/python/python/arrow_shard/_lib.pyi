@@ -10,6 +10,8 @@ class _ArrowSchema(Protocol):
     def __arrow_c_schema__(self) -> object: ...
 
 _Path = str | os.PathLike[str]
+# A name, a value for each file, and the name of a type.
+_FileColumn = tuple[str, Sequence[Any]] | tuple[str, Sequence[Any], str | None]
 _Memory = bytes | bytearray | memoryview | BinaryIO
 _Progress = bool | Callable[[int, int], object] | None
 _Columns = str | Sequence[str] | Sequence[int] | None
@@ -273,7 +275,7 @@ def open_many(
     *,
     store: Any = None,
     views: bool = False,
-    columns: Iterable[tuple[str, Sequence[Any]]] | None = None,
+    columns: Iterable[_FileColumn] | None = None,
     leave_out: bool = False,
     external_files: Iterable[_Path] | None = None,
     unify: Literal["strict", "widen"] = "strict",
@@ -292,6 +294,7 @@ def attach(
     paths: Iterable[_Path],
     out: _Path,
     *,
+    columns: Iterable[_FileColumn] | None = None,
     stripe_rows: int | None = None,
     page_map: bool = False,
     checksum: bool = False,
@@ -330,5 +333,6 @@ def vacuum(
     folder: _Path, *, min_age: float = 86400.0, dry_run: bool = False, progress: _Progress = None, store: Any = None
 ) -> list[tuple[str, int]]: ...
 def list_shards(folder: _Path, *, recursive: bool = False, store: Any = None) -> list[str]: ...
+def list_parquet_files(folder: _Path, *, store: Any = None) -> list[str]: ...
 def output_file(path: _Path, *, overwrite: bool) -> str: ...
 def expression_columns(expression: Any) -> list[str] | None: ...

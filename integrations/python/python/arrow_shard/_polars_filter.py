@@ -358,8 +358,8 @@ def _is_in(column: _lib.Column, dtype: pl.DataType, listed: Any, nulls_equal: bo
     series = pl.select(pl.Expr.deserialize(io.StringIO(json.dumps(listed)), format="json")).to_series().explode()
     if _is_text(dtype) and _is_text(series.dtype):
         series = series.cast(pl.String)
-    elif series.dtype != dtype:
-        raise Untranslatable
+    elif series.dtype != dtype or (dtype.is_float() and not _is_float(dtype)):
+        raise Untranslatable  # half floats have two zeros, too
     valid = series.drop_nulls().unique(maintain_order=True)
     if valid.is_empty():
         raise Untranslatable

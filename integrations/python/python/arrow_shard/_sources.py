@@ -1,4 +1,4 @@
-"""Finds the shards of a source, such as a folder or a pattern, and opens them as one table."""
+"""Finds the files of a source, such as a folder or a pattern, and opens shards as one table."""
 
 from __future__ import annotations
 
@@ -31,9 +31,15 @@ Hive = bool | Mapping[str, type] | None
 Unify = Literal["strict", "widen"]
 
 
+# The name of a column, a value for each file, and the name of a type, without which the values have the type.
+FileColumn = tuple[str, list[Any], str | None]
+# The kind of files in a source.
+Files = Literal["shards", "Parquet files"]
+
+
 @dataclass(frozen=True)
 class Found:
-    """The shards of a source."""
+    """The files of a source."""
 
     paths: list[str]
     # For each path the names of the folders that may be named `key=value`.
@@ -71,11 +77,12 @@ def open_table(
             raise InvalidArgumentError("a shard in memory has neither folders nor a path")
         return _lib.open(source, store=store, views=views)
     is_one = isinstance(source, (str, os.PathLike))
+    source = _local(source, store) if is_one else source
     kind = _kind(source, store) if is_one else "list"
     wanted = include_file_paths is not None or (hive if isinstance(hive, bool) else hive is not None)
     if kind == "file" and not wanted:
         return _lib.open(source, store=store, views=views)
-    found = _find(source, kind, store)
+    found = _find(source, kind, store, "shards")
     if not found.paths:
         if schema is not None:
             types = hive if isinstance(hive, Mapping) else {}
@@ -84,12 +91,31 @@ def open_table(
         raise InvalidArgumentError(
             f"the {where} has no shard; pass `schema`, for example a pyarrow schema, to get a table without rows"
         )
-    columns = [] if hive is False or (hive is None and kind == "list") else _hive_columns(found, hive)
-    if include_file_paths is not None:
-        columns.append((include_file_paths, list[Any](found.paths)))
+    columns = _columns_of(found, kind, hive, include_file_paths)
     if kind == "folder" and not columns and not any(found.folders):
         return _lib.open_many(source, store=store, views=views, unify=unify)
     return _opened(found, columns, include_file_paths, store, views, unify, is_automatic=hive is None)
+
+
+def parquet_files(
+    source: Any, store: Any, hive: Hive, include_file_paths: str | None
+) -> tuple[list[str], list[FileColumn]]:
+    """Returns the Parquet files of a source, and columns with a value for each of them."""
+    is_one = isinstance(source, (str, os.PathLike))
+    kind = _kind(source, store) if is_one else "list"
+    found = _find(source, kind, store, "Parquet files")
+    if not found.paths:
+        where = "list" if kind == "list" else f"{kind} {os.fspath(source)!r}"
+        raise InvalidArgumentError(f"the {where} has no Parquet file, `*.parquet`, `*.parq` or `*.pq`")
+    return found.paths, _columns_of(found, kind, hive, include_file_paths)
+
+
+def _columns_of(found: Found, kind: str, hive: Hive, include_file_paths: str | None) -> list[FileColumn]:
+    """Returns the columns for the folders and the paths of the files."""
+    columns = [] if hive is False or (hive is None and kind == "list") else _hive_columns(found, hive)
+    if include_file_paths is not None:
+        columns.append((include_file_paths, list[Any](found.paths), "string"))
+    return columns
 
 
 def _is_memory(source: Any) -> bool:
@@ -107,14 +133,14 @@ def _is_memory(source: Any) -> bool:
 
 def _opened(
     found: Found,
-    columns: list[tuple[str, list[Any]]],
+    columns: list[FileColumn],
     file_paths: str | None,
     store: Any,
     views: bool,
     unify: Unify,
     is_automatic: bool,
 ) -> _lib.ShardFile:
-    def opened(columns: list[tuple[str, list[Any]]]) -> _lib.ShardFile:
+    def opened(columns: list[FileColumn]) -> _lib.ShardFile:
         return _lib.open_many(
             found.paths, store=store, views=views, columns=columns, leave_out=found.leaves_out, unify=unify
         )
@@ -125,7 +151,7 @@ def _opened(
         if not columns:
             raise
         stored = set(opened([]).schema.names)
-        both = [name for name, _ in columns if name in stored and name != file_paths]
+        both = [name for name, *_ in columns if name in stored and name != file_paths]
         if not both:
             raise
         if not is_automatic:
@@ -136,10 +162,23 @@ def _opened(
         return opened([column for column in columns if column[0] not in both])
 
 
+def _local(source: Any, store: Any) -> Any:
+    """Returns the path of a URL such as ``file:///data/t.shard``, and anything else as it is.
+
+    >>> _local("file:///a%20b/*.shard", None), _local("s3://a/b", None)
+    ('/a b/*.shard', 's3://a/b')
+    """
+    path = os.fspath(source)
+    if store is not None or not isinstance(path, str) or not path.startswith("file://"):
+        return source
+    return unquote(path.removeprefix("file://").removeprefix("localhost"))
+
+
 def _kind(source: Any, store: Any) -> str:
     path = os.fspath(source)
     if not isinstance(path, str):
         raise TypeError(f"expected a path, a URL or a list of them, found {source!r}")
+    path = _local(path, store)
     is_remote = store is not None or "://" in path
     if is_remote:
         is_folder = path in ("", "/") or path.endswith("/")
@@ -153,7 +192,7 @@ def _kind(source: Any, store: Any) -> str:
     return "pattern" if _WILD.search(path) and not is_file else "file"
 
 
-def _find(source: Any, kind: str, store: Any) -> Found:
+def _find(source: Any, kind: str, store: Any, files: Files) -> Found:
     if kind == "list":
         if isinstance(source, Mapping) or not isinstance(source, Iterable):
             raise TypeError(f"expected a path, a URL or a list of them, found {source!r}")
@@ -167,23 +206,25 @@ def _find(source: Any, kind: str, store: Any) -> Found:
                     f"expected a list of paths or URLs, found {reprlib.repr(one)}"
                     + ("; a shard in memory is a table alone" if is_one else "")
                 )
-            part = _find(one, _kind(one, store), store)
+            part = _find(one, _kind(one, store), store, files)
             paths += part.paths
             folders += part.folders
         return Found(paths, folders, leaves_out=False)
-    path = os.fspath(source)
-    is_remote = store is not None or "://" in path
-    if not is_remote:
-        # Not normalised: `..` after a symbolic link would lead to another place.
-        path = os.path.join(os.getcwd(), os.path.expanduser(path))
+    path = _local(os.fspath(source), store)
+    is_url = store is None and "://" in path
+    is_remote = store is not None or is_url
     if kind == "file":
-        return Found([path], [path.split("/")[:-1]], leaves_out=False)
+        # A list of files has no folder above them, so all folders of their names count.
+        above = (unquote(_name(path)) if is_url else path).split("/")[:-1]
+        return Found([path if is_remote else _absolute(path)], [above], leaves_out=False)
     if kind == "folder":
-        paths = _listed(path, store)
-        return Found(paths, [_below(path, found) for found in paths], leaves_out=True)
+        path = path if is_remote else _absolute(path)
+        base = unquote(_name(path)) if is_url else path if is_remote else os.path.realpath(path)
+        listed = _listed(path, store, files)
+        return Found([one.path for one in listed], [_below(base, one.name) for one in listed], leaves_out=True)
     first = _WILD.search(path)
-    base = path[: path.rindex("/", 0, first.start()) + 1] if first and "/" in path[: first.start()] else ""
-    pattern = _parts(path[len(base) :])
+    end = path.rindex("/", 0, first.start()) + 1 if first and "/" in path[: first.start()] else 0
+    base, pattern = path[:end], _parts(path[end:])
     if is_remote:
         hidden = [part for part in pattern if part.startswith(("_", "."))]
         if hidden:
@@ -191,22 +232,71 @@ def _find(source: Any, kind: str, store: Any) -> Found:
                 f"the pattern {path!r} asks for {hidden[0]!r}: in stores, names that begin with `_` or `.` are found "
                 "only before the first wildcard"
             )
-        some: Iterable[str] = _listed(base, store)
+        some = _listed(base, store, files)
+        base = unquote(_name(base)) if is_url else base
     else:
-        files = (found for found in glob.iglob(path, recursive=True) if os.path.isfile(found))
-        some = sorted(found for found in files if not found.endswith(".amudai.stripe"))
-    paths = [found for found in some if _is_match(_parts(_rest(base, found)), pattern)]
-    return Found(paths, [_below(base, found) for found in paths], leaves_out=True)
+        base = _absolute(base) if base else os.path.join(os.getcwd(), "")
+        matches = glob.iglob(glob.escape(base) + path[end:], recursive=True)
+        # Two `**` may lead to a file in several ways.
+        names = sorted({found for found in matches if os.path.isfile(found) and _may_be(found, files)})
+        some = [_File(name, name) for name in names]
+    found = [one for one in some if _is_match(_parts(_rest(base, one.name)), pattern)]
+    return Found([one.path for one in found], [_below(base, one.name) for one in found], leaves_out=True)
 
 
-def _listed(folder: str, store: Any) -> list[str]:
-    """Lists the shards below a folder, as URLs if the folder is one."""
-    listed = _lib.list_shards(folder, recursive=True, store=store)
+def _absolute(path: str) -> str:
+    """Returns a path from the root. It is not normalised: ``..`` after a symbolic link would lead to another place."""
+    return os.path.join(os.getcwd(), os.path.expanduser(path))
+
+
+def _may_be(path: str, files: Files) -> bool:
+    """Returns whether a file that a pattern matches can be a part of a source, by its name."""
+    if files == "shards":
+        return not path.endswith(".amudai.stripe")
+    return path.lower().endswith((".parquet", ".parq", ".pq"))
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file below a folder."""
+
+    # The path or URL that opens the file.
+    path: str
+    # The path without escapes, in the folder's store.
+    name: str
+
+
+def _listed(folder: str, store: Any, files: Files) -> list[_File]:
+    """Lists the files below a folder, by URLs if the folder is one."""
+    if files == "shards":
+        listed = _lib.list_shards(folder, recursive=True, store=store)
+    else:
+        listed = _lib.list_parquet_files(folder, store=store)
     if store is not None or "://" not in folder:
-        return listed
-    scheme, _, rest = folder.partition("://")
-    root = f"{scheme}://{rest.partition('/')[0]}/"
-    return [found if "://" in found else root + found for found in listed]
+        return [_File(found, found) for found in listed]
+    root = folder[: len(folder) - len(_name(folder))]
+    return [
+        _File(found, unquote(_name(found))) if "://" in found else _File(root + _escaped(found), found)
+        for found in listed
+    ]
+
+
+def _name(url: str) -> str:
+    """Returns the part of a URL that names an object of a store.
+
+    >>> _name("s3://bucket/a/b")
+    'a/b'
+    """
+    return url.partition("://")[2].partition("/")[2]
+
+
+def _escaped(name: str) -> str:
+    """Escapes the characters of a name that have a meaning in URLs.
+
+    >>> _escaped("city=S%C3%A3o/a#1.parquet")
+    'city=S%25C3%25A3o/a%231.parquet'
+    """
+    return name.replace("%", "%25").replace("#", "%23").replace("?", "%3F")
 
 
 def _rest(base: str, path: str) -> str:
@@ -262,7 +352,7 @@ def _path_of(file: _lib.ShardFile, store: Any) -> str:
     return file.files[0]
 
 
-def _hive_columns(found: Found, hive: Hive) -> list[tuple[str, list[Any]]]:
+def _hive_columns(found: Found, hive: Hive) -> list[FileColumn]:
     """Returns the columns that the names of folders describe, with a value for each shard."""
     pairs = [dict(part.split("=", 1) for part in parts if part.find("=") > 0) for parts in found.folders]
     keys = list(pairs[0])
@@ -274,13 +364,20 @@ def _hive_columns(found: Found, hive: Hive) -> list[tuple[str, list[Any]]]:
                 f"{path} is in folders for the columns {list(pair)}, and {found.paths[0]} in folders for {keys}"
             )
     if hive is True and not keys:
-        raise InvalidArgumentError(f"hive: {found.paths[0]} is in no folder with a name such as `year=2026`")
+        raise InvalidArgumentError(
+            f"hive: {found.paths[0]} is in no folder with a name such as `year=2026`; folders that the source names do "
+            "not count"
+        )
     types = hive if isinstance(hive, Mapping) else {}
     for name in types:
         if name not in keys:
             raise InvalidArgumentError(f"hive: no folder is named `{name}=...`; the columns are {keys}")
     texts = {key: [unquote(pair[key]) for pair in pairs] for key in keys}
-    return [(key, _typed(key, texts[key], types.get(key))) for key in keys]
+    return [
+        (key, _typed(key, texts[key], kind), None if kind is None else _ARROW[kind])
+        for key in keys
+        for kind in [types.get(key)]
+    ]
 
 
 def _typed(name: str, texts: list[str], kind: type | None) -> list[Any]:
