@@ -318,9 +318,11 @@ impl DirectoryPlan<'_> {
             let is_narrow = node.is_narrow_in(stripe.source);
             if let Some(described) = &mut described {
                 let there = stored_as(node, id, stripe, source)?;
-                let changes = is_narrow || there.is_some();
-                if changes && described.field.constant_value.is_some() {
-                    // Its stored values are of the other type, and need not be read.
+                // The stored values of a constant need not be read. They are of the other type, or the wire has none.
+                let is_dropped =
+                    is_narrow || there.is_some() || !self.wire.capabilities().stored_constants;
+                let has_data = described.encodings.iter().any(DataEncoding::has_data);
+                if is_dropped && has_data && described.field.constant_value.is_some() {
                     described.encodings.clear();
                 }
             }

@@ -228,8 +228,9 @@ impl ShardSet {
     /// `*.amudai.shard` that is not a shard is an error.
     ///
     /// A shard is left out if another shard of the folder refers to all of its data, so that no row appears twice: see
-    /// [`left_out`](Self::left_out). Shards are compared by the bytes that they refer to. A shard that refers to none,
-    /// because all of its values are null, is never left out: remove it once it is merged.
+    /// [`left_out`](Self::left_out). Shards are compared by the bytes that they refer to. A shard that refers to none is
+    /// never left out: all of its values are null, or it was written for the reference implementation and each of its
+    /// columns has the same value in all rows. Remove such a shard once it is merged.
     ///
     /// # Errors
     /// Returns the errors of [`open`](Self::open), and [`InvalidArgument`](ErrorKind::InvalidArgument) if two shards

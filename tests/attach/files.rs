@@ -347,7 +347,7 @@ fn progress_counts_files_in_two_steps_and_can_stop_each_of_them() {
     let folder = tempfile::tempdir().unwrap();
     // The offsets of lists are written to a file of their own.
     let lists = ListArray::from_iter_primitive::<Int64Type, _, _>(
-        (0..500).map(|i| Some(vec![Some(i); i as usize % 3])),
+        (0..500).map(|i| Some((0..i % 3).map(|_| Some(i)).collect::<Vec<_>>())),
     );
     let batch = RecordBatch::try_from_iter([("l", Arc::new(lists) as ArrayRef)]).unwrap();
     let paths: Vec<_> = (0..3)

@@ -103,10 +103,8 @@ pub(crate) fn put_blocks(
     let mut notes = OwnProperties::default();
     let buffer = buffer.describe("", start, 0, &mut notes).unwrap();
     described.field.constant_value = None;
-    described
-        .field
-        .custom_properties
-        .extend(notes.to_properties());
+    // The old ones are of the buffers that are replaced.
+    described.field.custom_properties = notes.to_properties();
     described.encodings = vec![DataEncoding::Native(NativeDataEncoding {
         buffers: vec![buffer],
         packed_group: false,

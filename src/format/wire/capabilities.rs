@@ -52,6 +52,8 @@ pub struct Capabilities {
     pub extended_type_properties: bool,
     /// Constants of structs, lists and maps. Otherwise, PRESENCE marks all positions as null.
     pub nested_constants: bool,
+    /// Whether a constant may have buffers, which readers need not read.
+    pub stored_constants: bool,
     /// Statistics depend on the label of an extended type. Otherwise, only on its storage.
     pub label_statistics: bool,
     /// `raw_data_size` as in Chapter 6. Otherwise, it includes bitmaps and offsets.
@@ -102,6 +104,7 @@ const SPEC: Capabilities = Capabilities {
     empty_names: true,
     extended_type_properties: true,
     nested_constants: true,
+    stored_constants: true,
     label_statistics: true,
     spec_raw_data_size: true,
     spec_statistics: true,
@@ -140,6 +143,7 @@ const REFERENCE: Capabilities = Capabilities {
     empty_names: false,
     extended_type_properties: false,
     nested_constants: false,
+    stored_constants: false,
     label_statistics: false,
     spec_raw_data_size: false,
     spec_statistics: false,

@@ -205,7 +205,10 @@ impl FieldEncoder {
             if let Some(index) = finished.index(&self.plan)? {
                 buffers.push(index);
             }
-        } else if finished.dictionary_size.is_none() && self.null_count == 0 {
+        } else if capabilities.stored_constants
+            && finished.dictionary_size.is_none()
+            && self.null_count == 0
+        {
             constant_buffers = std::mem::take(&mut buffers);
         } else {
             buffers.clear();

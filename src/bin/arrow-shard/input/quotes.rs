@@ -1,10 +1,8 @@
 //! Checks the quotes of CSV: text that the parser would misread is an error.
 
 use crate::csv_style::CsvStyle;
+use memchr::{memchr, memchr_iter, memchr2, memrchr2};
 use std::io::{self, ErrorKind, Read};
-
-/// Number of bytes examined together, small enough to be counted in a `u8`. Most blocks contain no quote.
-const BLOCK_BYTES: usize = 64;
 
 /// Passes CSV text through unchanged. A value that continues after its closing quote with anything but blanks, or a
 /// quote that is not closed, is an error with its line.
@@ -69,59 +67,67 @@ impl<R> Quotes<R> {
 
     /// Examines bytes. Returns the number of bytes before the first invalid one.
     fn go_over(&mut self, bytes: &[u8]) -> usize {
-        let start = self.passed;
-        // The last block without quotes that has a line end, if no record ends after it.
-        let mut last: Option<(u64, &[u8])> = None;
-        for block in bytes.chunks(BLOCK_BYTES) {
-            let found = |wanted| block.iter().map(move |byte| u8::from(*byte == wanted));
-            let count = |wanted| found(wanted).sum::<u8>();
-            match (self.state, block.last()) {
-                (QuoteState::Start | QuoteState::Plain, Some(&end)) if count(b'"') == 0 => {
-                    self.state = if self.is_end(end) {
-                        QuoteState::Start
-                    } else {
-                        QuoteState::Plain
-                    };
-                    let line = self.line;
-                    self.count_lines(block);
-                    if self.line > line {
-                        last = Some((self.passed, block));
-                    }
-                    self.passed += block.len() as u64;
-                }
-                (QuoteState::Quoted, _)
-                    if count(b'"') == 0 && self.escape.is_none_or(|it| count(it) == 0) =>
-                {
-                    self.count_lines(block);
-                    self.passed += block.len() as u64;
-                }
-                _ => {
-                    let ended = self.record_end;
-                    let is_valid = block.iter().all(|byte| self.goes_on(*byte));
-                    if self.record_end > ended {
-                        last = None;
-                    }
-                    if !is_valid {
-                        break;
-                    }
-                }
+        let mut rest = bytes;
+        while let Some((&first, others)) = rest.split_first() {
+            let (alike, other) = rest.split_at(self.alike(rest));
+            if !alike.is_empty() {
+                self.pass(alike);
+                rest = other;
+            } else if self.goes_on(first) {
+                rest = others;
+            } else {
+                break;
             }
         }
-        if let Some((at, block)) = last {
-            let end = block.iter().rposition(|byte| is_line_end(*byte));
-            self.record_end = at + end.map_or(0, |end| end as u64 + 1);
+        bytes.len() - rest.len()
+    }
+
+    /// Returns the number of bytes up to the next one with a meaning: a quote, or the escape character in quotes.
+    fn alike(&self, bytes: &[u8]) -> usize {
+        let next = match (self.state, self.escape) {
+            (QuoteState::Start | QuoteState::Plain, _) | (QuoteState::Quoted, None) => {
+                memchr(b'"', bytes)
+            }
+            (QuoteState::Quoted, Some(escape)) => memchr2(b'"', escape, bytes),
+            _ => return 0,
+        };
+        next.unwrap_or(bytes.len())
+    }
+
+    /// Passes bytes without quotes.
+    fn pass(&mut self, bytes: &[u8]) {
+        let line = self.line;
+        self.count_lines(bytes);
+        if self.state != QuoteState::Quoted {
+            self.state = match bytes.last() {
+                Some(&end) if !self.is_end(end) => QuoteState::Plain,
+                _ => QuoteState::Start,
+            };
+            if self.line > line
+                && let Some(end) = memrchr2(b'\n', b'\r', bytes)
+            {
+                self.record_end = self.passed + end as u64 + 1;
+            }
         }
-        usize::try_from(self.passed - start).unwrap_or(bytes.len())
+        self.passed += bytes.len() as u64;
     }
 
     /// Counts lines that end with `\n`, `\r` or both.
     fn count_lines(&mut self, bytes: &[u8]) {
-        let mut last = self.last;
-        let is_end = |byte: &u8| {
-            let before = std::mem::replace(&mut last, *byte);
-            *byte == b'\r' || (*byte == b'\n' && before != b'\r')
+        let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else {
+            return;
         };
-        self.line += bytes.iter().copied().filter(is_end).count() as u64;
+        let ends = |byte| memchr_iter(byte, bytes).count() as u64;
+        let pairs = match memchr(b'\r', bytes) {
+            Some(start) => {
+                let pairs = bytes[start..].windows(2).filter(|pair| pair == b"\r\n");
+                self.line += ends(b'\r');
+                pairs.count() as u64
+            }
+            None => 0,
+        };
+        let is_second = self.last == b'\r' && first == b'\n';
+        self.line += ends(b'\n') - pairs - u64::from(is_second);
         self.last = last;
     }
 
@@ -145,7 +151,9 @@ impl<R> Quotes<R> {
             (QuoteState::Closed | QuoteState::Blank, b' ' | b'\t') => QuoteState::Blank,
             (QuoteState::Closed | QuoteState::Blank, _) => return false,
         };
-        self.count_lines(&[byte]);
+        let is_second = byte == b'\n' && self.last == b'\r';
+        self.line += u64::from(is_line_end(byte) && !is_second);
+        self.last = byte;
         self.passed += 1;
         if is_line_end(byte) && self.state == QuoteState::Start {
             self.record_end = self.passed;
