@@ -229,8 +229,8 @@ impl ShardSet {
     ///
     /// A shard is left out if another shard of the folder refers to all of its data, so that no row appears twice: see
     /// [`left_out`](Self::left_out). Shards are compared by the bytes that they refer to. A shard that refers to none is
-    /// never left out: all of its values are null, or it was written for the reference implementation and each of its
-    /// columns has the same value in all rows. Remove such a shard once it is merged.
+    /// never left out: each of its columns has the same value in all rows, and it is all null, was written for the
+    /// reference implementation, or has many rows and the profile `Plain`. Remove such a shard once it is merged.
     ///
     /// # Errors
     /// Returns the errors of [`open`](Self::open), and [`InvalidArgument`](ErrorKind::InvalidArgument) if two shards

@@ -14,6 +14,9 @@ use crate::write::choose::candidate::Candidate;
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use std::sync::Arc;
 
+/// Most bytes that a constant takes if its values are stored. Without compression, they may be as large as the rows.
+const MAX_CONSTANT_BYTES: usize = 64 << 10;
+
 /// A finished field: its buffers, and its descriptor without them.
 #[derive(Debug)]
 pub(in crate::write) struct EncodedField {
@@ -210,6 +213,10 @@ impl FieldEncoder {
             && self.null_count == 0
         {
             constant_buffers = std::mem::take(&mut buffers);
+            let bytes: usize = constant_buffers.iter().map(FinishedBuffer::size).sum();
+            if bytes > MAX_CONSTANT_BYTES {
+                constant_buffers.clear();
+            }
         } else {
             buffers.clear();
         }
