@@ -21,6 +21,7 @@ use pyo3_arrow::ffi::{ArrayReader, to_schema_pycapsule, to_stream_pycapsule};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
 
 /// A scan of a shard, from ``ShardFile.scan``: its rows in order.
 ///
@@ -160,6 +161,7 @@ impl Scan {
             field: row_field(&self.schema),
             thread: thread::current().id(),
             watch: InterruptWatch::start(py)?,
+            created: Instant::now(),
             has_begun: false,
             is_shared: false,
         };
@@ -292,6 +294,9 @@ impl Reader {
     }
 }
 
+/// Time in which an engine that has got a stream asks for its first batch, even on a busy machine.
+const BEGINNING: Duration = Duration::from_secs(5);
+
 /// A run that is exported to another library.
 struct Exported {
     run: Arc<Run>,
@@ -301,6 +306,7 @@ struct Exported {
     thread: ThreadId,
     /// Notices Ctrl-C on other threads.
     watch: Option<InterruptWatch>,
+    created: Instant,
     /// Whether a batch has been asked for.
     has_begun: bool,
     /// Whether another thread has asked for a batch.
@@ -314,11 +320,12 @@ impl Iterator for Exported {
         let watch = self.watch.as_ref();
         let is_own_thread = thread::current().id() == self.thread;
         // Between two batches that Python code asks for, Ctrl-C interrupts something else. But an engine that reads on
-        // threads of its own works between two batches, while the thread that called it waits.
+        // threads of its own works between two batches, while the thread that called it waits. Such an engine asks for
+        // its first batch soon after it has got the stream.
         let starts_anew = if is_own_thread {
             !self.is_shared
         } else {
-            !self.has_begun
+            !self.has_begun && self.created.elapsed() > BEGINNING
         };
         self.has_begun = true;
         self.is_shared |= !is_own_thread;

@@ -71,6 +71,8 @@ impl InterruptWatch {
     /// Starts a watch. Returns `None` if the program handles Ctrl-C otherwise than by `KeyboardInterrupt`: the work
     /// does not have to end then.
     pub(crate) fn start(py: Python<'_>) -> PyResult<Option<Self>> {
+        // The watch would miss an earlier Ctrl-C that no handler has received yet.
+        py.check_signals()?;
         let signal = py.import("signal")?;
         let handler = signal.call_method1("getsignal", (SIGINT,))?;
         if !handler.is(&signal.getattr("default_int_handler")?) {

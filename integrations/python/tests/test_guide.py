@@ -33,19 +33,19 @@ def calls() -> list[str]:
 def test_calls_of_the_guide_run(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     table = pa.table({"a": range(10), "s": ["x"] * 10})
-    for folder in ("days/year=2025", "folder"):
+    for folder in ("days/year=2025", "lake/year=2025", "folder"):
         Path(folder).mkdir(parents=True)
     for path in ("t.amudai.shard", "days/year=2025/1.amudai.shard"):
         sh.write(table, path)
-    for path in ("t.parquet", "folder/1.parquet"):
+    for path in ("t.parquet", "lake/year=2025/1.parquet", "folder/1.parquet"):
         pq.write_table(table, path)
 
     def overwrite(function: Any) -> Any:
         return lambda *data, **options: function(*data, **{"overwrite": True, **options})
 
-    def attach(*arguments: Any) -> Any:
+    def attach(*arguments: Any, **options: Any) -> Any:
         Path("t.amudai.shard").unlink()
-        return sh.attach(*arguments)
+        return sh.attach(*arguments, **options)
 
     own = {name: getattr(sh, name) for name in sh.__all__}
     own |= {name: overwrite(getattr(sh, name)) for name in ("write", "sink", "convert")}

@@ -14,6 +14,7 @@ import textwrap
 import threading
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -165,6 +166,16 @@ def test_a_stream_outlives_an_interrupt_of_something_else(texts: str) -> None:
         signal.raise_signal(signal.SIGINT)
         time.sleep(1)
     assert reader.read_next_batch().num_rows == 1_000
+
+
+def test_ctrl_c_before_the_first_batch_on_another_thread_ends_a_stream(texts: str) -> None:
+    """An engine may have got the stream, and not have read from it yet."""
+    reader = pa.RecordBatchReader.from_stream(sh.open(texts).scan(batch_size=1_000))
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+        time.sleep(1)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(Exception, match="KeyboardInterrupt"):
+        pool.submit(reader.read_next_batch).result()
 
 
 @pytest.mark.parametrize("turn", range(6))
