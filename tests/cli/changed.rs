@@ -160,6 +160,28 @@ fn values_of_every_type_go_to_the_rows_that_are_left() {
 }
 
 #[test]
+fn a_column_comes_from_a_file() {
+    let folder = Folder::new();
+    fs::write(folder.path("t.csv"), "id\n0\n1\n").unwrap();
+    folder.run(&["convert", "t.csv", SHARD]).ok();
+    fs::write(folder.path("one.csv"), "x\n7\n8\n").unwrap();
+    fs::write(folder.path("two.csv"), "y,z\n1,a\n2,b\n").unwrap();
+    folder.run(&["add", SHARD, "a=one.csv"]).ok();
+    folder.run(&["add", SHARD, "z=two.csv"]).ok();
+    let read = folder.run(&["cat", SHARD, "--format", "csv"]).ok();
+    assert_eq!(read, "id,a,z\n0,7,a\n1,8,b\n");
+    let error = folder.run(&["add", SHARD, "b=two.csv"]).error(2);
+    assert!(
+        error.contains("two.csv has 2 columns, and none is `b`"),
+        "{error}"
+    );
+    let error = folder.run(&["add", SHARD, "a=one.csv"]).error(1);
+    assert!(error.contains("already has a column `a`"), "{error}");
+    let error = folder.run(&["add", SHARD, "b=one.csv", "c=1"]).error(2);
+    assert!(error.contains("added alone"), "{error}");
+}
+
+#[test]
 fn long_stretches_of_deleted_rows_are_null() {
     let folder = Folder::new();
     let ids: String = (0..20_000).map(|i| format!("{i}\n")).collect();

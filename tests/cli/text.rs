@@ -223,6 +223,60 @@ fn quotes_that_mean_something_else_are_named_with_their_line() {
 }
 
 #[test]
+fn times_that_the_type_of_the_first_rows_would_change_are_errors() {
+    let folder = Folder::new();
+    for (first, second) in [
+        ("2016-12-31T23:59:58", "2016-12-31T23:59:60"),
+        ("2024-01-01T00:00:00", "2024-01-01T00:00:00.5"),
+        ("2024-01-01T00:00:00.5", "2024-01-01T00:00:00.1234"),
+        ("2024-01-01T00:00:00", "2024-01-01T00:00:00+02:00"),
+        ("2024-01-01T00:00:00Z", "2024-01-01T00:00:00"),
+    ] {
+        std::fs::write(
+            folder.path("t.csv"),
+            format!("a,t\nx,{first}\n\"y\n\",\"{second}\"\n"),
+        )
+        .unwrap();
+        let error = folder.run(&["cat", "t.csv", "--schema-rows", "1"]).error(1);
+        let why = format!("line 4, column `t`: `{second}` does not fit Timestamp");
+        assert!(error.contains(&why), "{error}");
+    }
+}
+
+#[test]
+fn names_and_values_are_utf_8_after_byte_order_marks() {
+    let folder = Folder::new();
+    std::fs::write(
+        folder.path("t.csv"),
+        b"\xEF\xBB\xBF\xEF\xBB\xBF\"a\",b\n1,2\n",
+    )
+    .unwrap();
+    let cat = folder.run(&["cat", "t.csv", "--columns", "a", "--format", "csv"]);
+    assert_eq!(cat.ok(), "a\n1\n");
+    for (text, why) in [
+        (
+            &b"Gr\xF6\xDFe,b\n1,2\n"[..],
+            "line 1: the names of columns are not UTF-8",
+        ),
+        (
+            b"a,b\n1,2\n3,\xF6\n",
+            "line 3, column `b`: the text is not UTF-8",
+        ),
+    ] {
+        std::fs::write(folder.path("t.csv"), text).unwrap();
+        for arguments in [
+            &["cat"][..],
+            &["count", "--filter", "b = '2'"],
+            &["schema"],
+            &["cat", "--columns", "a"],
+        ] {
+            let error = folder.run(&[arguments, &["t.csv"]].concat()).error(1);
+            assert!(error.contains(why), "{arguments:?}: {error}");
+        }
+    }
+}
+
+#[test]
 fn blank_lines_are_no_table() {
     let folder = Folder::new();
     std::fs::write(folder.path("t.csv"), "\n\r\n\n").unwrap();

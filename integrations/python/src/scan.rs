@@ -159,7 +159,7 @@ impl Scan {
         let exported = Exported {
             run: self.start(py)?,
             field: row_field(&self.schema),
-            thread: thread::current().id(),
+            thread: is_main_thread(py)?.then(|| thread::current().id()),
             watch: InterruptWatch::start(py)?,
             created: Instant::now(),
             has_begun: false,
@@ -294,6 +294,13 @@ impl Reader {
     }
 }
 
+/// Returns whether this is the thread on which Python runs handlers of signals.
+fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
+    let threading = py.import("threading")?;
+    let main = threading.call_method0("main_thread")?.getattr("ident")?;
+    main.eq(threading.call_method0("get_ident")?)
+}
+
 /// Time in which an engine that has got a stream asks for its first batch, even on a busy machine.
 const BEGINNING: Duration = Duration::from_secs(5);
 
@@ -301,9 +308,10 @@ const BEGINNING: Duration = Duration::from_secs(5);
 struct Exported {
     run: Arc<Run>,
     field: FieldRef,
-    /// The thread of the Python code that exported the run. Only this thread takes the interpreter's lock to check for
-    /// signals: the code that holds the lock may be waiting for another thread.
-    thread: ThreadId,
+    /// The main thread of Python, if it exported the run: engines also export on threads of their own. Only this thread
+    /// runs handlers of signals, so only it takes the interpreter's lock: the code that holds the lock may be waiting
+    /// for another thread.
+    thread: Option<ThreadId>,
     /// Notices Ctrl-C on other threads.
     watch: Option<InterruptWatch>,
     created: Instant,
@@ -318,7 +326,7 @@ impl Iterator for Exported {
 
     fn next(&mut self) -> Option<Self::Item> {
         let watch = self.watch.as_ref();
-        let is_own_thread = thread::current().id() == self.thread;
+        let is_own_thread = self.thread == Some(thread::current().id());
         // Between two batches that Python code asks for, Ctrl-C interrupts something else. But an engine that reads on
         // threads of its own works between two batches, while the thread that called it waits. Such an engine asks for
         // its first batch soon after it has got the stream.

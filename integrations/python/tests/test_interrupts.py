@@ -178,6 +178,19 @@ def test_ctrl_c_before_the_first_batch_on_another_thread_ends_a_stream(texts: st
         pool.submit(reader.read_next_batch).result()
 
 
+def test_ctrl_c_between_two_batches_ends_a_stream_of_another_thread(texts: str) -> None:
+    """An engine may open the stream on a thread of its own, and work between two batches."""
+    with ThreadPoolExecutor(1) as pool:
+        scan = sh.open(texts).scan(batch_size=1_000)
+        reader = pool.submit(pa.RecordBatchReader.from_stream, scan).result()
+        assert pool.submit(reader.read_next_batch).result().num_rows == 1_000
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(1)
+        with pytest.raises(Exception, match="KeyboardInterrupt"):
+            pool.submit(reader.read_next_batch).result()
+
+
 @pytest.mark.parametrize("turn", range(6))
 def test_ctrl_c_ends_a_query_of_duckdb_on_several_threads(turn: int, texts: str, tmp_path: Path) -> None:
     """DuckDB may open and read the stream on a thread of its own, where Python runs no signal handlers. If it sees the

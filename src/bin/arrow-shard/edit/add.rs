@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field, Fields};
 use arrow_shard::Shard;
 use arrow_shard::ops::ShardEditor;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,9 +31,10 @@ how many, and `arrow-shard pack` makes one file of them.";
 pub(crate) struct Args {
     /// Directory file of the shard
     file: PathBuf,
-    /// Columns to add, computed from the others by SQL
+    /// Columns to add, computed from the others by SQL; or one column, with the values of a file's column of that name,
+    /// or of its only column
     #[arg(
-        value_name = "COLUMN=EXPRESSION",
+        value_name = "COLUMN=EXPRESSION|FILE",
         required_unless_present = "values",
         conflicts_with_all = ["values", "columns"]
     )]
@@ -58,15 +59,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut editing = Editing::open(&args.file, reading.editing_options()?, args.target.quiet)?;
     editing.check_commit(args.target.output.as_deref())?;
     let shard = open_shard(&args.file, reading.shard_options()?)?;
-    let columns = match &args.values {
-        Some(values) => {
-            reading.check_added(std::slice::from_ref(values))?;
-            let input = reading.open(values, &args.columns, RowWindow::default())?;
-            check_new(editing.editor(), input.schema.fields())?;
-            let columns = live_values(input, &shard, args.target.quiet);
-            columns.map_err(|failure| failure.within(values.display()))?
+    let columns = match (&args.values, column_of_file(&args.expressions)?) {
+        (Some(values), _) => read(args, &reading, values, None, &shard, editing.editor())?,
+        (None, Some((name, values))) => {
+            let column = Some(name.as_str());
+            read(args, &reading, &values, column, &shard, editing.editor())?
         }
-        None => compute(args, &shard, editing.editor())?,
+        (None, None) => compute(args, &shard, editing.editor())?,
     };
     // Values of one version do not belong to the rows of another.
     editing.check_commit(args.target.output.as_deref())?;
@@ -74,6 +73,57 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         editing.add_column_values(field, column)?;
     }
     args.target.commit(editing, &args.file)
+}
+
+/// Returns the name of the column and the path of the file if the expression is a path.
+fn column_of_file(expressions: &[String]) -> Result<Option<(String, PathBuf)>, Failure> {
+    for text in expressions {
+        let (name, path) = super::pair(text, "COLUMN=EXPRESSION")?;
+        if !Path::new(path).is_file() {
+            continue;
+        }
+        if expressions.len() > 1 {
+            return Err(Failure::Usage(format!(
+                "{path} is a file, and its column has to be added alone"
+            )));
+        }
+        return Ok(Some((name.trim().to_owned(), path.into())));
+    }
+    Ok(None)
+}
+
+/// Reads the columns of a file, or one of them under a name of its own.
+fn read(
+    args: &Args,
+    reading: &ReadArgs,
+    values: &Path,
+    column: Option<&str>,
+    shard: &Shard,
+    editor: &ShardEditor,
+) -> Result<Added, Failure> {
+    reading.check_added(&[values.to_owned()])?;
+    let open = |columns: &ColumnArgs| reading.open(values, columns, RowWindow::default());
+    let mut input = open(&args.columns)?;
+    let mut fields = input.schema.fields().clone();
+    if let Some(name) = column {
+        if input.schema.index_of(name).is_ok() {
+            input = open(&ColumnArgs::of(vec![name.to_owned()]))?;
+            fields = input.schema.fields().clone();
+        } else if let [only] = fields.as_ref() {
+            fields = Fields::from(vec![Field::clone(only).with_name(name)]);
+        } else {
+            return Err(Failure::Usage(format!(
+                "{} has {} columns, and none is `{name}`; name those to add with --values and --columns",
+                values.display(),
+                fields.len()
+            )));
+        }
+    }
+    check_new(editor, &fields)?;
+    let columns = live_values(input, shard, args.target.quiet);
+    let columns = columns.map_err(|failure| failure.within(values.display()))?;
+    let named = fields.iter().map(|field| Field::clone(field)).zip(columns);
+    Ok(named.map(|(field, (_, values))| (field, values)).collect())
 }
 
 /// Fails if the shard has one of the columns, before values are computed and encoded.

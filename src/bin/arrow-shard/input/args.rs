@@ -2,9 +2,9 @@
 
 use super::READING;
 use super::csv::CsvArgs;
+use super::delimiter_advice::other_delimiter;
 use super::exact_cast::LOSSES;
 use super::files::Files;
-use super::quotes::other_delimiter;
 use super::type_args::TypeArgs;
 use crate::counts::rows;
 use crate::csv_style::CsvStyle;

@@ -1,18 +1,19 @@
 //! Blocks of whole records of CSV, which threads parse independently of each other.
 
-use super::quotes::Quotes;
+use super::record_ends::RecordEnds;
+use super::spares::{Spare, Spares};
+use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use std::io::{self, ErrorKind, Read};
+use std::mem;
 
 /// Number of bytes read for a block. More are read only if they have no end of a record.
 const BLOCK_BYTES: usize = 1 << 20;
 
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-
 /// Whole records of a text.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Block {
-    pub(super) text: Vec<u8>,
+    text: Spare<u8>,
     /// Number of bytes of the text before the block.
     pub(super) start: u64,
     /// Whether no record is before the block.
@@ -20,43 +21,45 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Returns the number of line ends, also those within values.
-    pub(super) fn line_ends(&self) -> usize {
-        let is_end = |byte: &u8| u8::from(*byte == b'\n') + u8::from(*byte == b'\r');
-        let chunks = self.text.chunks(usize::from(u8::MAX));
-        // Sums of bytes are vectorized.
-        let ends = chunks.map(|chunk| usize::from(chunk.iter().map(is_end).sum::<u8>()));
-        ends.sum()
+    pub(super) fn text(&self) -> &[u8] {
+        &self.text
     }
 }
 
 /// Cuts a text into blocks. Records before an error come before it.
 pub(super) struct Blocks<R> {
-    text: Quotes<R>,
+    text: R,
+    ends: RecordEnds,
     /// Text that was read and is in no block yet.
-    rest: Vec<u8>,
+    rest: Spare<u8>,
     /// Number of bytes in the blocks so far.
     start: u64,
     is_first: bool,
     has_ended: bool,
     error: Option<io::Error>,
+    spares: Spares<u8>,
 }
 
 impl<R: Read> Blocks<R> {
-    pub(super) fn new(text: Quotes<R>) -> Self {
+    pub(super) fn new(text: R, style: &CsvStyle) -> Self {
+        let spares = Spares::default();
         Self {
             text,
-            rest: Vec::new(),
+            ends: RecordEnds::new(style),
+            rest: spares.take(),
             start: 0,
             is_first: true,
             has_ended: false,
             error: None,
+            spares,
         }
     }
 
-    fn read(&mut self) {
-        let mut filled = self.rest.len();
-        self.rest.resize(filled + BLOCK_BYTES, 0);
+    /// Reads more text. Returns the number of bytes up to the end of the last whole record in it.
+    fn read(&mut self) -> Option<usize> {
+        let known = self.rest.len();
+        let mut filled = known;
+        self.rest.resize(known + BLOCK_BYTES, 0);
         while let Some(free @ [_, ..]) = self.rest.get_mut(filled..) {
             match self.text.read(free) {
                 Ok(0) => {
@@ -72,22 +75,23 @@ impl<R: Read> Blocks<R> {
             }
         }
         self.rest.truncate(filled);
+        let end = self.ends.last_end(self.rest.get(known..)?);
+        // The rows after an invalid one are not needed.
+        self.has_ended |= self.ends.is_invalid();
+        end.map(|end| known + end)
     }
 
     /// Returns a block, unless it has only blank lines.
     fn cut(&mut self, bytes: usize) -> Option<Block> {
-        let rest = self.rest.split_off(bytes);
-        let mut block = Block {
-            text: std::mem::replace(&mut self.rest, rest),
+        let mut rest = self.spares.take();
+        rest.extend_from_slice(self.rest.get(bytes..).unwrap_or_default());
+        self.rest.truncate(bytes);
+        let block = Block {
+            text: mem::replace(&mut self.rest, rest),
             start: self.start,
             is_first: self.is_first,
         };
         self.start += bytes as u64;
-        // A parser drops a byte order mark at the start of its text. Here, the mark belongs to a value.
-        if block.start > 0 && block.text.starts_with(BYTE_ORDER_MARK) {
-            block.text.insert(0, b'\n');
-            block.start -= 1;
-        }
         let is_blank = block.text.iter().all(|byte| matches!(byte, b'\n' | b'\r'));
         self.is_first &= is_blank;
         (!is_blank).then_some(block)
@@ -99,10 +103,7 @@ impl<R: Read> Iterator for Blocks<R> {
 
     fn next(&mut self) -> Option<Self::Item> {
         while !self.has_ended {
-            self.read();
-            let whole = self.text.record_end() - self.start;
-            let bytes = usize::try_from(whole).unwrap_or_default();
-            if bytes > 0
+            if let Some(bytes) = self.read()
                 && let Some(block) = self.cut(bytes)
             {
                 return Some(Ok(block));
@@ -125,20 +126,15 @@ mod tests {
     use crate::csv_style::CsvStyle;
 
     /// Returns the blocks of a text, and the error.
-    fn blocks(text: &str) -> (Vec<String>, Option<String>) {
-        let text = text.as_bytes();
+    fn blocks(text: impl Read) -> (Vec<String>, Option<String>) {
         let (mut found, mut wrong) = (Vec::new(), None);
         let mut start = 0;
-        for block in Blocks::new(Quotes::new(text, &CsvStyle::default())) {
+        for block in Blocks::new(text, &CsvStyle::default()) {
             match block {
                 Ok(block) => {
-                    let added = u64::from(block.text.starts_with(b"\n\xEF"));
-                    assert_eq!(
-                        (block.start + added, block.is_first),
-                        (start, found.is_empty())
-                    );
-                    start += block.text.len() as u64 - added;
-                    found.push(String::from_utf8(block.text).unwrap());
+                    assert_eq!((block.start, block.is_first), (start, found.is_empty()));
+                    start += block.text.len() as u64;
+                    found.push(String::from_utf8(block.text.to_vec()).unwrap());
                 }
                 Err(Failure::Error(why)) => wrong = Some(why),
                 Err(other) => unreachable!("{other:?}"),
@@ -160,7 +156,7 @@ mod tests {
             format!("{quoted}{long}"),
             format!("a\r{}", "1\r".repeat(BLOCK_BYTES)),
         ] {
-            let (found, wrong) = blocks(&text);
+            let (found, wrong) = blocks(text.as_bytes());
             assert_eq!(wrong, None);
             assert!(found.concat() == text);
             for block in &found[..found.len().saturating_sub(1)] {
@@ -171,20 +167,19 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_within_the_text_is_part_of_a_value() {
-        let row = format!("{}\n", "x".repeat(BLOCK_BYTES - 1));
-        let (found, wrong) = blocks(&format!("{row}\u{feff}y\n"));
-        assert_eq!(wrong, None);
-        assert!(found == [row, "\n\u{feff}y\n".to_owned()]);
-    }
-
-    #[test]
     fn records_before_an_error_come_before_it() {
-        let (found, wrong) = blocks("a\n\"x\"\n\"y\"z\n");
+        /// Fails once its text was read.
+        struct Failing<'a>(&'a [u8]);
+        impl Read for Failing<'_> {
+            fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+                match self.0.read(buf)? {
+                    0 => Err(io::Error::other("broken")),
+                    read => Ok(read),
+                }
+            }
+        }
+        let (found, wrong) = blocks(Failing(b"a\n\"x\"\n\"y"));
         assert_eq!(found, ["a\n\"x\"\n"]);
-        assert!(wrong.is_some_and(|why| why.contains("line 3")));
-        let (found, wrong) = blocks("a\n\"x\n");
-        assert_eq!(found, ["a\n"]);
-        assert!(wrong.is_some_and(|why| why.contains("line 2")));
+        assert!(wrong.is_some_and(|why| why.contains("broken")));
     }
 }

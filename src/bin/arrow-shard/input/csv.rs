@@ -2,10 +2,11 @@
 
 use super::blocks::{Block, Blocks};
 use super::columns::{ColumnNames, Needed};
+use super::csv_arrays::{Unfit, Values};
+use super::csv_rows::{CsvRows, RowFinder};
 use super::filter::Condition;
 use super::infer_csv;
 use super::origin::Origin;
-use super::quotes::Quotes;
 use super::row_sizes::Inferred;
 use super::source::Input;
 use super::text_file::TextFile;
@@ -17,12 +18,8 @@ use crate::file_format::decompressed_name;
 use crate::isolate::Foreign;
 use crate::progress::Progress;
 use crate::threads::{Results, flattened, in_order};
-use arrow_array::RecordBatch;
-use arrow_csv::ReaderBuilder;
-use arrow_csv::reader::Format;
+use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use regex::Regex;
-use std::io::Read;
 use std::iter;
 use std::path::Path;
 use std::sync::Arc;
@@ -143,19 +140,10 @@ pub(super) fn infer(
     file: &Foreign,
     threads: usize,
 ) -> Result<Inferred, Failure> {
-    let blocks = Blocks::new(Quotes::new(text.reader()?, style));
+    let blocks = Blocks::new(text.reader()?, style);
     infer_csv::infer(blocks, style, sample, needed, file, threads, &|at| {
         text.line_at(at).unwrap_or_default()
     })
-}
-
-/// Returns a reader of the lines of a file.
-pub(super) fn lines(
-    file: &TextFile,
-    style: &CsvStyle,
-) -> Result<::csv::Reader<impl Read + use<>>, Failure> {
-    let text = Quotes::new(file.reader()?, style);
-    Ok(infer_csv::records(text, style.has_header, style))
 }
 
 /// Reads the needed columns of a file in the inferred types.
@@ -167,10 +155,10 @@ pub(super) fn read(
     rows: RowWindow<'_>,
     file: &Foreign,
 ) -> Result<Input, Failure> {
-    let parser = Parser::new(inferred, style, needed, rows.batch_rows())?;
-    let schema = parser.schema()?;
+    let parser = Parser::new(text.again(), inferred, style, needed, rows.batch_rows())?;
+    let schema = parser.schema.clone();
     let (counted, total) = text.counted()?;
-    let mut blocks = Blocks::new(Quotes::new(counted, style));
+    let mut blocks = Blocks::new(counted, style);
     let groups: Results<Vec<RecordBatch>> = match rows.end() {
         Some(mut left) => Box::new(iter::from_fn(move || {
             let block = if left > 0 {
@@ -217,19 +205,20 @@ pub(super) fn count_matching(
     };
     let needed = Needed::for_rows(&[], rows);
     let (counted, total) = text.counted()?;
-    let mut blocks = Blocks::new(Quotes::new(counted, style));
-    let (first, mut types) = infer_csv::Types::begin(&mut blocks, style)?;
+    let mut blocks = Blocks::new(counted, style);
+    let (first, mut types) = infer_csv::Types::begin(&mut blocks, style, &line)?;
     let looker = types.looker(needed);
-    types.meet(&looker.see(&first, usize::MAX)?, &line)?;
-    let assumed = types.inferred()?;
-    let parser = Parser::new(&assumed, style, needed, rows.batch_rows())?;
-    let condition = Condition::new(parser.schema()?, filter, file.name())?;
+    types.meet(&looker.see(&first, usize::MAX), &line)?;
+    let assumed = types.inferred();
+    let parser = Parser::new(text.again(), &assumed, style, needed, rows.batch_rows())?;
+    let condition = Condition::new(parser.schema.clone(), filter, file.name())?;
     let blocks = file.guarded(iter::once(Ok(first)).chain(blocks));
     let guard = file.clone();
     let work = move |block: Block| {
         guard.guard(|| {
-            let seen = looker.see(&block, usize::MAX)?;
-            let batches = parser.batches(&block, usize::MAX);
+            let rows = parser.finder.rows(&block, usize::MAX);
+            let seen = looker.look(&rows, &block);
+            let batches = parser.parse(&block, &rows);
             let matching = batches.and_then(|batches| {
                 let counts = batches.iter().map(|batch| condition.count(batch));
                 counts.sum::<Result<u64, _>>()
@@ -254,11 +243,12 @@ pub(super) fn count_matching(
 
 /// Parses blocks of text.
 struct Parser {
+    text: TextFile,
+    /// The columns in the text, and the needed ones.
+    all: SchemaRef,
     schema: SchemaRef,
-    /// The columns to return; `None` for all columns.
-    columns: Option<Vec<usize>>,
-    format: Format,
-    has_header: bool,
+    finder: RowFinder,
+    null: String,
     /// Maximum number of rows in a batch.
     batch_rows: usize,
 }
@@ -266,52 +256,68 @@ struct Parser {
 impl Parser {
     /// Returns a parser for the needed columns, and for batches of at most `batch_rows` rows.
     fn new(
+        text: TextFile,
         inferred: &Inferred,
         style: &CsvStyle,
         needed: Needed<'_>,
         batch_rows: usize,
     ) -> Result<Self, Failure> {
-        let empty_or_null = format!("^(?:{})?$", regex::escape(&style.null));
-        let null_regex = Regex::new(&empty_or_null).map_err(|e| Failure::new(e.to_string()))?;
-        let mut format = Format::default()
-            .with_header(false)
-            .with_delimiter(style.delimiter)
-            .with_null_regex(null_regex);
-        if let Some(escape) = style.escape {
-            format = format.with_escape(escape);
-        }
+        let all = inferred.schema.clone();
+        let needed = needed.of(&all);
         Ok(Self {
-            columns: needed.of(&inferred.schema),
-            schema: inferred.schema.clone(),
-            format,
-            has_header: style.has_header,
+            text,
+            schema: match &needed {
+                Some(needed) => Arc::new(all.project(needed)?),
+                None => all.clone(),
+            },
+            finder: RowFinder::new(style, all.fields().len(), needed),
+            all,
+            null: style.null.clone(),
             batch_rows: inferred.batch_rows.min(batch_rows),
-        })
-    }
-
-    /// Returns the schema of the batches.
-    fn schema(&self) -> Result<SchemaRef, Failure> {
-        Ok(match &self.columns {
-            Some(columns) => Arc::new(self.schema.project(columns)?),
-            None => self.schema.clone(),
         })
     }
 
     /// Returns the first `most` rows of a block.
     fn batches(&self, block: &Block, most: usize) -> Result<Vec<RecordBatch>, Failure> {
-        let has_header = block.is_first && self.has_header;
-        // The reader allocates memory for all values of a batch.
-        let rows = block.line_ends() + 1;
-        let mut builder = ReaderBuilder::new(self.schema.clone())
-            .with_format(self.format.clone().with_header(has_header))
-            .with_batch_size(self.batch_rows.min(rows));
-        if let Some(columns) = &self.columns {
-            builder = builder.with_projection(columns.clone());
+        self.parse(block, &self.finder.rows(block, most))
+    }
+
+    /// Parses rows of a block.
+    fn parse(&self, block: &Block, rows: &CsvRows<'_>) -> Result<Vec<RecordBatch>, Failure> {
+        let line = |at: usize| self.text.line_at(block.start + at as u64);
+        let fields = self.schema.fields();
+        if let Some((at, why)) = rows.wrong() {
+            return Err(why.failure(line(*at)?, self.all.fields(), None));
         }
-        if most < usize::MAX {
-            builder = builder.with_bounds(0, most);
-        }
-        let batches = builder.build_buffered(block.text.as_slice())?;
-        Ok(batches.collect::<Result<_, _>>()?)
+        let starts = (0..rows.num_rows()).step_by(self.batch_rows);
+        let batches = starts.map(|start| {
+            let end = rows.num_rows().min(start + self.batch_rows);
+            let arrays = fields.iter().enumerate().map(|(column, field)| {
+                let values = Values {
+                    rows,
+                    column,
+                    range: start..end,
+                    null: &self.null,
+                };
+                values.array(field.data_type()).map_err(|why| {
+                    let (row, why) = match why {
+                        Unfit::Value(row) => {
+                            (row, format!("the value is no {}", field.data_type()))
+                        }
+                        Unfit::Long => (start, "the values are too long for an array".to_owned()),
+                    };
+                    let line = line(rows.start_of(column, row)).unwrap_or_default();
+                    Failure::new(format!("line {line}, column `{}`: {why}", field.name()))
+                })
+            });
+            let options = RecordBatchOptions::new().with_row_count(Some(end - start));
+            let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
+            Ok(RecordBatch::try_new_with_options(
+                self.schema.clone(),
+                arrays,
+                &options,
+            )?)
+        });
+        batches.collect()
     }
 }

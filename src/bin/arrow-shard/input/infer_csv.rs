@@ -3,23 +3,18 @@
 
 use super::blocks::Block;
 use super::columns::Needed;
+use super::csv_rows::{CsvRows, RowFinder, Wrong, first_record};
 use super::numbers::Numbers;
-use super::quotes::other_delimiter;
 use super::row_sizes::{Inferred, rows_of_values};
+use super::times::{Kind, time};
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::isolate::Foreign;
 use crate::text;
 use crate::threads::in_order;
-use arrow_array::timezone::Tz;
-use arrow_array::types::Date32Type;
-use arrow_cast::parse::{Parser, string_to_datetime};
-use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use csv::{ByteRecord, Position, Reader, StringRecord};
-use std::io::{self, Read};
+use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use std::iter;
-use std::mem;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 /// The kinds of values seen in a column.
 #[derive(Debug, Default)]
@@ -39,15 +34,8 @@ struct Column {
 pub(super) struct Seen {
     columns: Vec<Column>,
     rows: usize,
-    /// The first row that cannot be read, and the byte of the text where it begins.
+    /// The first row that cannot be read, and the byte of the text where it, or what is wrong in it, begins.
     wrong: Option<(u64, Wrong)>,
-}
-
-enum Wrong {
-    /// Another number of values.
-    Values(usize),
-    /// A column with a value that is not UTF-8.
-    NotText(usize),
 }
 
 /// Infers the schema from the first `rows` rows, or from all rows if `None`. Without rows, all columns are text, and those
@@ -61,7 +49,7 @@ pub(super) fn infer(
     threads: usize,
     line: &dyn Fn(u64) -> u64,
 ) -> Result<Inferred, Failure> {
-    let (first, mut types) = Types::begin(&mut blocks, style)?;
+    let (first, mut types) = Types::begin(&mut blocks, style, line)?;
     let looker = types.looker(needed);
     let mut blocks = iter::once(Ok(first)).chain(blocks);
     match rows {
@@ -70,25 +58,25 @@ pub(super) fn infer(
             while left > 0
                 && let Some(block) = blocks.next().transpose()?
             {
-                let seen = looker.see(&block, left)?;
+                let seen = looker.see(&block, left);
                 left -= seen.rows;
                 types.meet(&seen, line)?;
             }
         }
         None => {
             let (blocks, file) = (file.guarded(blocks), file.clone());
-            let see = move |block: Block| file.guard(|| looker.see(&block, usize::MAX));
+            let see = move |block: Block| file.guard(|| Ok(looker.see(&block, usize::MAX)));
             in_order(blocks, threads, see).try_for_each(|seen| types.meet(&seen?, line))?;
         }
     }
-    types.inferred()
+    Ok(types.inferred())
 }
 
 /// The kinds of values seen so far.
 pub(super) struct Types {
     style: CsvStyle,
     /// The first record: the names of the columns, or values.
-    first: ByteRecord,
+    first: Vec<Vec<u8>>,
     names: Vec<String>,
     columns: Vec<Column>,
 }
@@ -98,12 +86,21 @@ impl Types {
     pub(super) fn begin(
         blocks: &mut impl Iterator<Item = Result<Block, Failure>>,
         style: &CsvStyle,
+        line: &dyn Fn(u64) -> u64,
     ) -> Result<(Block, Self), Failure> {
         let (block, first) = loop {
             let block = blocks.next().transpose()?;
             let block =
                 block.ok_or_else(|| Failure::new("the file holds nothing but blank lines"))?;
-            if let Some(first) = first_record(&block, style)? {
+            let first = first_record(&block, style).map_err(|(at, why)| {
+                let line = line(block.start + at as u64);
+                why.failure(line, &Fields::empty(), None)
+            });
+            if let Some(first) = first? {
+                let is_text = |name: &Vec<u8>| std::str::from_utf8(name).is_ok();
+                if style.has_header && !first.iter().all(is_text) {
+                    return Err(Failure::new("line 1: the names of columns are not UTF-8"));
+                }
                 break (block, first);
             }
         };
@@ -132,25 +129,21 @@ impl Types {
     pub(super) fn looker(&self, needed: Needed<'_>) -> Looker {
         let count = self.columns.len();
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        let needed = needed.among(&names);
         Looker {
-            style: self.style.clone(),
-            is_needed: match needed.among(&names) {
-                Some(needed) => (0..count).map(|i| needed.contains(&i)).collect(),
-                None => vec![true; count],
-            },
+            finder: RowFinder::new(&self.style, count, needed.clone()),
+            null: self.style.null.clone(),
+            needed: needed.unwrap_or_else(|| (0..count).collect()),
+            count,
         }
     }
 
     /// Adds the values of a block.
     pub(super) fn meet(&mut self, seen: &Seen, line: &dyn Fn(u64) -> u64) -> Result<(), Failure> {
-        match seen.wrong {
-            Some((at, Wrong::Values(found))) => {
-                let expected = self.columns.len();
-                Err(ragged(line(at), expected, found, Some(&self.first)))
-            }
-            Some((at, Wrong::NotText(i))) => {
-                let name = self.names.get(i).map_or("", String::as_str);
-                Err(not_text(line(at), name))
+        match &seen.wrong {
+            Some((at, why)) => {
+                let first = self.first.first().map(Vec::as_slice);
+                Err(why.failure(line(*at), self.inferred().schema.fields(), first))
             }
             None => {
                 let pairs = self.columns.iter_mut().zip(&seen.columns);
@@ -166,88 +159,58 @@ impl Types {
         pairs.all(|(column, field)| column.data_type() == *field.data_type())
     }
 
-    pub(super) fn inferred(&self) -> Result<Inferred, Failure> {
-        let headers = self.style.has_header.then_some(&self.first);
-        let mut headers = headers.into_iter().flatten();
-        if headers.any(|name| std::str::from_utf8(name).is_err()) {
-            return Err(Failure::new("line 1: the names of columns are not UTF-8"));
-        }
+    pub(super) fn inferred(&self) -> Inferred {
         let numbered = self.columns.iter().enumerate();
         let untyped = numbered.filter(|(_, column)| !column.has_values());
         let columns = self.names.iter().zip(&self.columns);
         let fields = columns.map(|(name, column)| Field::new(name, column.data_type(), true));
-        Ok(Inferred {
+        Inferred {
             schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
             untyped: untyped.map(|(i, _)| i).collect(),
             batch_rows: rows_of_values(self.columns.len()),
-        })
+        }
     }
-}
-
-/// Returns a reader of records, which may have any number of values.
-pub(super) fn records<R: Read>(text: R, has_header: bool, style: &CsvStyle) -> Reader<R> {
-    csv::ReaderBuilder::new()
-        .delimiter(style.delimiter)
-        .has_headers(has_header)
-        .escape(style.escape)
-        .flexible(true)
-        .from_reader(text)
-}
-
-/// Returns the first record, unless there are only blank lines.
-fn first_record(block: &Block, style: &CsvStyle) -> Result<Option<ByteRecord>, Failure> {
-    let mut record = ByteRecord::new();
-    let found = records(block.text.as_slice(), false, style).read_byte_record(&mut record);
-    Ok(found.map_err(io::Error::from)?.then_some(record))
 }
 
 /// Looks at the values in blocks.
 pub(super) struct Looker {
-    style: CsvStyle,
-    /// Whether the type of each column is needed.
-    is_needed: Vec<bool>,
+    finder: RowFinder,
+    null: String,
+    /// The needed columns.
+    needed: Vec<usize>,
+    /// Number of columns.
+    count: usize,
 }
 
 impl Looker {
     /// Looks at the first `most` rows of a block.
-    pub(super) fn see(&self, block: &Block, most: usize) -> Result<Seen, Failure> {
-        let count = self.is_needed.len();
-        let mut seen = Seen {
-            columns: Vec::new(),
-            rows: 0,
-            wrong: None,
-        };
-        seen.columns.resize_with(count, Column::default);
-        let has_header = block.is_first && self.style.has_header;
-        let mut records = records(block.text.as_slice(), has_header, &self.style);
-        let mut record = ByteRecord::new();
-        while seen.rows < most
-            && records
-                .read_byte_record(&mut record)
-                .map_err(io::Error::from)?
-        {
-            let at = block.start + record.position().map_or(0, Position::byte);
-            if record.len() != count {
-                seen.wrong = Some((at, Wrong::Values(record.len())));
-                break;
-            }
-            let text = match StringRecord::from_byte_record(mem::take(&mut record)) {
-                Ok(text) => text,
-                Err(e) => {
-                    seen.wrong = Some((at, Wrong::NotText(e.utf8_error().field())));
+    pub(super) fn see(&self, block: &Block, most: usize) -> Seen {
+        self.look(&self.finder.rows(block, most), block)
+    }
+
+    /// Looks at rows of a block, which have the needed columns.
+    pub(super) fn look(&self, rows: &CsvRows<'_>, block: &Block) -> Seen {
+        let mut columns = Vec::new();
+        columns.resize_with(self.count, Column::default);
+        for (i, needed) in self.needed.iter().enumerate() {
+            let Some(column) = columns.get_mut(*needed) else {
+                continue;
+            };
+            for value in rows.values(i, 0..rows.num_rows()) {
+                if column.text {
                     break;
                 }
-            };
-            seen.rows += 1;
-            let columns = seen.columns.iter_mut().zip(&self.is_needed);
-            for ((column, is_needed), value) in columns.zip(&text) {
-                if *is_needed && !value.is_empty() && value != self.style.null {
-                    column.meet(value);
+                if !value.is_empty() && value != self.null {
+                    column.meet(&value);
                 }
             }
-            record = text.into_byte_record();
         }
-        Ok(seen)
+        let wrong = rows.wrong().cloned();
+        Seen {
+            columns,
+            rows: rows.num_rows(),
+            wrong: wrong.map(|(at, why)| (block.start + at as u64, why)),
+        }
     }
 }
 
@@ -258,15 +221,8 @@ pub(super) fn type_of<'a>(values: impl Iterator<Item = &'a str>) -> DataType {
     column.data_type()
 }
 
-/// Returns the error for a value that is not UTF-8.
-pub(super) fn not_text(line: u64, column: &str) -> Failure {
-    Failure::new(format!(
-        "line {line}, column `{column}`: the text is not UTF-8; convert the file first (iconv -t UTF-8)"
-    ))
-}
-
 /// Returns the name of a column: the one that the header or the user gives it, or a generated one.
-fn shown_name(headers: Option<&ByteRecord>, style: &CsvStyle, ordinal: usize) -> String {
+fn shown_name(headers: Option<&Vec<Vec<u8>>>, style: &CsvStyle, ordinal: usize) -> String {
     match headers.and_then(|names| names.get(ordinal)) {
         Some(name) => String::from_utf8_lossy(name).into_owned(),
         None => match style.names.get(ordinal) {
@@ -274,27 +230,6 @@ fn shown_name(headers: Option<&ByteRecord>, style: &CsvStyle, ordinal: usize) ->
             None => format!("column_{}", ordinal + 1),
         },
     }
-}
-
-/// Returns the error for a line with another number of values. `first` is the first line of the file, if it is known.
-pub(super) fn ragged(
-    line: u64,
-    expected: usize,
-    found: usize,
-    first: Option<&ByteRecord>,
-) -> Failure {
-    // If the file uses another delimiter, each line is a single value.
-    let alone = first
-        .filter(|_| expected == 1)
-        .and_then(|record| record.get(0));
-    let advice = alone
-        .and_then(other_delimiter)
-        .map(|advice| format!("; {advice}"));
-    Failure::new(format!(
-        "line {line}: expected {} as in the lines above, found {found}{}",
-        text::count(expected as u64, "value"),
-        advice.unwrap_or_default()
-    ))
 }
 
 impl Column {
@@ -357,74 +292,6 @@ impl Column {
             _ => DataType::Boolean,
         }
     }
-}
-
-struct Time {
-    kind: Kind,
-    /// Whether the time is out of the range of nanoseconds.
-    is_far: bool,
-}
-
-enum Kind {
-    Date,
-    Local(TimeUnit),
-    Zoned(TimeUnit),
-}
-
-static UTC: LazyLock<Option<Tz>> = LazyLock::new(|| "UTC".parse().ok());
-
-/// Parses a date, or a date and a time as in ISO 8601, separated by `T` or a blank.
-fn time(value: &str) -> Option<Time> {
-    let bytes = value.as_bytes();
-    let is_date = |date: &[u8]| {
-        date.iter().enumerate().all(|(i, byte)| match i {
-            4 | 7 => *byte == b'-',
-            _ => byte.is_ascii_digit(),
-        })
-    };
-    let (date, rest) = bytes.split_at_checked(10)?;
-    if !is_date(date) {
-        return None;
-    }
-    let [b'T' | b' ', clock @ ..] = rest else {
-        let is_date = rest.is_empty() && Date32Type::parse(value).is_some();
-        return is_date.then_some(Time {
-            kind: Kind::Date,
-            is_far: false,
-        });
-    };
-    let zone = clock
-        .iter()
-        .position(|byte| !byte.is_ascii_digit() && !b":.".contains(byte));
-    let (clock, zone) = clock.split_at(zone.unwrap_or(clock.len()));
-    let is_zone = |zone: &[u8]| zone == b"Z" || matches!(zone.first(), Some(b'+' | b'-'));
-    let digits = clock.rsplit(|byte| *byte == b'.').next()?;
-    let fraction = if clock.contains(&b'.') {
-        digits.len()
-    } else {
-        0
-    };
-    let unit = match fraction {
-        0 => TimeUnit::Second,
-        1..=3 => TimeUnit::Millisecond,
-        4..=6 => TimeUnit::Microsecond,
-        7..=9 => TimeUnit::Nanosecond,
-        _ => return None,
-    };
-    let instant = string_to_datetime(UTC.as_ref()?, value).ok()?;
-    // A leap second would become another time.
-    if instant.timestamp_subsec_nanos() >= 1_000_000_000 {
-        return None;
-    }
-    let kind = match zone {
-        [] => Kind::Local(unit),
-        zone if is_zone(zone) => Kind::Zoned(unit),
-        _ => return None,
-    };
-    Some(Time {
-        kind,
-        is_far: instant.timestamp_nanos_opt().is_none(),
-    })
 }
 
 #[cfg(test)]

@@ -1,21 +1,20 @@
 //! Values in the rest of a text file that do not fit the types of its first rows.
 
-use super::csv;
+use super::blocks::Blocks;
+use super::csv_rows::RowFinder;
 use super::exact_cast::{exactly, with_numbers_as_text};
 use super::exact_text;
-use super::infer_csv::{not_text, ragged};
 use super::infer_json::at_its_line;
 use super::ndjson;
 use super::text_file::TextFile;
+use super::times::Instant;
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::text;
-use ::csv::{ByteRecord, Position};
-use arrow_array::timezone::Tz;
 use arrow_array::types::{Date32Type, Int64Type, UInt64Type};
 use arrow_array::{ArrayRef, StringArray};
-use arrow_cast::parse::{Parser, string_to_datetime};
-use arrow_schema::{DataType, FieldRef, Schema, SchemaRef, TimeUnit};
+use arrow_cast::parse::Parser;
+use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::cell::Cell;
@@ -47,31 +46,30 @@ impl Rest {
     }
 
     fn in_csv(&self, style: &CsvStyle, rows: u64) -> Result<Option<Failure>, Failure> {
-        let mut reader = csv::lines(&self.file, style)?;
-        let line = |at: &Position| self.file.line_of(at);
-        let (mut record, mut row) = (ByteRecord::new(), 0);
-        let columns = self.schema.fields().len();
-        while reader
-            .read_byte_record(&mut record)
-            .map_err(io::Error::from)?
-        {
-            if record.len() != columns {
-                let line = record.position().map_or(0, line);
-                return Ok(Some(ragged(line, columns, record.len(), None)));
-            }
-            row += 1;
-            if row <= rows {
-                continue;
-            }
-            for (field, value) in self.schema.fields().iter().zip(&record) {
-                let line = || record.position().map_or(0, line);
-                let Ok(value) = std::str::from_utf8(value) else {
-                    return Ok(Some(not_text(line(), field.name())));
-                };
-                let is_null = value.is_empty() || value == style.null;
-                if !is_null && !is_value(value, field.data_type()) {
-                    return Ok(Some(unfit(line(), field, value)));
+        let fields = self.schema.fields();
+        let finder = RowFinder::new(style, fields.len(), None);
+        let mut before = 0;
+        for block in Blocks::new(self.file.reader()?, style) {
+            let block = block?;
+            let found = finder.rows(&block, usize::MAX);
+            let line = |at| self.file.line_at(block.start + at as u64);
+            for row in 0..found.num_rows() {
+                before += 1;
+                if before <= rows {
+                    continue;
                 }
+                for (column, field) in fields.iter().enumerate() {
+                    for value in found.values(column, row..row + 1) {
+                        let is_null = value.is_empty() || value == style.null;
+                        if !is_null && !is_value(&value, field.data_type()) {
+                            let line = line(found.start_of(column, row))?;
+                            return Ok(Some(unfit(line, field, &value)));
+                        }
+                    }
+                }
+            }
+            if let Some((at, why)) = found.wrong() {
+                return Ok(Some(why.failure(line(*at)?, fields, None)));
             }
         }
         Ok(None)
@@ -128,11 +126,9 @@ fn is_value(text: &str, data_type: &DataType) -> bool {
         DataType::Int64 => Int64Type::parse(text).is_some(),
         DataType::UInt64 => UInt64Type::parse(text).is_some(),
         DataType::Date32 => Date32Type::parse(text).is_some(),
-        DataType::Timestamp(unit, _) => {
-            let utc = "UTC".parse::<Tz>();
-            let time = utc.and_then(|utc| string_to_datetime(&utc, text));
-            let is_in_range = |nanos: Option<i64>| *unit != TimeUnit::Nanosecond || nanos.is_some();
-            time.is_ok_and(|time| is_in_range(time.timestamp_nanos_opt()))
+        DataType::Timestamp(unit, zone) => {
+            let time = Instant::parse(text);
+            time.is_some_and(|time| time.exactly(*unit, zone.is_some()).is_some())
         }
         floats if floats.is_floating() => {
             let column: ArrayRef = Arc::new(StringArray::from(vec![text]));

@@ -1,12 +1,12 @@
-//! Chooses the number of rows in a batch of text. The readers of CSV and JSON allocate memory for every value of a
-//! batch before they read the first row, and no column of a batch can hold 2 GiB of text.
+//! Chooses the number of rows in a batch of text. The reader of JSON allocates memory for every value of a batch before
+//! it reads the first row, and no column of a batch can hold 2 GiB of text.
 
 use arrow_schema::SchemaRef;
 
 /// Maximum size of the text in a batch, in bytes. A longer row is a batch of its own.
 const BATCH_BYTES: usize = 16 << 20;
 /// Maximum number of values in a batch. A row with more is a batch of its own. Each value takes about 40 bytes in the
-/// JSON reader, and 24 in the CSV reader.
+/// reader of JSON, and 8 in that of CSV.
 const BATCH_VALUES: usize = 1 << 19;
 /// Number of powers of two up to the maximum number of rows in a batch, 8192.
 const LEVELS: usize = 14;

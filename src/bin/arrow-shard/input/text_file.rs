@@ -7,7 +7,6 @@ use crate::compression::Compression;
 use crate::content::{self, Content};
 use crate::failure::Failure;
 use crate::progress::Total;
-use csv::Position;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 #[cfg(unix)]
@@ -17,6 +16,8 @@ use std::os::windows::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// A UTF-8 file, which may be compressed. Reading starts after the byte order mark, if there is one.
 pub(super) struct TextFile {
@@ -58,16 +59,21 @@ impl TextFile {
             compression,
             start: 0,
         };
-        text.start = match first_bytes(text.text(text.file()?)?)?.as_slice() {
-            [] | [0xEF, 0xBB, 0xBF] => return Err(Failure::new("the file is empty")),
-            [0xEF, 0xBB, 0xBF, ..] => 3,
+        let first = first_bytes(text.text(text.file()?)?)?;
+        // Some programs write the mark twice.
+        let marks = first.chunks(BYTE_ORDER_MARK.len());
+        let marks = marks.take_while(|it| *it == BYTE_ORDER_MARK).count();
+        let marked = marks * BYTE_ORDER_MARK.len();
+        text.start = marked as u64;
+        match first.get(marked..).unwrap_or_default() {
+            [] => return Err(Failure::new("the file is empty")),
             [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
                 return Err(Failure::new(
                     "the file is UTF-16; convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)",
                 ));
             }
-            _ => 0,
-        };
+            _ => {}
+        }
         Ok(text)
     }
 
@@ -104,13 +110,6 @@ impl TextFile {
         let bytes = file.0.metadata()?.len();
         let (file, total) = counted(file, bytes);
         Ok((self.text(file)?, total))
-    }
-
-    /// Returns the number, from 1, of the line where a record of CSV begins. The parser counts from blank lines before
-    /// the record, and from the line before it if lines end with `\r\n`.
-    pub(super) fn line_of(&self, record: &Position) -> u64 {
-        self.line_at(record.byte())
-            .unwrap_or_else(|_| record.line())
     }
 
     /// Returns the number of the line that has the first byte from `start` on that ends no line.

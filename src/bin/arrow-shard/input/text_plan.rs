@@ -148,7 +148,7 @@ impl TextPlan {
         let mut first_row = 0;
         let batches = input.batches.map(move |batch| {
             let exact = batch.and_then(|batch| exactly(&batch, &rest.schema));
-            // The readers name neither the line nor, in some cases, the column.
+            // The reader of JSON names neither the line nor, in some cases, the column.
             let batch = exact.map_err(|failure| rest.misfit(first_row).unwrap_or(failure))?;
             first_row += batch.num_rows() as u64;
             Ok(batch)
