@@ -302,7 +302,7 @@ impl Parser {
                 values.array(field.data_type()).map_err(|why| {
                     let (row, why) = match why {
                         Unfit::Value(row) => {
-                            (row, format!("the value is no {}", field.data_type()))
+                            (row, format!("the value is not a {}", field.data_type()))
                         }
                         Unfit::Long => (start, "the values are too long for an array".to_owned()),
                     };

@@ -21,13 +21,13 @@ pub(super) struct Values<'a> {
     /// The index of the column among those that the rows have.
     pub(super) column: usize,
     pub(super) range: Range<usize>,
-    /// The text for null, besides empty text.
+    /// The text for null, in addition to empty text.
     pub(super) null: &'a str,
 }
 
 /// Why values do not become an array.
 pub(super) enum Unfit {
-    /// The index of the first row whose value is not one of the type.
+    /// The index of the first row with a value that the type does not have.
     Value(usize),
     /// The texts take more than 2 GiB.
     Long,
@@ -37,7 +37,7 @@ impl Values<'_> {
     /// Returns the values as an array.
     ///
     /// # Errors
-    /// Fails if a value is not one of the type.
+    /// Fails if the type does not have a value, or if texts are too long.
     pub(super) fn array(&self, data_type: &DataType) -> Result<ArrayRef, Unfit> {
         use DataType as T;
         Ok(match data_type {

@@ -28,7 +28,7 @@ pub(super) struct CsvRows<'a> {
     /// Number of needed values in a row.
     width: usize,
     num_rows: usize,
-    /// The first row that cannot be read, and the byte of the block where it, or what is wrong in it, begins.
+    /// The first error, and its position in the block: the start of a row, or a byte in it.
     wrong: Option<(usize, Wrong)>,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct RowFinder {
 }
 
 impl RowFinder {
-    /// Returns what finds rows with this number of values, of which only those of the `needed` columns are kept.
+    /// Returns a finder for rows with this number of values. It keeps the values of the `needed` columns.
     pub(super) fn new(style: &CsvStyle, columns: usize, needed: Option<Vec<usize>>) -> Self {
         Self {
             delimiter: style.delimiter,
@@ -155,7 +155,7 @@ impl CsvRows<'_> {
         self.num_rows
     }
 
-    /// Returns the first row that cannot be read, and the byte of the block where it, or what is wrong in it, begins.
+    /// Returns the first error, and its position in the block: the start of a row, or a byte in it.
     pub(super) fn wrong(&self) -> Option<&(usize, Wrong)> {
         self.wrong.as_ref()
     }
@@ -216,7 +216,7 @@ pub(super) fn first_record(
     let values = record.iter().map(|span| {
         let value = block.text().get(span.start as usize..span.end as usize);
         match value.unwrap_or_default() {
-            // A quote is no part of another character.
+            // No other character contains the byte of a quote.
             value @ [b'"', ..] => unquoted_bytes(value, style.escape),
             value => value.to_vec(),
         }
@@ -290,7 +290,7 @@ impl<'a> Records<'a> {
         self.text.get(at).copied()
     }
 
-    /// Returns the value whose opening quote comes next, and the end of it with its quotes.
+    /// Reads a value in quotes. Returns its span, and the position after its closing quote.
     fn quoted(&self) -> Result<(std::ops::Range<usize>, usize), (usize, Wrong)> {
         let open = self.at;
         let mut at = open + 1;
@@ -391,7 +391,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Returns the values of the rows of a text without a header, and what is wrong with the first other row.
+    /// Reads all rows of a text without a header, and the error of the first row that cannot be read.
     fn rows(text: &str, style: &CsvStyle, columns: usize) -> (Vec<Vec<String>>, Option<Wrong>) {
         let style = CsvStyle {
             has_header: false,

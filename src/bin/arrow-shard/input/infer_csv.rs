@@ -34,7 +34,7 @@ struct Column {
 pub(super) struct Seen {
     columns: Vec<Column>,
     rows: usize,
-    /// The first row that cannot be read, and the byte of the text where it, or what is wrong in it, begins.
+    /// The first error, and its position in the text: the start of a row, or a byte in it.
     wrong: Option<(u64, Wrong)>,
 }
 

@@ -42,8 +42,8 @@ impl RecordEnds {
         }
     }
 
-    /// Returns the end of the last record that ends in the next piece of the text, with its line end. There are none
-    /// after an invalid quote.
+    /// Finds the last record that ends in the next piece of the text, and returns the position after its line end. No
+    /// record is found after an invalid quote.
     pub(super) fn last_end(&mut self, piece: &[u8]) -> Option<usize> {
         self.follow(piece);
         let mut parts = self.unquoted.drain(..).rev();

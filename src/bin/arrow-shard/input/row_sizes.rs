@@ -6,7 +6,7 @@ use arrow_schema::SchemaRef;
 /// Maximum size of the text in a batch, in bytes. A longer row is a batch of its own.
 const BATCH_BYTES: usize = 16 << 20;
 /// Maximum number of values in a batch. A row with more is a batch of its own. Each value takes about 40 bytes in the
-/// reader of JSON, and 8 in that of CSV.
+/// JSON reader, and 8 in the CSV reader.
 const BATCH_VALUES: usize = 1 << 19;
 /// Number of powers of two up to the maximum number of rows in a batch, 8192.
 const LEVELS: usize = 14;

@@ -34,7 +34,7 @@ impl<T> Spares<T> {
     }
 }
 
-/// A vector whose memory goes back to the spares.
+/// A vector that returns to the spares when it is dropped.
 #[derive(Debug)]
 pub(super) struct Spare<T> {
     items: Vec<T>,

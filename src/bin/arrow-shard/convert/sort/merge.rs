@@ -60,7 +60,7 @@ impl Merge {
     /// Writes the rows to a temporary shard.
     pub(super) fn spill(self) -> Result<Shard, Failure> {
         let schema = self.schema.clone();
-        spill(schema, self)
+        spill(schema, self, 1)
     }
 
     /// Announces the next row of a run. Returns whether it is the first one of another batch.

@@ -21,7 +21,7 @@ const BATCH_BYTES: usize = 4 << 20;
 const MIN_PARALLEL_ROWS: usize = 1 << 16;
 
 /// Number of bytes after which stripes of a temporary shard end.
-const STRIPE_BYTES: u64 = 16 << 20;
+const STRIPE_BYTES: u64 = 8 << 20;
 
 /// Rows that are collected to be sorted.
 pub(super) struct Run {
@@ -140,7 +140,8 @@ pub(super) struct SortedRun {
 impl SortedRun {
     /// Writes the rows to a temporary shard.
     pub(super) fn spill(self) -> Result<Shard, Failure> {
-        spill(self.schema.clone(), self.batches())
+        let threads = self.threads;
+        spill(self.schema.clone(), self.batches(), threads)
     }
 
     /// Returns the rows.
@@ -164,10 +165,12 @@ impl SortedRun {
 pub(super) fn spill(
     schema: SchemaRef,
     batches: impl Iterator<Item = Result<RecordBatch, Failure>>,
+    threads: usize,
 ) -> Result<Shard, Failure> {
     let options = WriterOptions::default()
         .with_stripe_bytes(STRIPE_BYTES)
-        .with_memory_limit(2 * STRIPE_BYTES);
+        .with_memory_limit(2 * STRIPE_BYTES)
+        .with_threads(threads);
     let mut shard = TemporaryShard::create(schema, options)?;
     for batch in batches {
         shard.write(&batch?)?;
