@@ -177,6 +177,10 @@ fn a_column_comes_from_a_file() {
     );
     let error = folder.run(&["add", SHARD, "a=one.csv"]).error(1);
     assert!(error.contains("already has a column `a`"), "{error}");
+    let error = folder.run(&["add", SHARD, " =one.csv"]).error(2);
+    assert!(error.contains("has no name"), "{error}");
+    let error = folder.run(&["add", SHARD, "b=none.csv"]).error(1);
+    assert!(error.contains("none.csv: No such file"), "{error}");
     let error = folder.run(&["add", SHARD, "b=one.csv", "c=1"]).error(2);
     assert!(error.contains("added alone"), "{error}");
 }

@@ -17,6 +17,7 @@ mod columns;
 mod compressed;
 #[path = "../support/covered.rs"]
 mod covered;
+mod csv_text;
 mod damaged;
 mod data;
 mod edit;

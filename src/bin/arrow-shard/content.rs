@@ -45,9 +45,14 @@ const MAGIC: [(&[u8], Content); 9] = [
 impl Content {
     /// Recognizes the content by the first bytes of a file, unless it is CSV.
     pub(crate) fn of(head: &[u8]) -> Option<Self> {
-        let magic = MAGIC.iter().find(|(magic, _)| head.starts_with(magic));
-        if let Some((_, content)) = magic {
-            return Some(*content);
+        for (magic, content) in MAGIC {
+            match head.strip_prefix(magic) {
+                // Such a line of text may begin with these letters.
+                Some([b' '..=b'~' | b'\t' | b'\r' | b'\n', ..])
+                    if magic.iter().all(u8::is_ascii_alphanumeric) => {}
+                Some(_) => return Some(content),
+                None => {}
+            }
         }
         // The fourth byte is the block size. Blocks begin with the digits of pi; an empty archive ends with the digits of
         // its square root.

@@ -3,10 +3,10 @@
 use crate::failure::Failure;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use arrow_shard::Shard;
 use arrow_shard::io::{LocalFile, NoContainer, WriteSink};
 use arrow_shard::read::ShardOptions;
 use arrow_shard::write::{Profile, ShardWriter, WriterOptions};
+use arrow_shard::{Limits, Shard};
 use std::fs::File;
 use std::sync::Arc;
 
@@ -15,6 +15,9 @@ pub(crate) fn place() -> String {
     let folder = std::env::temp_dir();
     format!("a temporary file in `{}`", folder.display())
 }
+
+/// Maximum number of bytes of metadata that an open shard keeps, of each kind.
+const CACHED_BYTES: u64 = 2 << 20;
 
 /// A shard that is written to a file without a name, so that it disappears no matter how the process ends.
 pub(crate) struct TemporaryShard {
@@ -44,7 +47,9 @@ impl TemporaryShard {
     pub(crate) fn open(self, name: String) -> Result<Shard, Failure> {
         self.writer.finish()?;
         let written = LocalFile::from_file(self.file, name)?;
-        let options = ShardOptions::default();
+        // Rows are read from front to back, and many of these shards may be open.
+        let limits = Limits::default().with_max_cached_bytes(CACHED_BYTES);
+        let options = ShardOptions::default().with_limits(limits);
         Ok(Shard::from_reader(
             Arc::new(written),
             Arc::new(NoContainer),

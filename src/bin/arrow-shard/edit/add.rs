@@ -5,8 +5,9 @@ use super::editing::Editing;
 use super::live_values::{Added, live_values};
 use crate::external;
 use crate::failure::Failure;
+use crate::file_format::{FileFormat, is_standard};
 use crate::input::{ColumnArgs, Input, InputArgs, ReadArgs, RowWindow, UntypedArgs};
-use crate::location::open_shard;
+use crate::location::{is_url, open_shard};
 use crate::text;
 use arrow_schema::{DataType, Field, Fields};
 use arrow_shard::Shard;
@@ -59,7 +60,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut editing = Editing::open(&args.file, reading.editing_options()?, args.target.quiet)?;
     editing.check_commit(args.target.output.as_deref())?;
     let shard = open_shard(&args.file, reading.shard_options()?)?;
-    let columns = match (&args.values, column_of_file(&args.expressions)?) {
+    let columns = match (
+        &args.values,
+        column_of_file(&args.expressions, editing.editor())?,
+    ) {
         (Some(values), _) => read(args, &reading, values, None, &shard, editing.editor())?,
         (None, Some((name, values))) => {
             let column = Some(name.as_str());
@@ -75,11 +79,19 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.target.commit(editing, &args.file)
 }
 
-/// Returns the name of the column and the path of the file if the expression is a path.
-fn column_of_file(expressions: &[String]) -> Result<Option<(String, PathBuf)>, Failure> {
+/// Returns the name of the column and the path of the file if the expression is a path, and not the name of a column.
+fn column_of_file(
+    expressions: &[String],
+    editor: &ShardEditor,
+) -> Result<Option<(String, PathBuf)>, Failure> {
+    let is_path = |text: &str| {
+        let path = Path::new(text);
+        let is_shown = is_standard(path) || is_url(text) || FileFormat::by_name(path).is_some();
+        (is_shown || path.is_file()) && editor.schema().index_of(text).is_err()
+    };
     for text in expressions {
-        let (name, path) = super::pair(text, "COLUMN=EXPRESSION")?;
-        if !Path::new(path).is_file() {
+        let (name, path) = new_column(text)?;
+        if !is_path(path) {
             continue;
         }
         if expressions.len() > 1 {
@@ -87,9 +99,20 @@ fn column_of_file(expressions: &[String]) -> Result<Option<(String, PathBuf)>, F
                 "{path} is a file, and its column has to be added alone"
             )));
         }
-        return Ok(Some((name.trim().to_owned(), path.into())));
+        return Ok(Some((name.to_owned(), path.into())));
     }
     Ok(None)
+}
+
+/// Splits an argument into the name of the new column, and its expression or file.
+fn new_column(text: &str) -> Result<(&str, &str), Failure> {
+    let (name, expression) = super::pair(text, "COLUMN=EXPRESSION")?;
+    match name.trim() {
+        "" => Err(Failure::Usage(format!(
+            "the column of `{text}` has no name"
+        ))),
+        name => Ok((name, expression)),
+    }
 }
 
 /// Reads the columns of a file, or one of them under a name of its own.
@@ -187,13 +210,7 @@ fn query(args: &Args, editor: &ShardEditor) -> Result<String, Failure> {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let (mut columns, mut fields) = (Vec::new(), Vec::new());
     for text in &args.expressions {
-        let (name, expression) = super::pair(text, "COLUMN=EXPRESSION")?;
-        let name = name.trim();
-        if name.is_empty() {
-            return Err(Failure::Usage(format!(
-                "the column of `{text}` has no name"
-            )));
-        }
+        let (name, expression) = new_column(text)?;
         columns.push(format!("({expression}) AS {}", quoted(name)));
         fields.push(Field::new(name, DataType::Null, true));
     }

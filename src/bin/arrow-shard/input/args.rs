@@ -242,7 +242,6 @@ impl ReadArgs {
                 "shard and COLE inputs",
             ),
         ];
-        csv.check()?;
         for (option, means_something, what) in options {
             if let Some(option) = option.filter(|_| !means_something) {
                 return Err(Failure::Usage(format!(

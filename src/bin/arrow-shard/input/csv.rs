@@ -101,16 +101,6 @@ impl CsvArgs {
         style
     }
 
-    /// Fails if the escape character is also the delimiter.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
-        match self.escape {
-            Some(escape) if escape == self.delimiter.unwrap_or(b',') => Err(Failure::Usage(
-                "--escape and --delimiter name the same character".to_owned(),
-            )),
-            _ => Ok(()),
-        }
-    }
-
     /// Returns the name of a given option that is only for input.
     pub(crate) fn given_to_read(&self) -> Option<&'static str> {
         let names = self.names.as_ref().map(|_| "--names");
@@ -140,6 +130,11 @@ pub(super) fn infer(
     file: &Foreign,
     threads: usize,
 ) -> Result<Inferred, Failure> {
+    if style.escape == Some(style.delimiter) {
+        return Err(Failure::Usage(
+            "the character of --escape separates the values; name another one, or another --delimiter".to_owned(),
+        ));
+    }
     let blocks = Blocks::new(text.reader()?, style);
     infer_csv::infer(blocks, style, sample, needed, file, threads, &|at| {
         text.line_at(at).unwrap_or_default()
@@ -251,6 +246,7 @@ struct Parser {
     null: String,
     /// Maximum number of rows in a batch.
     batch_rows: usize,
+    is_sample: bool,
 }
 
 impl Parser {
@@ -274,6 +270,7 @@ impl Parser {
             all,
             null: style.null.clone(),
             batch_rows: inferred.batch_rows.min(batch_rows),
+            is_sample: inferred.is_sample,
         })
     }
 
@@ -298,6 +295,7 @@ impl Parser {
                     column,
                     range: start..end,
                     null: &self.null,
+                    is_sample: self.is_sample,
                 };
                 values.array(field.data_type()).map_err(|why| {
                     let (row, why) = match why {

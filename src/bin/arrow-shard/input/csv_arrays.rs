@@ -1,6 +1,7 @@
 //! Arrays of the values of CSV, in the types that are inferred from text.
 
 use super::csv_rows::CsvRows;
+use super::infer_csv::fits;
 use super::times::Instant;
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::{
@@ -23,6 +24,8 @@ pub(super) struct Values<'a> {
     pub(super) range: Range<usize>,
     /// The text for null, in addition to empty text.
     pub(super) null: &'a str,
+    /// Whether the type was inferred from other values, so that each value has to be examined.
+    pub(super) is_sample: bool,
 }
 
 /// Why values do not become an array.
@@ -40,6 +43,14 @@ impl Values<'_> {
     /// Fails if the type does not have a value, or if texts are too long.
     pub(super) fn array(&self, data_type: &DataType) -> Result<ArrayRef, Unfit> {
         use DataType as T;
+        if self.is_sample {
+            let mut values = self.range.clone().zip(self.values());
+            let fits =
+                |value: &Option<Cow<'_, str>>| value.as_ref().is_none_or(|it| fits(it, data_type));
+            if let Some((row, _)) = values.find(|(_, value)| !fits(value)) {
+                return Err(Unfit::Value(row));
+            }
+        }
         Ok(match data_type {
             T::Boolean => Arc::new(self.parsed::<_, BooleanArray>(boolean)?),
             T::Int64 => self.primitive::<Int64Type>()?,
@@ -82,7 +93,7 @@ impl Values<'_> {
     }
 
     fn times<T: ArrowTimestampType>(&self, zone: Option<Arc<str>>) -> Result<ArrayRef, Unfit> {
-        let parse = |text: &str| Instant::parse(text)?.exactly(T::UNIT, zone.is_some());
+        let parse = |text: &str| Instant::parse(text)?.units(T::UNIT);
         let times: PrimitiveArray<T> = self.parsed(parse)?;
         Ok(Arc::new(times.with_timezone_opt(zone)))
     }

@@ -203,16 +203,19 @@ impl CsvRows<'_> {
     }
 }
 
-/// Returns the values of the first record of a block, unless there are only blank lines.
+/// The position of a record in a block, and its values.
+type FirstRecord = (usize, Vec<Vec<u8>>);
+
+/// Returns the first record of a block, unless there are only blank lines.
 pub(super) fn first_record(
     block: &Block,
     style: &CsvStyle,
-) -> Result<Option<Vec<Vec<u8>>>, (usize, Wrong)> {
+) -> Result<Option<FirstRecord>, (usize, Wrong)> {
     let mut record = Vec::new();
     let mut records = Records::new(block, style.delimiter, style.escape);
-    if records.next(&mut record)?.is_none() {
+    let Some(start) = records.next(&mut record)? else {
         return Ok(None);
-    }
+    };
     let values = record.iter().map(|span| {
         let value = block.text().get(span.start as usize..span.end as usize);
         match value.unwrap_or_default() {
@@ -221,7 +224,7 @@ pub(super) fn first_record(
             value => value.to_vec(),
         }
     });
-    Ok(Some(values.collect()))
+    Ok(Some((start, values.collect())))
 }
 
 /// Returns the block up to the first byte that is not UTF-8.

@@ -92,14 +92,16 @@ impl Types {
             let block = blocks.next().transpose()?;
             let block =
                 block.ok_or_else(|| Failure::new("the file holds nothing but blank lines"))?;
-            let first = first_record(&block, style).map_err(|(at, why)| {
-                let line = line(block.start + at as u64);
-                why.failure(line, &Fields::empty(), None)
-            });
-            if let Some(first) = first? {
+            let line = |at: usize| line(block.start + at as u64);
+            let found = first_record(&block, style)
+                .map_err(|(at, why)| why.failure(line(at), &Fields::empty(), None))?;
+            if let Some((at, first)) = found {
                 let is_text = |name: &Vec<u8>| std::str::from_utf8(name).is_ok();
                 if style.has_header && !first.iter().all(is_text) {
-                    return Err(Failure::new("line 1: the names of columns are not UTF-8"));
+                    let line = line(at);
+                    return Err(Failure::new(format!(
+                        "line {line}: the names of columns are not UTF-8"
+                    )));
                 }
                 break (block, first);
             }
@@ -168,6 +170,7 @@ impl Types {
             schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
             untyped: untyped.map(|(i, _)| i).collect(),
             batch_rows: rows_of_values(self.columns.len()),
+            is_sample: false,
         }
     }
 }
@@ -229,6 +232,24 @@ fn shown_name(headers: Option<&Vec<Vec<u8>>>, style: &CsvStyle, ordinal: usize) 
             Some(name) => name.clone(),
             None => format!("column_{}", ordinal + 1),
         },
+    }
+}
+
+/// Whether a value has the type of its column, which was inferred from other values.
+pub(super) fn fits(value: &str, data_type: &DataType) -> bool {
+    use DataType as T;
+    if *data_type == T::Utf8 {
+        return true;
+    }
+    let mut column = Column::default();
+    column.meet(value);
+    match (data_type, column.data_type()) {
+        (T::Float64, T::Int64 | T::UInt64) => column.numbers.is_exact_in_float(),
+        (T::UInt64, T::Int64) => !value.starts_with('-'),
+        (T::Timestamp(unit, zone), T::Timestamp(found, of)) => {
+            found <= *unit && of == *zone && !(column.far && *unit == TimeUnit::Nanosecond)
+        }
+        (data_type, found) => found == *data_type,
     }
 }
 

@@ -73,6 +73,7 @@ pub(super) fn infer(reader: impl Read, rows: Option<usize>) -> Result<Inferred, 
         schema: Arc::new(Schema::new(members.fields("")?)),
         untyped: Vec::new(),
         batch_rows: if is_whole { most.min(objects) } else { most },
+        is_sample: false,
     })
 }
 

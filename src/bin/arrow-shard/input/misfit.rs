@@ -3,18 +3,14 @@
 use super::blocks::Blocks;
 use super::csv_rows::RowFinder;
 use super::exact_cast::{exactly, with_numbers_as_text};
-use super::exact_text;
+use super::infer_csv::fits;
 use super::infer_json::at_its_line;
 use super::ndjson;
 use super::text_file::TextFile;
-use super::times::Instant;
 use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::text;
-use arrow_array::types::{Date32Type, Int64Type, UInt64Type};
-use arrow_array::{ArrayRef, StringArray};
-use arrow_cast::parse::Parser;
-use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
+use arrow_schema::{FieldRef, Schema, SchemaRef};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::cell::Cell;
@@ -61,7 +57,7 @@ impl Rest {
                 for (column, field) in fields.iter().enumerate() {
                     for value in found.values(column, row..row + 1) {
                         let is_null = value.is_empty() || value == style.null;
-                        if !is_null && !is_value(&value, field.data_type()) {
+                        if !is_null && !fits(&value, field.data_type()) {
                             let line = line(found.start_of(column, row))?;
                             return Ok(Some(unfit(line, field, &value)));
                         }
@@ -117,33 +113,12 @@ fn unfit(line: u64, field: &FieldRef, value: &str) -> Failure {
     ))
 }
 
-/// Whether a text in CSV is read as a value of an inferred type.
-fn is_value(text: &str, data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Boolean => {
-            text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false")
-        }
-        DataType::Int64 => Int64Type::parse(text).is_some(),
-        DataType::UInt64 => UInt64Type::parse(text).is_some(),
-        DataType::Date32 => Date32Type::parse(text).is_some(),
-        DataType::Timestamp(unit, zone) => {
-            let time = Instant::parse(text);
-            time.is_some_and(|time| time.exactly(*unit, zone.is_some()).is_some())
-        }
-        floats if floats.is_floating() => {
-            let column: ArrayRef = Arc::new(StringArray::from(vec![text]));
-            exact_text::parsed(&column, floats).is_ok()
-        }
-        _ => true,
-    }
-}
-
 /// Whether a value in JSON is read as a value of a field.
 fn is_read(field: &FieldRef, value: &RawValue) -> Result<bool, Failure> {
     let name = serde_json::to_string(field.name())?;
     let object = format!("{{{name}:{}}}", value.get());
     let schema = Arc::new(Schema::new(vec![field.clone()]));
-    let mut decoder = ndjson::decoder(&with_numbers_as_text(&schema, true), 1)?;
+    let mut decoder = ndjson::decoder(&with_numbers_as_text(&schema), 1)?;
     let batch = decoder.decode(object.as_bytes());
     Ok(match batch.and_then(|_| decoder.flush()) {
         Ok(Some(batch)) => exactly(&batch, &schema).is_ok(),

@@ -62,6 +62,11 @@ impl Numbers {
         }
     }
 
+    /// Whether Float64 has all of the integers.
+    pub(super) fn is_exact_in_float(&self) -> bool {
+        !self.precise
+    }
+
     /// Adds the kinds of numbers that were seen elsewhere.
     pub(super) fn merge(&mut self, other: &Self) {
         self.integer |= other.integer;

@@ -79,10 +79,11 @@ impl RecordEnds {
                         self.place = Place::Quoted;
                     }
                 }
-                Place::Quoted => match piece.get(found) {
-                    Some(b'"') => self.place = Place::Closed,
-                    Some(_) => self.place = Place::Escaped,
-                    None => {}
+                Place::Quoted => match piece.get(found..).unwrap_or_default() {
+                    [b'"', next, ..] if self.is_end(*next) => self.place = Place::Unquoted,
+                    [b'"', ..] => self.place = Place::Closed,
+                    [_, ..] => self.place = Place::Escaped,
+                    [] => {}
                 },
                 Place::Closed if *first == b'"' => self.place = Place::Quoted,
                 Place::Closed | Place::Blank if self.is_end(*first) => {

@@ -72,6 +72,8 @@ pub(super) struct Inferred {
     pub(super) untyped: Vec<usize>,
     /// Maximum number of rows in a batch.
     pub(super) batch_rows: usize,
+    /// Whether there may be rows that the types were not inferred from.
+    pub(super) is_sample: bool,
 }
 
 #[cfg(test)]

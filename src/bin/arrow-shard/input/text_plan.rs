@@ -25,8 +25,6 @@ pub(super) struct TextPlan {
     inferred: Inferred,
     /// The syntax of CSV; `None` for NDJSON.
     style: Option<CsvStyle>,
-    /// Whether there may be rows that the types were not inferred from.
-    is_sample: bool,
 }
 
 /// Returns the inferred type with text in the place of values that become values of the `wanted` type, in lists and
@@ -87,7 +85,6 @@ impl TextPlan {
             file: file.clone(),
             inferred,
             style,
-            is_sample: false,
         })
     }
 
@@ -95,7 +92,7 @@ impl TextPlan {
     /// and integers that floats do not hold exactly are errors.
     pub(super) fn of_sample(mut self) -> Self {
         self.inferred.untyped.clear();
-        self.is_sample = true;
+        self.inferred.is_sample = true;
         self
     }
 
@@ -131,15 +128,15 @@ impl TextPlan {
 
     /// Reads at least the needed columns of the file.
     pub(super) fn read(&self, needed: Needed<'_>, rows: RowWindow<'_>) -> Result<Input, Failure> {
-        if !self.is_sample {
+        if !self.inferred.is_sample {
             return self.read_as(&self.inferred, needed, rows);
         }
         let schema = self.inferred.schema.clone();
-        let as_text = Inferred {
-            schema: with_numbers_as_text(&schema, self.style.is_none()),
-            ..self.inferred.clone()
-        };
-        let input = self.read_as(&as_text, Needed::default(), rows)?;
+        let mut inferred = self.inferred.clone();
+        if self.style.is_none() {
+            inferred.schema = with_numbers_as_text(&schema);
+        }
+        let input = self.read_as(&inferred, Needed::default(), rows)?;
         let rest = Rest {
             file: self.text.again(),
             style: self.style.clone(),

@@ -27,8 +27,6 @@ pub(super) struct Instant {
     seconds: i64,
     /// Nanoseconds since then. A leap second has more than a billion.
     nanos: u32,
-    /// Whether the text has a zone.
-    is_zoned: bool,
 }
 
 impl Instant {
@@ -40,20 +38,7 @@ impl Instant {
         Some(Self {
             seconds: time.timestamp(),
             nanos: time.timestamp_subsec_nanos(),
-            is_zoned: text
-                .bytes()
-                .skip(11)
-                .any(|byte| !byte.is_ascii_digit() && !b":.".contains(&byte)),
         })
-    }
-
-    /// Returns the number of units since 1970-01-01, in a column of times with zones or without; `None` if the column
-    /// cannot hold the time.
-    pub(super) fn exactly(&self, unit: TimeUnit, is_zoned: bool) -> Option<i64> {
-        let (_, nanos_of_unit) = parts(unit);
-        let is_exact = self.nanos < SECOND && self.nanos.is_multiple_of(nanos_of_unit);
-        let fits = is_exact && self.is_zoned == is_zoned;
-        fits.then(|| self.units(unit)).flatten()
     }
 
     /// Parses a text such as `2026-11-30 12:00:00.5` or `2026-11-30T12:00:00Z`. Returns `None` for other texts, which may
@@ -96,28 +81,19 @@ impl Instant {
         let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
         let days = year * 365 + leap_days + (month * 153 + 2) / 5 + day - 1 - DAYS_BEFORE_1970;
         let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
-        is_usual.then_some(Self {
-            seconds,
-            nanos,
-            is_zoned: fraction.len() < rest.len(),
-        })
+        is_usual.then_some(Self { seconds, nanos })
     }
 
     /// Returns the number of whole units since 1970-01-01; `None` if it is out of range.
-    fn units(&self, unit: TimeUnit) -> Option<i64> {
-        let (in_second, nanos_of_unit) = parts(unit);
+    pub(super) fn units(&self, unit: TimeUnit) -> Option<i64> {
+        let (in_second, nanos_of_unit) = match unit {
+            TimeUnit::Second => (1, SECOND),
+            TimeUnit::Millisecond => (1_000, 1_000_000),
+            TimeUnit::Microsecond => (1_000_000, 1_000),
+            TimeUnit::Nanosecond => (1_000_000_000, 1),
+        };
         let rest = i128::from(self.nanos / nanos_of_unit);
         i64::try_from(i128::from(self.seconds) * in_second + rest).ok()
-    }
-}
-
-/// Returns the number of units in a second, and of nanoseconds in a unit.
-fn parts(unit: TimeUnit) -> (i128, u32) {
-    match unit {
-        TimeUnit::Second => (1, SECOND),
-        TimeUnit::Millisecond => (1_000, 1_000_000),
-        TimeUnit::Microsecond => (1_000_000, 1_000),
-        TimeUnit::Nanosecond => (1_000_000_000, 1),
     }
 }
 
@@ -151,6 +127,10 @@ pub(super) fn time(value: &str) -> Option<Time> {
         .iter()
         .position(|byte| !byte.is_ascii_digit() && !b":.".contains(byte));
     let (clock, zone) = clock.split_at(zone.unwrap_or(clock.len()));
+    // Six digits may also be a number.
+    if clock.get(2) != Some(&b':') || clock.get(5) != Some(&b':') {
+        return None;
+    }
     let is_zone = |zone: &[u8]| zone == b"Z" || matches!(zone.first(), Some(b'+' | b'-'));
     let digits = clock.rsplit(|byte| *byte == b'.').next()?;
     let fraction = if clock.contains(&b'.') {

@@ -14,7 +14,7 @@ pub(super) use order::Order;
 use run::Run;
 
 /// Bytes of rows that are sorted in memory by default. More rows become runs in temporary files.
-const MEMORY: usize = 160 << 20;
+const MEMORY: usize = 112 << 20;
 /// Number of runs that are merged at once: each has a batch in memory, and a window of its file.
 const FAN_IN: usize = 16;
 
