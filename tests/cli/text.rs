@@ -268,12 +268,22 @@ fn text_is_read_from_pipes() {
     let mut mkfifo = std::process::Command::new("mkfifo");
     assert!(mkfifo.arg(folder.path("pipe")).status().unwrap().success());
     for (format, text) in [("csv", "a,b\n1,x\n"), ("ndjson", "{\"a\":1,\"b\":\"x\"}\n")] {
-        let pipe = folder.path("pipe");
-        let writer = std::thread::spawn(move || std::fs::write(pipe, text).unwrap());
-        let csv = folder.run(&["cat", "--from", format, "pipe", "--format", "csv"]);
-        assert_eq!(csv.ok(), "a,b\n1,x\n");
-        writer.join().unwrap();
+        for from in [&["--from", format][..], &[]] {
+            let pipe = folder.path("pipe");
+            let writer = std::thread::spawn(move || std::fs::write(pipe, text).unwrap());
+            let csv = folder.run(&[&["cat", "pipe", "--format", "csv"][..], from].concat());
+            assert_eq!(csv.ok(), "a,b\n1,x\n");
+            writer.join().unwrap();
+        }
     }
+    let pipe = folder.path("pipe");
+    let writer = std::thread::spawn(move || std::fs::write(pipe, b"PAR1\x15\x04").unwrap());
+    let error = folder.run(&["count", "pipe"]).error(2);
+    assert!(
+        error.contains("pipes cannot have the format Parquet"),
+        "{error}"
+    );
+    writer.join().unwrap();
 }
 
 #[test]

@@ -4,11 +4,12 @@ use crate::compression::Compression;
 use crate::delimiter;
 use crate::file_format::{FileFormat, is_standard};
 use crate::location::Location;
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
-use std::path::Path;
-use std::sync::OnceLock;
+use std::io::{self, Cursor, ErrorKind, Read};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Number of bytes that are examined: more than the first lines of most CSV files.
 const HEAD_BYTES: usize = 64 << 10;
@@ -18,6 +19,12 @@ const COMPRESSED_BYTES: usize = 1 << 20;
 /// The first bytes of standard input, once its format was asked for, and whether a reader has received them.
 static STANDARD_HEAD: OnceLock<Head> = OnceLock::new();
 static IS_RECEIVED: AtomicBool = AtomicBool::new(false);
+
+/// A pipe with a name, such as the shell's `<(...)`, from its first byte.
+pub(crate) type Pipe = io::Chain<Cursor<Vec<u8>>, File>;
+
+/// The pipes whose format was asked for: their first bytes, and the file unless a reader has received it.
+static PIPES: Mutex<BTreeMap<PathBuf, (Head, Option<File>)>> = Mutex::new(BTreeMap::new());
 
 /// The content of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,14 +74,14 @@ impl Content {
         }
     }
 
-    /// Recognizes the content of a file. Pipes are not opened, because bytes read from them would be lost.
+    /// Recognizes the content of a file. Pipes are not opened.
     pub(crate) fn of_file(path: &Path) -> Option<Self> {
         Head::of_file(path)?.content()
     }
 
-    /// Recognizes the content of standard input. A reader receives the examined bytes, too.
-    pub(crate) fn of_standard_input() -> Option<Self> {
-        Head::of_text(Path::new("-"))?.content()
+    /// Recognizes the content of standard input, or of a pipe. A reader receives the examined bytes, too.
+    pub(crate) fn of_pipe(path: &Path) -> Option<Self> {
+        Head::of_text(path)?.content()
     }
 
     /// Recognizes the content of a compressed file.
@@ -83,7 +90,7 @@ impl Content {
     }
 }
 
-/// Returns the separator of the values in a local file or standard input, if its content looks like CSV.
+/// Returns the separator of the values in a local file, a pipe or standard input, if its content looks like CSV.
 pub(crate) fn delimiter_of(path: &Path) -> Option<u8> {
     Head::of_text(path)?.delimiter()
 }
@@ -96,8 +103,27 @@ pub(crate) fn standard_input() -> impl Read {
     head.unwrap_or_default().chain(io::stdin().lock())
 }
 
+/// Whether a local path is a pipe.
+#[cfg(unix)]
+pub(crate) fn is_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    path.metadata().is_ok_and(|it| it.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_pipe(_: &Path) -> bool {
+    false
+}
+
+/// Returns a pipe whose content was examined, unless it was returned before.
+pub(crate) fn examined_pipe(path: &Path) -> Option<Pipe> {
+    let mut pipes = PIPES.lock().unwrap_or_else(PoisonError::into_inner);
+    let (head, rest) = pipes.get_mut(path)?;
+    Some(Cursor::new(head.bytes.clone()).chain(rest.take()?))
+}
+
 /// The first bytes of a file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Head {
     bytes: Vec<u8>,
     /// Whether these are all bytes of the file.
@@ -125,19 +151,36 @@ impl Head {
         Some(Self::read(text))
     }
 
-    /// Returns the first bytes of a local file or standard input, after decompression.
+    /// Returns the first bytes of a pipe.
+    fn of_pipe(path: &Path) -> Option<Self> {
+        let mut pipes = PIPES.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((head, _)) = pipes.get(path) {
+            return Some(head.clone());
+        }
+        let mut file = File::open(path).ok()?;
+        let head = Self::arriving(&mut file);
+        pipes.insert(path.to_owned(), (head.clone(), Some(file)));
+        Some(head)
+    }
+
+    /// Returns the first bytes of a local file, a pipe or standard input, after decompression.
     fn of_text(path: &Path) -> Option<Self> {
-        if is_standard(path) {
+        let stream = if is_standard(path) {
             let head = STANDARD_HEAD.get_or_init(|| Self::arriving(io::stdin().lock()));
+            Some(head.clone())
+        } else if is_pipe(path) {
+            Some(Self::of_pipe(path)?)
+        } else {
+            None
+        };
+        if let Some(head) = stream {
             let Some(Content::Compressed(compression)) = Content::of(&head.bytes) else {
-                return Some(Self {
-                    bytes: head.bytes.clone(),
-                    is_whole: head.is_whole,
-                });
+                return Some(head);
             };
             // If the archive continues after these bytes, reading it ends with an error.
-            let archive = io::Cursor::new(head.bytes.clone());
-            return Some(Self::read(compression.reader(archive).ok()?));
+            return Some(Self::read(
+                compression.reader(Cursor::new(head.bytes)).ok()?,
+            ));
         }
         let Ok(Location::Local(local)) = Location::of(path) else {
             return None;

@@ -12,7 +12,7 @@ impl FileFormat {
     /// Returns the format of an input: the requested one, or the one that its name or content shows.
     pub(crate) fn of_input(path: &Path, asked: Option<Self>) -> Result<Self, Failure> {
         let shown = match asked {
-            None if is_standard(path) => match Content::of_standard_input() {
+            None if is_standard(path) => match Content::of_pipe(path) {
                 Some(Content::Format(format)) => Some(format),
                 _ => None,
             },
@@ -26,6 +26,15 @@ impl FileFormat {
                 )));
             }
             let content = match Location::of(path)? {
+                Location::Local(local) if content::is_pipe(&local) => {
+                    let content = Content::of_pipe(&local);
+                    if let Some(Content::Format(format)) = content
+                        && !format.is_sequential()
+                    {
+                        return Err(not_sequential("pipes", format));
+                    }
+                    content
+                }
                 Location::Local(local) => {
                     // A missing file is not a wrong usage.
                     let exists = local.metadata();
@@ -99,13 +108,16 @@ impl FileFormat {
             None => find()?,
         };
         if is_standard(path) && !format.is_sequential() {
-            return Err(Failure::Usage(format!(
-                "standard input and output cannot have the format {format}; use a file, or ipc-stream, csv or \
-                 ndjson"
-            )));
+            return Err(not_sequential("standard input and output", format));
         }
         Ok(format)
     }
+}
+
+fn not_sequential(what: &str, format: FileFormat) -> Failure {
+    Failure::Usage(format!(
+        "{what} cannot have the format {format}; use a file, or ipc-stream, csv or ndjson"
+    ))
 }
 
 fn only_text(path: &Path) -> String {

@@ -1,5 +1,6 @@
 //! The sources of an input's bytes.
 
+use crate::content::{self, Pipe};
 use crate::failure::Failure;
 use crate::file_format::is_standard;
 use crate::location::Location;
@@ -13,6 +14,8 @@ use std::path::{Path, PathBuf};
 pub(super) enum Origin {
     /// Standard input.
     Standard,
+    /// A pipe whose first bytes have shown its format.
+    Pipe(Pipe),
     /// A file or a pipe.
     Path(PathBuf),
     /// A local copy of an object.
@@ -27,7 +30,10 @@ impl Origin {
             return Ok(Self::Standard);
         }
         match Location::of(path)? {
-            Location::Local(path) => Ok(Self::Path(path)),
+            Location::Local(path) => Ok(match content::examined_pipe(&path) {
+                Some(pipe) => Self::Pipe(pipe),
+                None => Self::Path(path),
+            }),
             #[cfg(feature = "cloud")]
             Location::Object(object) => {
                 let mut copy = Copy::new()?;
@@ -48,7 +54,7 @@ impl Origin {
     /// Returns the number of bytes, or 0 if it is unknown.
     pub(super) fn bytes(&self) -> u64 {
         let metadata = match self {
-            Self::Standard => return 0,
+            Self::Standard | Self::Pipe(_) => return 0,
             Self::Path(path) => path.metadata(),
             #[cfg(feature = "cloud")]
             Self::Copy(file) => file.metadata(),
@@ -59,8 +65,8 @@ impl Origin {
     /// Returns the file, positioned at its start.
     pub(super) fn file(self) -> Result<File, Failure> {
         match self {
-            Self::Standard => Err(Failure::new(
-                "standard input can only be read from front to back",
+            Self::Standard | Self::Pipe(_) => Err(Failure::new(
+                "standard input and pipes can only be read from front to back",
             )),
             Self::Path(path) => Ok(File::open(path)?),
             #[cfg(feature = "cloud")]

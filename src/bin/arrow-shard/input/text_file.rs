@@ -40,6 +40,7 @@ impl TextFile {
         let path = origin.path();
         let mut file = match origin {
             Origin::Standard => copied(&mut content::standard_input())?,
+            Origin::Pipe(mut pipe) => copied(&mut pipe)?,
             other => other.file()?,
         };
         let is_copied = !file.metadata()?.is_file();

@@ -17,10 +17,11 @@ use std::sync::Arc;
 
 /// Opens a stream.
 pub(in crate::input) fn open_stream(origin: Origin) -> Result<Input, Failure> {
-    if matches!(origin, Origin::Standard) {
-        return stream(BufReader::new(standard_input()), Total::Unknown);
-    }
-    let file = origin.file()?;
+    let file = match origin {
+        Origin::Standard => return stream(BufReader::new(standard_input()), Total::Unknown),
+        Origin::Pipe(pipe) => return stream(BufReader::new(pipe), Total::Unknown),
+        other => other.file()?,
+    };
     let bytes = file.metadata()?.len();
     let (file, total) = counted(file, bytes);
     stream(BufReader::with_capacity(BUFFER_BYTES, file), total)

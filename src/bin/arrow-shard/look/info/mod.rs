@@ -4,6 +4,7 @@ mod parquet;
 mod shard;
 
 use super::facts::Facts;
+use crate::content::is_pipe;
 use crate::failure::Failure;
 use crate::file_format::{FileFormat, is_standard};
 use crate::input::{ColumnArgs, InputArgs, ReadArgs, RowWindow, UntypedArgs};
@@ -94,7 +95,7 @@ fn add_other(
     };
     facts.add_number("rows", rows);
     facts.add_number("columns", input.schema.fields().len() as u64);
-    if !is_standard(file) {
+    if !is_standard(file) && !is_pipe(file) {
         add_size(facts, location::size(file)?);
     }
     facts.add_entries("key-values", key_values(&input.schema));
