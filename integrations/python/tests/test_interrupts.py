@@ -72,7 +72,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> str:
     few, many = str(folder / "few.amudai.shard"), str(folder / "many.amudai.shard")
     batch = pa.record_batch({"x": [f"some text number {i * 7919 % 1_000_003}" for i in range(200_000)]})
     sh.write(pa.Table.from_batches([batch] * 10), few, profile="fast", dictionary=False, stripe_rows=50_000)
-    sh.merge([few] * 50, many)
+    sh.merge([few] * 100, many)
     return many
 
 
