@@ -6,6 +6,9 @@ use arrow_shard::io::ExternalFiles;
 use arrow_shard::read::ShardOptions;
 use arrow_shard::{Limits, Result};
 
+/// Maximum number of bytes of metadata of each kind that an open shard keeps: a command reads most stripes once.
+const CACHED_BYTES: u64 = 128 << 20;
+
 /// Options of every command that opens shards.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct LimitArgs {
@@ -27,7 +30,7 @@ impl LimitArgs {
         let limits = if self.strict {
             Limits::strict()
         } else {
-            Limits::default()
+            Limits::default().with_max_cached_bytes(CACHED_BYTES)
         };
         let Some(memory) = self.max_memory else {
             return limits;
@@ -84,7 +87,8 @@ mod tests {
             };
             args.limits()
         };
-        assert_eq!(of(None, false), Limits::default());
+        let default = Limits::default().with_max_cached_bytes(CACHED_BYTES);
+        assert_eq!(of(None, false), default);
         assert_eq!(of(None, true), Limits::strict());
         let memory = of(Some(512 << 20), true);
         assert_eq!(memory, Limits::strict());
