@@ -23,7 +23,7 @@ static IS_RECEIVED: AtomicBool = AtomicBool::new(false);
 /// A pipe with a name, such as the shell's `<(...)`, from its first byte.
 pub(crate) type Pipe = io::Chain<Cursor<Vec<u8>>, File>;
 
-/// The pipes whose format was asked for: their first bytes, and the file unless a reader has received it.
+/// The examined pipes: their first bytes, and the open file until a reader takes it.
 static PIPES: Mutex<BTreeMap<PathBuf, (Head, Option<File>)>> = Mutex::new(BTreeMap::new());
 
 /// The content of a file.
@@ -115,7 +115,7 @@ pub(crate) fn is_pipe(_: &Path) -> bool {
     false
 }
 
-/// Returns a pipe whose content was examined, unless it was returned before.
+/// Returns an examined pipe, unless it was returned before.
 pub(crate) fn examined_pipe(path: &Path) -> Option<Pipe> {
     let mut pipes = PIPES.lock().unwrap_or_else(PoisonError::into_inner);
     let (head, rest) = pipes.get_mut(path)?;

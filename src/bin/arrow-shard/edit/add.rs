@@ -3,6 +3,7 @@
 use super::TargetArgs;
 use super::editing::Editing;
 use super::live_values::{Added, live_values};
+use crate::content::is_pipe;
 use crate::external;
 use crate::failure::Failure;
 use crate::file_format::{FileFormat, is_standard};
@@ -87,7 +88,10 @@ fn column_of_file(
     let is_path = |text: &str| {
         let path = Path::new(text);
         let is_shown = is_standard(path) || is_url(text) || FileFormat::by_name(path).is_some();
-        (is_shown || path.is_file()) && editor.schema().index_of(text).is_err()
+        // A member of a struct may look like a file.
+        let column = text.split('.').next().unwrap_or_default();
+        let is_column = |name| editor.schema().index_of(name).is_ok();
+        (is_shown || path.is_file() || is_pipe(path)) && !is_column(text) && !is_column(column)
     };
     for text in expressions {
         let (name, path) = new_column(text)?;
@@ -125,12 +129,11 @@ fn read(
     editor: &ShardEditor,
 ) -> Result<Added, Failure> {
     reading.check_added(&[values.to_owned()])?;
-    let open = |columns: &ColumnArgs| reading.open(values, columns, RowWindow::default());
-    let mut input = open(&args.columns)?;
+    let mut input = reading.open(values, &args.columns, RowWindow::default())?;
     let mut fields = input.schema.fields().clone();
     if let Some(name) = column {
         if input.schema.index_of(name).is_ok() {
-            input = open(&ColumnArgs::of(vec![name.to_owned()]))?;
+            input = input.choose(&[name.to_owned()], &values.display().to_string())?;
             fields = input.schema.fields().clone();
         } else if let [only] = fields.as_ref() {
             fields = Fields::from(vec![Field::clone(only).with_name(name)]);

@@ -58,6 +58,9 @@ pub(crate) struct Args {
     /// Show which stripes would be rewritten, and write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Show neither progress nor the result
+    #[arg(long, short)]
+    quiet: bool,
     #[command(flatten)]
     limits: LimitArgs,
 }
@@ -99,7 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Some(path) => Some(beside(location.store(), path)?),
         None => None,
     };
-    let (bar, follow) = followed("rows", false);
+    let (bar, follow) = followed("rows", args.quiet);
     let options = options.with_progress(follow);
     let done = match output {
         None => wait(&location, compact_async(&location, options))?,
@@ -111,6 +114,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     bar.finish_and_clear();
     match done {
+        _ if args.quiet => Ok(()),
         Some(done) => report(args.output.as_deref().unwrap_or(&args.file), &done),
         None => {
             writeln!(out, "{place}: no stripe needs to be rewritten")?;

@@ -33,13 +33,16 @@ pub(crate) struct Args {
     /// Replace the output if it exists; it may be the shard itself
     #[arg(long, short)]
     force: bool,
+    /// Show neither progress nor the result
+    #[arg(long, short)]
+    quiet: bool,
     #[command(flatten)]
     limits: LimitArgs,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let (bar, follow) = followed("rows", false);
+    let (bar, follow) = followed("rows", args.quiet);
     let options = PackOptions::default()
         .with_overwrite(args.force)
         .with_limits(args.limits.limits())
@@ -55,6 +58,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let done = wait(distant, pack_async(&input, &output, options));
     let done = done.map_err(|e| super::existing(e, &args.output, true))?;
     bar.finish_and_clear();
+    if args.quiet {
+        return Ok(());
+    }
     let mut out = Destination::standard();
     let place = args.output.display().to_string();
     let deleted = match done.num_deleted_rows() {

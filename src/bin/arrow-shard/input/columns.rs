@@ -20,7 +20,7 @@ pub(crate) struct ColumnArgs {
 
 impl ColumnArgs {
     /// Returns the arguments that select the columns with these names.
-    pub(crate) fn of(names: Vec<String>) -> Self {
+    pub(super) fn of(names: Vec<String>) -> Self {
         Self {
             columns: vec![ColumnNames(names)],
         }

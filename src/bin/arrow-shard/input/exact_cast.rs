@@ -173,8 +173,8 @@ fn is_text(ty: &DataType) -> bool {
     }
 }
 
-/// Returns the columns with text in the place of numbers that the readers would round: integers among floats, and in
-/// JSON also fractions among integers.
+/// Returns the columns with text in the place of numbers that the JSON reader would round: integers among floats, and
+/// fractions among integers.
 pub(super) fn with_numbers_as_text(schema: &SchemaRef) -> SchemaRef {
     change_leaves(schema, &mut |leaf| {
         let is_rounded = leaf.is_floating() || leaf.is_integer();

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub(super) enum Origin {
     /// Standard input.
     Standard,
-    /// A pipe whose first bytes have shown its format.
+    /// A pipe that was examined to recognize its format.
     Pipe(Pipe),
     /// A file or a pipe.
     Path(PathBuf),

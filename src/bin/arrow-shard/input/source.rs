@@ -93,7 +93,7 @@ impl Input {
     }
 
     /// Keeps the columns with these names, or all columns. `file` is the name of the file in errors.
-    pub(super) fn choose(self, names: &[String], file: &str) -> Result<Self, Failure> {
+    pub(crate) fn choose(self, names: &[String], file: &str) -> Result<Self, Failure> {
         if names.is_empty() {
             return Ok(self);
         }
