@@ -168,8 +168,9 @@ fn a_column_comes_from_a_file() {
     fs::write(folder.path("two.csv"), "y,z\n1,a\n2,b\n").unwrap();
     folder.run(&["add", SHARD, "a=one.csv"]).ok();
     folder.run(&["add", SHARD, "z=two.csv"]).ok();
+    folder.pipe(&["add", SHARD, "p=-"], b"x,p\n0,5\n0,6\n").ok();
     let read = folder.run(&["cat", SHARD, "--format", "csv"]).ok();
-    assert_eq!(read, "id,a,z\n0,7,a\n1,8,b\n");
+    assert_eq!(read, "id,a,z,p\n0,7,a,5\n1,8,b,6\n");
     let error = folder.run(&["add", SHARD, "b=two.csv"]).error(2);
     assert!(
         error.contains("two.csv has 2 columns, and none is `b`"),

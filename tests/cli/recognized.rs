@@ -1,6 +1,8 @@
 //! CSV and NDJSON that only the content shows.
 
 use super::Folder;
+use arrow_array::record_batch;
+use arrow_ipc::writer::StreamWriter;
 use flate2::write::GzEncoder;
 use std::fs;
 use std::io::Write;
@@ -57,6 +59,58 @@ fn long_compressed_text_is_recognized_in_a_pipe() {
         assert!(bytes.len() > 1 << 20, "{suffix}: {}", bytes.len());
         let piped = folder.pipe(&["count", "-"], &bytes);
         assert_eq!(piped.ok(), "200000\n", "{suffix}");
+    }
+}
+
+#[test]
+fn what_text_compressors_hide_is_refused_in_files_and_pipes() {
+    let folder = Folder::new();
+    let batch = record_batch!(("a", Int64, [1, 2])).unwrap();
+    let mut stream = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    stream.write(&batch).unwrap();
+    let stream = stream.into_inner().unwrap();
+    let [(_, once), ..] = compressed(WANT.as_bytes());
+    #[cfg(unix)]
+    {
+        let mut made = std::process::Command::new("mkfifo");
+        assert!(made.arg(folder.path("pipe")).status().unwrap().success());
+    }
+    for (suffix, bytes) in [stream, once].iter().flat_map(|it| compressed(it)) {
+        let program = match suffix {
+            "gz" => "gzip",
+            "zst" => "zstd",
+            _ => "bzip2",
+        };
+        let want = format!("compressed with {program}; decompress them in a pipe: {program} -dc ");
+        fs::write(folder.path("t"), &bytes).unwrap();
+        let error = folder.run(&["cat", "t"]).error(1);
+        assert!(error.contains(&want), "{error}");
+        let error = folder.pipe(&["cat", "-"], &bytes).error(1);
+        assert!(error.contains(&format!("{want}FILE")), "{error}");
+        #[cfg(unix)]
+        {
+            let pipe = folder.path("pipe");
+            let writer = std::thread::spawn(move || fs::write(pipe, bytes));
+            let error = folder.run(&["cat", "pipe"]).error(1);
+            assert!(error.contains(&format!("{want}FILE")), "{error}");
+            // The program may have closed the pipe first.
+            let _ = writer.join().unwrap();
+        }
+    }
+}
+
+#[test]
+fn byte_order_marks_are_no_part_of_a_text() {
+    let folder = Folder::new();
+    for (text, format) in [
+        ("\u{FEFF}\u{FEFF}\"a;b\";c\n1;2\n", "CSV"),
+        ("\u{FEFF}\u{FEFF}{\"a;b\":1,\"c\":2}\n", "NDJSON"),
+    ] {
+        fs::write(folder.path("t"), text).unwrap();
+        let cat = ["cat", "t", "--format", "csv"];
+        assert_eq!(folder.run(&cat).ok(), "a;b,c\n1,2\n", "{format}");
+        let piped = folder.pipe(&["cat", "-", "--format", "csv"], text.as_bytes());
+        assert_eq!(piped.ok(), "a;b,c\n1,2\n", "{format}");
     }
 }
 

@@ -47,6 +47,10 @@ fn a_value_of_csv_that_does_not_fit_is_named_with_its_line() {
         let error = error(&folder, "t.csv", text);
         assert!(error.contains(want), "{error}");
     }
+    // The first line that does not fit is named, whatever its columns, and before lines that are wrong otherwise.
+    let text = "a,b\n1,2\n3,x\ny,4\n5\n";
+    let first = error(&folder, "t.csv", text);
+    assert!(first.contains("line 3, column `b`: `x`"), "{first}");
     // Lines of Windows, and blank lines.
     for (text, line) in [
         ("a,b\r\n1,2\r\n\r\nx,5\r\n", "line 4, column `a`"),

@@ -13,7 +13,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Number of bytes that are examined: more than the first lines of most CSV files.
 const HEAD_BYTES: usize = 64 << 10;
-/// Number of bytes of compressed standard input that are examined. A block of bzip2 has up to 900 KB.
+/// Number of compressed bytes of standard input or a pipe that are examined. A block of bzip2 has up to 900 KB.
 const COMPRESSED_BYTES: usize = 1 << 20;
 
 /// The first bytes of standard input, once its format was asked for, and whether a reader has received them.
@@ -67,8 +67,7 @@ impl Content {
         if head.starts_with(b"BZh") && is_bzip2 {
             return Some(Self::Compressed(Compression::Bzip2));
         }
-        let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
-        match text.trim_ascii_start().first() {
+        match after_marks(head).trim_ascii_start().first() {
             Some(b'{' | b'[') => Some(Self::Format(FileFormat::Ndjson)),
             _ => None,
         }
@@ -80,19 +79,31 @@ impl Content {
     }
 
     /// Recognizes the content of standard input, or of a pipe. A reader receives the examined bytes, too.
-    pub(crate) fn of_pipe(path: &Path) -> Option<Self> {
-        Head::of_text(path)?.content()
+    pub(crate) fn of_stream(path: &Path) -> Option<Self> {
+        Head::of_stream(path)?.content()
     }
 
-    /// Recognizes the content of a compressed file.
+    /// Recognizes the content of a compressed file, of a pipe or of standard input.
     pub(crate) fn inside(path: &Path, compression: Compression) -> Option<Self> {
-        Head::inside(path, compression)?.content()
+        let head = match Head::of_stream(path) {
+            Some(head) => head.inside(compression),
+            None => Head::inside_file(path, compression),
+        };
+        head?.content()
     }
 }
 
 /// Returns the separator of the values in a local file, a pipe or standard input, if its content looks like CSV.
 pub(crate) fn delimiter_of(path: &Path) -> Option<u8> {
     Head::of_text(path)?.delimiter()
+}
+
+/// Returns the text after the byte order marks at its start. Some programs write the mark twice.
+pub(crate) fn after_marks(mut text: &[u8]) -> &[u8] {
+    while let Some(rest) = text.strip_prefix(b"\xEF\xBB\xBF") {
+        text = rest;
+    }
+    text
 }
 
 /// Returns standard input, from its first byte.
@@ -146,9 +157,28 @@ impl Head {
         Some(Self::read(File::open(path).ok()?))
     }
 
-    fn inside(path: &Path, compression: Compression) -> Option<Self> {
+    fn inside_file(path: &Path, compression: Compression) -> Option<Self> {
         let text = compression.reader(File::open(path).ok()?).ok()?;
         Some(Self::read(text))
+    }
+
+    /// Decompresses the bytes. If the archive continues after them, its text is cut off.
+    fn inside(self, compression: Compression) -> Option<Self> {
+        let text = compression.reader(Cursor::new(self.bytes)).ok()?;
+        Some(Self::read(text))
+    }
+
+    /// Returns the first bytes of standard input or a pipe, and `None` for others.
+    fn of_stream(path: &Path) -> Option<Self> {
+        if is_standard(path) {
+            let head = STANDARD_HEAD.get_or_init(|| Self::arriving(io::stdin().lock()));
+            return Some(head.clone());
+        }
+        if is_pipe(path) {
+            Self::of_pipe(path)
+        } else {
+            None
+        }
     }
 
     /// Returns the first bytes of a pipe.
@@ -165,29 +195,18 @@ impl Head {
 
     /// Returns the first bytes of a local file, a pipe or standard input, after decompression.
     fn of_text(path: &Path) -> Option<Self> {
-        let stream = if is_standard(path) {
-            let head = STANDARD_HEAD.get_or_init(|| Self::arriving(io::stdin().lock()));
-            Some(head.clone())
-        } else if is_pipe(path) {
-            Some(Self::of_pipe(path)?)
-        } else {
-            None
-        };
-        if let Some(head) = stream {
-            let Some(Content::Compressed(compression)) = Content::of(&head.bytes) else {
-                return Some(head);
+        if let Some(head) = Self::of_stream(path) {
+            return match Content::of(&head.bytes) {
+                Some(Content::Compressed(compression)) => head.inside(compression),
+                _ => Some(head),
             };
-            // If the archive continues after these bytes, reading it ends with an error.
-            return Some(Self::read(
-                compression.reader(Cursor::new(head.bytes)).ok()?,
-            ));
         }
         let Ok(Location::Local(local)) = Location::of(path) else {
             return None;
         };
         let head = Self::of_file(&local)?;
         match Content::of(&head.bytes) {
-            Some(Content::Compressed(compression)) => Self::inside(&local, compression),
+            Some(Content::Compressed(compression)) => Self::inside_file(&local, compression),
             _ => Some(head),
         }
     }
@@ -237,7 +256,7 @@ pub(crate) fn decompressed(program: &str, path: &Path) -> String {
     let inner = path.file_stem().map(Path::new);
     let format = inner.and_then(FileFormat::by_name);
     let from = format.map_or_else(|| "FORMAT".to_owned(), FileFormat::option);
-    let file = if is_standard(path) {
+    let file = if is_standard(path) || is_pipe(path) {
         "FILE".to_owned()
     } else {
         path.display().to_string()
@@ -266,6 +285,10 @@ mod tests {
             (b"COLE\x01\0\0\0", Some(Content::Format(Cole))),
             (b"\xFF\xFF\xFF\xFF\x80", Some(Content::Format(IpcStream))),
             (b"\xEF\xBB\xBF \n{\"a\":1}", Some(Content::Format(Ndjson))),
+            (
+                "\u{FEFF}\u{FEFF}[1]".as_bytes(),
+                Some(Content::Format(Ndjson)),
+            ),
             (b"[]", Some(Content::Format(Ndjson))),
             (
                 b"\x1F\x8B\x08",

@@ -321,13 +321,15 @@ impl OneFile {
         self.target.check_inputs(files, &reading.shard_options()?)
     }
 
-    /// Writes the rows, and prints their number.
-    pub(crate) fn write(&self, input: Input) -> Result<(), Failure> {
+    /// Writes the rows, and prints their number, unless `quiet`.
+    pub(crate) fn write(&self, input: Input, quiet: bool) -> Result<(), Failure> {
         let mut progress = Progress::new(input.total.clone(), true);
         write(input, &self.target, self.is_lossy, &[], &mut progress)?;
-        let place = self.target.path(1).display().to_string();
-        let rows = text::count(progress.rows(), "row");
-        eprintln!("{}: {rows}", text::shown(&place));
+        if !quiet {
+            let place = self.target.path(1).display().to_string();
+            let rows = text::count(progress.rows(), "row");
+            eprintln!("{}: {rows}", text::shown(&place));
+        }
         Ok(())
     }
 }

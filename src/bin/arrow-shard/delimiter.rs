@@ -1,5 +1,6 @@
 //! Recognizes CSV, and the separator of its values, by the first lines.
 
+use crate::content::after_marks;
 use csv::{ByteRecord, ReaderBuilder};
 
 /// The usual separators. The first one wins if several separate the same number of values: text contains commas more
@@ -10,7 +11,7 @@ const DELIMITERS: [u8; 4] = [b'\t', b',', b';', b'|'];
 /// have the same number of values. If several separators fit, the one that separates the most values is returned.
 /// `is_whole` says whether the file ends there.
 pub(crate) fn delimiter(head: &[u8], is_whole: bool) -> Option<u8> {
-    let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
+    let text = after_marks(head);
     let is_text = match std::str::from_utf8(text) {
         Ok(_) => true,
         // The last character may be cut off.
@@ -64,6 +65,7 @@ mod tests {
         for (text, want) in [
             ("a,b\n1,2\n", Some(b',')),
             ("\u{FEFF}a;b\r\n1,5;2,5\r\n", Some(b';')),
+            ("\u{FEFF}\u{FEFF}\"a,b\",c\n1,2\n", Some(b',')),
             ("a|b|c\n1|2|\n\n", Some(b'|')),
             ("last, first\tage\nDoe, Jane\t5", Some(b'\t')),
             ("a,b\n\"x\n,y\",2\n", Some(b',')),

@@ -11,14 +11,7 @@ use std::path::Path;
 impl FileFormat {
     /// Returns the format of an input: the requested one, or the one that its name or content shows.
     pub(crate) fn of_input(path: &Path, asked: Option<Self>) -> Result<Self, Failure> {
-        let shown = match asked {
-            None if is_standard(path) => match Content::of_pipe(path) {
-                Some(Content::Format(format)) => Some(format),
-                _ => None,
-            },
-            asked => asked,
-        };
-        Self::known(path, shown, "--from", || {
+        Self::known(path, asked, || {
             if is_lance(path) {
                 return Err(Failure::Usage(format!(
                     "`{0}` is Lance; convert it first: arrow-shard convert {0} out.amudai.shard",
@@ -26,8 +19,9 @@ impl FileFormat {
                 )));
             }
             let content = match Location::of(path)? {
+                Location::Local(_) if is_standard(path) => Content::of_stream(path),
                 Location::Local(local) if content::is_pipe(&local) => {
-                    let content = Content::of_pipe(&local);
+                    let content = Content::of_stream(&local);
                     if let Some(Content::Format(format)) = content
                         && !format.is_sequential()
                     {
@@ -62,6 +56,7 @@ impl FileFormat {
                     let advice = content::decompressed(program, path);
                     Err(Failure::new(advice).within(path.display()))
                 }
+                _ if is_standard(path) => Err(unnamed("--from")),
                 _ => Err(Failure::Usage(format!(
                     "the format of `{}` is not known from its name or content; name it with --from (CSV \
                      is recognized if its first lines have the same number of values)",
@@ -74,7 +69,10 @@ impl FileFormat {
     /// Returns the format of an output: the requested one, or the one that its name shows.
     pub(crate) fn of_output(path: &Path, asked: Option<Self>) -> Result<Self, Failure> {
         let compression = Compression::by_name(path);
-        let format = Self::known(path, asked, "--to", || {
+        let format = Self::known(path, asked, || {
+            if is_standard(path) {
+                return Err(unnamed("--to"));
+            }
             let shown = path.display();
             Err(Failure::Usage(match compression {
                 Some(_) if decompressed_name(path).and_then(Self::by_name).is_none() => format!(
@@ -94,17 +92,11 @@ impl FileFormat {
     fn known(
         path: &Path,
         asked: Option<Self>,
-        option: &str,
         find: impl FnOnce() -> Result<Self, Failure>,
     ) -> Result<Self, Failure> {
         location::check(path)?;
         let format = match asked.or_else(|| Self::by_name(path)) {
             Some(format) => format,
-            None if is_standard(path) => {
-                return Err(Failure::Usage(format!(
-                    "name the format of `-` with {option}: ipc-stream, csv or ndjson"
-                )));
-            }
             None => find()?,
         };
         if is_standard(path) && !format.is_sequential() {
@@ -112,6 +104,12 @@ impl FileFormat {
         }
         Ok(format)
     }
+}
+
+fn unnamed(option: &str) -> Failure {
+    Failure::Usage(format!(
+        "name the format of `-` with {option}: ipc-stream, csv or ndjson"
+    ))
 }
 
 fn not_sequential(what: &str, format: FileFormat) -> Failure {

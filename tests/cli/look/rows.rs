@@ -105,6 +105,8 @@ fn a_sample_is_written_in_the_format_of_its_name() {
     let again = [&sample[..], &["-o", "s.parquet"]].concat();
     assert!(folder.run(&again).error(1).contains("--force"));
     folder.run(&[&again[..], &["--force"]].concat()).ok();
+    let quiet = folder.run(&[&again[..], &["-fq"]].concat());
+    assert_eq!((quiet.code, quiet.err), (0, String::new()));
     folder
         .run(&["sample", "2", "s.csv.gz", "-fo", "s.csv.gz"])
         .ok();

@@ -6,6 +6,7 @@ use super::csv_arrays::{Unfit, Values};
 use super::csv_rows::{CsvRows, RowFinder};
 use super::filter::Condition;
 use super::infer_csv;
+use super::misfit::unfit;
 use super::origin::Origin;
 use super::row_sizes::Inferred;
 use super::source::Input;
@@ -19,8 +20,9 @@ use crate::isolate::Foreign;
 use crate::progress::Progress;
 use crate::threads::{Results, flattened, in_order};
 use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_schema::SchemaRef;
+use arrow_schema::{FieldRef, SchemaRef};
 use std::iter;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -282,40 +284,66 @@ impl Parser {
     /// Parses rows of a block.
     fn parse(&self, block: &Block, rows: &CsvRows<'_>) -> Result<Vec<RecordBatch>, Failure> {
         let line = |at: usize| self.text.line_at(block.start + at as u64);
-        let fields = self.schema.fields();
-        if let Some((at, why)) = rows.wrong() {
-            return Err(why.failure(line(*at)?, self.all.fields(), None));
-        }
         let starts = (0..rows.num_rows()).step_by(self.batch_rows);
         let batches = starts.map(|start| {
             let end = rows.num_rows().min(start + self.batch_rows);
-            let arrays = fields.iter().enumerate().map(|(column, field)| {
-                let values = Values {
-                    rows,
-                    column,
-                    range: start..end,
-                    null: &self.null,
-                    is_sample: self.is_sample,
-                };
-                values.array(field.data_type()).map_err(|why| {
-                    let (row, why) = match why {
-                        Unfit::Value(row) => {
-                            (row, format!("the value is not a {}", field.data_type()))
-                        }
-                        Unfit::Long => (start, "the values are too long for an array".to_owned()),
-                    };
-                    let line = line(rows.start_of(column, row)).unwrap_or_default();
-                    Failure::new(format!("line {line}, column `{}`: {why}", field.name()))
-                })
-            });
-            let options = RecordBatchOptions::new().with_row_count(Some(end - start));
-            let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
-            Ok(RecordBatch::try_new_with_options(
-                self.schema.clone(),
-                arrays,
-                &options,
-            )?)
+            self.batch(rows, start..end, &line)
         });
-        batches.collect()
+        let batches = batches.collect::<Result<_, Failure>>()?;
+        match rows.wrong() {
+            Some((at, why)) => Err(why.failure(line(*at)?, self.all.fields(), None)),
+            None => Ok(batches),
+        }
+    }
+
+    /// Returns rows as a batch, or the error for the first row that does not fit. `line` returns the line of a position
+    /// in the block.
+    fn batch(
+        &self,
+        rows: &CsvRows<'_>,
+        range: Range<usize>,
+        line: &impl Fn(usize) -> Result<u64, Failure>,
+    ) -> Result<RecordBatch, Failure> {
+        let fields = self.schema.fields();
+        let mut arrays = Vec::with_capacity(fields.len());
+        let mut first_unfit: Option<(usize, usize, &FieldRef)> = None;
+        for (column, field) in fields.iter().enumerate() {
+            let values = Values {
+                rows,
+                column,
+                range: range.clone(),
+                null: &self.null,
+                is_sample: self.is_sample,
+            };
+            match values.array(field.data_type()) {
+                Ok(array) => arrays.push(array),
+                Err(Unfit::Value(row)) if first_unfit.is_none_or(|(first, ..)| row < first) => {
+                    first_unfit = Some((row, column, field));
+                }
+                Err(Unfit::Value(_)) => {}
+                Err(Unfit::Long) => {
+                    let line = line(rows.start_of(column, range.start))?;
+                    let name = field.name();
+                    return Err(Failure::new(format!(
+                        "line {line}, column `{name}`: the values are too long for an array"
+                    )));
+                }
+            }
+        }
+        if let Some((row, column, field)) = first_unfit {
+            let line = line(rows.start_of(column, row))?;
+            let value = rows.values(column, row..row + 1).next();
+            return Err(if self.is_sample {
+                unfit(line, field, &value.unwrap_or_default())
+            } else {
+                let (name, data_type) = (field.name(), field.data_type());
+                Failure::new(format!(
+                    "line {line}, column `{name}`: the value is not a {data_type}"
+                ))
+            });
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(range.len()));
+        let schema = self.schema.clone();
+        Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
     }
 }

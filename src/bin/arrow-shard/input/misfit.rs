@@ -1,13 +1,9 @@
-//! Values in the rest of a text file that do not fit the types of its first rows.
+//! Values of text files that do not fit the types of the first rows.
 
-use super::blocks::Blocks;
-use super::csv_rows::RowFinder;
 use super::exact_cast::{exactly, with_numbers_as_text};
-use super::infer_csv::fits;
 use super::infer_json::at_its_line;
 use super::ndjson;
 use super::text_file::TextFile;
-use crate::csv_style::CsvStyle;
 use crate::failure::Failure;
 use crate::text;
 use arrow_schema::{FieldRef, Schema, SchemaRef};
@@ -22,11 +18,9 @@ use std::sync::Arc;
 /// Maximum number of characters of a value in an error.
 const MAX_CHARS: usize = 80;
 
-/// A text file with the types of its first rows.
+/// An NDJSON file with the types of its first rows.
 pub(super) struct Rest {
     pub(super) file: TextFile,
-    /// The syntax of CSV; `None` for NDJSON.
-    pub(super) style: Option<CsvStyle>,
     pub(super) schema: SchemaRef,
 }
 
@@ -34,44 +28,10 @@ impl Rest {
     /// Returns the error for the first row that does not fit, with its line. Skips `rows` rows, which fit. Returns
     /// `None` if all rows fit.
     pub(super) fn misfit(&self, rows: u64) -> Option<Failure> {
-        let found = match &self.style {
-            Some(style) => self.in_csv(style, rows),
-            None => self.in_json(rows),
-        };
-        found.unwrap_or_else(Some)
+        self.find(rows).unwrap_or_else(Some)
     }
 
-    fn in_csv(&self, style: &CsvStyle, rows: u64) -> Result<Option<Failure>, Failure> {
-        let fields = self.schema.fields();
-        let finder = RowFinder::new(style, fields.len(), None);
-        let mut before = 0;
-        for block in Blocks::new(self.file.reader()?, style) {
-            let block = block?;
-            let found = finder.rows(&block, usize::MAX);
-            let line = |at| self.file.line_at(block.start + at as u64);
-            for row in 0..found.num_rows() {
-                before += 1;
-                if before <= rows {
-                    continue;
-                }
-                for (column, field) in fields.iter().enumerate() {
-                    for value in found.values(column, row..row + 1) {
-                        let is_null = value.is_empty() || value == style.null;
-                        if !is_null && !fits(&value, field.data_type()) {
-                            let line = line(found.start_of(column, row))?;
-                            return Ok(Some(unfit(line, field, &value)));
-                        }
-                    }
-                }
-            }
-            if let Some((at, why)) = found.wrong() {
-                return Ok(Some(why.failure(line(*at)?, fields, None)));
-            }
-        }
-        Ok(None)
-    }
-
-    fn in_json(&self, rows: u64) -> Result<Option<Failure>, Failure> {
+    fn find(&self, rows: u64) -> Result<Option<Failure>, Failure> {
         let lines = Rc::new(Cell::new(1));
         let objects = Lines {
             inner: ndjson::objects(&self.file)?,
@@ -104,7 +64,8 @@ impl Rest {
 
 const ADVICE: &str = "raise --schema-rows, or leave it out to read all rows";
 
-fn unfit(line: u64, field: &FieldRef, value: &str) -> Failure {
+/// Returns the error for a value on a line.
+pub(super) fn unfit(line: u64, field: &FieldRef, value: &str) -> Failure {
     Failure::new(format!(
         "line {line}, column `{}`: `{}` does not fit {}, the type in the rows that --schema-rows reads; {ADVICE}",
         field.name(),

@@ -17,8 +17,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-
 /// A UTF-8 file, which may be compressed. Reading starts after the byte order mark, if there is one.
 pub(super) struct TextFile {
     source: Source,
@@ -61,12 +59,9 @@ impl TextFile {
             start: 0,
         };
         let first = first_bytes(text.text(text.file()?)?)?;
-        // Some programs write the mark twice.
-        let marks = first.chunks(BYTE_ORDER_MARK.len());
-        let marks = marks.take_while(|it| *it == BYTE_ORDER_MARK).count();
-        let marked = marks * BYTE_ORDER_MARK.len();
-        text.start = marked as u64;
-        match first.get(marked..).unwrap_or_default() {
+        let unmarked = content::after_marks(&first);
+        text.start = (first.len() - unmarked.len()) as u64;
+        match unmarked {
             [] => return Err(Failure::new("the file is empty")),
             [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
                 return Err(Failure::new(

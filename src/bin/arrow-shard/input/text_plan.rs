@@ -131,15 +131,17 @@ impl TextPlan {
         if !self.inferred.is_sample {
             return self.read_as(&self.inferred, needed, rows);
         }
+        // Values of other columns have to fit, too.
+        let needed = Needed::default();
+        if self.style.is_some() {
+            return self.read_as(&self.inferred, needed, rows);
+        }
         let schema = self.inferred.schema.clone();
         let mut inferred = self.inferred.clone();
-        if self.style.is_none() {
-            inferred.schema = with_numbers_as_text(&schema);
-        }
-        let input = self.read_as(&inferred, Needed::default(), rows)?;
+        inferred.schema = with_numbers_as_text(&schema);
+        let input = self.read_as(&inferred, needed, rows)?;
         let rest = Rest {
             file: self.text.again(),
-            style: self.style.clone(),
             schema: schema.clone(),
         };
         let mut first_row = 0;

@@ -55,6 +55,9 @@ pub(crate) struct Args {
     /// Replace the --output if it exists
     #[arg(long, short, requires = "output")]
     force: bool,
+    /// Show neither progress nor the number of rows in the --output
+    #[arg(long, short)]
+    quiet: bool,
 }
 
 /// A chosen row: its file, and its place there.
@@ -93,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let input = sampled(args, &files.paths)?;
     match output {
-        Some(output) => output.write(input),
+        Some(output) => output.write(input, args.quiet),
         None => print_input(input, &args.rows, 0, &files.paths),
     }
 }
@@ -104,6 +107,7 @@ fn sampled(args: &Args, files: &[PathBuf]) -> Result<Input, Failure> {
     let mut sample = Sample {
         reservoir: Reservoir::new(args.size, args.seed.map_or_else(Rng::new, Rng::with_seed)),
         chosen: Vec::new(),
+        quiet: args.quiet,
     };
     if !reading.are_alike(files)? {
         let input = reading.open_all(files, &args.rows.columns, args.rows.window())?;
@@ -125,6 +129,8 @@ struct Sample {
     reservoir: Reservoir,
     /// The row in each slot of the reservoir.
     chosen: Vec<Chosen>,
+    /// Whether the progress is not shown.
+    quiet: bool,
 }
 
 impl Sample {
@@ -163,7 +169,7 @@ impl Sample {
         ordinal: usize,
         input: Input,
     ) -> Result<(SchemaRef, Vec<RecordBatch>), Failure> {
-        let input = input.with_progress(false);
+        let input = input.with_progress(self.quiet);
         let mut kept = Vec::new();
         for batch in input.batches {
             let batch = batch?;
