@@ -2,13 +2,37 @@
 //! While a reader of another format runs, single allocations are limited, because a size in a damaged file would
 //! otherwise abort the process.
 
+use libmimalloc_sys::{mi_option_set_default, mi_option_t};
 use mimalloc::MiMalloc;
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
+use std::ffi::c_long;
 
 /// The allocator of the process.
 #[derive(Debug)]
 pub(crate) struct Allocator;
+
+/// The number of `mi_option_purge_delay` in `mimalloc.h`, milliseconds until free pages return to the operating system.
+const PURGE_DELAY: mi_option_t = 15;
+
+/// Keeps free pages until the process ends, because a command needs them again soon: most of the time that it spends in
+/// the operating system would go into clearing new ones.
+pub(crate) fn keep_free_pages() {
+    purge_after(-1);
+}
+
+/// Returns pages to the operating system that are free for a tenth of a second: a command that writes many files at a
+/// time would keep those of the files that are complete.
+pub(crate) fn return_free_pages() {
+    purge_after(100);
+}
+
+/// Sets the milliseconds until free pages are returned, unless the environment variable `MIMALLOC_PURGE_DELAY` does.
+#[expect(unsafe_code, reason = "the function is written in C")]
+fn purge_after(milliseconds: c_long) {
+    // SAFETY: the function stores a number in a table, and ignores options that the table does not have.
+    unsafe { mi_option_set_default(PURGE_DELAY, milliseconds) };
+}
 
 /// A function that ends the process instead of allocating this many bytes.
 type Refuse = fn(usize) -> !;

@@ -105,7 +105,7 @@ pub(crate) struct Args {
     /// are last, and equal rows keep their order
     #[arg(long, value_name = "COLUMNS", allow_hyphen_values = true)]
     sort: Vec<ColumnNames>,
-    /// Memory for rows that are sorted, such as 1G; more rows are sorted with temporary files [default: 192M]
+    /// Memory for rows that are sorted, such as 1G; more rows are sorted with temporary files [default: 96M]
     #[arg(long, value_name = "SIZE", value_parser = size, requires = "sort")]
     sort_memory: Option<u64>,
     /// Compression of the values in Parquet [default: zstd] or Arrow IPC [default: none]
@@ -142,7 +142,8 @@ pub(crate) struct Args {
     /// Write numbered outputs into a folder for each value of these columns, which are then not in the files:
     /// `--partition-by year lake/part.parquet` writes lake/year=2024/part-00001.parquet, and `--partition-by year lake`
     /// shards. `--hive` reads the columns back.
-    /// At most 16 files are written at a time: with --sort, each folder gets one
+    /// Each folder gets one file, and a second one if rows of it come long after the others. Rows of more than 8 folders
+    /// at a time wait in temporary files
     #[arg(long, value_name = "COLUMNS")]
     partition_by: Vec<ColumnNames>,
     /// Show the files, formats and columns that would be read and written, and write nothing

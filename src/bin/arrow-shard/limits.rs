@@ -7,7 +7,7 @@ use arrow_shard::read::ShardOptions;
 use arrow_shard::{Limits, Result};
 
 /// Maximum number of bytes of metadata of each kind that an open shard keeps: a command reads most stripes once.
-const CACHED_BYTES: u64 = 128 << 20;
+const CACHED_BYTES: u64 = 32 << 20;
 
 /// Options of every command that opens shards.
 #[derive(Debug, Clone, Default, clap::Args)]

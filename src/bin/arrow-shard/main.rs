@@ -126,6 +126,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    allocator::keep_free_pages();
     if let Err(failure) = external::run_unknown(&Cli::command()) {
         return failure.report();
     }

@@ -1,21 +1,29 @@
 //! Files in a folder for each combination of values, as in `year=2024/month=5/part-00001.parquet`.
 
+use super::sort::{Order, Sorter};
 use super::writing::{Target, Writing, complete_before};
+use crate::allocator;
 use crate::failure::Failure;
 use crate::input::{folder_name, indices};
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_row::{RowConverter, SortField};
-use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_schema::{DataType, SchemaRef};
 use arrow_select::take::take_record_batch;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Maximum number of files that are written at the same time. Each holds rows in memory until they are encoded.
-const MAX_OPEN: usize = 16;
+const MAX_OPEN: usize = 8;
+/// Number of rows after which a file that none of them belongs to makes room for another one.
+const IDLE_ROWS: u64 = 1 << 16;
 
-/// Writes rows to files in folders that are named by values.
+/// Bytes of rows that are sorted in memory: the open files take memory, too.
+const SORT_MEMORY: usize = 48 << 20;
+
+/// Writes rows to files in folders that are named by values. If rows of more folders than [`MAX_OPEN`] take turns, those
+/// of the others are sorted by their folders, in temporary files, and written at the end.
 pub(super) struct Partitions {
     target: Target,
     /// The columns of the files.
@@ -28,8 +36,13 @@ pub(super) struct Partitions {
     /// The ordinals of combinations of values.
     known: HashMap<Box<[u8]>, usize>,
     partitions: Vec<Partition>,
-    /// Number of batches so far.
-    batches: u64,
+    /// Number of rows so far.
+    rows: u64,
+    /// The rows that are written at the end.
+    late: Option<Sorter>,
+    /// The order and the columns of these rows.
+    order: Order,
+    all: SchemaRef,
 }
 
 /// The files of a combination of values.
@@ -38,17 +51,24 @@ struct Partition {
     /// Number of complete files.
     files: u64,
     open: Option<Writing>,
-    /// The number of the last batch with rows of it.
+    /// Number of rows before the last batch that had some of it.
     used: u64,
+    /// Whether there are late rows of it.
+    is_late: bool,
 }
+
+/// The rows of a batch that belong to a partition.
+type Part = (usize, Vec<u32>);
 
 impl Partitions {
     /// Fails if a column does not exist, or if its values cannot be names of folders.
     pub(super) fn start(
         target: Target,
-        schema: &Schema,
+        schema: &SchemaRef,
         names: &[String],
     ) -> Result<Self, Failure> {
+        // Files of different sizes are written at the same time and one after the other.
+        allocator::return_free_pages();
         let columns = indices(schema, names).map_err(|e| e.within("--partition-by"))?;
         let mut fields = Vec::with_capacity(columns.len());
         for &index in &columns {
@@ -70,6 +90,8 @@ impl Partitions {
         }
         Ok(Self {
             schema: Arc::new(schema.project(&kept)?),
+            order: Order::ascending(schema, &columns)?,
+            all: schema.clone(),
             target,
             kept,
             columns,
@@ -77,7 +99,8 @@ impl Partitions {
             keys: RowConverter::new(fields)?,
             known: HashMap::new(),
             partitions: Vec::new(),
-            batches: 0,
+            rows: 0,
+            late: None,
         })
     }
 
@@ -93,12 +116,38 @@ impl Partitions {
 
     /// Appends the rows of a batch.
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
-        self.batches += 1;
+        let mut late = Vec::new();
+        for (partition, rows) in self.parts(batch)? {
+            if self.opens(partition)? {
+                self.write_part(partition, batch, rows)?;
+            } else {
+                late.extend(rows);
+            }
+        }
+        self.rows += batch.num_rows() as u64;
+        if late.is_empty() {
+            return Ok(());
+        }
+        let late = take_record_batch(batch, &UInt32Array::from(late))?;
+        let sorter = self.late.get_or_insert_with(|| {
+            let threads = self.target.sort_threads;
+            Sorter::new(
+                self.all.clone(),
+                self.order.clone(),
+                Some(SORT_MEMORY),
+                threads,
+            )
+        });
+        sorter.add(&late)
+    }
+
+    /// Splits the rows of a batch by their partitions.
+    fn parts(&mut self, batch: &RecordBatch) -> Result<Vec<Part>, Failure> {
         let columns = self.columns.iter();
         let columns: Vec<ArrayRef> = columns.map(|&it| batch.column(it).clone()).collect();
         let keys = self.keys.convert_columns(&columns)?;
-        let mut rows: HashMap<usize, Vec<u32>> = HashMap::new();
-        let mut order = Vec::new();
+        let mut parts: Vec<Part> = Vec::new();
+        let mut places = HashMap::new();
         for (row, key) in (0_u32..).zip(keys.iter()) {
             let partition = match self.known.get(key.as_ref()) {
                 Some(partition) => *partition,
@@ -109,19 +158,13 @@ impl Partitions {
                     partition
                 }
             };
-            let of = rows.entry(partition).or_insert_with(|| {
-                order.push(partition);
-                Vec::new()
-            });
-            of.push(row);
+            let place = *places.entry(partition).or_insert(parts.len());
+            match parts.get_mut(place) {
+                Some((_, rows)) => rows.push(row),
+                None => parts.push((partition, vec![row])),
+            }
         }
-        let kept = batch.project(&self.kept)?;
-        for partition in order {
-            let of = rows.remove(&partition).unwrap_or_default();
-            let part = take_record_batch(&kept, &UInt32Array::from(of))?;
-            self.write_to(partition, &part)?;
-        }
-        Ok(())
+        Ok(parts)
     }
 
     /// Returns the partition of a row.
@@ -137,27 +180,49 @@ impl Partitions {
             files: 0,
             open: None,
             used: 0,
+            is_late: false,
         })
     }
 
-    /// Appends rows to the file of a partition. If too many files are open, completes the one that was used longest ago.
-    fn write_to(&mut self, partition: usize, rows: &RecordBatch) -> Result<(), Failure> {
+    /// Whether rows of a partition can be written now. If too many files are open, completes one that is idle.
+    fn opens(&mut self, partition: usize) -> Result<bool, Failure> {
         let is_open = |it: &Partition| it.open.is_some();
-        if self
-            .partitions
-            .get(partition)
-            .is_some_and(|it| !is_open(it))
-            && self.partitions.iter().filter(|it| is_open(it)).count() >= MAX_OPEN
-        {
-            let open = self.partitions.iter_mut().filter(|it| is_open(it));
-            if let Some(oldest) = open.min_by_key(|it| it.used) {
-                oldest.complete()?;
+        let of = self.partitions.get(partition);
+        if of.is_some_and(is_open) {
+            return Ok(true);
+        }
+        if of.is_some_and(|it| it.is_late) {
+            return Ok(false);
+        }
+        if self.partitions.iter().filter(|it| is_open(it)).count() < MAX_OPEN {
+            return Ok(true);
+        }
+        let open = self.partitions.iter_mut().filter(|it| is_open(it));
+        match open.min_by_key(|it| it.used) {
+            Some(idle) if self.rows - idle.used >= IDLE_ROWS => {
+                idle.complete()?;
+                Ok(true)
+            }
+            _ => {
+                let partition = self.partitions.get_mut(partition);
+                partition.into_iter().for_each(|it| it.is_late = true);
+                Ok(false)
             }
         }
+    }
+
+    /// Appends rows of a batch to the file of their partition.
+    fn write_part(
+        &mut self,
+        partition: usize,
+        batch: &RecordBatch,
+        rows: Vec<u32>,
+    ) -> Result<(), Failure> {
+        let rows = take_record_batch(&batch.project(&self.kept)?, &UInt32Array::from(rows))?;
         let Some(partition) = self.partitions.get_mut(partition) else {
             return Ok(());
         };
-        partition.used = self.batches;
+        partition.used = self.rows;
         let writing = match &mut partition.open {
             Some(writing) => writing,
             closed => {
@@ -166,15 +231,32 @@ impl Partitions {
                 closed.insert(Writing::start(target, first, self.schema.clone())?)
             }
         };
-        writing.write(rows)
+        writing.write(&rows)
     }
 
     /// Completes all files. Returns their number.
     pub(super) fn finish(mut self) -> Result<u64, Failure> {
-        self.partitions
-            .iter_mut()
-            .try_for_each(Partition::complete)?;
+        self.complete_all()?;
+        if let Some(late) = self.late.take() {
+            let mut current = None;
+            for batch in late.finish()?.batches {
+                let batch = batch?;
+                for (partition, rows) in self.parts(&batch)? {
+                    // The rows of a partition follow each other.
+                    let before = current.replace(partition).filter(|it| *it != partition);
+                    if let Some(before) = before.and_then(|it| self.partitions.get_mut(it)) {
+                        before.complete()?;
+                    }
+                    self.write_part(partition, &batch, rows)?;
+                }
+            }
+            self.complete_all()?;
+        }
         Ok(self.partitions.iter().map(|it| it.files).sum())
+    }
+
+    fn complete_all(&mut self) -> Result<(), Failure> {
+        self.partitions.iter_mut().try_for_each(Partition::complete)
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) struct Target {
     path: PathBuf,
     /// The names of several outputs, and the number of rows in each.
     parts: Option<(Numbered, u64)>,
+    /// Number of threads that sort rows by their folders.
+    pub(super) sort_threads: usize,
 }
 
 impl Target {
@@ -60,6 +62,7 @@ impl Target {
             codec: None,
             path: path.to_owned(),
             parts,
+            sort_threads: 1,
         };
         if let Some((names, _)) = &target.parts
             && let Some(existing) = names.existing(1).first()
@@ -111,6 +114,7 @@ impl Target {
         }
         Ok(Self {
             format,
+            sort_threads: options.threads(),
             // Each of the shards takes memory, and so does each thread.
             options: options.with_memory_limit(PARTITION_BYTES).with_threads(1),
             style,

@@ -1,16 +1,15 @@
 //! Merges sorted runs.
 
 use super::order::Order;
-use super::run::{BATCH_ROWS, spill};
+use super::run::{BATCH_ROWS, spill, start_of};
 use crate::failure::Failure;
 use arrow_array::RecordBatch;
-use arrow_row::{OwnedRow, Rows};
+use arrow_row::{Row, Rows};
 use arrow_schema::SchemaRef;
 use arrow_select::interleave::interleave_record_batch;
 use arrow_shard::Shard;
 use arrow_shard::read::ShardReader;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::cmp::Ordering;
 
 /// Number of rows in a batch of a run.
 const RUN_ROWS: usize = 1024;
@@ -20,8 +19,9 @@ pub(super) struct Merge {
     schema: SchemaRef,
     order: Order,
     runs: Vec<Cursor>,
-    /// The key of the next row of each run, and the number of the run: equal rows of earlier runs come first.
-    next: BinaryHeap<Reverse<(OwnedRow, usize)>>,
+    /// The numbers of the runs with rows, as a binary heap: the next row of a run is not after those of its two children,
+    /// at twice its place plus one and plus two.
+    heap: Vec<usize>,
 }
 
 /// The next rows of a run.
@@ -30,6 +30,15 @@ struct Cursor {
     batch: RecordBatch,
     keys: Rows,
     row: usize,
+    /// The first bytes of the key of the row: most comparisons end with them.
+    start: u64,
+}
+
+impl Cursor {
+    /// Returns the key of the next row.
+    fn key(&self) -> Row<'_> {
+        self.keys.row(self.row)
+    }
 }
 
 impl Merge {
@@ -38,7 +47,7 @@ impl Merge {
         let mut merge = Self {
             schema,
             runs: Vec::with_capacity(shards.len()),
-            next: BinaryHeap::new(),
+            heap: Vec::with_capacity(shards.len()),
             order,
         };
         for shard in shards {
@@ -51,9 +60,15 @@ impl Merge {
                 batch,
                 keys,
                 row: 0,
+                start: 0,
             });
-            merge.advance(run)?;
+            if merge.load(run)? {
+                merge.heap.push(run);
+            }
         }
+        (0..merge.heap.len() / 2)
+            .rev()
+            .for_each(|place| merge.sink(place));
         Ok(merge)
     }
 
@@ -63,24 +78,48 @@ impl Merge {
         spill(schema, self, 1)
     }
 
-    /// Announces the next row of a run. Returns whether it is the first one of another batch.
-    fn advance(&mut self, run: usize) -> Result<bool, Failure> {
+    /// Reads the next batch of a run if its rows have been used up. Returns whether it has a next row.
+    fn load(&mut self, run: usize) -> Result<bool, Failure> {
         let Some(cursor) = self.runs.get_mut(run) else {
             return Ok(false);
         };
-        let mut is_other = false;
         while cursor.row == cursor.batch.num_rows() {
             let Some(batch) = cursor.reader.next() else {
-                return Ok(is_other);
+                return Ok(false);
             };
             cursor.batch = batch?.with_schema(self.schema.clone())?;
             cursor.keys = self.order.keys(&cursor.batch)?;
             cursor.row = 0;
-            is_other = true;
         }
-        let key = cursor.keys.row(cursor.row).owned();
-        self.next.push(Reverse((key, run)));
-        Ok(is_other)
+        cursor.start = start_of(cursor.key().as_ref(), 0);
+        Ok(true)
+    }
+
+    /// Compares the next rows of two runs. Equal rows of earlier runs come first.
+    fn compare(&self, a: usize, b: usize) -> Ordering {
+        let (first, second) = (&self.runs[a], &self.runs[b]);
+        let starts = first.start.cmp(&second.start);
+        let order = starts.then_with(|| first.key().cmp(&second.key()));
+        order.then(a.cmp(&b))
+    }
+
+    /// Moves the run at a place of the heap down, until none of its children has an earlier row.
+    fn sink(&mut self, mut place: usize) {
+        loop {
+            let mut first = place;
+            for child in [2 * place + 1, 2 * place + 2] {
+                if child < self.heap.len()
+                    && self.compare(self.heap[child], self.heap[first]) == Ordering::Less
+                {
+                    first = child;
+                }
+            }
+            if first == place {
+                return;
+            }
+            self.heap.swap(place, first);
+            place = first;
+        }
     }
 
     /// Returns the next rows. A batch ends where a run of more than a batch has been used up, so that few are held.
@@ -89,19 +128,21 @@ impl Merge {
         // The place of the batch of each run in `batches`.
         let mut current: Vec<usize> = (0..batches.len()).collect();
         let mut places = Vec::with_capacity(BATCH_ROWS);
-        while places.len() < BATCH_ROWS && batches.len() < 2 * self.runs.len() {
-            let Some(Reverse((_, run))) = self.next.pop() else {
-                break;
-            };
-            let Some(cursor) = self.runs.get_mut(run) else {
-                break;
-            };
+        while places.len() < BATCH_ROWS
+            && batches.len() < 2 * self.runs.len()
+            && let Some(&run) = self.heap.first()
+        {
+            let cursor = &mut self.runs[run];
             places.push((current[run], cursor.row));
             cursor.row += 1;
-            if self.advance(run)? {
+            let is_used_up = cursor.row == cursor.batch.num_rows();
+            if !self.load(run)? {
+                self.heap.swap_remove(0);
+            } else if is_used_up {
                 current[run] = batches.len();
                 batches.push(self.runs[run].batch.clone());
             }
+            self.sink(0);
         }
         if places.is_empty() {
             return Ok(None);

@@ -7,6 +7,8 @@ mod run;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::progress::Total;
+use crate::threads::Results;
+use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_shard::Shard;
 use merge::Merge;
@@ -14,7 +16,7 @@ pub(super) use order::Order;
 use run::Run;
 
 /// Bytes of rows that are sorted in memory by default. More rows become runs in temporary files.
-const MEMORY: usize = 112 << 20;
+const MEMORY: usize = 96 << 20;
 /// Number of runs that are merged at once: each has a batch in memory, and a window of its file.
 const FAN_IN: usize = 16;
 
@@ -27,35 +29,74 @@ pub(super) fn sorted(
     threads: usize,
     quiet: bool,
 ) -> Result<Input, Failure> {
-    let schema = input.schema.clone();
-    let input = input.with_progress(quiet);
-    let mut rows = 0;
-    let mut runs = Runs::new(schema.clone());
-    let mut run = Run::new(schema.clone());
-    for batch in input.batches {
-        let batch = batch?;
-        run.add(&batch, &order)?;
-        rows += batch.num_rows() as u64;
-        if run.bytes() >= memory.unwrap_or(MEMORY) {
-            let full = std::mem::replace(&mut run, Run::new(schema.clone()));
-            runs.add(full.sorted(threads).spill()?, &order)?;
+    let mut sorter = Sorter::new(input.schema.clone(), order, memory, threads);
+    for batch in input.with_progress(quiet).batches {
+        sorter.add(&batch?)?;
+    }
+    sorter.finish()
+}
+
+/// Rows to be sorted, which arrive batch by batch.
+pub(super) struct Sorter {
+    schema: SchemaRef,
+    order: Order,
+    memory: usize,
+    threads: usize,
+    run: Run,
+    runs: Runs,
+    rows: u64,
+}
+
+impl Sorter {
+    /// Sorts about `memory` bytes at a time, in `threads` threads.
+    pub(super) fn new(
+        schema: SchemaRef,
+        order: Order,
+        memory: Option<usize>,
+        threads: usize,
+    ) -> Self {
+        Self {
+            run: Run::new(schema.clone()),
+            runs: Runs::new(schema.clone()),
+            memory: memory.unwrap_or(MEMORY),
+            schema,
+            order,
+            threads,
+            rows: 0,
         }
     }
-    if runs.is_empty() {
-        let batches = run.sorted(threads).batches();
-        return Ok(Input {
-            schema,
-            batches,
-            total: Total::Rows(rows),
-        });
+
+    /// Adds the rows of a batch.
+    pub(super) fn add(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
+        self.run.add(batch, &self.order)?;
+        self.rows += batch.num_rows() as u64;
+        if self.run.bytes() >= self.memory {
+            self.spill()?;
+        }
+        Ok(())
     }
-    runs.add(run.sorted(threads).spill()?, &order)?;
-    let batches = Box::new(Merge::of(runs.into_shards(), schema.clone(), order)?);
-    Ok(Input {
-        schema,
-        batches,
-        total: Total::Rows(rows),
-    })
+
+    fn spill(&mut self) -> Result<(), Failure> {
+        let full = std::mem::replace(&mut self.run, Run::new(self.schema.clone()));
+        let run = full.sorted(self.threads).spill()?;
+        self.runs.add(run, &self.order)
+    }
+
+    /// Returns all rows in their order. Equal rows are in the order in which they were added.
+    pub(super) fn finish(mut self) -> Result<Input, Failure> {
+        let batches: Results<RecordBatch> = if self.runs.is_empty() {
+            self.run.sorted(self.threads).batches()
+        } else {
+            self.spill()?;
+            let runs = self.runs.into_shards();
+            Box::new(Merge::of(runs, self.schema.clone(), self.order)?)
+        };
+        Ok(Input {
+            schema: self.schema,
+            batches,
+            total: Total::Rows(self.rows),
+        })
+    }
 }
 
 /// Sorted runs, by how often their rows have been merged. Rows of a higher level come before rows of a lower one.

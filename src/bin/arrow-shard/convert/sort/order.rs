@@ -33,6 +33,27 @@ impl Order {
             .iter()
             .map(|name| column(schema, name))
             .collect::<Result<_, _>>()?;
+        Self::by(schema, columns)
+    }
+
+    /// Returns the order by the columns with these indices, which ascend.
+    ///
+    /// # Errors
+    /// Fails if the values of a column have no order.
+    pub(in crate::convert) fn ascending(
+        schema: &Schema,
+        indices: &[usize],
+    ) -> Result<Self, Failure> {
+        let columns = indices.iter().map(|&index| Column {
+            index,
+            name: schema.field(index).name().clone(),
+            descends: false,
+            is_nested: schema.field(index).data_type().is_nested(),
+        });
+        Self::by(schema, columns.collect())
+    }
+
+    fn by(schema: &Schema, columns: Vec<Column>) -> Result<Self, Failure> {
         let mut fields = Vec::with_capacity(columns.len());
         for column in &columns {
             let data_type = schema.field(column.index).data_type();

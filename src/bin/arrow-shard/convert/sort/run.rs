@@ -118,7 +118,7 @@ fn shared_prefix(keys: &[Rows]) -> usize {
 }
 
 /// Returns the eight bytes of a key after the shared ones, as a number in the order of the keys.
-fn start_of(key: &[u8], shared: usize) -> u64 {
+pub(super) fn start_of(key: &[u8], shared: usize) -> u64 {
     let mut start = [0; 8];
     let rest = key.get(shared..).unwrap_or_default();
     start
