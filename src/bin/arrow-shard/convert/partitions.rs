@@ -67,8 +67,6 @@ impl Partitions {
         schema: &SchemaRef,
         names: &[String],
     ) -> Result<Self, Failure> {
-        // Files of different sizes are written at the same time and one after the other.
-        allocator::return_free_pages();
         let columns = indices(schema, names).map_err(|e| e.within("--partition-by"))?;
         let mut fields = Vec::with_capacity(columns.len());
         for &index in &columns {
@@ -130,6 +128,8 @@ impl Partitions {
         }
         let late = take_record_batch(batch, &UInt32Array::from(late))?;
         let sorter = self.late.get_or_insert_with(|| {
+            // Many files will be written one after the other.
+            allocator::return_free_pages();
             let threads = self.target.sort_threads;
             Sorter::new(
                 self.all.clone(),
