@@ -87,6 +87,7 @@ fn what_text_compressors_hide_is_refused_in_files_and_pipes() {
         assert!(error.contains(&want), "{error}");
         let error = folder.pipe(&["cat", "-"], &bytes).error(1);
         assert!(error.contains(&format!("{want}FILE")), "{error}");
+        // The program has to open the pipe, or the test would wait for it.
         #[cfg(unix)]
         {
             let pipe = folder.path("pipe");
@@ -96,6 +97,22 @@ fn what_text_compressors_hide_is_refused_in_files_and_pipes() {
             // The program may have closed the pipe first.
             let _ = writer.join().unwrap();
         }
+    }
+}
+
+#[test]
+fn compressed_files_that_are_not_text_are_decompressed_first() {
+    let folder = Folder::new();
+    for (suffix, bytes) in compressed(b"PAR1\x15\x04\x15") {
+        let error = folder.pipe(&["cat", "-"], &bytes).error(1);
+        let want = "-d FILE";
+        assert!(
+            error.contains("decompress them first: ") && error.contains(want),
+            "{suffix}: {error}"
+        );
+        fs::write(folder.path("t"), &bytes).unwrap();
+        let error = folder.run(&["cat", "t"]).error(1);
+        assert!(error.contains("-d t"), "{suffix}: {error}");
     }
 }
 

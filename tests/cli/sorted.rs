@@ -3,8 +3,13 @@
 use super::data::plain;
 use super::{Folder, read_ipc, write_ipc};
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_array::types::{Int8Type, Int64Type, UInt8Type};
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, Int64Array, ListArray, RecordBatch, StringArray,
+    StringViewArray,
+};
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_ipc::writer::StreamWriter;
 use arrow_ord::sort::{SortColumn, SortOptions, lexsort_to_indices};
 use arrow_select::take::take_record_batch;
 use std::fs;
@@ -211,16 +216,14 @@ fn few_files_are_open_at_a_time() {
             let output = format!("out/t.{suffix}");
             let by = ["--partition-by", "k", "t.csv", &output];
             folder.run(&[&["convert"], &by[..], options].concat()).ok();
-            let sums = csv(
-                &folder,
-                &["--hive", "out", "--filter", "k = 7", "--columns", "n"],
-            );
-            let sums = sums.lines().skip(1).map(|it| it.parse::<i64>().unwrap());
-            assert_eq!(
-                sums.collect::<Vec<_>>(),
-                (0..10).map(|i| i * 100 + 7).collect::<Vec<_>>(),
-                "{options:?}"
-            );
+            for key in [0, 7, 8, 55, 99] {
+                let filter = format!("k = {key}");
+                let rows = ["--hive", "out", "--filter", &filter, "--columns", "n"];
+                let rows = csv(&folder, &rows);
+                let rows = rows.lines().skip(1).map(|it| it.parse::<i64>().unwrap());
+                let want = (0..10).map(|i| i * 100 + key);
+                assert!(rows.eq(want), "{key}, {options:?}");
+            }
             let files = folder
                 .run(&["count", "--by-file", "out"])
                 .ok()
@@ -230,6 +233,107 @@ fn few_files_are_open_at_a_time() {
             fs::remove_dir_all(folder.path("out")).unwrap();
         }
     }
+}
+
+/// Rows of more folders than are written at once are sorted by runs: nulls, dictionaries with narrow keys, views and
+/// lists stay as they are.
+#[test]
+fn rows_of_many_folders_come_back_in_their_order() {
+    const ROWS: i64 = 30_000;
+    let folder = Folder::new();
+    let key = |i: i64| (i % 11 != 0).then(|| format!("key {}", i * 7 % 100));
+    // Each batch has a dictionary of its own.
+    let batch = |rows: std::ops::Range<i64>| {
+        let keys: DictionaryArray<Int8Type> = rows
+            .clone()
+            .map(key)
+            .collect::<Vec<_>>()
+            .iter()
+            .map(Option::as_deref)
+            .collect();
+        let label = |i: i64| format!("label {} of a view that is not inline", i % 90);
+        let labels: DictionaryArray<UInt8Type> = rows
+            .clone()
+            .map(|i| Some(label(i)))
+            .collect::<Vec<_>>()
+            .iter()
+            .map(Option::as_deref)
+            .collect();
+        let views = StringViewArray::from_iter_values(
+            rows.clone().map(|i| format!("{}{i}", "v".repeat(3_000))),
+        );
+        let lists = ListArray::from_iter_primitive::<Int64Type, _, _>(
+            rows.clone().map(|i| (i % 3 > 0).then_some([Some(i), None])),
+        );
+        RecordBatch::try_from_iter([
+            ("k", Arc::new(keys) as ArrayRef),
+            ("d", Arc::new(labels)),
+            ("v", Arc::new(views)),
+            ("l", Arc::new(lists)),
+            ("i", Arc::new(Int64Array::from_iter_values(rows))),
+        ])
+        .unwrap()
+    };
+    let batches: Vec<RecordBatch> = (0..ROWS / 500)
+        .map(|it| batch(500 * it..500 * (it + 1)))
+        .collect();
+    let file = fs::File::create(folder.path("t.arrows")).unwrap();
+    let mut stream = StreamWriter::try_new(file, &batches[0].schema()).unwrap();
+    batches
+        .iter()
+        .for_each(|batch| stream.write(batch).unwrap());
+    stream.finish().unwrap();
+    let from = ["--from", "ipc-stream", "t.arrows"];
+    folder
+        .run(
+            &[
+                &["convert"],
+                &from[..],
+                &["out/t.amudai.shard", "--partition-by", "k"],
+            ]
+            .concat(),
+        )
+        .ok();
+    let files = folder.run(&["count", "--by-file", "out"]).ok();
+    assert_eq!(files.lines().count(), 101, "{files}");
+    let whole = batch(0..ROWS);
+    for number in (0..100).step_by(9).map(Some).chain([None]) {
+        let name = number.map_or("__HIVE_DEFAULT_PARTITION__".to_owned(), |it| {
+            format!("key {it}")
+        });
+        let part = format!("out/k={name}/t-00001.amudai.shard");
+        folder
+            .run(&["convert", "--force", &part, "part.arrow"])
+            .ok();
+        let part = read_ipc(&folder.path("part.arrow"));
+        let of_key = |i: &i64| key(*i) == number.map(|it| format!("key {it}"));
+        let want: Int64Array = (0..ROWS).filter(of_key).collect();
+        let want = take_record_batch(&whole, &want).unwrap();
+        for column in ["d", "v", "l", "i"] {
+            assert_eq!(
+                texts(&part[column]),
+                texts(&want[column]),
+                "{name}, {column}"
+            );
+        }
+    }
+    // Equal rows keep their order over many runs, which are merged twice.
+    let sort = ["sorted.arrow", "--sort", "k", "--sort-memory", "100K"];
+    folder.run(&[&["convert"], &from[..], &sort].concat()).ok();
+    let sorted = read_ipc(&folder.path("sorted.arrow"));
+    let mut want: Vec<i64> = (0..ROWS).collect();
+    want.sort_by_key(|i| (key(*i).is_none(), key(*i)));
+    assert_eq!(
+        sorted["i"].as_primitive::<Int64Type>().values()[..],
+        want[..]
+    );
+}
+
+fn texts(values: &ArrayRef) -> Vec<String> {
+    let formatter = ArrayFormatter::try_new(values, &FormatOptions::new()).unwrap();
+    (0..values.len())
+        .map(|row| formatter.value(row).to_string())
+        .collect()
 }
 
 /// Folders whose rows are neighbours have one file each, and a second one if more rows come much later.

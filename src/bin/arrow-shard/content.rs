@@ -251,10 +251,13 @@ impl Head {
     }
 }
 
-/// Returns an error message that explains how to read a compressed file.
-pub(crate) fn decompressed(program: &str, path: &Path) -> String {
+/// Returns an error message that explains how to read a compressed file. `inside` is its content, if that is known.
+pub(crate) fn decompressed(program: &str, path: &Path, inside: Option<Content>) -> String {
     let inner = path.file_stem().map(Path::new);
-    let format = inner.and_then(FileFormat::by_name);
+    let format = match inside {
+        Some(Content::Format(format)) => Some(format),
+        _ => inner.and_then(FileFormat::by_name),
+    };
     let from = format.map_or_else(|| "FORMAT".to_owned(), FileFormat::option);
     let file = if is_standard(path) || is_pipe(path) {
         "FILE".to_owned()

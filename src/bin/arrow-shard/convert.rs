@@ -26,7 +26,7 @@ use arrow_shard::write::WriterOptions;
 use clap::ValueEnum;
 use numbered::part_in_folder;
 use outputs::Outputs;
-use partitions::Partitions;
+use partitions::{PartitionBy, Partitions};
 use sort::{Order, sorted};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -142,8 +142,8 @@ pub(crate) struct Args {
     /// Write numbered outputs into a folder for each value of these columns, which are then not in the files:
     /// `--partition-by year lake/part.parquet` writes lake/year=2024/part-00001.parquet, and `--partition-by year lake`
     /// shards. `--hive` reads the columns back.
-    /// Each folder gets one file, and a second one if rows of it come long after the others. Rows of more than 8 folders
-    /// at a time wait in temporary files
+    /// Each folder gets one file, and a second one if rows of it come long after the others (or more, with
+    /// --rows-per-file). Rows of more than 8 folders at a time wait in temporary files
     #[arg(long, value_name = "COLUMNS")]
     partition_by: Vec<ColumnNames>,
     /// Show the files, formats and columns that would be read and written, and write nothing
@@ -197,8 +197,13 @@ fn convert(args: &Args) -> Result<(), Failure> {
         ));
     }
     let started = Instant::now();
-    let partition_by = ColumnNames::all(&args.partition_by);
-    let is_numbered = args.rows_per_file.is_some() || !partition_by.is_empty();
+    let mut by = PartitionBy {
+        columns: ColumnNames::all(&args.partition_by),
+        is_grouped: false,
+        threads: args.threads(),
+    };
+    let is_partitioned = !by.columns.is_empty();
+    let is_numbered = args.rows_per_file.is_some() || is_partitioned;
     let part = is_numbered
         .then(|| part_in_folder(target, args.to))
         .flatten();
@@ -207,7 +212,7 @@ fn convert(args: &Args) -> Result<(), Failure> {
     let options = options(args, format)?;
     let reading = &args.reading;
     let style = reading.csv_output_style(target);
-    let mut target = match partition_by.first() {
+    let mut target = match by.columns.first() {
         None => Target::find(target, format, options, style, args.rows_per_file)?,
         Some(first) => {
             Target::partitioned(target, format, options, style, args.rows_per_file, first)?
@@ -221,15 +226,15 @@ fn convert(args: &Args) -> Result<(), Failure> {
     if args.dry_run {
         let filter = args.filter.as_deref();
         let survey = reading.survey(&files.paths, &args.columns, filter)?;
-        let by = ColumnNames::all(&args.sort);
-        if !by.is_empty() {
-            Order::of(&survey.schema, &by)?;
+        let sort = ColumnNames::all(&args.sort);
+        if !sort.is_empty() {
+            Order::of(&survey.schema, &sort)?;
         }
-        let place = if partition_by.is_empty() {
-            target.path(1)
+        let place = if is_partitioned {
+            Partitions::start(target.clone(), &survey.schema, &by)?;
+            target.shown_folders(&by.columns)
         } else {
-            Partitions::start(target.clone(), &survey.schema, &partition_by)?;
-            target.shown_folders(&partition_by)
+            target.path(1)
         };
         return dry_run::print(
             &survey,
@@ -239,7 +244,7 @@ fn convert(args: &Args) -> Result<(), Failure> {
             args.rows_per_file,
         );
     }
-    let input = args.rows(&files.paths, &mut target)?;
+    let input = args.rows(&files.paths, &mut target, &mut by)?;
     if let Some(folder) = part.as_deref().and_then(Path::parent)
         && !is_url(&folder.to_string_lossy())
     {
@@ -248,13 +253,7 @@ fn convert(args: &Args) -> Result<(), Failure> {
     }
     let delimiter_note = reading.delimiter_note(&files.paths, &input.schema);
     let mut progress = Progress::new(input.total.clone(), args.quiet);
-    let written = write(
-        input,
-        &target,
-        reading.is_lossy(),
-        &partition_by,
-        &mut progress,
-    )?;
+    let written = write(input, &target, reading.is_lossy(), &by, &mut progress)?;
     let rows = progress.rows();
     progress.finish();
     if args.quiet {
@@ -262,8 +261,8 @@ fn convert(args: &Args) -> Result<(), Failure> {
     }
     let (first, last) = (target.path(1), target.path(written));
     let place = match written {
-        _ if !partition_by.is_empty() => {
-            let pattern = target.shown_folders(&partition_by);
+        _ if is_partitioned => {
+            let pattern = target.shown_folders(&by.columns);
             format!("{} ({})", pattern.display(), text::count(written, "file"))
         }
         1 => first.display().to_string(),
@@ -275,9 +274,7 @@ fn convert(args: &Args) -> Result<(), Failure> {
         text::count(rows, "row"),
         started.elapsed().as_secs_f64()
     );
-    if partition_by.is_empty()
-        && let Some(left_over) = target.left_over(written)
-    {
+    if !is_partitioned && let Some(left_over) = target.left_over(written) {
         let left_over = left_over.display().to_string();
         eprintln!(
             "note: {} is of an earlier conversion",
@@ -325,7 +322,8 @@ impl OneFile {
     /// Writes the rows, and prints their number, unless `quiet`.
     pub(crate) fn write(&self, input: Input, quiet: bool) -> Result<(), Failure> {
         let mut progress = Progress::new(input.total.clone(), true);
-        write(input, &self.target, self.is_lossy, &[], &mut progress)?;
+        let by = PartitionBy::default();
+        write(input, &self.target, self.is_lossy, &by, &mut progress)?;
         if !quiet {
             let place = self.target.path(1).display().to_string();
             let rows = text::count(progress.rows(), "row");
@@ -340,7 +338,7 @@ fn write(
     input: Input,
     target: &Target,
     is_lossy: bool,
-    partition_by: &[String],
+    by: &PartitionBy,
     progress: &mut Progress,
 ) -> Result<u64, Failure> {
     let place = target.path(1);
@@ -350,7 +348,7 @@ fn write(
         None
     };
     let schema = lossy.as_ref().unwrap_or(&input.schema);
-    let mut writing = Outputs::start(target, schema, partition_by)?;
+    let mut writing = Outputs::start(target, schema, by)?;
     for batch in input.batches {
         let batch = batch.map_err(|e| writing.interrupted(e))?;
         let written = match &lossy {
@@ -369,7 +367,12 @@ impl Args {
     }
 
     /// Opens the rows to write. A shard will declare their order.
-    fn rows(&self, files: &[PathBuf], target: &mut Target) -> Result<Input, Failure> {
+    fn rows(
+        &self,
+        files: &[PathBuf],
+        target: &mut Target,
+        partition_by: &mut PartitionBy,
+    ) -> Result<Input, Failure> {
         let read = RowWindow {
             filter: self.filter.as_deref(),
             threads: self.threads(),
@@ -387,9 +390,10 @@ impl Args {
         let input = self.reading.open_all(files, &self.columns, read)?;
         let order = Order::of(&input.schema, &by)?;
         // The values of columns that name a folder are equal in its files.
-        let named = ColumnNames::all(&self.partition_by);
+        let named = &partition_by.columns;
         let mut declared = order.declared();
         declared.retain(|column| !named.contains(&column.path));
+        partition_by.is_grouped = order.groups(named);
         target.declare(declared);
         let memory = self
             .sort_memory
@@ -423,11 +427,12 @@ fn check(args: &Args, files: &Files, target: &Target) -> Result<(), Failure> {
     let uses_threads = written == FileFormat::Shard
         || written.is_text()
         || !args.sort.is_empty()
+        || !args.partition_by.is_empty()
         || read.any(|it| it.is_ok_and(|it| matches!(it, FileFormat::Shard | FileFormat::Csv)));
     if args.threads.is_some() && !uses_threads {
         return Err(Failure::Usage(
-            "--threads applies only to shards, to CSV, to NDJSON that is written, and to --sort, and there are none \
-             here"
+            "--threads applies only to shards, to CSV, to NDJSON that is written, to --sort and to --partition-by, and \
+             there are none here"
                 .to_owned(),
         ));
     }

@@ -48,12 +48,12 @@ impl FileFormat {
             match (content, inside) {
                 (Some(Content::Format(format)), _) => Ok(format),
                 (_, Some(Content::Format(format))) if format.is_text() => Ok(format),
-                (Some(Content::Compressed(compression)), Some(_)) => {
-                    let advice = content::decompressed(compression.program(), path);
+                (Some(Content::Compressed(compression)), inside @ Some(_)) => {
+                    let advice = content::decompressed(compression.program(), path, inside);
                     Err(Failure::new(advice).within(path.display()))
                 }
                 (Some(Content::Foreign(program)), _) => {
-                    let advice = content::decompressed(program, path);
+                    let advice = content::decompressed(program, path, None);
                     Err(Failure::new(advice).within(path.display()))
                 }
                 _ if is_standard(path) => Err(unnamed("--from")),

@@ -68,7 +68,7 @@ fn decimal(ty: &DataType) -> Option<(u8, i8)> {
 }
 
 /// Returns the schema with changed types. Calls `change` for each type before its children; `None` keeps the type.
-fn change_types(
+pub(crate) fn change_types(
     schema: &Schema,
     change: &mut dyn FnMut(&DataType) -> Option<DataType>,
 ) -> SchemaRef {

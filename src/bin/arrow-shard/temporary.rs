@@ -16,6 +16,10 @@ pub(crate) fn place() -> String {
     format!("a temporary file in `{}`", folder.display())
 }
 
+fn failed(error: impl Into<Failure>) -> Failure {
+    error.into().within(place())
+}
+
 /// Maximum number of bytes of metadata that an open shard keeps, of each kind.
 const CACHED_BYTES: u64 = 2 << 20;
 
@@ -28,7 +32,6 @@ pub(crate) struct TemporaryShard {
 impl TemporaryShard {
     /// Creates the file.
     pub(crate) fn create(schema: SchemaRef, options: WriterOptions) -> Result<Self, Failure> {
-        let failed = |e: std::io::Error| Failure::from(e).within(place());
         let file = tempfile::tempfile().map_err(failed)?;
         let sink = WriteSink::new(file.try_clone().map_err(failed)?);
         let options = options
@@ -40,12 +43,12 @@ impl TemporaryShard {
 
     /// Appends the rows of a batch.
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
-        Ok(self.writer.write(batch)?)
+        self.writer.write(batch).map_err(failed)
     }
 
     /// Completes the shard, and opens it. Errors call it `name`.
     pub(crate) fn open(self, name: String) -> Result<Shard, Failure> {
-        self.writer.finish()?;
+        self.writer.finish().map_err(failed)?;
         let written = LocalFile::from_file(self.file, name)?;
         // Rows are read from front to back, and many of these shards may be open.
         let limits = Limits::default().with_max_cached_bytes(CACHED_BYTES);

@@ -1,6 +1,6 @@
 //! The outputs of a conversion.
 
-use super::partitions::Partitions;
+use super::partitions::{PartitionBy, Partitions};
 use super::writing::{Target, Writing};
 use crate::failure::Failure;
 use arrow_array::RecordBatch;
@@ -15,42 +15,67 @@ pub(super) enum Outputs {
 }
 
 impl Outputs {
-    /// Starts writing rows with these columns. The values of the columns with the `names` name folders, if there are any.
+    /// Starts writing rows with these columns, to folders if there are columns that name them.
     pub(super) fn start(
         target: &Target,
         schema: &SchemaRef,
-        names: &[String],
+        by: &PartitionBy,
     ) -> Result<Self, Failure> {
-        if names.is_empty() {
+        if by.columns.is_empty() {
             let writing = Writing::start(target.clone(), 1, schema.clone())?;
             return Ok(Self::InTurn(Box::new(writing)));
         }
-        let partitions = Partitions::start(target.clone(), schema, names)?;
+        let partitions = Partitions::start(target.clone(), schema, by)?;
         target.check_schema(partitions.schema(), false)?;
         Ok(Self::InFolders(Box::new(partitions)))
     }
 
     /// Appends the rows of a batch.
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
-        match self {
+        let written = match self {
             Self::InTurn(writing) => writing.write(batch),
             Self::InFolders(partitions) => partitions.write(batch),
-        }
+        };
+        written.map_err(|e| self.interrupted(e))
     }
 
     /// Completes the outputs. Returns their number.
     pub(super) fn finish(self) -> Result<u64, Failure> {
         match self {
-            Self::InTurn(writing) => writing.finish(),
-            Self::InFolders(partitions) => partitions.finish(),
+            Self::InTurn(writing) => {
+                let complete = writing.complete();
+                let finished = writing.finish();
+                finished.map_err(|e| complete_before(complete, e))
+            }
+            Self::InFolders(mut partitions) => {
+                let finished = partitions.finish();
+                finished.map_err(|e| complete_before(partitions.complete(), e))?;
+                Ok(partitions.complete())
+            }
         }
     }
 
-    /// Adds the number of complete outputs to an error of the input.
+    /// Adds the number of complete outputs to an error.
     pub(super) fn interrupted(&self, failure: Failure) -> Failure {
-        match self {
-            Self::InTurn(writing) => writing.interrupted(failure),
-            Self::InFolders(partitions) => partitions.interrupted(failure),
+        let complete = match self {
+            Self::InTurn(writing) => writing.complete(),
+            Self::InFolders(partitions) => partitions.complete(),
+        };
+        complete_before(complete, failure)
+    }
+}
+
+/// Adds a number of complete files to an error.
+fn complete_before(files: u64, failure: Failure) -> Failure {
+    match (files, failure) {
+        (0, failure) => failure,
+        (files, Failure::Error(why)) => {
+            let (files, are) = match files {
+                1 => ("1 file".to_owned(), "is"),
+                many => (format!("{many} files"), "are"),
+            };
+            Failure::Error(format!("{why} ({files} before it {are} complete)"))
         }
+        (_, failure) => failure,
     }
 }

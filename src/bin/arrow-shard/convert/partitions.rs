@@ -1,7 +1,7 @@
 //! Files in a folder for each combination of values, as in `year=2024/month=5/part-00001.parquet`.
 
 use super::sort::{Order, Sorter};
-use super::writing::{Target, Writing, complete_before};
+use super::writing::{Target, Writing};
 use crate::allocator;
 use crate::failure::Failure;
 use crate::input::{folder_name, indices};
@@ -22,6 +22,17 @@ const IDLE_ROWS: u64 = 1 << 16;
 /// Bytes of rows that are sorted in memory: the open files take memory, too.
 const SORT_MEMORY: usize = 48 << 20;
 
+/// The columns with values that name folders.
+#[derive(Debug, Default)]
+pub(super) struct PartitionBy {
+    /// The names of the columns.
+    pub(super) columns: Vec<String>,
+    /// Whether the rows of each folder follow each other.
+    pub(super) is_grouped: bool,
+    /// Number of threads that sort rows by their folders.
+    pub(super) threads: usize,
+}
+
 /// Writes rows to files in folders that are named by values. If rows of more folders than [`MAX_OPEN`] take turns, those
 /// of the others are sorted by their folders, in temporary files, and written at the end.
 pub(super) struct Partitions {
@@ -32,20 +43,21 @@ pub(super) struct Partitions {
     /// The columns with values that name folders.
     columns: Vec<usize>,
     names: Vec<String>,
+    is_grouped: bool,
     keys: RowConverter,
-    /// The ordinals of combinations of values.
+    /// The partitions of combinations of values, and of folders: several combinations may have one name.
     known: HashMap<Box<[u8]>, usize>,
+    folders: HashMap<PathBuf, usize>,
     partitions: Vec<Partition>,
+    /// The partitions with open files.
+    open: Vec<usize>,
     /// Number of rows so far.
     rows: u64,
-    /// The rows that are written at the end.
+    /// The rows that are written at the end; `None` once they are.
     late: Option<Sorter>,
-    /// The order and the columns of these rows.
-    order: Order,
-    all: SchemaRef,
 }
 
-/// The files of a combination of values.
+/// The files of a folder.
 struct Partition {
     folder: PathBuf,
     /// Number of complete files.
@@ -53,7 +65,7 @@ struct Partition {
     open: Option<Writing>,
     /// Number of rows before the last batch that had some of it.
     used: u64,
-    /// Whether there are late rows of it.
+    /// Whether its rows are written at the end.
     is_late: bool,
 }
 
@@ -65,9 +77,9 @@ impl Partitions {
     pub(super) fn start(
         target: Target,
         schema: &SchemaRef,
-        names: &[String],
+        by: &PartitionBy,
     ) -> Result<Self, Failure> {
-        let columns = indices(schema, names).map_err(|e| e.within("--partition-by"))?;
+        let columns = indices(schema, &by.columns).map_err(|e| e.within("--partition-by"))?;
         let mut fields = Vec::with_capacity(columns.len());
         for &index in &columns {
             let field = schema.field(index);
@@ -86,25 +98,32 @@ impl Partitions {
             let why = "--partition-by names all columns, and files need at least one";
             return Err(Failure::Usage(why.to_owned()));
         }
+        let order = Order::ascending(schema, &columns)?;
         Ok(Self {
             schema: Arc::new(schema.project(&kept)?),
-            order: Order::ascending(schema, &columns)?,
-            all: schema.clone(),
             target,
             kept,
             columns,
-            names: names.to_vec(),
+            names: by.columns.clone(),
+            is_grouped: by.is_grouped,
             keys: RowConverter::new(fields)?,
             known: HashMap::new(),
+            folders: HashMap::new(),
             partitions: Vec::new(),
+            open: Vec::new(),
             rows: 0,
-            late: None,
+            late: Some(Sorter::new(
+                schema.clone(),
+                order,
+                Some(SORT_MEMORY),
+                by.threads,
+            )),
         })
     }
 
-    /// Adds the number of complete files to an error of the input.
-    pub(super) fn interrupted(&self, failure: Failure) -> Failure {
-        complete_before(self.partitions.iter().map(|it| it.files).sum(), failure)
+    /// Returns the number of complete files.
+    pub(super) fn complete(&self) -> u64 {
+        self.partitions.iter().map(Partition::complete_files).sum()
     }
 
     /// Returns the columns of the files.
@@ -114,8 +133,12 @@ impl Partitions {
 
     /// Appends the rows of a batch.
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
+        let parts = self.parts(batch)?;
+        for (partition, _) in &parts {
+            self.partitions[*partition].used = self.rows;
+        }
         let mut late = Vec::new();
-        for (partition, rows) in self.parts(batch)? {
+        for (partition, rows) in parts {
             if self.opens(partition)? {
                 self.write_part(partition, batch, rows)?;
             } else {
@@ -127,18 +150,16 @@ impl Partitions {
             return Ok(());
         }
         let late = take_record_batch(batch, &UInt32Array::from(late))?;
-        let sorter = self.late.get_or_insert_with(|| {
-            // Many files will be written one after the other.
-            allocator::return_free_pages();
-            let threads = self.target.sort_threads;
-            Sorter::new(
-                self.all.clone(),
-                self.order.clone(),
-                Some(SORT_MEMORY),
-                threads,
-            )
-        });
-        sorter.add(&late)
+        match &mut self.late {
+            Some(sorter) => {
+                if sorter.is_empty() {
+                    // Those of the files that are complete are not needed again.
+                    allocator::return_free_pages();
+                }
+                sorter.add(&late)
+            }
+            None => Ok(()),
+        }
     }
 
     /// Splits the rows of a batch by their partitions.
@@ -152,8 +173,7 @@ impl Partitions {
             let partition = match self.known.get(key.as_ref()) {
                 Some(partition) => *partition,
                 None => {
-                    let partition = self.partitions.len();
-                    self.partitions.push(self.partition(&columns, row)?);
+                    let partition = self.partition(&columns, row)?;
                     self.known.insert(key.as_ref().into(), partition);
                     partition
                 }
@@ -168,47 +188,58 @@ impl Partitions {
     }
 
     /// Returns the partition of a row.
-    fn partition(&self, columns: &[ArrayRef], row: u32) -> Result<Partition, Failure> {
+    fn partition(&mut self, columns: &[ArrayRef], row: u32) -> Result<usize, Failure> {
         let mut folder = PathBuf::new();
         for (name, column) in self.names.iter().zip(columns) {
             let value = text(column, row as usize)?;
             let name = folder_name(name, value.as_deref());
             folder.push(name.map_err(|e| e.within("--partition-by"))?);
         }
-        Ok(Partition {
+        if let Some(partition) = self.folders.get(&folder) {
+            return Ok(*partition);
+        }
+        self.folders.insert(folder.clone(), self.partitions.len());
+        self.partitions.push(Partition {
             folder,
             files: 0,
             open: None,
-            used: 0,
+            used: self.rows,
             is_late: false,
-        })
+        });
+        Ok(self.partitions.len() - 1)
     }
 
-    /// Whether rows of a partition can be written now. If too many files are open, completes one that is idle.
+    /// Whether rows of a partition are written now. If too many files are open, completes one that is idle.
     fn opens(&mut self, partition: usize) -> Result<bool, Failure> {
-        let is_open = |it: &Partition| it.open.is_some();
-        let of = self.partitions.get(partition);
-        if of.is_some_and(is_open) {
+        let of = &mut self.partitions[partition];
+        if of.open.is_some() {
             return Ok(true);
         }
-        if of.is_some_and(|it| it.is_late) {
+        if self.is_grouped {
+            self.complete_open()?;
+            return Ok(true);
+        }
+        // What has a file gets one more at the end, for all later rows.
+        of.is_late |= of.files > 0;
+        if of.is_late {
             return Ok(false);
         }
-        if self.partitions.iter().filter(|it| is_open(it)).count() < MAX_OPEN {
+        if self.open.len() < MAX_OPEN {
             return Ok(true);
         }
-        let open = self.partitions.iter_mut().filter(|it| is_open(it));
-        match open.min_by_key(|it| it.used) {
-            Some(idle) if self.rows - idle.used >= IDLE_ROWS => {
-                idle.complete()?;
-                Ok(true)
-            }
-            _ => {
-                let partition = self.partitions.get_mut(partition);
-                partition.into_iter().for_each(|it| it.is_late = true);
-                Ok(false)
-            }
-        }
+        let places = 0..self.open.len();
+        let idle = places.min_by_key(|place| self.partitions[self.open[*place]].used);
+        let is_idle = |place: &usize| {
+            let used = self.partitions[self.open[*place]].used;
+            self.rows - used >= IDLE_ROWS
+        };
+        let Some(place) = idle.filter(is_idle) else {
+            self.partitions[partition].is_late = true;
+            return Ok(false);
+        };
+        let idle = self.open.swap_remove(place);
+        self.partitions[idle].complete()?;
+        Ok(true)
     }
 
     /// Appends rows of a batch to the file of their partition.
@@ -219,54 +250,58 @@ impl Partitions {
         rows: Vec<u32>,
     ) -> Result<(), Failure> {
         let rows = take_record_batch(&batch.project(&self.kept)?, &UInt32Array::from(rows))?;
-        let Some(partition) = self.partitions.get_mut(partition) else {
-            return Ok(());
-        };
-        partition.used = self.rows;
-        let writing = match &mut partition.open {
+        let of = &mut self.partitions[partition];
+        let writing = match &mut of.open {
             Some(writing) => writing,
             closed => {
-                let target = self.target.within(&partition.folder)?;
-                let first = partition.files + 1;
-                closed.insert(Writing::start(target, first, self.schema.clone())?)
+                let target = self.target.within(&of.folder)?;
+                let writing = Writing::start(target, of.files + 1, self.schema.clone())?;
+                self.open.push(partition);
+                closed.insert(writing)
             }
         };
         writing.write(&rows)
     }
 
-    /// Completes all files. Returns their number.
-    pub(super) fn finish(mut self) -> Result<u64, Failure> {
-        self.complete_all()?;
-        if let Some(late) = self.late.take() {
-            let mut current = None;
-            for batch in late.finish()?.batches {
-                let batch = batch?;
-                for (partition, rows) in self.parts(&batch)? {
-                    // The rows of a partition follow each other.
-                    let before = current.replace(partition).filter(|it| *it != partition);
-                    if let Some(before) = before.and_then(|it| self.partitions.get_mut(it)) {
-                        before.complete()?;
-                    }
-                    self.write_part(partition, &batch, rows)?;
+    /// Completes all files.
+    pub(super) fn finish(&mut self) -> Result<(), Failure> {
+        self.complete_open()?;
+        let Some(late) = self.late.take() else {
+            return Ok(());
+        };
+        for batch in late.finish()?.batches {
+            let batch = batch?;
+            for (partition, rows) in self.parts(&batch)? {
+                // The rows of a partition follow each other.
+                if self.partitions[partition].open.is_none() {
+                    self.complete_open()?;
                 }
+                self.write_part(partition, &batch, rows)?;
             }
-            self.complete_all()?;
         }
-        Ok(self.partitions.iter().map(|it| it.files).sum())
+        self.complete_open()
     }
 
-    fn complete_all(&mut self) -> Result<(), Failure> {
-        self.partitions.iter_mut().try_for_each(Partition::complete)
+    fn complete_open(&mut self) -> Result<(), Failure> {
+        for partition in std::mem::take(&mut self.open) {
+            self.partitions[partition].complete()?;
+        }
+        Ok(())
     }
 }
 
 impl Partition {
     /// Completes the open file, if there is one.
     fn complete(&mut self) -> Result<(), Failure> {
+        self.files = self.complete_files();
         if let Some(writing) = self.open.take() {
             self.files = writing.finish()?;
         }
         Ok(())
+    }
+
+    fn complete_files(&self) -> u64 {
+        self.open.as_ref().map_or(self.files, Writing::complete)
     }
 }
 

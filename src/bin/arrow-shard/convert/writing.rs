@@ -20,7 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Bytes that a shard in a folder of values holds at most.
-const PARTITION_BYTES: u64 = 32 << 20;
+const PARTITION_BYTES: u64 = 28 << 20;
 
 /// Where and how the rows are written.
 #[derive(Debug, Clone)]
@@ -33,8 +33,6 @@ pub(super) struct Target {
     path: PathBuf,
     /// The names of several outputs, and the number of rows in each.
     parts: Option<(Numbered, u64)>,
-    /// Number of threads that sort rows by their folders.
-    pub(super) sort_threads: usize,
 }
 
 impl Target {
@@ -62,7 +60,6 @@ impl Target {
             codec: None,
             path: path.to_owned(),
             parts,
-            sort_threads: 1,
         };
         if let Some((names, _)) = &target.parts
             && let Some(existing) = names.existing(1).first()
@@ -114,7 +111,6 @@ impl Target {
         }
         Ok(Self {
             format,
-            sort_threads: options.threads(),
             // Each of the shards takes memory, and so does each thread.
             options: options.with_memory_limit(PARTITION_BYTES).with_threads(1),
             style,
@@ -299,8 +295,7 @@ impl Writing {
     /// Completes the output and creates the next one.
     fn next(&mut self) -> Result<(), Failure> {
         let next = self.target.create(self.number + 1, &self.schema);
-        let next = next.map_err(|e| self.interrupted(e))?;
-        let complete = std::mem::replace(&mut self.current, next);
+        let complete = std::mem::replace(&mut self.current, next?);
         complete.finish().map_err(|e| self.failed(e))?;
         self.number += 1;
         self.rows = 0;
@@ -310,35 +305,17 @@ impl Writing {
     /// Completes the last output. Returns the number of outputs.
     pub(super) fn finish(self) -> Result<u64, Failure> {
         let place = self.target.path(self.number);
-        let number = self.number;
-        let finished = self.current.finish();
-        finished.map_err(|e| complete_before(number - 1, e.of_file(&place)))?;
-        Ok(number)
+        self.current.finish().map_err(|e| e.of_file(&place))?;
+        Ok(self.number)
     }
 
-    /// Names the output in an error, and the number of complete ones before it.
+    /// Returns the number of complete outputs.
+    pub(super) fn complete(&self) -> u64 {
+        self.number - 1
+    }
+
+    /// Names the output in an error.
     fn failed(&self, failure: Failure) -> Failure {
-        let place = self.target.path(self.number);
-        self.interrupted(failure.of_file(&place))
-    }
-
-    /// Adds the number of complete outputs to an error.
-    pub(super) fn interrupted(&self, failure: Failure) -> Failure {
-        complete_before(self.number - 1, failure)
-    }
-}
-
-/// Adds the number of complete outputs to an error.
-pub(super) fn complete_before(files: u64, failure: Failure) -> Failure {
-    match (files, failure) {
-        (0, failure) => failure,
-        (files, Failure::Error(why)) => {
-            let (files, are) = match files {
-                1 => ("1 file".to_owned(), "is"),
-                many => (format!("{many} files"), "are"),
-            };
-            Failure::Error(format!("{why} ({files} before it {are} complete)"))
-        }
-        (_, failure) => failure,
+        failure.of_file(&self.target.path(self.number))
     }
 }

@@ -109,8 +109,10 @@ fn mistaken(path: &Path, format: FileFormat) -> Option<Failure> {
     };
     let why = match Content::of_file(&local)? {
         Content::Compressed(_) if format.is_text() => return None,
-        Content::Compressed(compression) => content::decompressed(compression.program(), path),
-        Content::Foreign(program) => content::decompressed(program, path),
+        Content::Compressed(compression) => {
+            content::decompressed(compression.program(), path, None)
+        }
+        Content::Foreign(program) => content::decompressed(program, path, None),
         // CSV may begin like JSON, and text like CSV.
         Content::Format(found) if found == format || found.is_text() && format.is_text() => {
             return None;

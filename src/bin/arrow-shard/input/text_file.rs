@@ -49,7 +49,11 @@ impl TextFile {
         let compression = match Content::of(&first_bytes(FromStart::of(file.clone()))?) {
             Some(Content::Compressed(compression)) => Some(compression),
             Some(Content::Foreign(program)) => {
-                return Err(Failure::new(content::decompressed(program, Path::new("-"))));
+                return Err(Failure::new(content::decompressed(
+                    program,
+                    Path::new("-"),
+                    None,
+                )));
             }
             _ => None,
         };

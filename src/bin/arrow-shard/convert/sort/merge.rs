@@ -1,7 +1,7 @@
 //! Merges sorted runs.
 
 use super::order::Order;
-use super::run::{BATCH_ROWS, spill, start_of};
+use super::run::{batch_rows, spill, start_of};
 use crate::failure::Failure;
 use arrow_array::RecordBatch;
 use arrow_row::{Row, Rows};
@@ -11,8 +11,8 @@ use arrow_shard::Shard;
 use arrow_shard::read::ShardReader;
 use std::cmp::Ordering;
 
-/// Number of rows in a batch of a run.
-const RUN_ROWS: usize = 1024;
+/// Each batch of a run has this fraction of the rows of a merged batch.
+const RUN_SHARE: usize = 8;
 
 /// The rows of sorted runs in order.
 pub(super) struct Merge {
@@ -22,6 +22,8 @@ pub(super) struct Merge {
     /// The numbers of the runs with rows, as a binary heap: the next row of a run is not after those of its two children,
     /// at twice its place plus one and plus two.
     heap: Vec<usize>,
+    /// Maximum number of rows in a batch.
+    batch_rows: usize,
 }
 
 /// The next rows of a run.
@@ -42,16 +44,23 @@ impl Cursor {
 }
 
 impl Merge {
-    /// Opens runs of rows with this schema.
-    pub(super) fn of(shards: Vec<Shard>, schema: SchemaRef, order: Order) -> Result<Self, Failure> {
+    /// Opens runs of rows with this schema, which have about `row_bytes` bytes each.
+    pub(super) fn of(
+        shards: Vec<Shard>,
+        schema: SchemaRef,
+        order: Order,
+        row_bytes: usize,
+    ) -> Result<Self, Failure> {
         let mut merge = Self {
             schema,
             runs: Vec::with_capacity(shards.len()),
             heap: Vec::with_capacity(shards.len()),
             order,
+            batch_rows: batch_rows(row_bytes),
         };
+        let run_rows = merge.batch_rows.div_ceil(RUN_SHARE);
         for shard in shards {
-            let reader = shard.scan().with_batch_size(RUN_ROWS).build()?;
+            let reader = shard.scan().with_batch_size(run_rows).build()?;
             let batch = RecordBatch::new_empty(merge.schema.clone());
             let keys = merge.order.keys(&batch)?;
             let run = merge.runs.len();
@@ -127,8 +136,8 @@ impl Merge {
         let mut batches: Vec<RecordBatch> = self.runs.iter().map(|run| run.batch.clone()).collect();
         // The place of the batch of each run in `batches`.
         let mut current: Vec<usize> = (0..batches.len()).collect();
-        let mut places = Vec::with_capacity(BATCH_ROWS);
-        while places.len() < BATCH_ROWS
+        let mut places = Vec::with_capacity(self.batch_rows);
+        while places.len() < self.batch_rows
             && batches.len() < 2 * self.runs.len()
             && let Some(&run) = self.heap.first()
         {

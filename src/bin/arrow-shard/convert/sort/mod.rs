@@ -2,17 +2,19 @@
 
 mod merge;
 mod order;
+mod plain;
 mod run;
 
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::progress::Total;
-use crate::threads::Results;
+use crate::threads::{Results, flattened};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_shard::Shard;
 use merge::Merge;
 pub(super) use order::Order;
+use plain::Types;
 use run::Run;
 
 /// Bytes of rows that are sorted in memory by default. More rows become runs in temporary files.
@@ -38,13 +40,15 @@ pub(super) fn sorted(
 
 /// Rows to be sorted, which arrive batch by batch.
 pub(super) struct Sorter {
-    schema: SchemaRef,
+    types: Types,
     order: Order,
     memory: usize,
     threads: usize,
     run: Run,
     runs: Runs,
-    rows: u64,
+    rows: usize,
+    /// The bytes of the rows and their keys.
+    bytes: usize,
 }
 
 impl Sorter {
@@ -55,21 +59,29 @@ impl Sorter {
         memory: Option<usize>,
         threads: usize,
     ) -> Self {
+        let types = Types::of(&schema);
         Self {
-            run: Run::new(schema.clone()),
-            runs: Runs::new(schema.clone()),
+            run: Run::new(types.plain().clone()),
+            runs: Runs::new(types.plain().clone()),
             memory: memory.unwrap_or(MEMORY),
-            schema,
+            types,
             order,
             threads,
             rows: 0,
+            bytes: 0,
         }
+    }
+
+    /// Whether no rows were added.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows == 0
     }
 
     /// Adds the rows of a batch.
     pub(super) fn add(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
-        self.run.add(batch, &self.order)?;
-        self.rows += batch.num_rows() as u64;
+        let batch = self.types.to_plain(batch)?;
+        self.bytes += self.run.add(&batch, &self.order)?;
+        self.rows += batch.num_rows();
         if self.run.bytes() >= self.memory {
             self.spill()?;
         }
@@ -77,9 +89,14 @@ impl Sorter {
     }
 
     fn spill(&mut self) -> Result<(), Failure> {
-        let full = std::mem::replace(&mut self.run, Run::new(self.schema.clone()));
+        let next = Run::new(self.types.plain().clone());
+        let full = std::mem::replace(&mut self.run, next);
         let run = full.sorted(self.threads).spill()?;
-        self.runs.add(run, &self.order)
+        self.runs.add(run, &self.order, self.row_bytes())
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.bytes / self.rows.max(1)
     }
 
     /// Returns all rows in their order. Equal rows are in the order in which they were added.
@@ -88,13 +105,16 @@ impl Sorter {
             self.run.sorted(self.threads).batches()
         } else {
             self.spill()?;
+            let (row_bytes, schema) = (self.row_bytes(), self.types.plain().clone());
             let runs = self.runs.into_shards();
-            Box::new(Merge::of(runs, self.schema.clone(), self.order)?)
+            Box::new(Merge::of(runs, schema, self.order, row_bytes)?)
         };
+        let (schema, types) = (self.types.whole().clone(), self.types);
+        let groups = Box::new(batches.map(move |batch| types.to_whole(batch?)));
         Ok(Input {
-            schema: self.schema,
-            batches,
-            total: Total::Rows(self.rows),
+            schema,
+            batches: flattened(groups),
+            total: Total::Rows(self.rows as u64),
         })
     }
 }
@@ -117,8 +137,8 @@ impl Runs {
         self.levels.is_empty()
     }
 
-    /// Adds a run. Merges the runs of a level once there are enough of them.
-    fn add(&mut self, mut run: Shard, order: &Order) -> Result<(), Failure> {
+    /// Adds a run. Merges the runs of a level once there are enough of them, with rows of about `row_bytes` bytes.
+    fn add(&mut self, mut run: Shard, order: &Order, row_bytes: usize) -> Result<(), Failure> {
         for level in 0.. {
             if level == self.levels.len() {
                 self.levels.push(Vec::new());
@@ -130,8 +150,8 @@ impl Runs {
             if runs.len() < FAN_IN {
                 break;
             }
-            let merged = Merge::of(std::mem::take(runs), self.schema.clone(), order.clone())?;
-            run = merged.spill()?;
+            let (runs, schema) = (std::mem::take(runs), self.schema.clone());
+            run = Merge::of(runs, schema, order.clone(), row_bytes)?.spill()?;
         }
         Ok(())
     }

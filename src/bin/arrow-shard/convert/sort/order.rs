@@ -1,5 +1,6 @@
 //! The order of rows.
 
+use super::plain::plain;
 use crate::failure::Failure;
 use crate::names::no_column;
 use arrow_array::RecordBatch;
@@ -54,9 +55,10 @@ impl Order {
     }
 
     fn by(schema: &Schema, columns: Vec<Column>) -> Result<Self, Failure> {
+        let plain = plain(schema);
         let mut fields = Vec::with_capacity(columns.len());
         for column in &columns {
-            let data_type = schema.field(column.index).data_type();
+            let data_type = plain.field(column.index).data_type();
             let options = SortOptions {
                 descending: column.descends,
                 nulls_first: false,
@@ -64,8 +66,9 @@ impl Order {
             let field = SortField::new_with_options(data_type.clone(), options);
             if !RowConverter::supports_fields(std::slice::from_ref(&field)) {
                 return Err(Failure::Usage(format!(
-                    "--sort: column `{}` is {data_type}, which has no order",
-                    column.name
+                    "--sort: column `{}` is {}, which has no order",
+                    column.name,
+                    schema.field(column.index).data_type()
                 )));
             }
             fields.push(field);
@@ -76,11 +79,18 @@ impl Order {
         })
     }
 
-    /// Returns rows of bytes that compare as the rows of a batch do.
+    /// Returns rows of bytes that compare as the rows of a batch do, which has the types in which rows are sorted.
     pub(super) fn keys(&self, batch: &RecordBatch) -> Result<Rows, Failure> {
         let columns = self.columns.iter();
         let columns: Vec<_> = columns.map(|it| batch.column(it.index).clone()).collect();
         Ok(self.converter.convert_columns(&columns)?)
+    }
+
+    /// Whether rows with equal values in the columns with these names follow each other.
+    pub(in crate::convert) fn groups(&self, names: &[String]) -> bool {
+        let first = self.columns.iter().take(names.len());
+        let first: Vec<&String> = first.map(|it| &it.name).collect();
+        first.len() == names.len() && names.iter().all(|name| first.contains(&name))
     }
 
     /// Returns the order as a shard declares it, up to the first column that cannot be declared.

@@ -13,7 +13,7 @@ use arrow_shard::write::WriterOptions;
 use std::thread;
 
 /// Maximum number of rows in a sorted batch.
-pub(super) const BATCH_ROWS: usize = 8192;
+const BATCH_ROWS: usize = 8192;
 /// Number of bytes that sorted batches have about at most.
 const BATCH_BYTES: usize = 4 << 20;
 
@@ -43,15 +43,16 @@ impl Run {
         }
     }
 
-    /// Adds the rows of a batch.
-    pub(super) fn add(&mut self, batch: &RecordBatch, order: &Order) -> Result<(), Failure> {
+    /// Adds the rows of a batch. Returns the bytes that they and their keys take.
+    pub(super) fn add(&mut self, batch: &RecordBatch, order: &Order) -> Result<usize, Failure> {
         let keys = order.keys(batch)?;
         let places = batch.num_rows() * size_of::<Place>();
-        self.bytes += bytes_of(batch)? + keys.size() + places;
+        let bytes = bytes_of(batch)? + keys.size() + places;
+        self.bytes += bytes;
         self.rows += batch.num_rows();
         self.batches.push(batch.clone());
         self.keys.push(keys);
-        Ok(())
+        Ok(bytes)
     }
 
     /// Returns the number of bytes that the rows and their keys take.
@@ -88,7 +89,7 @@ impl Run {
         // Merges parts that are sorted.
         places.sort_by(order);
         SortedRun {
-            batch_rows: batch_rows(self.bytes, self.rows),
+            batch_rows: batch_rows(self.bytes / self.rows.max(1)),
             schema: self.schema,
             batches: self.batches,
             places,
@@ -185,8 +186,7 @@ fn bytes_of(batch: &RecordBatch) -> Result<usize, Failure> {
     Ok(sizes.sum::<Result<usize, _>>()?)
 }
 
-/// Returns the number of rows of a sorted batch, if `rows` rows have `bytes` bytes.
-pub(super) fn batch_rows(bytes: usize, rows: usize) -> usize {
-    let row = bytes / rows.max(1);
-    (BATCH_BYTES / row.max(1)).clamp(1, BATCH_ROWS)
+/// Returns the number of rows in a sorted batch, if each has about `row_bytes` bytes.
+pub(super) fn batch_rows(row_bytes: usize) -> usize {
+    (BATCH_BYTES / row_bytes.max(1)).clamp(1, BATCH_ROWS)
 }
