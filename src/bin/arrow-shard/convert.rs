@@ -252,18 +252,15 @@ fn convert(args: &Args) -> Result<(), Failure> {
             .map_err(|e| Failure::from(arrow_shard::Error::from(e)).within(folder.display()))?;
     }
     let delimiter_note = reading.delimiter_note(&files.paths, &input.schema);
-    let mut progress = Progress::new(input.total.clone(), args.quiet);
-    let written = write(input, &target, reading.is_lossy(), &by, &mut progress)?;
-    let rows = progress.rows();
-    progress.finish();
+    let Written { files, rows } = write(input, &target, reading.is_lossy(), &by, args.quiet)?;
     if args.quiet {
         return Ok(());
     }
-    let (first, last) = (target.path(1), target.path(written));
-    let place = match written {
+    let (first, last) = (target.path(1), target.path(files));
+    let place = match files {
         _ if is_partitioned => {
             let pattern = target.shown_folders(&by.columns);
-            format!("{} ({})", pattern.display(), text::count(written, "file"))
+            format!("{} ({})", pattern.display(), text::count(files, "file"))
         }
         1 => first.display().to_string(),
         _ => format!("{} to {}", first.display(), last.display()),
@@ -274,7 +271,7 @@ fn convert(args: &Args) -> Result<(), Failure> {
         text::count(rows, "row"),
         started.elapsed().as_secs_f64()
     );
-    if !is_partitioned && let Some(left_over) = target.left_over(written) {
+    if !is_partitioned && let Some(left_over) = target.left_over(files) {
         let left_over = left_over.display().to_string();
         eprintln!(
             "note: {} is of an earlier conversion",
@@ -321,26 +318,31 @@ impl OneFile {
 
     /// Writes the rows, and prints their number, unless `quiet`.
     pub(crate) fn write(&self, input: Input, quiet: bool) -> Result<(), Failure> {
-        let mut progress = Progress::new(input.total.clone(), true);
         let by = PartitionBy::default();
-        write(input, &self.target, self.is_lossy, &by, &mut progress)?;
+        let written = write(input, &self.target, self.is_lossy, &by, true)?;
         if !quiet {
             let place = self.target.path(1).display().to_string();
-            let rows = text::count(progress.rows(), "row");
+            let rows = text::count(written.rows, "row");
             eprintln!("{}: {rows}", text::shown(&place));
         }
         Ok(())
     }
 }
 
-/// Writes all rows. Returns the number of outputs.
+/// What was written.
+struct Written {
+    files: u64,
+    rows: u64,
+}
+
+/// Writes all rows, and shows the progress unless `quiet`.
 fn write(
     input: Input,
     target: &Target,
     is_lossy: bool,
     by: &PartitionBy,
-    progress: &mut Progress,
-) -> Result<u64, Failure> {
+    quiet: bool,
+) -> Result<Written, Failure> {
     let place = target.path(1);
     let lossy = if is_lossy && target.format == FileFormat::Cole {
         Some(lossy_schema(&input.schema).map_err(|e| e.within(place.display()))?)
@@ -348,6 +350,7 @@ fn write(
         None
     };
     let schema = lossy.as_ref().unwrap_or(&input.schema);
+    let mut progress = Progress::new(input.total.clone(), quiet);
     let mut writing = Outputs::start(target, schema, by)?;
     for batch in input.batches {
         let batch = batch.map_err(|e| writing.interrupted(e))?;
@@ -358,7 +361,10 @@ fn write(
         writing.write(&written)?;
         progress.add(written.num_rows());
     }
-    writing.finish()
+    let rows = progress.rows();
+    progress.finish();
+    let files = writing.finish(quiet)?;
+    Ok(Written { files, rows })
 }
 
 impl Args {

@@ -39,8 +39,8 @@ impl Outputs {
         written.map_err(|e| self.interrupted(e))
     }
 
-    /// Completes the outputs. Returns their number.
-    pub(super) fn finish(self) -> Result<u64, Failure> {
+    /// Completes the outputs, and returns their number. Shows the progress of rows that are written last unless `quiet`.
+    pub(super) fn finish(self, quiet: bool) -> Result<u64, Failure> {
         match self {
             Self::InTurn(writing) => {
                 let complete = writing.complete();
@@ -48,7 +48,7 @@ impl Outputs {
                 finished.map_err(|e| complete_before(complete, e))
             }
             Self::InFolders(mut partitions) => {
-                let finished = partitions.finish();
+                let finished = partitions.finish(quiet);
                 finished.map_err(|e| complete_before(partitions.complete(), e))?;
                 Ok(partitions.complete())
             }

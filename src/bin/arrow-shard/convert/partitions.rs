@@ -263,13 +263,13 @@ impl Partitions {
         writing.write(&rows)
     }
 
-    /// Completes all files.
-    pub(super) fn finish(&mut self) -> Result<(), Failure> {
+    /// Completes all files. Shows the progress of late rows unless `quiet`.
+    pub(super) fn finish(&mut self, quiet: bool) -> Result<(), Failure> {
         self.complete_open()?;
-        let Some(late) = self.late.take() else {
+        let Some(late) = self.late.take().filter(|it| !it.is_empty()) else {
             return Ok(());
         };
-        for batch in late.finish()?.batches {
+        for batch in late.finish()?.with_progress(quiet).batches {
             let batch = batch?;
             for (partition, rows) in self.parts(&batch)? {
                 // The rows of a partition follow each other.
