@@ -79,6 +79,8 @@ impl Partitions {
         schema: &SchemaRef,
         by: &PartitionBy,
     ) -> Result<Self, Failure> {
+        // Stripes of several files, which end at different times, leave pages of many sizes.
+        allocator::return_free_pages();
         let columns = indices(schema, &by.columns).map_err(|e| e.within("--partition-by"))?;
         let mut fields = Vec::with_capacity(columns.len());
         for &index in &columns {
@@ -150,16 +152,7 @@ impl Partitions {
             return Ok(());
         }
         let late = take_record_batch(batch, &UInt32Array::from(late))?;
-        match &mut self.late {
-            Some(sorter) => {
-                if sorter.is_empty() {
-                    // Those of the files that are complete are not needed again.
-                    allocator::return_free_pages();
-                }
-                sorter.add(&late)
-            }
-            None => Ok(()),
-        }
+        self.late.as_mut().map_or(Ok(()), |it| it.add(&late))
     }
 
     /// Splits the rows of a batch by their partitions.
