@@ -98,7 +98,7 @@ arrow-shard cat --filter "time >= '2024-02-29' AND (origin IN ('OSL', 'LIM') OR 
   [profile](profiles.md), and CSV and NDJSON are compressed if their names end in `.gz`, `.zst`, `.bz2` or `.xz`.
 * `convert --sort origin,-delay` sorts the rows. `convert --partition-by year in.csv lake/part.parquet` writes
   `lake/year=2024/part-00001.parquet` and so on, which `--hive` reads back. Where rows of more than eight folders take
-  turns, those of the others are first sorted in temporary files, so that a folder has one file or two.
+  turns, the rows of the others are first sorted in temporary files, so that a folder has one file or two.
 * An output may be an input only if it is one file, which is replaced once it is complete. Everything else that would
   replace rows before they are read is an error.
 * `convert`, `merge` and `pack` replace an existing file only with `--force`. `delete`, `undelete`, `select`, `set`,

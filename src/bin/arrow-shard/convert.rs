@@ -329,7 +329,7 @@ impl OneFile {
     }
 }
 
-/// What was written.
+/// Numbers of the files and rows that a conversion wrote.
 struct Written {
     files: u64,
     rows: u64,

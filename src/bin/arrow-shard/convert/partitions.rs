@@ -33,8 +33,8 @@ pub(super) struct PartitionBy {
     pub(super) threads: usize,
 }
 
-/// Writes rows to files in folders that are named by values. If rows of more folders than [`MAX_OPEN`] take turns, those
-/// of the others are sorted by their folders, in temporary files, and written at the end.
+/// Writes rows to files in folders that are named by values. If rows of more folders than [`MAX_OPEN`] take turns, the
+/// rows of the other folders are sorted by their folders, in temporary files, and written at the end.
 pub(super) struct Partitions {
     target: Target,
     /// The columns of the files.
@@ -212,7 +212,7 @@ impl Partitions {
             self.complete_open()?;
             return Ok(true);
         }
-        // What has a file gets one more at the end, for all later rows.
+        // A folder with a complete file gets one more at the end, for all its later rows.
         of.is_late |= of.files > 0;
         if of.is_late {
             return Ok(false);

@@ -19,8 +19,8 @@ pub(super) struct Merge {
     schema: SchemaRef,
     order: Order,
     runs: Vec<Cursor>,
-    /// The numbers of the runs with rows, as a binary heap: the next row of a run is not after those of its two children,
-    /// at twice its place plus one and plus two.
+    /// The numbers of the runs with rows, as a binary heap: the next row of a run comes before the next rows of its two
+    /// children, which are at twice its place plus one and plus two.
     heap: Vec<usize>,
     /// Maximum number of rows in a batch.
     batch_rows: usize,
