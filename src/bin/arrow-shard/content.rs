@@ -1,5 +1,6 @@
 //! Recognizes the format of a file by its first bytes.
 
+use crate::byte_order_mark::after_marks;
 use crate::compression::Compression;
 use crate::delimiter;
 use crate::file_format::{FileFormat, is_standard};
@@ -96,14 +97,6 @@ impl Content {
 /// Returns the separator of the values in a local file, a pipe or standard input, if its content looks like CSV.
 pub(crate) fn delimiter_of(path: &Path) -> Option<u8> {
     Head::of_text(path)?.delimiter()
-}
-
-/// Returns the text after the byte order marks at its start. Some programs write the mark twice.
-pub(crate) fn after_marks(mut text: &[u8]) -> &[u8] {
-    while let Some(rest) = text.strip_prefix(b"\xEF\xBB\xBF") {
-        text = rest;
-    }
-    text
 }
 
 /// Returns standard input, from its first byte.

@@ -1,6 +1,6 @@
 //! Recognizes CSV, and the separator of its values, by the first lines.
 
-use crate::content::after_marks;
+use crate::byte_order_mark::after_marks;
 use csv::{ByteRecord, ReaderBuilder};
 
 /// The usual separators. The first one wins if several separate the same number of values: text contains commas more

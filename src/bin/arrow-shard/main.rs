@@ -2,6 +2,7 @@
 
 mod allocator;
 mod bounds;
+mod byte_order_mark;
 mod cat;
 #[cfg(feature = "cloud")]
 mod cloud;

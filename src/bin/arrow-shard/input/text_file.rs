@@ -3,6 +3,7 @@
 use super::BUFFER_BYTES;
 use super::origin::{Copy, Origin};
 use super::source::counted;
+use crate::byte_order_mark::after_marks;
 use crate::compression::Compression;
 use crate::content::{self, Content};
 use crate::failure::Failure;
@@ -63,7 +64,7 @@ impl TextFile {
             start: 0,
         };
         let first = first_bytes(text.text(text.file()?)?)?;
-        let unmarked = content::after_marks(&first);
+        let unmarked = after_marks(&first);
         text.start = (first.len() - unmarked.len()) as u64;
         match unmarked {
             [] => return Err(Failure::new("the file is empty")),
