@@ -97,8 +97,9 @@ arrow-shard cat --filter "time >= '2024-02-29' AND (origin IN ('OSL', 'LIM') OR 
 * `convert --compression snappy in.csv out.parquet` sets the compression of Parquet or Arrow IPC. A shard has a
   [profile](profiles.md), and CSV and NDJSON are compressed if their names end in `.gz`, `.zst`, `.bz2` or `.xz`.
 * `convert --sort origin,-delay` sorts the rows. `convert --partition-by year in.csv lake/part.parquet` writes
-  `lake/year=2024/part-00001.parquet` and so on, which `--hive` reads back. Where rows of more than eight folders take
-  turns, the rows of the others are first sorted in temporary files, so that a folder has one file or two.
+  `lake/year=2024/part-00001.parquet` and so on, which `--hive` reads back. If rows of more than eight folders are
+  mixed, the rows of the others are sorted first, with temporary files, so that a folder has one file or two (more with
+  `--rows-per-file`).
 * An output may be an input only if it is one file, which is replaced once it is complete. Everything else that would
   replace rows before they are read is an error.
 * `convert`, `merge` and `pack` replace an existing file only with `--force`. `delete`, `undelete`, `select`, `set`,

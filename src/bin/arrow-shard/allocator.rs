@@ -30,7 +30,8 @@ pub(crate) fn return_free_pages() {
 /// Sets the milliseconds until free pages are returned, unless the environment variable `MIMALLOC_PURGE_DELAY` does.
 #[expect(unsafe_code, reason = "the function is written in C")]
 fn purge_after(milliseconds: c_long) {
-    // SAFETY: the function stores a number in a table, and ignores options that the table does not have.
+    // SAFETY: the function stores a number in a table, and ignores options that the table does not have. Commands call
+    // it before they start threads.
     unsafe { mi_option_set_default(PURGE_DELAY, milliseconds) };
 }
 

@@ -7,6 +7,7 @@ mod partitions;
 mod sort;
 mod writing;
 
+use crate::allocator;
 use crate::counts::{rows, some_rows, threads};
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
@@ -105,7 +106,7 @@ pub(crate) struct Args {
     /// are last, and equal rows keep their order
     #[arg(long, value_name = "COLUMNS", allow_hyphen_values = true)]
     sort: Vec<ColumnNames>,
-    /// Memory for rows that are sorted, such as 1G; more rows are sorted with temporary files [default: 96M]
+    /// Memory for rows that --sort sorts, such as 1G; more rows are sorted with temporary files [default: 96M]
     #[arg(long, value_name = "SIZE", value_parser = size, requires = "sort")]
     sort_memory: Option<u64>,
     /// Compression of the values in Parquet [default: zstd] or Arrow IPC [default: none]
@@ -143,7 +144,7 @@ pub(crate) struct Args {
     /// `--partition-by year lake/part.parquet` writes lake/year=2024/part-00001.parquet, and `--partition-by year lake`
     /// shards. `--hive` reads the columns back.
     /// Each folder gets one file, and a second one if rows of it come long after the others (or more, with
-    /// --rows-per-file). Rows of more than 8 folders at a time wait in temporary files
+    /// --rows-per-file). If rows of more than 8 folders are mixed, the others are sorted first, with temporary files
     #[arg(long, value_name = "COLUMNS")]
     partition_by: Vec<ColumnNames>,
     /// Show the files, formats and columns that would be read and written, and write nothing
@@ -243,6 +244,10 @@ fn convert(args: &Args) -> Result<(), Failure> {
             reading.is_lossy(),
             args.rows_per_file,
         );
+    }
+    if is_partitioned {
+        // Stripes of several files, which end at different times, leave pages of many sizes.
+        allocator::return_free_pages();
     }
     let input = args.rows(&files.paths, &mut target, &mut by)?;
     if let Some(folder) = part.as_deref().and_then(Path::parent)

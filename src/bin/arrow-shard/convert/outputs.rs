@@ -3,6 +3,7 @@
 use super::partitions::{PartitionBy, Partitions};
 use super::writing::{Target, Writing};
 use crate::failure::Failure;
+use crate::text;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
@@ -70,10 +71,8 @@ fn complete_before(files: u64, failure: Failure) -> Failure {
     match (files, failure) {
         (0, failure) => failure,
         (files, Failure::Error(why)) => {
-            let (files, are) = match files {
-                1 => ("1 file".to_owned(), "is"),
-                many => (format!("{many} files"), "are"),
-            };
+            let are = if files == 1 { "is" } else { "are" };
+            let files = text::count(files, "file");
             Failure::Error(format!("{why} ({files} before it {are} complete)"))
         }
         (_, failure) => failure,

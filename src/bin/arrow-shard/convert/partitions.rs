@@ -2,7 +2,6 @@
 
 use super::sort::{Order, Sorter};
 use super::writing::{Target, Writing};
-use crate::allocator;
 use crate::failure::Failure;
 use crate::input::{folder_name, indices};
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
@@ -79,8 +78,6 @@ impl Partitions {
         schema: &SchemaRef,
         by: &PartitionBy,
     ) -> Result<Self, Failure> {
-        // Stripes of several files, which end at different times, leave pages of many sizes.
-        allocator::return_free_pages();
         let columns = indices(schema, &by.columns).map_err(|e| e.within("--partition-by"))?;
         let mut fields = Vec::with_capacity(columns.len());
         for &index in &columns {
@@ -136,13 +133,14 @@ impl Partitions {
     /// Appends the rows of a batch.
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
         let parts = self.parts(batch)?;
+        let kept = batch.project(&self.kept)?;
         for (partition, _) in &parts {
             self.partitions[*partition].used = self.rows;
         }
         let mut late = Vec::new();
         for (partition, rows) in parts {
             if self.opens(partition)? {
-                self.write_part(partition, batch, rows)?;
+                self.write_part(partition, &kept, rows)?;
             } else {
                 late.extend(rows);
             }
@@ -152,7 +150,10 @@ impl Partitions {
             return Ok(());
         }
         let late = take_record_batch(batch, &UInt32Array::from(late))?;
-        self.late.as_mut().map_or(Ok(()), |it| it.add(&late))
+        match &mut self.late {
+            Some(sorter) => sorter.add(&late),
+            None => Err(Failure::new("rows come after the end")),
+        }
     }
 
     /// Splits the rows of a batch by their partitions.
@@ -235,14 +236,14 @@ impl Partitions {
         Ok(true)
     }
 
-    /// Appends rows of a batch to the file of their partition.
+    /// Appends rows of a batch, which has the columns of the files, to the file of their partition.
     fn write_part(
         &mut self,
         partition: usize,
-        batch: &RecordBatch,
+        kept: &RecordBatch,
         rows: Vec<u32>,
     ) -> Result<(), Failure> {
-        let rows = take_record_batch(&batch.project(&self.kept)?, &UInt32Array::from(rows))?;
+        let rows = take_record_batch(kept, &UInt32Array::from(rows))?;
         let of = &mut self.partitions[partition];
         let writing = match &mut of.open {
             Some(writing) => writing,
@@ -264,12 +265,13 @@ impl Partitions {
         };
         for batch in late.finish()?.with_progress(quiet).batches {
             let batch = batch?;
+            let kept = batch.project(&self.kept)?;
             for (partition, rows) in self.parts(&batch)? {
-                // The rows of a partition follow each other.
+                // The rows of a partition follow each other, unless several combinations of values name its folder.
                 if self.partitions[partition].open.is_none() {
                     self.complete_open()?;
                 }
-                self.write_part(partition, &batch, rows)?;
+                self.write_part(partition, &kept, rows)?;
             }
         }
         self.complete_open()

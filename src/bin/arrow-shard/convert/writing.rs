@@ -19,7 +19,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Bytes that a shard in a folder of values holds at most.
+/// Memory limit of the writer of a shard in a folder of values.
 const PARTITION_BYTES: u64 = 28 << 20;
 
 /// Where and how the rows are written.

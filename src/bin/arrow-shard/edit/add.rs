@@ -35,7 +35,7 @@ pub(crate) struct Args {
     file: PathBuf,
     /// Columns to add, computed from the others by SQL; or one column, with the values of a file's column of that name,
     /// or of its only column. A file is meant by `-` (standard input), a URL, the path of a file that exists, or a name
-    /// that shows a format, unless a column has that name
+    /// that shows a format, unless a column has that name, or the part before its first dot
     #[arg(
         value_name = "COLUMN=EXPRESSION|FILE",
         required_unless_present = "values",
