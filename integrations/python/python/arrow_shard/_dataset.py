@@ -17,6 +17,8 @@ from . import _lib
 from ._sources import open_table
 
 _BATCH_SIZE = 131_072
+# DuckDB stops reading between two batches: with smaller ones, a query for the first rows reads fewer rows in vain.
+_DUCKDB_BATCH_SIZE = 65_536
 
 # Options of pyarrow's scanners that are accepted and ignored.
 _OPTIONS = {
@@ -331,7 +333,7 @@ class RegisteredDataset(ShardDataset):
         self, columns: list[str] | None = None, filter: Any = None
     ) -> _Reader:
         # The metrics of the dataset are the metrics of its last scan.
-        return _Reader(self._dataset._scan(columns, filter, _BATCH_SIZE))
+        return _Reader(self._dataset._scan(columns, filter, _DUCKDB_BATCH_SIZE))
 
 
 class _Reader:
