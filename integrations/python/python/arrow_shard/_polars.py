@@ -72,7 +72,7 @@ def scan_polars(
     )
     table = _Table(file, row_index, row_index_offset, columns)
     return register_io_source(
-        table, schema=table.schema(), is_pure=True, explain_name="SHARD", explain_detail=repr(table.file)
+        table, schema=table.schema(), is_pure=True, explain_name="SHARD", explain_detail=repr(table.file).strip("<>")
     )
 
 
