@@ -22,13 +22,16 @@ pub enum ErrorKind {
     Checksum,
     /// A file that the shard refers to is intact, but is not the file that the shard was written with.
     WrongFile,
-    /// The shard is well formed, but uses a feature that this build cannot read or write.
+    /// The shard is well formed, but uses a feature that this build cannot read or write, or the store lacks an
+    /// operation.
     Unsupported,
-    /// The read would exceed one of the [`Limits`](crate::Limits).
+    /// A read would exceed one of the [`Limits`](crate::Limits), or a write would make what the default limits of
+    /// readers refuse.
     LimitExceeded,
     /// An argument of a call is invalid.
     InvalidArgument,
-    /// A batch or a requested schema does not fit the shard's schema.
+    /// Types do not fit: those of a batch, a requested schema, a literal of a filter, or columns of several shards or
+    /// files.
     SchemaMismatch,
     /// No column has the requested name or index.
     UnknownColumn,
@@ -36,20 +39,20 @@ pub enum ErrorKind {
     AmbiguousColumn,
     /// A value cannot be stored or returned in the requested type.
     ValueOutOfRange,
-    /// A row number is outside of the shard.
+    /// No row has this number, or it is deleted and deleted rows were not requested.
     RowOutOfRange,
-    /// The offsets of the requested Arrow type would overflow in one batch.
+    /// The offsets, dictionary keys or run ends of the requested Arrow type are too narrow for one batch.
     OffsetOverflow,
     /// The destination exists already.
     AlreadyExists,
     /// Another writer has changed the file or object that was to be replaced.
     Conflict,
-    /// Another file or object has replaced the one that was opened. Open the shard again; repeating the read does not
-    /// help.
+    /// Another file or object has replaced the one that was opened: open the shard again, because repeating the read
+    /// does not help. If it is a Parquet file of an attached shard, restore it or attach it again.
     Replaced,
     /// The file does not exist.
     NotFound,
-    /// A reference points outside of the folder of the shard.
+    /// A reference or a name points outside of the folder of the shard or the store.
     ForbiddenUrl,
     /// An earlier write failed, so nothing more can be written.
     Poisoned,

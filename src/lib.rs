@@ -96,7 +96,7 @@
 //! # Parquet files
 //!
 //! With the feature `parquet`, `ops::attach` makes a shard over Parquet files: it reads their footers, and copies no
-//! rows. Scans, filters, edits and reports work on such a shard as on any other. The page `docs/guide/parquet-lake.md`
+//! rows, except for columns of a few nested types. Scans, filters, edits and reports work on such a shard as on any other. The page `docs/guide/parquet-lake.md`
 //! says when to attach files and when to convert them.
 //!
 //! # Errors
@@ -135,8 +135,8 @@
 //!
 //! # Conventions
 //!
-//! * Most methods that read have a blocking form and, with a name that ends in `_async`, an asynchronous one, for stores
-//!   that answer later: see [`Shard::from_async_reader`]. The twin of `ScanBuilder::build` is `build_stream`.
+//! * Most methods that read have a blocking form, for local files and memory, and an asynchronous one, with a name that
+//!   ends in `_async`, which also reads object stores: see [`Shard::from_async_reader`]. The twin of `ScanBuilder::build` is `build_stream`.
 //!   Asynchronous methods need no feature and no particular runtime.
 //! * Options are passed by value, as the last argument. If there is also a form without options, the name of the form
 //!   with options ends in `_with`: [`Shard::open`] and [`Shard::open_with`].
@@ -151,7 +151,7 @@
 //!   multiple of the bytes of the input.
 //! * Only `finish` makes a file valid. A file is written under a temporary name in its folder, synced, and renamed.
 //! * Statistics, filters and indexes change the speed of a scan, but never its rows.
-//! * A shard cannot refer to files outside of its folder.
+//! * A reader opens no file outside of the shard's folder, except for Parquet files in folders that the caller allows.
 //!
 //! # Features
 //!

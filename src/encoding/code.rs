@@ -16,7 +16,7 @@ pub enum EncodingCode {
     For,
     /// Bit-packed differences to the minimum.
     Ffor,
-    /// Differences of neighbours, in a nested region.
+    /// Differences of neighbors, in a nested region.
     Delta,
     /// Runs of equal values.
     RunLength,

@@ -24,7 +24,7 @@ const FIRST_BYTE: usize = 256;
 /// Bytes that a symbol takes in a table: the symbol and its length.
 const TABLE_ENTRY: f64 = 9.0;
 
-/// Uses of a pair of neighbours below which it is not a candidate.
+/// Uses of a pair of neighbors below which it is not a candidate.
 const MIN_PAIRS: u16 = 2;
 
 /// A symbol of 1 to 8 bytes, the first one lowest. Bytes after it are 0.
@@ -88,7 +88,7 @@ impl Counts {
         }
     }
 
-    /// Compresses texts and counts the uses of each code and, if `with_pairs`, of each pair of neighbours.
+    /// Compresses texts and counts the uses of each code and, if `with_pairs`, of each pair of neighbors.
     fn count(
         &mut self,
         encoder: &FsstEncoder,

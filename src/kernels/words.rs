@@ -127,7 +127,7 @@ dispatch! {
 }
 
 dispatch! {
-    /// Returns the smallest and largest [`order_key`](Word::order_key) of the differences of neighbours,
+    /// Returns the smallest and largest [`order_key`](Word::order_key) of the differences of neighbors,
     /// modulo 2^`BITS`; `(MAX, 0)` for fewer than two values.
     pub(crate) fn step_range<W: Word>(values: &[W], kind: NumberKind) -> (W, W) = step_range_body;
 }
@@ -330,14 +330,14 @@ mod tests {
             let (min, max) = (keys.iter().min(), keys.iter().max());
             (*min.unwrap_or(&W::MAX), *max.unwrap_or(&W::ZERO))
         };
-        let neighbours = || values.windows(2).map(|pair| (pair[0], pair[1]));
+        let neighbors = || values.windows(2).map(|pair| (pair[0], pair[1]));
         for kind in [NumberKind::Unsigned, NumberKind::Signed, NumberKind::Float] {
             let mut keys = values.iter().map(|v| v.order_key(kind));
             assert_eq!(key_range(values, kind), least_and_greatest(&mut keys));
-            let mut steps = neighbours().map(|(a, b)| b.minus(a).order_key(kind));
+            let mut steps = neighbors().map(|(a, b)| b.minus(a).order_key(kind));
             assert_eq!(step_range(values, kind), least_and_greatest(&mut steps));
         }
-        let borders = neighbours().filter(|(a, b)| a != b).count();
+        let borders = neighbors().filter(|(a, b)| a != b).count();
         assert_eq!(
             count_runs(values),
             borders + usize::from(!values.is_empty())

@@ -434,7 +434,7 @@ async fn write_rows(
         }
         #[cfg(not(feature = "object_store"))]
         Sinks::Async(_) => Err(Error::unsupported(
-            "this build has no stores that answer later; enable the feature `object_store`",
+            "this build has no asynchronous stores; enable the feature `object_store`",
         )),
     }
 }

@@ -27,7 +27,7 @@ use std::ops::Range;
 /// Changes a shard without rewriting its rows: a commit writes a new directory that refers to the existing buffers.
 ///
 /// Nothing is written until [`commit`](Self::commit) applies all changes in place, or
-/// [`commit_to`](Self::commit_to) writes them as another shard next to this one. If two editors change the same shard,
+/// [`commit_to`](Self::commit_to) writes them as another shard, in the folder of this one or above it. If two editors change the same shard,
 /// the later commit fails with [`Conflict`](crate::ErrorKind::Conflict), so no change is lost.
 ///
 /// ```

@@ -18,7 +18,7 @@ impl ShardEditor {
     ///
     /// # Errors
     /// Returns the errors of [`Shard::open`], and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the store
-    /// answers later: use [`open_async`](Self::open_async).
+    /// is asynchronous: use [`open_async`](Self::open_async).
     pub fn open(shard: impl Into<Location>) -> Result<Self> {
         Self::open_with(shard, ShardOptions::default())
     }
@@ -68,14 +68,16 @@ impl ShardEditor {
     /// If the two shards use different [wires](crate::metadata::Wire), the new directory is `Wire::Spec`, and Bloom
     /// filters with another hash seed are left out.
     ///
+    /// When the editor commits, the other shard must be in the folder of the new directory file or below.
+    ///
     /// A column may have 32-bit integers in one shard and 64-bit integers in another. It then becomes 64-bit, which
     /// works only if each stripe of the 32-bit column is constant or null. Otherwise the commit fails with
     /// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch), because the values would have to be rewritten. The result
     /// no longer declares a sort order.
     ///
     /// # Errors
-    /// Returns the errors of [`open`](Self::open), [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if columns of
-    /// the same name have different types, and [`Unsupported`](crate::ErrorKind::Unsupported) if fixed-size lists of
+    /// Returns the errors of [`open`](Self::open), [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if the types of
+    /// columns of the same name are stored in different ways, and [`Unsupported`](crate::ErrorKind::Unsupported) if fixed-size lists of
     /// `Wire::Reference` would be combined with stripes of `Wire::Spec`. After an error, the editor is unchanged.
     pub fn append(&mut self, name: impl AsRef<OsStr>) -> Result<()> {
         self.store().check_near("ShardEditor::append_async")?;
@@ -176,8 +178,11 @@ impl ShardEditor {
     /// # Errors
     /// Returns [`Conflict`](crate::ErrorKind::Conflict) if the file, or in an object store the file of an appended
     /// shard, has been replaced since it was opened; [`Unsupported`](crate::ErrorKind::Unsupported) if the object holds
-    /// rows as well, so that other shards may refer to it, or if the store has no conditional writes; errors of the
-    /// metadata; or errors of the store. After an error, the shard is unchanged.
+    /// rows as well, so that other shards may refer to it, or if the store has no conditional writes;
+    /// [`ForbiddenUrl`](crate::ErrorKind::ForbiddenUrl) for an appended shard outside of the folder;
+    /// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) for 32-bit columns as in [`append`](Self::append);
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for metadata that readers refuse; errors of the metadata; or
+    /// errors of the store. After an error, the shard is unchanged.
     pub fn commit(self) -> Result<EditSummary> {
         self.store().check_near("ShardEditor::commit_async")?;
         ready_now(self.commit_async())
@@ -191,11 +196,13 @@ impl ShardEditor {
         Ok(self.put(None).await?)
     }
 
-    /// Writes a new directory file to the same store. The shards that it refers to must be in its folder, or in
-    /// subfolders.
+    /// Writes a new directory file to the same store, under a name as in [`Store::at`](crate::io::Store::at): for a local
+    /// shard, a path, relative to the current folder if it is not absolute. The shards that it refers to must be in its
+    /// folder, or in subfolders.
     ///
-    /// An object that holds rows as well as a directory must never be replaced afterwards. This method checks that it
-    /// has not been replaced shortly before it writes the directory, and every read compares the checksums of the bytes.
+    /// An object that holds rows as well as a directory must never be replaced afterwards. Shortly before it writes the
+    /// directory, this method checks that no such object has been replaced, and every read compares the checksums of the
+    /// bytes.
     ///
     /// # Errors
     /// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists), [`ForbiddenUrl`](crate::ErrorKind::ForbiddenUrl) for

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 /// begin with `_` or `.`, as other readers of tables do.
 ///
 /// # Errors
-/// Returns the errors of the store, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if it answers later: use
+/// Returns the errors of the store, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if it is asynchronous: use
 /// [`list_files_async`].
 pub fn list_files(folder: impl Into<Location>) -> Result<Vec<Location>> {
     let folder = folder.into();

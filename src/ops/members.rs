@@ -146,7 +146,7 @@ pub(super) async fn all_at_once(checks: Vec<impl Future<Output = Result<()>>>) -
 /// (`*.amudai.stripe`) and temporary files, but not files of other formats.
 ///
 /// # Errors
-/// Returns the errors of the store, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if it answers later: use
+/// Returns the errors of the store, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if it is asynchronous: use
 /// [`list_shards_async`].
 pub fn list_shards(folder: impl Into<Location>) -> Result<Vec<Location>> {
     let folder = folder.into();

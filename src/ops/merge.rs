@@ -58,7 +58,7 @@ with_progress! {
 /// # Errors
 /// Returns the errors of [`ShardEditor::append`], [`ShardEditor::check_distinct`] and [`ShardEditor::commit_to`], and
 /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if `shards` is empty, if the shards and the target are not
-/// all in one store, if the target is one of the shards, or if the store answers later: use [`merge_async`].
+/// all in one store, if the target is one of the shards, or if the store is asynchronous: use [`merge_async`].
 pub fn merge<L: Into<Location>>(
     shards: impl IntoIterator<Item = L>,
     target: impl Into<Location>,

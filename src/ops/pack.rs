@@ -63,7 +63,7 @@ with_progress! {
 ///
 /// # Errors
 /// Returns the errors of [`Shard::open`]; [`AlreadyExists`](crate::ErrorKind::AlreadyExists),
-/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a reserved name, or if a store answers later,
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a reserved name, or if a store is asynchronous,
 /// [`Conflict`](crate::ErrorKind::Conflict) if the shard is replaced by itself and was changed meanwhile,
 /// [`NotFound`](crate::ErrorKind::NotFound) if a file of the shard is missing,
 /// [`Checksum`](crate::ErrorKind::Checksum), [`Corrupt`](crate::ErrorKind::Corrupt) or

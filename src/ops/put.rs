@@ -44,7 +44,7 @@ pub(super) async fn check_new(store: &Store, target: &Place) -> Result<()> {
     }
 }
 
-/// Checks that the directory at `target` can refer to its files. In a store that answers later, this skips the files of
+/// Checks that the directory at `target` can refer to its files. In an asynchronous store, this skips the files of
 /// the replaced directory, and files that the write checks by their version.
 pub(super) async fn check_needed(
     store: &Store,

@@ -86,7 +86,7 @@ impl ShardSet {
     /// # Errors
     /// Returns the errors of [`Shard::open`] and of [`ShardEditor::append`], or
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) if `shards` is empty, if two different shards refer to the
-    /// same data, such as a merged shard and one of its sources, or if the store answers later: use
+    /// same data, such as a merged shard and one of its sources, or if the store is asynchronous: use
     /// [`open_async`](Self::open_async).
     pub fn open<L: Into<Location>>(shards: impl IntoIterator<Item = L>) -> Result<Self> {
         Self::open_with(shards, ShardSetOptions::default())
@@ -116,7 +116,7 @@ impl ShardSet {
 
     /// Opens shards as a table: [`open`](Self::open) for any store.
     ///
-    /// If the store answers later, the metadata of 32 shards are fetched at a time, in one or a few requests per shard,
+    /// If the store is asynchronous, the metadata of 32 shards are fetched at a time, in one or a few requests per shard,
     /// for any number of stripes. Values, dictionaries and range indexes are read when a scan needs them. Use
     /// the asynchronous methods of the table, such as `ScanBuilder::build_stream`.
     ///
@@ -225,16 +225,16 @@ impl ShardSet {
     }
 
     /// Opens the shards of a folder, in the order of their names. Other files are skipped, but a file named
-    /// `*.amudai.shard` that is not a shard is an error.
+    /// `*.amudai.shard` that is not a shard is an error. Subfolders are not searched.
     ///
     /// A shard is left out if another shard of the folder refers to all of its data, so that no row appears twice: see
-    /// [`left_out`](Self::left_out). Shards are compared by the bytes that they refer to. A shard that refers to none is
-    /// never left out: each of its columns has the same value in all rows, and it is all null, was written for the
-    /// reference implementation, or has many rows and the profile `Plain`. Remove such a shard once it is merged.
+    /// [`left_out`](Self::left_out). Shards are compared by the bytes that they refer to. A shard that stores no bytes of
+    /// values is never left out. In such a shard, each column has a single value, and the shard is all null, was written
+    /// for the reference implementation, or is large and has the profile `Plain`. Remove it once it is merged.
     ///
     /// # Errors
-    /// Returns the errors of [`open`](Self::open), and [`InvalidArgument`](ErrorKind::InvalidArgument) if two shards
-    /// share some data while each of them also refers to other data.
+    /// Returns the errors of [`open`](Self::open), and [`InvalidArgument`](ErrorKind::InvalidArgument) if the folder has
+    /// no shard, or if two shards share some data while each of them also refers to other data or has other rows deleted.
     pub fn open_folder(folder: impl Into<Location>) -> Result<Self> {
         Self::open_folder_with(folder, ShardSetOptions::default())
     }
@@ -390,7 +390,8 @@ impl ShardSet {
     }
 
     /// Returns the shards of the folder that are not part of the table, because another shard refers to all of their
-    /// data: a merged shard holds the shards that it was made from. Empty for shards that were named one by one.
+    /// data: a merged shard holds the shards that it was made from. Empty for shards that were named one by one, unless
+    /// they were opened with [`Overlap::LeaveOut`].
     pub fn left_out(&self) -> &[LeftOut] {
         &self.left_out
     }

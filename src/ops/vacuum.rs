@@ -83,7 +83,7 @@ impl VacuumReport {
 /// Fails without removing anything if a directory file cannot be read, with the error of the read. If there are stripe
 /// files to remove, a file that may be a damaged directory file is also an error:
 /// [`NotAShard`](ErrorKind::NotAShard) for a file that is empty, or is neither text nor of a known format. Other errors
-/// are errors of the store, and [`InvalidArgument`](ErrorKind::InvalidArgument) if it answers later.
+/// are errors of the store, and [`InvalidArgument`](ErrorKind::InvalidArgument) if it is asynchronous.
 pub fn vacuum(folder: impl Into<Location>, options: VacuumOptions) -> Result<Vec<UnusedFile>> {
     let folder = folder.into();
     folder.store().check_near("vacuum_async")?;
@@ -235,7 +235,7 @@ enum FileContent {
     Doubt,
 }
 
-/// Reads directory files, several at a time if the store answers later.
+/// Reads directory files, several at a time if the store is asynchronous.
 async fn read_all(
     store: &Store,
     files: &[ListedFile],
@@ -308,7 +308,7 @@ async fn used_by(store: &Store, file: &ListedFile, options: &VacuumOptions) -> R
     }
 }
 
-/// Returns the files that begin with the header of a shard, several at a time if the store answers later.
+/// Returns the files that begin with the header of a shard, several at a time if the store is asynchronous.
 async fn with_magic<'a>(store: &Store, files: Vec<&'a ListedFile>) -> Result<Vec<&'a ListedFile>> {
     let mut found = Vec::with_capacity(files.len());
     #[cfg(feature = "object_store")]

@@ -65,7 +65,7 @@ impl Shard {
     /// # Errors
     /// [`NotFound`](crate::ErrorKind::NotFound), [`NotAShard`](crate::ErrorKind::NotAShard) or
     /// [`UnsupportedVersion`](crate::ErrorKind::UnsupportedVersion). Also fails if the file is damaged, and with
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the store answers later: use
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the store is asynchronous: use
     /// [`open_async`](Self::open_async).
     pub fn open(shard: impl Into<Location>) -> Result<Self> {
         Self::open_with(shard, ShardOptions::default())

@@ -103,11 +103,11 @@ impl ScanBuilder {
     ///
     /// * Text and bytes in every layout, and each as the other if the bytes are UTF-8.
     /// * Lists in every layout; some of the members of a struct; dictionaries and runs, or their values.
-    /// * Leaves of any other type that `arrow_cast` casts them to: between numbers, times, decimals and text, such as
-    ///   Int64 to Utf8 and back.
+    /// * Leaves in every other type to which `arrow_cast` can cast them: between numbers, times, decimals and text, such
+    ///   as Int64 to Utf8 and back.
     ///
-    /// Values are converted as `arrow_cast` does: fractions of numbers and of coarser times are cut off, decimals are
-    /// rounded, 1e300 becomes infinite as Float32, and a local time keeps its clock reading in a time zone. Where
+    /// Values are converted as by `arrow_cast`: fractions that an integer or a coarser time cannot hold are cut off,
+    /// decimals are rounded, 1e300 becomes infinite as Float32, and a local time keeps its clock reading in a time zone. Where
     /// `arrow_cast` would return null or its arithmetic would wrap around, the scan ends with an error, after all rows
     /// before that one. Values of rows that the scan does not return are not cast.
     /// [`with_strict_casts`](Self::with_strict_casts) refuses casts that change a value.
@@ -131,7 +131,7 @@ impl ScanBuilder {
         self
     }
 
-    /// Reads only the rows of this range, by number; all by default.
+    /// Reads only the rows of this range, by number; all by default. Deleted rows have numbers, too.
     #[must_use]
     pub fn with_row_range(mut self, rows: Range<u64>) -> Self {
         self.rows = Some(rows);
@@ -161,7 +161,7 @@ impl ScanBuilder {
         self
     }
 
-    /// Also skips rows that this predicate rules out. The predicate may become narrower while the scan runs, so the
+    /// Also skips rows that this predicate rules out; a second call replaces it. The predicate may become narrower while the scan runs, so the
     /// scan may return rows that only an earlier version of it matched. It never returns rows that
     /// [`with_filter`](Self::with_filter) excludes.
     #[must_use]
@@ -185,7 +185,8 @@ impl ScanBuilder {
         self
     }
 
-    /// Reads at most this many of the selected and matching rows; all by default.
+    /// Reads at most this many of the selected and matching rows, counted after the [offset](Self::with_offset); all by
+    /// default.
     #[must_use]
     pub fn with_limit(mut self, limit: u64) -> Self {
         self.limit = Some(limit);
@@ -253,9 +254,10 @@ impl ScanBuilder {
         self.metadata.has_deleted() && !self.deleted_rows
     }
 
-    /// Decodes on this many threads; 1 by default. One of them is the thread that asks for the batches. The others
-    /// belong to rayon's pool and work ahead of it, so at most one more thread decodes than the pool has. Up to twice
-    /// as many pieces of the rows are being read, or wait for the caller. The rows and their order are the same as with
+    /// Decodes on up to this many threads; 1 by default. One of them is the thread that asks for the batches. The others
+    /// belong to rayon's pool and work ahead of it, so at most one more thread decodes than the pool has. Up to twice as
+    /// many pieces of the rows as threads are in memory. Only [`build`](Self::build) uses the threads: to decode a
+    /// stream on several, [`split`](Self::split) the scan. The rows and their order are the same as with
     /// one thread. Batches may begin at other rows if the scan skips rows, or if offsets or keys of an Arrow type would
     /// overflow. Without the feature `threads`, the calling thread does all the work.
     ///
@@ -270,7 +272,7 @@ impl ScanBuilder {
     }
 
     /// Splits the scan, for several threads or machines, into at most `parts` scans with about equal numbers of rows,
-    /// in the order of the rows. The scans meet at borders of blocks.
+    /// in the order of the rows. The scans meet where stripes begin, and at multiples of 65,536 rows in a stripe.
     ///
     /// # Errors
     /// [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange), or

@@ -2,7 +2,7 @@
 //!
 //! The top bits of a hash select a counter. The counter keeps the greatest rank of the remaining bits: the position of
 //! their first 1, counted from 1. Estimates follow HyperLogLog++, with its bias table for 2^7 counters, interpolated
-//! between neighbours.
+//! between neighbors.
 
 use super::hash::HASH_ALGORITHM;
 use crate::format::HllSketch;

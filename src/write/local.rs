@@ -11,8 +11,8 @@ impl ShardWriter<LocalSink> {
     /// Writes a shard to a new file `path`, with default options. The file appears when the shard is finished.
     ///
     /// # Errors
-    /// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the file exists. Fails if the schema cannot be
-    /// stored.
+    /// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the file exists, and
+    /// [`NotFound`](crate::ErrorKind::NotFound) if its folder does not. Fails if the schema cannot be stored.
     pub fn create(path: impl AsRef<Path>, schema: SchemaRef) -> Result<Self> {
         Self::create_with(path, schema, WriterOptions::default())
     }

@@ -190,8 +190,9 @@ impl WriterOptions {
     }
 
     /// Sets whether every stripe gets a Bloom filter for every column that can be compared for equality (except Boolean
-    /// columns), or none at all. By default, columns of strings, binary values and UUIDs get one if it is useful: they
-    /// have at least 256 distinct values, and the filter takes at most an eighth of the column's encoded bytes.
+    /// columns and constants), or none at all. By default, columns of strings, binary values and UUIDs (with
+    /// [`Profile::Plain`], only of UUIDs) get one if it is useful: they have at least 256 distinct values, and the filter
+    /// takes at most an eighth of the column's encoded bytes. No filter is larger than 256 MiB.
     #[must_use]
     pub fn with_bloom_filter_enabled(mut self, enabled: bool) -> Self {
         self.bloom_filter_enabled = Some(enabled);

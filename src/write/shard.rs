@@ -35,7 +35,8 @@ use std::sync::Arc;
 /// Writes RecordBatches to a shard.
 ///
 /// The shard is valid once [`finish`](Self::finish) has returned. A writer that is dropped earlier leaves no file; its
-/// threads end after their current encoding job. After a failed write, every further call fails.
+/// threads end after their current encoding job. After a refused batch (see [`write`](Self::write)) the writer stays
+/// usable; after any other error, every further call returns [`Poisoned`](ErrorKind::Poisoned).
 ///
 /// ```
 /// # use arrow_shard::{Shard, write::{ShardWriter, WriterOptions}};
@@ -188,7 +189,8 @@ impl<S: Sink> ShardWriter<S> {
         self.stripe.rows() + self.full.as_ref().map_or(0, FullStripe::rows)
     }
 
-    /// Appends the rows of a batch. Its columns must have the types of the schema, in the same order.
+    /// Appends the rows of a batch. Its columns must have the names and the types of the schema, in the same order, and
+    /// those that the schema declares without nulls must have none. The metadata of the batch are ignored.
     ///
     /// # Errors
     /// Returns [`SchemaMismatch`](ErrorKind::SchemaMismatch) if the batch does not match the schema. With
@@ -196,8 +198,9 @@ impl<S: Sink> ShardWriter<S> {
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) if the rows break the declared order. After these errors the
     /// writer stays usable.
     ///
-    /// Returns [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for values that cannot be stored, or the error of the
-    /// sink; both may concern rows of an earlier call. After these errors the writer is unusable.
+    /// Returns [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for values that cannot be stored,
+    /// [`LimitExceeded`](ErrorKind::LimitExceeded) for more stripes than readers accept, or the error of the sink; all
+    /// may concern rows of an earlier call. After these errors the writer is unusable.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.check_poisoned()?;
         self.check_rows(batch)?;
@@ -338,7 +341,7 @@ impl<S: Sink> ShardWriter<S> {
     /// Ends the current stripe, if it has rows, and writes it.
     ///
     /// # Errors
-    /// Returns the error of the sink; the writer is then unusable.
+    /// Returns the errors of [`write`](Self::write) that concern earlier rows; the writer is then unusable.
     pub fn flush_stripe(&mut self) -> Result<()> {
         self.or_poison(|writer| writer.write_stripes(false))
     }
@@ -443,7 +446,7 @@ impl<S: Sink> ShardWriter<S> {
     /// Writes the remaining rows and completes the shard.
     ///
     /// # Errors
-    /// Returns the error of the sink; no shard exists then.
+    /// Returns the errors of [`write`](Self::write) that concern earlier rows; no shard exists then.
     pub fn finish(self) -> Result<ShardSummary> {
         Ok(self.finish_into()?.1)
     }

@@ -252,7 +252,7 @@ fn compaction_makes_stripes_of_any_size_native_on_request() {
     write_parquet(&path, &batch, small_groups());
     let target = folder.path().join("t.amudai.shard");
     attach([&path], &target).unwrap();
-    // One stripe without neighbours, and without deleted rows.
+    // One stripe without neighbors, and without deleted rows.
     assert!(
         compact(&target, CompactOptions::default())
             .unwrap()

@@ -1,4 +1,4 @@
-//! Attached files in stores that answer later.
+//! Attached files in asynchronous stores.
 
 use super::files::{table, write_parquet};
 use arrow_array::RecordBatch;

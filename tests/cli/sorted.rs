@@ -336,7 +336,7 @@ fn texts(values: &ArrayRef) -> Vec<String> {
         .collect()
 }
 
-/// Folders whose rows are neighbours have one file each, and a second one if more rows come much later.
+/// Folders whose rows are neighbors have one file each, and a second one if more rows come much later.
 #[test]
 fn files_of_folders_without_rows_are_completed() {
     let folder = Folder::new();

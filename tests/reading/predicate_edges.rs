@@ -64,7 +64,7 @@ fn matches_that_overflow_the_keys_that_are_asked_for_come_in_several_batches() {
         Field::new("number", DataType::Int64, true),
         Field::new("text", keys, true),
     ]));
-    // Few scattered rows, rows that are read with their neighbours, and a majority of the rows.
+    // Few scattered rows, rows that are read with their neighbors, and a majority of the rows.
     for most in [0x10_0000 / 60, 0x10_0000 / 20, 0x10_0000 / 2] {
         let expected: Vec<(i64, &str)> = numbers
             .values()

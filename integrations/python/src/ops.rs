@@ -336,7 +336,7 @@ pub(crate) fn undelete(
     })
 }
 
-/// Rewrites small stripes, each together with its neighbours, and stripes with many deleted rows, without these rows.
+/// Rewrites small stripes, each together with its neighbors, and stripes with many deleted rows, without these rows.
 /// Other stripes stay unchanged. Returns None, and changes nothing, if there is no stripe to rewrite.
 ///
 /// A stripe with fewer rows than ``min_rows`` is small; a stripe with a larger share of deleted rows than

@@ -37,7 +37,7 @@ impl Lists {
         };
         let mut offsets = Vec::with_capacity(slots.len() + 1);
         offsets.push(0);
-        let (mut end, mut neighbours) = (0, true);
+        let (mut end, mut neighbors) = (0, true);
         let mut kept: Range<usize> = 0..0;
         for i in 0..slots.len() {
             let one = list(i);
@@ -51,10 +51,10 @@ impl Lists {
             } else if kept.end == one.start {
                 kept.end = one.end;
             } else {
-                neighbours = false;
+                neighbors = false;
             }
         }
-        let elements = if neighbours {
+        let elements = if neighbors {
             Elements::Range(kept)
         } else {
             Elements::Picks((0..slots.len()).flat_map(list).collect())

@@ -108,7 +108,7 @@ const MAX_TEXTS: usize = 1 << 16;
 const MIN_TEXTS: usize = 1 << 13;
 /// Share of the texts to learn from, 1 of this many: learning compresses them several times.
 const LEARNED_SHARE: usize = 64;
-/// Bytes of neighbours that are learned from together, like those of a group of FsstValues, so that symbols may span
+/// Bytes of neighbors that are learned from together, like those of a group of FsstValues, so that symbols may span
 /// short texts.
 const STRETCH: usize = 180;
 

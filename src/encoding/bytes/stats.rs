@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 const SAMPLE_VALUES: usize = 2048;
 /// Approximate size of the largest sample, in bytes.
 const SAMPLE_BYTES: usize = 1 << 16;
-/// Number of stretches of neighbours in a sample.
+/// Number of stretches of neighbors in a sample.
 const STRETCHES: usize = 16;
 
 /// Largest number of distinct values that is counted.
@@ -163,7 +163,7 @@ impl Stats {
     }
 }
 
-/// Returns positions of stretches of neighbours, spread over `n` values of `bytes` bytes altogether.
+/// Returns positions of stretches of neighbors, spread over `n` values of `bytes` bytes altogether.
 fn sample_positions(n: usize, bytes: usize) -> Vec<usize> {
     let by_bytes = SAMPLE_BYTES.saturating_mul(n) / bytes.max(1);
     let wanted = SAMPLE_VALUES.min(by_bytes).max(STRETCHES);

@@ -1,7 +1,7 @@
 //! Spec: Chapter 7, "Delta".
 //!
 //! ```text
-//! u16 code = 5 | value 0 | pad to 8 | n - 1 differences of neighbours, encoded
+//! u16 code = 5 | value 0 | pad to 8 | n - 1 differences of neighbors, encoded
 //! ```
 
 use super::super::fields::{Fields, pad, write_word};

@@ -10,7 +10,7 @@ use super::{
 use crate::error::Result;
 use crate::kernels::{count_runs, key_range};
 
-/// Fewest repeated pairs of neighbours, of 256, for which copying pays off.
+/// Fewest repeated pairs of neighbors, of 256, for which copying pays off.
 const MIN_PAIRS: usize = 16;
 
 /// Nanoseconds per byte that a general-purpose encoding copies.

@@ -21,7 +21,7 @@ pub enum Plan {
         /// Plan for the differences.
         deltas: Box<Plan>,
     },
-    /// Differences of neighbours.
+    /// Differences of neighbors.
     Delta {
         /// Plan for the differences.
         differences: Box<Plan>,

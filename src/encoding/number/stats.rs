@@ -81,12 +81,12 @@ pub struct Stats<W> {
     pub max: W,
     /// Number of maximal runs of equal values.
     pub runs: usize,
-    /// Smallest difference of neighbours, modulo 2^bits and in the order of `kind`.
+    /// Smallest difference of neighbors, modulo 2^bits and in the order of `kind`.
     pub min_delta: W,
-    /// Largest difference of neighbours.
+    /// Largest difference of neighbors.
     pub max_delta: W,
     alike: Alike,
-    /// Sampled values: all, or stretches of `STRETCH` neighbours.
+    /// Sampled values: all, or stretches of `STRETCH` neighbors.
     sample: Vec<W>,
     /// Lengths of the stretches.
     stretches: Vec<usize>,
@@ -151,7 +151,7 @@ impl<W: Word> Stats<W> {
         &self.sample
     }
 
-    /// Returns the sample as stretches of neighbours.
+    /// Returns the sample as stretches of neighbors.
     pub(super) fn stretches(&self) -> impl Iterator<Item = &[W]> {
         let mut rest = self.sample.as_slice();
         self.stretches.iter().filter_map(move |&len| {
@@ -195,7 +195,7 @@ impl<W: Word> Stats<W> {
         Stats::from_sample(f(&self.sample), self.stretches.clone(), kind, n)
     }
 
-    /// Returns statistics of `n` values that `f` derives from these, a stretch of neighbours at a time.
+    /// Returns statistics of `n` values that `f` derives from these, a stretch of neighbors at a time.
     pub(super) fn derive_stretches<V: Word>(
         &self,
         kind: NumberKind,

@@ -63,7 +63,8 @@ impl Store {
         Self::of(local::LocalHome::default())
     }
 
-    /// Returns the files of a local folder and its subfolders. Names are relative paths.
+    /// Returns the files of a local folder and its subfolders. Names are relative paths; a name that leads out of the
+    /// folder is the error [`ForbiddenUrl`](ErrorKind::ForbiddenUrl).
     ///
     /// # Errors
     /// Returns [`NotFound`](ErrorKind::NotFound) if the folder does not exist, or
@@ -90,8 +91,8 @@ impl Store {
         Self::of(object::ObjectHome::new(store, prefix))
     }
 
-    /// Returns the files of a folder in memory. Names may contain `/`. Memory keeps no times, so a vacuum takes every
-    /// file for old: do not run one while a shard is written.
+    /// Returns the files of a folder in memory. Names may contain `/`. Memory keeps no times, so a vacuum treats
+    /// every file as old: do not run one while a shard is written.
     pub fn memory(folder: MemoryFolder) -> Self {
         Self::of(memory::MemoryHome(folder))
     }
@@ -131,14 +132,15 @@ impl Store {
         self.at("")
     }
 
-    /// Returns whether every answer comes at once, as from local files and memory. The blocking functions of
-    /// [`ops`](crate::ops) require such a store; the `_async` functions work with any store. On a store that answers at
-    /// once, an `_async` function does all of its work in one poll: call it where a task may block.
+    /// Returns whether the store is blocking, as local files and memory are, and not asynchronous, as object stores are.
+    /// The blocking functions of [`ops`](crate::ops) require a blocking store; the `_async` functions work with any
+    /// store. On a blocking store, an `_async` function does all of its work in one poll: call it where a task may block.
     pub fn is_near(&self) -> bool {
         self.home.is_near()
     }
 
-    /// Returns whether both are the same store, so that a shard of one can refer to files of the other.
+    /// Returns whether both are the same store, so that a shard of one can refer to files of the other. All local files
+    /// are one store, whatever their folder.
     pub fn is_same(&self, other: &Self) -> bool {
         self.id() == other.id()
     }
@@ -147,7 +149,7 @@ impl Store {
         &*self.home
     }
 
-    /// Fails if answers come later, because a blocking function cannot wait for them.
+    /// Fails for an asynchronous store, because a blocking function cannot wait for its answers.
     ///
     /// # Errors
     /// Returns [`InvalidArgument`](ErrorKind::InvalidArgument), which recommends the function `instead`.
@@ -156,7 +158,7 @@ impl Store {
             return Ok(());
         }
         Err(Error::invalid(format!(
-            "the store answers later, and this function does not wait; use `{instead}`"
+            "the store is asynchronous, and this function does not wait; use `{instead}`"
         )))
     }
 
@@ -174,7 +176,8 @@ impl Store {
     }
 }
 
-/// A file or a folder of a [`Store`]. The path of a local file converts into its location.
+/// A file or a folder of a [`Store`]. The path of a local file converts into its location. Every text is taken for a
+/// path; for a URL such as `s3://bucket/name`, use `Location::from_url`.
 #[derive(Debug, Clone)]
 pub struct Location {
     store: Store,
@@ -261,7 +264,7 @@ pub(crate) enum OpenedFile {
     Blocking(Arc<dyn ReadAt>, Arc<dyn Container>),
     #[cfg_attr(
         not(feature = "object_store"),
-        expect(dead_code, reason = "object stores answer later")
+        expect(dead_code, reason = "object stores are asynchronous")
     )]
     Async(Arc<dyn AsyncReadAt>, Arc<dyn AsyncContainer>),
 }
@@ -280,7 +283,7 @@ pub(crate) enum Sinks {
     Blocking(Box<dyn SinkFactory>),
     #[cfg_attr(
         not(feature = "object_store"),
-        expect(dead_code, reason = "object stores answer later")
+        expect(dead_code, reason = "object stores are asynchronous")
     )]
     Async(Box<dyn AsyncSinkFactory>),
 }
@@ -432,7 +435,7 @@ pub(crate) trait Home: Send + Sync + Debug {
     /// the store tells without a request.
     fn resolve(&self, place: Place) -> Option<Place>;
 
-    /// Opens a file. If the store answers later, a missing file is an error of the first read.
+    /// Opens a file. If the store is asynchronous, a missing file is an error of the first read.
     fn open(&self, file: &Place, held: DescriptorUse) -> Result<OpenedFile>;
 
     /// Opens a file by its name, which errors show.
@@ -522,7 +525,7 @@ impl FileContainer {
     }
 }
 
-/// A sink that answers at once, as an asynchronous one.
+/// A blocking sink, as an asynchronous one.
 struct NowSink<S>(Option<S>);
 
 impl<S: super::Sink> AsyncSink for NowSink<S> {

@@ -98,7 +98,7 @@ impl AttachOptions {
 
     /// Sets whether to find pages by reading all column chunks once, in files that have no page index. The shard then
     /// lists the pages, so that readers of a few rows read only the pages of those rows. Without a list, they read whole
-    /// column chunks. Off by default, because attaching otherwise reads no pages of most columns.
+    /// column chunks. Pages of values in lists are never listed. Off by default, because attaching otherwise reads no pages of most columns.
     #[must_use]
     pub fn with_page_map(mut self, page_map: bool) -> Self {
         self.page_map = page_map;
@@ -124,8 +124,9 @@ impl AttachOptions {
         &self.file_columns
     }
 
-    /// Adds a last column that has one value for all rows of each file, such as a value in the name of its folder. The
-    /// array has a value for each of the files, in their order. Filters skip the stripes of files with other values.
+    /// Adds a column, after all others, that has one value for all rows of each file, such as a value in the name of its
+    /// folder. The array must have a value for each of the files, in their order. Filters skip the stripes of files with
+    /// other values. Further calls add further columns.
     #[must_use]
     pub fn with_file_column(mut self, field: Field, values: ArrayRef) -> Self {
         self.file_columns.push((field, values));
@@ -162,14 +163,15 @@ impl AttachOptions {
 
 with_progress! {
     AttachOptions,
-    /// Calls `progress` with the number of Parquet files, twice for each of them: half of the files are done once all
-    /// footers have been read, the others as their columns are described. If it breaks, no shard is written.
+    /// Calls `progress` with a number of files that counts each Parquet file twice: when its footer has been read, and
+    /// when its columns have been described. If it breaks, no shard is written.
 }
 
-/// Makes a shard over Parquet files: writes a directory file `target` that refers to their column chunks. The files are
-/// read, but neither copied nor changed, and must be in the folder of `target` or in subfolders, unless the
-/// [options](AttachOptions::with_external_files) allow other folders. They must stay as they are: if a file is changed
-/// or replaced, reading its rows is an error.
+/// Makes a shard over Parquet files: writes a directory file `target` that refers to their column chunks. Needs the
+/// feature `parquet`. The files must be in the folder of `target` or in subfolders, unless the
+/// [options](AttachOptions::with_external_files) allow other folders. They are not changed, and must stay as they are: if
+/// the size or the footer of a file changes, reading its rows is an error. A page that is damaged in place is an error
+/// if it has a CRC or cannot be decoded, or with [checksums](AttachOptions::with_checksums).
 ///
 /// Columns are united by name. If one of the files lacks a column, its rows are null in that column. Every stripe has
 /// one or more whole row groups of one file.
@@ -188,11 +190,13 @@ with_progress! {
 ///
 /// # Errors
 /// Returns [`SchemaMismatch`](ErrorKind::SchemaMismatch) if the types of a column are stored in different ways,
-/// [`Unsupported`](ErrorKind::Unsupported) for encrypted files and codecs that cannot be read,
-/// [`Corrupt`](ErrorKind::Corrupt) for damaged footers, [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) for files outside of
-/// the folder, [`AlreadyExists`](ErrorKind::AlreadyExists), [`InvalidArgument`](ErrorKind::InvalidArgument) if there is
-/// no file, if a file is named twice, if the files and the target are not in one store and the options allow no other,
-/// or if a store answers later: use [`attach_async`].
+/// [`Unsupported`](ErrorKind::Unsupported) for encrypted files, codecs that cannot be read, and several columns of one
+/// name, [`Corrupt`](ErrorKind::Corrupt) for damaged footers, [`NotFound`](ErrorKind::NotFound),
+/// [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) for files outside of the folder,
+/// [`AlreadyExists`](ErrorKind::AlreadyExists), [`LimitExceeded`](ErrorKind::LimitExceeded) for more stripes than readers
+/// accept, and [`InvalidArgument`](ErrorKind::InvalidArgument) if there is no file, if a file is named twice, if the files
+/// and the target are not in one store and the options allow no other, or if a store is asynchronous: use
+/// [`attach_async`].
 pub fn attach<L: Into<Location>>(
     files: impl IntoIterator<Item = L>,
     target: impl Into<Location>,
@@ -203,7 +207,10 @@ pub fn attach<L: Into<Location>>(
 /// Makes a shard over Parquet files, like [`attach`], with options.
 ///
 /// # Errors
-/// Returns the errors of [`attach`], and [`Stopped`](ErrorKind::Stopped).
+/// Returns the errors of [`attach`], [`Stopped`](ErrorKind::Stopped), [`UnknownColumn`](ErrorKind::UnknownColumn) if no
+/// file has a column that the options name, [`InvalidArgument`](ErrorKind::InvalidArgument) for a file column with a used
+/// name or the wrong number of values, and [`SchemaMismatch`](ErrorKind::SchemaMismatch) for values that its field
+/// cannot hold.
 pub fn attach_with<L: Into<Location>>(
     files: impl IntoIterator<Item = L>,
     target: impl Into<Location>,
@@ -286,7 +293,7 @@ pub async fn attach_with_async<L: Into<Location>>(
 /// skips files and folders with names that begin with `_` or `.`, as other readers of tables do.
 ///
 /// # Errors
-/// Returns the errors of the store, and [`InvalidArgument`](ErrorKind::InvalidArgument) if it answers later: use
+/// Returns the errors of the store, and [`InvalidArgument`](ErrorKind::InvalidArgument) if it is asynchronous: use
 /// [`list_parquet_files_async`].
 pub fn list_parquet_files(folder: impl Into<Location>) -> Result<Vec<Location>> {
     let folder = folder.into();

@@ -34,8 +34,9 @@ impl ShardEditor {
     /// Drops columns by name, or members of structs by path.
     ///
     /// # Errors
-    /// Returns [`UnknownColumn`](crate::ErrorKind::UnknownColumn) or
-    /// [`AmbiguousColumn`](crate::ErrorKind::AmbiguousColumn); no column is dropped then.
+    /// Returns [`UnknownColumn`](crate::ErrorKind::UnknownColumn),
+    /// [`AmbiguousColumn`](crate::ErrorKind::AmbiguousColumn), or [`Unsupported`](crate::ErrorKind::Unsupported) for
+    /// members that are stored as one packed group; no column is dropped then.
     pub fn drop_columns<S: AsRef<str>>(
         &mut self,
         paths: impl IntoIterator<Item = S>,
@@ -52,8 +53,9 @@ impl ShardEditor {
     ///
     /// # Errors
     /// Returns [`UnknownColumn`](crate::ErrorKind::UnknownColumn),
-    /// [`AmbiguousColumn`](crate::ErrorKind::AmbiguousColumn), or
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if another column or member has the new name.
+    /// [`AmbiguousColumn`](crate::ErrorKind::AmbiguousColumn), [`Unsupported`](crate::ErrorKind::Unsupported) for
+    /// members that are stored as one packed group, or [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if another
+    /// column or member has the new name.
     pub fn rename_column(&mut self, path: &str, name: &str) -> Result<()> {
         let mut columns = self.columns.clone();
         let old = columns.rename(path, name)?;
@@ -61,7 +63,7 @@ impl ShardEditor {
         Ok(())
     }
 
-    /// Adds a last column that has the same value in every row: the only value of an array.
+    /// Adds a last column that has the same value in every row: the value of an array of length 1.
     ///
     /// ```no_run
     /// # use arrow_shard::ops::ShardEditor;

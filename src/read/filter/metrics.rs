@@ -28,7 +28,7 @@ pub struct ScanMetrics {
     pub values_tested: u64,
     /// Rows that match.
     pub rows_matched: u64,
-    /// Rows for which the other columns were read: the matching rows, and their neighbours where most rows match.
+    /// Rows for which the other columns were read: the matching rows, and their neighbors where most rows match.
     pub rows_read: u64,
 }
 

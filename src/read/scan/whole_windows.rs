@@ -1,6 +1,6 @@
 //! Reads wanted rows that lie close together: decodes whole windows of rows, and drops the others.
 //!
-//! Copying a value out of a buffer takes several times as long as decoding it together with its neighbours.
+//! Copying a value out of a buffer takes several times as long as decoding it together with its neighbors.
 
 use super::sizing::scanned_rows;
 use super::source::{ReadState, StripeFields};

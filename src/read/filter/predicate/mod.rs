@@ -220,7 +220,8 @@ impl ColumnRef {
 }
 
 /// A test of the rows of a shard, for [`ScanBuilder::with_filter`](crate::read::ScanBuilder::with_filter):
-/// comparisons of [columns](col) with [literals](lit), joined by `and`, `or` and `not`.
+/// comparisons of [columns](col) with [literals](lit), joined by `and`, `or` and `not`. Two columns are compared by a
+/// parsed text, such as `"a < b".parse()`, or by [`from_fn`](Self::from_fn).
 ///
 /// The logic has three values, as in SQL: a comparison with a null is unknown, and a row matches if the predicate is
 /// true. Values are compared in the types of [`Shard::schema`](crate::Shard::schema), even if the scan requests another

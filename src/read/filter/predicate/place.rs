@@ -262,7 +262,7 @@ fn on_grid(exact: Exact, grid: Grid, data_type: &DataType) -> Result<LiteralPlac
     };
     let shift = i64::from(grid.scale) - i64::from(exact.scale);
     let Some(power) = ten_to(shift.unsigned_abs()) else {
-        // The literal is beyond all values, or between zero and its neighbour.
+        // The literal is beyond all values, or between zero and its neighbor.
         return match (exact.value == i256::ZERO, shift > 0) {
             (true, _) => found(i256::ZERO, false, outside, data_type),
             (false, true) => Ok(outside),

@@ -115,10 +115,7 @@ fn integers_compare_with_integers_and_decimals_of_any_size() {
 fn floats_compare_with_floats_and_integers_in_total_order() {
     let mut all: Vec<f64> = DOUBLES.to_vec();
     all.extend([f64::NAN, -f64::NAN]);
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "neighbours of the literals"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "neighbors of the literals")]
     let singles: PrimitiveArray<Float32Type> = all
         .iter()
         .flat_map(|v| [*v as f32, (*v as f32).next_up(), (*v as f32).next_down()])

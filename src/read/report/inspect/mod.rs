@@ -167,7 +167,8 @@ pub struct FieldInfo {
     pub contradictions: Vec<String>,
     /// Size of the field's own values before encoding, in bytes.
     pub raw_data_size: Option<u64>,
-    /// Size of the field's own buffers, and of the pages of its Parquet column chunks, in bytes.
+    /// Size of the field's own buffers, and of the pages of its Parquet column chunks, in bytes. 0 for a member of a
+    /// packed group, whose bytes count for the struct.
     pub encoded_bytes: u64,
     /// The encoded buffers, of all encodings of the field.
     pub buffers: Vec<BufferInfo>,
@@ -343,8 +344,9 @@ impl FieldInfo {
 }
 
 impl Shard {
-    /// Reports the structure of the shard. If a part is damaged, its `problem` has the error, and the other parts are
-    /// reported.
+    /// Reports the structure of the shard. To find the encodings, it reads all native data, unless
+    /// [`InspectOptions::with_encodings`] turns that off. If a part is damaged, its `problem` has the error, and the
+    /// other parts are reported.
     ///
     /// # Errors
     /// Fails if the schema or the list of stripes is damaged or not supported. Also returns the error of a reader that
