@@ -159,7 +159,7 @@
 //! |-|-|-|
 //! | `zstd` | yes | Zstandard blocks, through the C library |
 //! | `mmap` | yes | `Shard::open_mmap`: shards through a memory map |
-//! | `threads` | yes | scans and writers that use several threads, through rayon |
+//! | `threads` | yes | scans and writers that use several threads, through rayon: scans in its global pool, each writer in one of its own |
 //! | `decimal` | yes | decimals in the native form of Amudai, through the C library decNumber |
 //! | `object_store` | no | shards in S3, Azure, Google Cloud Storage and HTTP, through the crate `object_store` |
 //! | `parquet` | no | shards over Parquet files: `ops::attach`, and reading the values in them, through the crate `parquet` |

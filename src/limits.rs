@@ -5,7 +5,7 @@ use crate::settings::settings;
 use std::fmt::Display;
 
 /// Upper bounds that a reader enforces on every input, so that a damaged or hostile file causes an error instead of
-/// exhausting the machine. The defaults are far above the needs of any valid shard.
+/// exhausting the machine. The defaults are far above the needs of ordinary shards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     max_message_bytes: u64,
@@ -64,7 +64,8 @@ settings! {
         /// Maximum size in bytes of a value dictionary, and of all compressor dictionaries of a stripe field together:
         /// 4 GiB by default. Encoded entries of a value dictionary also have the limits of a block.
         max_dictionary_bytes, with_max_dictionary_bytes: u64;
-        /// Maximum number of bytes of Arrow data in a batch: 8 GiB by default.
+        /// Maximum number of bytes of Arrow data in a batch: 8 GiB by default. A larger batch is an error; for smaller
+        /// batches, use [`ScanBuilder::with_batch_size`](crate::read::ScanBuilder::with_batch_size).
         max_batch_bytes, with_max_batch_bytes: u64;
         /// Maximum number of bytes in a batch for items of fixed-size lists that the file does not store, because they
         /// are null or all equal: 256 MiB by default. A null list takes no bytes in the file, but as much memory as the
@@ -89,7 +90,7 @@ pub(crate) fn exceeded(limit: &str, allowed: u64, found: impl Display) -> Error 
 
 impl Limits {
     /// Returns limits for untrusted files: far below the defaults, but above the needs of ordinary tables. The worst
-    /// file costs a service a few hundred megabytes of memory.
+    /// file costs a scan on one thread a few hundred megabytes of memory.
     ///
     /// | limit | strict | default |
     /// |-|-:|-:|

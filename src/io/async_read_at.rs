@@ -12,9 +12,10 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// One artifact of a shard, read asynchronously: for example, an object in S3.
 ///
-/// The content must not change while the artifact is open. A reader makes every read conditional on the object that its
-/// first read found, and fails with [`Replaced`](ErrorKind::Replaced) if another object has taken its place. The reader
-/// is also responsible for retries: a scan ends with the first error.
+/// The content must not change while the artifact is open: an implementation must make every read conditional on the
+/// object that its first read found, and fail with [`Replaced`](ErrorKind::Replaced) if another object has taken its
+/// place. It must also retry failed requests, because a scan ends with the first error. Calls may overlap, and their
+/// futures may be dropped at any point.
 pub trait AsyncReadAt: Send + Sync + Debug {
     /// Returns the last `len` bytes, or all bytes if there are fewer, and the size of the artifact. Opening a shard
     /// begins with this call, so it should take a single request.

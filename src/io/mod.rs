@@ -2,9 +2,9 @@
 //!
 //! Readers use a [`ReadAt`] for ranges of a file, and a [`Container`] for the other files of a shard. Writers append to
 //! a [`Sink`], and use a [`SinkFactory`] to create stripe files. All four traits are implemented for local files and
-//! for memory; implement them for other stores. A [`Store`] is where shards are, for the operations of
-//! [`ops`](crate::ops): local files, an object store, or memory. [`AsyncReadAt`], [`AsyncContainer`], [`AsyncSink`] and
-//! [`AsyncSinkFactory`] are their asynchronous counterparts.
+//! for memory; implement them for other stores. Their asynchronous counterparts are [`AsyncReadAt`],
+//! [`AsyncContainer`], [`AsyncSink`] and [`AsyncSinkFactory`]. A [`Store`] is where shards are, for the operations of
+//! [`ops`](crate::ops): local files, an object store, or memory.
 
 mod async_read_at;
 mod async_sink;

@@ -30,11 +30,15 @@ impl<T: Send + 'static> UploadRequest<T> {
 }
 
 impl UploadRequest<()> {
-    /// Cancels the request. Awaiting it afterwards waits until it has ended.
-    fn cancel(&mut self) {
+    /// Cancels the request. Returns it if a task drives it: awaiting it then waits until the task has ended. A request
+    /// without a task has ended, because it is dropped.
+    fn cancelled(self) -> Option<Self> {
         match self {
-            Self::Spawned(task) => task.abort(),
-            Self::Polled(request) => *request = Box::pin(std::future::ready(Ok(()))),
+            Self::Spawned(task) => {
+                task.abort();
+                Some(Self::Spawned(task))
+            }
+            Self::Polled(_) => None,
         }
     }
 }
@@ -151,7 +155,8 @@ impl Multipart {
     /// Aborts the upload, after all parts in flight have ended: a part that arrived later would stay in the store.
     /// After an error, the caller may try again.
     pub(super) async fn abort(&mut self) -> Result<()> {
-        self.parts.iter_mut().for_each(UploadRequest::cancel);
+        let parts = std::mem::take(&mut self.parts).into_iter();
+        self.parts = parts.filter_map(UploadRequest::cancelled).collect();
         while self.parts.next().await.is_some() {}
         // An upload that failed to begin needs no abort.
         let _ = self.take_begun().await;

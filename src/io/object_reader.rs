@@ -56,8 +56,11 @@ impl ObjectReader {
     fn note(&self, meta: &ObjectMeta) -> object_store::Result<u64> {
         let known = self.known.get_or_init(|| {
             let condition = match &meta.e_tag {
-                Some(e_tag) => GetOptions::new().with_if_match(Some(e_tag.clone())),
-                None => GetOptions::new().with_if_unmodified_since(Some(meta.last_modified)),
+                // RFC 9110: a weak tag never matches in `If-Match`.
+                Some(e_tag) if !e_tag.starts_with("W/") => {
+                    GetOptions::new().with_if_match(Some(e_tag.clone()))
+                }
+                _ => GetOptions::new().with_if_unmodified_since(Some(meta.last_modified)),
             };
             let meta = meta.clone();
             KnownObject { meta, condition }

@@ -82,7 +82,8 @@ macro_rules! forward {
 
 forward!(&mut S, Box<S>);
 
-/// Any [`std::io::Write`] as a sink. A commit flushes it. Written bytes cannot be discarded.
+/// Any [`std::io::Write`] as a sink. A commit flushes it, and does not sync a file to disk. Written bytes cannot be
+/// discarded.
 #[derive(Debug)]
 pub struct WriteSink<W> {
     inner: W,

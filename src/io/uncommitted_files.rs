@@ -54,8 +54,9 @@ pub(crate) fn commit_together() -> RwLockReadGuard<'static, ()> {
     COMMITS.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Proof that the temporary files have been deleted. While this value lives, creating a [`LocalSink`](super::LocalSink)
-/// and committing a shard of several files block.
+/// Proof that the temporary files have been deleted. While this value lives, creating, committing or dropping a
+/// [`LocalSink`](super::LocalSink) and finishing a [`ShardWriter`](crate::ShardWriter) block, so the thread that holds
+/// it must do none of these.
 #[derive(Debug)]
 #[must_use = "sinks are created again as soon as it is dropped"]
 pub struct Discarded {

@@ -85,8 +85,8 @@ impl EditSummary {
         self.stripes
     }
 
-    /// Returns the number of bytes written: the directory file, the lists of deleted rows, values of added columns, and
-    /// stripes that `compact` rewrote.
+    /// Returns the number of bytes written, or, in a dry run, to be written: the directory file, the lists of deleted
+    /// rows, values of added columns, and stripes that `compact` rewrote; for `pack`, the whole file.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

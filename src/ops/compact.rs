@@ -25,7 +25,8 @@ use std::ffi::OsStr;
 use std::ops::Range;
 
 /// Returns the runs of neighboring stripes that [`compact`] would rewrite, by ordinal. `compact` keeps a run as it is
-/// if rewriting it turns out not to reduce the number of stripes.
+/// if rewriting it turns out neither to reduce the number of stripes nor to remove deleted rows or values in Parquet
+/// files.
 ///
 /// # Errors
 /// Returns the errors of [`ShardEditor::open`], or [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for invalid
@@ -53,11 +54,14 @@ pub async fn plan_compaction_async(
     Ok(runs.map(|run| run.start as u64..run.end as u64).collect())
 }
 
-/// Rewrites stripes of a shard: small stripes together with their neighbors, and stripes with many deleted rows without
-/// these rows. [`CompactOptions::with_external`] adds all stripes with values in Parquet files. The new directory refers
-/// to all other stripes as they are. Returns `None`, and changes nothing, if no stripe needs rewriting, or if rewriting
-/// would not reduce the number of stripes: the keys of an Arrow dictionary may be too small for the values of two
-/// stripes.
+/// Rewrites stripes of a shard: small stripes that follow each other as one, and stripes with many deleted rows without
+/// these rows. [`CompactOptions::with_external`] adds all stripes with values in Parquet files. The new directory
+/// refers to all other stripes as they are. Returns `None`, and changes nothing, if no stripe needs rewriting. Two
+/// small stripes stay if the keys of an Arrow dictionary are too small for the values of both.
+///
+/// Rewritten stripes are written with the default [`WriterOptions`](crate::write::WriterOptions), except for the
+/// profile, the packed groups, the mapping of types and the internal fields. So options of columns are lost, such as
+/// blobs, delimited values and forced Bloom filters.
 ///
 /// Rows keep their order, but rows after removed ones get lower numbers. Rewritten stripes are files next to the
 /// directory file. The old stripes stay in the folder for readers that have the shard open, until
@@ -173,7 +177,7 @@ settings! {
         /// Profile of rewritten stripes: `Balanced` by default. A shard with decimals stored as in Arrow, as the
         /// profile `Plain` stores them, needs `Plain`.
         profile, with_profile: Profile;
-        /// Number of threads that read and encode: 1 by default.
+        /// Number of threads that read and encode, at least 1: 1 by default. In asynchronous stores they only encode.
         threads, with_threads: usize;
     }
 }

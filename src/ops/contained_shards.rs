@@ -15,7 +15,8 @@ use crate::read::{ShardOptions, ready_now};
 ///
 /// # Errors
 /// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names both shards, if two shards share some
-/// data while each of them also refers to other data, and errors of the store and of the metadata.
+/// data while each of them also refers to other data or has other rows deleted, and errors of the store and of the
+/// metadata.
 pub async fn held_shards_async<L: Into<Location>>(
     shards: impl IntoIterator<Item = (L, Shard)>,
 ) -> Result<Vec<(usize, usize)>> {
@@ -39,7 +40,7 @@ pub async fn held_shards_async<L: Into<Location>>(
 ///
 /// # Errors
 /// Returns the errors of [`ShardSet::open_folder`](super::ShardSet::open_folder), except for types of columns that do
-/// not fit.
+/// not fit. A folder without shards is no error.
 pub fn held_by_others(folder: impl Into<Location>) -> Result<Vec<LeftOut>> {
     let folder = folder.into();
     folder.store().check_near("held_by_others_async")?;

@@ -45,8 +45,8 @@ with_progress! {
 /// be in the folder of `target`, or in subfolders.
 ///
 /// Each local shard that is a single file gets a second name in its folder, to which the new directory refers: a clone
-/// if the file system supports clones, otherwise a hard link ([`EditSummary::linked`]). Do not overwrite a hard-linked
-/// file in place.
+/// if the file system supports clones, otherwise a hard link ([`EditSummary::linked`]), otherwise a copy. Do not
+/// overwrite a hard-linked file in place.
 ///
 /// ```no_run
 /// use arrow_shard::ops::merge;

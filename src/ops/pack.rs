@@ -52,7 +52,8 @@ with_progress! {
 ///
 /// The file appears when it is complete. The shard and its files stay, unless `target` is the shard itself and
 /// [`with_overwrite`](PackOptions::with_overwrite) is set. An object that holds rows is never replaced by itself: other
-/// shards may refer to it. A change of the shard is noticed until shortly before an object is completed. The operation holds a few megabytes in memory, and one dictionary.
+/// shards may refer to it. A change of the shard is noticed until shortly before an object is completed. The operation
+/// holds a few megabytes in memory, and one dictionary.
 ///
 /// ```no_run
 /// use arrow_shard::ops::{PackOptions, pack};
@@ -68,8 +69,9 @@ with_progress! {
 /// [`NotFound`](crate::ErrorKind::NotFound) if a file of the shard is missing,
 /// [`Checksum`](crate::ErrorKind::Checksum), [`Corrupt`](crate::ErrorKind::Corrupt) or
 /// [`WrongFile`](crate::ErrorKind::WrongFile) if copied bytes are damaged or of another shard's file,
-/// [`Unsupported`](crate::ErrorKind::Unsupported) for columns in Parquet files, or errors of the store. After an error,
-/// no new file exists.
+/// [`Unsupported`](crate::ErrorKind::Unsupported) for columns in Parquet files and for an object that holds rows and
+/// would be replaced by itself, [`Stopped`](crate::ErrorKind::Stopped), or errors of the store. After an error, no new
+/// file exists, unless an object store completed it and its answer was lost.
 pub fn pack(
     shard: impl Into<Location>,
     target: impl Into<Location>,
@@ -132,17 +134,15 @@ pub async fn pack_async(
         }
         Ok(done)
     };
-    match copied.await {
-        Ok(done) => {
-            sink.commit().await?;
-            Ok(done)
-        }
-        Err(error) => {
-            // The first error is reported; the bytes are invisible.
-            let _ = sink.abort().await;
-            Err(error.within(location.to_string()))
-        }
+    let packed = match copied.await {
+        Ok(done) => sink.commit().await.map(|()| done),
+        Err(error) => Err(error.within(location.to_string())),
+    };
+    if packed.is_err() {
+        // The first error is reported; the bytes are invisible.
+        let _ = sink.abort().await;
     }
+    packed
 }
 
 /// Writes a shard as one file.

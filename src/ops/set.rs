@@ -22,8 +22,9 @@ use std::sync::Arc;
 /// column, its rows are null in that column.
 ///
 /// Opening a table reads the metadata of all shards, several shards at a time. The files must not change while the
-/// table is open: reading a file that has been replaced fails with
-/// [`Replaced`](ErrorKind::Replaced). The types of the columns must fit as [`ShardEditor::append`] describes, unless the
+/// table is open: reading a file that has been replaced fails with [`Replaced`](ErrorKind::Replaced), or, if the table
+/// reads it for the first time, with [`WrongFile`](ErrorKind::WrongFile), [`Checksum`](ErrorKind::Checksum) or
+/// [`Corrupt`](ErrorKind::Corrupt). The types of the columns must fit as [`ShardEditor::append`] describes, unless the
 /// option [`Unify::Widen`](super::Unify::Widen) is set.
 ///
 /// Local files do not stay open, so a table may have more shards than the process may have open files: see

@@ -30,7 +30,7 @@ use std::time::{Duration, SystemTime};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnusedFile {
-    /// The file, which is removed unless this is a dry run.
+    /// The file.
     pub location: Location,
     /// The size in bytes.
     pub bytes: u64,

@@ -60,7 +60,8 @@ pub struct Shard {
 
 impl Shard {
     /// Opens the shard with its directory file at a location: the path of a local file, or a file of a
-    /// [`Store`](crate::io::Store). The other files of the shard must be in the same folder.
+    /// [`Store`](crate::io::Store). The other files of the shard must be in its folder or below, except for Parquet
+    /// files in folders that the [options](ShardOptions::with_external_files) allow.
     ///
     /// # Errors
     /// [`NotFound`](crate::ErrorKind::NotFound), [`NotAShard`](crate::ErrorKind::NotAShard) or
@@ -86,8 +87,9 @@ impl Shard {
     /// Opens a shard that is one of many: its file does not stay open, but is reopened for reads. Any number of shards
     /// share a few file descriptors, see [`PooledFile`](crate::io::PooledFile).
     ///
-    /// A shard from [`open`](Self::open) keeps reading the file that it opened, even if another file replaces it. Reads
-    /// of a pooled shard then fail with [`Replaced`](crate::ErrorKind::Replaced).
+    /// A shard from [`open`](Self::open) keeps reading the directory file that it opened, even if another file replaces
+    /// it. Reads of a pooled shard then fail with [`Replaced`](crate::ErrorKind::Replaced). Stripe files of local
+    /// shards are always pooled.
     ///
     /// # Errors
     /// Returns the same errors as [`open`](Self::open).
@@ -228,8 +230,8 @@ impl Shard {
     /// | blocking method | result for a shard behind an asynchronous reader |
     /// |-|-|
     /// | [`num_rows`](Self::num_rows), [`num_deleted_rows`](Self::num_deleted_rows), [`num_stripes`](Self::num_stripes), [`wire`](Self::wire) | work: opening has read the bytes |
-    /// | [`schema`](Self::schema), [`parse_predicate`](Self::parse_predicate) | work once [`schema_async`](Self::schema_async) has returned |
-    /// | [`properties`](Self::properties), [`property`](Self::property), [`sorting_columns`](Self::sorting_columns) | work once [`properties_async`](Self::properties_async) or `schema_async` has returned |
+    /// | [`schema`](Self::schema), [`schema_nodes`](Self::schema_nodes), [`parse_predicate`](Self::parse_predicate) | work once [`schema_async`](Self::schema_async) has returned |
+    /// | [`properties`](Self::properties), [`property`](Self::property), [`sorting_columns`](Self::sorting_columns), [`writers`](Self::writers) | work once [`properties_async`](Self::properties_async) or `schema_async` has returned |
     /// | [`stripes`](Self::stripes), [`ScanBuilder::split`] | work once [`stripes_async`](Self::stripes_async) has returned |
     /// | all other methods: [`ScanBuilder::build`], [`take`](Self::take), [`verify`](Self::verify), [`inspect`](Self::inspect), ... | fail |
     ///
@@ -257,11 +259,12 @@ impl Shard {
         Self::open_at(names, reader, files, None, options).await
     }
 
-    /// Opens the shard with the directory file at `path` in an object store:
-    /// [`open_with_async`](Self::open_with_async) without a [`Store`](crate::io::Store). The other files of the shard must be next
-    /// to it. See [`from_async_reader`](Self::from_async_reader) for the methods that work with such a shard.
+    /// Opens the shard with the directory file at `path` in an object store: [`open_with_async`](Self::open_with_async)
+    /// without a [`Store`](crate::io::Store). The other files of the shard must be in its folder or below. See
+    /// [`from_async_reader`](Self::from_async_reader) for the methods that work with such a shard.
     ///
-    /// Ranges less than 1 MiB apart share a request, and at most 16 requests for an object are in flight.
+    /// Ranges less than 1 MiB apart share a request. Each window of rows is fetched by at most 16 requests for an
+    /// object at a time.
     ///
     /// ```
     /// # use arrow_shard::{Shard, write::ShardWriter};
@@ -469,7 +472,8 @@ impl Shard {
     /// numbers, use [`ScanBuilder::take`].
     ///
     /// # Errors
-    /// [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange), [`UnknownColumn`](crate::ErrorKind::UnknownColumn), or
+    /// [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange) for a row that does not exist or is deleted,
+    /// [`UnknownColumn`](crate::ErrorKind::UnknownColumn), [`AmbiguousColumn`](crate::ErrorKind::AmbiguousColumn), or
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded). Also fails if the data are damaged.
     pub fn take(&self, rows: &[u64], projection: impl Into<Projection>) -> Result<RecordBatch> {
         self.scan().with_projection(projection).take(rows)

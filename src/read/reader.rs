@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A running scan: an iterator of batches.
 ///
 /// Its errors are of the type `ArrowError`, as in all readers of the Arrow crates. [`Error::from`](crate::Error) turns
-/// such an error back into the original error of this crate, with its kind and place.
+/// such an error back into the original error of this crate, with its kind and place. After an error, the iterator
+/// ends.
 #[derive(Debug)]
 pub struct ShardReader {
     pub(in crate::read) schema: SchemaRef,
@@ -31,8 +32,8 @@ pub(in crate::read) enum Batches {
 }
 
 impl ShardReader {
-    /// Returns the number of rows that have not been read yet. With a filter, these are the rows that have not been
-    /// tested yet or are known to match.
+    /// Returns the number of rows that have not been read yet. With a filter, a selection or deleted rows, this is an
+    /// upper bound: rows that are not tested yet count, too.
     pub fn remaining_rows(&self) -> u64 {
         self.cut.most(match &self.batches {
             Batches::Inline(reader) => reader.remaining_rows(),
@@ -41,7 +42,8 @@ impl ShardReader {
         })
     }
 
-    /// Returns how much the filter or the selection of rows has let the scan skip so far; `None` if it has neither.
+    /// Returns how much the filter or the selection of rows has let the scan skip so far; `None` if it has neither, and
+    /// no deleted rows to skip.
     pub fn metrics(&self) -> Option<ScanMetrics> {
         let filter = self.filter.as_ref()?;
         Some(filter.counters.metrics())

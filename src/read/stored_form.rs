@@ -127,7 +127,8 @@ impl Shard {
 
     /// Lists the files that the shard needs in addition to its directory file, such as stripe files, as its URL list
     /// names them: relative to the folder of the directory file. Does not check whether they exist. The list is empty
-    /// for a shard in one file; `ops::pack` makes such a shard of any other. Parquet files outside of the folder are
+    /// for a shard in one file; `ops::pack` makes such a shard of any other without values
+    /// in Parquet files. Parquet files outside of the folder are
     /// omitted: see [`external_files`](Self::external_files).
     ///
     /// # Errors

@@ -110,7 +110,8 @@ impl ShardStream {
         self.plan.format.schema.clone()
     }
 
-    /// Returns how much the filter or the selection of rows has let the scan skip so far; `None` if it has neither.
+    /// Returns how much the filter or the selection of rows has let the scan skip so far; `None` if it has neither, and
+    /// no deleted rows to skip.
     pub fn metrics(&self) -> Option<ScanMetrics> {
         let filter: &Arc<Filter> = self.plan.filter.as_ref()?;
         Some(filter.counters.metrics())

@@ -23,8 +23,9 @@ use std::fmt;
 /// comes last, so that the shard becomes visible as a whole or not at all.
 ///
 /// The shard is valid once [`finish`](Self::finish) has returned. [`abort`](Self::abort) deletes the data sent so far,
-/// and so does every call that fails. If the writer is dropped instead, its sinks discard what they can; completed
-/// stripe files stay, unreferenced. If a call's future is dropped before it completes, only `abort` works afterwards.
+/// and so does every call that fails, unless it refuses a batch (see [`write`](Self::write)). If the writer is dropped
+/// instead, its sinks discard what they can; completed stripe files stay, unreferenced. If a call's future is dropped
+/// before it completes, only `abort` works afterwards.
 ///
 /// ```
 /// # #[cfg(feature = "object_store")] {
@@ -160,7 +161,8 @@ impl AsyncShardWriter {
         self.writer.in_progress_rows()
     }
 
-    /// Appends the rows of a batch. Its columns must have the types of the schema, in the same order.
+    /// Appends the rows of a batch. Its columns must have the names and the types of the schema, in the same order, and
+    /// those that the schema declares without nulls must have none. The metadata of the batch are ignored.
     ///
     /// # Errors
     /// Returns [`SchemaMismatch`](ErrorKind::SchemaMismatch) if the batch does not match the schema. With
@@ -168,8 +170,9 @@ impl AsyncShardWriter {
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) if the rows break the declared order. After these errors the
     /// writer stays usable.
     ///
-    /// Returns [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for values that cannot be stored, or the error of the
-    /// sink; both may concern rows of an earlier call. After these errors the writer is unusable.
+    /// Returns [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) for values that cannot be stored,
+    /// [`LimitExceeded`](ErrorKind::LimitExceeded) for more stripes than readers accept, or the error of the sink; all
+    /// may concern rows of an earlier call. After these errors the writer is unusable.
     pub async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.check_poisoned()?;
         self.writer.check_rows(batch)?;
@@ -192,7 +195,7 @@ impl AsyncShardWriter {
     /// Ends the current stripe, if it has rows, and passes it to the sink.
     ///
     /// # Errors
-    /// Returns the error of the sink; the writer is then unusable.
+    /// Returns the errors of [`write`](Self::write) that concern earlier rows; the writer is then unusable.
     pub async fn flush_stripe(&mut self) -> Result<()> {
         self.check_poisoned()?;
         self.poisoned = true;
@@ -226,8 +229,8 @@ impl AsyncShardWriter {
     /// Writes the remaining rows and completes the shard.
     ///
     /// # Errors
-    /// Returns the errors of the sink. No shard exists then, unless the store completed the directory file and its
-    /// response was lost: check before you write again.
+    /// Returns the errors of [`write`](Self::write) that concern earlier rows. No shard exists then, unless the store
+    /// completed the directory file and its response was lost: check before you write again.
     pub async fn finish(self) -> Result<ShardSummary> {
         let usable = self.check_poisoned();
         let mut uploads = self.uploads;

@@ -11,9 +11,9 @@ const ROWS: usize = 16_384;
 /// Most bytes of a column to look at.
 const BYTES: usize = 2 << 20;
 
-/// Returns the encodings that a writer with these options considers for the first rows of a batch (at most 16,384): for
-/// every leaf field and the offsets of every list, in the order of the schema. Fields without a choice, such as
-/// Booleans and Arrow dictionaries, are left out.
+/// Returns the encodings that a writer with these options considers for the first rows of a batch (at most 16,384, and
+/// about 2 MiB of the largest column): for every leaf field and the offsets of every list, in the order of the schema.
+/// Fields without a choice, such as Booleans and Arrow dictionaries, are left out.
 ///
 /// # Errors
 /// Returns the errors of [`ShardWriter::try_new`] and [`ShardWriter::write`].

@@ -139,12 +139,13 @@ settings! {
         /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names the column and the row, and the writer
         /// stays usable. Floating-point numbers are in total order, as `arrow_ord` sorts them.
         sorting_columns_checked, with_sorting_columns_checked: bool;
-        /// The time of creation in 100 ns ticks since 0001-01-01, the current time by default. A fixed
-        /// time makes files reproducible.
+        /// The time of creation in 100 ns ticks since 0001-01-01, the current time by default. With a fixed time, the
+        /// same rows make the same bytes, except for generated identities of rows and the names of stripe files.
         creation_time, with_creation_time: Option<u64>;
-        /// Whether [`ShardWriter::create_with`](super::ShardWriter::create_with) may replace a file; off by default. If
-        /// it replaces a two-level shard, the old stripe files stay, because directories in other folders may refer to
-        /// them; [`ops::vacuum`](crate::ops::vacuum) removes the files that no directory refers to.
+        /// Whether [`ShardWriter::create_with`](super::ShardWriter::create_with) and `AsyncShardWriter::create_object`
+        /// may replace a file; off by default. With other constructors, the sink or its factory decides. If it replaces
+        /// a two-level shard, the old stripe files stay, because directories in other folders may refer to them;
+        /// [`ops::vacuum`](crate::ops::vacuum) removes the files that no directory refers to.
         overwrite, with_overwrite: bool;
         /// The number of threads that encode columns, including the caller's; 1 by default. With more than one,
         /// encoding continues while the caller prepares the next rows. The bytes of the file do not depend on the

@@ -109,6 +109,32 @@ fn an_object_that_is_replaced_is_an_error() {
 }
 
 #[test]
+fn weak_e_tags_tell_objects_apart_and_are_no_condition() {
+    let server = Server::start();
+    server.weaken();
+    let bytes = written_bytes(&[table(100_000)], WriterOptions::default());
+    server.put("/t.shard", bytes.clone());
+    assert_eq!(
+        wait(read(&server))
+            .unwrap()
+            .iter()
+            .map(RecordBatch::num_rows)
+            .sum::<usize>(),
+        100_000
+    );
+    wait(async {
+        let options = ShardOptions::default().with_tail_bytes(100);
+        let path = Path::from("t.shard");
+        let shard = Shard::open_object(store(&server), &path, options)
+            .await
+            .unwrap();
+        server.put("/t.shard", bytes);
+        let error = shard.schema_async().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Replaced, "{error:#}");
+    });
+}
+
+#[test]
 fn the_damaged_object_of_several_is_named() {
     let server = Server::start();
     let sound = written_bytes(&[table(50_000)], WriterOptions::default());

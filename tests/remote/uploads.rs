@@ -354,6 +354,31 @@ fn parts_on_their_way_end_before_an_upload_is_aborted() {
 }
 
 #[test]
+fn parts_that_no_runtime_drives_end_when_an_upload_is_aborted() {
+    let watched = Arc::new(Watched::default().with_hanging_parts());
+    let store: Arc<dyn ObjectStore> = watched.clone();
+    block_on(async {
+        let mut sink = folder(&store).create_object(&path()).await.unwrap();
+        let mut write = sink.write_all(vec![7; 60_000].into());
+        while watched.calls().parts == 0 {
+            if futures::poll!(&mut write).is_ready() {
+                break;
+            }
+        }
+        drop(write);
+        assert_eq!(watched.calls().parts, 1);
+        let mut abort = sink.abort();
+        let mut polls = 0;
+        while futures::poll!(&mut abort).is_pending() {
+            polls += 1;
+            assert!(polls < 100, "the abort hangs");
+        }
+        drop(abort);
+        assert_eq!(watched.calls().uploads, 0);
+    });
+}
+
+#[test]
 fn an_object_of_one_part_is_put_and_small_pieces_of_large_buffers_are_copied() {
     let watched = Arc::new(Watched::default());
     let store: Arc<dyn ObjectStore> = watched.clone();

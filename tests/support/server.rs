@@ -48,6 +48,8 @@ struct State {
     /// Requests that wait for their answer.
     waiting: usize,
     fault: Option<(usize, Fault)>,
+    /// Whether e-tags are weak.
+    is_weak: bool,
 }
 
 /// A running server; it ends with the process.
@@ -99,6 +101,11 @@ impl Server {
     /// Makes the answer to one request wrong, by its number.
     pub(crate) fn fail_at(&self, call: usize, fault: Fault) {
         self.state.lock().unwrap().fault = Some((call, fault));
+    }
+
+    /// Answers with weak e-tags from now on, which match no condition.
+    pub(crate) fn weaken(&self) {
+        self.state.lock().unwrap().is_weak = true;
     }
 
     /// Returns the requested ranges.
@@ -154,7 +161,7 @@ fn serve(stream: &TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     let mut out = stream;
     while let Some(request) = request(&mut reader)? {
-        let (object, fault) = {
+        let (object, fault, is_weak) = {
             let mut state = state.lock().unwrap();
             let call = state.requests.len();
             state.requests.push(request.range.clone());
@@ -164,10 +171,11 @@ fn serve(stream: &TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
                 .fault
                 .filter(|(at, _)| *at == call)
                 .map(|(_, fault)| fault);
-            (state.objects.get(&request.path).cloned(), fault)
+            let object = state.objects.get(&request.path).cloned();
+            (object, fault, state.is_weak)
         };
         std::thread::sleep(NETWORK);
-        let answer = answer(&request, object, fault);
+        let answer = answer(&request, object, fault, is_weak);
         state.lock().unwrap().waiting -= 1;
         out.write_all(&answer)?;
         out.flush()?;
@@ -178,7 +186,12 @@ fn serve(stream: &TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn answer(request: &Request, object: Option<(Bytes, u64)>, fault: Option<Fault>) -> Vec<u8> {
+fn answer(
+    request: &Request,
+    object: Option<(Bytes, u64)>,
+    fault: Option<Fault>,
+    is_weak: bool,
+) -> Vec<u8> {
     let status = |line: &str| format!("HTTP/1.1 {line}\r\nContent-Length: 0\r\n\r\n").into_bytes();
     if fault == Some(Fault::Fails) {
         return status("500 Internal Server Error");
@@ -186,11 +199,11 @@ fn answer(request: &Request, object: Option<(Bytes, u64)>, fault: Option<Fault>)
     let Some((object, version)) = object else {
         return status("404 Not Found");
     };
-    let e_tag = format!("\"{version}\"");
+    let e_tag = format!("{}\"{version}\"", if is_weak { "W/" } else { "" });
     if request
         .if_match
         .as_ref()
-        .is_some_and(|wanted| *wanted != e_tag)
+        .is_some_and(|wanted| is_weak || *wanted != e_tag)
     {
         return status("412 Precondition Failed");
     }

@@ -51,6 +51,8 @@ pub(crate) struct Watched {
     calls: Arc<Mutex<Calls>>,
     /// Polls for a part.
     polls: usize,
+    /// Whether parts never arrive.
+    parts_hang: bool,
 }
 
 impl Default for Watched {
@@ -65,11 +67,18 @@ impl Watched {
             store,
             calls: Arc::default(),
             polls: 0,
+            parts_hang: false,
         }
     }
 
     pub(crate) fn with_polls(mut self, polls: usize) -> Self {
         self.polls = polls;
+        self
+    }
+
+    /// Lets no part arrive. Their futures are woken no more, as those of a store that works on threads of its own.
+    pub(crate) fn with_hanging_parts(mut self) -> Self {
+        self.parts_hang = true;
         self
     }
 
@@ -143,6 +152,7 @@ impl ObjectStore for Watched {
             upload,
             calls: self.calls.clone(),
             polls: self.polls,
+            parts_hang: self.parts_hang,
             is_open: true,
         }))
     }
@@ -196,6 +206,7 @@ struct WatchedUpload {
     upload: Box<dyn MultipartUpload>,
     calls: Arc<Mutex<Calls>>,
     polls: usize,
+    parts_hang: bool,
     /// Whether the upload is neither completed nor aborted.
     is_open: bool,
 }
@@ -233,9 +244,13 @@ impl MultipartUpload for WatchedUpload {
             self.calls.clone(),
             polls(self.polls),
         );
+        let hangs = self.parts_hang;
         Box::pin(async move {
             let _on_its_way = OnItsWay::new(&calls);
             waits.await;
+            if hangs {
+                std::future::pending::<()>().await;
+            }
             counted(&calls, part).await
         })
     }

@@ -278,7 +278,6 @@ pub(crate) fn delete(
     progress: Option<&Bound<'_, PyAny>>,
     store: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Edited> {
-    let follower = Follower::of(progress, "rows")?;
     let (at, to) = (Location::of(path, store)?, maybe(to, store)?);
     let is_near = at.is_near();
     let mut editing = detached(py, || Editing::open(at))?;
@@ -286,6 +285,7 @@ pub(crate) fn delete(
         (Some(condition), None) => {
             let (schema, _) = without_views(&Arc::new(editing.editor.schema()));
             let condition = predicate(condition, &schema, None)?;
+            let follower = Follower::of(progress, "rows")?;
             let options = DeleteOptions::default().with_progress(follower.listener());
             let deleted = detached(py, || {
                 let deleted = editing.editor.delete_with_async(&condition, options);
@@ -340,8 +340,9 @@ pub(crate) fn undelete(
 /// Other stripes stay unchanged. Returns None, and changes nothing, if there is no stripe to rewrite.
 ///
 /// A stripe with fewer rows than ``min_rows`` is small; a stripe with a larger share of deleted rows than
-/// ``max_deleted`` is rewritten. ``profile`` is the profile of rewritten stripes. ``progress`` counts their
-/// rows, see :func:`write`.
+/// ``max_deleted`` is rewritten; with ``external``, so are all stripes over Parquet files. ``profile`` is the profile
+/// of rewritten stripes, by default ``"balanced"`` whatever the shard had. ``progress`` counts their rows, see
+/// :func:`write`.
 ///
 /// >>> _ = sh.delete(path, rows=[0])
 /// >>> summary = sh.compact(path)
@@ -349,8 +350,8 @@ pub(crate) fn undelete(
 /// (1, 0)
 #[pyfunction]
 #[pyo3(signature = (
-    path, *, to=None, min_rows=None, max_deleted=None, profile=None, threads=None, progress=None,
-    store=None
+    path, *, to=None, min_rows=None, max_deleted=None, external=false, profile=None, threads=None,
+    progress=None, store=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python's arguments have names")]
 pub(crate) fn compact(
@@ -359,6 +360,7 @@ pub(crate) fn compact(
     to: Option<&Bound<'_, PyAny>>,
     #[pyo3(from_py_with = whole)] min_rows: Option<u64>,
     max_deleted: Option<f64>,
+    external: bool,
     profile: Option<&str>,
     #[pyo3(from_py_with = whole)] threads: Option<usize>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -366,7 +368,9 @@ pub(crate) fn compact(
 ) -> PyResult<Option<Edited>> {
     let follower = Follower::of(progress, "rows")?;
     let (at, to) = (Location::of(path, store)?, maybe(to, store)?);
-    let mut options = CompactOptions::default().with_threads(self::threads(threads));
+    let mut options = CompactOptions::default()
+        .with_threads(self::threads(threads))
+        .with_external(external);
     if let Some(rows) = min_rows {
         options = options.with_min_rows(rows);
     }

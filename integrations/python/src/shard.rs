@@ -130,13 +130,25 @@ impl ShardFile {
     }
 
     /// Returns a scan of some columns, in the types that Python sees.
-    fn columns(&self, shard: &Shard, projection: Projection) -> Result<ScanBuilder> {
-        let scan = shard.scan().with_projection(projection);
+    fn columns(
+        &self,
+        shard: &Shard,
+        projection: Projection,
+        internal_fields: bool,
+    ) -> Result<ScanBuilder> {
+        let scan = shard
+            .scan()
+            .with_projection(projection)
+            .with_internal_fields(internal_fields);
         if !self.hides_views {
             return Ok(scan);
         }
-        let (schema, _) = without_views(&schema_of(&scan, self.is_near)?);
-        Ok(scan.with_schema(schema))
+        let (schema, has_views) = without_views(&schema_of(&scan, self.is_near)?);
+        Ok(if has_views {
+            scan.with_schema(schema)
+        } else {
+            scan
+        })
     }
 }
 
@@ -400,11 +412,7 @@ impl ShardFile {
         let columns = projection(columns)?;
         let mut scan = match schema {
             Some(schema) => shard.scan().with_schema(schema_of_object(schema)?),
-            None if internal_fields => {
-                let scan = shard.scan().with_projection(columns);
-                scan.with_internal_fields(true)
-            }
-            None => detached(py, || this.columns(&shard, columns))?,
+            None => detached(py, || this.columns(&shard, columns, internal_fields))?,
         };
         scan = scan
             .with_offset(offset)
@@ -443,7 +451,7 @@ impl ShardFile {
     ) -> PyResult<Batch> {
         let (shard, rows, columns) = (self.shard()?, row_numbers(rows)?, projection(columns)?);
         let batch = detached(py, || {
-            let scan = self.columns(&shard, columns)?;
+            let scan = self.columns(&shard, columns, false)?;
             wait(self.is_near, scan.take_async(&rows))
         })?;
         Ok(Batch(batch))
@@ -504,7 +512,7 @@ impl ShardFile {
         let (shard, columns) = (self.shard()?, projection(columns)?);
         let batch = detached(py, || {
             let scan = self
-                .columns(&shard, columns)?
+                .columns(&shard, columns, false)?
                 .with_limit(rows)
                 .with_threads(1);
             all_rows(scan, self.is_near)

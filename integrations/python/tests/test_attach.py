@@ -103,6 +103,16 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
         sh.open(target).take([0])
 
 
+def test_compact_rewrites_stripes_over_parquet_files(tmp_path: Path) -> None:
+    path, target = tmp_path / "t.parquet", tmp_path / "t.amudai.shard"
+    pq.write_table(table(), path, row_group_size=1_000)
+    sh.attach([path], target)
+    assert sh.compact(target, min_rows=0) is None
+    assert sh.compact(target, external=True) is not None
+    path.unlink()
+    assert pa.table(sh.open(target)).equals(table())
+
+
 def test_files_elsewhere_need_a_folder_that_both_sides_allow(tmp_path: Path) -> None:
     lake, home = tmp_path / "lake", tmp_path / "home"
     lake.mkdir()

@@ -148,6 +148,8 @@ def test_long_calls_tell_of_progress(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert last() == (200_000, None)
     sh.write(table, path, overwrite=True, stripe_rows=50_000, progress=False)
     sh.delete(path, "id < 40000", progress=tell)
+    with pytest.raises(TypeError, match="progress"):
+        sh.delete(path, "id < 0", progress=7)
     assert last() == (200_000, 200_000)
     assert sh.open(path).verify(progress=tell).is_sound
     done, total = last()

@@ -195,7 +195,17 @@ def test_options_change_the_file_and_not_the_rows(options: dict[str, object], tm
     if options.get("layout") == "two_level":
         assert len(summary.stripe_files) == 5
     if "record_identity" in options:
-        assert len(sh.open(path).scan(internal_fields=True).schema) == 5
+        scan = sh.open(path).scan(internal_fields=True)
+        assert len(scan.schema) == 5 and pa.schema(scan.schema).field(0) == table.schema.field(0)
+
+
+def test_scans_of_internal_fields_return_no_views(tmp_path: Path) -> None:
+    path = tmp_path / "t.amudai.shard"
+    sh.write(pa.table({"s": pa.array(["a", None], pa.string_view())}), path, record_identity=True)
+    f = sh.open(path)
+    scan = pa.table(f.scan(internal_fields=True))
+    assert scan.schema.types[0] == pa.string() == pa.schema(f.schema).types[0] and scan.num_columns == 2
+    assert scan["s"].to_pylist() == ["a", None]
 
 
 @pytest.mark.parametrize(

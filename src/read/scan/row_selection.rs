@@ -8,7 +8,9 @@ use std::ops::{Range, RangeInclusive};
 
 /// A set of row numbers, made of ranges, a bitmap or a list, for
 /// [`ScanBuilder::with_row_selection`](crate::read::ScanBuilder::with_row_selection). Sets have unions and
-/// intersections.
+/// intersections. Rows are numbered from 0 through the whole shard, deleted ones included, unlike in `parquet`'s type
+/// of the same name, which counts rows to skip and to select. A scan with a row beyond the last fails with
+/// [`RowOutOfRange`](ErrorKind::RowOutOfRange).
 ///
 /// ```
 /// use arrow_shard::read::RowSelection;
@@ -197,8 +199,7 @@ impl From<&BooleanArray> for RowSelection {
 }
 
 impl FromIterator<u64> for RowSelection {
-    /// Selects row numbers in any order. `u64::MAX` counts as the number before it, because no shard has such a row and
-    /// no range can include it.
+    /// Selects row numbers in any order. `u64::MAX` is taken for `u64::MAX - 1`: no shard has either row.
     fn from_iter<I: IntoIterator<Item = u64>>(rows: I) -> Self {
         let ranges = rows.into_iter().map(|row| row.min(u64::MAX - 1));
         let ranges = ranges.map(|row| row..row + 1);

@@ -99,8 +99,9 @@ impl ShardOptions {
     }
 
     /// Sets the time unit of instants (DateTime) and time spans (KustoTimeSpan) if neither the shard nor a requested
-    /// schema names their Arrow type. The default is nanoseconds, which reach from 1677 to 2262. Units coarser than 100
-    /// ns round the values, unless the scan has [strict casts](crate::read::ScanBuilder::with_strict_casts).
+    /// schema names their Arrow type. The default is nanoseconds, which reach from 1677 to 2262; other values are the
+    /// error [`ValueOutOfRange`](crate::ErrorKind::ValueOutOfRange). Units coarser than 100 ns round the values, unless
+    /// the scan has [strict casts](crate::read::ScanBuilder::with_strict_casts).
     #[must_use]
     pub fn with_default_time_unit(mut self, unit: TimeUnit) -> Self {
         self.native_types.time_unit = unit;
@@ -109,7 +110,8 @@ impl ShardOptions {
 
     /// Sets the precision and scale of decimals (KustoDecimal) if neither the shard nor a requested schema names their
     /// Arrow type. They become Decimal128 for a precision up to 38, else Decimal256; `Decimal128(38, 16)` by default. A
-    /// value that the type does not hold exactly is an error.
+    /// value that the type does not hold exactly is an error, and so is a schema with such a column if Arrow has no
+    /// such type.
     #[must_use]
     pub fn with_default_precision_and_scale(mut self, precision: u8, scale: i8) -> Self {
         self.native_types.decimal_precision = precision;

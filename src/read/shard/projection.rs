@@ -9,8 +9,10 @@ use std::sync::Arc;
 ///
 /// A path is a column name, or a column name followed by the names of nested fields, joined by `.`: `"a"`, `"b.c"`. If
 /// a column name contains dots, the whole name takes precedence over such a path. List items are named by their Arrow
-/// field (`"tags.item"`); a map is always read whole. Columns come in the order in which they are first named; members
-/// of a struct keep their order.
+/// field (`"tags.item"`); a map is always read whole. Names are case-sensitive. Columns come once, in the order in
+/// which they are first named; members of a struct keep their order. A scan with a path or an index that does not exist
+/// fails with [`UnknownColumn`](ErrorKind::UnknownColumn), and with [`AmbiguousColumn`](ErrorKind::AmbiguousColumn) for
+/// a name of several columns: read these by index. Without any column, batches have row counts only.
 ///
 /// ```
 /// use arrow_shard::read::Projection;

@@ -321,6 +321,7 @@ def compact(
     to: _Path | None = None,
     min_rows: int | None = None,
     max_deleted: float | None = None,
+    external: bool = False,
     profile: str | None = None,
     threads: int | None = None,
     progress: _Progress = None,
