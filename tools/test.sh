@@ -7,7 +7,7 @@ tools/setup.sh tools
 tools/setup.sh servers &
 servers=$!
 if [ ! -d target/debug ]; then
-    printf '== compiling everything: about 8 minutes on two cores; then the tests run for 4\n' >&2
+    printf '== compiling everything: about 13 minutes on two cores; then the tests run for 9\n' >&2
 fi
 export PATH="$PATH:$HOME/.local/bin"
 tests() { cargo test --workspace --features cloud,experimental "$@"; }
