@@ -76,7 +76,7 @@ impl Watched {
         self
     }
 
-    /// Lets no part arrive. Their futures are woken no more, as those of a store that works on threads of its own.
+    /// Lets no part arrive. Nothing wakes a part, as if its store worked on other threads.
     pub(crate) fn with_hanging_parts(mut self) -> Self {
         self.parts_hang = true;
         self
