@@ -29,7 +29,7 @@ pub trait ExternalValues: Debug + Send + Sync {
     /// [`Corrupt`](crate::ErrorKind::Corrupt) if there are fewer positions.
     fn places_of(&self, rows: &Selection, out: &mut Vec<StoredRange>) -> Result<()>;
 
-    /// Returns the places of the last bytes of the files, by which a reader recognises them.
+    /// Returns the places of the last bytes of the files, by which a reader recognizes them.
     fn file_ends(&self) -> Vec<StoredRange>;
 
     /// Compares the last bytes of a file with the file that the shard was made for.

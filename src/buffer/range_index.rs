@@ -374,7 +374,7 @@ fn bounds_of(node: &DataType) -> Result<(BoundKind, usize)> {
         (T::FixedSizeBinary, "arrow.decimal", 32) => (BoundKind::Integer, 32),
         (other, label, _) => {
             return Err(Error::unsupported(format!(
-                "a range index of a {other:?} field labelled `{label}`"
+                "a range index of a {other:?} field labeled `{label}`"
             )));
         }
     })

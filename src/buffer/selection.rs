@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_are_joined_and_empty_ranges_dropped() {
+    fn neighbors_are_joined_and_empty_ranges_dropped() {
         let s: Selection = [0..2, 2..5, 7..7, 9..10].into_iter().collect();
         assert_eq!(s.ranges(), [0..5, 9..10]);
         assert_eq!(s.len(), 6);

@@ -26,11 +26,11 @@ pub struct StoredBuffer {
     pub kind: BufferKind,
     /// All of its bytes, including the block map.
     pub place: StoredRange,
-    /// How the bytes are organised.
+    /// How the bytes are organized.
     pub body: Body,
 }
 
-/// How the bytes of a buffer are organised.
+/// How the bytes of a buffer are organized.
 #[derive(Debug)]
 pub enum Body {
     /// Plain little-endian values, and the checksums of their bytes if there are any.

@@ -53,7 +53,7 @@ pub(crate) fn may_exceed_arrow(node: &DataType) -> bool {
 fn mismatch(arrow: &ArrowType, node: &DataType) -> Error {
     let label = match node.label() {
         "" => String::new(),
-        label => format!(" labelled `{label}`"),
+        label => format!(" labeled `{label}`"),
     };
     Error::new(
         ErrorKind::SchemaMismatch,

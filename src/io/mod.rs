@@ -69,7 +69,7 @@ pub use local_target::LocalTarget;
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 pub use mapped_file::{MappedFile, MappedFolder};
 pub use names::random_stripe_file_name;
-pub(crate) use names::{check_output_name, is_own_stripe_file};
+pub(crate) use names::{STRIPE_FILE_SUFFIX, check_output_name, is_own_stripe_file};
 #[cfg(feature = "object_store")]
 pub use object_folder::ObjectFolder;
 #[cfg(feature = "object_store")]
@@ -86,7 +86,7 @@ pub(crate) use read_at::{read_all, read_one};
 pub(crate) use sink::ExistingFile;
 pub use sink::{Sink, WriteSink};
 pub(crate) use store::{
-    DescriptorUse, FileContainer, FileToKeep, ListedFile, NewFiles, NotWritten, OpenedFile,
+    DescriptorUse, FileContainer, FileToKeep, Home, ListedFile, NewFiles, NotWritten, OpenedFile,
     SecondNames, Sinks, VersionedFile,
 };
 pub use store::{Location, Store};

@@ -14,9 +14,9 @@ const REQUESTS: usize = 16;
 
 /// An object of a store, read in ranges.
 ///
-/// Every read is conditional on the object that the first read found, by its e-tag, or by the time of its last change
-/// if the store has no e-tags. If another writer replaces the object, later reads fail with
-/// [`Replaced`](ErrorKind::Replaced).
+/// Every answer must be about the object that the first read found: it has the same size and the same e-tag, or the
+/// same time of the last change if the store has no e-tags. If another writer replaces the object, later reads fail
+/// with [`Replaced`](ErrorKind::Replaced).
 pub struct ObjectReader {
     store: Arc<dyn ObjectStore>,
     path: Path,
@@ -27,6 +27,7 @@ pub struct ObjectReader {
 #[derive(Debug)]
 struct KnownObject {
     meta: ObjectMeta,
+    /// The condition of later requests, so that a store sends no bytes of another object.
     condition: GetOptions,
 }
 
@@ -57,15 +58,16 @@ impl ObjectReader {
         let known = self.known.get_or_init(|| {
             let condition = match &meta.e_tag {
                 // RFC 9110: a weak tag never matches in `If-Match`.
-                Some(e_tag) if !e_tag.starts_with("W/") => {
-                    GetOptions::new().with_if_match(Some(e_tag.clone()))
-                }
-                _ => GetOptions::new().with_if_unmodified_since(Some(meta.last_modified)),
+                Some(e_tag) if e_tag.starts_with("W/") => GetOptions::new(),
+                Some(e_tag) => GetOptions::new().with_if_match(Some(e_tag.clone())),
+                // `object_store` puts the epoch in place of a missing time.
+                None if meta.last_modified.timestamp() == 0 => GetOptions::new(),
+                None => GetOptions::new().with_if_unmodified_since(Some(meta.last_modified)),
             };
             let meta = meta.clone();
             KnownObject { meta, condition }
         });
-        // Requests sent before the first answer have no condition.
+        // Not every request has a condition: those sent before the first answer have none.
         let first = &known.meta;
         let is_same = first.size == meta.size
             && first.e_tag == meta.e_tag

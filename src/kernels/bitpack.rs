@@ -7,7 +7,7 @@
 #[cfg(target_arch = "x86_64")]
 use super::avx512::{unpack16, unpack32, unpack64};
 use super::chunk::{CHUNK, ORDER, row_start};
-use super::fresh_memory::initialised;
+use super::fresh_memory::initialized;
 use super::{Word, dispatch, prefetch};
 use std::mem::MaybeUninit;
 
@@ -148,7 +148,7 @@ dispatch! {
 /// Unpacks `dst.len()` values from whole chunks and adds `reference` to each. The caller has checked that
 /// `packed` holds the chunks of that many values and that `width` is 1 to `BITS`.
 pub(crate) fn unpack<W: Word>(packed: &[u8], width: u32, reference: W, dst: &mut [W]) {
-    unpack_places(packed, width, reference, initialised(dst));
+    unpack_places(packed, width, reference, initialized(dst));
 }
 
 /// Unpacks `dst.len()` values from whole chunks and adds `reference` to each. If `packed` holds all their

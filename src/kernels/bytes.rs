@@ -178,7 +178,7 @@ fn gather_short(codes: &[u32], entries: &[ShortEntry], dst: &mut [MaybeUninit<u8
     at
 }
 
-/// Views bytes as a source for copies to uninitialised memory.
+/// Views bytes as a source for copies to uninitialized memory.
 fn written(bytes: &[u8]) -> &[MaybeUninit<u8>] {
     // SAFETY: both types have the same layout.
     unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }

@@ -5,8 +5,8 @@ use arrow_buffer::MutableBuffer;
 use std::mem::MaybeUninit;
 use std::slice;
 
-/// Views values as uninitialised memory. Code in this crate writes only values to it.
-pub(super) fn initialised<W: Word>(values: &mut [W]) -> &mut [MaybeUninit<W>] {
+/// Views values as uninitialized memory. Code in this crate writes only values to it.
+pub(super) fn initialized<W: Word>(values: &mut [W]) -> &mut [MaybeUninit<W>] {
     let len = values.len();
     // SAFETY: both types have the same layout, and this crate writes only values to such places.
     unsafe { slice::from_raw_parts_mut(values.as_mut_ptr().cast(), len) }
@@ -16,7 +16,7 @@ pub(super) fn initialised<W: Word>(values: &mut [W]) -> &mut [MaybeUninit<W>] {
 /// and returns the number of bytes it has written, from the start of that memory on.
 ///
 /// # Safety
-/// `write` initialises every byte that it counts.
+/// `write` initializes every byte that it counts.
 pub(super) unsafe fn append_bytes(
     buffer: &mut MutableBuffer,
     most: usize,
@@ -29,6 +29,6 @@ pub(super) unsafe fn append_bytes(
     // SAFETY: `most` bytes were reserved, and nothing else refers to them.
     let places = unsafe { slice::from_raw_parts_mut(fresh.cast::<MaybeUninit<u8>>(), most) };
     let written = write(places).min(most);
-    // SAFETY: the bytes were reserved, and `write` has initialised them.
+    // SAFETY: the bytes were reserved, and `write` has initialized them.
     unsafe { buffer.set_len(len + written) };
 }

@@ -2,7 +2,7 @@
 
 use super::bitpack::{chunk_bytes, unpack_places};
 use super::chunk::CHUNK;
-use super::fresh_memory::{append_bytes, initialised};
+use super::fresh_memory::{append_bytes, initialized};
 use super::prefix_sum::unpack_sums_places;
 use super::word::Word;
 use super::words::gather_places;
@@ -32,7 +32,7 @@ impl<W> fmt::Debug for Slots<'_, W> {
 impl<'a, W: Word> From<&'a mut [W]> for Slots<'a, W> {
     fn from(values: &'a mut [W]) -> Self {
         Self {
-            places: initialised(values),
+            places: initialized(values),
             is_filled: true,
         }
     }

@@ -434,8 +434,8 @@ struct FileReferences<'a> {
     kept: Vec<FileToKeep>,
     as_they_are: Vec<VersionedFile>,
     /// The URLs by place, and by whether the place is a source's own directory file: only such a file may get a new
-    /// name.
-    known: HashMap<(Place, bool), String>,
+    /// name. Beside each is the version of the source that referred to it first.
+    known: HashMap<(Place, bool), (String, Option<String>)>,
 }
 
 impl FileReferences<'_> {
@@ -447,21 +447,19 @@ impl FileReferences<'_> {
         };
         let is_directory_file = artifact.is_none() && !source.is_artifact;
         let key = (place, is_directory_file);
-        let file = || VersionedFile {
+        let file = |version| VersionedFile {
             place: key.0.clone(),
-            version: source.shard.version(),
+            version,
         };
-        if let Some(known) = self.known.get(&key) {
-            let kept = self.kept.iter().map(|kept| &kept.file);
-            let mut files = kept.chain(&self.as_they_are);
-            let other = files.find(|other| other.place == key.0);
-            return match other.filter(|_| is_directory_file) {
-                Some(other) if *other != file() => Err(other.conflict()),
-                _ => Ok(known.clone()),
-            };
+        if let Some((url, version)) = self.known.get(&key) {
+            if is_directory_file && *version != source.shard.version() {
+                return Err(file(version.clone()).conflict());
+            }
+            return Ok(url.clone());
         }
+        let version = source.shard.version();
         let url = if is_directory_file {
-            self.directory_file(file())?
+            self.directory_file(file(version.clone()))?
         } else {
             // The error names the place of the shard if that is the cause: callers do not know the files that it refers
             // to.
@@ -471,7 +469,7 @@ impl FileReferences<'_> {
             })?
         };
         let url = url.to_string();
-        self.known.insert(key, url.clone());
+        self.known.insert(key, (url.clone(), version));
         Ok(url)
     }
 

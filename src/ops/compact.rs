@@ -6,7 +6,7 @@ use super::editor::ShardEditor;
 use super::opening_options::opening;
 use super::progress::WorkProgress;
 use crate::Shard;
-use crate::column::{TypeMapping, has_packed_columns};
+use crate::column::has_packed_columns;
 use crate::error::{Error, Result, Within};
 use crate::format::{DELETED_RECORD, Field};
 use crate::io::{
@@ -60,8 +60,8 @@ pub async fn plan_compaction_async(
 /// small stripes stay if the keys of an Arrow dictionary are too small for the values of both.
 ///
 /// Rewritten stripes are written with the default [`WriterOptions`](crate::write::WriterOptions), except for the
-/// profile, the packed groups, the mapping of types and the internal fields. So options of columns are lost, such as
-/// blobs, delimited values and forced Bloom filters.
+/// profile, the wire, the packed groups, the mapping of types and the internal fields. So options of columns are lost,
+/// such as blobs, delimited values and forced Bloom filters.
 ///
 /// Rows keep their order, but rows after removed ones get lower numbers. Rewritten stripes are files next to the
 /// directory file. The old stripes stay in the folder for readers that have the shard open, until
@@ -446,8 +446,8 @@ async fn write_rows(
 impl CompactOptions {
     /// Returns the options for rewriting a run of stripes: as one stripe, unless that takes too much memory.
     async fn writing(&self, shard: &Shard) -> Result<WriterOptions> {
+        let mapping = shard.type_mapping_async().await?;
         let schema = shard.stored_schema().await?;
-        let mapping = TypeMapping::of(&schema);
         let kept = |field: &Field| {
             let kind = field.internal_kind.as_deref();
             kind.is_some_and(|kind| kind != DELETED_RECORD)

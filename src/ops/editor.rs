@@ -26,9 +26,9 @@ use std::ops::Range;
 
 /// Changes a shard without rewriting its rows: a commit writes a new directory that refers to the existing buffers.
 ///
-/// Nothing is written until [`commit`](Self::commit) applies all changes in place, or
-/// [`commit_to`](Self::commit_to) writes them as another shard, in the folder of this one or above it. If two editors change the same shard,
-/// the later commit fails with [`Conflict`](crate::ErrorKind::Conflict), so no change is lost.
+/// Nothing is written until [`commit`](Self::commit) applies all changes in place, or [`commit_to`](Self::commit_to)
+/// writes them as another shard, in the folder of this one or above it. If two editors change the same shard, the later
+/// commit fails with [`Conflict`](crate::ErrorKind::Conflict), so no change is lost.
 ///
 /// ```
 /// # use arrow_shard::{Shard, ShardWriter};
@@ -63,6 +63,8 @@ pub struct ShardEditor {
     /// The metadata of the shard that was opened.
     first_metadata: HashMap<String, String>,
     stripes: Vec<EditedStripe>,
+    /// The number of rows of all stripes, including deleted rows.
+    total_rows: u64,
     /// Without the properties that every commit makes again: see `is_foreign`.
     properties: ShardProperties,
     /// The properties of the shard that was opened.
@@ -87,12 +89,14 @@ impl ShardEditor {
         properties.custom_properties.retain(is_foreign);
         let mut writers = Vec::new();
         WriterInfo::add_new(&mut writers, shard.writers_async().await?);
+        let stripes = EditedStripe::all_of(&source, 0);
         Ok(Self {
             first_columns: columns.clone(),
             columns,
             first_metadata: metadata.clone(),
             metadata,
-            stripes: EditedStripe::all_of(&source, 0),
+            total_rows: stripes.iter().map(|stripe| stripe.rows).sum(),
+            stripes,
             first_properties: properties.clone(),
             properties,
             sorting_columns: shard.sorting_columns_async().await?,
@@ -137,24 +141,26 @@ impl ShardEditor {
     /// Appends the stripes of a shard with loaded metadata. After an error, the editor is unchanged.
     pub(super) async fn append_source(&mut self, source: SourceShard) -> Result<()> {
         let wire = wires::united(self.wire, source.shard.wire());
-        for source in self.sources.iter().chain([&source]) {
+        // The other shards fit the wire that they have already.
+        let others = match wire == self.wire {
+            true => &[],
+            false => self.sources.as_slice(),
+        };
+        for source in others.iter().chain([&source]) {
             if source.shard.wire() != wire {
                 let schema = source.shard.stored_schema().await?;
                 let checked = wires::check(&schema, source.shard.wire(), wire);
                 checked.within(|| source.place.element())?;
             }
         }
-        let own = self.stripes.iter().map(|stripe| stripe.rows);
-        let mut all = own.chain(source.stripes.iter().map(|s| s.total_record_count));
-        if all.try_fold(0u64, u64::checked_add).is_none() {
-            return Err(Error::new(
-                ErrorKind::LimitExceeded,
-                format!(
-                    "the rows of `{}` and those before it are more than 2^64",
-                    source.place
-                ),
-            ));
-        }
+        let mut rows = source.stripes.iter().map(|s| s.total_record_count);
+        let Some(total_rows) = rows.try_fold(self.total_rows, u64::checked_add) else {
+            let message = format!(
+                "the rows of `{}` and those before it are more than 2^64",
+                source.place
+            );
+            return Err(Error::new(ErrorKind::LimitExceeded, message));
+        };
         let theirs = source.shard.properties_async().await?;
         let writers = source.shard.writers_async().await?;
         let ordinal = self.sources.len();
@@ -176,6 +182,7 @@ impl ShardEditor {
             self.sorting_columns.clear();
         }
         self.stripes.extend(EditedStripe::all_of(&source, ordinal));
+        self.total_rows = total_rows;
         self.sources.push(source);
         Ok(())
     }
@@ -251,7 +258,11 @@ impl ShardEditor {
         }
         let writers = source.shard.writers_async().await?;
         WriterInfo::add_new(&mut self.writers, writers);
-        self.stripes.splice(run, stripes);
+        let rows: u64 = stripes.iter().map(|stripe| stripe.rows).sum();
+        let replaced = self.stripes.splice(run, stripes);
+        // Rewritten stripes have no more rows than those before.
+        self.total_rows -= replaced.map(|stripe| stripe.rows).sum::<u64>();
+        self.total_rows += rows;
         self.sources.push(source);
         Ok(())
     }

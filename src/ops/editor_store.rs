@@ -77,8 +77,9 @@ impl ShardEditor {
     ///
     /// # Errors
     /// Returns the errors of [`open`](Self::open), [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if the types of
-    /// columns of the same name are stored in different ways, and [`Unsupported`](crate::ErrorKind::Unsupported) if fixed-size lists of
-    /// `Wire::Reference` would be combined with stripes of `Wire::Spec`. After an error, the editor is unchanged.
+    /// columns of the same name are stored in different ways, and [`Unsupported`](crate::ErrorKind::Unsupported) if
+    /// fixed-size lists of `Wire::Reference` would be combined with stripes of `Wire::Spec`. After an error, the editor
+    /// is unchanged.
     pub fn append(&mut self, name: impl AsRef<OsStr>) -> Result<()> {
         self.store().check_near("ShardEditor::append_async")?;
         ready_now(self.append_async(name))

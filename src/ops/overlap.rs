@@ -3,11 +3,12 @@
 use super::source::{SourceShard, node_ids};
 use crate::error::{Error, Result, Within};
 use crate::format::{AnyValue, DataEncoding};
-use crate::io::{ByteRange, Place, RelativeUrl, Store};
+use crate::io::{ByteRange, Home, Place, RelativeUrl, STRIPE_FILE_SUFFIX, Store};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::SystemTime;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// A shard of a folder that is not part of its table, because another shard refers to all of its buffers: a merged
 /// shard holds the shards that it was made from.
@@ -217,7 +218,8 @@ struct StoreIds {
     store: Store,
     numbers: HashMap<String, usize>,
     known: HashMap<Place, usize>,
-    versions: HashMap<(u64, SystemTime), Vec<Place>>,
+    /// Files of the same size and time, which can be clones of each other.
+    alike: HashMap<(u64, SystemTime), Vec<AlikeFile>>,
 }
 
 impl StoreIds {
@@ -226,7 +228,7 @@ impl StoreIds {
             store: store.clone(),
             numbers: HashMap::new(),
             known: HashMap::new(),
-            versions: HashMap::new(),
+            alike: HashMap::new(),
         }
     }
 
@@ -237,28 +239,64 @@ impl StoreIds {
         }
         let home = self.store.home();
         let file = home.file_id(&place);
-        let alike = file.version.and_then(|version| self.versions.get(&version));
-        let number = match self.numbers.get(&file.id) {
-            Some(number) => Some(*number),
-            None => {
-                let clone =
-                    alike.and_then(|alike| alike.iter().find(|it| home.is_clone(it, &place)));
-                clone.and_then(|clone| self.known.get(clone).copied())
-            }
+        let mut own = AlikeFile::new(&place);
+        let mut alike = file
+            .version
+            .map(|version| self.alike.entry(version).or_default());
+        let mut clone = || {
+            let mut others = alike.as_mut()?.iter_mut();
+            let clone =
+                others.find_map(|other| other.is_clone(&mut own, home).then_some(&*other))?;
+            self.known.get(&clone.place).copied()
         };
+        let number = self.numbers.get(&file.id).copied().or_else(&mut clone);
         let number = number.unwrap_or_else(|| {
             *count += 1;
             *count
         });
         self.numbers.insert(file.id, number);
-        if let Some(version) = file.version {
-            self.versions
-                .entry(version)
-                .or_default()
-                .push(place.clone());
+        if let Some(alike) = alike {
+            alike.push(own);
         }
         self.known.insert(place, number);
         number
+    }
+}
+
+/// A file that may be a clone of others of its size and time.
+struct AlikeFile {
+    place: Place,
+    /// Whether it has the name of a file that an edit made.
+    is_made: bool,
+    /// The hash of its last bytes, once it was needed; `None` in it if the file cannot be read.
+    end: Option<Option<u64>>,
+}
+
+impl AlikeFile {
+    fn new(place: &Place) -> Self {
+        let name = place.names().last().and_then(|name| name.to_str());
+        Self {
+            place: place.clone(),
+            is_made: name.is_some_and(|name| name.ends_with(STRIPE_FILE_SUFFIX)),
+            end: None,
+        }
+    }
+
+    /// Whether one of two files of the same size and time is a clone or copy of the other that an edit made. A copy that
+    /// the user made counts as another file.
+    fn is_clone(&mut self, other: &mut Self, home: &dyn Home) -> bool {
+        (self.is_made || other.is_made) && {
+            let end = self.end(home);
+            end.is_some() && end == other.end(home)
+        }
+    }
+
+    /// Returns the hash of the last bytes. In a shard, they hold the directory, with the time of creation and references
+    /// to everything else.
+    fn end(&mut self, home: &dyn Home) -> Option<u64> {
+        let place = &self.place;
+        let hash = || home.end(place).map(|end| xxh3_64(&end));
+        *self.end.get_or_insert_with(hash)
     }
 }
 

@@ -147,8 +147,8 @@ impl ShardSet {
     /// With [`Overlap::LeaveOut`], shards that another one contains are left out, as by
     /// [`open_folder`](Self::open_folder), and so are their values.
     ///
-    /// `through` wraps the folder that contains all shards, as in [`open_through`](Self::open_through), if it answers
-    /// at once.
+    /// `through` wraps the folder that contains all shards, as in [`open_through`](Self::open_through), if the store
+    /// is blocking.
     ///
     /// ```no_run
     /// use arrow_shard::arrow_array::{ArrayRef, Int64Array};

@@ -6,6 +6,8 @@ use crate::column::has_packed_columns;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{BasicType, DataType};
 use arrow_schema::DataType as ArrowType;
+use std::collections::HashMap;
+use std::ops::Range;
 
 /// A node of the united schema, and its number in each of the sources.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,14 +15,14 @@ pub(super) struct UnitedNode {
     /// The node without its children. Its number is not used.
     pub(super) stored: DataType,
     pub(super) children: Vec<UnitedNode>,
-    /// The number of the node in each source, by ordinal of the source.
-    ids: Vec<Option<u32>>,
-    /// Ordinals of the sources that store 32-bit integers for this 64-bit node.
+    /// The number of the node in each source.
+    ids: BySource,
+    /// Ordinals of the sources that store 32-bit integers for this 64-bit node, in ascending order.
     narrow: Vec<usize>,
     /// The types of a leaf in the sources, each once; empty as long as all of them have the type of the node.
     types: Vec<LeafType>,
-    /// The place in `types` of the type in each source, by ordinal of the source.
-    type_of: Vec<Option<u32>>,
+    /// The place in `types` of the type in each source.
+    type_of: BySource,
     /// The Arrow type of the values of a leaf whose types are widened.
     pub(super) arrow: Option<ArrowType>,
     /// For an added column: the number of the node in the file with its values, and its type there.
@@ -57,10 +59,10 @@ impl UnitedNode {
         Self {
             stored,
             children: children.into_iter().map(Self::new).collect(),
-            ids: Vec::new(),
+            ids: BySource::default(),
             narrow: Vec::new(),
             types: Vec::new(),
-            type_of: Vec::new(),
+            type_of: BySource::default(),
             arrow: None,
             added: None,
         }
@@ -85,24 +87,19 @@ impl UnitedNode {
         node
     }
 
-    /// Sets the number of the node in a source.
+    /// Sets the number of the node in a source. No later source has one yet.
     pub(super) fn set_id(&mut self, source: usize, id: u32) {
-        if self.ids.len() <= source {
-            self.ids.resize(source + 1, None);
-        }
-        if let Some(known) = self.ids.get_mut(source) {
-            *known = Some(id);
-        }
+        self.ids.push(source, id);
     }
 
     /// Returns the number of the node in a source.
     pub(super) fn id_in(&self, source: usize) -> Option<u32> {
-        self.ids.get(source).copied().flatten()
+        self.ids.get(source)
     }
 
     /// Returns the first source that has the node.
     pub(super) fn first_source(&self) -> Option<usize> {
-        self.ids.iter().position(Option::is_some)
+        self.ids.sources().next()
     }
 
     /// Returns the types of the leaf in the sources, each once, if they differ or differed from the type of the node.
@@ -112,7 +109,7 @@ impl UnitedNode {
 
     /// Returns the type of the leaf in a source, if it is widened there.
     pub(super) fn type_in(&self, source: usize) -> Option<&LeafType> {
-        let place = usize::try_from(self.type_of.get(source).copied().flatten()?).ok()?;
+        let place = usize::try_from(self.type_of.get(source)?).ok()?;
         self.types
             .get(place)
             .filter(|there| !self.has_type(&there.stored))
@@ -123,19 +120,15 @@ impl UnitedNode {
     pub(super) fn note_type(&mut self, source: usize, there: LeafType, before: &LeafType) {
         if self.types.is_empty() {
             self.types.push(before.clone());
-            let known = self.ids.iter().map(|id| id.map(|_| 0));
-            self.type_of = known.collect();
+            self.type_of = self.ids.all_with(0);
         }
         let known = self.types.iter().position(|known| *known == there);
         let place = known.unwrap_or_else(|| {
             self.types.push(there);
             self.types.len() - 1
         });
-        if self.type_of.len() <= source {
-            self.type_of.resize(source + 1, None);
-        }
-        if let Some(known) = self.type_of.get_mut(source) {
-            *known = u32::try_from(place).ok();
+        if let Ok(place) = u32::try_from(place) {
+            self.type_of.push(source, place);
         }
     }
 
@@ -149,7 +142,7 @@ impl UnitedNode {
     pub(super) fn is_narrow_in(&self, source: usize) -> bool {
         match (self.id_in(source), self.added) {
             (None, Some((_, added))) => added != self.stored.basic_type,
-            _ => self.narrow.contains(&source),
+            _ => self.narrow.binary_search(&source).is_ok(),
         }
     }
 
@@ -176,7 +169,7 @@ impl UnitedNode {
             if is_wider(&self.stored, &there) {
                 self.narrow.push(source);
             } else if is_wider(&there, &self.stored) {
-                self.narrow = (0..source).filter(|&s| self.id_in(s).is_some()).collect();
+                self.narrow = self.ids.sources().filter(|&s| s < source).collect();
                 self.stored.basic_type = there.basic_type;
             } else {
                 return Err(self.mismatch(&there, at));
@@ -237,6 +230,55 @@ impl UnitedNode {
     }
 }
 
+/// A number for each of some sources. Sources that follow each other and have the same number take the space of one:
+/// a column usually has the same number everywhere.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct BySource {
+    /// Ranges of sources in ascending order, each with the number of its sources.
+    runs: Vec<(Range<usize>, u32)>,
+}
+
+impl BySource {
+    /// Sets the number of a source that is not before the last one. The number of the last one may change.
+    fn push(&mut self, source: usize, number: u32) {
+        if let Some((last, _)) = self.runs.last_mut()
+            && source < last.end
+        {
+            last.end = source;
+            if last.start == source {
+                self.runs.pop();
+            }
+        }
+        match self.runs.last_mut() {
+            Some((last, same)) if last.end == source && *same == number => last.end += 1,
+            _ => self.runs.push((source..source + 1, number)),
+        }
+    }
+
+    fn get(&self, source: usize) -> Option<u32> {
+        let next = self.runs.partition_point(|(run, _)| run.start <= source);
+        let (run, number) = self.runs.get(next.checked_sub(1)?)?;
+        run.contains(&source).then_some(*number)
+    }
+
+    /// Returns the sources that have a number, in ascending order.
+    fn sources(&self) -> impl Iterator<Item = usize> {
+        self.runs.iter().flat_map(|(run, _)| run.clone())
+    }
+
+    /// Returns the same sources, all with this number.
+    fn all_with(&self, number: u32) -> Self {
+        let mut all = Self::default();
+        for (run, _) in &self.runs {
+            match all.runs.last_mut() {
+                Some((last, _)) if last.end == run.start => last.end = run.end,
+                _ => all.runs.push((run.clone(), number)),
+            }
+        }
+        all
+    }
+}
+
 /// Returns the position of each of `others` in `own`, or `None` for a new name.
 pub(super) fn places(own: &[&str], others: &[&str], path: &str) -> Result<Vec<Option<usize>>> {
     if own == others {
@@ -256,8 +298,11 @@ pub(super) fn places(own: &[&str], others: &[&str], path: &str) -> Result<Vec<Op
             ));
         }
     }
-    let place = |name: &&str| own.iter().position(|own| own == name);
-    Ok(others.iter().map(place).collect())
+    let places: HashMap<&str, usize> = own.iter().copied().zip(0..).collect();
+    Ok(others
+        .iter()
+        .map(|name| places.get(name).copied())
+        .collect())
 }
 
 /// Describes the type of a node for errors.
@@ -275,6 +320,40 @@ fn described(node: &DataType) -> String {
                 format!(" ({})", texts.join(", "))
             };
             format!("{label}{properties} as {}", node.stored_type())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BySource;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn numbers_by_source_are_those_that_were_set(
+            steps in prop::collection::vec((0usize..3, 0u32..3), 0..40),
+        ) {
+            let (mut numbers, mut expected) = (BySource::default(), BTreeMap::new());
+            let mut source = 0;
+            for (step, number) in steps {
+                source += step;
+                numbers.push(source, number);
+                expected.insert(source, number);
+            }
+            for source in 0..source + 2 {
+                prop_assert_eq!(numbers.get(source), expected.get(&source).copied());
+            }
+            let sources: Vec<usize> = expected.keys().copied().collect();
+            prop_assert_eq!(numbers.sources().collect::<Vec<_>>(), sources);
+            // Equal numbers are equal values, however they came about.
+            let mut again = BySource::default();
+            expected.iter().for_each(|(&source, &number)| again.push(source, number));
+            prop_assert_eq!(&numbers, &again);
+            let mut same = BySource::default();
+            expected.keys().for_each(|&source| same.push(source, 7));
+            prop_assert_eq!(numbers.all_with(7), same);
         }
     }
 }

@@ -88,8 +88,8 @@ impl Shard {
     /// share a few file descriptors, see [`PooledFile`](crate::io::PooledFile).
     ///
     /// A shard from [`open`](Self::open) keeps reading the directory file that it opened, even if another file replaces
-    /// it. Reads of a pooled shard then fail with [`Replaced`](crate::ErrorKind::Replaced). Stripe files of local
-    /// shards are always pooled.
+    /// it. Reads of a pooled shard then fail with [`Replaced`](crate::ErrorKind::Replaced). The stripe files of a
+    /// local shard are pooled either way.
     ///
     /// # Errors
     /// Returns the same errors as [`open`](Self::open).
@@ -101,8 +101,8 @@ impl Shard {
     }
 
     /// Opens the shard with its directory file at a location: [`open`](Self::open) for any store. See
-    /// [`from_async_reader`](Self::from_async_reader) for the methods that work with a shard in a store that answers
-    /// later.
+    /// [`from_async_reader`](Self::from_async_reader) for the methods that work with a shard in an
+    /// asynchronous store.
     ///
     /// # Errors
     /// Returns the same errors as [`from_reader`](Self::from_reader).

@@ -107,9 +107,9 @@ impl ScanBuilder {
     ///   as Int64 to Utf8 and back.
     ///
     /// Values are converted as by `arrow_cast`: fractions that an integer or a coarser time cannot hold are cut off,
-    /// decimals are rounded, 1e300 becomes infinite as Float32, and a local time keeps its clock reading in a time zone. Where
-    /// `arrow_cast` would return null or its arithmetic would wrap around, the scan ends with an error, after all rows
-    /// before that one. Values of rows that the scan does not return are not cast.
+    /// decimals are rounded, 1e300 becomes infinite as Float32, and a local time keeps its clock reading in a time zone.
+    /// Where `arrow_cast` would return null or its arithmetic would wrap around, the scan ends with an error, after all
+    /// rows before that one. Values of rows that the scan does not return are not cast.
     /// [`with_strict_casts`](Self::with_strict_casts) refuses casts that change a value.
     ///
     /// If a shard does not record the Arrow types that it was written from, its DateTime, `KustoTimeSpan` and
@@ -161,8 +161,8 @@ impl ScanBuilder {
         self
     }
 
-    /// Also skips rows that this predicate rules out; a second call replaces it. The predicate may become narrower while the scan runs, so the
-    /// scan may return rows that only an earlier version of it matched. It never returns rows that
+    /// Also skips rows that this predicate rules out; a second call replaces it. The predicate may become narrower while
+    /// the scan runs, so the scan may return rows that only an earlier version of it matched. It never returns rows that
     /// [`with_filter`](Self::with_filter) excludes.
     #[must_use]
     pub fn with_dynamic_filter(mut self, predicate: Arc<dyn DynamicPredicate>) -> Self {

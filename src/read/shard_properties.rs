@@ -3,6 +3,7 @@
 use super::open_shard::Shard;
 use super::shard::metadata::ready;
 use super::shard::waiting::ready_now_or;
+use crate::column::TypeMapping;
 use crate::error::{Error, Result};
 use crate::format::{
     AnyValue, ShardProperties, ValueKind, WRITERS_PROPERTY, WriterInfo, find_property,
@@ -57,6 +58,22 @@ impl Shard {
         let properties = self.properties_async().await?;
         Ok(find_property(&properties.custom_properties, name)
             .or_else(|| find_property(&properties.standard_properties, name)))
+    }
+
+    /// Returns the mapping of Arrow types to types of the shard that its writer used, if a column reveals it.
+    ///
+    /// # Errors
+    /// Fails if the schema is damaged.
+    pub fn type_mapping(&self) -> Result<Option<TypeMapping>> {
+        ready_now_or("`type_mapping_async`", self.type_mapping_async())
+    }
+
+    /// Returns the mapping of types of a shard behind an asynchronous reader.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`type_mapping`](Self::type_mapping).
+    pub async fn type_mapping_async(&self) -> Result<Option<TypeMapping>> {
+        Ok(TypeMapping::of(&self.stored_schema().await?))
     }
 
     /// Returns the columns that the rows are sorted by, as the writer declared them; empty if it declared no order.

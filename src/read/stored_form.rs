@@ -127,9 +127,8 @@ impl Shard {
 
     /// Lists the files that the shard needs in addition to its directory file, such as stripe files, as its URL list
     /// names them: relative to the folder of the directory file. Does not check whether they exist. The list is empty
-    /// for a shard in one file; `ops::pack` makes such a shard of any other without values
-    /// in Parquet files. Parquet files outside of the folder are
-    /// omitted: see [`external_files`](Self::external_files).
+    /// for a shard in one file. `ops::pack` turns any other shard into one, unless it has values in Parquet files.
+    /// Parquet files outside of the folder are omitted: see [`external_files`](Self::external_files).
     ///
     /// # Errors
     /// Fails if the list is damaged, or if a URL leads out of the folder to a place that the

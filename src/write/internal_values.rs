@@ -28,7 +28,7 @@ pub(crate) fn now() -> u64 {
 const SHARED: usize = 10;
 
 /// Generates identities of records: UUIDs of version 8 (RFC 9562), with 74 bits that are random for each writer and the
-/// record number in 48 bits. Neighbours differ in few bits, so they compress well.
+/// record number in 48 bits. Neighbors differ in few bits, so they compress well.
 #[derive(Debug)]
 pub(super) struct Identities([u8; SHARED]);
 

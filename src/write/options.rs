@@ -140,7 +140,7 @@ settings! {
         /// stays usable. Floating-point numbers are in total order, as `arrow_ord` sorts them.
         sorting_columns_checked, with_sorting_columns_checked: bool;
         /// The time of creation in 100 ns ticks since 0001-01-01, the current time by default. With a fixed time, the
-        /// same rows make the same bytes, except for generated identities of rows and the names of stripe files.
+        /// same batches make the same bytes, except for generated identities of rows and the names of stripe files.
         creation_time, with_creation_time: Option<u64>;
         /// Whether [`ShardWriter::create_with`](super::ShardWriter::create_with) and `AsyncShardWriter::create_object`
         /// may replace a file; off by default. With other constructors, the sink or its factory decides. If it replaces

@@ -187,10 +187,10 @@ fn extension_types_are_neither_lost_nor_gained() {
     let field = Field::new("x", DataType::Utf8, true).with_metadata(json);
     let schema = Arc::new(Schema::new(vec![field]));
     let text = Arc::new(texts(10)) as ArrayRef;
-    let labelled = RecordBatch::try_new(schema, vec![text.clone()]).unwrap();
+    let labeled = RecordBatch::try_new(schema, vec![text.clone()]).unwrap();
     let plain = cast(&text, &DataType::LargeUtf8).unwrap();
     let plain = RecordBatch::try_from_iter([("x", plain)]).unwrap();
-    let files = [("a.parquet", labelled), ("b.parquet", plain)].map(|(name, batch)| {
+    let files = [("a.parquet", labeled), ("b.parquet", plain)].map(|(name, batch)| {
         let path = folder.path().join(name);
         write_parquet(&path, &batch, WriterProperties::default());
         path

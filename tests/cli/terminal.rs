@@ -1,4 +1,4 @@
-//! Terminals: progress, and colours.
+//! Terminals: progress, and colors.
 
 use super::Folder;
 use nix::pty::openpty;
@@ -68,10 +68,10 @@ fn progress_is_shown_on_a_terminal_unless_a_command_is_quiet() {
 }
 
 #[test]
-fn colours_are_shown_on_a_terminal_without_no_color() {
+fn colors_are_shown_on_a_terminal_without_no_color() {
     let folder = Folder::new();
-    let coloured = on_terminal(&folder, &[], &["--help"]);
-    assert!(coloured.contains("\u{1b}["), "{coloured}");
+    let colored = on_terminal(&folder, &[], &["--help"]);
+    assert!(colored.contains("\u{1b}["), "{colored}");
     let plain = on_terminal(&folder, &[("NO_COLOR", "1")], &["--help"]);
     assert!(
         plain.contains("Usage:") && !plain.contains("\u{1b}["),

@@ -11,6 +11,7 @@ use arrow_shard::write::{Layout, WriterOptions};
 use arrow_shard::{Error, ErrorKind, Shard};
 use std::fs;
 use std::path::PathBuf;
+use std::time::Instant;
 
 const SHARDS: i64 = 250;
 
@@ -151,4 +152,48 @@ fn a_shard_goes_on_reading_its_file_and_one_of_many_says_that_it_was_replaced() 
     numbers(&paths[2], 6..9);
     let error = verified.verify().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Replaced, "{error}");
+}
+
+#[test]
+fn an_append_takes_no_longer_after_many_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("one.amudai.shard");
+    numbers(&path, 0..1);
+    let mut editor = ShardEditor::open(&path).unwrap();
+    let times = (0..24_000).map(|_| {
+        let begin = Instant::now();
+        editor.append(&path).unwrap();
+        begin.elapsed()
+    });
+    let mut times: Vec<_> = times.collect();
+    let mut median = |appends: std::ops::Range<usize>| {
+        let times = &mut times[appends];
+        times.sort_unstable();
+        times[times.len() / 2]
+    };
+    let (first, last) = (median(0..2_000), median(22_000..24_000));
+    assert!(last < first * 4, "{first:?} at first, {last:?} at last");
+    assert_eq!(editor.num_rows(), 24_001);
+}
+
+#[test]
+fn a_table_of_six_times_the_shards_takes_about_six_times_as_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let names: Vec<String> = (0..20).map(|i| format!("column {i}")).collect();
+    let columns = names.iter().map(|name| (name.as_str(), ids(0..3)));
+    let path = |i: usize| folder.path().join(format!("{i:04}.amudai.shard"));
+    write(&path(0), columns.collect(), WriterOptions::default());
+    let paths: Vec<PathBuf> = (0..6_000).map(path).collect();
+    for copy in &paths[1..] {
+        fs::copy(&paths[0], copy).unwrap();
+    }
+    let time = |shards: &[PathBuf]| {
+        let begin = Instant::now();
+        let table = ShardSet::open(shards).unwrap();
+        assert_eq!(table.num_rows(), 3 * shards.len() as u64);
+        begin.elapsed()
+    };
+    let few = time(&paths[..1_000]).min(time(&paths[..1_000]));
+    let many = time(&paths);
+    assert!(many < few * 12, "{few:?} and {many:?}");
 }

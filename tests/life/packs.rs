@@ -438,3 +438,38 @@ mod objects {
         });
     }
 }
+
+/// The steps with which the guide erases data.
+#[test]
+fn deleted_values_are_in_no_file_after_compact_pack_and_vacuum() {
+    const SECRET: &str = "a name to be forgotten";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.shard");
+    let texts = (0..300).map(|i| if i == 150 { SECRET } else { "another name" });
+    let column = Arc::new(StringArray::from_iter_values(texts)) as ArrayRef;
+    let options = WriterOptions::default().with_profile(Profile::Plain);
+    write(&path, vec![("name", column)], options.with_stripe_rows(100));
+    let holds_secret = || {
+        let files = names(folder.path()).into_iter();
+        let mut bytes = files.map(|name| fs::read(folder.path().join(name)).unwrap());
+        bytes.any(|bytes| {
+            let mut windows = bytes.windows(SECRET.len());
+            windows.any(|window| window == SECRET.as_bytes())
+        })
+    };
+    let mut editor = ShardEditor::open(&path).unwrap();
+    assert_eq!(editor.delete(&col("name").eq(SECRET)).unwrap(), 1);
+    editor.commit().unwrap();
+    let options = CompactOptions::default().with_min_rows(1);
+    let done = compact(&path, options.with_max_deleted(0.0)).unwrap();
+    assert!(done.is_some() && holds_secret());
+    // The other two stripes are still read from the file with all three.
+    let at_once = || VacuumOptions::default().with_min_age(Duration::ZERO);
+    vacuum(folder.path(), at_once()).unwrap();
+    assert!(holds_secret());
+
+    pack(&path, &path, PackOptions::default().with_overwrite(true)).unwrap();
+    vacuum(folder.path(), at_once()).unwrap();
+    assert!(!holds_secret());
+    assert_eq!(Shard::open(&path).unwrap().num_rows(), 299);
+}

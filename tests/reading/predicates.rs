@@ -188,7 +188,7 @@ fn states(nulls: bool) -> RecordBatch {
 }
 
 #[test]
-fn equal_neighbours_are_tested_once() {
+fn equal_neighbors_are_tested_once() {
     type Question = (Predicate, fn(Option<i64>, i64) -> bool);
     for nulls in [false, true] {
         let batch = states(nulls);

@@ -37,7 +37,7 @@ fn has_label(field: &Field) -> bool {
     field.extension_type_name().is_some()
 }
 
-fn is_labelled(field: &Field, label: &str) -> bool {
+fn is_labeled(field: &Field, label: &str) -> bool {
     field.extension_type_name() == Some(label)
 }
 
@@ -48,9 +48,9 @@ fn wanted(field: &Field, values: &ArrayRef) -> (DataType, ArrayRef) {
         (to, values)
     };
     match field.data_type() {
-        _ if is_labelled(field, "arrow.json") => cast(DataType::Utf8),
-        DataType::UInt64 if is_labelled(field, "KustoDateTime") => from_ticks(values),
-        DataType::Int64 if is_labelled(field, "KustoTimeSpan") => from_spans(values),
+        _ if is_labeled(field, "arrow.json") => cast(DataType::Utf8),
+        DataType::UInt64 if is_labeled(field, "KustoDateTime") => from_ticks(values),
+        DataType::Int64 if is_labeled(field, "KustoTimeSpan") => from_spans(values),
         DataType::Decimal256(_, _) => (field.data_type().clone(), rounded(values)),
         DataType::Timestamp(TimeUnit::Nanosecond, zone) => {
             let cut = values
@@ -143,18 +143,18 @@ fn default_type(field: &Field) -> DataType {
     match field.data_type() {
         // No document defines an encoding of dynamic values.
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
-            if is_labelled(field, "arrow.json") =>
+            if is_labeled(field, "arrow.json") =>
         {
             DataType::LargeBinary
         }
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => DataType::LargeUtf8,
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView => DataType::LargeBinary,
-        DataType::UInt64 if is_labelled(field, "KustoDateTime") => instant(),
-        DataType::Int64 if is_labelled(field, "KustoTimeSpan") => {
+        DataType::UInt64 if is_labeled(field, "KustoDateTime") => instant(),
+        DataType::Int64 if is_labeled(field, "KustoTimeSpan") => {
             DataType::Duration(TimeUnit::Nanosecond)
         }
         DataType::Timestamp(_, _) | DataType::Date32 | DataType::Date64 => instant(),
-        DataType::FixedSizeBinary(16) if is_labelled(field, "KustoDecimal") => {
+        DataType::FixedSizeBinary(16) if is_labeled(field, "KustoDecimal") => {
             DataType::Decimal128(38, 16)
         }
         DataType::Decimal128(_, _) | DataType::Decimal256(_, _) => DataType::Decimal128(38, 16),

@@ -48,7 +48,7 @@ struct State {
     /// Requests that wait for their answer.
     waiting: usize,
     fault: Option<(usize, Fault)>,
-    /// Whether e-tags are weak.
+    /// Whether e-tags are weak, and there is no time of the last change.
     is_weak: bool,
 }
 
@@ -103,7 +103,7 @@ impl Server {
         self.state.lock().unwrap().fault = Some((call, fault));
     }
 
-    /// Answers with weak e-tags from now on, which match no condition.
+    /// Answers with weak e-tags from now on, and without a time of the last change, so that no condition holds.
     pub(crate) fn weaken(&self) {
         self.state.lock().unwrap().is_weak = true;
     }
@@ -124,6 +124,7 @@ struct Request {
     path: String,
     range: String,
     if_match: Option<String>,
+    has_time_condition: bool,
 }
 
 fn request(reader: &mut impl BufRead) -> std::io::Result<Option<Request>> {
@@ -137,6 +138,7 @@ fn request(reader: &mut impl BufRead) -> std::io::Result<Option<Request>> {
         .unwrap_or_default()
         .replace("%20", " ");
     let (mut range, mut if_match) = (String::new(), None);
+    let mut has_time_condition = false;
     loop {
         let mut header = String::new();
         reader.read_line(&mut header)?;
@@ -146,6 +148,7 @@ fn request(reader: &mut impl BufRead) -> std::io::Result<Option<Request>> {
         match name.to_ascii_lowercase().as_str() {
             "range" => range = value.trim_start_matches("bytes=").to_owned(),
             "if-match" => if_match = Some(value.to_owned()),
+            "if-unmodified-since" => has_time_condition = true,
             _ => {}
         }
     }
@@ -153,6 +156,7 @@ fn request(reader: &mut impl BufRead) -> std::io::Result<Option<Request>> {
         path,
         range,
         if_match,
+        has_time_condition,
     }))
 }
 
@@ -200,11 +204,11 @@ fn answer(
         return status("404 Not Found");
     };
     let e_tag = format!("{}\"{version}\"", if is_weak { "W/" } else { "" });
-    if request
-        .if_match
-        .as_ref()
-        .is_some_and(|wanted| is_weak || *wanted != e_tag)
-    {
+    let is_refused = match &request.if_match {
+        Some(wanted) => is_weak || *wanted != e_tag,
+        None => is_weak && request.has_time_condition,
+    };
+    if is_refused {
         return status("412 Precondition Failed");
     }
     let size = object.len();
@@ -236,9 +240,13 @@ fn answer(
         true => "200 OK",
         false => "206 Partial Content",
     };
+    let time = match is_weak {
+        true => "",
+        false => "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\n",
+    };
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Length: {}\r\nContent-Range: bytes {start}-{}/{size}\r\n\
-         ETag: {e_tag}\r\nLast-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\n\r\n",
+         ETag: {e_tag}\r\n{time}\r\n",
         body.len(),
         said.saturating_sub(1),
     );

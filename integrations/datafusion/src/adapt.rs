@@ -1,5 +1,6 @@
 //! Adapts a table's schema to a file: selects the columns and members of structs to read, and their types.
 
+use crate::by_name::ByName;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use datafusion_common::Result;
@@ -44,9 +45,10 @@ impl Adapter {
 /// Returns the columns of a file with the types that they are read in. A column gets the type of the table if the two
 /// types differ only in their Arrow layout, because the reader supports each layout. Expressions cast other columns.
 fn read_schema(table: &SchemaRef, file: &SchemaRef) -> SchemaRef {
-    let read_field = |field: &FieldRef| match table.field_with_name(field.name()) {
-        Ok(wanted) => with_type(field, read_type(wanted.data_type(), field.data_type())),
-        Err(_) => field.clone(),
+    let table = ByName::new(table.fields());
+    let read_field = |field: &FieldRef| match table.find(field.name()) {
+        Some((_, wanted)) => with_type(field, read_type(wanted.data_type(), field.data_type())),
+        None => field.clone(),
     };
     let fields: Fields = file.fields().iter().map(read_field).collect();
     Arc::new(Schema::new_with_metadata(fields, file.metadata().clone()))

@@ -1,5 +1,6 @@
 //! The file format of shards for DataFusion's tables.
 
+use crate::by_name::ByName;
 use crate::metadata::{self, OpenShard};
 use crate::options::TableShardOptions;
 use crate::ordering::{holds_across_files, ordering_of, sorting_columns};
@@ -184,6 +185,10 @@ impl FileFormat for ShardFormat {
                 merged = Some(schema.as_ref().clone());
                 continue;
             };
+            if before == *schema {
+                merged = Some(before);
+                continue;
+            }
             let both = [
                 nullable_where_missing(before.fields(), schema.fields()),
                 nullable_where_missing(schema.fields(), before.fields()),
@@ -278,6 +283,7 @@ impl FileFormat for ShardFormat {
 
 /// Returns the fields, made nullable where `others` lacks them: rows of the other files are null there.
 fn nullable_where_missing(fields: &Fields, others: &Fields) -> Fields {
+    let others = ByName::new(others);
     let fields = fields.iter().map(|field| {
         let Some((_, other)) = others.find(field.name()) else {
             return Arc::new(field.as_ref().clone().with_nullable(true));

@@ -38,6 +38,7 @@
 //! Deleted rows stay hidden. [`TableShardOptions`] has the options of sessions and tables.
 
 mod adapt;
+mod by_name;
 mod error;
 mod format;
 mod hash_router;

@@ -1,6 +1,7 @@
 //! Keeps open shards in DataFusion's cache of file metadata.
 
 use crate::adapt::is_read_as;
+use crate::by_name::ByName;
 use crate::error::Context;
 use crate::widening::union_type;
 use arrow::datatypes::{FieldRef, Fields, Schema, SchemaRef};
@@ -92,8 +93,9 @@ impl OpenShard {
 /// Returns the columns of a table that have a wider type than in a file: the library widens them. DataFusion casts the
 /// other columns, or returns an error.
 fn wider_columns(file: &Schema, table: &Schema) -> Option<Schema> {
+    let file = ByName::new(file.fields());
     let is_wider = |wanted: &&FieldRef| {
-        file.field_with_name(wanted.name()).is_ok_and(|own| {
+        file.find(wanted.name()).is_some_and(|(_, own)| {
             let (own, wanted) = (own.data_type(), wanted.data_type());
             let union = union_type(vec![own, wanted]);
             !is_read_as(own, wanted) && union.is_some_and(|union| is_read_as(&union, wanted))

@@ -136,13 +136,16 @@ pub(crate) async fn sort_stripes(
         ..options
     };
     let order = sort_to_indices(bounds, Some(options), None)?;
-    let rank = |stripe: usize| {
-        let mut order = order.values().iter();
-        order.position(|&i| usize::try_from(i) == Ok(stripe))
-    };
+    let mut ranks = vec![None; bounds.len()];
+    for (rank, &stripe) in order.values().iter().enumerate() {
+        let stripe = usize::try_from(stripe).ok();
+        if let Some(of_stripe) = stripe.and_then(|stripe| ranks.get_mut(stripe)) {
+            *of_stripe = Some(rank);
+        }
+    }
     // Ranks are valid only if there are bounds for every stripe.
     if bounds.len() > stripes.iter().map(|(stripe, _)| *stripe).max().unwrap_or(0) {
-        stripes.sort_by_cached_key(|(stripe, _)| rank(*stripe));
+        stripes.sort_by_key(|(stripe, _)| ranks.get(*stripe).copied().flatten());
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Statistics of a shard for DataFusion's planner, from metadata.
 
 use crate::adapt::are_alike;
+use crate::by_name::ByName;
 use crate::error::Context;
 use crate::metadata::OpenShard;
 use arrow::array::{Array, AsArray, StructArray};
@@ -23,12 +24,11 @@ pub(crate) async fn statistics_of(open: &OpenShard, table: &Schema) -> Result<St
     let sizes = Sizes::of(open, rows).await?;
     // Columns of `known`: the number of rows, then each column followed by its members.
     let mut place = 1;
+    let by_name = ByName::new(table.fields());
     for stored in open.schema.fields() {
         let found = known.columns().get(place).and_then(|c| c.as_struct_opt());
         place += fields_of(stored.data_type());
-        if let (Some(found), Some((ordinal, wanted))) =
-            (found, table.column_with_name(stored.name()))
-        {
+        if let (Some(found), Some((ordinal, wanted))) = (found, by_name.find(stored.name())) {
             let mut column = column_statistics(found, stored, wanted)?;
             column.byte_size = sizes.of_column(stored.data_type());
             statistics.column_statistics[ordinal] = column;

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 /// Returns the fields of a file with the types of the table, where its values can be cast to them.
 pub(crate) fn widened(fields: &Fields, table: &[Wide]) -> Fields {
+    let names = table.iter().map(|wide| wide.field.name().as_str());
+    let table: HashMap<&str, &Wide> = names.zip(table).collect();
     let fields = fields.iter().map(|field| {
-        let wide = table.iter().find(|wide| wide.field.name() == field.name());
+        let wide = table.get(field.name().as_str()).copied();
         let found = wide.and_then(|wide| Some((wide, wide.data_type.clone()?)));
         let fits = |data_type: &DataType| union_type(vec![field.data_type(), data_type]).is_some();
         let Some((wide, data_type)) = found.filter(|(_, data_type)| fits(data_type)) else {

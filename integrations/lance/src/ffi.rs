@@ -37,7 +37,7 @@ pub(crate) fn schema_to_lance(schema: &Schema) -> Result<lance_arrow_schema::Sch
 /// Converts a batch of the Lance crates to `schema`, the [`schema_from_lance`] of its own schema. Shares all buffers.
 ///
 /// Everything that safe code relies on is checked: sizes of buffers, offsets, keys of dictionaries, UTF-8. The decoders of the
-/// Lance crates do not check all of it, and a damaged file must not lead to undefined behaviour.
+/// Lance crates do not check all of it, and a damaged file must not lead to undefined behavior.
 ///
 /// # Errors
 /// [`Corrupt`](ErrorKind::Corrupt) if the arrays are not valid; the message names the column.

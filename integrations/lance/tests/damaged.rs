@@ -1,4 +1,4 @@
-//! Damaged files end as errors: without a panic of the caller, without undefined behaviour, and without waiting forever.
+//! Damaged files end as errors: without a panic of the caller, without undefined behavior, and without waiting forever.
 #![expect(
     clippy::unwrap_used,
     reason = "a table that cannot be made is a failed test"

@@ -13,6 +13,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use pyo3_object_store::AnyObjectStore;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -174,16 +175,20 @@ pub(crate) fn shards_below(folder: &Location, recursive: bool) -> Result<Vec<Loc
 pub(crate) fn table_of(folder: &Location) -> Result<(Vec<Location>, Vec<LeftOut>)> {
     let left_out = wait(folder.is_near(), held_by_others_async(folder.0.clone()))?;
     let mut found = shards_below(folder, false)?;
+    let names: HashSet<&str> = left_out
+        .iter()
+        .map(|left| left.shard().trim_start_matches('/'))
+        .collect();
     found.retain(|location| {
-        let is_at = |place: &str| match (location.local(), location.object()) {
-            (Some(path), _) => path.canonicalize().is_ok_and(|path| {
+        let name = match (location.local(), location.object()) {
+            (Some(path), _) => path.canonicalize().ok().map(|path| {
                 let path = path.to_string_lossy();
-                path.trim_start_matches('/') == place.trim_start_matches('/')
+                path.trim_start_matches('/').to_owned()
             }),
-            (None, Some((_, path))) => path == ObjectPath::from(place),
-            (None, None) => false,
+            (None, Some((_, path))) => Some(path.to_string()),
+            (None, None) => None,
         };
-        !left_out.iter().any(|left| is_at(left.shard()))
+        name.is_none_or(|name| !names.contains(name.as_str()))
     });
     Ok((found, left_out))
 }

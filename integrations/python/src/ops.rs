@@ -8,7 +8,7 @@ use crate::options::profile;
 use crate::progress::Follower;
 use crate::rows::{row_numbers, whole};
 use crate::runtime::{threads, wait, wait_to_the_end};
-use crate::signals::detached;
+use crate::signals::{detached, hear};
 use crate::views::without_views;
 use arrow_shard::Result;
 use arrow_shard::ops::{
@@ -100,6 +100,7 @@ impl Editing {
     }
 
     fn append(&mut self, other: &Location) -> Result<()> {
+        hear()?;
         let name = self.at.beside(other)?.name();
         wait(self.at.is_near(), self.editor.append_async(name))
     }
@@ -109,9 +110,10 @@ impl Editing {
         wait(self.at.is_near(), self.editor.check_distinct_async())
     }
 
-    /// Writes the directory in place, or to a target. Ctrl-C does not interrupt it: the caller would not know whether
-    /// the change had happened.
+    /// Writes the directory in place, or to a target. An earlier Ctrl-C prevents that. A later one does not interrupt
+    /// it: the caller would not know whether the change had happened.
     fn commit(self, target: Option<&Location>, changed: Option<u64>) -> Result<Edited> {
+        hear()?;
         let summary = match target {
             None => wait_to_the_end(self.at.is_near(), self.editor.commit_async()),
             Some(target) => {
@@ -281,31 +283,18 @@ pub(crate) fn delete(
     let (at, to) = (Location::of(path, store)?, maybe(to, store)?);
     let is_near = at.is_near();
     let mut editing = detached(py, || Editing::open(at))?;
-    let deleted = match (r#where, rows) {
-        (Some(condition), None) => {
-            let (schema, _) = without_views(&Arc::new(editing.editor.schema()));
-            let condition = predicate(condition, &schema, None)?;
-            let follower = Follower::of(progress, "rows")?;
-            let options = DeleteOptions::default().with_progress(follower.listener());
-            let deleted = detached(py, || {
-                let deleted = editing.editor.delete_with_async(&condition, options);
-                wait(is_near, deleted)
-            });
-            follower.end(py, deleted)?
-        }
-        (None, Some(rows)) => {
-            let rows = row_numbers(rows)?;
-            detached(py, || {
-                wait(is_near, editing.editor.delete_rows_async(&rows))
-            })?
-        }
-        _ => {
-            return raised(
-                py,
-                Err(invalid("expected either a condition or rows to delete")),
-            );
-        }
-    };
+    let (schema, _) = without_views(&Arc::new(editing.editor.schema()));
+    let condition = r#where.map(|condition| predicate(condition, &schema, None));
+    let (condition, rows) = (condition.transpose()?, rows.map(row_numbers).transpose()?);
+    let follower = Follower::of(progress, "rows")?;
+    let options = DeleteOptions::default().with_progress(follower.listener());
+    let editor = &mut editing.editor;
+    let deleted = detached(py, || match (&condition, &rows) {
+        (Some(condition), None) => wait(is_near, editor.delete_with_async(condition, options)),
+        (None, Some(rows)) => wait(is_near, editor.delete_rows_async(rows)),
+        _ => Err(invalid("expected either a condition or rows to delete")),
+    });
+    let deleted = follower.end(py, deleted)?;
     detached(py, || editing.commit(to.as_ref(), Some(deleted)))
 }
 

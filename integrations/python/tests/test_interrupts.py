@@ -27,6 +27,7 @@ BEGINNING = """
     from pathlib import Path
     import arrow_shard as sh, pyarrow as pa, pyarrow.compute as pc
     path, out = sys.argv[1:3]
+    one = Path(path).with_name("one.amudai.shard")
 
     def endless():
         batch = pa.record_batch({"a": pa.array(range(100_000))})
@@ -61,18 +62,22 @@ WORK = {
     "delete by an expression of pyarrow": "sh.delete(path, pc.match_substring(pc.field('x'), 'none'))",
     "compact": "sh.compact(path, min_rows=1 << 30)",
     "compact to another": "sh.compact(path, to=Path(path).with_name('to.amudai.shard'), min_rows=1 << 30, threads=1)",
+    "merge": "sh.merge([one] * 200_000, Path(path).with_name('to.amudai.shard'))",
+    "append": "sh.append(path, [one] * 200_000)",
     "take": "while True:\n    f.take(range(0, f.num_rows, 10_000))",
 }
 
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Writes a shard of texts that takes minutes to read: it refers to the same few texts again and again."""
+    """Writes a shard of texts that takes minutes to read: it refers to the same few texts again and again. Beside it is
+    a shard with one text."""
     folder = tmp_path_factory.mktemp("interrupts")
     few, many = str(folder / "few.amudai.shard"), str(folder / "many.amudai.shard")
     batch = pa.record_batch({"x": [f"some text number {i * 7919 % 1_000_003}" for i in range(200_000)]})
     sh.write(pa.Table.from_batches([batch] * 10), few, profile="fast", dictionary=False, stripe_rows=50_000)
     sh.merge([few] * 100, many)
+    sh.write(pa.table({"x": ["one text"]}), folder / "one.amudai.shard")
     return many
 
 

@@ -212,7 +212,7 @@ def test_scans_of_internal_fields_return_no_views(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"profile": "best"}, "there is no profile `best`: there are plain, fast, balanced"),
-        ({"column_options": {"a": {"colour": 1}}}, "a column has no option `colour`"),
+        ({"column_options": {"a": {"color": 1}}}, "a column has no option `color`"),
         ({"stripe_rows": 0}, "stripe"),
         ({"block_values": 1000}, "1,?024"),
     ],

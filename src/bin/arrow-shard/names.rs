@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_with_few_wrong_letters_is_recognised() {
+    fn a_name_with_few_wrong_letters_is_recognized() {
         let known = ["origin", "delay", "day"];
         for (name, want) in [
             ("orgin", Some("origin")),

@@ -17,8 +17,8 @@ pub(in crate::column) fn natural_leaf(node: &DataType, types: &NativeTypes) -> R
     if let Some(native) = NativeType::of(node) {
         return native.arrow_type(types);
     }
-    if let Some(labelled) = labelled_leaf(node) {
-        return Ok(labelled);
+    if let Some(labeled) = labeled_leaf(node) {
+        return Ok(labeled);
     }
     Ok(match (node.basic_type, node.signed) {
         (BasicType::Unit, _) => ArrowType::Null,
@@ -60,7 +60,7 @@ pub(super) fn arrow_size(node: &DataType) -> Result<i32> {
 
 /// Returns the type for the label of a leaf, or `None` if the leaf has no label, or if it is unknown or does not match
 /// the storage.
-fn labelled_leaf(node: &DataType) -> Option<ArrowType> {
+fn labeled_leaf(node: &DataType) -> Option<ArrowType> {
     let int = |basic_type| node.basic_type == basic_type && node.signed;
     let (int32, int64) = (int(BasicType::Int32), int(BasicType::Int64));
     let fixed = |n| node.basic_type == BasicType::FixedSizeBinary && node.fixed_size == n;

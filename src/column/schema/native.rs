@@ -97,7 +97,7 @@ impl NativeType {
 
     /// Returns the nameless node of the type.
     pub(super) fn node(self) -> DataType {
-        let labelled = |basic_type, name| DataType {
+        let labeled = |basic_type, name| DataType {
             extended_type: Some(label::label(name, &[])),
             ..DataType::new(basic_type, "")
         };
@@ -105,13 +105,13 @@ impl NativeType {
             Self::DateTime => DataType::new(BasicType::DateTime, ""),
             Self::TimeSpan => DataType {
                 signed: true,
-                ..labelled(BasicType::Int64, label::KUSTO_TIME_SPAN)
+                ..labeled(BasicType::Int64, label::KUSTO_TIME_SPAN)
             },
             Self::Decimal => DataType {
                 fixed_size: 16,
-                ..labelled(BasicType::FixedSizeBinary, label::KUSTO_DECIMAL)
+                ..labeled(BasicType::FixedSizeBinary, label::KUSTO_DECIMAL)
             },
-            Self::Dynamic => labelled(BasicType::Binary, label::KUSTO_DYNAMIC),
+            Self::Dynamic => labeled(BasicType::Binary, label::KUSTO_DYNAMIC),
         }
     }
 

@@ -205,13 +205,13 @@ fn a_node_without_a_hint_gets_wide_nullable_types() {
     let mut node = node(field("c", written.clone()));
     assert_eq!(to_arrow(&node, None).unwrap().data_type(), &written);
     node.extended_type = None;
-    let unlabelled = union([0, 1], UnionMode::Dense);
-    assert_eq!(to_arrow(&node, None).unwrap().data_type(), &unlabelled);
+    let unlabeled = union([0, 1], UnionMode::Dense);
+    assert_eq!(to_arrow(&node, None).unwrap().data_type(), &unlabeled);
 }
 
 #[test]
 fn labels_that_do_not_go_with_the_storage_are_ignored() {
-    let labelled = |basic_type, signed, label: &str, unit: &str| DataType {
+    let labeled = |basic_type, signed, label: &str, unit: &str| DataType {
         signed,
         extended_type: Some(ExtendedType {
             label: label.into(),
@@ -221,31 +221,31 @@ fn labels_that_do_not_go_with_the_storage_are_ignored() {
     };
     for (node, expected) in [
         (
-            labelled(BasicType::Int64, false, "arrow.timestamp", "s"),
+            labeled(BasicType::Int64, false, "arrow.timestamp", "s"),
             ArrowType::UInt64,
         ),
         (
-            labelled(BasicType::Int32, true, "arrow.timestamp", "s"),
+            labeled(BasicType::Int32, true, "arrow.timestamp", "s"),
             ArrowType::Int32,
         ),
         (
-            labelled(BasicType::Int64, true, "arrow.timestamp", "h"),
+            labeled(BasicType::Int64, true, "arrow.timestamp", "h"),
             ArrowType::Int64,
         ),
         (
-            labelled(BasicType::Int64, true, "arrow.time", "s"),
+            labeled(BasicType::Int64, true, "arrow.time", "s"),
             ArrowType::Int64,
         ),
         (
-            labelled(BasicType::Int64, false, "KustoTimeSpan", "s"),
+            labeled(BasicType::Int64, false, "KustoTimeSpan", "s"),
             ArrowType::UInt64,
         ),
         (
-            labelled(BasicType::Int32, true, "arrow.decimal", "s"),
+            labeled(BasicType::Int32, true, "arrow.decimal", "s"),
             ArrowType::Int32,
         ),
         (
-            labelled(BasicType::String, false, "unheard.of", "s"),
+            labeled(BasicType::String, false, "unheard.of", "s"),
             ArrowType::LargeUtf8,
         ),
     ] {

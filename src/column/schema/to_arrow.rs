@@ -120,7 +120,7 @@ fn natural_ref(node: &DataType, name: &str, at: Descent<'_>) -> Result<FieldRef>
 
 /// Returns the natural type of a union. Without a label it is dense, because that suits either storage.
 fn natural_union(node: &DataType, fields: &[FieldRef]) -> Result<ArrowType> {
-    let mode = labelled_mode(node).unwrap_or(UnionMode::Dense);
+    let mode = labeled_mode(node).unwrap_or(UnionMode::Dense);
     let ids = node
         .property("type_ids")
         .filter(|_| node.label() == label::UNION);
@@ -142,7 +142,7 @@ fn natural_union(node: &DataType, fields: &[FieldRef]) -> Result<ArrowType> {
     Ok(ArrowType::Union(fields, mode))
 }
 
-fn labelled_mode(node: &DataType) -> Option<UnionMode> {
+fn labeled_mode(node: &DataType) -> Option<UnionMode> {
     match node
         .property("mode")
         .filter(|_| node.label() == label::UNION)?
@@ -233,7 +233,7 @@ fn hinted_type(
             hinted_entries(children, entries, at)?.map(|e| ArrowType::Map(e, *sorted))
         }
         (ArrowType::Union(fields, mode), BasicType::Union)
-            if fields.len() == children.len() && labelled_mode(node).is_none_or(|m| m == *mode) =>
+            if fields.len() == children.len() && labeled_mode(node).is_none_or(|m| m == *mode) =>
         {
             let variants = children.iter().zip(fields.iter());
             let variants = variants

@@ -126,13 +126,13 @@ pub(super) fn type_node(
         ArrowType::UInt16 => leaf(B::Int16),
         ArrowType::UInt32 => leaf(B::Int32),
         ArrowType::UInt64 => leaf(B::Int64),
-        ArrowType::Float16 => labelled(leaf(B::Int16), label::label(label::FLOAT16, &[])),
+        ArrowType::Float16 => labeled(leaf(B::Int16), label::label(label::FLOAT16, &[])),
         ArrowType::Float32 => leaf(B::Float32),
         ArrowType::Float64 => leaf(B::Float64),
         ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View => {
             let node = leaf(B::String);
             match extension {
-                Some(label::JSON) => labelled(node, label::label(label::JSON, &[])),
+                Some(label::JSON) => labeled(node, label::label(label::JSON, &[])),
                 _ => node,
             }
         }
@@ -142,36 +142,36 @@ pub(super) fn type_node(
             if is_native {
                 guid
             } else {
-                labelled(guid, label::label(label::UUID, &[]))
+                labeled(guid, label::label(label::UUID, &[]))
             }
         }
         ArrowType::FixedSizeBinary(size) => sized(B::FixedSizeBinary, *size)?,
         ArrowType::Timestamp(unit, timezone) => {
             let mut properties = vec![time_unit(unit)];
             properties.extend(timezone.as_ref().map(|t| ("timezone", t.to_string())));
-            labelled(
+            labeled(
                 signed(B::Int64),
                 label::label(label::TIMESTAMP, &properties),
             )
         }
-        ArrowType::Date32 => labelled(
+        ArrowType::Date32 => labeled(
             signed(B::Int32),
             label::label(label::DATE, &[("unit", "day".to_owned())]),
         ),
-        ArrowType::Date64 => labelled(
+        ArrowType::Date64 => labeled(
             signed(B::Int64),
             label::label(label::DATE, &[time_unit(&TimeUnit::Millisecond)]),
         ),
-        ArrowType::Time32(unit @ (TimeUnit::Second | TimeUnit::Millisecond)) => labelled(
+        ArrowType::Time32(unit @ (TimeUnit::Second | TimeUnit::Millisecond)) => labeled(
             signed(B::Int32),
             label::label(label::TIME, &[time_unit(unit)]),
         ),
-        ArrowType::Time64(unit @ (TimeUnit::Microsecond | TimeUnit::Nanosecond)) => labelled(
+        ArrowType::Time64(unit @ (TimeUnit::Microsecond | TimeUnit::Nanosecond)) => labeled(
             signed(B::Int64),
             label::label(label::TIME, &[time_unit(unit)]),
         ),
         ArrowType::Time32(_) | ArrowType::Time64(_) => return Err(forbidden(arrow)),
-        ArrowType::Duration(unit) => labelled(
+        ArrowType::Duration(unit) => labeled(
             signed(B::Int64),
             label::label(label::DURATION, &[time_unit(unit)]),
         ),
@@ -182,7 +182,7 @@ pub(super) fn type_node(
                 IntervalUnit::MonthDayNano => sized(B::FixedSizeBinary, 16)?,
             };
             let unit = label::interval_name(*unit).to_owned();
-            labelled(node, label::label(label::INTERVAL, &[("unit", unit)]))
+            labeled(node, label::label(label::INTERVAL, &[("unit", unit)]))
         }
         ArrowType::Decimal32(p, s) => decimal(arrow, *p, *s, 32, options)?,
         ArrowType::Decimal64(p, s) => decimal(arrow, *p, *s, 64, options)?,
@@ -205,7 +205,7 @@ pub(super) fn type_node(
                 return Err(forbidden(arrow));
             };
             let sorted = ("keys_sorted", keys_sorted.to_string());
-            labelled(
+            labeled(
                 parent(B::Map, vec![child(key)?, child(value)?]),
                 label::label(label::MAP, &[sorted]),
             )
@@ -255,7 +255,7 @@ fn parent(basic_type: BasicType, children: Vec<DataType>) -> DataType {
     }
 }
 
-fn labelled(node: DataType, label: ExtendedType) -> DataType {
+fn labeled(node: DataType, label: ExtendedType) -> DataType {
     DataType {
         extended_type: Some(label),
         ..node
@@ -302,7 +302,7 @@ fn decimal(
         ("scale", scale.to_string()),
         ("bits", bits.to_string()),
     ];
-    Ok(labelled(node, label::label(label::DECIMAL, &properties)))
+    Ok(labeled(node, label::label(label::DECIMAL, &properties)))
 }
 
 fn union(
@@ -321,7 +321,7 @@ fn union(
         UnionMode::Dense => "dense",
     };
     let properties = [("mode", mode.to_owned()), ("type_ids", type_ids.join(","))];
-    Ok(labelled(
+    Ok(labeled(
         parent(BasicType::Union, children),
         label::label(label::UNION, &properties),
     ))

@@ -460,7 +460,7 @@ fn dynamic_values_are_read_as_text_where_they_are_text() {
 
 #[test]
 fn labels_of_native_types_that_do_not_go_with_the_storage_are_ignored() {
-    let labelled = |node: DataType, label: &str| DataType {
+    let labeled = |node: DataType, label: &str| DataType {
         extended_type: Some(ExtendedType {
             label: label.into(),
             properties: Vec::new(),
@@ -482,7 +482,7 @@ fn labels_of_native_types_that_do_not_go_with_the_storage_are_ignored() {
             fixed_size,
             ..DataType::new(basic_type, "c")
         };
-        let natural = to_arrow(&labelled(node, label), None).unwrap();
+        let natural = to_arrow(&labeled(node, label), None).unwrap();
         assert_eq!(natural, Field::new("c", expected, true));
     }
 }

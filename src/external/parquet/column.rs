@@ -188,7 +188,7 @@ impl ParquetColumn {
         chunk.ok_or_else(|| Error::corrupt(format!("position {position} is in no chunk")))
     }
 
-    /// Returns what the file of a chunk is recognised by, unless it has been verified.
+    /// Returns what the file of a chunk is recognized by, unless it has been verified.
     pub(super) fn unverified_file(&self, chunk: &Chunk) -> Option<&FileIdentity> {
         let file = self.files.get(chunk.file)?;
         (!self.verified.contains(file)).then_some(file)

@@ -40,7 +40,7 @@ pub(crate) struct ParquetDescription {
     pub(crate) checksums: Vec<Vec<u32>>,
 }
 
-/// Size and checksum of a Parquet file, by which a reader recognises it.
+/// Size and checksum of a Parquet file, by which a reader recognizes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DescribedFile {
     /// Size of the file in bytes.

@@ -80,7 +80,7 @@ impl Footers {
         Ok(true)
     }
 
-    /// Returns what a file with a footer that has been read is recognised by.
+    /// Returns what a file with a footer that has been read is recognized by.
     pub(crate) fn identity(&self, artifact: u32) -> Option<FileIdentity> {
         let DescribedFile {
             size,

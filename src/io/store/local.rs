@@ -7,7 +7,7 @@ use super::{
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::local_file::{describe, describe_folder, existing_folder, version_of};
 use crate::io::local_sink::{folder_of, sync_folder};
-use crate::io::names::{STRIPE_FILE_SUFFIX, check_output_name, is_temporary};
+use crate::io::names::{check_output_name, is_temporary};
 use crate::io::place::Place;
 use crate::io::temporary_files::is_abandoned_temporary;
 use crate::io::{
@@ -15,6 +15,7 @@ use crate::io::{
     commit_together,
 };
 use bytes::Bytes;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
@@ -217,7 +218,7 @@ impl Home for LocalHome {
     fn file_id(&self, file: &Place) -> FileId {
         let found = path_of(file).metadata().ok();
         let version = found.as_ref().and_then(|found| {
-            // Elsewhere, a copy has its own time. `is_clone` compares the ends of the files.
+            // Elsewhere, a copy has its own time. Then the ends of the files are compared.
             let changed = if cfg!(unix) {
                 found.modified().ok()?
             } else {
@@ -235,17 +236,11 @@ impl Home for LocalHome {
         FileId { id, version }
     }
 
-    fn is_clone(&self, a: &Place, b: &Place) -> bool {
-        let is_made = |place: &Place| {
-            let name = place.names().last().map(|name| name.to_string_lossy());
-            name.is_some_and(|name| name.ends_with(STRIPE_FILE_SUFFIX))
-        };
-        // The end of the file holds the directory, with the time of creation and references to everything else.
-        let is_equal = || {
-            let end = end_of(&path_of(a));
-            end.is_some() && end == end_of(&path_of(b))
-        };
-        (is_made(a) || is_made(b)) && is_equal()
+    fn end(&self, file: &Place) -> Option<Bytes> {
+        let file = LocalFile::open(path_of(file)).ok()?;
+        let size = file.size().ok()?;
+        let range = ByteRange::try_new(size.saturating_sub(END_BYTES), size).ok()?;
+        file.read_at(range).ok()
     }
 }
 
@@ -308,6 +303,7 @@ fn write(path: &Path, existing: ExistingFile, files: &NewFiles) -> Result<Second
     // If one file cannot be cloned, no other is tried.
     let mut may_clone = true;
     let mut written = Vec::new();
+    let mut folders = BTreeSet::new();
     let mut finish = || -> Result<()> {
         for (name, bytes) in &files.others {
             let mut other = folder.create(name)?;
@@ -320,7 +316,10 @@ fn write(path: &Path, existing: ExistingFile, files: &NewFiles) -> Result<Second
             written.push(place.with_file_name(&kept.name));
             let kept = keep(kept, &place, &mut may_clone, &mut names);
             kept.within(|| describe(&place))?;
+            folders.insert(folder_of(&place).to_owned());
         }
+        // The new names are safe before the directory refers to them.
+        folders.iter().for_each(|folder| sync_folder(folder));
         sink.commit()
     };
     // A signal does not come between the files: either all of them exist, or none.
@@ -337,7 +336,8 @@ fn write(path: &Path, existing: ExistingFile, files: &NewFiles) -> Result<Second
 
 /// Gives the bytes of a file a second name, and counts the way it was done. A clone is tried first, because it does not
 /// change if the file is overwritten; then a hard link. If both fail, the file is copied. It is also copied on systems
-/// that do not record when a file got its name: a vacuum would mistake a new link for an old file.
+/// that do not record when a file got its name: a vacuum would mistake a new link for an old file. The caller syncs the
+/// folder.
 fn keep(
     kept: &FileToKeep,
     path: &Path,
@@ -360,13 +360,11 @@ fn keep(
     *may_clone = *may_clone && file.clone_to(&other).is_ok();
     if *may_clone {
         names.cloned.add(size);
-        sync_folder(folder_of(&other));
         // If the path still names the same version, the clone has the expected bytes.
         return check(&LocalFile::open(path)?);
     }
     if cfg!(unix) && std::fs::hard_link(path, &other).is_ok() {
         names.linked.add(size);
-        sync_folder(folder_of(&other));
         return check(&LocalFile::open(&other)?);
     }
     names.copied.add(size);
@@ -388,14 +386,6 @@ fn keep(
         let _ = changed.and_then(|changed| copied?.set_modified(changed));
     }
     Ok(())
-}
-
-/// Returns the last bytes of a file.
-fn end_of(path: &Path) -> Option<Bytes> {
-    let file = LocalFile::open(path).ok()?;
-    let size = file.size().ok()?;
-    let range = ByteRange::try_new(size.saturating_sub(END_BYTES), size).ok()?;
-    file.read_at(range).ok()
 }
 
 /// Returns the names of the regular files in a folder, with links followed.

@@ -176,7 +176,7 @@ impl Store {
     }
 }
 
-/// A file or a folder of a [`Store`]. The path of a local file converts into its location. Every text is taken for a
+/// A file or a folder of a [`Store`]. The path of a local file converts into its location. Any text is treated as a
 /// path; for a URL such as `s3://bucket/name`, use `Location::from_url`.
 #[derive(Debug, Clone)]
 pub struct Location {
@@ -500,10 +500,10 @@ pub(crate) trait Home: Send + Sync + Debug {
         None
     }
 
-    /// Whether one of two files of the same size and time is a clone or copy of the other that an edit made. A copy that
-    /// the user made counts as another file.
-    fn is_clone(&self, _a: &Place, _b: &Place) -> bool {
-        false
+    /// Returns the last bytes of a file whose [`FileId`] has a version: clones and copies have the same. `None` if it
+    /// cannot be read.
+    fn end(&self, _file: &Place) -> Option<Bytes> {
+        None
     }
 }
 

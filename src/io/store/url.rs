@@ -15,8 +15,9 @@ const VARIABLES: [&str; 3] = ["AWS_", "AZURE_", "GOOGLE_"];
 
 impl Location {
     /// Returns the location of a URL: `s3://bucket/days/1.amudai.shard`, `gs:`, `az:`, `https:` and so on, or `file:`.
-    /// Enable the feature of the store in the crate `object_store`: `aws`, `azure`, `gcp` or `http`. Environment variables of the stores' own tools, such
-    /// as `AWS_ACCESS_KEY_ID`, configure it. `http:` allows unencrypted connections.
+    /// Enable the feature of the store in the crate `object_store`: `aws`, `azure`, `gcp` or `http`. Environment
+    /// variables of the stores' own tools, such as `AWS_ACCESS_KEY_ID`, configure it. `http:` allows unencrypted
+    /// connections.
     ///
     /// Two URLs with the same scheme and bucket lead to the same store.
     ///

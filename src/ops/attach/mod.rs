@@ -98,7 +98,8 @@ impl AttachOptions {
 
     /// Sets whether to find pages by reading all column chunks once, in files that have no page index. The shard then
     /// lists the pages, so that readers of a few rows read only the pages of those rows. Without a list, they read whole
-    /// column chunks. Pages of values in lists are never listed. Off by default, because attaching otherwise reads no pages of most columns.
+    /// column chunks. Pages of values in lists are never listed. Off by default, because attaching otherwise reads no
+    /// pages of most columns.
     #[must_use]
     pub fn with_page_map(mut self, page_map: bool) -> Self {
         self.page_map = page_map;

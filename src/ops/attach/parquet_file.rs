@@ -20,7 +20,7 @@ use parquet::file::metadata::{
 };
 use std::ops::Range;
 
-/// Most bytes of row groups at the end of a footer by which a file is recognised.
+/// Most bytes of row groups at the end of a footer by which a file is recognized.
 const MAX_IDENTITY_BYTES: usize = 64 << 10;
 /// A Parquet file with its metadata.
 pub(super) struct ParquetFile {
@@ -235,7 +235,7 @@ async fn footer(file: &OpenedFile, tail: &Bytes, size: u64) -> Result<Bytes> {
     Ok(read.into_iter().next().unwrap_or_default())
 }
 
-/// Returns what a file is recognised by: the checksum of its footer, or of the end of a long footer, with the last
+/// Returns what a file is recognized by: the checksum of its footer, or of the end of a long footer, with the last
 /// places and statistics of column chunks.
 fn identity(footer: &Bytes, size: u64, metadata: &ParquetMetaData) -> DescribedFile {
     let len = MAX_IDENTITY_BYTES.saturating_add(bytes_after_row_groups(metadata));

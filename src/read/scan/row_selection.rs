@@ -199,7 +199,7 @@ impl From<&BooleanArray> for RowSelection {
 }
 
 impl FromIterator<u64> for RowSelection {
-    /// Selects row numbers in any order. `u64::MAX` is taken for `u64::MAX - 1`: no shard has either row.
+    /// Selects row numbers in any order. `u64::MAX` is treated as `u64::MAX - 1`: no shard has either row.
     fn from_iter<I: IntoIterator<Item = u64>>(rows: I) -> Self {
         let ranges = rows.into_iter().map(|row| row.min(u64::MAX - 1));
         let ranges = ranges.map(|row| row..row + 1);

@@ -132,7 +132,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn neighbours_become_one_request_and_others_stay_apart() {
+    fn neighbors_become_one_request_and_others_stay_apart() {
         let places = vec![
             place(0, 100, 200),
             place(0, 0, 40),

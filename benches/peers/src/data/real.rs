@@ -1,5 +1,5 @@
 //! Small tables of real data, repeated to a million rows with a running key. Repetition at a distance of thousands of
-//! rows favours compressors with a long window.
+//! rows favors compressors with a long window.
 
 use super::{Scale, Table};
 use anyhow::{Context, Result};

@@ -224,7 +224,7 @@ fn panel(svg: &mut String, table: &str, points: &[Point]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the colour of a format's family, and the format's variant within the family.
+/// Returns the color of a format's family, and the format's variant within the family.
 fn style(format: Format) -> (&'static str, String) {
     let name = format.name();
     let (family, variant) = name.split_once('-').unwrap_or((&name, ""));

@@ -245,7 +245,7 @@ def _find(source: Any, kind: str, store: Any, files: Files) -> Found:
 
 
 def _absolute(path: str) -> str:
-    """Returns a path from the root. It is not normalised: ``..`` after a symbolic link would lead to another place."""
+    """Returns a path from the root. It is not normalized: ``..`` after a symbolic link would lead to another place."""
     return os.path.join(os.getcwd(), os.path.expanduser(path))
 
 

@@ -195,13 +195,14 @@ impl Target {
                 (outputs, true)
             }
         };
+        let sources = files.sources(options);
         for output in outputs {
-            let why = if files.have_found(&output) {
+            let why = if sources.have_found(&output) {
                 "the output is one of the files in the folder or glob that is read".to_owned()
-            } else if is_early && files.have(&output) {
+            } else if is_early && sources.have(&output) {
                 "the output is one of the inputs, and would be replaced before its rows are read"
                     .to_owned()
-            } else if let Some(shard) = files.shard_over(&output, options) {
+            } else if let Some(shard) = sources.shard_over(&output) {
                 format!("the output has rows of the input {}", shard.display())
             } else {
                 continue;

@@ -11,7 +11,6 @@ use arrow_array::RecordBatch;
 use arrow_shard::Shard;
 use arrow_shard::io::{LocalFolder, SinkFactory, random_stripe_file_name};
 use arrow_shard::read::ShardOptions;
-use arrow_shard::read::inspect::InspectOptions;
 use arrow_shard::write::{ShardWriter, WriterOptions};
 use std::path::{Path, PathBuf};
 
@@ -193,8 +192,7 @@ fn write_all(
 /// Returns options for a shard that can be appended to `grown` by reference.
 fn options(grown: &Shard) -> Result<WriterOptions, Failure> {
     let options = WriterOptions::default().with_wire(grown.wire());
-    let info = grown.inspect(InspectOptions::default().with_encodings(false))?;
-    Ok(match info.mapping {
+    Ok(match grown.type_mapping()? {
         Some(mapping) => options.with_mapping(mapping),
         None => options,
     })

@@ -10,6 +10,8 @@ use crate::file_format::{FileFormat, is_standard};
 use crate::lance_names::is_lance;
 use crate::location::{NamedFiles, stored};
 use arrow_shard::read::ShardOptions;
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -65,32 +67,24 @@ impl Files {
         Ok(files)
     }
 
-    /// Whether a folder or a glob has the file at `path`.
-    pub(crate) fn have_found(&self, path: &Path) -> bool {
-        let path = whole(path);
-        let mut found = self.paths.iter().zip(&self.is_found);
-        found.any(|(file, is_found)| *is_found && whole(file) == path)
+    /// Returns the files that are read and those that they need, to compare outputs with.
+    pub(crate) fn sources<'a>(&'a self, options: &'a ShardOptions) -> Sources<'a> {
+        let mut read = HashMap::new();
+        for (file, is_found) in self.paths.iter().zip(&self.is_found) {
+            *read.entry(whole(file)).or_insert(false) |= is_found;
+        }
+        Sources {
+            files: self,
+            options,
+            read,
+            needed: OnceCell::new(),
+        }
     }
 
     /// Whether the file at `path` is read.
     pub(crate) fn have(&self, path: &Path) -> bool {
         let path = whole(path);
         self.paths.iter().any(|file| whole(file) == path)
-    }
-
-    /// Returns a shard among the files that needs the existing file at `path` in addition to its directory file. Shards
-    /// that cannot be opened are ignored; reading them fails.
-    pub(crate) fn shard_over(&self, path: &Path, options: &ShardOptions) -> Option<&Path> {
-        if !path.is_file() {
-            return None;
-        }
-        let path = whole(path);
-        let is_over = |file: &&PathBuf| {
-            let parts = needed(file, options);
-            parts.iter().any(|part| whole(part) == path)
-        };
-        let mut files = self.paths.iter().filter(|file| !is_standard(file));
-        files.find(is_over).map(PathBuf::as_path)
     }
 
     fn push(&mut self, path: PathBuf, is_found: bool) {
@@ -162,6 +156,50 @@ impl Files {
             folder.display(),
             first.display()
         ));
+    }
+}
+
+/// The files that a command reads, without links and `..`, to compare any number of outputs with.
+pub(crate) struct Sources<'a> {
+    files: &'a Files,
+    options: &'a ShardOptions,
+    /// Whether a folder or a glob has each file.
+    read: HashMap<PathBuf, bool>,
+    /// The files that shards need in addition to their directory files, each with one of the shards.
+    needed: OnceCell<HashMap<PathBuf, &'a Path>>,
+}
+
+impl<'a> Sources<'a> {
+    /// Whether a folder or a glob has the file at `path`.
+    pub(crate) fn have_found(&self, path: &Path) -> bool {
+        self.read.get(&whole(path)).copied().unwrap_or_default()
+    }
+
+    /// Whether the file at `path` is read.
+    pub(crate) fn have(&self, path: &Path) -> bool {
+        self.read.contains_key(&whole(path))
+    }
+
+    /// Returns a shard among the files that needs the existing file at `path` in addition to its directory file. Shards
+    /// that cannot be opened are ignored; reading them fails.
+    pub(crate) fn shard_over(&self, path: &Path) -> Option<&'a Path> {
+        if !path.is_file() {
+            return None;
+        }
+        let needed = self.needed.get_or_init(|| {
+            let shards = self.files.paths.iter().filter(|file| !is_standard(file));
+            let parts = shards.flat_map(|shard| {
+                let parts = needed(shard, self.options).into_iter();
+                parts.map(move |part| (whole(&part), shard.as_path()))
+            });
+            // The first shard over a file is named.
+            let mut all = HashMap::new();
+            parts.for_each(|(part, shard)| {
+                all.entry(part).or_insert(shard);
+            });
+            all
+        });
+        needed.get(&whole(path)).copied()
     }
 }
 

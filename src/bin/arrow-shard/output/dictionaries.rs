@@ -22,11 +22,12 @@ pub(super) struct Dictionaries {
 /// The entries of a dictionary so far.
 struct Growing {
     key: DataType,
-    values: ArrayRef,
+    /// The entries, in parts that are joined when a batch needs all of them.
+    parts: Vec<ArrayRef>,
     rows: RowConverter,
-    /// The position of each entry in `values`.
+    /// The position of each entry.
     known: HashMap<OwnedRow, u64>,
-    /// The last dictionary, and the positions of its entries in `values`.
+    /// The last dictionary, and the positions of its entries here.
     last: Option<(ArrayData, Arc<[u64]>)>,
 }
 
@@ -80,7 +81,7 @@ fn add(data_type: &DataType, all: &mut Vec<Growing>) -> Result<(), Failure> {
     if let DataType::Dictionary(key, value) = data_type {
         all.push(Growing {
             key: key.as_ref().clone(),
-            values: new_empty_array(value),
+            parts: vec![new_empty_array(value)],
             rows: RowConverter::new(vec![SortField::new(value.as_ref().clone())])?,
             known: HashMap::new(),
             last: None,
@@ -156,8 +157,16 @@ impl Growing {
             .len(column.len())
             .nulls(nulls.cloned())
             .buffers(keys.to_data().buffers().to_vec())
-            .add_child_data(self.values.to_data());
+            .add_child_data(self.entries()?.to_data());
         Ok(make_array(data.build()?))
+    }
+
+    /// Returns all entries.
+    fn entries(&mut self) -> Result<ArrayRef, Failure> {
+        if self.parts.len() != 1 {
+            self.parts = vec![joined(&self.parts)?];
+        }
+        Ok(self.parts[0].clone())
     }
 
     /// Returns the positions of the entries of a dictionary, after adding the new ones.
@@ -186,7 +195,7 @@ impl Growing {
             ));
         }
         if !new.is_empty() {
-            self.values = appended(&self.values, values, new)?;
+            self.parts.push(taken(values, new)?);
         }
         let ordinals: Arc<[u64]> = ordinals.into();
         self.last = Some((data, ordinals.clone()));
@@ -194,21 +203,47 @@ impl Growing {
     }
 }
 
-/// Returns the entries of a dictionary, followed by the given `rows` of other entries.
-fn appended(entries: &ArrayRef, others: &ArrayRef, rows: Vec<u64>) -> Result<ArrayRef, Failure> {
-    if let DataType::FixedSizeBinary(0) | DataType::FixedSizeList(_, 0) = entries.data_type() {
-        // `take` and `concat` lose the number of values if values have no bytes.
-        let (entries, others) = (entries.to_data(), others.to_data());
-        let mut all = MutableArrayData::new(vec![&entries, &others], false, 0);
-        all.try_extend(0, 0, entries.len())?;
-        for row in rows {
-            let row = usize::try_from(row).map_err(std::io::Error::other)?;
-            all.try_extend(1, row, row + 1)?;
-        }
-        return Ok(make_array(all.freeze()));
+/// Whether values have no bytes: kernels lose the number of such values.
+fn is_empty_value(value: &DataType) -> bool {
+    matches!(
+        value,
+        DataType::FixedSizeBinary(0) | DataType::FixedSizeList(_, 0)
+    )
+}
+
+/// Returns the entries in these rows.
+fn taken(entries: &ArrayRef, rows: Vec<u64>) -> Result<ArrayRef, Failure> {
+    if !is_empty_value(entries.data_type()) {
+        return Ok(arrow_select::take::take(
+            entries,
+            &UInt64Array::from(rows),
+            None,
+        )?);
     }
-    let new = arrow_select::take::take(others, &UInt64Array::from(rows), None)?;
-    Ok(arrow_select::concat::concat(&[entries, &new])?)
+    let entries = entries.to_data();
+    let mut taken = MutableArrayData::new(vec![&entries], false, 0);
+    for row in rows {
+        let row = usize::try_from(row).map_err(std::io::Error::other)?;
+        taken.try_extend(0, row, row + 1)?;
+    }
+    Ok(make_array(taken.freeze()))
+}
+
+/// Returns the entries of all parts.
+fn joined(parts: &[ArrayRef]) -> Result<ArrayRef, Failure> {
+    let all: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+    if !all
+        .first()
+        .is_some_and(|part| is_empty_value(part.data_type()))
+    {
+        return Ok(arrow_select::concat::concat(&all)?);
+    }
+    let parts: Vec<ArrayData> = all.iter().map(|part| part.to_data()).collect();
+    let mut joined = MutableArrayData::new(parts.iter().collect(), false, 0);
+    for (i, part) in parts.iter().enumerate() {
+        joined.try_extend(i, 0, part.len())?;
+    }
+    Ok(make_array(joined.freeze()))
 }
 
 /// Returns the maximum number of entries for keys of a type.

@@ -7,6 +7,7 @@ use crate::values::Json;
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, SortOptions};
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 /// The sum of the lengths of values, and the number of the values.
 #[derive(Debug, Clone, Copy)]
@@ -119,8 +120,11 @@ pub(super) fn merge(all: &mut [ColumnStats], others: Vec<ColumnStats>) -> Result
             all.len()
         )));
     }
+    let places = all.iter().map(|column| column.path.clone()).zip(0..);
+    let places: HashMap<String, usize> = places.collect();
     for other in others {
-        let Some(column) = all.iter_mut().find(|column| column.path == other.path) else {
+        let place = places.get(&other.path);
+        let Some(column) = place.and_then(|&place: &usize| all.get_mut(place)) else {
             return Err(Failure::new(format!(
                 "it has a column `{}`, which the files before do not have; choose common columns with --columns",
                 other.path

@@ -21,27 +21,32 @@ pub(super) fn stats(path: &Path, names: &[String]) -> Result<Vec<ColumnStats>, F
         [] => (0..schema.fields().len()).collect(),
         names => indices(schema, names).map_err(|e| e.within(path.display()))?,
     };
+    let descriptors = footer.metadata().file_metadata().schema_descr();
+    let mut leaves = vec![Vec::new(); schema.fields().len()];
+    for leaf in 0..descriptors.num_columns() {
+        if let Some(leaves) = leaves.get_mut(descriptors.get_column_root_idx(leaf)) {
+            leaves.push(leaf);
+        }
+    }
     let columns = wanted.into_iter().map(|root| {
         let field = schema.field(root);
+        let leaves = leaves.get(root).map_or(&[][..], Vec::as_slice);
         footer.file().isolate(|| {
-            let found = column(footer.metadata(), field, root, footer.num_rows());
+            let found = column(footer.metadata(), field, leaves, footer.num_rows());
             found.map_err(|e| e.within(format!("column `{}`", field.name())))
         })
     });
     columns.collect()
 }
 
-/// Returns the statistics of the column with this ordinal.
+/// Returns the statistics of the column with these leaves.
 fn column(
     metadata: &ParquetMetaData,
     field: &Field,
-    root: usize,
+    leaves: &[usize],
     rows: u64,
 ) -> Result<ColumnStats, Failure> {
     let schema = metadata.file_metadata().schema_descr();
-    let leaves: Vec<usize> = (0..schema.num_columns())
-        .filter(|&leaf| schema.get_column_root_idx(leaf) == root)
-        .collect();
     let groups = metadata.row_groups();
     let chunks = |leaf: usize| {
         groups
@@ -53,7 +58,7 @@ fn column(
     let mut stats = ColumnStats::unknown(field.name().clone(), field.data_type().clone());
     stats.bytes = Some(bytes.fold(0, u64::saturating_add));
     // The statistics of members and items say nothing about the rows.
-    let &[leaf] = leaves.as_slice() else {
+    let &[leaf] = leaves else {
         return Ok(stats);
     };
     if field.data_type().is_nested() && !matches!(field.data_type(), DataType::Dictionary(..)) {

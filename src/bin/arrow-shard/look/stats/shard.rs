@@ -23,16 +23,19 @@ pub(super) fn stats(shard: &Shard, names: &[String]) -> Result<Vec<ColumnStats>,
     let info = shard.inspect(InspectOptions::default().with_encodings(false))?;
     let mut types = HashMap::new();
     add_types(shard.schema()?.fields(), None, &mut types);
+    let fields = fields_by_path(&info);
+    let none = Vec::new();
     let rows = shard.num_rows();
-    let fields = known.schema_ref().fields().iter().zip(known.columns());
-    let columns = fields.skip(1).map(|(field, column)| {
+    let known_fields = known.schema_ref().fields().iter().zip(known.columns());
+    let columns = known_fields.skip(1).map(|(field, column)| {
         let path = field.name().clone();
         let members = column.as_struct();
         let bound_type = members.column_by_name("min").map(|it| it.data_type());
         let data_type = types.get(&path).or(bound_type).cloned();
         let data_type = data_type.unwrap_or(DataType::Null);
         let nulls = number(members, "null_count");
-        let sizes = Sizes::of(&path, &info, &data_type);
+        let fields = fields.get(path.as_str()).unwrap_or(&none);
+        let sizes = Sizes::of(fields, info.wire, &data_type);
         let (min, max) = Bound::both(members);
         ColumnStats {
             min,
@@ -79,15 +82,10 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn of(path: &str, info: &ShardInfo, data_type: &DataType) -> Self {
-        let stripes = info.stripes.iter();
-        let fields: Vec<&FieldInfo> = stripes
-            .filter_map(|stripe| find(&stripe.fields, path))
-            .collect();
+    /// Returns the sizes of a field, as which it is described in each stripe.
+    fn of(fields: &[&FieldInfo], wire: Wire, data_type: &DataType) -> Self {
         let bytes = fields.iter().map(|field| field.total_encoded_bytes());
-        let lengths = fields
-            .iter()
-            .map(|field| lengths(field, data_type, info.wire));
+        let lengths = fields.iter().map(|field| lengths(field, data_type, wire));
         Self {
             bytes: bytes.fold(0, u64::saturating_add),
             lengths: lengths.reduce(|a, b| Some(a?.and(b?))).flatten(),
@@ -95,9 +93,32 @@ impl Sizes {
     }
 }
 
-fn find<'a>(fields: &'a [FieldInfo], path: &str) -> Option<&'a FieldInfo> {
-    let own = fields.iter().find(|field| field.path == path);
-    own.or_else(|| fields.iter().find_map(|field| find(&field.children, path)))
+/// Returns the fields of all stripes by their paths. If a stripe has several with one path, the outermost of them counts.
+fn fields_by_path(info: &ShardInfo) -> HashMap<&str, Vec<&FieldInfo>> {
+    fn add<'a>(
+        fields: &'a [FieldInfo],
+        stripe: usize,
+        all: &mut HashMap<&'a str, (usize, Vec<&'a FieldInfo>)>,
+    ) {
+        for field in fields {
+            let (last, found) = all
+                .entry(&field.path)
+                .or_insert_with(|| (usize::MAX, Vec::new()));
+            if *last != stripe {
+                *last = stripe;
+                found.push(field);
+            }
+        }
+        for field in fields {
+            add(&field.children, stripe, all);
+        }
+    }
+    let mut all = HashMap::new();
+    for (stripe, info) in info.stripes.iter().enumerate() {
+        add(&info.fields, stripe, &mut all);
+    }
+    let fields = all.into_iter().map(|(path, (_, found))| (path, found));
+    fields.collect()
 }
 
 /// Returns the lengths of the values of a field in a stripe, if its type has them.

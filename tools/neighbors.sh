@@ -4,15 +4,15 @@
 # program; without one it is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-environment=target/neighbours
+environment=target/neighbors
 if ! [ -x "$environment/bin/python" ]; then
     python3 -m venv "$environment"
 fi
-"$environment/bin/pip" install --quiet --disable-pip-version-check -r tests/neighbours/requirements.txt
+"$environment/bin/pip" install --quiet --disable-pip-version-check -r tests/neighbors/requirements.txt
 program=${1:-target/debug/arrow-shard}
 if [ $# = 0 ]; then
     cargo build --quiet --features cli --bin arrow-shard
 fi
-for script in neighbours ipc_matrix inferred; do
-    "$environment/bin/python" "tests/neighbours/$script.py" "$program"
+for script in neighbors ipc_matrix inferred; do
+    "$environment/bin/python" "tests/neighbors/$script.py" "$program"
 done

@@ -1,6 +1,6 @@
 """pyarrow, DuckDB and polars read the same data from files of arrow-shard as from the original.
 
-    neighbours.py ARROW_SHARD
+    neighbors.py ARROW_SHARD
 
 ARROW_SHARD is the program. Exits with 1 if there are differences, and prints them.
 """

@@ -1,0 +1,15 @@
+//! The kernels, which contain the library's `unsafe` loops, with their tests. Miri would take minutes to compile the
+//! library and its dependencies, of which the kernels use few. Other compilers find an empty crate.
+
+#![cfg_attr(miri, allow(dead_code, reason = "the library uses what is here"))]
+#![cfg_attr(miri, warn(unsafe_code))]
+
+#[cfg(miri)]
+#[path = "../../src/error.rs"]
+mod error;
+#[cfg(miri)]
+#[path = "../../src/kernels/mod.rs"]
+mod kernels;
+
+#[cfg(miri)]
+pub use error::{Error, ErrorKind, Result};
