@@ -85,6 +85,8 @@ pub use read_at::ReadAt;
 pub(crate) use read_at::{read_all, read_one};
 pub(crate) use sink::ExistingFile;
 pub use sink::{Sink, WriteSink};
+#[cfg(all(feature = "object_store", not(target_family = "wasm")))]
+pub use store::UrlStores;
 pub(crate) use store::{
     DescriptorUse, FileContainer, FileToKeep, Home, ListedFile, NewFiles, NotWritten, OpenedFile,
     SecondNames, Sinks, VersionedFile,

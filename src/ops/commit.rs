@@ -381,8 +381,8 @@ impl DirectoryPlan<'_> {
     }
 }
 
-/// Returns how a source stores a node, if it has another type there than in the table. `id` is the number of the node in
-/// the table.
+/// Returns how a source stores a node, if it has another type there than in the table. `id` is the number of the node
+/// in the table.
 fn stored_as(
     node: &UnitedNode,
     id: u32,
@@ -434,7 +434,7 @@ struct FileReferences<'a> {
     kept: Vec<FileToKeep>,
     as_they_are: Vec<VersionedFile>,
     /// The URLs by place, and by whether the place is a source's own directory file: only such a file may get a new
-    /// name. Beside each is the version of the source that referred to it first.
+    /// name. Also holds the version of the first source that referred to the place.
     known: HashMap<(Place, bool), (String, Option<String>)>,
 }
 

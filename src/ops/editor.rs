@@ -260,7 +260,7 @@ impl ShardEditor {
         WriterInfo::add_new(&mut self.writers, writers);
         let rows: u64 = stripes.iter().map(|stripe| stripe.rows).sum();
         let replaced = self.stripes.splice(run, stripes);
-        // Rewritten stripes have no more rows than those before.
+        // A rewritten stripe has at most the rows that it had before.
         self.total_rows -= replaced.map(|stripe| stripe.rows).sum::<u64>();
         self.total_rows += rows;
         self.sources.push(source);

@@ -1,5 +1,5 @@
-//! The kernels, which contain the library's `unsafe` loops, with their tests. Miri would take minutes to compile the
-//! library and its dependencies, of which the kernels use few. Other compilers find an empty crate.
+//! The kernels, which contain the library's `unsafe` loops, with their tests. Miri takes minutes to compile the whole
+//! library, but the kernels need few of its dependencies. For other compilers, this crate is empty.
 
 #![cfg_attr(miri, allow(dead_code, reason = "the library uses what is here"))]
 #![cfg_attr(miri, warn(unsafe_code))]

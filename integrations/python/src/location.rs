@@ -2,7 +2,7 @@
 
 use crate::errors::{exception, invalid};
 use crate::runtime::{wait, wait_for_store};
-use arrow_shard::io::{self, ExternalFiles, Store};
+use arrow_shard::io::{self, ExternalFiles, Store, UrlStores};
 use arrow_shard::ops::{
     LeftOut, SHARD_FILE_SUFFIX, held_by_others_async, list_files_async, list_shards_async,
 };
@@ -14,8 +14,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use pyo3_object_store::AnyObjectStore;
 use std::collections::HashSet;
+use std::mem::forget;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::process;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The location of a shard or a folder.
 #[derive(Debug, Clone)]
@@ -52,7 +54,7 @@ impl Location {
         match text.filter(|text| is_url(text)) {
             None => Ok(Self(Store::local().at(at_home(py, path)?))),
             Some(url) => {
-                let location = io::Location::from_url(url);
+                let location = url_stores().at(url);
                 location.map(Self).map_err(|error| exception(py, error))
             }
         }
@@ -191,6 +193,20 @@ pub(crate) fn table_of(folder: &Location) -> Result<(Vec<Location>, Vec<LeftOut>
         name.is_none_or(|name| !names.contains(name.as_str()))
     });
     Ok((found, left_out))
+}
+
+/// Returns the stores of URLs. A forked process cannot use the connections of its parent, so it has its own.
+fn url_stores() -> Arc<UrlStores> {
+    static STORES: Mutex<Option<(u32, Arc<UrlStores>)>> = Mutex::new(None);
+    let mut known = STORES.lock().unwrap_or_else(PoisonError::into_inner);
+    let own = process::id();
+    match known.take() {
+        Some((process, stores)) if process == own => known.insert((own, stores)).1.clone(),
+        other => {
+            forget(other);
+            known.insert((own, Arc::default())).1.clone()
+        }
+    }
 }
 
 /// Returns whether a text begins with a scheme of at least two characters; a single character is a drive.

@@ -70,8 +70,8 @@ WORK = {
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Writes a shard of texts that takes minutes to read: it refers to the same few texts again and again. Beside it is
-    a shard with one text."""
+    """Writes a shard of texts that takes minutes to read: it refers to the same few texts again and again. Also
+    writes a shard with one text into its folder."""
     folder = tmp_path_factory.mktemp("interrupts")
     few, many = str(folder / "few.amudai.shard"), str(folder / "many.amudai.shard")
     batch = pa.record_batch({"x": [f"some text number {i * 7919 % 1_000_003}" for i in range(200_000)]})

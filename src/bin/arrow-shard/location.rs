@@ -3,6 +3,8 @@
 #[cfg(feature = "cloud")]
 use crate::cloud::Object;
 use crate::failure::Failure;
+#[cfg(feature = "cloud")]
+use arrow_shard::io::UrlStores;
 use arrow_shard::io::{self, LocalFile, ReadAt, Store};
 use arrow_shard::read::ShardOptions;
 use arrow_shard::{Error, ErrorKind, Result, Shard};
@@ -10,6 +12,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
+#[cfg(feature = "cloud")]
+use std::sync::LazyLock;
 use std::task::{Context, Poll, Waker};
 
 /// The location that a path of the command line names.
@@ -70,12 +74,16 @@ impl Location {
     }
 }
 
+/// The stores of all URLs.
+#[cfg(feature = "cloud")]
+static URLS: LazyLock<UrlStores> = LazyLock::new(UrlStores::default);
+
 /// Returns the location of `path`, which may be a URL, in its store.
 pub(crate) fn stored(path: &Path) -> Result<io::Location> {
     match url(path) {
         None => Ok(Store::local().at(path)),
         #[cfg(feature = "cloud")]
-        Some(url) => io::Location::from_url(url),
+        Some(url) => URLS.at(url),
         #[cfg(not(feature = "cloud"))]
         Some(_) => Err(Error::new(
             ErrorKind::InvalidArgument,

@@ -10,6 +10,9 @@ mod object;
 #[cfg(all(feature = "object_store", not(target_family = "wasm")))]
 mod url;
 
+#[cfg(all(feature = "object_store", not(target_family = "wasm")))]
+pub use url::UrlStores;
+
 use super::place::Place;
 use super::{
     AsyncContainer, AsyncReadAt, AsyncSink, AsyncSinkFactory, BoxFuture, Container, ExistingFile,

@@ -2,7 +2,12 @@
 
 use super::{Location, Store};
 use crate::error::{Error, Result};
+use object_store::ObjectStoreScheme;
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use url::Url;
 
 /// The schemes of URLs for the supported stores.
@@ -19,17 +24,94 @@ impl Location {
     /// variables of the stores' own tools, such as `AWS_ACCESS_KEY_ID`, configure it. `http:` allows unencrypted
     /// connections.
     ///
-    /// Two URLs with the same scheme and bucket lead to the same store.
+    /// Two URLs with the same scheme and bucket lead to the same store, but each call creates a new client: for many
+    /// URLs, use [`UrlStores`].
     ///
     /// # Errors
     /// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for any other text, and for URLs with
     /// credentials, a query or a fragment. The error does not show an invalid URL, which may contain a secret.
     pub fn from_url(url: &str) -> Result<Self> {
+        UrlStores::default().at(url)
+    }
+}
+
+/// Finds the stores of URLs. URLs of one bucket, container or server share a client and its connections. Connections
+/// belong to the asynchronous runtime that opened them, so use one value for each runtime.
+///
+/// ```no_run
+/// use arrow_shard::io::UrlStores;
+/// use arrow_shard::ops::ShardSet;
+/// # async fn of_a_year() -> arrow_shard::Result<()> {
+/// let stores = UrlStores::default();
+/// let days = (1..=365).map(|day| stores.at(&format!("s3://logs/{day}.amudai.shard")));
+/// let table = ShardSet::open_async(days.collect::<arrow_shard::Result<Vec<_>>>()?).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Default)]
+pub struct UrlStores {
+    /// The stores by identity, each with the hash of the variables that configure it.
+    known: Mutex<HashMap<String, (u64, Store)>>,
+}
+
+/// Shows which stores are known, and none of their configuration.
+impl fmt::Debug for UrlStores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        f.debug_set().entries(known.keys()).finish()
+    }
+}
+
+impl UrlStores {
+    /// Returns the location of a URL, as [`Location::from_url`] does. If an environment variable that configures stores
+    /// has changed, a new client replaces the old one.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Location::from_url`].
+    pub fn at(&self, url: &str) -> Result<Location> {
         let parsed = parse(url)?;
         match local(&parsed, url)? {
             Some(path) => Ok(Store::local().at(path)),
-            None => object(&parsed, url),
+            None => self.object(&parsed, url),
         }
+    }
+
+    /// Returns the location of an object.
+    fn object(&self, url: &Url, text: &str) -> Result<Location> {
+        let no_store = |e: object_store::Error| {
+            Error::invalid(format!("{text} leads to no store")).caused_by(e)
+        };
+        let (_, path) = ObjectStoreScheme::parse(url).map_err(|e| no_store(e.into()))?;
+        // The part of the URL before the path in the store: in some URLs, it includes a bucket.
+        let names: Vec<&str> = url.path().split('/').filter(|n| !n.is_empty()).collect();
+        let before = names.len().saturating_sub(path.parts().count());
+        let root = [url.scheme(), "://", url.authority(), "/"].concat();
+        let id = root + &names.get(..before).unwrap_or_default().join("/");
+
+        let mut variables: Vec<(String, String)> = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .filter(|(name, _)| VARIABLES.iter().any(|prefix| name.starts_with(prefix)))
+            .map(|(name, value)| (name.to_ascii_lowercase(), value))
+            .collect();
+        variables.sort_unstable();
+        let mut hasher = DefaultHasher::new();
+        variables.hash(&mut hasher);
+        let hash = hasher.finish();
+
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((same, store)) = known.get(&id)
+            && *same == hash
+        {
+            return Ok(store.at(path.to_string()));
+        }
+        // A URL with `http` is an explicit request for an unencrypted connection.
+        let plain = (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
+        let options = variables.into_iter().chain(plain);
+        let (store, path) = object_store::parse_url_opts(url, options).map_err(no_store)?;
+        let store = Store::object(store.into()).with_id(&id);
+        let location = store.at(path.to_string());
+        known.insert(id, (hash, store));
+        Ok(location)
     }
 }
 
@@ -71,30 +153,11 @@ fn local(url: &Url, text: &str) -> Result<Option<PathBuf>> {
         .map_err(|()| Error::invalid(format!("{text} is no path of this machine")))
 }
 
-/// Returns the location of an object.
-fn object(url: &Url, text: &str) -> Result<Location> {
-    let variables = std::env::vars_os().filter_map(|(name, value)| {
-        let name = name.into_string().ok()?;
-        let is_known = VARIABLES.iter().any(|prefix| name.starts_with(prefix));
-        is_known.then_some((name.to_ascii_lowercase(), value.into_string().ok()?))
-    });
-    // A URL with `http` is an explicit request for an unencrypted connection.
-    let plain = (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
-    let (store, path) = object_store::parse_url_opts(url, variables.chain(plain))
-        .map_err(|e| Error::invalid(format!("{text} leads to no store")).caused_by(e))?;
-    // The part of the URL before the path in the store: in some URLs, it includes a bucket.
-    let names: Vec<&str> = url.path().split('/').filter(|n| !n.is_empty()).collect();
-    let before = names.len().saturating_sub(path.parts().count());
-    let root = [url.scheme(), "://", url.authority(), "/"].concat();
-    let id = root + &names.get(..before).unwrap_or_default().join("/");
-    let store = Store::object(store.into()).with_id(&id);
-    Ok(store.at(path.to_string()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
+    use std::sync::Arc;
 
     #[test]
     fn what_is_left_out_of_a_url_or_may_be_a_secret_is_refused_and_not_shown() {
@@ -114,6 +177,27 @@ mod tests {
             let shown = format!("{error} {error:?}");
             assert!(!shown.contains("secret"), "{shown}");
         }
+    }
+
+    #[test]
+    fn urls_of_one_bucket_share_a_client() {
+        let stores = UrlStores::default();
+        let store = |url: &str| stores.at(url).unwrap().object().unwrap();
+        let (a, path) = store("s3://bucket/a%20b/1.shard");
+        let (b, _) = store("s3://bucket/2.shard");
+        let (other, _) = store("s3://other/2.shard");
+        assert_eq!(path.as_ref(), "a b/1.shard");
+        assert!(Arc::ptr_eq(&a, &b) && !Arc::ptr_eq(&a, &other));
+        // The bucket is the first part of the path here.
+        let (a, path) = store("https://s3.eu-west-1.amazonaws.com/bucket/a/1.shard");
+        let (b, _) = store("https://s3.eu-west-1.amazonaws.com/bucket/2.shard");
+        let (other, _) = store("https://s3.eu-west-1.amazonaws.com/other/2.shard");
+        assert_eq!(path.as_ref(), "a/1.shard");
+        assert!(Arc::ptr_eq(&a, &b) && !Arc::ptr_eq(&a, &other));
+        assert_eq!(
+            stores.at("file:///a/b").unwrap().path(),
+            Some("/a/b".into())
+        );
     }
 
     #[test]
