@@ -1,7 +1,10 @@
 //! The kernels, which contain the library's `unsafe` loops, with their tests. Miri takes minutes to compile the whole
 //! library, but the kernels need few of its dependencies. For other compilers, this crate is empty.
 
-#![cfg_attr(miri, allow(dead_code, reason = "the library uses what is here"))]
+#![cfg_attr(
+    miri,
+    allow(dead_code, unused_imports, reason = "the library uses what is here")
+)]
 #![cfg_attr(miri, warn(unsafe_code))]
 
 #[cfg(miri)]
