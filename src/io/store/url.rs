@@ -8,12 +8,16 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use url::Url;
 
 /// The schemes of URLs for the supported stores.
 const SCHEMES: [&str; 10] = [
     "s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss", "http", "https",
 ];
+
+/// How long URLs get the same client.
+const LIFE: Duration = Duration::from_secs(60);
 
 /// Prefixes of the environment variables that configure stores, as in `from_env` of each store.
 const VARIABLES: [&str; 3] = ["AWS_", "AZURE_", "GOOGLE_"];
@@ -50,8 +54,8 @@ impl Location {
 /// ```
 #[derive(Default)]
 pub struct UrlStores {
-    /// The stores by identity, each with the hash of the variables that configure it.
-    known: Mutex<HashMap<String, (u64, Store)>>,
+    /// The stores by identity, each with the hash of the variables that configure it, and the time when it was made.
+    known: Mutex<HashMap<String, (u64, Instant, Store)>>,
 }
 
 /// Shows which stores are known, and none of their configuration.
@@ -64,7 +68,7 @@ impl fmt::Debug for UrlStores {
 
 impl UrlStores {
     /// Returns the location of a URL, as [`Location::from_url`] does. If an environment variable that configures stores
-    /// has changed, a new client replaces the old one.
+    /// has changed, or the client is a minute old, a new one replaces it: credentials and proxies can change elsewhere.
     ///
     /// # Errors
     /// Returns the errors of [`Location::from_url`].
@@ -82,8 +86,10 @@ impl UrlStores {
             Error::invalid(format!("{text} leads to no store")).caused_by(e)
         };
         let (_, path) = ObjectStoreScheme::parse(url).map_err(|e| no_store(e.into()))?;
-        // The part of the URL before the path in the store: in some URLs, it includes a bucket.
-        let names: Vec<&str> = url.path().split('/').filter(|n| !n.is_empty()).collect();
+        // The part of the URL before the path in the store: in some URLs, it includes a bucket. An encoded slash divides
+        // parts of the path, too.
+        let whole = url.path().replace("%2F", "/").replace("%2f", "/");
+        let names: Vec<&str> = whole.split('/').filter(|n| !n.is_empty()).collect();
         let before = names.len().saturating_sub(path.parts().count());
         let root = [url.scheme(), "://", url.authority(), "/"].concat();
         let id = root + &names.get(..before).unwrap_or_default().join("/");
@@ -99,8 +105,9 @@ impl UrlStores {
         let hash = hasher.finish();
 
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((same, store)) = known.get(&id)
+        if let Some((same, made, store)) = known.get(&id)
             && *same == hash
+            && made.elapsed() < LIFE
         {
             return Ok(store.at(path.to_string()));
         }
@@ -110,7 +117,7 @@ impl UrlStores {
         let (store, path) = object_store::parse_url_opts(url, options).map_err(no_store)?;
         let store = Store::object(store.into()).with_id(&id);
         let location = store.at(path.to_string());
-        known.insert(id, (hash, store));
+        known.insert(id, (hash, Instant::now(), store));
         Ok(location)
     }
 }
@@ -193,6 +200,10 @@ mod tests {
         let (b, _) = store("https://s3.eu-west-1.amazonaws.com/bucket/2.shard");
         let (other, _) = store("https://s3.eu-west-1.amazonaws.com/other/2.shard");
         assert_eq!(path.as_ref(), "a/1.shard");
+        assert!(Arc::ptr_eq(&a, &b) && !Arc::ptr_eq(&a, &other));
+        let (b, path) = store("https://s3.eu-west-1.amazonaws.com/bucket/x%2F1.shard");
+        let (other, _) = store("https://s3.eu-west-1.amazonaws.com/third/x%2f1.shard");
+        assert_eq!(path.as_ref(), "x/1.shard");
         assert!(Arc::ptr_eq(&a, &b) && !Arc::ptr_eq(&a, &other));
         assert_eq!(
             stores.at("file:///a/b").unwrap().path(),
