@@ -30,8 +30,8 @@ pub enum ErrorKind {
     LimitExceeded,
     /// An argument of a call is invalid.
     InvalidArgument,
-    /// The types of a batch, of a requested schema, of a literal in a filter, or of columns in several shards or files do
-    /// not fit.
+    /// The types of a batch, of a requested schema, of a literal in a filter, or of columns in several shards or files
+    /// do not fit.
     SchemaMismatch,
     /// No column has the requested name or index.
     UnknownColumn,

@@ -89,15 +89,14 @@
 //! ```
 //!
 //! [`Shard::statistics`] provides planners with null counts, bounds and distinct counts without reading data.
-//! [`Shard::inspect`] shows sizes and encodings ([`read::inspect`]), and [`Shard::verify`] checks every checksum, block and column. A shard
-//! can also be in memory, in a memory map, or behind a
-//! [custom reader](io::ReadAt).
+//! [`Shard::inspect`] shows sizes and encodings ([`read::inspect`]), and [`Shard::verify`] checks every checksum, block
+//! and column. A shard can also be in memory, in a memory map, or behind a [custom reader](io::ReadAt).
 //!
 //! # Parquet files
 //!
 //! With the feature `parquet`, `ops::attach` makes a shard over Parquet files: it reads their footers, and copies no
-//! rows, except for columns of a few nested types. Scans, filters, edits and reports work on such a shard as on any other. The page `docs/guide/parquet-lake.md`
-//! says when to attach files and when to convert them.
+//! rows, except for columns of a few nested types. Scans, filters, edits and reports work on such a shard as on any
+//! other. The page `docs/guide/parquet-lake.md` says when to attach files and when to convert them.
 //!
 //! # Errors
 //!
@@ -136,8 +135,8 @@
 //! # Conventions
 //!
 //! * Most methods that read have a blocking form, for local files and memory, and an asynchronous one, with a name that
-//!   ends in `_async`, which also reads object stores: see [`Shard::from_async_reader`]. The twin of `ScanBuilder::build` is `build_stream`.
-//!   Asynchronous methods need no feature and no particular runtime.
+//!   ends in `_async`, which also reads object stores: see [`Shard::from_async_reader`]. The twin of
+//!   `ScanBuilder::build` is `build_stream`. Asynchronous methods need no feature and no particular runtime.
 //! * Options are passed by value, as the last argument. If there is also a form without options, the name of the form
 //!   with options ends in `_with`: [`Shard::open`] and [`Shard::open_with`].
 //! * The options of long operations take a callback that follows their [`Progress`] and may stop them.
@@ -145,10 +144,10 @@
 //! # Guarantees
 //!
 //! * A read returns the data that were written, or an error. A flipped byte is an error, never another value: every
-//!   block and every message of the metadata has a checksum. The pages of attached Parquet files are the exception: they
-//!   have a checksum only if their writer added one.
-//! * Reading never panics or hangs, for any input. It never allocates more than the [`Limits`] allow, or than a fixed
-//!   multiple of the bytes of the input.
+//!   block and every message of the metadata has a checksum. The pages of attached Parquet files are the exception:
+//!   they have a checksum only if their writer added one.
+//! * Reading never panics or hangs, for any input. Its memory is bounded by the [`Limits`], or by a fixed multiple of
+//!   the bytes of the input.
 //! * Only `finish` makes a file valid. A file is written under a temporary name in its folder, synced, and renamed.
 //! * Statistics, filters and indexes change the speed of a scan, but never its rows.
 //! * A reader opens no file outside of the shard's folder, except for Parquet files in folders that the caller allows.
@@ -175,8 +174,8 @@
 //! # The format
 //!
 //! `docs/format.md`, a file of this package, describes every byte, so that a reader can be written from that page
-//! alone. [`Wire`](metadata::Wire) selects how the metadata are written: `Spec` follows the specification to the letter,
-//! and `Reference` is understood by microsoft/amudai, the reference implementation.
+//! alone. [`Wire`](metadata::Wire) selects how the metadata are written: `Spec` follows the specification to the
+//! letter, and `Reference` is understood by microsoft/amudai, the reference implementation.
 
 #![cfg_attr(
     not(feature = "experimental"),

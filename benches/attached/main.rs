@@ -1,5 +1,5 @@
-//! How do shards over Parquet files compare with the files themselves, read by the crate `parquet`? Both run in the same
-//! process, on one thread, in turns, and read the same files. The crate reads with its page index and with filters
+//! How do shards over Parquet files compare with the files themselves, read by the crate `parquet`? Both run in the
+//! same process, on one thread, in turns, and read the same files. The crate reads with its page index and with filters
 //! pushed down. Prints the median time of each, and the ratio.
 //!
 //! ```sh

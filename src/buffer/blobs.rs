@@ -23,7 +23,8 @@ const REGION_HEADER: u64 = 19;
 const CHECKSUM: u64 = 4;
 
 /// A list of the blocks of DATA that are blobs: one byte per block, 0 for other blocks, else 1 plus the bytes of
-/// padding after the value. Without the table, the block map would give the size of a blob only up to the next multiple of 8.
+/// padding after the value. Without the table, the block map would give the size of a blob only up to the next multiple
+/// of 8.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BlobTable(Vec<u8>);
 

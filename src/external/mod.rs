@@ -45,8 +45,8 @@ pub(crate) fn open_parquet(
     Ok(Arc::new(values))
 }
 
-/// Reads the footer of a Parquet file of `size` bytes, unless it has been read. `get` returns the bytes of a place if they
-/// have been fetched. Returns whether the footer has been read.
+/// Reads the footer of a Parquet file of `size` bytes, unless it has been read. `get` returns the bytes of a place if
+/// they have been fetched. Returns whether the footer has been read.
 ///
 /// # Errors
 /// [`Corrupt`](crate::ErrorKind::Corrupt) if the file has no footer,

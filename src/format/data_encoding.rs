@@ -95,7 +95,7 @@ pub enum BufferKind {
     ValueDictionary,
     /// A dictionary for the general-purpose compressor.
     OpaqueDictionary,
-    /// Ranges of every 256 positions.
+    /// The least and the greatest value of every 256 positions, by default.
     RangeIndex,
     /// A role that this reader does not know.
     Other(i32),

@@ -14,7 +14,8 @@ pub(crate) const MAX_WRITERS: usize = 64;
 pub struct WriterInfo {
     /// The program with its version, such as `arrow-shard 0.1.0`.
     pub program: String,
-    /// The [profile](crate::write::Profile) of the writer, such as `Balanced`. `None` if the values stay in Parquet files.
+    /// The [profile](crate::write::Profile) of the writer, such as `Balanced`. `None` if the values stay in Parquet
+    /// files.
     pub profile: Option<String>,
 }
 
@@ -48,8 +49,8 @@ impl WriterInfo {
         }
     }
 
-    /// Returns the first [`MAX_WRITERS`] writers that a property lists. Items of another shape are left out, because the
-    /// property only informs.
+    /// Returns the first [`MAX_WRITERS`] writers that a property lists. Items of another shape are left out, because
+    /// the property only informs.
     pub(crate) fn of_value(value: &AnyValue) -> Vec<Self> {
         let writers = value.as_list().unwrap_or_default().iter();
         let writer = |writer: &AnyValue| -> Option<Self> {

@@ -20,7 +20,8 @@ use crate::error::{Error, ErrorKind, Result, Within};
 use bytes::Bytes;
 use std::ops::Range;
 
-/// Returns bytes without repeated sections.
+/// Returns `len` pseudorandom bytes, the same on each call: content whose sections differ, so that the checks of this
+/// module notice a read at a wrong offset.
 pub fn content(len: usize) -> Vec<u8> {
     let mut state = 0x9E37_79B9_u32;
     let next = || {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 const ANY_NAME: &str = "x";
 
 /// Folders outside of a shard's own folder where its Parquet files may be: none by default. The folders are named when
-/// files are attached, and again when the shard is read: otherwise, a shard from a stranger could make a reader open any
-/// file. The other files of a shard, such as stripe files, are always in its folder or below.
+/// files are attached, and again when the shard is read: otherwise, a shard from a stranger could make a reader open
+/// any file. The other files of a shard, such as stripe files, are always in its folder or below.
 ///
 /// ```no_run
 /// use arrow_shard::Shard;

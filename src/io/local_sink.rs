@@ -23,8 +23,8 @@ const BUFFER_BYTES: usize = 1 << 18;
 /// permissions from the first byte on.
 ///
 /// A killed process leaves its temporary file, `.arrow-shard.….tmp`, in the folder. Processes that create sinks in the
-/// folder look for such files at most once an hour, and remove files that are at least an hour old and not locked by any
-/// process. A [sealed](Sink::seal) sink no longer locks its file. Sealed files from a
+/// folder look for such files at most once an hour, and remove files that are at least an hour old and not locked by
+/// any process. A [sealed](Sink::seal) sink no longer locks its file. Sealed files from a
 /// [`LocalFolder`](super::LocalFolder) are protected by the folder's first sink until that sink is sealed, committed or
 /// dropped. Commit other sealed sinks within an hour if other processes write to the folder.
 #[derive(Debug)]

@@ -23,7 +23,7 @@ pub enum LocalTarget {
     New(PathBuf),
     /// A regular file. If the path is a symbolic link, this is its target.
     File(PathBuf),
-    /// A named pipe, for formats that are written and read from front to back.
+    /// A named pipe. Only formats that are written and read from front to back can use it; shards cannot.
     Pipe(PathBuf),
     /// A device or a socket.
     Device(PathBuf),

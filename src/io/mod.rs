@@ -68,8 +68,8 @@ pub use local_sink::LocalSink;
 pub use local_target::LocalTarget;
 #[cfg(all(feature = "mmap", not(target_family = "wasm")))]
 pub use mapped_file::{MappedFile, MappedFolder};
-pub use names::random_stripe_file_name;
-pub(crate) use names::{STRIPE_FILE_SUFFIX, check_output_name, is_own_stripe_file};
+pub use names::{STRIPE_FILE_SUFFIX, random_stripe_file_name};
+pub(crate) use names::{check_output_name, is_own_stripe_file};
 #[cfg(feature = "object_store")]
 pub use object_folder::ObjectFolder;
 #[cfg(feature = "object_store")]
@@ -96,5 +96,5 @@ pub use store::{Location, Store};
 pub(crate) use uncommitted_files::commit_together;
 #[cfg(not(target_family = "wasm"))]
 pub use uncommitted_files::{Discarded, discard_uncommitted};
-pub use url::RelativeUrl;
 pub(crate) use url::{Reference, is_absolute, resolve};
+pub use url::{RelativeUrl, is_url};

@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use std::hash::{BuildHasher, Hasher};
 
-/// The suffix of the usual name of a stripe data file.
-pub(crate) const STRIPE_FILE_SUFFIX: &str = ".amudai.stripe";
+/// The suffix of the names of stripe files.
+pub const STRIPE_FILE_SUFFIX: &str = ".amudai.stripe";
 
 /// The prefix and suffix of the name of a temporary file.
 pub(super) const TEMPORARY_PREFIX: &str = ".arrow-shard.";
@@ -13,9 +13,10 @@ pub(super) const TEMPORARY_SUFFIX: &str = ".tmp";
 /// Number of hexadecimal digits in the name of a stripe file.
 const STRIPE_DIGITS: usize = 16;
 
-/// Returns a new name for a file with rows that shards of its folder will refer to. Lists of a folder's shards skip such
-/// a file, [`vacuum`](crate::ops::vacuum()) removes it if no shard refers to it, and no commit replaces it. A shard that is
-/// written to a [sink](super::SinkFactory) of this name, and then appended to another, needs no second name.
+/// Returns a new name for a file with rows that shards of its folder will refer to. Lists of a folder's shards skip
+/// such a file, [`vacuum`](crate::ops::vacuum()) removes it if no shard refers to it, and no commit replaces it. A
+/// shard that is written to a [sink](super::SinkFactory) of this name, and then appended to another, needs no second
+/// name.
 ///
 /// ```
 /// let name = arrow_shard::io::random_stripe_file_name();

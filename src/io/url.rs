@@ -278,6 +278,17 @@ fn check_start(path: &str) -> Result<(), &'static str> {
     }
 }
 
+/// Returns whether a text begins with a scheme and `://`. A single letter is no scheme, but a drive of Windows.
+///
+/// ```
+/// use arrow_shard::io::is_url;
+/// assert!(is_url("s3://bucket/t.amudai.shard") && !is_url("folder/t.amudai.shard"));
+/// ```
+pub fn is_url(text: &str) -> bool {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| scheme.len() > 1 && is_scheme(scheme))
+}
+
 /// `ALPHA *(ALNUM / "+" / "-" / ".")`
 fn is_scheme(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())

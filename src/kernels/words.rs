@@ -266,12 +266,23 @@ pub(crate) fn codes_below(codes: &[u32], len: usize) -> bool {
     codes.is_empty() || (key_range(codes, NumberKind::Unsigned).1 as usize) < len
 }
 
-/// Repeats each value by its length. Returns false if the sum of the lengths is not the number of values of
-/// `dst`, or if a length is 0.
-#[must_use]
-pub(crate) fn expand_runs<W: Word>(values: &[W], lengths: &[u32], dst: &mut [W]) -> bool {
-    /// Runs up to this length are written with one fixed-size store.
-    const SHORT: usize = 16;
+#[inline(always)]
+fn expand_runs_body<W: Word>(values: &[W], lengths: &[u32], dst: &mut [W]) -> bool {
+    // 64 bytes are one to four stores. More would cost short runs more than they save for long ones.
+    if W::BYTES == 8 {
+        expand_short_runs::<W, 8>(values, lengths, dst)
+    } else {
+        expand_short_runs::<W, 16>(values, lengths, dst)
+    }
+}
+
+/// Writes runs of up to `SHORT` values with stores of a fixed size.
+#[inline(always)]
+fn expand_short_runs<W: Word, const SHORT: usize>(
+    values: &[W],
+    lengths: &[u32],
+    dst: &mut [W],
+) -> bool {
     let mut at = 0usize;
     for (&value, &length) in values.iter().zip(lengths) {
         let length = length as usize;
@@ -287,6 +298,13 @@ pub(crate) fn expand_runs<W: Word>(values: &[W], lengths: &[u32], dst: &mut [W])
         at += length;
     }
     at == dst.len()
+}
+
+dispatch! {
+    /// Repeats each value by its length. Returns false if the sum of the lengths is not the number of values of
+    /// `dst`, or if a length is 0.
+    #[must_use]
+    pub(crate) fn expand_runs<W: Word>(values: &[W], lengths: &[u32], dst: &mut [W]) -> bool = expand_runs_body;
 }
 
 /// Calls `word` with up to 64 presence bits at a time and their number. A byte other than 0 is a 1.
@@ -447,6 +465,29 @@ mod tests {
         assert!(!expand_runs(&[1, 2], &[20, 19], &mut dst));
         assert!(!expand_runs(&[1, 2], &[20, 21], &mut dst));
         assert!(!expand_runs(&[1, 2, 3], &[20, 0, 20], &mut dst));
+    }
+
+    fn expands<W: Word>() {
+        for first in (1..=20).step_by(STEP) {
+            // Runs of all lengths up to 20, in two orders, and one that ends the destination.
+            let lengths: Vec<u32> = (first..=20).chain((1..=20).rev()).chain([first]).collect();
+            let values: Vec<W> = (1..=lengths.len() as u64).map(Word::truncate).collect();
+            let run = |(&value, &length)| std::iter::repeat_n(value, length as usize);
+            let want: Vec<W> = values.iter().zip(&lengths).flat_map(run).collect();
+            let mut dst = vec![W::ZERO; want.len()];
+            assert!(expand_runs(&values, &lengths, &mut dst) && dst == want);
+            assert!(!expand_runs(&values, &lengths, &mut dst[1..]));
+        }
+    }
+
+    #[test]
+    fn runs_of_every_length_are_expanded() {
+        at_every_level(|| {
+            expands::<u8>();
+            expands::<u16>();
+            expands::<u32>();
+            expands::<u64>();
+        });
     }
 
     #[test]

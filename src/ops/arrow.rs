@@ -18,8 +18,8 @@ pub(super) fn is_wider(wide: &Stored, narrow: &Stored) -> bool {
 /// Returns the field that holds the values of both fields, for fitting stored types.
 ///
 /// # Errors
-/// Returns [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if neither type holds the values of the other: dates and times
-/// of different units can have the same stored type.
+/// Returns [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if neither type holds the values of the other: dates
+/// and times of different units can have the same stored type.
 pub(super) fn unite(a: &Field, b: &Field, at: Compared<'_>) -> Result<Field> {
     let data_type = unite_types(a.data_type(), b.data_type(), at)?;
     let nullable = a.is_nullable() || b.is_nullable();

@@ -40,10 +40,11 @@ pub fn plan_compaction(
     ready_now(plan_compaction_async(shard, options))
 }
 
-/// Returns the runs of stripes that a compaction would rewrite: [`plan_compaction`] for any store.
+/// Returns the runs of stripes that a compaction would rewrite, in any store: the asynchronous form of
+/// [`plan_compaction`].
 ///
 /// # Errors
-/// Returns the errors of [`plan_compaction`].
+/// Returns the errors of [`plan_compaction`], but accepts asynchronous stores.
 pub async fn plan_compaction_async(
     shard: impl Into<Location>,
     options: CompactOptions,
@@ -54,14 +55,15 @@ pub async fn plan_compaction_async(
     Ok(runs.map(|run| run.start as u64..run.end as u64).collect())
 }
 
-/// Rewrites stripes of a shard: small stripes that follow each other as one, and stripes with many deleted rows without
-/// these rows. [`CompactOptions::with_external`] adds all stripes with values in Parquet files. The new directory
-/// refers to all other stripes as they are. Returns `None`, and changes nothing, if no stripe needs rewriting. Two
-/// small stripes stay if the keys of an Arrow dictionary are too small for the values of both.
+/// Rewrites stripes of a shard: joins neighboring small stripes, and drops the deleted rows of stripes that have many.
+/// [`CompactOptions`] sets the limits. [`CompactOptions::with_external`] adds all stripes with values in Parquet files.
+/// The new directory refers to all other stripes as they are. Returns `None`, and changes nothing, if no stripe needs
+/// rewriting. Two small stripes stay apart if their Arrow dictionaries together have more values than the key type can
+/// number.
 ///
-/// Rewritten stripes are written with the default [`WriterOptions`](crate::write::WriterOptions), except for the
-/// profile, the wire, the packed groups, the mapping of types and the internal fields. So options of columns are lost,
-/// such as blobs, delimited values and forced Bloom filters.
+/// The profile of rewritten stripes is that of `options`. The wire, the packed groups, the type mapping and the
+/// internal fields stay as they are in the shard. All other [`WriterOptions`](crate::write::WriterOptions) have their
+/// defaults. So options of columns are lost, such as blobs, delimited values and forced Bloom filters.
 ///
 /// Rows keep their order, but rows after removed ones get lower numbers. Rewritten stripes are files next to the
 /// directory file. The old stripes stay in the folder for readers that have the shard open, until
@@ -79,17 +81,19 @@ pub async fn plan_compaction_async(
 /// # Errors
 /// Returns the errors of [`ShardEditor::open`] and [`ShardEditor::commit`]: an object that holds rows as well as the
 /// directory is never replaced, so use [`compact_to_async`] for it. Also
-/// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if the profile stores a column in another way.
+/// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if the profile stores a column differently from the stripes
+/// that stay; [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for invalid options, or if the store is
+/// asynchronous (use [`compact_async`]); [`Stopped`](crate::ErrorKind::Stopped) if the progress callback breaks.
 pub fn compact(shard: impl Into<Location>, options: CompactOptions) -> Result<Option<EditSummary>> {
     let shard = shard.into();
     shard.store().check_near("compact_async")?;
     ready_now(compact_async(shard, options))
 }
 
-/// Rewrites stripes of a shard: [`compact`] for any store.
+/// Rewrites stripes of a shard, in any store: the asynchronous form of [`compact`].
 ///
 /// # Errors
-/// Returns the errors of [`compact`].
+/// Returns the errors of [`compact`], but accepts asynchronous stores.
 pub async fn compact_async(
     shard: impl Into<Location>,
     options: CompactOptions,
@@ -102,12 +106,19 @@ pub async fn compact_async(
     }
 }
 
-/// Compacts a shard as [`compact`] does, but into a new shard: the new directory file has the name `target`, in the
-/// folder of the shard or above it, and must not exist. The shard itself is unchanged. Rewritten stripes are in the
-/// folder of the shard. If no stripe is rewritten, the new directory refers to the stripes of the shard.
+/// Compacts a shard as [`compact`] does, but into a new shard. The shard itself is unchanged. If no stripe needs
+/// rewriting, the new directory refers to the old stripes.
+///
+/// `target` is the name of the new directory file, as in [`Store::at`](crate::io::Store::at): for a local shard, a
+/// path, relative to the current folder if it is not absolute. It must be in the folder of the shard or in a folder
+/// above it. Rewritten stripes are written to the folder of the shard, not of `target`.
 ///
 /// # Errors
-/// Returns the errors of [`compact`] and of [`ShardEditor::commit_to`].
+/// Returns the errors of [`ShardEditor::open`]; [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if `target` exists;
+/// [`ForbiddenUrl`](crate::ErrorKind::ForbiddenUrl) if the shard is neither in its folder nor below;
+/// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if the profile stores a column differently from the stripes
+/// that stay; [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for invalid options, or if the store is
+/// asynchronous (use [`compact_to_async`]); [`Stopped`](crate::ErrorKind::Stopped) if the progress callback breaks.
 pub fn compact_to(
     shard: impl Into<Location>,
     target: impl AsRef<OsStr>,
@@ -118,10 +129,10 @@ pub fn compact_to(
     ready_now(compact_to_async(shard, target, options))
 }
 
-/// Compacts a shard into a new one: [`compact_to`] for any store.
+/// Compacts a shard into a new one, in any store: the asynchronous form of [`compact_to`].
 ///
 /// # Errors
-/// Returns the errors of [`compact_to`].
+/// Returns the errors of [`compact_to`], but accepts asynchronous stores.
 pub async fn compact_to_async(
     shard: impl Into<Location>,
     target: impl AsRef<OsStr>,
@@ -171,8 +182,8 @@ settings! {
         /// Share of deleted rows above which a stripe of any size is rewritten: 0.2 by default. Negative shares are
         /// errors.
         max_deleted, with_max_deleted: f64;
-        /// Whether to rewrite all stripes with values in Parquet files, whatever their size, so that the shard no longer
-        /// needs these files. Off by default.
+        /// Whether to rewrite all stripes with values in Parquet files, whatever their size, so that the shard no
+        /// longer needs these files. Off by default.
         external, with_external: bool;
         /// Profile of rewritten stripes: `Balanced` by default. A shard with decimals stored as in Arrow, as the
         /// profile `Plain` stores them, needs `Plain`.

@@ -47,7 +47,8 @@ pub fn held_by_others(folder: impl Into<Location>) -> Result<Vec<LeftOut>> {
     ready_now(held_by_others_async(folder))
 }
 
-/// Returns the shards that a table of this folder leaves out: [`held_by_others`] for any store.
+/// Returns the shards that a table of this folder leaves out, in any store: the asynchronous form of
+/// [`held_by_others`].
 ///
 /// # Errors
 /// Returns the errors of [`held_by_others`].

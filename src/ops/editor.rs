@@ -142,9 +142,10 @@ impl ShardEditor {
     pub(super) async fn append_source(&mut self, source: SourceShard) -> Result<()> {
         let wire = wires::united(self.wire, source.shard.wire());
         // The other shards fit the wire that they have already.
-        let others = match wire == self.wire {
-            true => &[],
-            false => self.sources.as_slice(),
+        let others = if wire == self.wire {
+            &[]
+        } else {
+            self.sources.as_slice()
         };
         for source in others.iter().chain([&source]) {
             if source.shard.wire() != wire {

@@ -36,7 +36,8 @@ impl ShardEditor {
         ready_now(Self::open_with_async(shard, options))
     }
 
-    /// Opens the shard with its directory file at a location: [`open`](Self::open) for any store.
+    /// Opens the shard with its directory file at a location, in any store: the asynchronous form of
+    /// [`open`](Self::open).
     ///
     /// # Errors
     /// Returns the errors of [`Shard::open`].
@@ -44,7 +45,7 @@ impl ShardEditor {
         Self::open_with_async(shard, ShardOptions::default()).await
     }
 
-    /// Opens a shard with options: [`open_with`](Self::open_with) for any store.
+    /// Opens a shard with options, in any store: the asynchronous form of [`open_with`](Self::open_with).
     ///
     /// # Errors
     /// Returns the errors of [`Shard::open`].
@@ -61,9 +62,9 @@ impl ShardEditor {
         Ok(Self::of_source(source).await?.with_options(options))
     }
 
-    /// Appends the stripes of another shard of the same store, by its name: for a local shard, the path of its directory
-    /// file. Its rows follow the rows of this one. Columns are united by name. If one of the shards lacks a column, its
-    /// rows are null in that column.
+    /// Appends the stripes of another shard of the same store, by its name: for a local shard, the path of its
+    /// directory file. Its rows follow the rows of this one. Columns are united by name. If one of the shards lacks a
+    /// column, its rows are null in that column.
     ///
     /// If the two shards use different [wires](crate::metadata::Wire), the new directory is `Wire::Spec`, and Bloom
     /// filters with another hash seed are left out.
@@ -85,7 +86,7 @@ impl ShardEditor {
         ready_now(self.append_async(name))
     }
 
-    /// Appends the stripes of another shard: [`append`](Self::append) for any store.
+    /// Appends the stripes of another shard, in any store: the asynchronous form of [`append`](Self::append).
     ///
     /// # Errors
     /// Returns the errors of [`append`](Self::append).
@@ -108,8 +109,8 @@ impl ShardEditor {
         ready_now(self.check_distinct_async())
     }
 
-    /// Checks that no two shards of this editor refer to the same data: [`check_distinct`](Self::check_distinct) for
-    /// any store.
+    /// Checks that no two shards of this editor refer to the same data, in any store: the asynchronous form of
+    /// [`check_distinct`](Self::check_distinct).
     ///
     /// # Errors
     /// Returns the errors of [`check_distinct`](Self::check_distinct).
@@ -117,8 +118,8 @@ impl ShardEditor {
         refuse(self.sources()).await
     }
 
-    /// Checks whether a commit in place, or to a new file of this name, would already fail: worth a call before work that
-    /// takes long. The commit checks it again.
+    /// Checks whether a commit in place, or to a new file of this name, would already fail: worth a call before work
+    /// that takes long. The commit checks it again.
     ///
     /// # Errors
     /// Returns [`Conflict`](crate::ErrorKind::Conflict) if the file has been replaced or removed since it was opened;
@@ -130,7 +131,8 @@ impl ShardEditor {
         ready_now(self.check_commit_async(name))
     }
 
-    /// Checks whether a commit would already fail: [`check_commit`](Self::check_commit) for any store.
+    /// Checks whether a commit would already fail, in any store: the asynchronous form of
+    /// [`check_commit`](Self::check_commit).
     ///
     /// # Errors
     /// Returns the errors of [`check_commit`](Self::check_commit).
@@ -189,7 +191,8 @@ impl ShardEditor {
         ready_now(self.commit_async())
     }
 
-    /// Replaces the directory of the shard that was opened: [`commit`](Self::commit) for any store.
+    /// Replaces the directory of the shard that was opened, in any store: the asynchronous form of
+    /// [`commit`](Self::commit).
     ///
     /// # Errors
     /// Returns the errors of [`commit`](Self::commit).
@@ -197,13 +200,13 @@ impl ShardEditor {
         Ok(self.put(None).await?)
     }
 
-    /// Writes a new directory file to the same store, under a name as in [`Store::at`](crate::io::Store::at): for a local
-    /// shard, a path, relative to the current folder if it is not absolute. The shards that it refers to must be in its
-    /// folder, or in subfolders.
+    /// Writes a new directory file to the same store, under a name as in [`Store::at`](crate::io::Store::at): for a
+    /// local shard, a path, relative to the current folder if it is not absolute. The shards that it refers to must be
+    /// in its folder, or in subfolders.
     ///
     /// An object that holds rows as well as a directory must never be replaced afterwards. Shortly before it writes the
-    /// directory, this method checks that no such object has been replaced, and every read compares the checksums of the
-    /// bytes.
+    /// directory, this method checks that no such object has been replaced, and every read compares the checksums of
+    /// the bytes.
     ///
     /// # Errors
     /// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists), [`ForbiddenUrl`](crate::ErrorKind::ForbiddenUrl) for
@@ -214,7 +217,8 @@ impl ShardEditor {
         ready_now(self.commit_to_async(name))
     }
 
-    /// Writes a new directory file to the same store: [`commit_to`](Self::commit_to) for any store.
+    /// Writes a new directory file to the same store, in any store: the asynchronous form of
+    /// [`commit_to`](Self::commit_to).
     ///
     /// # Errors
     /// Returns the errors of [`commit_to`](Self::commit_to).

@@ -5,19 +5,19 @@ use crate::io::{Location, Place};
 use crate::read::ready_now;
 use std::ffi::OsString;
 
-/// Lists the files of a folder and its subfolders, sorted by their names. It skips files and folders with names that
-/// begin with `_` or `.`, as other readers of tables do.
+/// Lists the files of a folder and its subfolders, sorted by name. It skips files and folders with names that begin
+/// with `_` or `.`, as other readers of tables do.
 ///
 /// # Errors
-/// Returns the errors of the store, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if it is asynchronous: use
-/// [`list_files_async`].
+/// Returns the errors of the store, such as [`NotFound`](crate::ErrorKind::NotFound) for a missing local folder, and
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if it is asynchronous: use [`list_files_async`].
 pub fn list_files(folder: impl Into<Location>) -> Result<Vec<Location>> {
     let folder = folder.into();
     folder.store().check_near("list_files_async")?;
     ready_now(list_files_async(folder))
 }
 
-/// Lists the files of a folder and its subfolders: [`list_files`] for any store.
+/// Lists the files of a folder and its subfolders, in any store: the asynchronous form of [`list_files`].
 ///
 /// # Errors
 /// Returns the errors of the store.

@@ -81,8 +81,8 @@ impl Opening {
     }
 }
 
-/// Opens shards, several at a time, and returns them in their order. Skips a shard if `is_left_out` accepts the error of
-/// opening it. Each shard is a unit of `work`.
+/// Opens shards, several at a time, and returns them in their order. Skips a shard if `is_left_out` accepts the error
+/// of opening it. Each shard is a unit of `work`.
 pub(super) async fn open_all(
     shards: &[Location],
     opening: &Opening,
@@ -146,15 +146,16 @@ pub(super) async fn all_at_once(checks: Vec<impl Future<Output = Result<()>>>) -
 /// (`*.amudai.stripe`) and temporary files, but not files of other formats.
 ///
 /// # Errors
-/// Returns the errors of the store, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if it is asynchronous: use
-/// [`list_shards_async`].
+/// Returns the errors of the store, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if it is asynchronous:
+/// use [`list_shards_async`].
 pub fn list_shards(folder: impl Into<Location>) -> Result<Vec<Location>> {
     let folder = folder.into();
     folder.store().check_near("list_shards_async")?;
     ready_now(list_shards_async(folder))
 }
 
-/// Lists the files of a folder that may be shards by their names: [`list_shards`] for any store.
+/// Lists the files of a folder that may be shards by their names, in any store: the asynchronous form of
+/// [`list_shards`].
 ///
 /// # Errors
 /// Returns the errors of the store.

@@ -23,13 +23,13 @@ pub struct MergeOptions {
 
 settings! {
     MergeOptions {
-        /// Whether an existing file at the target is replaced: not by default. The target must not be a shard to merge.
+        /// Whether to replace an existing file at the target. Off by default. The target must not be a shard to merge.
         /// The files of a replaced shard stay; [`vacuum`](super::vacuum()) removes them once no shard needs them. In a
         /// store without second names, other shards that refer to the replaced file lose its rows, and reading them
         /// fails.
         overwrite, with_overwrite: bool;
-        /// Whether nothing is written: not by default. The shards and the target are checked, and the summary describes
-        /// the merged shard. No second names are counted.
+        /// Whether to check the shards and the target without writing anything. Off by default. The summary then
+        /// describes the merged shard, except that it counts no second names: none is made.
         dry_run, with_dry_run: bool;
     }
 }
@@ -41,12 +41,12 @@ with_progress! {
     /// Calls `progress` with every shard that has been opened. If it breaks, no file is written.
 }
 
-/// Merges shards: writes a directory file `target` that refers to the buffers of all shards, in order. The shards must
-/// be in the folder of `target`, or in subfolders.
+/// Merges shards: writes a directory file `target` that refers to the buffers of the shards, in the given order. The
+/// shards must be in the folder of `target`, or in subfolders.
 ///
-/// Each local shard that is a single file gets a second name in its folder, to which the new directory refers: a clone
-/// if the file system supports clones, otherwise a hard link ([`EditSummary::linked`]), otherwise a copy. Do not
-/// overwrite a hard-linked file in place.
+/// If a local shard is a single file, `merge` adds a second file to its folder, and the new directory refers to that
+/// one. It is a clone if the file system supports clones, otherwise a hard link ([`EditSummary::linked`]), otherwise a
+/// copy. After a hard link, do not overwrite the shard in place, as `cp` does: the merged shard would lose its rows.
 ///
 /// ```no_run
 /// use arrow_shard::ops::merge;
@@ -56,9 +56,13 @@ with_progress! {
 /// ```
 ///
 /// # Errors
-/// Returns the errors of [`ShardEditor::append`], [`ShardEditor::check_distinct`] and [`ShardEditor::commit_to`], and
-/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if `shards` is empty, if the shards and the target are not
-/// all in one store, if the target is one of the shards, or if the store is asynchronous: use [`merge_async`].
+/// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if `target` exists;
+/// [`ForbiddenUrl`](crate::ErrorKind::ForbiddenUrl) for a shard outside of its folder;
+/// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) if columns of the same name have types that do not fit, see
+/// [`ShardEditor::append`]; [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if `shards` is empty, if the shards
+/// and the target are not all in one store, if the target is one of the shards, if two shards hold the same rows
+/// ([`ShardEditor::check_distinct`]), or if the store is asynchronous (use [`merge_async`]); or the other errors of
+/// [`ShardEditor::append`] and [`ShardEditor::commit_to`].
 pub fn merge<L: Into<Location>>(
     shards: impl IntoIterator<Item = L>,
     target: impl Into<Location>,
@@ -69,7 +73,7 @@ pub fn merge<L: Into<Location>>(
 /// Merges shards, like [`merge`], with options.
 ///
 /// # Errors
-/// Returns the errors of [`merge`], and [`Stopped`](crate::ErrorKind::Stopped).
+/// Returns the errors of [`merge`], and [`Stopped`](crate::ErrorKind::Stopped) if the progress callback breaks.
 pub fn merge_with<L: Into<Location>>(
     shards: impl IntoIterator<Item = L>,
     target: impl Into<Location>,
@@ -81,10 +85,10 @@ pub fn merge_with<L: Into<Location>>(
     ready_now(merge_with_async(shards, target, options))
 }
 
-/// Merges shards: [`merge`] for any store.
+/// Merges shards, in any store: the asynchronous form of [`merge`].
 ///
 /// # Errors
-/// Returns the errors of [`merge`].
+/// Returns the errors of [`merge`], but accepts asynchronous stores.
 pub async fn merge_async<L: Into<Location>>(
     shards: impl IntoIterator<Item = L>,
     target: impl Into<Location>,
@@ -92,10 +96,10 @@ pub async fn merge_async<L: Into<Location>>(
     merge_with_async(shards, target, MergeOptions::default()).await
 }
 
-/// Merges shards, with options: [`merge_with`] for any store.
+/// Merges shards, with options, in any store: the asynchronous form of [`merge_with`].
 ///
 /// # Errors
-/// Returns the errors of [`merge_with`].
+/// Returns the errors of [`merge_with`], but accepts asynchronous stores.
 pub async fn merge_with_async<L: Into<Location>>(
     shards: impl IntoIterator<Item = L>,
     target: impl Into<Location>,

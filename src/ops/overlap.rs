@@ -282,8 +282,8 @@ impl AlikeFile {
         }
     }
 
-    /// Whether one of two files of the same size and time is a clone or copy of the other that an edit made. A copy that
-    /// the user made counts as another file.
+    /// Whether one of two files of the same size and time is a clone or copy of the other that an edit made. A copy
+    /// that the user made counts as another file.
     fn is_clone(&mut self, other: &mut Self, home: &dyn Home) -> bool {
         (self.is_made || other.is_made) && {
             let end = self.end(home);
@@ -291,8 +291,8 @@ impl AlikeFile {
         }
     }
 
-    /// Returns the hash of the last bytes. In a shard, they hold the directory, with the time of creation and references
-    /// to everything else.
+    /// Returns the hash of the last bytes. In a shard, they hold the directory, with the time of creation and
+    /// references to everything else.
     fn end(&mut self, home: &dyn Home) -> Option<u64> {
         let place = &self.place;
         let hash = || home.end(place).map(|end| xxh3_64(&end));

@@ -31,7 +31,7 @@ pub struct PackOptions {
 
 settings! {
     PackOptions {
-        /// Whether an existing file at the target is replaced: not by default. The target may be the shard itself.
+        /// Whether to replace an existing file at the target. Off by default. The target may be the shard itself.
         overwrite, with_overwrite: bool;
     }
 }
@@ -44,11 +44,11 @@ with_progress! {
     /// breaks, the operation stops and nothing is written.
 }
 
-/// Writes a shard as one file, `target`, with its directory and all buffers that it refers to in other files. Afterwards
-/// `target` can be moved, copied or sent on its own. The buffers are copied as they are, not encoded again, so rows,
-/// deleted rows, statistics and filters stay the same. Checksums of the buffers are compared, so damaged or swapped
-/// files are not copied. Data of dropped columns and other unreferenced bytes are left out. The target may be in
-/// another store.
+/// Writes a shard as one file, `target`, with its directory and all buffers that it refers to in other files.
+/// Afterwards `target` can be moved, copied or sent on its own. The buffers are copied as they are, not encoded again,
+/// so rows, deleted rows, statistics and filters stay the same. Checksums of the buffers are compared, so damaged or
+/// swapped files are not copied. Data of dropped columns and other unreferenced bytes are left out. The target may be
+/// in another store.
 ///
 /// The file appears when it is complete. The shard and its files stay, unless `target` is the shard itself and
 /// [`with_overwrite`](PackOptions::with_overwrite) is set. An object that holds rows is never replaced by itself: other
@@ -64,7 +64,8 @@ with_progress! {
 ///
 /// # Errors
 /// Returns the errors of [`Shard::open`]; [`AlreadyExists`](crate::ErrorKind::AlreadyExists),
-/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a reserved name, or if a store is asynchronous,
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a reserved name, or if a store is asynchronous (use
+/// [`pack_async`]),
 /// [`Conflict`](crate::ErrorKind::Conflict) if the shard is replaced by itself and was changed meanwhile,
 /// [`NotFound`](crate::ErrorKind::NotFound) if a file of the shard is missing,
 /// [`Checksum`](crate::ErrorKind::Checksum), [`Corrupt`](crate::ErrorKind::Corrupt) or
@@ -84,10 +85,10 @@ pub fn pack(
     ready_now(pack_async(shard, target, options))
 }
 
-/// Writes a shard as one file: [`pack`] for any stores.
+/// Writes a shard as one file, in any store: the asynchronous form of [`pack`].
 ///
 /// # Errors
-/// Returns the errors of [`pack`].
+/// Returns the errors of [`pack`], but accepts asynchronous stores.
 pub async fn pack_async(
     shard: impl Into<Location>,
     target: impl Into<Location>,

@@ -115,10 +115,10 @@ impl ShardSet {
         ))
     }
 
-    /// Opens shards as a table: [`open`](Self::open) for any store.
+    /// Opens shards as a table, in any store: the asynchronous form of [`open`](Self::open).
     ///
-    /// If the store is asynchronous, the metadata of 32 shards are fetched at a time, in one or a few requests per shard,
-    /// for any number of stripes. Values, dictionaries and range indexes are read when a scan needs them. Use
+    /// If the store is asynchronous, the metadata of 32 shards are fetched at a time, in one or a few requests per
+    /// shard, for any number of stripes. Values, dictionaries and range indexes are read when a scan needs them. Use
     /// the asynchronous methods of the table, such as `ScanBuilder::build_stream`.
     ///
     /// # Errors
@@ -129,7 +129,7 @@ impl ShardSet {
         Self::open_with_async(shards, ShardSetOptions::default()).await
     }
 
-    /// Opens shards as a table, with options: [`open_with`](Self::open_with) for any store.
+    /// Opens shards as a table, with options, in any store: the asynchronous form of [`open_with`](Self::open_with).
     ///
     /// # Errors
     /// Returns the errors of [`open`](Self::open).
@@ -182,7 +182,8 @@ impl ShardSet {
         ))
     }
 
-    /// Opens shards as a table with additional columns: [`open_with_columns`](Self::open_with_columns) for any store.
+    /// Opens shards as a table with additional columns, in any store: the asynchronous form of
+    /// [`open_with_columns`](Self::open_with_columns).
     ///
     /// # Errors
     /// Returns the errors of [`open_with_columns`](Self::open_with_columns).
@@ -229,13 +230,14 @@ impl ShardSet {
     /// `*.amudai.shard` that is not a shard is an error. Subfolders are not searched.
     ///
     /// A shard is left out if another shard of the folder refers to all of its data, so that no row appears twice: see
-    /// [`left_out`](Self::left_out). Shards are compared by the bytes that they refer to. A shard that stores no bytes of
-    /// values is never left out. In such a shard, each column has a single value, and the shard is all null, was written
-    /// for the reference implementation, or is large and has the profile `Plain`. Remove it once it is merged.
+    /// [`left_out`](Self::left_out). Shards are compared by the bytes that they refer to. A shard that stores no bytes
+    /// of values is never left out. In such a shard, each column has a single value, and the shard is all null, was
+    /// written for the reference implementation, or is large and has the profile `Plain`. Remove it once it is merged.
     ///
     /// # Errors
-    /// Returns the errors of [`open`](Self::open), and [`InvalidArgument`](ErrorKind::InvalidArgument) if the folder has
-    /// no shard, or if two shards share some data while each of them also refers to other data or has other rows deleted.
+    /// Returns the errors of [`open`](Self::open), and [`InvalidArgument`](ErrorKind::InvalidArgument) if the folder
+    /// has no shard, or if two shards share some data while each of them also refers to other data or has other rows
+    /// deleted.
     pub fn open_folder(folder: impl Into<Location>) -> Result<Self> {
         Self::open_folder_with(folder, ShardSetOptions::default())
     }
@@ -254,7 +256,7 @@ impl ShardSet {
         ready_now(Self::open_folder_with_async(folder, options))
     }
 
-    /// Opens the shards of a folder: [`open_folder`](Self::open_folder) for any store.
+    /// Opens the shards of a folder, in any store: the asynchronous form of [`open_folder`](Self::open_folder).
     ///
     /// # Errors
     /// Returns the errors of [`open_folder`](Self::open_folder).
@@ -262,7 +264,8 @@ impl ShardSet {
         Self::open_folder_with_async(folder, ShardSetOptions::default()).await
     }
 
-    /// Opens the shards of a folder, with options: [`open_folder_with`](Self::open_folder_with) for any store.
+    /// Opens the shards of a folder, with options, in any store: the asynchronous form of
+    /// [`open_folder_with`](Self::open_folder_with).
     ///
     /// # Errors
     /// Returns the errors of [`open_folder`](Self::open_folder).

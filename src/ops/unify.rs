@@ -73,7 +73,8 @@ impl<'a> Compared<'a> {
         Compared { path, ..self }
     }
 
-    /// Returns the error for types that do not fit. `own` is the type in `first`, or in the first source with the column.
+    /// Returns the error for types that do not fit. `own` is the type in `first`, or in the first source with the
+    /// column.
     pub(super) fn mismatch(
         &self,
         own: &dyn fmt::Display,

@@ -56,20 +56,20 @@ impl VacuumReport {
     }
 }
 
-/// Finds files below a folder that this crate wrote and that no shard needs, and removes them unless
-/// [`with_dry_run`](VacuumOptions::with_dry_run) is set. Returns these files:
+/// Removes the files that no shard needs from a folder and its subfolders, and returns them. With
+/// [`with_dry_run`](VacuumOptions::with_dry_run), only returns them. These files are unused:
 ///
-/// * Stripe files that no directory file in the folder or its subfolders refers to. A stripe file begins with the
-///   header of the format, and its name is a hexadecimal number and `.amudai.stripe`. Only references of directory
-///   files count, not the list of URLs in them.
+/// * Stripe files that are at least a day old ([`with_min_age`](VacuumOptions::with_min_age)) and that no directory
+///   file in the folder or its subfolders refers to or lists. A stripe file begins with the header of the format, and
+///   its name is a hexadecimal number and `.amudai.stripe`.
 /// * Local temporary files (`.arrow-shard.….tmp`) of killed writers, if no process has them open and they are at least
 ///   an hour old. A temporary file that is a complete shard stays, and so do the files that it refers to.
 ///
-/// All other files stay. In an object store, a killed writer leaves parts of an upload, which are not listed and stay:
-/// set a rule for incomplete multipart uploads in the store.
+/// All other files stay. In an object store, a killed writer leaves an incomplete multipart upload, which is not a file
+/// yet. Set a lifecycle rule in the store that deletes such uploads.
 ///
-/// Directory files outside of the folder are not read, so the folder must contain all of them: a shard refers only to
-/// files in its own folder and in subfolders.
+/// Directory files outside of the folder are not read. So do not vacuum a subfolder of a shard's folder: the shard may
+/// refer to files in it. A shard never refers to files outside of its own folder and its subfolders.
 ///
 /// ```no_run
 /// use arrow_shard::ops::{VacuumOptions, vacuum};
@@ -81,19 +81,20 @@ impl VacuumReport {
 ///
 /// # Errors
 /// Fails without removing anything if a directory file cannot be read, with the error of the read. If there are stripe
-/// files to remove, a file that may be a damaged directory file is also an error:
-/// [`NotAShard`](ErrorKind::NotAShard) for a file that is empty, or is neither text nor of a known format. Other errors
-/// are errors of the store, and [`InvalidArgument`](ErrorKind::InvalidArgument) if it is asynchronous.
+/// files to remove, returns [`NotAShard`](ErrorKind::NotAShard) for a file that may be a damaged directory file: one
+/// that is empty, or is neither text nor in a known format. Otherwise returns errors of the store,
+/// [`InvalidArgument`](ErrorKind::InvalidArgument) if the store is asynchronous (use [`vacuum_async`]), or
+/// [`Stopped`](ErrorKind::Stopped) if the progress callback breaks.
 pub fn vacuum(folder: impl Into<Location>, options: VacuumOptions) -> Result<Vec<UnusedFile>> {
     let folder = folder.into();
     folder.store().check_near("vacuum_async")?;
     ready_now(vacuum_async(folder, options))
 }
 
-/// Finds and removes files that no shard needs: [`vacuum`] for any store.
+/// Finds and removes files that no shard needs, in any store: the asynchronous form of [`vacuum`].
 ///
 /// # Errors
-/// Returns the errors of [`vacuum`].
+/// Returns the errors of [`vacuum`], but accepts asynchronous stores.
 pub async fn vacuum_async(
     folder: impl Into<Location>,
     options: VacuumOptions,
@@ -111,10 +112,10 @@ pub fn vacuum_report(folder: impl Into<Location>, options: VacuumOptions) -> Res
     ready_now(vacuum_report_async(folder, options))
 }
 
-/// Finds and removes files that no shard needs: [`vacuum_report`] for any store.
+/// Finds and removes files that no shard needs, in any store: the asynchronous form of [`vacuum_report`].
 ///
 /// # Errors
-/// Returns the errors of [`vacuum`].
+/// Returns the errors of [`vacuum`], but accepts asynchronous stores.
 pub async fn vacuum_report_async(
     folder: impl Into<Location>,
     options: VacuumOptions,
@@ -381,11 +382,12 @@ impl Default for VacuumOptions {
 
 settings! {
     VacuumOptions {
-        /// Minimum age of the stripe files to remove: a day by default. It must be longer than any writer takes from its first
-        /// stripe to the directory. A reader or editor that has a replaced directory open loses the files that only
-        /// that directory referred to. Temporary files stay for at least an hour.
+        /// Minimum age of the stripe files to remove; a day by default. It must exceed the time that any writer needs
+        /// from its first stripe to the directory file. It must also exceed the time for which readers and editors keep
+        /// a replaced directory open: they lose the files to which only that directory refers. Temporary files stay for
+        /// at least an hour.
         min_age, with_min_age: Duration;
-        /// Whether files are only listed, and not removed: not by default.
+        /// Whether to list the files without removing them. Off by default.
         dry_run, with_dry_run: bool;
     }
 }

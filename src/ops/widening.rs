@@ -1,4 +1,5 @@
-//! Unites columns of different types: the column of a table gets the narrowest type that holds the values of all shards.
+//! Unites columns of different types: the column of a table gets the narrowest type that holds the values of all
+//! shards.
 
 use super::arrow::{self, item_of, with_item};
 use super::unify::Compared;
@@ -29,8 +30,8 @@ impl SourceColumn {
     }
 }
 
-/// Adds a column of a source to a column of the table, and returns the field that holds the values of both. `own` is the
-/// field of `node` so far.
+/// Adds a column of a source to a column of the table, and returns the field that holds the values of both. `own` is
+/// the field of `node` so far.
 ///
 /// A source with a column of the type Null is treated as one without the column.
 ///

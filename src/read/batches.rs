@@ -81,8 +81,8 @@ impl BatchReader {
         }
     }
 
-    /// Tests the next rows of a filtered scan, unless matches wait to be read. Returns false if there is nothing to test
-    /// before the next batch is read.
+    /// Tests the next rows of a filtered scan, unless matches wait to be read. Returns false if there is nothing to
+    /// test before the next batch is read.
     pub(in crate::read) async fn test_some(&mut self) -> Result<bool> {
         match self {
             Self::All(_) => Ok(false),

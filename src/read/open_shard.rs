@@ -100,9 +100,9 @@ impl Shard {
         ready_now(Self::of_opened(shard.open(DescriptorUse::Pooled)?, options))
     }
 
-    /// Opens the shard with its directory file at a location: [`open`](Self::open) for any store. See
-    /// [`from_async_reader`](Self::from_async_reader) for the methods that work with a shard in an
-    /// asynchronous store.
+    /// Opens the shard with its directory file at a location, in any store: the asynchronous form of
+    /// [`open`](Self::open). See [`from_async_reader`](Self::from_async_reader) for the methods that work with a shard
+    /// in an asynchronous store.
     ///
     /// # Errors
     /// Returns the same errors as [`from_reader`](Self::from_reader).

@@ -103,13 +103,13 @@ impl ScanBuilder {
     ///
     /// * Text and bytes in every layout, and each as the other if the bytes are UTF-8.
     /// * Lists in every layout; some of the members of a struct; dictionaries and runs, or their values.
-    /// * Leaves in every other type to which `arrow_cast` can cast them: between numbers, times, decimals and text, such
-    ///   as Int64 to Utf8 and back.
+    /// * Leaves in every other type to which `arrow_cast` can cast them: between numbers, times, decimals and text,
+    ///   such as Int64 to Utf8 and back.
     ///
     /// Values are converted as by `arrow_cast`: fractions that an integer or a coarser time cannot hold are cut off,
-    /// decimals are rounded, 1e300 becomes infinite as Float32, and a local time keeps its clock reading in a time zone.
-    /// Where `arrow_cast` would return null or its arithmetic would wrap around, the scan ends with an error, after all
-    /// rows before that one. Values of rows that the scan does not return are not cast.
+    /// decimals are rounded, 1e300 becomes infinite as Float32, and a local time keeps its clock reading in a time
+    /// zone. Where `arrow_cast` would return null or its arithmetic would wrap around, the scan ends with an error,
+    /// after all rows before that one. Values of rows that the scan does not return are not cast.
     /// [`with_strict_casts`](Self::with_strict_casts) refuses casts that change a value.
     ///
     /// If a shard does not record the Arrow types that it was written from, its DateTime, `KustoTimeSpan` and
@@ -161,9 +161,9 @@ impl ScanBuilder {
         self
     }
 
-    /// Also skips rows that this predicate rules out; a second call replaces it. The predicate may become narrower while
-    /// the scan runs, so the scan may return rows that only an earlier version of it matched. It never returns rows that
-    /// [`with_filter`](Self::with_filter) excludes.
+    /// Also skips rows that this predicate rules out; a second call replaces it. The predicate may become narrower
+    /// while the scan runs, so the scan may return rows that only an earlier version of it matched. It never returns
+    /// rows that [`with_filter`](Self::with_filter) excludes.
     #[must_use]
     pub fn with_dynamic_filter(mut self, predicate: Arc<dyn DynamicPredicate>) -> Self {
         self.dynamic_filter = Some(predicate);
@@ -217,8 +217,9 @@ impl ScanBuilder {
     }
 
     /// Also reads internal fields, as if they were the last columns of the shard:
-    /// [`INGESTION_TIMESTAMP`](crate::metadata::INGESTION_TIMESTAMP) and [`RECORD_IDENTITY`](crate::metadata::RECORD_IDENTITY), if the
-    /// shard has them. By default, the scan reads only internal fields that a projection, a filter or a schema names.
+    /// [`INGESTION_TIMESTAMP`](crate::metadata::INGESTION_TIMESTAMP) and
+    /// [`RECORD_IDENTITY`](crate::metadata::RECORD_IDENTITY), if the shard has them. By default, the scan reads only
+    /// internal fields that a projection, a filter or a schema names.
     #[must_use]
     pub fn with_internal_fields(mut self, internal_fields: bool) -> Self {
         self.internal_fields = if internal_fields {
@@ -254,11 +255,11 @@ impl ScanBuilder {
         self.metadata.has_deleted() && !self.deleted_rows
     }
 
-    /// Decodes on up to this many threads; 1 by default. One of them is the thread that asks for the batches. The others
-    /// belong to rayon's pool and work ahead of it, so at most one more thread decodes than the pool has. Up to twice as
-    /// many pieces of the rows as threads are in memory. Only [`build`](Self::build) uses the threads: to decode a
-    /// stream on several, [`split`](Self::split) the scan. The rows and their order are the same as with
-    /// one thread. Batches may begin at other rows if the scan skips rows, or if offsets or keys of an Arrow type would
+    /// Decodes on up to this many threads; 1 by default. One of them is the thread that asks for the batches. The
+    /// others belong to rayon's pool and work ahead of it, so at most one more thread decodes than the pool has. Up to
+    /// twice as many pieces of the rows as threads are in memory. Only [`build`](Self::build) uses the threads: to
+    /// decode a stream on several, [`split`](Self::split) the scan. The rows and their order are the same as with one
+    /// thread. Batches may begin at other rows if the scan skips rows, or if offsets or keys of an Arrow type would
     /// overflow. Without the feature `threads`, the calling thread does all the work.
     ///
     /// A scan with 0 threads fails with [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when it is built.

@@ -148,7 +148,8 @@ impl Shard {
         self.files_of(&list)
     }
 
-    /// Lists the Parquet files outside of the folder of the directory file that the shard needs, by their absolute URLs.
+    /// Lists the Parquet files outside of the folder of the directory file that the shard needs, by their absolute
+    /// URLs.
     ///
     /// # Errors
     /// Returns the same errors as [`referenced_files`](Self::referenced_files).

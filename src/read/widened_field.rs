@@ -53,8 +53,8 @@ pub(crate) fn widen_field(
     Ok(!is_constant)
 }
 
-/// Returns the statistics of integers as floats, if all of them are one constant or null. Otherwise, the descriptor does
-/// not show their signs.
+/// Returns the statistics of integers as floats, if all of them are one constant or null. Otherwise, the descriptor
+/// does not show their signs.
 fn float_statistics(field: &FieldDescriptor) -> Option<TypeStats> {
     let mut signs = SignStats::default();
     if !is_null(field) {

@@ -104,8 +104,8 @@ settings! {
         profile, with_profile: Profile;
         /// The files to write; [`Layout::SingleFile`] by default.
         layout, with_layout: Layout;
-        /// The variant of the format; [`Wire::Spec`] by default. With [`Wire::Reference`] the reference implementation
-        /// can read the shard, and the writer refuses schemas that it could not read.
+        /// The dialect of the metadata; [`Wire::Spec`] by default. With [`Wire::Reference`] the reference
+        /// implementation can read the shard, and the writer refuses schemas that it could not read.
         wire, with_wire: Wire;
         /// Where to store presence (one bit per value: null or not), if the wire leaves the choice;
         /// [`PresenceLayout::Separate`] by default.
@@ -192,8 +192,8 @@ impl WriterOptions {
 
     /// Sets whether every stripe gets a Bloom filter for every column that can be compared for equality (except Boolean
     /// columns and constants), or none at all. By default, columns of strings, binary values and UUIDs (with
-    /// [`Profile::Plain`], only of UUIDs) get one if it is useful: they have at least 256 distinct values, and the filter
-    /// takes at most an eighth of the column's encoded bytes. No filter is larger than 256 MiB.
+    /// [`Profile::Plain`], only of UUIDs) get one if it is useful: they have at least 256 distinct values, and the
+    /// filter takes at most an eighth of the column's encoded bytes. No filter is larger than 256 MiB.
     #[must_use]
     pub fn with_bloom_filter_enabled(mut self, enabled: bool) -> Self {
         self.bloom_filter_enabled = Some(enabled);
@@ -307,10 +307,10 @@ impl WriterOptions {
         self.ingestion_timestamp.as_ref()
     }
 
-    /// Writes [`RECORD_IDENTITY`](crate::metadata::RECORD_IDENTITY), an internal field: a unique UUID per record. Readers leave
-    /// it out as they leave out [`INGESTION_TIMESTAMP`](Self::with_ingestion_timestamp). UUIDs that the writer
-    /// generates ascend within the shard and differ from the UUIDs of every other shard. The caller may supply a column
-    /// of `FixedSizeBinary(16)` instead, which is stored as it is.
+    /// Writes [`RECORD_IDENTITY`](crate::metadata::RECORD_IDENTITY), an internal field: a unique UUID per record.
+    /// Readers leave it out as they leave out [`INGESTION_TIMESTAMP`](Self::with_ingestion_timestamp). UUIDs that the
+    /// writer generates ascend within the shard and differ from the UUIDs of every other shard. The caller may supply a
+    /// column of `FixedSizeBinary(16)` instead, which is stored as it is.
     #[must_use]
     pub fn with_record_identity(mut self, values: InternalValues) -> Self {
         self.record_identity = Some(values);

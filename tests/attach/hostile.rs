@@ -1,6 +1,6 @@
 //! Damaged and forged files: bytes of the Parquet file changed, and bytes of the directory file changed, with its
-//! checksums repaired or not. Some 2,000 mutants are tried, 20,000 if the variable `FULL` is set. Reading returns an error
-//! or the written rows. It never panics, hangs, or takes more memory than 64 MiB plus 64 bytes for every byte.
+//! checksums repaired or not. Some 2,000 mutants are tried, 20,000 if the variable `FULL` is set. Reading returns an
+//! error or the written rows. It never panics, hangs, or takes more memory than 64 MiB plus 64 bytes for every byte.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

@@ -1,6 +1,7 @@
 //! Damaged shards: every byte changed, every number replaced, every truncation; without and with repaired checksums, as
-//! an attacker would do. A quarter of these changes are tried, all of them if the variable `FULL` is set. Reading returns an error or the written data. It never panics, hangs, returns other data, or
-//! takes more memory than 64 MiB plus 64 bytes for every byte of the shard.
+//! an attacker would do. A quarter of these changes are tried, all of them if the variable `FULL` is set. Reading
+//! returns an error or the written data. It never panics, hangs, returns other data, or takes more memory than 64 MiB
+//! plus 64 bytes for every byte of the shard.
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 #![expect(clippy::panic, reason = "reports what went wrong with many files")]
 

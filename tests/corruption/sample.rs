@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::ops::Range;
 
-/// Without the variable `FULL`, one change in this many is tried. There are nine changes of most bytes, so that the kinds
-/// of changes take turns from byte to byte.
+/// Without the variable `FULL`, one change in this many is tried. There are nine changes of most bytes, so that the
+/// kinds of changes take turns from byte to byte.
 const SHARE: usize = 4;
 
 /// Selects changes.

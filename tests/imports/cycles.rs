@@ -284,34 +284,3 @@ fn a_circle_is_found() {
     map.remove(&module("c"));
     assert!(circles(map).is_empty());
 }
-
-/// The rooms inside of a room, from the lowest; "" means its files outside of these rooms.
-const FLOORS: [(&str, &[&str]); 2] = [
-    ("read", &["shard", "scan", "filter", "", "report"]),
-    ("write", &["batch", "choose", "field", "layout", ""]),
-];
-
-/// Returns the room around a module, and the position of the module in its [`FLOORS`].
-fn floor(module: &Module) -> Option<(&'static str, usize)> {
-    let [outer, inner, ..] = module.as_slice() else {
-        return None;
-    };
-    let (outer, floors) = FLOORS.iter().find(|(room, _)| room == outer)?;
-    let position = |name: &str| floors.iter().position(|floor| *floor == name);
-    Some((outer, position(inner).or_else(|| position(""))?))
-}
-
-#[test]
-fn each_room_inside_of_a_room_builds_on_those_below() {
-    let mut wrong = Vec::new();
-    for (module, used) in Files::read(false).uses() {
-        let Some((outer, own)) = floor(&module) else {
-            continue;
-        };
-        let is_above = |to: &&Module| floor(to).is_some_and(|(room, of)| room == outer && of > own);
-        for to in used.iter().filter(is_above) {
-            wrong.push(format!("{} uses {}", module.join("::"), to.join("::")));
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}

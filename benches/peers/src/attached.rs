@@ -1,5 +1,5 @@
-//! Compares a shard over a Parquet file with the asynchronous reader of the crate `parquet`, over the same file in a slow
-//! store. Both open the file for every question.
+//! Compares a shard over a Parquet file with the asynchronous reader of the crate `parquet`, over the same file in a
+//! slow store. Both open the file for every question.
 
 use crate::counted::Reads;
 use crate::data::{self, Filter};

@@ -87,8 +87,8 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
-    /// Compares a shard over a Parquet file with the asynchronous reader of `parquet`, in the slow store. Needs the table
-    /// `lineitem_sorted`.
+    /// Compares a shard over a Parquet file with the asynchronous reader of `parquet`, in the slow store. Needs the
+    /// table `lineitem_sorted`.
     Attached {
         #[command(flatten)]
         place: Place,

@@ -109,8 +109,8 @@ fn busy(stat: &str) -> Option<u64> {
 
 /// Returns the ticks of a process and its children, from its `/proc/PID/stat`.
 fn own(stat: &str) -> Option<u64> {
-    // The name of the program, in brackets, may contain spaces and brackets. Field 3 follows, the fields of times are 14
-    // to 17.
+    // The name of the program, in brackets, may contain spaces and brackets. Field 3 follows, the fields of times are
+    // 14 to 17.
     let (_, fields) = stat.rsplit_once(')')?;
     let times = numbers(fields.split_whitespace().skip(14 - 3).take(4))?;
     let &[user, system, user_of_children, system_of_children] = times.as_slice() else {

@@ -27,8 +27,8 @@ pub(crate) fn widened(fields: &Fields, table: &[Wide]) -> Fields {
 pub(crate) struct Wide {
     /// The first field of the name.
     field: FieldRef,
-    /// The type that all files can be cast to, or else the first files, up to one that does not fit. Merging the schemas
-    /// then fails with the name of that file.
+    /// The type that all files can be cast to, or else the first files, up to one that does not fit. Merging the
+    /// schemas then fails with the name of that file.
     data_type: Option<DataType>,
     /// Whether a value may be null, because a file lacks the column, says so, or has nulls alone.
     is_nullable: bool,

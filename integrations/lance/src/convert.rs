@@ -3,6 +3,7 @@
 use crate::failure::file_name;
 use crate::{LanceReadOptions, LanceReader, LanceWriteOptions, LanceWriter};
 use arrow_array::RecordBatchReader;
+use arrow_shard::io::is_url;
 use arrow_shard::{Error, ErrorKind, Result, Shard, ShardWriter, WriterOptions};
 use std::path::Path;
 
@@ -41,8 +42,8 @@ impl ConvertOptions {
     }
 }
 
-/// Converts a Lance file or dataset to a shard, or a shard to a Lance file, and returns the number of rows. A name that ends
-/// in `.lance` is Lance.
+/// Converts a Lance file or dataset to a shard, or a shard to a Lance file, and returns the number of rows. A name that
+/// ends in `.lance` is Lance.
 ///
 /// The output becomes visible once it is complete. Memory is needed for a few batches, for a few pages of each column
 /// of Lance, and for one stripe of a written shard.
@@ -57,7 +58,10 @@ pub fn convert(
     options: ConvertOptions,
 ) -> Result<u64> {
     let (input, output) = (input.as_ref(), output.as_ref());
-    if let Some(path) = [input, output].into_iter().find(|it| is_url(it)) {
+    if let Some(path) = [input, output]
+        .into_iter()
+        .find(|it| it.to_str().is_some_and(is_url))
+    {
         let error = Error::new(
             ErrorKind::Unsupported,
             "Lance is converted from and to local files; copy the file or the dataset first",
@@ -98,10 +102,6 @@ pub fn convert(
             ),
         )),
     }
-}
-
-fn is_url(path: &Path) -> bool {
-    path.to_str().is_some_and(|text| text.contains("://"))
 }
 
 /// Returns whether a path names a Lance file or dataset.

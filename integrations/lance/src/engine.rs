@@ -52,9 +52,9 @@ impl Engine {
     ) -> Pending<T> {
         let (sender, receiver) = sync_channel(1);
         if let Some(runtime) = &self.runtime {
-            // The Lance crates panic on some damaged files: they unwrap, index and divide by values of the file. The runtime
-            // catches a panic at the border of a task, as `catch_unwind` does, so that it ends as an error. Nothing that
-            // the task owned is used again.
+            // The Lance crates panic on some damaged files: they unwrap, index and divide by values of the file. The
+            // runtime catches a panic at the border of a task, as `catch_unwind` does, so that it ends as an error.
+            // Nothing that the task owned is used again.
             let work = runtime.spawn(work);
             runtime.spawn(async move {
                 let result = match work.await {

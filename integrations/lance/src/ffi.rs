@@ -36,8 +36,8 @@ pub(crate) fn schema_to_lance(schema: &Schema) -> Result<lance_arrow_schema::Sch
 
 /// Converts a batch of the Lance crates to `schema`, the [`schema_from_lance`] of its own schema. Shares all buffers.
 ///
-/// Everything that safe code relies on is checked: sizes of buffers, offsets, keys of dictionaries, UTF-8. The decoders of the
-/// Lance crates do not check all of it, and a damaged file must not lead to undefined behavior.
+/// Everything that safe code relies on is checked: sizes of buffers, offsets, keys of dictionaries, UTF-8. The decoders
+/// of the Lance crates do not check all of it, and a damaged file must not lead to undefined behavior.
 ///
 /// # Errors
 /// [`Corrupt`](ErrorKind::Corrupt) if the arrays are not valid; the message names the column.
@@ -46,7 +46,8 @@ pub(crate) fn batch_from_lance(
     schema: &SchemaRef,
 ) -> Result<RecordBatch> {
     let rows = batch.num_rows();
-    // Before the export: the C Data Interface has no sizes of buffers, so that the import has to trust the number of rows.
+    // Before the export: the C Data Interface has no sizes of buffers, so that the import has to trust the number of
+    // rows.
     for (column, field) in batch.columns().iter().zip(schema.fields()) {
         column.to_data().validate_full().map_err(|error| {
             Error::new(ErrorKind::Corrupt, "the decoded values are not valid")
@@ -98,7 +99,8 @@ fn refused(error: lance_arrow_schema::ArrowError) -> Error {
     Error::new(ErrorKind::Unsupported, error.to_string())
 }
 
-// Both crates declare the structures of the C Data Interface, `#[repr(C)]`, with the members that the specification lists.
+// Both crates declare the structures of the C Data Interface, `#[repr(C)]`, with the members that the specification
+// lists.
 const _: () = {
     assert!(size_of::<FFI_ArrowArray>() == size_of::<lance_ffi::FFI_ArrowArray>());
     assert!(align_of::<FFI_ArrowArray>() == align_of::<lance_ffi::FFI_ArrowArray>());

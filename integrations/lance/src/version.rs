@@ -7,7 +7,8 @@ use std::str::FromStr;
 
 /// A version of the Lance file format that [`LanceWriter`](crate::LanceWriter) writes.
 ///
-/// A later version holds more types, an earlier one has more readers. `docs/conversions.md` has a table of the types of each.
+/// A later version holds more types, an earlier one has more readers. `docs/conversions.md` has a table of the types of
+/// each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum LanceVersion {

@@ -1,5 +1,5 @@
-//! Datasets that pylance wrote (`tests/pylance.py golden`), with deleted rows, and with columns that were added, renamed and
-//! removed.
+//! Datasets that pylance wrote (`tests/pylance.py golden`), with deleted rows, and with columns that were added,
+//! renamed and removed.
 #![expect(
     clippy::unwrap_used,
     reason = "a table that cannot be made is a failed test"
@@ -135,8 +135,8 @@ fn missing_data_files_are_named() {
     assert!(error.contains(name), "{error}");
 }
 
-/// Changes the manifest of version 2 of `deleted.lance`: fragments get 127 rows instead of 12, and their numbers of deleted
-/// rows become unknown.
+/// Changes the manifest of version 2 of `deleted.lance`: fragments get 127 rows instead of 12, and their numbers of
+/// deleted rows become unknown.
 fn exaggerate(dataset: &Path) {
     let path = dataset.join("_versions/18446744073709551613.manifest");
     let mut bytes = fs::read(&path).unwrap();

@@ -1,5 +1,5 @@
-//! Random nested tables either come back equal or are refused by name, in every version. Lance has bugs of its own in corners
-//! of nesting: a value that it would change must be refused.
+//! Random nested tables either come back equal or are refused by name, in every version. Lance has bugs of its own in
+//! corners of nesting: a value that it would change must be refused.
 #![expect(
     clippy::unwrap_used,
     reason = "a table that cannot be made is a failed test"

@@ -15,7 +15,8 @@ use common::{columns, dictionaries, flat, nested, null_structs, read, table_of, 
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The type of a column after writing and reading it: the same, of another type, or refused with an error that names it.
+/// The type of a column after writing and reading it: the same, of another type, or refused with an error that names
+/// it.
 fn outcome(column: &ArrayRef, version: LanceVersion) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.lance");

@@ -1,8 +1,8 @@
 //! Takes the interpreter's lock where pyo3 may be wrong about it.
 //!
-//! pyo3 counts per thread whether it holds the lock. A function of this module that Python called is counted. If it calls
-//! Python code, and that code calls a library that releases the lock and reads a stream of ours, the count still says that
-//! the lock is held: `Python::attach` would then use the interpreter without the lock.
+//! pyo3 counts per thread whether it holds the lock. A function of this module that Python called is counted. If it
+//! calls Python code, and that code calls a library that releases the lock and reads a stream of ours, the count still
+//! says that the lock is held: `Python::attach` would then use the interpreter without the lock.
 
 use pyo3::ffi::{PyGILState_Ensure, PyGILState_Release, PyGILState_STATE};
 use pyo3::prelude::*;

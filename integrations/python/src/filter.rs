@@ -296,8 +296,8 @@ pub(crate) fn operand(object: &Bound<'_, PyAny>) -> PyResult<Predicate> {
 }
 
 /// Converts a filter: an [`Expression`] or [`Column`], the text of a condition, a pyarrow expression over columns of
-/// the schema, one of polars, or a list of filters that must all be true. If a shard is passed, a text is checked against its
-/// columns now; otherwise when a scan uses it.
+/// the schema, one of polars, or a list of filters that must all be true. If a shard is passed, a text is checked
+/// against its columns now; otherwise when a scan uses it.
 pub(crate) fn predicate(
     object: &Bound<'_, PyAny>,
     schema: &SchemaRef,

@@ -1,10 +1,10 @@
 //! Ctrl-C during a stream that another library reads. The stream can pass on only a text, so the library raises its own
 //! exception with this text, and `KeyboardInterrupt` must follow.
 //!
-//! If the signal were set again, it would strike while Python prints the library's exception, and both messages would be
-//! lost. Instead, this module schedules `KeyboardInterrupt` for the next line of Python code. If the program does not
-//! catch the library's exception, there is no such line. Then a hook shows `KeyboardInterrupt` with the traceback of the
-//! library's exception.
+//! If the signal were set again, it would strike while Python prints the library's exception, and both messages would
+//! be lost. Instead, this module schedules `KeyboardInterrupt` for the next line of Python code. If the program does
+//! not catch the library's exception, there is no such line. Then a hook shows `KeyboardInterrupt` with the traceback
+//! of the library's exception.
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::intern;

@@ -1,8 +1,8 @@
 //! Locations of shards: on this machine, or in a store.
 
 use crate::errors::{exception, invalid};
-use crate::runtime::{wait, wait_for_store};
-use arrow_shard::io::{self, ExternalFiles, Store, UrlStores};
+use crate::runtime::{PerProcess, wait, wait_for_store};
+use arrow_shard::io::{self, ExternalFiles, STRIPE_FILE_SUFFIX, Store, UrlStores, is_url};
 use arrow_shard::ops::{
     LeftOut, SHARD_FILE_SUFFIX, held_by_others_async, list_files_async, list_shards_async,
 };
@@ -14,10 +14,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use pyo3_object_store::AnyObjectStore;
 use std::collections::HashSet;
-use std::mem::forget;
 use std::path::PathBuf;
-use std::process;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The location of a shard or a folder.
 #[derive(Debug, Clone)]
@@ -54,7 +52,7 @@ impl Location {
         match text.filter(|text| is_url(text)) {
             None => Ok(Self(Store::local().at(at_home(py, path)?))),
             Some(url) => {
-                let location = url_stores().at(url);
+                let location = url_stores().and_then(|stores| stores.at(url));
                 location.map(Self).map_err(|error| exception(py, error))
             }
         }
@@ -195,33 +193,11 @@ pub(crate) fn table_of(folder: &Location) -> Result<(Vec<Location>, Vec<LeftOut>
     Ok((found, left_out))
 }
 
-/// Returns the stores of URLs. A forked process cannot use the connections of its parent, so it has its own.
-fn url_stores() -> Arc<UrlStores> {
-    static STORES: Mutex<Option<(u32, Arc<UrlStores>)>> = Mutex::new(None);
-    let mut known = STORES.lock().unwrap_or_else(PoisonError::into_inner);
-    let own = process::id();
-    match known.take() {
-        Some((process, stores)) if process == own => known.insert((own, stores)).1.clone(),
-        other => {
-            forget(other);
-            known.insert((own, Arc::default())).1.clone()
-        }
-    }
+/// Returns the stores of URLs.
+fn url_stores() -> Result<Arc<UrlStores>> {
+    static STORES: PerProcess<UrlStores> = PerProcess::new();
+    STORES.get(|| Ok(UrlStores::default()))
 }
-
-/// Returns whether a text begins with a scheme of at least two characters; a single character is a drive.
-fn is_url(text: &str) -> bool {
-    let Some((scheme, _)) = text.split_once("://") else {
-        return false;
-    };
-    scheme.len() > 1
-        && scheme
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
-}
-
-/// The end of the names of stripe files, which belong to the shards of their folder.
-const STRIPE_FILE_SUFFIX: &str = ".amudai.stripe";
 
 /// Replaces `~` at the beginning of a path by the home folder.
 fn at_home(py: Python<'_>, path: PathBuf) -> PyResult<PathBuf> {

@@ -107,8 +107,8 @@ fn bytes_of<'py>(source: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyByt
     Ok(Some(view.call_method0("tobytes")?.cast_into()?))
 }
 
-/// The values of a column for each of several files, and the name of its type in pyarrow; without a name, the values have
-/// the type.
+/// The values of a column for each of several files, and the name of its type in pyarrow; without a name, the values
+/// have the type.
 type Values<'py> = (String, Vec<Bound<'py, PyAny>>, Option<String>);
 
 /// Converts a list of names with their values and perhaps their types.
@@ -142,8 +142,9 @@ pub(crate) fn file_columns(
 /// open. Subfolders are not searched: :func:`dataset` and :func:`list_shards` do that.
 ///
 /// ``columns`` adds columns with one value for all rows of a shard: a list of names, each with the values for the
-/// shards of a list of paths, and if all values may be null, ``"int64"``, ``"float64"``, ``"date32"`` or ``"string"``. With ``leave_out``, shards of a list that others contain are left out, as in a folder.
-/// ``external_files`` allows folders as in :func:`open`, for a list of paths.
+/// shards of a list of paths, and if all values may be null, ``"int64"``, ``"float64"``, ``"date32"`` or ``"string"``.
+/// With ``leave_out``, shards of a list that others contain are left out, as in a folder. ``external_files`` allows
+/// folders as in :func:`open`, for a list of paths.
 ///
 /// ``unify`` says what happens if a column has different types in the shards. With ``"strict"``, that is an error. With
 /// ``"widen"``, the column gets the narrowest type that holds the values of all shards: see :func:`dataset`.

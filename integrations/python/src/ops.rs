@@ -192,9 +192,12 @@ pub(crate) fn attach(
             options.with_file_column(field, values)
         });
     let summary = detached(py, || {
-        let files = paths.iter().map(|path| match of_one_store {
-            true => out.beside(path).cloned(),
-            false => Ok(path.0.clone()),
+        let files = paths.iter().map(|path| {
+            if of_one_store {
+                out.beside(path).cloned()
+            } else {
+                Ok(path.0.clone())
+            }
         });
         let files: Vec<_> = files.collect::<Result<_>>()?;
         let attached = attach_with_async(files, out.0.clone(), options);

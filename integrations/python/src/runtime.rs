@@ -9,29 +9,44 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use tokio::runtime::{Builder, Runtime};
 
-/// Returns the runtime of this process. A forked process has no threads of its parent, so it creates its own runtime.
-fn runtime() -> Result<Arc<Runtime>> {
-    static RUNTIME: Mutex<Option<(u32, Arc<Runtime>)>> = Mutex::new(None);
-    let mut known = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let own = process::id();
-    match known.take() {
-        Some((process, runtime)) if process == own => {
-            return Ok(known.insert((own, runtime)).1.clone());
-        }
-        // Its threads do not exist in this process, and dropping it would wait for them.
-        Some(other) => forget(other),
-        None => {}
+/// A value that each process makes for itself: a forked process can use neither the threads nor the connections of its
+/// parent.
+pub(crate) struct PerProcess<T>(Mutex<Option<(u32, Arc<T>)>>);
+
+impl<T> PerProcess<T> {
+    pub(crate) const fn new() -> Self {
+        Self(Mutex::new(None))
     }
-    let built = Builder::new_multi_thread()
-        .worker_threads(2)
-        .thread_name("arrow-shard")
-        .enable_all()
-        .build()
-        .map_err(|e| {
-            let message = "threads for requests cannot be started";
-            Error::new(ErrorKind::Io, message).caused_by(e)
-        })?;
-    Ok(known.insert((own, Arc::new(built))).1.clone())
+
+    /// Returns the value of this process, after making it if this is the first call.
+    pub(crate) fn get(&self, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = process::id();
+        match known.take() {
+            Some((process, value)) if process == own => {
+                return Ok(known.insert((own, value)).1.clone());
+            }
+            // Dropping the value of the parent would wait for threads that do not exist in this process.
+            other => forget(other),
+        }
+        Ok(known.insert((own, Arc::new(make()?))).1.clone())
+    }
+}
+
+/// Returns the runtime of this process.
+fn runtime() -> Result<Arc<Runtime>> {
+    static RUNTIME: PerProcess<Runtime> = PerProcess::new();
+    RUNTIME.get(|| {
+        Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("arrow-shard")
+            .enable_all()
+            .build()
+            .map_err(|e| {
+                let message = "threads for requests cannot be started";
+                Error::new(ErrorKind::Io, message).caused_by(e)
+            })
+    })
 }
 
 /// Returns a handle of the runtime.

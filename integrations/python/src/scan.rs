@@ -8,7 +8,7 @@ use crate::runtime::{wait, wait_for_store};
 use crate::shard::ShardFile;
 use crate::signals::{InterruptWatch, attended, detached, hear, is_attended};
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
-use arrow_schema::{ArrowError, FieldRef, SchemaRef};
+use arrow_schema::{ArrowError, FieldRef, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use arrow_shard::Result;
 use arrow_shard::read::{ScanBuilder, ScanMetrics, ShardReader, ShardStream};
@@ -74,7 +74,11 @@ impl Scan {
 
     /// Starts a run.
     fn start(&self, py: Python<'_>) -> PyResult<Arc<Run>> {
-        let started = detached(py, || Reader::start(self.builder.clone(), self.is_near))?;
+        self.start_with(py, self.builder.clone())
+    }
+
+    fn start_with(&self, py: Python<'_>, builder: ScanBuilder) -> PyResult<Arc<Run>> {
+        let started = detached(py, || Reader::start(builder, self.is_near))?;
         let run = Arc::new(Run {
             done: Mutex::new(started.done()),
             reader: Mutex::new(started),
@@ -131,12 +135,13 @@ impl Scan {
         self.last_run().map_or(0, |last| last.done().bytes_read)
     }
 
-    /// Counts the rows of the scan. It reads all of them, and keeps none in memory.
+    /// Counts the rows of the scan. It reads only the columns of the filter.
     ///
     /// >>> sh.open(path).scan(filter=sh.col("id") > 1).count()
     /// 1
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
-        let run = self.start(py)?;
+        let no_columns = self.builder.clone().with_schema(Arc::new(Schema::empty()));
+        let run = self.start_with(py, no_columns)?;
         detached(py, || {
             let mut rows = 0;
             while let Some(batch) = run.next_batch()? {
@@ -226,8 +231,8 @@ impl Run {
         next
     }
 
-    /// Returns the work of the run, at least up to the last batch. It does not wait for a batch that is being read: it may
-    /// be called by a handler of a signal that came meanwhile, on the same thread.
+    /// Returns the work of the run, at least up to the last batch. It does not wait for a batch that is being read: it
+    /// may be called by a handler of a signal that came meanwhile, on the same thread.
     fn done(&self) -> Done {
         match self.reader.try_lock() {
             Ok(reader) => reader.done(),

@@ -1,7 +1,7 @@
 //! Keeps signal-hook's action for Ctrl-C in place.
 //!
-//! signal-hook sets its action once and calls the action that was there before. Python's `signal.signal` replaces it, as
-//! `asyncio.run` and notebooks do again and again, even if they set the handler that Python has already.
+//! signal-hook sets its action once and calls the action that was there before. Python's `signal.signal` replaces it,
+//! as `asyncio.run` and notebooks do again and again, even if they set the handler that Python has already.
 
 use signal_hook::SigId;
 use std::io;

@@ -84,8 +84,8 @@ impl InterruptWatch {
         Ok(Some(Self { is_pressed, id }))
     }
 
-    /// Runs a part of some work on this thread until it ends or Ctrl-C is pressed. `starts_anew` tells whether an earlier
-    /// Ctrl-C does not count, because it has interrupted something else.
+    /// Runs a part of some work on this thread until it ends or Ctrl-C is pressed. `starts_anew` tells whether an
+    /// earlier Ctrl-C does not count, because it has interrupted something else.
     pub(crate) fn during<T>(&self, starts_anew: bool, work: impl FnOnce() -> T) -> T {
         if starts_anew {
             self.is_pressed.store(false, Ordering::Relaxed);

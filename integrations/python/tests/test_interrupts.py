@@ -51,7 +51,7 @@ NONE = "filter=sh.col('x').like('%none%')"
 WORK = {
     "scan without a match": f"list(f.scan({NONE}))",
     "scan on one thread": f"list(f.scan({NONE}, threads=1))",
-    "count": "f.scan().count()",
+    "count": f"f.scan({NONE}).count()",
     "table of a dataset": "sh.dataset(path).to_table(filter=pc.match_substring(pc.field('x'), 'none'))",
     "write": "sh.write(rows(), out)",
     "write of a scan": f"sh.write(f.scan({NONE}), out)",

@@ -333,6 +333,10 @@ def test_scans_count_the_bytes_that_they_read(tmp_path: Path) -> None:
     scan = sh.open(path).scan(columns=["a"], row_range=(0, 10))
     pa.table(scan)
     assert 0 < scan.bytes_read < whole / 2
+    scan = sh.open(path).scan(filter=sh.col("a") >= 0, with_row_number="row")
+    assert scan.count() == (noise[0] >= 0).sum() and 0 < scan.bytes_read < 0.6 * whole
+    scan = sh.open(path).scan(offset=10, schema=pa.schema([("b", pa.string())]))
+    assert scan.count() == 99_990 and scan.bytes_read == 0
 
 
 def test_metrics_are_asked_while_others_begin_scans(numbers: str) -> None:

@@ -37,8 +37,8 @@ pub(crate) struct Engine {
     quiet: bool,
     output: Option<PathBuf>,
     interrupts: Interrupts,
-    /// Receives signals and prints, on the thread of the caller. Operators may keep all workers busy for minutes without
-    /// a pause, in which workers would receive no signal.
+    /// Receives signals and prints, on the thread of the caller. Operators may keep all workers busy for minutes
+    /// without a pause, in which workers would receive no signal.
     front: Runtime,
     /// Runs statements.
     workers: Runtime,

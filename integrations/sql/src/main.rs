@@ -1,7 +1,9 @@
-//! The program `arrow-shard-sql`: SQL over shards and files of other formats, by Apache DataFusion. The command line runs it
-//! as `arrow-shard sql`.
+//! The program `arrow-shard-sql`: SQL over shards and files of other formats, by Apache DataFusion. The command line
+//! runs it as `arrow-shard sql`.
 
 mod args;
+#[path = "../../../src/bin/arrow-shard/cell.rs"]
+mod cell;
 mod engine;
 #[path = "../../../src/bin/arrow-shard/error_line.rs"]
 mod error_line;

@@ -10,8 +10,8 @@ use std::num::NonZeroUsize;
 /// Number of operators that a message about memory lists.
 const LISTED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
 
-/// Operators that are not counted: what they hold is bounded by the sizes of stripes, row groups and batches. Sorts that
-/// merge temporary files take all memory that they can get, and would leave none to the operators above them.
+/// Operators that are not counted: what they hold is bounded by the sizes of stripes, row groups and batches. Sorts
+/// that merge temporary files take all memory that they can get, and would leave none to the operators above them.
 const FREE: [&str; 3] = ["ShardSink", "ParquetSink", "SortPreservingMergeExec"];
 
 /// Shares the memory among operators that use temporary files; the others take as they need.

@@ -1,8 +1,9 @@
-//! The files that copies and inserts write. DataFusion completes a file even if its query fails, so files appear once the
-//! statement has succeeded: a local one is written to a hidden folder first, others are kept back by their store.
+//! The files that copies and inserts write. DataFusion completes a file even if its query fails, so files appear once
+//! the statement has succeeded: a local one is written to a hidden folder first, others are kept back by their store.
 
 use crate::failure::Failure;
 use crate::withheld::{Withheld, is_same};
+use arrow_shard::io::is_url;
 use datafusion::common::{DataFusionError, TableReference};
 use datafusion::datasource::listing::ListingTable;
 use datafusion::execution::object_store::ObjectStoreRegistry;
@@ -38,12 +39,15 @@ impl Target {
     ) -> Result<Self, Failure> {
         let is_shard = copy.stored_as.as_deref();
         let is_shard = is_shard.is_some_and(|format| format.eq_ignore_ascii_case("shard"));
-        let in_store = |url: &str| match is_shard {
-            true => Ok(Self::Direct),
-            false => Self::withheld(ctx, url),
+        let in_store = |url: &str| {
+            if is_shard {
+                Ok(Self::Direct)
+            } else {
+                Self::withheld(ctx, url)
+            }
         };
         let given = match Url::parse(&copy.target) {
-            Ok(url) if copy.target.contains("://") => match url.to_file_path() {
+            Ok(url) if is_url(&copy.target) => match url.to_file_path() {
                 Ok(path) if url.scheme() == "file" => path,
                 _ => return in_store(url.as_str()),
             },

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::files::{Kind, SUFFIXES, is_like_path};
 use crate::names;
 use crate::target::Target;
+use arrow_shard::io::is_url;
 use datafusion::arrow::array::{RecordBatch, UInt64Array};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::DataFusionError;
@@ -206,7 +207,7 @@ fn choose_format(copy: &mut CopyToStatement) -> Result<(), Failure> {
 /// Fails if the target of a copy exists. An empty folder may.
 async fn refuse_existing(ctx: &SessionContext, target: &str) -> Result<(), Failure> {
     let exists = match Url::parse(target) {
-        Ok(url) if target.contains("://") && url.scheme() != "file" => {
+        Ok(url) if is_url(target) && url.scheme() != "file" => {
             let registry = &ctx.runtime_env().object_store_registry;
             let store = registry.get_store(&url)?;
             let path = Path::from_url_path(url.path()).map_err(|e| Failure::new(e.to_string()))?;

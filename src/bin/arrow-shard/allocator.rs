@@ -21,8 +21,8 @@ pub(crate) fn keep_free_pages() {
     purge_after(-1);
 }
 
-/// Returns pages to the operating system that are free for a tenth of a second: a command that writes several files at a
-/// time would keep ever more.
+/// Returns pages to the operating system that are free for a tenth of a second: a command that writes several files at
+/// a time would keep ever more.
 pub(crate) fn return_free_pages() {
     purge_after(100);
 }

@@ -15,8 +15,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Files, folders (with their subfolders), globs in quotes, or URLs to read, one after the other; columns are united
-    /// by name; `-` is standard input (IPC stream, CSV, NDJSON)
+    /// Files, folders (with their subfolders), globs in quotes, or URLs to read, one after the other; columns are
+    /// united by name; `-` is standard input (IPC stream, CSV, NDJSON)
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
     #[command(flatten)]

@@ -62,8 +62,8 @@ impl Content {
                 None => {}
             }
         }
-        // The fourth byte is the block size. Blocks begin with the digits of pi; an empty archive ends with the digits of
-        // its square root.
+        // The fourth byte is the block size. Blocks begin with the digits of pi; an empty archive ends with the digits
+        // of its square root.
         let is_bzip2 = matches!(head.get(4..10), Some(b"1AY&SY" | b"\x17rE8P\x90"));
         if head.starts_with(b"BZh") && is_bzip2 {
             return Some(Self::Compressed(Compression::Bzip2));

@@ -14,7 +14,6 @@ use crate::file_format::FileFormat;
 use crate::input::{ColumnArgs, ColumnNames, Files, Input, ReadArgs, RowWindow};
 use crate::lance;
 use crate::lance_names::{check_conversion, is_lance};
-use crate::location::is_url;
 use crate::new_folders;
 use crate::option_names::{LayoutName, ProfileName};
 use crate::output::{Codec, lossy_batch, lossy_schema};
@@ -22,6 +21,7 @@ use crate::progress::Progress;
 use crate::size::size;
 use crate::text;
 use crate::threads::usual_threads;
+use arrow_shard::io::is_url;
 use arrow_shard::metadata::{TypeMapping, Wire};
 use arrow_shard::write::WriterOptions;
 use clap::ValueEnum;
@@ -102,8 +102,8 @@ pub(crate) struct Args {
     /// Maximum number of rows to convert; all by default
     #[arg(long, short = 'n', value_name = "ROWS", value_parser = rows::<u64>)]
     limit: Option<u64>,
-    /// Columns to sort the rows by, separated by commas; a `-` before a name: from the greatest value to the least. Nulls
-    /// are last, and equal rows keep their order
+    /// Columns to sort the rows by, separated by commas; a `-` before a name: from the greatest value to the least.
+    /// Nulls are last, and equal rows keep their order
     #[arg(long, value_name = "COLUMNS", allow_hyphen_values = true)]
     sort: Vec<ColumnNames>,
     /// Memory for rows that --sort sorts, such as 1G; more rows are sorted with temporary files [default: 96M]
@@ -315,7 +315,8 @@ impl OneFile {
         })
     }
 
-    /// Fails if options for reading do not fit the files and this output, or if the output is a file that an input needs.
+    /// Fails if options for reading do not fit the files and this output, or if the output is a file that an input
+    /// needs.
     pub(crate) fn check(&self, files: &Files, reading: &ReadArgs) -> Result<(), Failure> {
         reading.check(&files.paths, Some(self.target.format))?;
         self.target.check_inputs(files, &reading.shard_options()?)

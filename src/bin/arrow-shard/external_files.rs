@@ -10,8 +10,8 @@ use std::path::PathBuf;
 /// Option of every command that opens or attaches Parquet files of a shard.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct ExternalFileArgs {
-    /// Allow Parquet files of an attached shard to be in this folder or below, outside of the shard's own folder; may be
-    /// repeated
+    /// Allow Parquet files of an attached shard to be in this folder or below, outside of the shard's own folder; may
+    /// be repeated
     #[arg(long, value_name = "FOLDER")]
     external_files: Vec<PathBuf>,
 }

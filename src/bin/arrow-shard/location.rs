@@ -5,7 +5,7 @@ use crate::cloud::Object;
 use crate::failure::Failure;
 #[cfg(feature = "cloud")]
 use arrow_shard::io::UrlStores;
-use arrow_shard::io::{self, LocalFile, ReadAt, Store};
+use arrow_shard::io::{self, LocalFile, ReadAt, Store, is_url};
 use arrow_shard::read::ShardOptions;
 use arrow_shard::{Error, ErrorKind, Result, Shard};
 use std::collections::HashMap;
@@ -122,17 +122,6 @@ fn url(path: &Path) -> Option<&str> {
     path.to_str().filter(|text| is_url(text))
 }
 
-/// Whether a text begins with a scheme of at least two characters: a single letter is a drive.
-pub(crate) fn is_url(text: &str) -> bool {
-    let Some((scheme, _)) = text.split_once("://") else {
-        return false;
-    };
-    scheme.len() > 1
-        && scheme
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
-}
-
 /// Files that were named before, each in its store.
 #[derive(Debug, Default)]
 pub(crate) struct NamedFiles(HashMap<PathBuf, Vec<Store>>);
@@ -200,20 +189,5 @@ pub(crate) fn open_one_of_many(path: &Path, options: ShardOptions) -> Result<Sha
         Location::Local(path) => Shard::open_pooled(path, options.with_tail_bytes(TAIL_BYTES)),
         #[cfg(feature = "cloud")]
         Location::Object(object) => object.open_shard(options),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn urls_have_a_scheme() {
-        for url in ["s3://bucket/t.shard", "file:///t.shard", "https://a/b"] {
-            assert!(is_url(url), "{url}");
-        }
-        for path in ["t.shard", "C://t.shard", "a b://t", "://t", "s3:/t", "-"] {
-            assert!(!is_url(path), "{path}");
-        }
     }
 }

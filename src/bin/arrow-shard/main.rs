@@ -4,6 +4,7 @@ mod allocator;
 mod bounds;
 mod byte_order_mark;
 mod cat;
+mod cell;
 #[cfg(feature = "cloud")]
 mod cloud;
 mod completions;

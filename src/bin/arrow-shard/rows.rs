@@ -132,8 +132,8 @@ impl RowArgs {
     }
 }
 
-/// Prints the rows of several inputs. Formats for people show a table for each input, under its name; other formats have
-/// one table with the rows of all inputs. `open` opens the files of a table. The first row has the number `first`.
+/// Prints the rows of several inputs. Formats for people show a table for each input, under its name; other formats
+/// have one table with the rows of all inputs. `open` opens the files of a table. The first row has the number `first`.
 pub(crate) fn print_each(
     inputs: &[PathBuf],
     args: &RowArgs,

@@ -1,12 +1,13 @@
 //! Prints rows for people: tables that fit the terminal, or a line for each value.
 
+use crate::cell::cut;
 use crate::failure::Failure;
 use crate::text::{self, ShownTexts};
 use arrow_array::{Array, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, ArrayFormatterFactory, FormatOptions};
 use arrow_schema::{Field, Schema};
 use std::io::{self, Write};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 /// Width of a value in characters if not all columns fit.
 const NARROW: usize = 32;
@@ -137,22 +138,6 @@ fn line(out: &mut impl Write, widths: &[usize]) -> io::Result<()> {
         write!(out, "+{}", "-".repeat(width + 2))?;
     }
     writeln!(out, "{}", if widths.is_empty() { "++" } else { "+" })
-}
-
-/// Cuts a text to a width, and marks the cut with `…`.
-fn cut(cell: &mut String, most: usize) {
-    if cell.width() <= most {
-        return;
-    }
-    let mut width = 1;
-    let end = cell.char_indices().find(|(_, c)| {
-        width += c.width().unwrap_or(0);
-        width > most
-    });
-    if let Some((end, _)) = end {
-        cell.truncate(end);
-        cell.push('…');
-    }
 }
 
 /// Prints a block of lines for each row. The first row has the number `first`.

@@ -29,8 +29,8 @@ struct Parts<I, U> {
     has_failed: bool,
 }
 
-/// Applies `work` to parts of a whole in `threads` threads. Ends after the first error. The threads end when the results
-/// are dropped, and at most two parts for each of them wait to be received.
+/// Applies `work` to parts of a whole in `threads` threads. Ends after the first error. The threads end when the
+/// results are dropped, and at most two parts for each of them wait to be received.
 pub(crate) fn in_order<T: 'static, U: Send + 'static>(
     parts: impl Iterator<Item = Result<T, Failure>> + Send + 'static,
     threads: usize,

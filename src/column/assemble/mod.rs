@@ -148,8 +148,8 @@ impl Assembler<'_> {
         self.cast(nulls, wanted, node)
     }
 
-    /// Returns the values of a leaf in another format, cast to the requested type. `natural` is the type from which they
-    /// are cast.
+    /// Returns the values of a leaf in another format, cast to the requested type. `natural` is the type from which
+    /// they are cast.
     fn external(
         &mut self,
         wanted: &ArrowType,

@@ -9,16 +9,20 @@ use arrow_schema::{
     DataType as ArrowType, Field, Fields, IntervalUnit, Schema, TimeUnit, UnionFields, UnionMode,
 };
 
-/// The mapping of Arrow types to types of a shard.
+/// The mapping of Arrow types to types of a shard. Unless
+/// [`WriterOptions::with_mapping`](crate::write::WriterOptions::with_mapping) sets it, writers use
+/// [`Lossless`](Self::Lossless) with [`Wire::Spec`](crate::metadata::Wire::Spec), and [`Amudai`](Self::Amudai) with
+/// [`Wire::Reference`](crate::metadata::Wire::Reference).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum TypeMapping {
     /// Values are stored as in Arrow; a label on the schema node keeps their meaning.
     #[default]
     Lossless,
-    /// Times, durations, decimals, UUIDs and JSON are stored in the native types of Amudai, which every reader of the
-    /// format understands; a value that does not fit them exactly is an error. Other types are stored as with
-    /// [`Lossless`](Self::Lossless).
+    /// Timestamps, dates, durations, decimals, UUIDs and JSON are stored in the native types of Amudai, which every
+    /// reader of the format understands. A value that such a type cannot hold exactly fails with
+    /// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange): native times have ticks of 100 ns. Other types are stored as
+    /// with [`Lossless`](Self::Lossless).
     Amudai,
 }
 

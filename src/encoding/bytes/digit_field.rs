@@ -141,8 +141,8 @@ impl Field {
         }
     }
 
-    /// Adds the lengths of the numbers, which were checked, to the lengths of their texts, unless all are as long as the
-    /// [`least`](Self::least) one.
+    /// Adds the lengths of the numbers, which were checked, to the lengths of their texts, unless all are as long as
+    /// the [`least`](Self::least) one.
     pub(super) fn add_lengths(&self, numbers: &[u64], lengths: &mut [u64]) {
         let least = self.least();
         match self {

@@ -14,13 +14,13 @@ const COMPARED: usize = 32;
 /// Texts that are looked at before all are.
 const TRIED: usize = 256;
 /// Share of the texts, 1 of this many, that may not fit the template.
-const MOST_EXCEPTIONS: usize = 8;
+const MAX_EXCEPTIONS: usize = 8;
 /// Share of the texts, 1 of this many, that may differ from what the tried ones share.
 const RARELY_OTHER: usize = 1024;
 /// Most different words where numbers would do, too: an ordinal has fewer bits than a number.
 const FEW_WORDS: usize = 16;
 /// Most different words.
-const MOST_WORDS: usize = 255;
+const MAX_WORDS: usize = 255;
 /// Longest token of digits, of any base.
 const LONGEST: usize = 64;
 
@@ -55,11 +55,11 @@ pub(super) fn learn(input: &Clean<'_>) -> Option<Lesson> {
 fn learn_from(input: &Clean<'_>, pattern: &Pattern) -> Option<Lesson> {
     let few = TRIED.min(input.len);
     let scattered = (0..few).map(|i| i * (input.len / few));
-    let tried = Tokens::of(input, pattern, scattered, few / MOST_EXCEPTIONS)?;
+    let tried = Tokens::of(input, pattern, scattered, few / MAX_EXCEPTIONS)?;
     let (literals, exceptions) = (tried.literals(), tried.exceptions.len());
     let template = tried.lesson(pattern)?.template;
     let rare = input.len * 2 * exceptions / few + input.len / RARELY_OTHER;
-    let rare = rare.min(input.len / MOST_EXCEPTIONS);
+    let rare = rare.min(input.len / MAX_EXCEPTIONS);
     // Most texts have the template of these texts, and reading numbers is faster than collecting tokens.
     if let Some(found) = read(input, &template, rare) {
         return Some(Lesson {
@@ -73,7 +73,7 @@ fn learn_from(input: &Clean<'_>, pattern: &Pattern) -> Option<Lesson> {
     let lesson = shorter
         .and_then(|pattern| Tokens::of(input, &pattern, 0..input.len, rare)?.lesson(&pattern));
     lesson.or_else(|| {
-        let most = input.len / MOST_EXCEPTIONS;
+        let most = input.len / MAX_EXCEPTIONS;
         Tokens::of(input, pattern, 0..input.len, most)?.lesson(pattern)
     })
 }
@@ -270,7 +270,7 @@ impl Columns {
         if self.push_digits(tokens, &shape) || self.push_pieces(tokens, &shape) {
             return Some(());
         }
-        let (words, ordinals) = words(tokens, MOST_WORDS)?;
+        let (words, ordinals) = words(tokens, MAX_WORDS)?;
         self.push_field(Field::Words(words), ordinals);
         Some(())
     }

@@ -8,7 +8,7 @@ use super::input::Clean;
 use crate::kernels::{MAX_DECIMAL, MAX_HEX};
 
 /// Most different words of a field: all of them are compared with a text.
-const MOST_WORDS: usize = 16;
+const MAX_WORDS: usize = 16;
 /// Bytes of a word of memory.
 const WORD: usize = 8;
 /// The place in a text that does not fit the template.
@@ -23,8 +23,8 @@ pub(super) struct TextNumbers {
     pub(super) exceptions: Vec<u32>,
 }
 
-/// Reads the numbers of all texts. Returns `None` if more than `most` texts do not fit the template, or if it has a field
-/// of many words, for which comparing is slow.
+/// Reads the numbers of all texts. Returns `None` if more than `most` texts do not fit the template, or if it has a
+/// field of many words, for which comparing is slow.
 ///
 /// One part of many texts is read after the other, as they are written.
 pub(super) fn read(input: &Clean<'_>, template: &Template, most: usize) -> Option<TextNumbers> {
@@ -174,7 +174,7 @@ impl PartReader {
             Item::Field(Field::Hex { is_upper }) => Self::Hex(hex(*is_upper)),
             Item::Field(Field::FixedHex { len, is_upper }) => Self::FixedHex(hex(*is_upper), *len),
             Item::Field(Field::Time(format)) => Self::Time(*format),
-            Item::Field(Field::Words(words)) if words.len() <= MOST_WORDS => {
+            Item::Field(Field::Words(words)) if words.len() <= MAX_WORDS => {
                 let words = (0..).zip(words);
                 let mut words: Vec<KnownWord> = words
                     .map(|(ordinal, word)| KnownWord::new(word, ordinal))

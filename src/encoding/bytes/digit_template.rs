@@ -1,4 +1,5 @@
-//! Spec: docs/format.md, "Digits": the template that the texts of a block share, and how texts are put together from it.
+//! Spec: docs/format.md, "Digits": the template that the texts of a block share, and how texts are put together from
+//! it.
 
 use super::digit_field::{Chars, Field, WORD};
 use super::digit_time::TimeFormat;

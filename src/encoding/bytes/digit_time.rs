@@ -43,8 +43,8 @@ impl TimeFormat {
         })
     }
 
-    /// Returns the format of a time at the beginning of a text. Fractions of more digits are not part of it, nor are any
-    /// unless `with_fraction`.
+    /// Returns the format of a time at the beginning of a text. Fractions of more digits are not part of it, nor are
+    /// any unless `with_fraction`.
     pub(super) fn find(text: &[u8], with_fraction: bool) -> Option<Self> {
         let byte = |at: usize| text.get(at).copied().filter(|byte| !byte.is_ascii_digit());
         let seconds = Self {

@@ -62,7 +62,8 @@ impl<'a> Input<'a> {
         bytes as f64 / self.len.max(1) as f64
     }
 
-    /// Returns the lengths of values of variable size, `None` for one of more than 32 bits. Null positions count as empty.
+    /// Returns the lengths of values of variable size, `None` for one of more than 32 bits. Null positions count as
+    /// empty.
     pub fn lengths(&self) -> impl Iterator<Item = Option<u32>> {
         let is_null = |i: usize| self.nulls.is_some_and(|nulls| nulls.is_null(i));
         self.offsets.windows(2).enumerate().map(move |(i, ends)| {

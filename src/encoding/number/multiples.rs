@@ -1,5 +1,5 @@
-//! Spec: docs/format.md, "Multiples": integers with a common divisor above their minimum, such as times in whole seconds
-//! that are stored as microseconds.
+//! Spec: docs/format.md, "Multiples": integers with a common divisor above their minimum, such as times in whole
+//! seconds that are stored as microseconds.
 //!
 //! ```text
 //! u16 code = 0x8007 | factor | base | pad to 8 | (value - base) / factor, encoded as the same kind of number
@@ -47,8 +47,8 @@ impl MappedLayout for Multiples {
     }
 }
 
-/// Divides the differences to `base` by their greatest common divisor. Returns the divisor and the quotients, or `None` if
-/// it is 1 or if all values are equal.
+/// Divides the differences to `base` by their greatest common divisor. Returns the divisor and the quotients, or `None`
+/// if it is 1 or if all values are equal.
 fn divide<W: Word>(values: &[W], base: W) -> Option<(W, Vec<W>)> {
     let difference = |value: &W| value.minus(base).to_u64();
     let some = values.iter().take(GUESSED_FROM);

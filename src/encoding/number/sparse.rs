@@ -103,7 +103,7 @@ pub(super) fn encode<W: Word>(
 }
 
 /// Share of the values, 1 of this many, up to which they are listed.
-const MOST_LISTED: usize = 3;
+const MAX_LISTED: usize = 3;
 /// Nanoseconds to fill in a zero, and to put a listed value in its place.
 const FILL: f32 = 0.05;
 const PLACE: f32 = 1.5;
@@ -115,7 +115,7 @@ pub(super) fn estimate<W: Word>(
 ) -> Option<Estimate> {
     let (positions, values) = stats.listed();
     let count = values.n;
-    if count > stats.n / MOST_LISTED {
+    if count > stats.n / MAX_LISTED {
         return None;
     }
     if count == 0 {

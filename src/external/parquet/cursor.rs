@@ -54,8 +54,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Returns value `index` of values of `width` bits, up to 32, packed from the lowest bit of each byte on. Bits after the
-/// end are 0.
+/// Returns value `index` of values of `width` bits, up to 32, packed from the lowest bit of each byte on. Bits after
+/// the end are 0.
 pub(super) fn unpack(bytes: &[u8], width: u32, index: usize) -> u64 {
     let bit = index.saturating_mul(width as usize);
     let rest = bytes.get(bit / 8..).unwrap_or_default();

@@ -333,8 +333,8 @@ impl OpenChunk {
         }
     }
 
-    /// Passes pages to the reader: those from `position` on that a batch needs, if they follow on those that were passed
-    /// before, or if these are decoded.
+    /// Passes pages to the reader: those from `position` on that a batch needs, if they follow on those that were
+    /// passed before, or if these are decoded.
     fn feed_pages(
         &mut self,
         chunk: &Chunk,

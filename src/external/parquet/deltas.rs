@@ -10,8 +10,8 @@ use super::cursor::{Cursor, unpack};
 /// A miniblock has a multiple of this number of values, and a block a multiple of four times this number.
 const UNIT: u64 = 32;
 
-/// Reads `count` integers and passes them to `each`, if it is given. Returns the number of their bytes, or `None` if the
-/// bytes are not that number of integers.
+/// Reads `count` integers and passes them to `each`, if it is given. Returns the number of their bytes, or `None` if
+/// the bytes are not that number of integers.
 fn read(
     bytes: &[u8],
     count: u64,

@@ -35,8 +35,8 @@ pub(crate) struct ParquetDescription {
     pub(crate) files: Vec<DescribedFile>,
     /// The chunks of all files, in the order of the references to them.
     pub(crate) chunks: Vec<DescribedChunk>,
-    /// The checksums of the pages of each chunk: of the dictionary page if there is one, and of each data page, or of all
-    /// data pages together without a page map. Empty if there are no checksums.
+    /// The checksums of the pages of each chunk: of the dictionary page if there is one, and of each data page, or of
+    /// all data pages together without a page map. Empty if there are no checksums.
     pub(crate) checksums: Vec<Vec<u32>>,
 }
 

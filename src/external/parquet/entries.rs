@@ -56,8 +56,8 @@ impl ParquetColumn {
         read().within(|| format!("dictionary of column chunk {ordinal}"))
     }
 
-    /// Returns the positions of the page that holds a position, and the bits of those that refer to `chosen` entries, if
-    /// its values are codes.
+    /// Returns the positions of the page that holds a position, and the bits of those that refer to `chosen` entries,
+    /// if its values are codes.
     pub(super) fn positions_of_entries(
         &self,
         position: u64,

@@ -1,5 +1,5 @@
-//! Spec: Chapter 6, "External Parquet Encoding": what a reader of column chunks needs to know, from the footers of their
-//! files. Only shards of writers without the property `arrow_shard.parquet` need it.
+//! Spec: Chapter 6, "External Parquet Encoding": what a reader of column chunks needs to know, from the footers of
+//! their files. Only shards of writers without the property `arrow_shard.parquet` need it.
 
 use super::description::{Codec, DescribedChunk, DescribedFile, ParquetDescription};
 use super::footer_end::{TAIL_BYTES, footer_len, metadata_of_footer};

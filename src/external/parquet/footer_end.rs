@@ -39,13 +39,13 @@ pub(crate) fn footer_len(tail: &[u8], size: u64) -> Result<u64> {
 /// Returns the metadata in a footer with its end, if they can be decoded safely.
 ///
 /// # Errors
-/// [`Corrupt`](crate::ErrorKind::Corrupt) if they are damaged,
-/// [`Unsupported`](crate::ErrorKind::Unsupported) if the file has encrypted columns, whose pages look like damaged ones.
+/// [`Corrupt`](crate::ErrorKind::Corrupt) if they are damaged, [`Unsupported`](crate::ErrorKind::Unsupported) if the
+/// file has encrypted columns, whose pages look like damaged ones.
 pub(crate) fn metadata_of_footer(footer: &[u8]) -> Result<&[u8]> {
     let len = footer.len().saturating_sub(END_BYTES);
     let metadata = footer.get(..len).unwrap_or_default();
-    // A signature follows the footer of a file with encrypted columns. Most other footers have this end, so that few are
-    // read twice.
+    // A signature follows the footer of a file with encrypted columns. Most other footers have this end, so that few
+    // are read twice.
     if !metadata.ends_with(UNSIGNED_END) && has_field(metadata, ENCRYPTION_ALGORITHM) {
         return Err(Error::unsupported("a Parquet file with encrypted columns"));
     }

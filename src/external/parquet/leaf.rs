@@ -73,8 +73,8 @@ impl Leaf {
         self.column().max_rep_level() > 0
     }
 
-    /// Returns the definition level from which on a value is an item of the innermost list, or 0 outside of lists. Lower
-    /// levels are of lists without items.
+    /// Returns the definition level from which on a value is an item of the innermost list, or 0 outside of lists.
+    /// Lower levels are of lists without items.
     pub(super) fn item_level(&self) -> u32 {
         let (mut level, mut items) = (0, 0);
         let mut node = self.schema().root_schema().get_fields().first();
@@ -209,8 +209,8 @@ pub(crate) fn message_of(groups: &[Repetition], column: &ColumnDescPtr) -> Resul
     Ok(text)
 }
 
-/// Returns the ordinal of every leaf among the elements of a schema, the root included, and the repetition of the groups
-/// around it, from the outermost.
+/// Returns the ordinal of every leaf among the elements of a schema, the root included, and the repetition of the
+/// groups around it, from the outermost.
 pub(crate) fn places_of_leaves(root: &Type) -> Vec<(u32, Vec<Repetition>)> {
     fn visit(
         node: &Type,

@@ -340,8 +340,8 @@ impl PageOpener {
             .ok_or_else(|| Error::corrupt(format!("expected levels of {count} values")))
     }
 
-    /// Fails unless the bytes are `count` values and nothing else. Returns their encoding, and the bytes of the values if
-    /// these repeat parts of each other.
+    /// Fails unless the bytes are `count` values and nothing else. Returns their encoding, and the bytes of the values
+    /// if these repeat parts of each other.
     fn check_values(
         &self,
         header: &PageHeader,
@@ -459,8 +459,8 @@ fn exact(body: &Bytes, size: usize) -> Result<Bytes> {
     Ok(body.clone())
 }
 
-/// Returns whether a column without levels may have these bytes of levels: none, or, as some writers store them, `count`
-/// times 0 in 0 bits.
+/// Returns whether a column without levels may have these bytes of levels: none, or, as some writers store them,
+/// `count` times 0 in 0 bits.
 fn are_no_levels(levels: &[u8], count: u64) -> bool {
     levels.is_empty() || are_values(levels, 0, count)
 }

@@ -5,8 +5,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::checksum;
 use crate::io::ByteRange;
 
-/// The checksums of the pages of a column chunk, and which pages have been verified. A reader of a few rows verifies the
-/// pages that it reads, and reads no others.
+/// The checksums of the pages of a column chunk, and which pages have been verified. A reader of a few rows verifies
+/// the pages that it reads, and reads no others.
 #[derive(Debug)]
 pub(super) struct PageChecksums {
     /// The checksum of the dictionary page if there is one, and of each data page; nothing if there are no checksums.

@@ -27,8 +27,8 @@ impl Run<'_> {
         }
     }
 
-    /// Counts the values from `counted.start()` on among the first `len` values. Returns `None` if a value is larger than
-    /// `counted.end()`.
+    /// Counts the values from `counted.start()` on among the first `len` values. Returns `None` if a value is larger
+    /// than `counted.end()`.
     fn count(&self, len: u64, width: u32, counted: &RangeInclusive<u64>) -> Option<u64> {
         match self {
             Self::Repeated(_, value) if value > counted.end() => None,
@@ -124,8 +124,8 @@ pub(super) fn repeated(value: u8, count: u32) -> Vec<u8> {
     run
 }
 
-/// Returns a bit for each of `count` levels: whether it is the highest. `None` if there are fewer levels, or if a level is
-/// higher.
+/// Returns a bit for each of `count` levels: whether it is the highest. `None` if there are fewer levels, or if a level
+/// is higher.
 pub(super) fn are_highest(bytes: &[u8], highest: u32, count: u64) -> Option<BooleanBuffer> {
     let width = u32::BITS - highest.leading_zeros();
     let highest = u64::from(highest);
@@ -148,8 +148,8 @@ pub(super) fn are_chosen(
     })
 }
 
-/// Returns the result of `is_wanted` for each of `count` values. `None` if there are fewer values, or if one of them has
-/// no result.
+/// Returns the result of `is_wanted` for each of `count` values. `None` if there are fewer values, or if one of them
+/// has no result.
 fn bits_where(
     bytes: &[u8],
     width: u32,

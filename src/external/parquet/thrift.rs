@@ -169,8 +169,8 @@ impl<'a> Compact<'a> {
     }
 }
 
-/// Fails unless the bytes are the footer of a file that the crate `parquet` can parse: it reserves memory for the number
-/// of row groups that the footer claims, and parses groups recursively.
+/// Fails unless the bytes are the footer of a file that the crate `parquet` can parse: it reserves memory for the
+/// number of row groups that the footer claims, and parses groups recursively.
 ///
 /// # Errors
 /// [`Corrupt`](crate::ErrorKind::Corrupt).

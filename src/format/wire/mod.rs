@@ -29,13 +29,13 @@ pub use data_refs::DataRefs;
 
 use super::generated::{reference_messages as reference, spec_messages as spec};
 
-/// A version of the metadata encoding.
+/// The dialect of a shard's metadata, see [`WriterOptions::with_wire`](crate::write::WriterOptions::with_wire).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Wire {
-    /// Exactly as Chapter 6 specifies.
+    /// Follows Chapter 6 of the Amudai specification exactly. The default of writers.
     Spec,
-    /// As the reference implementation reads and writes it.
+    /// Follows microsoft/amudai, the reference implementation, which can then read the shard.
     Reference,
 }
 

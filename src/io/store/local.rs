@@ -10,6 +10,7 @@ use crate::io::local_sink::{folder_of, sync_folder};
 use crate::io::names::{check_output_name, is_temporary};
 use crate::io::place::Place;
 use crate::io::temporary_files::is_abandoned_temporary;
+use crate::io::url::is_url;
 use crate::io::{
     AsyncSink, ByteRange, LocalFile, LocalFolder, LocalSink, PooledFile, ReadAt, Sink, SinkFactory,
     commit_together,
@@ -97,7 +98,7 @@ impl Home for LocalHome {
     fn find(&self, name: &OsStr) -> Result<Place> {
         let path = self.path_to(name)?;
         let resolved = path.canonicalize().map_err(|error| {
-            let is_url = name.to_str().is_some_and(|name| name.contains("://"));
+            let is_url = name.to_str().is_some_and(is_url);
             match Error::from(error) {
                 error if error.kind() == ErrorKind::NotFound && is_url => Error::new(
                     ErrorKind::NotFound,

@@ -135,9 +135,10 @@ impl Store {
         self.at("")
     }
 
-    /// Returns whether the store is blocking, as local files and memory are, and not asynchronous, as object stores are.
-    /// The blocking functions of [`ops`](crate::ops) require a blocking store; the `_async` functions work with any
-    /// store. On a blocking store, an `_async` function does all of its work in one poll: call it where a task may block.
+    /// Returns whether the store is blocking, as local files and memory are, and not asynchronous, as object stores
+    /// are. The blocking functions of [`ops`](crate::ops) require a blocking store; the `_async` functions work with
+    /// any store. On a blocking store, an `_async` function does all of its work in one poll: call it where a task may
+    /// block.
     pub fn is_near(&self) -> bool {
         self.home.is_near()
     }

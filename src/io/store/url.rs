@@ -86,8 +86,8 @@ impl UrlStores {
             Error::invalid(format!("{text} leads to no store")).caused_by(e)
         };
         let (_, path) = ObjectStoreScheme::parse(url).map_err(|e| no_store(e.into()))?;
-        // The part of the URL before the path in the store: in some URLs, it includes a bucket. An encoded slash divides
-        // parts of the path, too.
+        // The part of the URL before the path in the store: in some URLs, it includes a bucket. An encoded slash
+        // divides parts of the path, too.
         let whole = url.path().replace("%2F", "/").replace("%2f", "/");
         let names: Vec<&str> = whole.split('/').filter(|n| !n.is_empty()).collect();
         let before = names.len().saturating_sub(path.parts().count());

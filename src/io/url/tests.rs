@@ -211,3 +211,13 @@ fn a_local_folder_is_the_base_of_absolute_references_and_no_folder_is_none() {
     assert!(matches!(found, Reference::Relative(url) if url.to_string() == "s.amudai.stripe"));
     assert!(resolve(&inside, NoContainer.base().as_deref()).is_err());
 }
+
+#[test]
+fn urls_have_a_scheme() {
+    for url in ["s3://bucket/t.shard", "file:///t.shard", "https://a/b"] {
+        assert!(is_url(url), "{url}");
+    }
+    for path in ["t.shard", "C://t.shard", "a b://t", "://t", "s3:/t", "-"] {
+        assert!(!is_url(path), "{path}");
+    }
+}

@@ -14,8 +14,8 @@ use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::basic::{ColumnOrder, ConvertedType, LogicalType, SortOrder, Type as PhysicalType};
 use parquet::schema::types::ColumnDescriptor;
 
-/// Bytes of values of a fixed length up to which they have bounds. The crate `parquet` reserves memory for many of them,
-/// whatever length the schema claims.
+/// Bytes of values of a fixed length up to which they have bounds. The crate `parquet` reserves memory for many of
+/// them, whatever length the schema claims.
 const MAX_FIXED_BYTES: i32 = 4096;
 
 /// The statistics of a leaf in the row groups of a file.

@@ -232,8 +232,8 @@ impl ChunkOfGroup<'_> {
         self.lists.map_or(Ok(row), |lists| lists.values_before(row))
     }
 
-    /// Returns the reference to the chunk, its description, and the checksums of its pages if they are wanted; `None` if
-    /// the chunk has no values. `nulls` counts the levels without a value.
+    /// Returns the reference to the chunk, its description, and the checksums of its pages if they are wanted; `None`
+    /// if the chunk has no values. `nulls` counts the levels without a value.
     async fn describe(
         &self,
         nulls: Option<u64>,

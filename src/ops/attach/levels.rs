@@ -1,5 +1,5 @@
-//! Native offsets and presence of lists and structs. Their values stay in Parquet files, which store offsets and presence
-//! as levels of each leaf.
+//! Native offsets and presence of lists and structs. Their values stay in Parquet files, which store offsets and
+//! presence as levels of each leaf.
 
 use crate::arrow::child_fields;
 use crate::error::{Error, Result};
@@ -11,8 +11,8 @@ use arrow_schema::{DataType as ArrowType, Field, FieldRef, Fields};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Whether a type consists of leaves, structs, lists and maps, so that its values can stay in a Parquet file. Members of
-/// structs must have different names, by which their levels are found.
+/// Whether a type consists of leaves, structs, lists and maps, so that its values can stay in a Parquet file. Members
+/// of structs must have different names, by which their levels are found.
 pub(super) fn has_levels_only(data_type: &ArrowType) -> bool {
     match data_type {
         ArrowType::Struct(members) => {

@@ -97,9 +97,9 @@ impl AttachOptions {
     }
 
     /// Sets whether to find pages by reading all column chunks once, in files that have no page index. The shard then
-    /// lists the pages, so that readers of a few rows read only the pages of those rows. Without a list, they read whole
-    /// column chunks. Pages of values in lists are never listed. Off by default, because attaching otherwise reads no
-    /// pages of most columns.
+    /// lists the pages, so that readers of a few rows read only the pages of those rows. Without a list, they read
+    /// whole column chunks. Pages of values in lists are never listed. Off by default, because attaching otherwise
+    /// reads no pages of most columns.
     #[must_use]
     pub fn with_page_map(mut self, page_map: bool) -> Self {
         self.page_map = page_map;
@@ -125,9 +125,9 @@ impl AttachOptions {
         &self.file_columns
     }
 
-    /// Adds a column, after all others, that has one value for all rows of each file, such as a value in the name of its
-    /// folder. The array must have a value for each of the files, in their order. Filters skip the stripes of files with
-    /// other values. Further calls add further columns.
+    /// Adds a column, after all others, that has one value for all rows of each file, such as a value in the name of
+    /// its folder. The array must have a value for each of the files, in their order. Filters skip the stripes of files
+    /// with other values. Further calls add further columns.
     #[must_use]
     pub fn with_file_column(mut self, field: Field, values: ArrayRef) -> Self {
         self.file_columns.push((field, values));
@@ -139,8 +139,8 @@ impl AttachOptions {
         self.dry_run
     }
 
-    /// Sets whether nothing is written: not by default. The files and the target are checked as otherwise, and the
-    /// summary describes the shard.
+    /// Sets whether to check the files and the target without writing anything. Off by default. The summary then
+    /// describes the shard.
     #[must_use]
     pub fn with_dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;
@@ -152,9 +152,10 @@ impl AttachOptions {
         self.checksums
     }
 
-    /// Sets whether to read all column chunks once for checksums of their pages. Readers then verify each page when they
-    /// first read it, and a page that was damaged in place is an error, also in files without a CRC. Lists the pages as
-    /// [`with_page_map`](Self::with_page_map) does. Off by default, because attaching otherwise reads no pages of most columns.
+    /// Sets whether to read all column chunks once for checksums of their pages. Readers then verify each page when
+    /// they first read it, and a page that was damaged in place is an error, also in files without a CRC. Lists the
+    /// pages as [`with_page_map`](Self::with_page_map) does. Off by default, because attaching otherwise reads no pages
+    /// of most columns.
     #[must_use]
     pub fn with_checksums(mut self, checksums: bool) -> Self {
         self.checksums = checksums;
@@ -170,9 +171,9 @@ with_progress! {
 
 /// Makes a shard over Parquet files: writes a directory file `target` that refers to their column chunks. Needs the
 /// feature `parquet`. The files must be in the folder of `target` or in subfolders, unless the
-/// [options](AttachOptions::with_external_files) allow other folders. They are not changed, and must stay as they are: if
-/// the size or the footer of a file changes, reading its rows is an error. A page that is damaged in place is an error
-/// if it has a CRC or cannot be decoded, or with [checksums](AttachOptions::with_checksums).
+/// [options](AttachOptions::with_external_files) allow other folders. They are not changed, and must stay as they are:
+/// if the size or the footer of a file changes, reading its rows is an error. A page that is damaged in place is an
+/// error if it has a CRC or cannot be decoded, or with [checksums](AttachOptions::with_checksums).
 ///
 /// Columns are united by name. If one of the files lacks a column, its rows are null in that column. Every stripe has
 /// one or more whole row groups of one file.
@@ -194,9 +195,9 @@ with_progress! {
 /// [`Unsupported`](ErrorKind::Unsupported) for encrypted files, codecs that cannot be read, and several columns of one
 /// name, [`Corrupt`](ErrorKind::Corrupt) for damaged footers, [`NotFound`](ErrorKind::NotFound),
 /// [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) for files outside of the folder,
-/// [`AlreadyExists`](ErrorKind::AlreadyExists), [`LimitExceeded`](ErrorKind::LimitExceeded) for more stripes than readers
-/// accept, and [`InvalidArgument`](ErrorKind::InvalidArgument) if there is no file, if a file is named twice, if the files
-/// and the target are not in one store and the options allow no other, or if a store is asynchronous: use
+/// [`AlreadyExists`](ErrorKind::AlreadyExists), [`LimitExceeded`](ErrorKind::LimitExceeded) for more stripes than
+/// readers accept, and [`InvalidArgument`](ErrorKind::InvalidArgument) if there is no file, if a file is named twice,
+/// if the files and the target are not in one store and the options allow no other, or if a store is asynchronous: use
 /// [`attach_async`].
 pub fn attach<L: Into<Location>>(
     files: impl IntoIterator<Item = L>,
@@ -209,8 +210,8 @@ pub fn attach<L: Into<Location>>(
 ///
 /// # Errors
 /// Returns the errors of [`attach`], [`Stopped`](ErrorKind::Stopped), [`UnknownColumn`](ErrorKind::UnknownColumn) if no
-/// file has a column that the options name, [`InvalidArgument`](ErrorKind::InvalidArgument) for a file column with a used
-/// name or the wrong number of values, and [`SchemaMismatch`](ErrorKind::SchemaMismatch) for values that its field
+/// file has a column that the options name, [`InvalidArgument`](ErrorKind::InvalidArgument) for a file column with a
+/// used name or the wrong number of values, and [`SchemaMismatch`](ErrorKind::SchemaMismatch) for values that its field
 /// cannot hold.
 pub fn attach_with<L: Into<Location>>(
     files: impl IntoIterator<Item = L>,
@@ -226,10 +227,10 @@ pub fn attach_with<L: Into<Location>>(
     ready_now(attach_with_async(files, target, options))
 }
 
-/// Makes a shard over Parquet files: [`attach`] for any store.
+/// Makes a shard over Parquet files, in any store: the asynchronous form of [`attach`].
 ///
 /// # Errors
-/// Returns the errors of [`attach`].
+/// Returns the errors of [`attach`], but accepts asynchronous stores.
 pub async fn attach_async<L: Into<Location>>(
     files: impl IntoIterator<Item = L>,
     target: impl Into<Location>,
@@ -237,10 +238,10 @@ pub async fn attach_async<L: Into<Location>>(
     attach_with_async(files, target, AttachOptions::default()).await
 }
 
-/// Makes a shard over Parquet files, with options: [`attach_with`] for any store.
+/// Makes a shard over Parquet files, with options, in any store: the asynchronous form of [`attach_with`].
 ///
 /// # Errors
-/// Returns the errors of [`attach_with`].
+/// Returns the errors of [`attach_with`], but accepts asynchronous stores.
 pub async fn attach_with_async<L: Into<Location>>(
     files: impl IntoIterator<Item = L>,
     target: impl Into<Location>,
@@ -290,8 +291,9 @@ pub async fn attach_with_async<L: Into<Location>>(
     }
 }
 
-/// Lists the Parquet files of a folder and its subfolders by their names, sorted: `*.parquet`, `*.parq` and `*.pq`. It
-/// skips files and folders with names that begin with `_` or `.`, as other readers of tables do.
+/// Lists the Parquet files of a folder and its subfolders, sorted by name: the files with the extension `parquet`,
+/// `parq` or `pq`, in upper or lower case. It skips files and folders with names that begin with `_` or `.`, as other
+/// readers of tables do.
 ///
 /// # Errors
 /// Returns the errors of the store, and [`InvalidArgument`](ErrorKind::InvalidArgument) if it is asynchronous: use
@@ -302,7 +304,8 @@ pub fn list_parquet_files(folder: impl Into<Location>) -> Result<Vec<Location>> 
     ready_now(list_parquet_files_async(folder))
 }
 
-/// Lists the Parquet files of a folder and its subfolders: [`list_parquet_files`] for any store.
+/// Lists the Parquet files of a folder and its subfolders, in any store: the asynchronous form of
+/// [`list_parquet_files`].
 ///
 /// # Errors
 /// Returns the errors of the store.

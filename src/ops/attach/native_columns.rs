@@ -1,4 +1,5 @@
-//! The native part of a shard over a Parquet file: columns that it cannot refer to, and the structs and lists of others.
+//! The native part of a shard over a Parquet file: columns that it cannot refer to, and the structs and lists of
+//! others.
 
 use super::chunk_places::ChunkPlaces;
 use super::columns::{ColumnSource, FileColumn, FileLeaf};

@@ -206,8 +206,8 @@ fn places_of_offset_indexes(metadata: &ParquetMetaData) -> Vec<Range<u64>> {
     chunks.filter_map(place).collect()
 }
 
-/// Fails unless the offset indexes in a range of the file are as long as they claim: the crate `parquet` reserves memory
-/// for the pages before it reads them.
+/// Fails unless the offset indexes in a range of the file are as long as they claim: the crate `parquet` reserves
+/// memory for the pages before it reads them.
 fn check_offset_indexes(indexes: &[Range<u64>], range: &Range<u64>, bytes: &[u8]) -> Result<()> {
     let inside = indexes
         .iter()

@@ -54,8 +54,8 @@ impl ShardEditor {
     /// # Errors
     /// Returns [`UnknownColumn`](crate::ErrorKind::UnknownColumn),
     /// [`AmbiguousColumn`](crate::ErrorKind::AmbiguousColumn), [`Unsupported`](crate::ErrorKind::Unsupported) for
-    /// members that are stored as one packed group, or [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if another
-    /// column or member has the new name.
+    /// members that are stored as one packed group, or [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if
+    /// another column or member has the new name.
     pub fn rename_column(&mut self, path: &str, name: &str) -> Result<()> {
         let mut columns = self.columns.clone();
         let old = columns.rename(path, name)?;

@@ -252,8 +252,8 @@ impl<'a> ConjunctTest<'a> {
         })
     }
 
-    /// Returns the columns of the conjunct, by ordinal, in all rows of a piece, if tests of other conjuncts have read them
-    /// all.
+    /// Returns the columns of the conjunct, by ordinal, in all rows of a piece, if tests of other conjuncts have read
+    /// them all.
     fn known(&self, piece: &Candidates) -> Option<Vec<Option<ArrayRef>>> {
         let mut columns = vec![None; self.plan.columns.len()];
         for &ordinal in &self.conjunct.columns {

@@ -118,8 +118,8 @@ impl Filter {
         Ok(Some(filter))
     }
 
-    /// Whether the descriptors of the predicate's columns in a stripe have been read. If there is no plan yet, statistics
-    /// do not rule out its rows.
+    /// Whether the descriptors of the predicate's columns in a stripe have been read. If there is no plan yet,
+    /// statistics do not rule out its rows.
     pub(super) fn are_described(&self, metadata: &Metadata, stripe: u64) -> bool {
         let mut nodes = self.bound.columns.iter().flat_map(FilterColumn::nodes);
         nodes.all(|node| metadata.has_field((stripe, node.schema_id)))

@@ -119,8 +119,8 @@ impl RunValues {
     }
 }
 
-/// Whether a predicate consists only of tests of values, so that equal values have equal truths. Functions of the caller
-/// may have side effects, so they see every row.
+/// Whether a predicate consists only of tests of values, so that equal values have equal truths. Functions of the
+/// caller may have side effects, so they see every row.
 pub(super) fn tests_values(node: &PredicateNode, bound: &BoundPredicate) -> bool {
     match node {
         PredicateNode::Known(_) | PredicateNode::Leaf(_) => true,

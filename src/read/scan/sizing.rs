@@ -24,8 +24,8 @@ pub(in crate::read) fn rows_of_bytes(bytes: u64, rows: u64, fetch_bytes: u64) ->
     fetched.saturating_mul(WINDOW)
 }
 
-/// Returns the end of the rows that are fetched together from row `start` on: at most `window_rows` rows, which end where
-/// blocks end.
+/// Returns the end of the rows that are fetched together from row `start` on: at most `window_rows` rows, which end
+/// where blocks end.
 pub(in crate::read) fn window_end(start: u64, window_rows: u64) -> u64 {
     let unit = window_rows.clamp(1, WINDOW);
     start.saturating_add(window_rows) / unit * unit

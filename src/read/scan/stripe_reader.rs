@@ -147,8 +147,8 @@ impl StripeReader<'_> {
     }
 
     /// Appends the places that the children of a node with missing offsets are likely to need for some rows, and
-    /// subtracts their bytes from `most`. Stops with `None` as soon as they exceed it, or if the block map of a child is
-    /// missing.
+    /// subtracts their bytes from `most`. Stops with `None` as soon as they exceed it, or if the block map of a child
+    /// is missing.
     fn push_likely_places(
         &self,
         node: &DataType,

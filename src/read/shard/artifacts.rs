@@ -506,7 +506,8 @@ impl Artifacts {
         size.within(|| self.place_of(artifact))
     }
 
-    /// Returns the path of an artifact in the folder of the shard; `None` for the directory file and for files elsewhere.
+    /// Returns the path of an artifact in the folder of the shard; `None` for the directory file and for files
+    /// elsewhere.
     pub(in crate::read) fn url_of(&self, artifact: u32) -> Option<RelativeUrl> {
         let others = self.others();
         let place = &others.get(artifact)?.place;
@@ -547,9 +548,9 @@ impl Artifacts {
         Error::new(error.kind(), format!("{}; {cause}", error.message()))
     }
 
-    /// Marks errors of a reader or a container that say nothing about the shard itself. If a file is missing, says which
-    /// shard needs it and how to complete the shard. The directory file was there when the shard was opened, so its
-    /// absence is an error of the reader.
+    /// Marks errors of a reader or a container that say nothing about the shard itself. If a file is missing, says
+    /// which shard needs it and how to complete the shard. The directory file was there when the shard was opened, so
+    /// its absence is an error of the reader.
     fn explained(&self, error: Error, artifact: u32) -> Error {
         match error.kind() {
             ErrorKind::Io | ErrorKind::Replaced | ErrorKind::InvalidArgument => error.of_reader(),

@@ -431,8 +431,8 @@ impl Metadata {
 
     /// Guesses the places of the values of some fields, which descriptors will locate. In the only stripe of a wide
     /// shard, they are about where they would be if all fields had the same size: the values of all fields come first,
-    /// in the order of the fields, and then the descriptors. Guesses nothing if the descriptors are not in the directory
-    /// file.
+    /// in the order of the fields, and then the descriptors. Guesses nothing if the descriptors are not in the
+    /// directory file.
     pub(in crate::read) fn guess_values(
         &self,
         step: &StepBytes<'_>,

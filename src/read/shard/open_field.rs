@@ -198,8 +198,8 @@ impl Metadata {
         }))
     }
 
-    /// Opens a stripe field without its dictionaries, which are not needed to fetch codes. Returns also whether its block
-    /// maps are loaded.
+    /// Opens a stripe field without its dictionaries, which are not needed to fetch codes. Returns also whether its
+    /// block maps are loaded.
     pub(in crate::read) fn open_codes(
         &self,
         step: &StepBytes<'_>,
@@ -335,7 +335,8 @@ impl Metadata {
         let entries = parse().within(|| "value dictionary".to_owned());
         let entries = Arc::new(self.artifacts.placed(place.artifact, entries)?);
         if field.dictionary.set(entries.clone()).is_ok() {
-            // The arrays made from the entries take about as much memory again. Encoded entries take more than the buffer.
+            // The arrays made from the entries take about as much memory again. Encoded entries take more than the
+            // buffer.
             let stored = place
                 .range
                 .len()

@@ -46,7 +46,7 @@ impl Candidate {
     }
 }
 
-/// The candidate encodings of a leaf field.
+/// The candidate encodings of a leaf field, or of the offsets of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldCandidates {
     path: String,

@@ -10,8 +10,8 @@ const MOST: usize = 3;
 /// Nanoseconds to copy a part that is stored raw.
 const RAW: f32 = 0.05;
 
-/// Returns plans for blocks with these statistics: runs, exceptions among equal values, and multiples of a number. Their
-/// parts have the encodings of lowest cost.
+/// Returns plans for blocks with these statistics: runs, exceptions among equal values, and multiples of a number.
+/// Their parts have the encodings of lowest cost.
 pub(super) fn nested_candidates<W: Word>(
     blocks: &[Stats<W>],
     kind: NumberKind,

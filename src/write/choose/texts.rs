@@ -10,11 +10,11 @@ use crate::error::Result;
 const TRIED_TEXTS: usize = 1024;
 /// Cost in bytes per value below which Digits is not tried: the number alone takes as much.
 const FEW_BYTES: f64 = 1.0;
-/// Digits must be smaller than this share of the next best encoding, because it takes twice as long to write. In profiles
-/// with Zstandard, which takes as long, it must only be smaller.
+/// Digits must be smaller than this share of the next best encoding, because it takes twice as long to write. In
+/// profiles with Zstandard, which takes as long, it must only be smaller.
 const DIGITS_MUST_BE: f64 = 0.9;
-/// Factor on the bytes that a nanosecond of decoding must save in the profile: above 1, because writing takes longer than
-/// in other encodings.
+/// Factor on the bytes that a nanosecond of decoding must save in the profile: above 1, because writing takes longer
+/// than in other encodings.
 const DIGITS_MUST_SAVE: f64 = 1.6;
 
 /// Returns the estimate of Digits for texts that fit one template. Blocks of other texts get the cheapest of the other
@@ -69,7 +69,8 @@ const FEWER_THAN: usize = 3;
 /// more bytes than the sample shows.
 pub(super) const NON_EMPTY_MUST_SAVE: f64 = 1.2;
 
-/// Returns the estimate of NonEmpty for blocks in which few values are texts. The texts get the encoding of lowest cost.
+/// Returns the estimate of NonEmpty for blocks in which few values are texts. The texts get the encoding of lowest
+/// cost.
 pub(super) fn weigh_non_empty(
     input: &bytes::Input<'_>,
     settings: &Settings,

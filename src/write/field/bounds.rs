@@ -9,8 +9,8 @@ use crate::format::{DataType, RangeStats, TypeStats};
 use crate::stats::{ByteStats, DecimalStats, NumberStats};
 use arrow_buffer::Buffer;
 
-/// Returns the range of some values of a leaf, among which are the smallest and the largest. `None` if there is a null or
-/// a NaN among them, which bound nothing, or if the format has no ranges of the type.
+/// Returns the range of some values of a leaf, among which are the smallest and the largest. `None` if there is a null
+/// or a NaN among them, which bound nothing, or if the format has no ranges of the type.
 ///
 /// # Errors
 /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if a fixed size exceeds the limit of Arrow.

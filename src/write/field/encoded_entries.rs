@@ -11,8 +11,8 @@ use crate::write::choose::{self, ByteSample};
 /// Fewest entries that are encoded. The bytes of fewer do not matter, and stored entries need no decoding.
 const FEWEST: usize = 64;
 /// Most entries that are encoded, and most of their bytes: within `Limits::strict`.
-pub(super) const MOST_ENCODED: usize = 1 << 18;
-pub(super) const MOST_BYTES: usize = 16 << 20;
+pub(super) const MAX_ENCODED: usize = 1 << 18;
+pub(super) const MAX_BYTES: usize = 16 << 20;
 /// Encoded entries must be smaller than this share of stored ones, which need no decoding.
 const WORTHWHILE: f64 = 0.8;
 /// Entries from which the encoding is chosen.
@@ -51,7 +51,7 @@ impl<'a> StoredEntries<'a> {
     /// Returns the region of the encoded entries, or `None` if they are better stored as they are.
     pub(super) fn encode(&self, settings: &Settings) -> Result<Option<Vec<u8>>> {
         let encodes = settings.capabilities.every_nesting && settings.profile != Profile::Plain;
-        let fits = (FEWEST..=MOST_ENCODED).contains(&self.len()) && self.values.len() <= MOST_BYTES;
+        let fits = (FEWEST..=MAX_ENCODED).contains(&self.len()) && self.values.len() <= MAX_BYTES;
         // For readers, a size of 0 means that sizes vary.
         if !encodes || !fits || self.entry.width == Some(0) {
             return Ok(None);
@@ -154,9 +154,9 @@ mod tests {
         assert!(is_encoded(None, &texts(FEWEST, 300), balanced));
         assert!(!is_encoded(None, &texts(FEWEST - 1, 300), balanced));
         assert!(!is_encoded(None, &texts(FEWEST, 300), Profile::Plain));
-        assert!(is_encoded(None, &texts(MOST_ENCODED, 8), balanced));
-        assert!(!is_encoded(None, &texts(MOST_ENCODED + 1, 8), balanced));
-        assert!(!is_encoded(None, &texts(64, MOST_BYTES / 64 + 1), balanced));
+        assert!(is_encoded(None, &texts(MAX_ENCODED, 8), balanced));
+        assert!(!is_encoded(None, &texts(MAX_ENCODED + 1, 8), balanced));
+        assert!(!is_encoded(None, &texts(64, MAX_BYTES / 64 + 1), balanced));
     }
 
     #[test]

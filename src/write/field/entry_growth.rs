@@ -29,8 +29,8 @@ impl EntryGrowth {
     /// Returns the number of entries that `positions` values are expected to have.
     ///
     /// Each doubling of the positions adds a share `q` of the entries. If all values are equally likely, `q` is squared
-    /// with every doubling; if there is no end of rare values, it stays. The last two doublings show which of the two it
-    /// is, or what between them.
+    /// with every doubling; if there is no end of rare values, it stays. The last two doublings show which of the two
+    /// it is, or what between them.
     pub(super) fn expected(&self, positions: usize) -> f64 {
         let Some(&(now, entries)) = self.points.last() else {
             return 0.0;

@@ -2,7 +2,7 @@
 //! saves anything.
 
 use super::codes::{Codes, EntryType, NULL};
-use super::encoded_entries::{MOST_BYTES, MOST_ENCODED, StoredEntries};
+use super::encoded_entries::{MAX_BYTES, MAX_ENCODED, StoredEntries};
 use super::entry_growth::EntryGrowth;
 use super::finished_leaf::FinishedLeaf;
 use super::interner::Interner;
@@ -26,9 +26,9 @@ const SEEN_BYTES: usize = 256;
 const UNWEIGHED: u32 = 7;
 /// An odd number with random-looking bits: the highest bits of its product with a key are a hash.
 const SCATTER: u64 = 0x9E37_79B9_7F4A_7C15;
-/// A dictionary of numbers may cost at most this share of an alternative that unpacks numbers, because gathering them is
-/// expensive compared to unpacking. Where it is compared to another dictionary, or to a slower encoding, it may cost as
-/// much.
+/// A dictionary of numbers may cost at most this share of an alternative that unpacks numbers, because gathering them
+/// is expensive compared to unpacking. Where it is compared to another dictionary, or to a slower encoding, it may cost
+/// as much.
 const MAX_NUMBER_COST: f64 = 0.8;
 /// The cost that a dictionary may have in a full first window, relative to the alternative.
 const FIRST_WINDOW: f64 = 1.2;
@@ -36,8 +36,8 @@ const FIRST_WINDOW: f64 = 1.2;
 const MIN_NUMBERS: usize = 4096;
 /// Bytes of a dictionary in addition to its entries: header, padding, entry in the descriptor.
 const OVERHEAD: f64 = 256.0;
-/// Positions that a stripe is expected to have: the default of a writer. If it has fewer, the dictionary is judged again
-/// at its end.
+/// Positions that a stripe is expected to have: the default of a writer. If it has fewer, the dictionary is judged
+/// again at its end.
 const EXPECTED: usize = 1 << 20;
 /// Fewest positions from which the number of entries in the stripe is predicted.
 const MIN_PREDICTED: usize = WINDOW / 4;
@@ -187,7 +187,8 @@ impl TrialWindows {
         }
     }
 
-    /// Returns the last estimate without a dictionary, if the dictionary pays and the estimate is recent. The encoding of codes is still chosen window by window, so little is lost if the values change.
+    /// Returns the last estimate without a dictionary, if the dictionary pays and the estimate is recent. The encoding
+    /// of codes is still chosen window by window, so little is lost if the values change.
     fn known_alternative(&mut self, settings: &Settings) -> Option<Alternative> {
         let pays = self.pays(settings);
         let (known, since) = self.weighed.as_mut()?;
@@ -249,8 +250,9 @@ impl TrialWindows {
         self.add(len, code, alternative, settings)
     }
 
-    /// Adds a window of `len` values. `code` returns the code of a value, [`NULL`] at null positions. Returns whether the dictionary still pays; if not, the window is
-    /// not added, and the caller stores the values without a dictionary.
+    /// Adds a window of `len` values. `code` returns the code of a value, [`NULL`] at null positions. Returns whether
+    /// the dictionary still pays; if not, the window is not added, and the caller stores the values without a
+    /// dictionary.
     ///
     /// # Errors
     /// Returns the errors of `code`.
@@ -334,7 +336,7 @@ impl TrialWindows {
         }
         let (mut values, mut offsets) = (Vec::new(), vec![0]);
         for entry in entries.iter().take(TRIED_ENTRIES) {
-            if values.len() + entry.len() > MOST_BYTES {
+            if values.len() + entry.len() > MAX_BYTES {
                 break;
             }
             values.extend_from_slice(entry);
@@ -354,7 +356,7 @@ impl TrialWindows {
         let present = (codes - self.codes.nulls()) as f64 / codes as f64;
         let is_shared = entries * SHARED <= present * positions as f64;
         let bytes = self.codes.entries().byte_len() as f64 * entries / now;
-        let is_shared = is_shared && entries <= MOST_ENCODED as f64 && bytes <= MOST_BYTES as f64;
+        let is_shared = is_shared && entries <= MAX_ENCODED as f64 && bytes <= MAX_BYTES as f64;
         if is_shared {
             stored * self.encoded.0
         } else {
@@ -493,8 +495,8 @@ impl TrialWindows {
     }
 }
 
-/// Returns whether the entries of the stripe are predicted, and codes are weighed as the numbers that they are. Shards for
-/// the reference implementation keep their bytes.
+/// Returns whether the entries of the stripe are predicted, and codes are weighed as the numbers that they are. Shards
+/// for the reference implementation keep their bytes.
 fn predicts(settings: &Settings) -> bool {
     settings.capabilities.every_nesting
 }

@@ -8,7 +8,7 @@ const BLOCK: usize = 32;
 /// Blocks are combined as long as the filter has at most this rate of false positives, as for new filters.
 const TARGET_FPP: f64 = 0.01;
 /// The greatest rate of false positives of a filter that is kept. With more, a filter rarely saves its own bytes.
-const MOST_FPP: f64 = 0.25;
+const MAX_FPP: f64 = 0.25;
 
 /// Returns a filter of the values in any of some filters of Apache Parquet, given their blocks. It has no more blocks
 /// than it needs. `most` is the number of values that they can have. `None` if the filters have sizes that do not fit
@@ -37,7 +37,7 @@ pub(crate) fn united_filter(filters: &[&[u8]], most: u64) -> Option<SplitBlockBl
     // Enough digits for readers.
     let target_fpp = (fpp(&blocks) * 10_000.0).ceil() / 10_000.0;
     let num_values = values_of(&blocks, most)?;
-    (target_fpp <= MOST_FPP).then(|| SplitBlockBloomFilter {
+    (target_fpp <= MAX_FPP).then(|| SplitBlockBloomFilter {
         num_blocks: blocks.len() as u64,
         target_fpp,
         num_values,

@@ -4,9 +4,9 @@
 //! cargo bench --bench formats
 //! ```
 //!
-//! Every format reads and writes as its crate does by default: Lance through `lance-file`, with the threads that it starts
-//! itself; shards on one thread. Files are local and in the page cache. Each figure is the median of seven runs, and the
-//! formats take turns.
+//! Every format reads and writes as its crate does by default: Lance through `lance-file`, with the threads that it
+//! starts itself; shards on one thread. Files are local and in the page cache. Each figure is the median of seven runs,
+//! and the formats take turns.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,

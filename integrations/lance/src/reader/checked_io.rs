@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 /// Rejects requests beyond the end of a file before the scheduler sees them.
 ///
-/// The scheduler cuts a request into parts and allocates room for the parts, so that a damaged file of a few kilobytes that
-/// asks for terabytes would take gigabytes of memory, and minutes.
+/// The scheduler cuts a request into parts and allocates room for the parts, so that a damaged file of a few kilobytes
+/// that asks for terabytes would take gigabytes of memory, and minutes.
 #[derive(Debug)]
 pub(super) struct CheckedIo {
     inner: Arc<dyn EncodingsIo>,

@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// Bytes that may be read ahead of the decoder. A page of Lance has 8 MiB unless its writer was told otherwise, and one page
-/// of each column is held anyway.
+/// Bytes that may be read ahead of the decoder. A page of Lance has 8 MiB unless its writer was told otherwise, and one
+/// page of each column is held anyway.
 const READ_AHEAD_BYTES: u64 = 32 << 20;
 /// About the most bytes of a batch, unless a single row has more.
 const BATCH_BYTES: u64 = 32 << 20;

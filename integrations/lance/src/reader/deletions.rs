@@ -62,8 +62,8 @@ impl Deletions {
     }
 }
 
-/// Checks that the buffers of an Arrow IPC file of numbers of rows are no larger than the rows of the fragment need. The
-/// reader of Arrow IPC allocates what a compressed buffer announces.
+/// Checks that the buffers of an Arrow IPC file of numbers of rows are no larger than the rows of the fragment need.
+/// The reader of Arrow IPC allocates what a compressed buffer announces.
 fn check(bytes: &[u8], rows: u64) -> Result<()> {
     let numbers = rows.saturating_mul(NUMBER_BYTES);
     let most = numbers.saturating_add(PADDING_BYTES);

@@ -186,8 +186,8 @@ impl Part {
 /// Columns of a data file.
 type Columns<'a> = (&'a [Field], &'a [ArrayRef]);
 
-/// Finds the values of a column in data files, by its id. A column that was added to the dataset later, and without values, is
-/// in none of them: it is null. Members of a struct may be in different files.
+/// Finds the values of a column in data files, by its id. A column that was added to the dataset later, and without
+/// values, is in none of them: it is null. Members of a struct may be in different files.
 fn assemble(
     field: &Field,
     ours: &FieldRef,

@@ -96,8 +96,8 @@ impl LanceReader {
     /// Opens a file or a dataset with options.
     ///
     /// # Errors
-    /// Returns the errors of [`open`](Self::open); [`NotFound`](arrow_shard::ErrorKind::NotFound) if the dataset does not
-    /// have the version.
+    /// Returns the errors of [`open`](Self::open); [`NotFound`](arrow_shard::ErrorKind::NotFound) if the dataset does
+    /// not have the version.
     pub fn open_with(path: impl AsRef<Path>, options: &LanceReadOptions) -> Result<Self> {
         let path = path.as_ref();
         let engine = Arc::new(Engine::new()?);

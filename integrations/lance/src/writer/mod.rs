@@ -138,9 +138,9 @@ impl LanceWriter {
     /// Appends the rows of a batch that has the schema of the writer.
     ///
     /// # Errors
-    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) for another schema, which does no harm. After any other error nothing
-    /// more can be written: [`Unsupported`](ErrorKind::Unsupported) if Lance does not hold the values of a column, such as a
-    /// null struct in version 2.0; errors of the operating system.
+    /// [`SchemaMismatch`](ErrorKind::SchemaMismatch) for another schema, which does no harm. After any other error
+    /// nothing more can be written: [`Unsupported`](ErrorKind::Unsupported) if Lance does not hold the values of a
+    /// column, such as a null struct in version 2.0; errors of the operating system.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let within = |e: Error| e.within(file_name(&self.path));
         if batch.schema().fields() != self.schema.fields() {
@@ -183,8 +183,8 @@ impl LanceWriter {
     /// Writes the metadata, gives the file its name, and returns the number of rows.
     ///
     /// # Errors
-    /// [`Poisoned`](ErrorKind::Poisoned) if an earlier write failed. [`AlreadyExists`](ErrorKind::AlreadyExists) if a file
-    /// of the name has appeared meanwhile. Errors of the operating system.
+    /// [`Poisoned`](ErrorKind::Poisoned) if an earlier write failed. [`AlreadyExists`](ErrorKind::AlreadyExists) if a
+    /// file of the name has appeared meanwhile. Errors of the operating system.
     pub fn finish(mut self) -> Result<u64> {
         let within = |e: Error| e.within(file_name(&self.path));
         let Some(mut writer) = self.writer.take() else {

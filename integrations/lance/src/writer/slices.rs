@@ -7,8 +7,8 @@ use arrow_schema::{ArrowError, DataType};
 
 /// Copies columns with Booleans in structs or lists, if the Booleans begin in the middle of their bits.
 ///
-/// Lance combines the nulls of a struct with the nulls of its members, and takes the wrong bits of a sliced Boolean member:
-/// it ends with "null_bit_buffer size too small", or with other nulls.
+/// Lance combines the nulls of a struct with the nulls of its members, and takes the wrong bits of a sliced Boolean
+/// member: it ends with "null_bit_buffer size too small", or with other nulls.
 pub(super) fn without_sliced_booleans(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let columns = batch.columns().iter().map(|column| {
         let is_nested = column.data_type().is_nested();

@@ -1,5 +1,6 @@
 //! Finds the files that the name of a table means.
 
+use arrow_shard::io::is_url;
 use datafusion::common::{DataFusionError, Result, plan_err};
 use datafusion::execution::SessionState;
 use futures::TryStreamExt;
@@ -96,11 +97,11 @@ pub(crate) async fn find(state: &SessionState, name: &str) -> Result<Option<Foun
 
 /// Returns the URL of a file or folder, and the pattern of a glob below it; `None` if nothing has this name.
 fn resolve(name: &str) -> Result<Option<(Url, Place, String)>> {
-    let (is_url, before_glob, pattern) = match split_glob(name) {
-        Some((before, pattern)) => (name.contains("://"), before, pattern),
-        None => (name.contains("://"), name, ""),
+    let (before_glob, pattern) = match split_glob(name) {
+        Some((before, pattern)) => (before, pattern),
+        None => (name, ""),
     };
-    if is_url {
+    if is_url(name) {
         let url = Url::parse(before_glob).map_err(|e| DataFusionError::External(Box::new(e)))?;
         if url.scheme() != "file" {
             let place = match (pattern.is_empty(), url.path().ends_with('/')) {

@@ -1,6 +1,7 @@
 //! Types of columns that several files share.
 
-use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
+use arrow_shard::ops::widened_type;
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use std::sync::Arc;
 
 /// Merges the columns of two schemas by name. If `text`, the values are text, which any two types have in common.
@@ -31,46 +32,28 @@ pub(crate) fn unite(a: &Schema, b: &Schema, text: bool) -> Result<Schema, String
     Ok(Schema::new(fields))
 }
 
-/// Returns the type that holds the values of both types.
-pub(crate) fn common(a: &DataType, b: &DataType) -> Option<DataType> {
+/// Returns the type that holds the values of both types: the widened type of the library, with text and bytes as views.
+fn common(a: &DataType, b: &DataType) -> Option<DataType> {
     use DataType::{
-        Binary, BinaryView, Date32, Date64, Decimal128, Dictionary, Float64, Int64, LargeBinary,
-        LargeUtf8, Null, Timestamp, UInt64, Utf8, Utf8View,
+        Binary, BinaryView, Dictionary, Float64, LargeBinary, LargeUtf8, Utf8, Utf8View,
     };
     if a == b {
         return Some(a.clone());
     }
-    let is_float = DataType::is_floating;
-    Some(match (a, b) {
-        (Null, other) | (other, Null) => other.clone(),
-        (Dictionary(_, values), other) | (other, Dictionary(_, values)) => common(values, other)?,
-        (Utf8 | LargeUtf8 | Utf8View, Utf8 | LargeUtf8 | Utf8View) => Utf8View,
-        (Binary | LargeBinary | BinaryView, Binary | LargeBinary | BinaryView) => BinaryView,
-        (Date32 | Date64, Date32 | Date64) => Date64,
-        (Timestamp(one, zone), Timestamp(two, other)) if zone == other => {
-            Timestamp(finer(*one, *two), zone.clone())
-        }
-        (Date32 | Date64, Timestamp(unit, None)) | (Timestamp(unit, None), Date32 | Date64) => {
-            Timestamp(*unit, None)
-        }
-        (a, b) if a.is_integer() && b.is_integer() => match (a, b) {
-            (a, b) if a.is_unsigned_integer() && b.is_unsigned_integer() => UInt64,
-            (UInt64, _) | (_, UInt64) => Decimal128(20, 0),
-            _ => Int64,
-        },
-        (a, b) if a.is_numeric() && b.is_numeric() && (is_float(a) || is_float(b)) => Float64,
-        _ => return None,
-    })
-}
-
-fn finer(a: TimeUnit, b: TimeUnit) -> TimeUnit {
-    let fineness = |unit| match unit {
-        TimeUnit::Second => 0,
-        TimeUnit::Millisecond => 1,
-        TimeUnit::Microsecond => 2,
-        TimeUnit::Nanosecond => 3,
+    let widened = widened_type([a, b]).or_else(|| {
+        // Float64 has the range of decimals, but not all of their digits.
+        let is_float = a.is_floating() || b.is_floating();
+        (is_float && a.is_numeric() && b.is_numeric()).then_some(Float64)
+    });
+    let plain = match widened? {
+        Dictionary(_, values) => *values,
+        other => other,
     };
-    if fineness(a) < fineness(b) { b } else { a }
+    Some(match plain {
+        Utf8 | LargeUtf8 => Utf8View,
+        Binary | LargeBinary => BinaryView,
+        other => other,
+    })
 }
 
 #[cfg(test)]
@@ -111,12 +94,29 @@ mod tests {
 
     #[test]
     fn a_common_type_holds_both() {
-        use DataType::{Boolean, Date32, Float64, Int8, Int64, UInt8, UInt64};
-        assert_eq!(common(&Int8, &UInt8), Some(Int64));
-        assert_eq!(common(&Int64, &UInt64), Some(DataType::Decimal128(20, 0)));
-        assert_eq!(common(&Int64, &Float64), Some(Float64));
-        assert_eq!(common(&Boolean, &Int64), None);
-        let seconds = DataType::Timestamp(TimeUnit::Second, None);
-        assert_eq!(common(&Date32, &seconds), Some(seconds));
+        for (a, b, want) in [
+            ("Int8", "UInt8", "Int16"),
+            ("Int64", "UInt64", "Decimal128(20, 0)"),
+            ("Int64", "Float64", "Float64"),
+            ("Float32", "Decimal128(5, 2)", "Float64"),
+            ("Decimal128(5, 2)", "Decimal128(9, 4)", "Decimal128(9, 4)"),
+            ("Boolean", "Int64", ""),
+            ("Date32", "Timestamp(s)", "Timestamp(s)"),
+            ("Date64", "Timestamp(s)", "Timestamp(ms)"),
+            ("Utf8", "LargeUtf8", "Utf8View"),
+            ("Dictionary(Int8, Utf8)", "Utf8", "Utf8View"),
+            (
+                "Dictionary(Int8, Utf8)",
+                "Dictionary(Int16, Utf8)",
+                "Utf8View",
+            ),
+            ("Binary", "LargeBinary", "BinaryView"),
+            ("Null", "Utf8", "Utf8View"),
+        ] {
+            let parsed = |text: &str| text.parse::<DataType>().unwrap();
+            let want = (!want.is_empty()).then(|| parsed(want));
+            assert_eq!(common(&parsed(a), &parsed(b)), want, "{a}, {b}");
+            assert_eq!(common(&parsed(b), &parsed(a)), want, "{b}, {a}");
+        }
     }
 }

@@ -2,11 +2,12 @@
 
 use super::Encoder;
 use super::cells::cells;
+use crate::cell::cut;
 use crate::failure::Failure;
 use crate::safe_text::shown;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::Schema;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 /// Width of a value in characters if not all columns fit.
 const NARROW: usize = 32;
@@ -134,22 +135,6 @@ fn rule(out: &mut Vec<u8>, widths: &[usize]) {
         out.resize(out.len() + width + 2, b'-');
     }
     out.extend_from_slice(b"+\n");
-}
-
-/// Cuts a text to a width, and marks the cut with `…`.
-fn cut(cell: &mut String, most: usize) {
-    if cell.width() <= most {
-        return;
-    }
-    let mut width = 1;
-    let end = cell.char_indices().find(|(_, c)| {
-        width += c.width().unwrap_or(0);
-        width > most
-    });
-    if let Some((end, _)) = end {
-        cell.truncate(end);
-        cell.push('…');
-    }
 }
 
 impl Encoder for Table {

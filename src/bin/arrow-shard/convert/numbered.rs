@@ -3,7 +3,7 @@
 use crate::compression::Compression;
 use crate::failure::Failure;
 use crate::file_format::{FileFormat, decompressed_name, is_standard};
-use crate::location::is_url;
+use arrow_shard::io::is_url;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -60,8 +60,8 @@ impl Numbered {
             .join(format!("{}-{number:05}{}", self.stem, self.suffix))
     }
 
-    /// Returns the local outputs with a number of at least `first` that exist already, such as outputs of an earlier run, in
-    /// the order of their names.
+    /// Returns the local outputs with a number of at least `first` that exist already, such as outputs of an earlier
+    /// run, in the order of their names.
     pub(super) fn existing(&self, first: u64) -> Vec<PathBuf> {
         let folder = match self.folder.to_str() {
             Some("") => Path::new("."),

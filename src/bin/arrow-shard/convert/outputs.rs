@@ -40,7 +40,8 @@ impl Outputs {
         written.map_err(|e| self.interrupted(e))
     }
 
-    /// Completes the outputs, and returns their number. Shows the progress of rows that are written last unless `quiet`.
+    /// Completes the outputs, and returns their number. Shows the progress of rows that are written last unless
+    /// `quiet`.
     pub(super) fn finish(self, quiet: bool) -> Result<u64, Failure> {
         match self {
             Self::InTurn(writing) => {

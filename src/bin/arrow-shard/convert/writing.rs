@@ -6,12 +6,11 @@ use crate::csv_style::CsvStyle;
 use crate::failure::{Failure, REPLACE};
 use crate::file_format::{FileFormat, is_standard};
 use crate::input::{Files, folder_name};
-use crate::location::is_url;
 use crate::new_folders;
 use crate::output::{Codec, Output, Place, check_columns, lossy_schema};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use arrow_shard::io::WriteSink;
+use arrow_shard::io::{WriteSink, is_url};
 use arrow_shard::metadata::SortingColumn;
 use arrow_shard::read::ShardOptions;
 use arrow_shard::write::{Layout, ShardWriter, WriterOptions};
@@ -175,8 +174,8 @@ impl Target {
         names.existing(last + 1).into_iter().next()
     }
 
-    /// Fails if an output is a file that is read, or one that an input needs: its rows would be lost, or a later run would
-    /// read them twice.
+    /// Fails if an output is a file that is read, or one that an input needs: its rows would be lost, or a later run
+    /// would read them twice.
     pub(super) fn check_inputs(
         &self,
         files: &Files,

@@ -40,8 +40,9 @@ other nested types, such as fixed-size lists, are copied to it.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Parquet files, in the order of their rows, or folders, which are searched for `*.parquet`, or patterns in quotes:
-    /// `*` stands for any characters of a name, `**` for any folders. Files of a folder or a pattern are sorted by name
+    /// Parquet files, in the order of their rows, or folders, which are searched for `*.parquet`, or patterns in
+    /// quotes: `*` stands for any characters of a name, `**` for any folders. Files of a folder or a pattern are sorted
+    /// by name
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Directory file of the new shard, which must not exist

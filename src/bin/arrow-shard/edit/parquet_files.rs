@@ -9,8 +9,8 @@ use arrow_shard::ops::list_parquet_files_async;
 use arrow_shard::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// Returns the files in the order of the arguments, each with the path by which the argument leads to it; the files of a
-/// folder or a glob are sorted by name. Other files that a glob matches, and folders, are skipped.
+/// Returns the files in the order of the arguments, each with the path by which the argument leads to it; the files of
+/// a folder or a glob are sorted by name. Other files that a glob matches, and folders, are skipped.
 pub(super) fn parquet_files(paths: &[PathBuf]) -> Result<Vec<(Location, PathBuf)>, Failure> {
     let mut files = Vec::with_capacity(paths.len());
     for path in paths {

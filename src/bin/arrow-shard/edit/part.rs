@@ -39,7 +39,8 @@ impl NewRows {
         })
     }
 
-    /// Fails if a file lacks a column of the key: its rows would have the key null, and replace the rows that have no key.
+    /// Fails if a file lacks a column of the key: its rows would have the key null, and replace the rows that have no
+    /// key.
     pub(super) fn check_key(&self, key: &[String]) -> Result<(), Failure> {
         for file in &self.files {
             let Some(column) = key.iter().find(|column| !file.is_read(column)) else {
@@ -67,8 +68,8 @@ impl NewRows {
 
 /// A shard with the rows of other formats.
 pub(super) enum Part {
-    /// A file next to the shard that grows, named as the files with rows that shards refer to. It is deleted at the end,
-    /// unless a commit refers to it.
+    /// A file next to the shard that grows, named as the files with rows that shards refer to. It is deleted at the
+    /// end, unless a commit refers to it.
     File { place: Location, is_needed: bool },
     /// A temporary file, in a dry run.
     Temporary(Box<Shard>),

@@ -68,9 +68,9 @@ pub(crate) struct ReadArgs {
     pub(super) input: InputArgs,
     #[command(flatten)]
     untyped: UntypedArgs,
-    /// Allow conversions that lose information: times are rounded to the --time-unit, and values are cut or rounded to the
-    /// types of --cast and --schema; in COLE, nulls become 0 or empty text, and columns of other types numbers or text;
-    /// otherwise each of these is an error
+    /// Allow conversions that lose information: times are rounded to the --time-unit, and values are cut or rounded to
+    /// the types of --cast and --schema; in COLE, nulls become 0 or empty text, and columns of other types numbers or
+    /// text; otherwise each of these is an error
     #[arg(long, help_heading = READING)]
     pub(super) lossy: bool,
     /// Unite columns whose types differ between files, where a wider type holds the values of both exactly: wider
@@ -305,8 +305,8 @@ impl ReadArgs {
         self.untyped.time_unit.is_some() && !self.lossy
     }
 
-    /// Completes the error of a cast. If the types that the user gives lose something, it then names the option that allows
-    /// that.
+    /// Completes the error of a cast. If the types that the user gives lose something, it then names the option that
+    /// allows that.
     pub(super) fn with_lossy_advice(&self, failure: Failure) -> Failure {
         let has_advice = self.has_lossy && self.types.given().is_some();
         match failure {

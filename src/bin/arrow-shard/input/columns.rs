@@ -87,8 +87,8 @@ pub(crate) fn indices(schema: &Schema, names: &[String]) -> Result<Vec<usize>, F
     names.iter().map(index).collect()
 }
 
-/// The columns that are read: the columns `names`, and the columns that a condition uses. Without names, all columns are read,
-/// unless the rows are only counted.
+/// The columns that are read: the columns `names`, and the columns that a condition uses. Without names, all columns
+/// are read, unless the rows are only counted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Needed<'a> {
     names: &'a [String],
@@ -113,7 +113,8 @@ impl<'a> Needed<'a> {
         }
     }
 
-    /// Returns the indices of the columns, or `None` for all of them. If a name is unknown, the error lists all columns.
+    /// Returns the indices of the columns, or `None` for all of them. If a name is unknown, the error lists all
+    /// columns.
     pub(super) fn of(self, schema: &Schema) -> Option<Vec<usize>> {
         let names: Vec<&str> = schema
             .fields()

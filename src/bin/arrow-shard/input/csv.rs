@@ -26,8 +26,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Number of columns that all threads together parse at a time: arrays take memory for each column, however few rows they
-/// have.
+/// Number of columns that all threads together parse at a time: arrays take memory for each column, however few rows
+/// they have.
 const PARALLEL_COLUMNS: usize = 1 << 14;
 
 /// The syntax of CSV files that are read or written.

@@ -46,8 +46,8 @@ pub(super) enum Wrong {
 }
 
 impl Wrong {
-    /// Returns the error for a row that begins at a line of a text with these columns. `first` is the first value of the
-    /// text, if it is known.
+    /// Returns the error for a row that begins at a line of a text with these columns. `first` is the first value of
+    /// the text, if it is known.
     pub(super) fn failure(&self, line: u64, columns: &Fields, first: Option<&[u8]>) -> Failure {
         Failure::new(match self {
             Self::Values(found) => {

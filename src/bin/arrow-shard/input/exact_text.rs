@@ -95,7 +95,8 @@ fn decimals(text: &str) -> usize {
     fraction.trim_end_matches('0').len()
 }
 
-/// Fails for fractions of seconds that the unit does not hold, and for leap seconds, which would become the next second.
+/// Fails for fractions of seconds that the unit does not hold, and for leap seconds, which would become the next
+/// second.
 fn check_fraction(text: &str, unit: TimeUnit, ty: &DataType) -> Result<(), Failure> {
     let held = match unit {
         TimeUnit::Second => 0,

@@ -231,8 +231,8 @@ fn matches(argument: &Path) -> Result<Option<Vec<PathBuf>>, Failure> {
     Ok(Some(found))
 }
 
-/// Returns the shards that arguments name, each once: files, the matches of globs, and the shards of folders and of their
-/// subfolders.
+/// Returns the shards that arguments name, each once: files, the matches of globs, and the shards of folders and of
+/// their subfolders.
 ///
 /// # Errors
 /// Fails if a glob or a folder has no shard.
@@ -243,9 +243,10 @@ pub(crate) fn shards(arguments: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         match matches(argument)? {
             Some(matches) => {
                 for path in matches {
-                    match path.is_dir() {
-                        true => found.append(&mut shards_below(&path)?),
-                        false => found.push(path),
+                    if path.is_dir() {
+                        found.append(&mut shards_below(&path)?);
+                    } else {
+                        found.push(path);
                     }
                 }
             }

@@ -36,8 +36,8 @@ pub(crate) fn values_by_file(files: &[PathBuf]) -> Result<Vec<(Field, ArrayRef)>
     names.into_iter().map(column).collect()
 }
 
-/// Returns the columns that the folders of the files give, in the order in which they first appear. They have the wanted
-/// types, or the types that CSV with these values would have.
+/// Returns the columns that the folders of the files give, in the order in which they first appear. They have the
+/// wanted types, or the types that CSV with these values would have.
 ///
 /// # Errors
 /// Fails if a file has a column with the name of a folder.

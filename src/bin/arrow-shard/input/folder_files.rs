@@ -69,8 +69,8 @@ fn walked(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Returns a folder and the files and folders below it, through links. Names that begin with one of the characters are
-/// skipped, and so are links that lead back to themselves or to a folder above, and links that lead nowhere, unless they
-/// matter: then they are errors.
+/// skipped, and so are links that lead back to themselves or to a folder above, and links that lead nowhere, unless
+/// they matter: then they are errors.
 pub(super) fn walk(
     folder: &Path,
     hidden: &'static [char],

@@ -3,8 +3,8 @@
 use super::folder_files::escaped;
 use super::local_globs::{MATCHING, PathPattern, WILDCARDS};
 use crate::failure::Failure;
-use crate::location::{is_url, stored, wait};
-use arrow_shard::io::Location;
+use crate::location::{stored, wait};
+use arrow_shard::io::{Location, is_url};
 use arrow_shard::ops::list_files_async;
 use glob::{Pattern, PatternError};
 use std::path::{Path, PathBuf};

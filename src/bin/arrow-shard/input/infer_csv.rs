@@ -38,8 +38,8 @@ pub(super) struct Seen {
     wrong: Option<(u64, Wrong)>,
 }
 
-/// Infers the schema from the first `rows` rows, or from all rows if `None`. Without rows, all columns are text, and those
-/// that are not needed have no values. `line` returns the number of the line of a byte, for errors.
+/// Infers the schema from the first `rows` rows, or from all rows if `None`. Without rows, all columns are text, and
+/// those that are not needed have no values. `line` returns the number of the line of a byte, for errors.
 pub(super) fn infer(
     mut blocks: impl Iterator<Item = Result<Block, Failure>> + Send + 'static,
     style: &CsvStyle,

@@ -1,5 +1,5 @@
-//! Local files and folders with names that match a pattern. Unlike the iterator of the crate `glob`, it takes names that are
-//! not UTF-8, and ends in loops of links.
+//! Local files and folders with names that match a pattern. Unlike the iterator of the crate `glob`, it takes names
+//! that are not UTF-8, and ends in loops of links.
 
 use super::folder_files::walk;
 use crate::failure::Failure;

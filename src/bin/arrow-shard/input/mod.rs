@@ -283,8 +283,8 @@ impl ReadArgs {
         union::open_for(self, paths, columns, wanted)
     }
 
-    /// Looks at files without reading them, except for text, whose types are inferred. Fails if the columns do not fit the
-    /// filter.
+    /// Looks at files without reading them, except for text, whose types are inferred. Fails if the columns do not fit
+    /// the filter.
     pub(crate) fn survey(
         &self,
         paths: &[PathBuf],

@@ -27,8 +27,8 @@ pub(super) fn needed(file: &Path, options: &ShardOptions) -> Vec<PathBuf> {
     inside.chain(outside).collect()
 }
 
-/// Returns the files that a shard among them refers to, and the shards that another shard contains, as a merged one does:
-/// their rows would be read twice. Shards that cannot be opened are ignored; reading them fails.
+/// Returns the files that a shard among them refers to, and the shards that another shard contains, as a merged one
+/// does: their rows would be read twice. Shards that cannot be opened are ignored; reading them fails.
 pub(super) fn repeated(
     files: &[PathBuf],
     options: &ShardOptions,

@@ -13,9 +13,9 @@ use super::{ColumnArgs, ReadArgs, RowWindow, mistaken, predicate};
 use crate::failure::Failure;
 use crate::file_format::FileFormat;
 use crate::isolate::Foreign;
-use crate::location::is_url;
 use crate::progress::Progress;
 use arrow_shard::Shard;
+use arrow_shard::io::is_url;
 use arrow_shard::read::Projection;
 use std::path::Path;
 
@@ -67,8 +67,9 @@ impl ReadArgs {
         count_batches(input, quiet)
     }
 
-    /// Counts the rows of CSV that match, while the types are inferred. Assumes that the columns of the condition have the
-    /// types of the first block, and returns `None` if that turns out to be wrong, or if the file can be read only once.
+    /// Counts the rows of CSV that match, while the types are inferred. Assumes that the columns of the condition have
+    /// the types of the first block, and returns `None` if that turns out to be wrong, or if the file can be read only
+    /// once.
     fn count_csv_at_once(
         &self,
         path: &Path,

@@ -51,8 +51,8 @@ fn as_text(inferred: &DataType, wanted: &DataType) -> DataType {
 }
 
 impl TextPlan {
-    /// Infers the types of at least the needed columns from `sample` rows, or from all rows. Columns with a type that is
-    /// wanted are read as text, so that no digit is lost before that type is known.
+    /// Infers the types of at least the needed columns from `sample` rows, or from all rows. Columns with a type that
+    /// is wanted are read as text, so that no digit is lost before that type is known.
     pub(super) fn infer(
         origin: Origin,
         file: &Foreign,
@@ -88,8 +88,8 @@ impl TextPlan {
         })
     }
 
-    /// Assumes that the types were inferred from a sample, which later rows may not fit: columns without values are text,
-    /// and integers that floats do not hold exactly are errors.
+    /// Assumes that the types were inferred from a sample, which later rows may not fit: columns without values are
+    /// text, and integers that floats do not hold exactly are errors.
     pub(super) fn of_sample(mut self) -> Self {
         self.inferred.untyped.clear();
         self.inferred.is_sample = true;

@@ -41,8 +41,8 @@ impl Instant {
         })
     }
 
-    /// Parses a text such as `2026-11-30 12:00:00.5` or `2026-11-30T12:00:00Z`. Returns `None` for other texts, which may
-    /// be times.
+    /// Parses a text such as `2026-11-30 12:00:00.5` or `2026-11-30T12:00:00Z`. Returns `None` for other texts, which
+    /// may be times.
     fn usual(text: &[u8]) -> Option<Self> {
         let (whole, rest) = text.split_first_chunk::<19>()?;
         let digits = |at: &[usize]| {

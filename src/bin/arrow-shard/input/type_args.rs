@@ -8,12 +8,13 @@ use std::str::FromStr;
 /// Options for the types of columns.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct TypeArgs {
-    /// Types of columns, such as `day=date32,price=decimal(10,2)`. CSV and JSON are read
-    /// in these types; other values are cast. Put a name with a comma in double quotes. A value that its type does not hold exactly is an error; commands with --lossy can cut or round it
+    /// Types of columns, such as `day=date32,price=decimal(10,2)`. CSV and JSON are read in these types; other values
+    /// are cast. Put a name with a comma in double quotes. A value that its type does not hold exactly is an error;
+    /// commands with --lossy can cut or round it
     #[arg(long, help_heading = READING, value_name = "COLUMN=TYPE,...")]
     cast: Vec<Casts>,
-    /// Names, types and order of all columns: as text, `a int64 not null, b timestamp(us, UTC)`, or as a file, which may
-    /// be a table or the output of `arrow-shard schema`. A column that is not in the input is null
+    /// Names, types and order of all columns: as text, `a int64 not null, b timestamp(us, UTC)`, or as a file, which
+    /// may be a table or the output of `arrow-shard schema`. A column that is not in the input is null
     #[arg(long, help_heading = READING, value_name = "FIELDS|FILE")]
     pub(super) schema: Option<String>,
 }

@@ -112,8 +112,8 @@ pub(super) fn are_alike(reading: &ReadArgs, paths: &[PathBuf]) -> Result<bool, F
     Ok(plans.iter().all(|plan| plan.has_columns_of(&plans[0])))
 }
 
-/// Returns the rows of inputs with columns of the same names and types, one after the other. A column is nullable if it is
-/// in one of them.
+/// Returns the rows of inputs with columns of the same names and types, one after the other. A column is nullable if it
+/// is in one of them.
 pub(crate) fn chained(inputs: Vec<Input>) -> Result<Input, Failure> {
     let Some(first) = inputs.first() else {
         return Err(Failure::new("there is no input"));

@@ -19,13 +19,13 @@ struct Column {
     files: usize,
 }
 
-/// Unites the columns in the order in which they first appear, or in the order of the `selected` names, each a column or a
-/// member of one. The columns that `folders` give are the last. A column that some files lack is null in their
+/// Unites the columns in the order in which they first appear, or in the order of the `selected` names, each a column
+/// or a member of one. The columns that `folders` give are the last. A column that some files lack is null in their
 /// rows.
 ///
 /// # Errors
-/// Fails if types differ, unless one of them is wanted, or `unify` is set and a wider type exists. Fails if a file lacks
-/// a column that must not be null.
+/// Fails if types differ, unless one of them is wanted, or `unify` is set and a wider type exists. Fails if a file
+/// lacks a column that must not be null.
 pub(super) fn united(
     plans: &[Plan],
     folders: Vec<Field>,
@@ -192,8 +192,8 @@ fn repeated(schema: &Schema) -> Option<&str> {
     all.find(|name| !names.insert(*name))
 }
 
-/// Returns the index in a file of each of the united columns, or `None` where the file has no such column, or one without
-/// values.
+/// Returns the index in a file of each of the united columns, or `None` where the file has no such column, or one
+/// without values.
 pub(super) fn indices_in(file: &Schema, united: &Schema) -> Vec<Option<usize>> {
     let (own, all) = (file.fields(), united.fields());
     let has_values = |index: &usize| *own[*index].data_type() != DataType::Null;

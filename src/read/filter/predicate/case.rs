@@ -6,7 +6,8 @@ pub(super) fn fold(c: char) -> char {
     if matches!(c, '\u{130}' | '\u{131}') {
         return c;
     }
-    // Through upper case: some letters have two lower cases, such as the Greek sigma, which differs at the end of a word.
+    // Through upper case: some letters have two lower cases, such as the Greek sigma, which differs at the end of a
+    // word.
     let upper = single(c.to_uppercase()).unwrap_or(c);
     single(upper.to_lowercase()).unwrap_or(upper)
 }

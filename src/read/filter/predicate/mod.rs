@@ -128,14 +128,15 @@ impl ColumnRef {
         self.applied(TextFunction::Lower)
     }
 
-    /// Selects the texts of the column in upper case, as [`str::to_uppercase`] returns them; see [`lower`](Self::lower).
+    /// Selects the texts of the column in upper case, as [`str::to_uppercase`] returns them; see
+    /// [`lower`](Self::lower).
     #[must_use]
     pub fn upper(self) -> Self {
         self.applied(TextFunction::Upper)
     }
 
-    /// Selects the number of characters of the texts of the column, or of bytes of its binary values, as an `Int64`; see
-    /// [`lower`](Self::lower).
+    /// Selects the number of characters of the texts of the column, or of bytes of its binary values, as an `Int64`;
+    /// see [`lower`](Self::lower).
     #[must_use]
     pub fn length(self) -> Self {
         self.applied(TextFunction::Length)
@@ -434,10 +435,9 @@ impl Predicate {
 /// Parses a condition in a subset of SQL: comparisons of a column with a literal or another column, `BETWEEN`, `IN`,
 /// `IS NULL`, `IS TRUE`, `IS DISTINCT FROM`, `LIKE 'pattern%'`, `ILIKE`, and Boolean columns by themselves, joined by
 /// `NOT`, `AND`, `OR` and parentheses. `lower(name)`, `upper(name)` and `length(name)` can be tested like a column.
-/// Literals are numbers, text in single quotes, `TRUE`, `FALSE`, `DATE '2024-02-29'`, `TIME '12:30:00'`,
-/// `TIMESTAMP '2024-02-29 12:30:00'`, and bytes such as `x'00ff'`. Members of structs follow a dot; names that are not
-/// words are put in double quotes. The page `docs/filters.md` of the repository has the grammar and the differences from
-/// SQL.
+/// Literals are numbers, text in single quotes, `TRUE`, `FALSE`, `DATE '2024-02-29'`, `TIME '12:30:00'`, `TIMESTAMP
+/// '2024-02-29 12:30:00'`, and bytes such as `x'00ff'`. Members of structs follow a dot; names that are not words are
+/// put in double quotes. The page `docs/filters.md` of the repository has the grammar and the differences from SQL.
 ///
 /// A number takes the type of the column that it is compared with: it is compared exactly with integers and decimals,
 /// as the nearest value with floats, and as a count of units with durations. Text is read as a date, time, decimal or

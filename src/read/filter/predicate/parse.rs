@@ -411,8 +411,8 @@ fn is_float(word: &str) -> bool {
     all.iter().any(|float| word.eq_ignore_ascii_case(float))
 }
 
-/// Returns an error with a place in the text. What was checked there is only a part of the predicate, made for the check,
-/// so the error for it is not named as the cause.
+/// Returns an error with a place in the text. What was checked there is only a part of the predicate, made for the
+/// check, so the error for it is not named as the cause.
 fn at(place: usize, e: Error) -> Error {
     Error::new(e.kind(), e.message()).within(format!("character {place}"))
 }

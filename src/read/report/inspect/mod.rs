@@ -184,13 +184,13 @@ pub struct FieldInfo {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BufferInfo {
-    /// Ordinal of the encoding that it belongs to.
+    /// Ordinal of the field's encoding that the buffer belongs to; 0 for a range index, which belongs to none.
     pub encoding: usize,
-    /// Its role.
+    /// The role of the buffer.
     pub kind: BufferKind,
-    /// Name of the file that contains it.
+    /// Name of the file that contains the buffer.
     pub file: String,
-    /// Its byte range in that file, including the block map.
+    /// Byte range of the buffer in that file, including the block map.
     pub range: ByteRange,
     /// Ordinal of this member in the packed group of its struct; `range` then covers all members.
     pub packed_group_index: Option<u32>,
@@ -198,15 +198,16 @@ pub struct BufferInfo {
     pub embedded_presence: bool,
     /// Whether blocks carry the offsets of their values.
     pub embedded_offsets: bool,
-    /// Whether each value in a block follows its length.
+    /// Whether each value in a block is preceded by its length.
     pub delimited: bool,
     /// Number of blocks that are blobs, see [`ColumnOptions::with_blobs`](crate::write::ColumnOptions::with_blobs).
     pub blobs: u64,
-    /// Its blocks; `None` if it does not consist of blocks.
+    /// The blocks of the buffer; `None` for a buffer without blocks: a range index, a compressor dictionary, or plain
+    /// values.
     pub blocks: Option<BlocksInfo>,
-    /// Details of a compressor dictionary, if it is one.
+    /// Details of the compressor dictionary, if the buffer is one.
     pub compressor: Option<CompressorInfo>,
-    /// Details of a range index, if it is one.
+    /// Details of the range index, if the buffer is one.
     pub range_index: Option<RangeIndexInfo>,
     /// The error that kept a part of the buffer from being inspected.
     pub problem: Option<String>,
@@ -216,7 +217,7 @@ pub struct BufferInfo {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParquetChunkInfo {
-    /// Ordinal of the encoding that it belongs to.
+    /// Ordinal of the field's encoding that the chunk belongs to.
     pub encoding: usize,
     /// Name of the Parquet file, relative to the folder of the shard.
     pub file: String,

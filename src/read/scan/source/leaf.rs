@@ -39,8 +39,8 @@ impl StripeSource<'_> {
         }
     }
 
-    /// Returns the rows that share a dictionary with a row, and the number of its entries; 0 if there is none, or if the
-    /// values are in buffers.
+    /// Returns the rows that share a dictionary with a row, and the number of its entries; 0 if there is none, or if
+    /// the values are in buffers.
     pub(in crate::read) fn dictionary_rows(
         &mut self,
         node: &DataType,

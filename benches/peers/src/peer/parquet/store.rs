@@ -33,7 +33,8 @@ impl OpenObject {
 
     /// Reads an object of `size` bytes.
     ///
-    /// The reader finds the page index in the last bytes only if it knows the size. Engines know the size from a listing.
+    /// The reader finds the page index in the last bytes only if it knows the size. Engines know the size from a
+    /// listing.
     pub(crate) fn of(remote: Remote, size: u64) -> Self {
         let reader = ParquetObjectReader::new(remote.store.clone(), remote.path.clone());
         Self {

@@ -41,8 +41,8 @@ impl Types {
         cast_batch(batch, &self.plain)
     }
 
-    /// Returns sorted rows in the types of the table: as several batches if a dictionary would have more entries than its
-    /// keys can number.
+    /// Returns sorted rows in the types of the table: as several batches if a dictionary would have more entries than
+    /// its keys can number.
     pub(super) fn to_whole(&self, batch: RecordBatch) -> Result<Vec<RecordBatch>, Failure> {
         if self.plain == self.whole {
             return Ok(vec![batch]);

@@ -120,8 +120,8 @@ impl Columns {
         }
     }
 
-    /// Divides the columns into the key with these names, and the others. Of columns with the same name, the first one is
-    /// the key.
+    /// Divides the columns into the key with these names, and the others. Of columns with the same name, the first one
+    /// is the key.
     ///
     /// # Errors
     /// Fails if a column of the key is missing, or cannot be compared.

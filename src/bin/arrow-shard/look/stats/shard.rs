@@ -93,7 +93,8 @@ impl Sizes {
     }
 }
 
-/// Returns the fields of all stripes by their paths. If a stripe has several with one path, the outermost of them counts.
+/// Returns the fields of all stripes by their paths. If a stripe has several with one path, the outermost of them
+/// counts.
 fn fields_by_path(info: &ShardInfo) -> HashMap<&str, Vec<&FieldInfo>> {
     fn add<'a>(
         fields: &'a [FieldInfo],
