@@ -1,12 +1,22 @@
 //! Looks up the values of a dictionary by code.
 
 use super::bytes::{Offset, append_gathered};
+use super::slots::{Growing, Slots};
+use super::word::Word;
 use crate::error::{Error, Result};
 use arrow_array::types::ByteArrayType;
 use arrow_array::{Array, GenericByteArray};
 use arrow_buffer::{
     ArrowNativeType, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer,
 };
+
+/// Returns the entries of the codes, or `None` if a code has no entry.
+pub(crate) fn gather_words<W: Word>(entries: &[W], codes: &[u32]) -> Option<Buffer> {
+    let mut values = Growing::with_capacity(codes.len());
+    let write = |slots: &mut Slots<'_, W>| slots.gather(codes, entries).then_some(()).ok_or(());
+    values.append(codes.len(), write).ok()?;
+    Some(values.into())
+}
 
 /// Returns the entries of the codes, one after the other. Null positions get an empty value, whatever
 /// their code is. Returns `None` if the offsets of the type are too narrow for the total number of bytes.
@@ -103,6 +113,15 @@ mod tests {
     /// Accepts any number of bytes.
     fn any(_: u64) -> Result<()> {
         Ok(())
+    }
+
+    #[test]
+    fn words_of_codes_are_gathered_unless_a_code_has_no_entry() {
+        let gathered = |codes: &[u32]| gather_words(&[7u16, 8, 9], codes);
+        let found = gathered(&[2, 0, 0, 1]).unwrap();
+        assert_eq!(found.typed_data::<u16>(), [9, 7, 7, 8]);
+        assert!(gathered(&[]).unwrap().is_empty());
+        assert!(gathered(&[0, 3]).is_none() && gather_words::<u64>(&[], &[0]).is_none());
     }
 
     #[test]

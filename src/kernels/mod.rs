@@ -43,7 +43,7 @@ pub(crate) use extremes::{FloatCounts, float_counts, number_range};
 pub(crate) use fsst::{MAX_SYMBOL, Symbols};
 pub(crate) use fsst_encoder::{FsstEncoder, quarters};
 pub(crate) use fsst_training::learn_symbols;
-pub(crate) use gather::gather_entries;
+pub(crate) use gather::{gather_entries, gather_words};
 pub(crate) use hash::hash_words;
 pub(crate) use prefix_sum::prefix_sum;
 pub(crate) use slots::{Growing, Slots};

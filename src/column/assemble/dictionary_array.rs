@@ -10,7 +10,7 @@ use crate::arrow::{is_wrapped, largest_integer};
 use crate::buffer::Selection;
 use crate::error::{Error, ErrorKind, Result, to_usize};
 use crate::format::DataType;
-use crate::kernels::{gather_entries, gather_views};
+use crate::kernels::{gather_entries, gather_views, gather_words};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowDictionaryKeyType, BinaryType, BinaryViewType, Int8Type, Int16Type, Int32Type, Int64Type,
@@ -20,6 +20,7 @@ use arrow_array::{
     Array, ArrayRef, DictionaryArray, FixedSizeBinaryArray, PrimitiveArray, UInt32Array, make_array,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_data::ArrayData;
 use arrow_row::Rows;
 use arrow_schema::DataType as ArrowType;
 use arrow_select::take::{TakeOptions, take};
@@ -243,10 +244,47 @@ impl Assembler<'_> {
             ArrowType::BinaryView => views!(BinaryViewType),
             _ => {}
         }
+        if let Some(array) = gather_numbers(&coded)? {
+            return Ok(array);
+        }
         let codes = UInt32Array::try_new(coded.codes, coded.nulls)?;
         let options = TakeOptions { check_bounds: true };
         take(&coded.values, &codes, Some(options)).map_err(invalid)
     }
+}
+
+/// Returns the plain values of a dictionary of numbers of up to 8 bytes. Returns `None` for other types, for null
+/// entries, and if a code has no entry, which may be at a null.
+fn gather_numbers(coded: &Coded) -> Result<Option<ArrayRef>> {
+    let entries = coded.values.to_data();
+    // The alignment of intervals is less than their width.
+    let is_interval = matches!(entries.data_type(), ArrowType::Interval(_));
+    if is_interval || entries.null_count() > 0 {
+        return Ok(None);
+    }
+    macro_rules! gather {
+        ($word:ty) => {
+            entries
+                .buffer::<$word>(0)
+                .get(..entries.len())
+                .and_then(|entries| gather_words(entries, &coded.codes))
+        };
+    }
+    let values = match entries.data_type().primitive_width() {
+        Some(1) => gather!(u8),
+        Some(2) => gather!(u16),
+        Some(4) => gather!(u32),
+        Some(8) => gather!(u64),
+        _ => None,
+    };
+    let Some(values) = values else {
+        return Ok(None);
+    };
+    let array = ArrayData::builder(entries.data_type().clone())
+        .len(coded.codes.len())
+        .add_buffer(values)
+        .nulls(coded.nulls.clone());
+    Ok(Some(make_array(array.build().map_err(invalid)?)))
 }
 
 impl Coded {
