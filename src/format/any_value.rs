@@ -86,9 +86,9 @@ impl AnyValue {
         ValueKind::Null.into()
     }
 
-    /// Compares two values of the same kind as bounds of a range. Both zeros are equal, and bytes
-    /// annotated `arrow.decimal` are integers. Returns `None` for values of different kinds, for kinds
-    /// without an order, and for NaN.
+    /// Compares two values of the same kind as bounds of a range. -0.0 equals 0.0. Bytes annotated `arrow.decimal` are
+    /// compared as little-endian integers. Returns `None` for values of different kinds or annotations, for kinds
+    /// without an order, for NaN, and for decimal128 without the feature `decimal`.
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         use ValueKind as K;
         match (self.kind.as_ref()?, other.kind.as_ref()?) {
@@ -138,8 +138,8 @@ impl AnyValue {
         }
     }
 
-    /// Returns the digits of the decimal128, if this is one. Without the feature `decimal`, returns its bytes in
-    /// hexadecimal.
+    /// Returns the decimal128 as text, such as `-1.50` or `1E+40`, if this is one. Without the feature `decimal`,
+    /// returns its bytes in hexadecimal.
     pub fn to_decimal_text(&self) -> Option<String> {
         match self.kind {
             Some(ValueKind::Decimal(value)) => Some(decimal128::decimal128_text(value)),

@@ -1,3 +1,4 @@
-//! Readers and writers of other formats, implemented byte by byte.
+//! Readers and writers of other file formats that need no other crate: COLE. For Parquet files in place, see
+//! [`ops`](crate::ops).
 
 pub mod cole;

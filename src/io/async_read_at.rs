@@ -49,7 +49,8 @@ pub trait AsyncReadAt: Send + Sync + Debug {
 
 /// Opens the other files of a shard of several files: [`Container`](super::Container) for asynchronous readers.
 pub trait AsyncContainer: Send + Sync + Debug {
-    /// Returns a reader for the artifact at `url`. A missing artifact is an error of its first read.
+    /// Returns a reader for the artifact at `url`, relative to the folder of the directory file. Sends no request: if
+    /// the artifact is missing, the first read fails with [`NotFound`](ErrorKind::NotFound).
     ///
     /// # Errors
     /// Returns [`ForbiddenUrl`](ErrorKind::ForbiddenUrl) if the artifact is outside of the container.

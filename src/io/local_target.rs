@@ -19,11 +19,12 @@ use std::path::{Path, PathBuf};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LocalTarget {
-    /// A path where nothing exists yet.
+    /// A path where nothing exists yet. Its folder may be missing, too.
     New(PathBuf),
     /// A regular file. If the path is a symbolic link, this is its target.
     File(PathBuf),
-    /// A named pipe. Only formats that are written and read from front to back can use it; shards cannot.
+    /// A named pipe. Only formats that are written and read from front to back can use it; shards cannot. Found on
+    /// Unix only.
     Pipe(PathBuf),
     /// A device or a socket.
     Device(PathBuf),

@@ -40,8 +40,8 @@ opening!(PackOptions);
 
 with_progress! {
     PackOptions,
-    /// Calls `progress` after every few megabytes with the number of copied rows, counted in whole stripes. If it
-    /// breaks, the operation stops and nothing is written.
+    /// Calls `progress` after every few megabytes with the number of copied rows, which grows by whole stripes. Deleted
+    /// rows count. If it breaks, the operation stops, and no target appears.
 }
 
 /// Writes a shard as one file, `target`, with its directory and all buffers that it refers to in other files.
@@ -52,8 +52,10 @@ with_progress! {
 ///
 /// The file appears when it is complete. The shard and its files stay, unless `target` is the shard itself and
 /// [`with_overwrite`](PackOptions::with_overwrite) is set. An object that holds rows is never replaced by itself: other
-/// shards may refer to it. A change of the shard is noticed until shortly before an object is completed. The operation
-/// holds a few megabytes in memory, and one dictionary.
+/// shards may refer to it. If the shard replaces itself and its file has changed meanwhile, `pack` fails with
+/// [`Conflict`](crate::ErrorKind::Conflict).
+///
+/// Uses about 4 MiB of memory for copying and up to 16 MiB for metadata, and holds one dictionary and the directory.
 ///
 /// ```no_run
 /// use arrow_shard::ops::{PackOptions, pack};
@@ -63,16 +65,15 @@ with_progress! {
 /// ```
 ///
 /// # Errors
-/// Returns the errors of [`Shard::open`]; [`AlreadyExists`](crate::ErrorKind::AlreadyExists),
-/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a reserved name, or if a store is asynchronous (use
-/// [`pack_async`]),
-/// [`Conflict`](crate::ErrorKind::Conflict) if the shard is replaced by itself and was changed meanwhile,
-/// [`NotFound`](crate::ErrorKind::NotFound) if a file of the shard is missing,
-/// [`Checksum`](crate::ErrorKind::Checksum), [`Corrupt`](crate::ErrorKind::Corrupt) or
+/// Returns the errors of [`Shard::open`]; [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the target exists and
+/// [`with_overwrite`](PackOptions::with_overwrite) is off, [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a
+/// reserved name, or if a store is asynchronous (use [`pack_async`]), [`Conflict`](crate::ErrorKind::Conflict) if the
+/// shard is replaced by itself and was changed meanwhile, [`NotFound`](crate::ErrorKind::NotFound) if a file of the
+/// shard is missing, [`Checksum`](crate::ErrorKind::Checksum), [`Corrupt`](crate::ErrorKind::Corrupt) or
 /// [`WrongFile`](crate::ErrorKind::WrongFile) if copied bytes are damaged or of another shard's file,
-/// [`Unsupported`](crate::ErrorKind::Unsupported) for columns in Parquet files and for an object that holds rows and
-/// would be replaced by itself, [`Stopped`](crate::ErrorKind::Stopped), or errors of the store. After an error, no new
-/// file exists, unless an object store completed it and its answer was lost.
+/// [`Unsupported`](crate::ErrorKind::Unsupported) for columns in Parquet files, and for an object that would replace
+/// itself but holds rows or has no version, [`Stopped`](crate::ErrorKind::Stopped), or errors of the store. After an
+/// error, no new file exists, unless an object store completed it and its answer was lost.
 pub fn pack(
     shard: impl Into<Location>,
     target: impl Into<Location>,

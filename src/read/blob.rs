@@ -38,7 +38,8 @@ impl Shard {
     /// # Errors
     /// [`RowOutOfRange`](ErrorKind::RowOutOfRange) for a row that does not exist or is deleted,
     /// [`UnknownColumn`](ErrorKind::UnknownColumn), or [`SchemaMismatch`](ErrorKind::SchemaMismatch) for a column of
-    /// another type. Also fails if the shard is damaged.
+    /// another type. [`InvalidArgument`](ErrorKind::InvalidArgument) for a shard behind an asynchronous reader: use
+    /// [`open_blob_async`](Self::open_blob_async). Also fails if the shard is damaged.
     pub fn open_blob(&self, row: u64, column: &str) -> Result<Option<Blob>> {
         let opened = async {
             self.inner.artifacts.check_may_wait()?;
@@ -300,7 +301,7 @@ const CHUNK: u64 = 8 << 20;
 /// Each read of a blob requests just those bytes from the store; wrap the blob in a [`BufReader`](std::io::BufReader)
 /// for small reads. A blob has one checksum. If checksums are verified, it is compared when the last byte is read after
 /// all others in order; if it does not match, an error takes the place of the last bytes. A value that is read only in
-/// part is not checked. Errors are [`Error`]s inside of `io::Error`; [`Error::from`] unwraps them.
+/// part is not checked. Errors of reads are [`Error`]s inside of `io::Error`; [`Error::from`] unwraps them.
 #[derive(Debug, Clone)]
 pub struct Blob(Cursor);
 
@@ -343,7 +344,7 @@ impl Seek for Blob {
     }
 }
 
-/// Reads ranges of the value, independently of the position.
+/// Reads ranges of the value, independently of the position, without comparing the checksum.
 impl ReadAt for Blob {
     fn size(&self) -> Result<u64> {
         Ok(self.len())

@@ -16,7 +16,8 @@ const BYTES: u64 = 2 << 20;
 /// decoding times, the cheapest first. There is one entry for each leaf field and for the offsets of each list, in the
 /// order of the schema. Fields without a choice, such as Booleans and Arrow dictionaries, are left out.
 ///
-/// Looks only at the first rows: at most 16,384, and about 2 MiB of the largest column.
+/// Looks only at the first rows: at most 16,384, and about 2 MiB of the largest column. Ignores the options for layout,
+/// threads, sizes of stripes and the memory limit.
 ///
 /// ```
 /// use arrow_shard::arrow_array::{ArrayRef, Int64Array, RecordBatch};

@@ -64,8 +64,8 @@ impl FieldCandidates {
         &self.path
     }
 
-    /// Returns the candidates, cheapest first. The writer uses the first. It judges dictionaries differently: by all
-    /// values of 65,536 rows, and by whether they still pay over several such windows.
+    /// Returns the candidates, cheapest first. For these rows alone, a writer would use the first. It chooses again for
+    /// each window of up to 65,536 rows, and uses a value dictionary only if it pays over several windows.
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
     }

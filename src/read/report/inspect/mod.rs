@@ -219,7 +219,8 @@ pub struct BufferInfo {
 pub struct ParquetChunkInfo {
     /// Ordinal of the field's encoding that the chunk belongs to.
     pub encoding: usize,
-    /// Name of the Parquet file, relative to the folder of the shard.
+    /// Name of the Parquet file: relative to the folder of the shard, or as
+    /// [`ExternalFiles`](crate::io::ExternalFiles) names a file outside of it.
     pub file: String,
     /// Ordinal of its row group in the file.
     pub row_group: u32,
@@ -236,8 +237,8 @@ pub struct ParquetChunkInfo {
     /// Whether the shard lists the data pages, so that readers of a few rows fetch only their pages. Chunks of one page
     /// need no list.
     pub has_page_map: bool,
-    /// Parquet's name of the codec that compresses the pages. `None` in builds without the feature `parquet`, as in the
-    /// fields below.
+    /// Parquet's name of the codec that compresses the pages. This and the fields below are empty if only the footer of
+    /// the Parquet file describes the chunk, and in builds without the feature `parquet`.
     pub codec: Option<String>,
     /// Parquet's names of the encodings of the pages, the encodings of levels included.
     pub page_encodings: Vec<String>,
