@@ -12,7 +12,7 @@ use arrow_buffer::{
 use arrow_data::ByteView;
 use arrow_schema::DataType as ArrowType;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The values of one schema node, converted from one Arrow array or to one.
 #[derive(Debug, Clone)]
@@ -222,43 +222,6 @@ pub enum ListOffsets {
     Bits64(OffsetBuffer<i64>),
 }
 
-/// A cache of arrays by Arrow type. Each is made once and used by many batches.
-pub type ArraySlot = Mutex<Vec<(ArrowType, ArrayRef)>>;
-
-/// Consecutive positions of a node that have a cache of arrays.
-#[derive(Debug)]
-pub struct Window {
-    /// The positions.
-    pub positions: Range<u64>,
-    /// The arrays of all these positions.
-    pub slot: Arc<ArraySlot>,
-}
-
-impl Window {
-    /// Returns the array of a type, if it was kept.
-    pub(super) fn get(&self, wanted: &ArrowType) -> Option<ArrayRef> {
-        let kept = self.lock();
-        let mut kept = kept.iter();
-        let (_, array) = kept.find(|(data_type, _)| data_type == wanted)?;
-        Some(array.clone())
-    }
-
-    /// Keeps an array for later batches, unless another thread was faster.
-    pub(super) fn keep(&self, array: &ArrayRef) {
-        let mut kept = self.lock();
-        if kept
-            .iter()
-            .all(|(data_type, _)| data_type != array.data_type())
-        {
-            kept.push((array.data_type().clone(), array.clone()));
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<(ArrowType, ArrayRef)>> {
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Dictionary-encoded values of a leaf, as stored.
 #[derive(Debug)]
 pub struct DecodedDictionary {
@@ -404,18 +367,18 @@ pub trait NodeSource {
         )))
     }
 
-    /// Returns the window around some rows of a `String` or `Binary` node, if it has one. The caller then makes one
-    /// array of the whole window, and keeps it there.
+    /// Returns the values of a `String` or `Binary` node as part of an array that was made for more rows, if the source
+    /// keeps such arrays: they are checked to be UTF-8 only once. `wanted` has offsets.
     ///
     /// # Errors
     /// Returns the errors of a node that cannot be read.
-    fn window(
+    fn kept_bytes(
         &mut self,
         node: &DataType,
-        layout: ByteLayout,
+        wanted: &ArrowType,
         rows: &Selection,
-    ) -> Result<Option<Window>> {
-        let _ = (node, layout, rows);
+    ) -> Result<Option<ArrayRef>> {
+        let _ = (node, wanted, rows);
         Ok(None)
     }
 

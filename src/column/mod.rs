@@ -16,10 +16,10 @@ mod ticks;
 
 pub(crate) use arrow_schema_hint::{ArrowSchemaHint, encode as encode_arrow_schema};
 pub(crate) use assemble::widen;
-pub use assemble::{Casts, assemble, assemble_as, check_cast};
+pub use assemble::{Casts, assemble, assemble_as, byte_array, check_cast};
 pub use chunk::{
-    ArraySlot, ByteLayout, ByteValues, Chunk, DecodedDictionary, DecodedLists, DecodedUnions,
-    DictionaryEntries, EntryArray, ListOffsets, NodeSource, OffsetWidth, Values, Window,
+    ByteLayout, ByteValues, Chunk, DecodedDictionary, DecodedLists, DecodedUnions,
+    DictionaryEntries, EntryArray, ListOffsets, NodeSource, OffsetWidth, Values,
 };
 pub(crate) use integer_set::IntegerSet;
 pub(crate) use range::{codes_within, integer_key, integers_within};

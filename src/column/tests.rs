@@ -70,7 +70,7 @@ fn read_as(array: &ArrayRef, wanted: &ArrowType, style: Style) -> Result<ArrayRe
     Ok(read)
 }
 
-fn styles() -> [Style; 4] {
+fn styles() -> [Style; 3] {
     let plain = Style::default();
     [
         plain,
@@ -80,10 +80,6 @@ fn styles() -> [Style; 4] {
         },
         Style {
             unaligned: true,
-            ..plain
-        },
-        Style {
-            windows: true,
             ..plain
         },
     ]
@@ -112,7 +108,7 @@ fn check_round_trip(seed: u64) {
     let is_native = options.mapping == TypeMapping::Amudai;
     let node = node_with(&field, &options);
     assert_eq!(to_arrow(&node, Some(&field)).unwrap(), field);
-    let mut source = MemorySource::new(styles()[rng.random_range(0..4)]);
+    let mut source = MemorySource::new(styles()[rng.random_range(0..3)]);
     let mut expected: Vec<Value> = Vec::new();
     for _ in 0..rng.random_range(1..4) {
         let len = rng.random_range(0..30);

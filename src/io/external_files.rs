@@ -86,8 +86,9 @@ impl ExternalFiles {
         Ok(self)
     }
 
-    /// Allows the files below an absolute URL, and opens them by a container: for stores that the caller implements.
-    /// Files cannot be attached from there.
+    /// Allows the files below an absolute URL, and opens them by a blocking container: for stores that the caller
+    /// implements. Files cannot be attached from there. Asynchronous stores are allowed by
+    /// [`with_folder`](Self::with_folder).
     ///
     /// # Errors
     /// Returns [`InvalidArgument`](ErrorKind::InvalidArgument) if the URL is not absolute.

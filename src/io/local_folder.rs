@@ -52,6 +52,22 @@ impl LocalFolder {
         &self.path
     }
 
+    /// Returns the sink of the directory file of a new shard, and its folder. Files created in the folder belong to the
+    /// same writer. If a file is replaced, they get its permissions, so that they are not readable by more users.
+    pub(crate) fn for_shard(path: &Path, overwrite: bool) -> Result<(LocalSink, Self)> {
+        let sink = if overwrite {
+            LocalSink::create_or_replace(path)?
+        } else {
+            LocalSink::create(path)?
+        };
+        let folder = Self::of_file(sink.path())?.with_writer_of(&sink);
+        if overwrite {
+            let folder = folder.with_permissions_of(sink.path());
+            return Ok((sink, folder));
+        }
+        Ok((sink, folder))
+    }
+
     /// Gives new files the permissions of `file`, if it exists.
     pub(crate) fn with_permissions_of(mut self, file: &Path) -> Self {
         self.permissions = permissions(file);

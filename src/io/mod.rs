@@ -3,8 +3,9 @@
 //! Readers use a [`ReadAt`] for ranges of a file, and a [`Container`] for the other files of a shard. Writers append to
 //! a [`Sink`], and use a [`SinkFactory`] to create stripe files. All four traits are implemented for local files and
 //! for memory; implement them for other stores. Their asynchronous counterparts are [`AsyncReadAt`],
-//! [`AsyncContainer`], [`AsyncSink`] and [`AsyncSinkFactory`]. A [`Store`] is where shards are, for the operations of
-//! [`ops`](crate::ops): local files, an object store, or memory.
+//! [`AsyncContainer`], [`AsyncSink`] and [`AsyncSinkFactory`]: object stores implement these, local files and memory
+//! the blocking ones. A [`Store`] is where shards are, for the operations of [`ops`](crate::ops): local files, an
+//! object store, or memory.
 
 mod async_read_at;
 mod async_sink;
@@ -89,7 +90,7 @@ pub use sink::{Sink, WriteSink};
 pub use store::UrlStores;
 pub(crate) use store::{
     DescriptorUse, FileContainer, FileToKeep, Home, ListedFile, NewFiles, NotWritten, OpenedFile,
-    SecondNames, Sinks, VersionedFile,
+    SecondNames, ShardSinks, Sinks, VersionedFile,
 };
 pub use store::{Location, Store};
 #[cfg(not(target_family = "wasm"))]

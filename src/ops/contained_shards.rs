@@ -6,7 +6,7 @@ use super::source::SourceShard;
 use crate::Shard;
 use crate::error::Result;
 use crate::io::Location;
-use crate::read::{ShardOptions, ready_now};
+use crate::read::{ShardOptions, ready_now, ready_now_or};
 
 /// Finds shards that are contained in others: another of the shards refers to all of their data. Each open shard comes
 /// with the location of its directory file. Returns pairs of ordinals: a contained shard, and a shard that contains it.
@@ -16,7 +16,17 @@ use crate::read::{ShardOptions, ready_now};
 /// # Errors
 /// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names both shards, if two shards share some
 /// data while each of them also refers to other data or has other rows deleted, and errors of the store and of the
-/// metadata.
+/// metadata. Shards of an asynchronous store need [`held_shards_async`].
+pub fn held_shards<L: Into<Location>>(
+    shards: impl IntoIterator<Item = (L, Shard)>,
+) -> Result<Vec<(usize, usize)>> {
+    ready_now_or("`held_shards_async`", held_shards_async(shards))
+}
+
+/// Finds shards that are contained in others, in any store: the asynchronous form of [`held_shards`].
+///
+/// # Errors
+/// Returns the errors of [`held_shards`].
 pub async fn held_shards_async<L: Into<Location>>(
     shards: impl IntoIterator<Item = (L, Shard)>,
 ) -> Result<Vec<(usize, usize)>> {

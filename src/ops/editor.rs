@@ -375,7 +375,8 @@ impl ShardEditor {
     /// # Errors
     /// Returns the errors of [`delete`](Self::delete), and [`Stopped`](crate::ErrorKind::Stopped).
     pub fn delete_with(&mut self, predicate: &Predicate, options: DeleteOptions) -> Result<u64> {
-        ready_now(self.delete_with_async(predicate, options))
+        let deleted = self.delete_with_async(predicate, options);
+        ready_now_or("`delete_async` or `delete_with_async`", deleted)
     }
 
     /// Deletes the rows that match, and returns their number: [`delete`](Self::delete) for asynchronous readers.
@@ -428,7 +429,7 @@ impl ShardEditor {
     /// Returns [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange) for a row that does not exist; no row is deleted
     /// then.
     pub fn delete_rows(&mut self, rows: &[u64]) -> Result<u64> {
-        ready_now(self.set_rows(rows, true))
+        ready_now_or("`delete_rows_async`", self.set_rows(rows, true))
     }
 
     /// Deletes rows by number: [`delete_rows`](Self::delete_rows) for asynchronous readers.
@@ -445,7 +446,7 @@ impl ShardEditor {
     /// Returns [`RowOutOfRange`](crate::ErrorKind::RowOutOfRange) for a row that does not exist; no row is restored
     /// then.
     pub fn undelete_rows(&mut self, rows: &[u64]) -> Result<u64> {
-        ready_now(self.set_rows(rows, false))
+        ready_now_or("`undelete_rows_async`", self.set_rows(rows, false))
     }
 
     /// Restores deleted rows by number: [`undelete_rows`](Self::undelete_rows) for asynchronous readers.

@@ -106,7 +106,7 @@ impl ShardEditor {
     /// Returns [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names two of the shards, or errors of the
     /// metadata.
     pub fn check_distinct(&self) -> Result<()> {
-        ready_now(self.check_distinct_async())
+        ready_now_or("`check_distinct_async`", self.check_distinct_async())
     }
 
     /// Checks that no two shards of this editor refer to the same data, in any store: the asynchronous form of

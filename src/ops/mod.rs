@@ -20,7 +20,7 @@
 //!
 //! A shard is at a [`Location`](crate::io::Location): the path of a local file, or a file of a
 //! [`Store`](crate::io::Store). Each function has a blocking form for local files and memory, and an `_async` form for
-//! any store. Only [`held_shards_async`] has no blocking form: its shards are open already.
+//! any store.
 
 mod added_column;
 mod arrow;

@@ -206,7 +206,8 @@ impl ShardSet {
     }
 
     /// Opens near shards, and reads their rows through a container of the caller: for example, one that counts reads or
-    /// can be interrupted. `through` wraps the folder that contains all shards, directly or in subfolders.
+    /// can be interrupted. `through` wraps the folder that contains all shards, directly or in subfolders. It has no
+    /// asynchronous form: the containers of other stores are asynchronous.
     ///
     /// # Errors
     /// Returns the errors of [`open`](Self::open).
@@ -252,7 +253,8 @@ impl ShardSet {
         options: impl Into<ShardSetOptions>,
     ) -> Result<Self> {
         let folder = folder.into();
-        folder.store().check_near("ShardSet::open_folder_async")?;
+        let instead = "ShardSet::open_folder_async or open_folder_with_async";
+        folder.store().check_near(instead)?;
         ready_now(Self::open_folder_with_async(folder, options))
     }
 

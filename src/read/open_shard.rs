@@ -89,7 +89,7 @@ impl Shard {
     ///
     /// A shard from [`open`](Self::open) keeps reading the directory file that it opened, even if another file replaces
     /// it. Reads of a pooled shard then fail with [`Replaced`](crate::ErrorKind::Replaced). The stripe files of a
-    /// local shard are pooled either way.
+    /// local shard are pooled either way. There is no asynchronous form, because only local files can be pooled.
     ///
     /// # Errors
     /// Returns the same errors as [`open`](Self::open).
@@ -123,7 +123,8 @@ impl Shard {
     }
 
     /// Opens a shard through memory maps of the directory file and of the files that it refers to. Buffers of the
-    /// profile `Plain` then become Arrow arrays without a copy.
+    /// profile `Plain` then become Arrow arrays without a copy. There is no asynchronous form: a map is read when its
+    /// memory is used.
     ///
     /// # Errors
     /// Returns the same errors as [`open`](Self::open).
@@ -260,8 +261,9 @@ impl Shard {
     }
 
     /// Opens the shard with the directory file at `path` in an object store: [`open_with_async`](Self::open_with_async)
-    /// without a [`Store`](crate::io::Store). The other files of the shard must be in its folder or below. See
-    /// [`from_async_reader`](Self::from_async_reader) for the methods that work with such a shard.
+    /// without a [`Store`](crate::io::Store). It has no blocking form, because object stores are asynchronous. The
+    /// other files of the shard must be in its folder or below. See [`from_async_reader`](Self::from_async_reader) for
+    /// the methods that work with such a shard.
     ///
     /// Ranges less than 1 MiB apart share a request. Each window of rows is fetched by at most 16 requests for an
     /// object at a time.

@@ -6,7 +6,9 @@ use super::options::{Layout, WriterOptions};
 use super::shard::ShardWriter;
 use super::summary::ShardSummary;
 use crate::error::{Error, ErrorKind, Result, Within};
-use crate::io::{AsyncSink, AsyncSinkFactory, Sink, SinkFactory, check_output_name};
+use crate::io::{
+    AsyncSink, AsyncSinkFactory, Location, ShardSinks, Sink, SinkFactory, check_output_name,
+};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use std::collections::BTreeMap;
@@ -93,16 +95,43 @@ impl AsyncShardWriter {
         Self::build(sink, Some(factory), schema, options)
     }
 
-    /// Writes a shard to the object at `path`. The stripe files of a two-level shard are objects in the same folder. To
-    /// choose the part size, use [`create_in`](Self::create_in) with an [`ObjectFolder`](crate::io::ObjectFolder).
-    /// Objects larger than one part (8 MiB) need multipart uploads, which WebDAV ([`object_store::http`]) does not
-    /// support.
+    /// Writes a shard to a new file or object, with default options. It appears when the shard is finished.
     ///
     /// # Errors
-    /// Returns [`AlreadyExists`](ErrorKind::AlreadyExists) if the object exists, unless
+    /// Returns the errors of [`create_with`](Self::create_with).
+    pub async fn create(location: impl Into<Location>, schema: SchemaRef) -> Result<Self> {
+        Self::create_with(location, schema, WriterOptions::default()).await
+    }
+
+    /// Writes a shard to a file of any [`Store`](crate::io::Store), which appears when the shard is finished. The
+    /// stripe files of a two-level shard go to the same folder. [`ShardWriter::create_with`] is the blocking form, for
+    /// local paths. If the store is blocking, so are the methods of this writer.
+    ///
+    /// Objects larger than one part (8 MiB) need multipart uploads, which WebDAV does not support. To choose the part
+    /// size, use [`create_in`](Self::create_in) with an `io::ObjectFolder` (feature `object_store`).
+    ///
+    /// # Errors
+    /// Returns [`AlreadyExists`](ErrorKind::AlreadyExists) if the file exists, unless
     /// [`with_overwrite`](WriterOptions::with_overwrite) is set, [`InvalidArgument`](ErrorKind::InvalidArgument) if the
     /// name is reserved for stripe files or temporary files, and the errors of the store. Fails if the schema or the
     /// options cannot be used.
+    pub async fn create_with(
+        location: impl Into<Location>,
+        schema: SchemaRef,
+        options: WriterOptions,
+    ) -> Result<Self> {
+        let location = location.into();
+        let home = location.home();
+        let sinks = home.shard_sinks(location.name(), options.overwrite());
+        let ShardSinks { directory, data } = sinks.await?;
+        Self::build(directory, Some(data), schema, options)
+    }
+
+    /// Writes a shard to the object at `path`: [`create_with`](Self::create_with) without a
+    /// [`Store`](crate::io::Store). It has no blocking form, because object stores are asynchronous.
+    ///
+    /// # Errors
+    /// Returns the errors of [`create_with`](Self::create_with).
     #[cfg(feature = "object_store")]
     pub async fn create_object(
         store: std::sync::Arc<dyn object_store::ObjectStore>,
@@ -110,12 +139,8 @@ impl AsyncShardWriter {
         schema: SchemaRef,
         options: WriterOptions,
     ) -> Result<Self> {
-        let name = path.filename().unwrap_or_default();
-        check_output_name(name).within(|| path.to_string())?;
-        let folder = crate::io::ObjectFolder::of_object(store, path);
-        let folder = folder.with_overwrite(options.overwrite());
-        let sink = folder.create_object(path).await?;
-        Self::build(Box::new(sink), Some(Box::new(folder)), schema, options)
+        let location = crate::io::Store::object(store).at(path.as_ref());
+        Self::create_with(location, schema, options).await
     }
 
     fn build(
@@ -245,7 +270,7 @@ impl AsyncShardWriter {
     }
 
     /// Withdraws everything sent so far; no shard exists then. After a failed call, it retries what that call could not
-    /// withdraw.
+    /// withdraw. A [`ShardWriter`] is dropped instead.
     ///
     /// # Errors
     /// Returns the errors of the sinks. Invisible data may then stay in the store.

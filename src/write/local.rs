@@ -10,6 +10,9 @@ use std::path::Path;
 impl ShardWriter<LocalSink> {
     /// Writes a shard to a new file `path`, with default options. The file appears when the shard is finished.
     ///
+    /// [`AsyncShardWriter::create`](super::AsyncShardWriter::create) is the asynchronous form, for any
+    /// [`Location`](crate::io::Location).
+    ///
     /// # Errors
     /// Returns [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if the file exists, and
     /// [`NotFound`](crate::ErrorKind::NotFound) if its folder does not. Fails if the schema cannot be stored.
@@ -30,23 +33,11 @@ impl ShardWriter<LocalSink> {
         schema: SchemaRef,
         options: WriterOptions,
     ) -> Result<Self> {
-        if !options.overwrite() {
-            let sink = LocalSink::create(path)?;
-            let folder = LocalFolder::of_file(sink.path())?.with_writer_of(&sink);
-            return Self::build(sink, stripe_folder(folder, &options), schema, options);
-        }
-        let sink = LocalSink::create_or_replace(path)?;
-        // The stripe files get the permissions of the replaced file, so that they are not readable by more users.
-        let folder = LocalFolder::of_file(sink.path())?
-            .with_permissions_of(sink.path())
-            .with_writer_of(&sink);
-        Self::build(sink, stripe_folder(folder, &options), schema, options)
-    }
-}
-
-fn stripe_folder(folder: LocalFolder, options: &WriterOptions) -> Option<Box<dyn SinkFactory>> {
-    match options.layout() {
-        Layout::SingleFile => None,
-        Layout::TwoLevel => Some(Box::new(folder)),
+        let (sink, folder) = LocalFolder::for_shard(path.as_ref(), options.overwrite())?;
+        let stripes = match options.layout() {
+            Layout::SingleFile => None,
+            Layout::TwoLevel => Some(Box::new(folder) as Box<dyn SinkFactory>),
+        };
+        Self::build(sink, stripes, schema, options)
     }
 }

@@ -142,8 +142,9 @@ settings! {
         /// The time of creation in 100 ns ticks since 0001-01-01, the current time by default. With a fixed time, the
         /// same batches make the same bytes, except for generated identities of rows and the names of stripe files.
         creation_time, with_creation_time: Option<u64>;
-        /// Whether [`ShardWriter::create_with`](super::ShardWriter::create_with) and `AsyncShardWriter::create_object`
-        /// may replace a file; off by default. With other constructors, the sink or its factory decides. If it replaces
+        /// Whether [`ShardWriter::create_with`](super::ShardWriter::create_with) and
+        /// [`AsyncShardWriter::create_with`](super::AsyncShardWriter::create_with) may replace a file; off by default.
+        /// With constructors for sinks and their factories, these decide. If it replaces
         /// a two-level shard, the old stripe files stay, because directories in other folders may refer to them;
         /// [`ops::vacuum`](crate::ops::vacuum) removes the files that no directory refers to.
         overwrite, with_overwrite: bool;

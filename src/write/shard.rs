@@ -452,6 +452,8 @@ impl<S: Sink> ShardWriter<S> {
     }
 
     /// Writes the remaining rows, completes the shard and returns the sink.
+    /// [`AsyncShardWriter`](super::AsyncShardWriter) has no such method: the sinks of a store are of no use after their
+    /// commit.
     ///
     /// # Errors
     /// Returns the errors of [`finish`](Self::finish).

@@ -4,6 +4,7 @@
 
 mod cycles;
 mod sources;
+mod twins;
 
 use sources::{crate_paths, sources, strip};
 use std::collections::BTreeSet;

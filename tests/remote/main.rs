@@ -41,6 +41,8 @@ mod cloud_stores;
 #[cfg(all(feature = "experimental", feature = "object_store"))]
 mod conformance;
 #[cfg(feature = "object_store")]
+mod every_store;
+#[cfg(feature = "object_store")]
 mod few_rows;
 #[cfg(feature = "object_store")]
 mod http;

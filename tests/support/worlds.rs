@@ -11,7 +11,6 @@ use arrow_shard::write::{AsyncShardWriter, Layout, ShardWriter, WriterOptions};
 use arrow_shard::{ErrorKind, Result, Shard};
 use bytes::Bytes;
 use futures::TryStreamExt;
-use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -53,6 +52,14 @@ fn wait<T>(answer: impl Future<Output = T>) -> T {
     runtime.enable_all().build().unwrap().block_on(answer)
 }
 
+/// Writes a shard at a location.
+async fn write(location: Location, batch: &RecordBatch, options: WriterOptions) {
+    let writer = AsyncShardWriter::create_with(location, batch.schema(), options);
+    let mut writer = writer.await.unwrap();
+    writer.write(batch).await.unwrap();
+    writer.finish().await.unwrap();
+}
+
 impl World {
     pub(crate) fn folder() -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -91,27 +98,15 @@ impl World {
                 writer.write(batch).unwrap();
                 writer.finish().unwrap();
             }
-            Self::Memory(folder) => {
-                // Names with a `/` are paths in the folder.
-                let mut file = Vec::new();
+            Self::Memory(_) => {
                 let options = options.with_layout(Layout::SingleFile);
-                let mut writer = ShardWriter::try_new(&mut file, batch.schema(), options).unwrap();
-                writer.write(batch).unwrap();
-                writer.finish().unwrap();
-                folder.insert(name, file);
+                wait(write(self.at(name), batch, options));
             }
-            Self::Store { store, with_rows } => {
+            Self::Store { with_rows, .. } => {
                 if options.layout() == Layout::SingleFile {
                     with_rows.lock().unwrap().insert(name.to_owned());
                 }
-                wait(async {
-                    let (store, path) = (store.clone(), Path::from(name));
-                    let writer =
-                        AsyncShardWriter::create_object(store, &path, batch.schema(), options);
-                    let mut writer = writer.await.unwrap();
-                    writer.write(batch).await.unwrap();
-                    writer.finish().await.unwrap();
-                });
+                wait(write(self.at(name), batch, options));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Spec: Chapter 6, "Primitive Variable-Sized Encoding".
 
-use super::super::{ByteLayout, ByteValues, Chunk, Window, mismatch};
+use super::super::{ByteLayout, ByteValues, Chunk, mismatch};
 use super::offsets::{byte_len, check_offsets32};
 use super::{Assembler, Casts, cast, check_chunk, check_len, invalid};
 use crate::buffer::Selection;
@@ -51,54 +51,15 @@ impl Assembler<'_> {
                 Err(e) => return Err(e),
             }
         }
-        if let Some(window) = self.source.window(node, layout, rows)?
-            && let Some(array) = self.windowed(&window, wanted, node, layout, rows)?
+        if layout != ByteLayout::Views
+            && let Some(array) = self.source.kept_bytes(node, wanted, rows)?
         {
+            check_len(to_usize(rows.len())?, array.len())?;
             return Ok(array);
         }
         let chunk = self.source.bytes(node, layout, rows)?;
         check_chunk(&chunk, rows)?;
         bytes(chunk, wanted, node, self.casts)
-    }
-
-    /// Returns the rows of the array of a window, which is made for the first of them. `None` if a binary value of the
-    /// window is not text: it may be outside of the rows.
-    fn windowed(
-        &mut self,
-        window: &Window,
-        wanted: &ArrowType,
-        node: &DataType,
-        layout: ByteLayout,
-        rows: &Selection,
-    ) -> Result<Option<ArrayRef>> {
-        let Some(range) = rows.as_range() else {
-            return Ok(None);
-        };
-        let whole = match window.get(wanted) {
-            Some(whole) => whole,
-            None => {
-                let positions = Selection::range(window.positions.clone());
-                let chunk = self.source.bytes(node, layout, &positions)?;
-                check_chunk(&chunk, &positions)?;
-                match bytes(chunk, wanted, node, self.casts) {
-                    Err(e) if e.kind() == ErrorKind::ValueOutOfRange => return Ok(None),
-                    made => {
-                        let whole = made?;
-                        window.keep(&whole);
-                        whole
-                    }
-                }
-            }
-        };
-        let start = to_usize(range.start.wrapping_sub(window.positions.start))?;
-        let len = to_usize(rows.len())?;
-        match start.checked_add(len) {
-            Some(end) if end <= whole.len() => Ok(Some(whole.slice(start, len))),
-            _ => Err(Error::corrupt(format!(
-                "expected {len} values from {start} on, found {}",
-                whole.len()
-            ))),
-        }
     }
 }
 
@@ -110,17 +71,32 @@ fn views(array: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// Returns the array of variable-size values in the layout of the wanted type.
+/// Returns the array of variable-size values, cast to the wanted type.
 pub(super) fn bytes(
     chunk: Chunk<ByteValues>,
     wanted: &ArrowType,
     node: &DataType,
     casts: &Casts,
 ) -> Result<ArrayRef> {
-    let Some(wanted_layout) = ByteLayout::of(wanted) else {
-        let array = bytes(chunk, &casts.bytes_type(node, wanted), node, casts)?;
-        return casts.leaf(array, wanted, node);
-    };
+    if ByteLayout::of(wanted).is_some() {
+        return byte_array(chunk, wanted, node);
+    }
+    let array = byte_array(chunk, &casts.bytes_type(node, wanted), node)?;
+    casts.leaf(array, wanted, node)
+}
+
+/// Returns the array of variable-size values as a type of strings or variable-size binaries.
+///
+/// # Errors
+/// Returns [`Corrupt`](ErrorKind::Corrupt) if offsets or views are damaged or a string is not UTF-8,
+/// [`ValueOutOfRange`](ErrorKind::ValueOutOfRange) if a value of a binary column that is read as strings is not, and
+/// [`OffsetOverflow`](ErrorKind::OffsetOverflow) if 32-bit offsets do not suffice.
+pub fn byte_array(
+    chunk: Chunk<ByteValues>,
+    wanted: &ArrowType,
+    node: &DataType,
+) -> Result<ArrayRef> {
+    let wanted_layout = ByteLayout::of(wanted).ok_or_else(|| mismatch(wanted, node))?;
     let Chunk { len, nulls, values } = chunk;
     let text = wanted.is_string();
     let (array, layout) = match values {

@@ -14,6 +14,7 @@ mod ticks;
 mod union;
 mod widened;
 
+pub use bytes::byte_array;
 pub use cast::Casts;
 pub use empty::check_cast;
 pub(crate) use widened::widen;

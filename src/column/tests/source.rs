@@ -2,8 +2,8 @@
 
 use crate::buffer::Selection;
 use crate::column::{
-    ArraySlot, ByteLayout, ByteValues, Chunk, DecodedDictionary, DecodedLists, DecodedUnions,
-    DictionaryEntries, ListOffsets, NodeSource, OffsetWidth, Values, Window, has_dictionary,
+    ByteLayout, ByteValues, Chunk, DecodedDictionary, DecodedLists, DecodedUnions,
+    DictionaryEntries, ListOffsets, NodeSource, OffsetWidth, Values, has_dictionary,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{BasicType, DataType};
@@ -36,8 +36,6 @@ pub(super) struct Style {
     pub(super) dictionaries: bool,
     /// Fixed-width values don't start at an aligned address.
     pub(super) unaligned: bool,
-    /// Variable-size values come as part of a larger array.
-    pub(super) windows: bool,
 }
 
 /// The entries of a node and the codes of its values.
@@ -48,7 +46,6 @@ pub(super) struct MemorySource {
     nodes: HashMap<u32, Node>,
     style: Style,
     dictionaries: HashMap<u32, Dictionary>,
-    windows: HashMap<(u32, u8), Arc<ArraySlot>>,
 }
 
 impl MemorySource {
@@ -315,21 +312,6 @@ impl NodeSource for MemorySource {
             nulls: stored.nulls(rows),
             values: Buffer::from_vec(data).slice(usize::from(self.style.unaligned)),
         })
-    }
-
-    fn window(
-        &mut self,
-        node: &DataType,
-        layout: ByteLayout,
-        rows: &Selection,
-    ) -> Result<Option<Window>> {
-        if !self.style.windows || rows.as_range().is_none() {
-            return Ok(None);
-        }
-        let positions = 0..self.node(node).valid.len() as u64;
-        let slot = self.windows.entry((node.schema_id, layout as u8));
-        let slot = slot.or_default().clone();
-        Ok(Some(Window { positions, slot }))
     }
 
     fn bytes(

@@ -13,7 +13,8 @@
 //! ```
 //!
 //! [`Writer`] writes batches with columns of the types Int32, Int64 and Utf8. [`Reader`] returns all rows, or the
-//! columns and rows selected by a [`ReaderBuilder`].
+//! columns and rows selected by a [`ReaderBuilder`]. Both are blocking, and have no asynchronous form: COLE files are
+//! read and written to convert them. To read an object, implement [`ReadAt`](crate::io::ReadAt) for it.
 //!
 //! ```
 //! use arrow_shard::arrow_array::record_batch;

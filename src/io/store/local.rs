@@ -1,8 +1,9 @@
 //! Local files as a store.
 
+use super::now_sink::{NowSink, NowSinkFactory};
 use super::{
     BoxFuture, DescriptorUse, ExistingFile, FileContainer, FileId, FileState, FileToKeep, Home,
-    ListedFile, NewFiles, NotWritten, NowSink, OpenedFile, SecondNames, Sinks,
+    ListedFile, NewFiles, NotWritten, OpenedFile, SecondNames, ShardSinks, Sinks,
 };
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::local_file::{describe, describe_folder, existing_folder, version_of};
@@ -166,6 +167,21 @@ impl Home for LocalHome {
         let create = || {
             let sink = sink(&self.path_to(name)?, existing)?;
             Ok(Box::new(NowSink(Some(sink))) as Box<dyn AsyncSink>)
+        };
+        Box::pin(std::future::ready(create()))
+    }
+
+    fn shard_sinks<'a>(
+        &'a self,
+        name: &'a OsStr,
+        overwrite: bool,
+    ) -> BoxFuture<'a, Result<ShardSinks>> {
+        let create = || {
+            let (directory, folder) = LocalFolder::for_shard(&self.path_to(name)?, overwrite)?;
+            Ok(ShardSinks {
+                directory: Box::new(NowSink(Some(directory))),
+                data: Box::new(NowSinkFactory(Box::new(folder))),
+            })
         };
         Box::pin(std::future::ready(create()))
     }

@@ -1,8 +1,9 @@
 //! A folder in memory as a store.
 
+use super::now_sink::NowSink;
 use super::{
     BoxFuture, DescriptorUse, ExistingFile, FileContainer, FileState, FileToKeep, Home, ListedFile,
-    NewFiles, NotWritten, NowSink, OpenedFile, SecondNames, Sinks,
+    NewFiles, NotWritten, OpenedFile, SecondNames, ShardSinks, Sinks,
 };
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::names::check_output_name;
@@ -179,6 +180,24 @@ impl Home for MemoryHome {
             Ok(Box::new(NowSink(Some(sink))) as Box<dyn AsyncSink>)
         });
         Box::pin(ready(sink))
+    }
+
+    fn shard_sinks<'a>(
+        &'a self,
+        name: &'a OsStr,
+        overwrite: bool,
+    ) -> BoxFuture<'a, Result<ShardSinks>> {
+        let existing = if overwrite {
+            ExistingFile::Replaced
+        } else {
+            ExistingFile::Kept
+        };
+        Box::pin(async move {
+            Ok(ShardSinks {
+                data: self.sinks(&self.find_new(name)?)?.into_async(),
+                directory: self.sink(name, existing).await?,
+            })
+        })
     }
 
     fn write<'a>(

@@ -5,6 +5,7 @@
 #[cfg(not(target_family = "wasm"))]
 mod local;
 mod memory;
+mod now_sink;
 #[cfg(feature = "object_store")]
 mod object;
 #[cfg(all(feature = "object_store", not(target_family = "wasm")))]
@@ -13,6 +14,7 @@ mod url;
 #[cfg(all(feature = "object_store", not(target_family = "wasm")))]
 pub use url::UrlStores;
 
+use self::now_sink::NowSinkFactory;
 use super::place::Place;
 use super::{
     AsyncContainer, AsyncReadAt, AsyncSink, AsyncSinkFactory, BoxFuture, Container, ExistingFile,
@@ -292,6 +294,23 @@ pub(crate) enum Sinks {
     Async(Box<dyn AsyncSinkFactory>),
 }
 
+impl Sinks {
+    /// Returns the sinks as asynchronous ones.
+    pub(crate) fn into_async(self) -> Box<dyn AsyncSinkFactory> {
+        match self {
+            Self::Blocking(sinks) => Box::new(NowSinkFactory(sinks)),
+            Self::Async(sinks) => sinks,
+        }
+    }
+}
+
+/// Where a new shard is written.
+pub(crate) struct ShardSinks {
+    pub(crate) directory: Box<dyn AsyncSink>,
+    /// Creates the data files in the folder of the directory file.
+    pub(crate) data: Box<dyn AsyncSinkFactory>,
+}
+
 /// A file of a source, with its version when it was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct VersionedFile {
@@ -460,6 +479,13 @@ pub(crate) trait Home: Send + Sync + Debug {
         existing: ExistingFile,
     ) -> BoxFuture<'a, Result<Box<dyn AsyncSink>>>;
 
+    /// Returns the sinks of a new shard. The name must not be reserved.
+    fn shard_sinks<'a>(
+        &'a self,
+        name: &'a OsStr,
+        overwrite: bool,
+    ) -> BoxFuture<'a, Result<ShardSinks>>;
+
     /// Writes the files of a shard, the directory last. After an error, new files are removed, unless the directory may
     /// be there.
     fn write<'a>(
@@ -527,42 +553,4 @@ impl FileContainer {
             _ => false,
         }
     }
-}
-
-/// A blocking sink, as an asynchronous one.
-struct NowSink<S>(Option<S>);
-
-impl<S: super::Sink> AsyncSink for NowSink<S> {
-    fn write_all(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<()>> {
-        let written = match &mut self.0 {
-            Some(sink) => sink.write_all(&bytes),
-            None => Err(discarded()),
-        };
-        Box::pin(std::future::ready(written))
-    }
-
-    fn commit(&mut self) -> BoxFuture<'_, Result<()>> {
-        let done = match &mut self.0 {
-            Some(sink) => sink.commit(),
-            None => Err(discarded()),
-        };
-        Box::pin(std::future::ready(done))
-    }
-
-    fn may_be_visible(&self) -> bool {
-        false
-    }
-
-    fn abort(&mut self) -> BoxFuture<'_, Result<()>> {
-        self.0 = None;
-        Box::pin(std::future::ready(Ok(())))
-    }
-
-    fn memory_size(&self) -> usize {
-        0
-    }
-}
-
-fn discarded() -> Error {
-    Error::invalid("the file is discarded and takes no more")
 }

@@ -2,7 +2,7 @@
 
 use super::{
     BoxFuture, DescriptorUse, ExistingFile, FileContainer, FileState, Home, ListedFile, NewFiles,
-    NotWritten, OpenedFile, SecondNames, Sinks, VersionedFile,
+    NotWritten, OpenedFile, SecondNames, ShardSinks, Sinks, VersionedFile,
 };
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::io::names::check_output_name;
@@ -307,6 +307,22 @@ impl Home for ObjectHome {
             let folder = ObjectFolder::of_object(self.store.clone(), &path);
             let folder = folder.with_overwrite(!matches!(existing, ExistingFile::Kept));
             Ok(Box::new(folder.create_object(&path).await?) as Box<dyn AsyncSink>)
+        })
+    }
+
+    fn shard_sinks<'a>(
+        &'a self,
+        name: &'a OsStr,
+        overwrite: bool,
+    ) -> BoxFuture<'a, Result<ShardSinks>> {
+        Box::pin(async move {
+            let path = path_of(&self.find_new(name)?);
+            let folder = ObjectFolder::of_object(self.store.clone(), &path);
+            let folder = folder.with_overwrite(overwrite);
+            Ok(ShardSinks {
+                directory: Box::new(folder.create_object(&path).await?),
+                data: Box::new(folder),
+            })
         })
     }
 

@@ -2,7 +2,7 @@
 //! otherwise, so that a lake of many files takes little memory.
 
 use crate::error::{Result, Within};
-use crate::io::{Place, RelativeUrl, Sinks, Store};
+use crate::io::{Place, RelativeUrl, Store};
 use bytes::Bytes;
 
 /// Most bytes of files that wait for the directory.
@@ -76,18 +76,10 @@ impl<'a> StripeFiles<'a> {
         let home = self.store.home();
         let url = RelativeUrl::from_file_name(name)?;
         self.written.push(self.directory.beside(&url));
-        match home.sinks(self.directory)? {
-            Sinks::Blocking(mut folder) => {
-                let mut sink = folder.create(name)?;
-                sink.write_all(&bytes)?;
-                sink.commit()
-            }
-            Sinks::Async(mut folder) => {
-                let mut sink = folder.create(name).await?;
-                sink.write_all(bytes).await?;
-                sink.commit().await
-            }
-        }
+        let mut folder = home.sinks(self.directory)?.into_async();
+        let mut sink = folder.create(name).await?;
+        sink.write_all(bytes).await?;
+        sink.commit().await
     }
 
     /// Removes the written files. Nothing refers to them, and the caller reports an earlier error.

@@ -170,7 +170,7 @@ impl Shard {
             check_threads(options.threads)?;
             Verifier::new(self).run(&options).await
         };
-        ready_now_or("`verify_async`", verified)
+        ready_now_or("`verify_async` or `verify_with_async`", verified)
     }
 
     /// Verifies a shard behind an asynchronous reader, with options. Starts no threads;

@@ -11,7 +11,7 @@ use crate::buffer::{
     Chunks, FieldLayout, PackedGroup, RANGE_INDEX_HEADER, RangeIndex, RangeIndexHeader,
     StoredIndex, StoredRange,
 };
-use crate::column::{ArraySlot, ArrowSchemaHint, DictionaryEntries, StoredAs};
+use crate::column::{ArrowSchemaHint, DictionaryEntries, StoredAs};
 use crate::encoding::{Context, Scratch};
 use crate::error::{Error, ErrorKind, Result, Within};
 use crate::format::{
@@ -20,6 +20,7 @@ use crate::format::{
     StripeList, StripeProperties, UrlList, ValueKind, Wire, find_property,
 };
 use crate::io::ByteRange;
+use arrow_array::ArrayRef;
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::fmt;
@@ -115,8 +116,8 @@ pub(in crate::read) struct Metadata {
     shard_field_list: OnceLock<FieldList>,
     pub(super) fields: Cache<FieldKey, StripeField>,
     pub(in crate::read) stored_types: StoredTypes,
-    /// Arrays of raw values, by window of positions.
-    pub(in crate::read) windows: Cache<(FieldKey, u64), ArraySlot>,
+    /// Arrays of raw byte strings, by window of positions and whether they are text.
+    pub(in crate::read) byte_arrays: Cache<(FieldKey, u64, bool), ArrayRef>,
 }
 
 impl Metadata {
@@ -164,7 +165,7 @@ impl Metadata {
             shard_field_list: OnceLock::new(),
             fields: Cache::new(max_bytes),
             stored_types,
-            windows: Cache::new(max_bytes),
+            byte_arrays: Cache::new(max_bytes),
         }
     }
 

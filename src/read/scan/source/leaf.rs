@@ -3,24 +3,18 @@
 use super::super::constant::{constant_bool, constant_bytes};
 use super::{StripeSource, number_kind, pad_nulls, required};
 use crate::buffer::{
-    Physical, Runs, Selection, Storage, Strings, equal_blocks, offset_width, read_bits, read_fixed,
-    read_runs, read_strings, words,
+    Physical, Runs, Selection, Storage, Strings, equal_blocks, read_bits, read_fixed, read_runs,
+    read_strings, words,
 };
-use crate::column::{
-    ArraySlot, ByteLayout, ByteValues, Chunk, DecodedDictionary, NodeSource, Window,
-};
+use crate::column::{ByteLayout, ByteValues, Chunk, DecodedDictionary, NodeSource};
 use crate::encoding::NumberKind;
 use crate::encoding::bytes::{BytesLayout, Decoded};
 use crate::error::{Error, Result, Within, to_usize};
 use crate::format::DataType;
-use crate::read::shard::metadata::WINDOW;
 use arrow_array::ArrayRef;
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, MutableBuffer, NullBuffer};
 use arrow_schema::DataType as ArrowType;
 use std::ops::Range;
-
-/// Approximate size of an array that consists of bytes of the file.
-const ARRAY_BYTES: u64 = 512;
 
 impl StripeSource<'_> {
     /// Returns values in another format, as an array of the type if they can be read as such.
@@ -332,51 +326,6 @@ impl StripeSource<'_> {
             nulls,
             values: byte_values(values)?,
         })
-    }
-
-    /// Returns the window around some rows, for raw values in memory that are read in order. Creating its array checks
-    /// the offsets and that the text is UTF-8, so that later batches and scans need not check them.
-    pub(super) fn string_window(
-        &mut self,
-        node: &DataType,
-        layout: ByteLayout,
-        rows: &Selection,
-    ) -> Result<Option<Window>> {
-        let (Some(range), true) = (rows.as_range(), self.sequential) else {
-            return Ok(None);
-        };
-        let key = (self.fields.stripe, node.schema_id);
-        let step = self.step;
-        let field = self.open(node, rows)?;
-        let Storage::Buffers(buffers) = &field.layout.storage else {
-            return Ok(None);
-        };
-        let window = range.start / WINDOW;
-        let end = (window * WINDOW).saturating_add(WINDOW);
-        let end = end.min(field.layout.positions);
-        // Only arrays that consist of the file's own bytes are kept, because they cost no memory.
-        let width = match layout {
-            ByteLayout::Offsets32 => 4,
-            ByteLayout::Offsets64 => 8,
-            ByteLayout::Views => return Ok(None),
-        };
-        let offsets = buffers.offsets.as_ref();
-        let kept = buffers.is_raw_bytes()
-            && offsets.is_some_and(|o| offset_width(o, field.layout.positions) == width)
-            && range.end <= end
-            && buffers
-                .streams()
-                .all(|buffer| step.is_resident(buffer.place.artifact));
-        if !kept {
-            return Ok(None);
-        }
-        let slots = &self.metadata.windows;
-        let slot = match slots.get(&(key, window)) {
-            Some(slot) => slot,
-            None => slots.insert((key, window), ArraySlot::default(), ARRAY_BYTES),
-        };
-        let positions = window * WINDOW..end;
-        Ok(Some(Window { positions, slot }))
     }
 
     pub(super) fn read_dictionary(

@@ -1,5 +1,6 @@
 //! The decoded values of one stripe, as [`NodeSource`] requests them.
 
+mod kept_bytes;
 mod leaf;
 mod nested;
 #[cfg(test)]
@@ -13,7 +14,7 @@ use crate::buffer::{
 };
 use crate::column::{
     ByteLayout, ByteValues, Chunk, DecodedDictionary, DecodedLists, DecodedUnions,
-    DictionaryEntries, NodeSource, OffsetWidth, StoredAs, Window,
+    DictionaryEntries, NodeSource, OffsetWidth, StoredAs,
 };
 use crate::encoding::{Dictionaries, NumberKind, Scratch};
 use crate::error::{Error, Result, Within, to_usize};
@@ -414,13 +415,13 @@ impl NodeSource for StripeSource<'_> {
         read.map_err(|e| self.placed(e, node))
     }
 
-    fn window(
+    fn kept_bytes(
         &mut self,
         node: &DataType,
-        layout: ByteLayout,
+        wanted: &ArrowType,
         rows: &Selection,
-    ) -> Result<Option<Window>> {
-        self.string_window(node, layout, rows)
+    ) -> Result<Option<ArrayRef>> {
+        self.read_kept_bytes(node, wanted, rows)
     }
 
     fn bytes(

@@ -6,24 +6,39 @@ use super::{ReadState, StripeFields, StripeSource};
 use crate::buffer::Selection;
 use crate::column::{ByteLayout, ByteValues, NodeSource};
 use crate::error::{ErrorKind, Result};
+use crate::format::DataType;
 use crate::io::{ByteRange, NoContainer, ReadAt};
 use crate::read::shard::column::Column;
 use crate::read::shard::columns::InternalFields;
 use crate::read::shard::fetch::{Fetched, StepBytes};
-use crate::read::shard::metadata::ready;
+use crate::read::shard::metadata::{WINDOW, ready};
 use crate::read::shard::projection::Projection;
 use crate::read::{Shard, ShardOptions};
-use crate::write::{ColumnOptions, ShardWriter, WriterOptions};
+use crate::write::{ColumnOptions, Profile, ShardWriter, WriterOptions};
+use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, LargeStringArray, ListArray, RecordBatch};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, LargeStringArray, ListArray, RecordBatch, StringArray,
+};
+use arrow_schema::{DataType as ArrowType, Field, Schema};
 use bytes::Bytes;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Returns a shard of one column without a dictionary.
 fn written(column: ArrayRef) -> Bytes {
+    let without = ColumnOptions::default().with_dictionary_enabled(false);
+    written_with(column, WriterOptions::default().with_column("c", without))
+}
+
+/// Returns a shard of one column of raw values.
+fn plain(column: ArrayRef) -> Shard {
+    let options = WriterOptions::default().with_profile(Profile::Plain);
+    Shard::from_bytes(written_with(column, options)).unwrap()
+}
+
+fn written_with(column: ArrayRef, options: WriterOptions) -> Bytes {
     let batch = RecordBatch::try_from_iter([("c", column)]).unwrap();
-    let column = ColumnOptions::default().with_dictionary_enabled(false);
-    let options = WriterOptions::default().with_column("c", column);
     let mut file = Vec::new();
     let mut writer = ShardWriter::try_new(&mut file, batch.schema(), options).unwrap();
     writer.write(&batch).unwrap();
@@ -44,12 +59,9 @@ fn opened(shard: &Shard) -> (Arc<[Column]>, StripeFields) {
     (columns, fields.unwrap())
 }
 
-#[test]
-fn a_block_that_is_kept_serves_every_layout() {
-    let text = |i: u64| format!("{i:>1000}");
-    let texts = LargeStringArray::from_iter_values((0..3000).map(text));
-    let shard = Shard::from_bytes(written(Arc::new(texts))).unwrap();
-    let (columns, fields) = opened(&shard);
+/// Calls a function with the values of the first column of a shard that is read in order.
+fn with_source<T>(shard: &Shard, read: impl FnOnce(&mut StripeSource<'_>, &DataType) -> T) -> T {
+    let (columns, fields) = opened(shard);
     let (fetched, mut state) = (Fetched::default(), ReadState::default());
     let mut source = StripeSource {
         metadata: &shard.inner,
@@ -59,6 +71,14 @@ fn a_block_that_is_kept_serves_every_layout() {
         sequential: true,
         entries_of: None,
     };
+    read(&mut source, &columns[0].node)
+}
+
+#[test]
+fn a_block_that_is_kept_serves_every_layout() {
+    let text = |i: u64| format!("{i:>1000}");
+    let texts = LargeStringArray::from_iter_values((0..3000).map(text));
+    let shard = Shard::from_bytes(written(Arc::new(texts))).unwrap();
     use ByteLayout::{Offsets32, Offsets64, Views};
     // A block has about a thousand values, so some ranges are inside of a block and others cross block borders.
     let reads = [
@@ -69,20 +89,96 @@ fn a_block_that_is_kept_serves_every_layout() {
         (Views, 2500..2600),
         (Offsets64, 2600..3000),
     ];
-    for (layout, rows) in reads {
-        let range = Selection::range(rows.clone());
-        let read = source.bytes(&columns[0].node, layout, &range).unwrap();
-        let values = read.values;
-        let found = match values {
-            ByteValues::Offsets32(..) => Offsets32,
-            ByteValues::Offsets64(..) => Offsets64,
-            ByteValues::Views(..) => Views,
-        };
-        assert_eq!(found, layout, "{rows:?}");
-        for (i, row) in rows.enumerate() {
-            assert_eq!(values.value(i), text(row).as_bytes(), "row {row}");
+    with_source(&shard, |source, node| {
+        for (layout, rows) in reads {
+            let range = Selection::range(rows.clone());
+            let read = source.bytes(node, layout, &range).unwrap();
+            let values = read.values;
+            let found = match values {
+                ByteValues::Offsets32(..) => Offsets32,
+                ByteValues::Offsets64(..) => Offsets64,
+                ByteValues::Views(..) => Views,
+            };
+            assert_eq!(found, layout, "{rows:?}");
+            for (i, row) in rows.enumerate() {
+                assert_eq!(values.value(i), text(row).as_bytes(), "row {row}");
+            }
         }
-    }
+    });
+}
+
+#[test]
+fn raw_text_in_memory_is_checked_once_for_all_rows_of_a_window() {
+    let rows = WINDOW + 1000;
+    let text = |i: u64| (i % 7 > 0).then(|| format!("ä {i}"));
+    let texts = StringArray::from_iter((0..rows).map(text));
+    let shard = plain(Arc::new(texts.clone()));
+    with_source(&shard, |source, node| {
+        for range in [3..40, 40..3000, 65_000..WINDOW, WINDOW..rows, 0..1] {
+            let (start, len) = (range.start as usize, (range.end - range.start) as usize);
+            let wanted = texts.slice(start, len);
+            let range = Selection::range(range);
+            let found = source.kept_bytes(node, &ArrowType::Utf8, &range).unwrap();
+            let found = found.expect("rows of one window");
+            assert_eq!(found.as_string::<i32>(), &wanted);
+            let kept = source.kept_bytes(node, &ArrowType::Utf8, &range).unwrap();
+            let starts = |array: &ArrayRef| array.as_string::<i32>().value_offsets().as_ptr();
+            assert_eq!(starts(&found), starts(&kept.unwrap()));
+        }
+        let key = |window| ((0, node.schema_id), window, true);
+        let kept = [0, 1, 2].map(|window| source.metadata.byte_arrays.get(&key(window)));
+        let lens = kept.map(|array| array.map_or(0, |array| array.len() as u64));
+        assert_eq!(lens, [WINDOW, 1000, 0]);
+        // Other widths of offsets, and rows of two windows, are read by themselves.
+        let range = Selection::range(WINDOW - 1..WINDOW + 1);
+        for (wanted, range) in [
+            (ArrowType::Utf8, range),
+            (ArrowType::LargeUtf8, Selection::range(0..9)),
+            (ArrowType::Utf8View, Selection::range(0..9)),
+        ] {
+            assert!(source.kept_bytes(node, &wanted, &range).unwrap().is_none());
+        }
+        source.sequential = false;
+        let few = Selection::range(0..9);
+        let found = source.kept_bytes(node, &ArrowType::Utf8, &few).unwrap();
+        assert!(found.is_none(), "rows that are taken");
+    });
+}
+
+#[test]
+fn bytes_that_are_not_text_spoil_only_their_own_rows() {
+    let values = (0..5000).map(|i| {
+        if i == 700 {
+            vec![0xff]
+        } else {
+            vec![b'a'; i % 5]
+        }
+    });
+    let values = BinaryArray::from_iter_values(values);
+    let shard = plain(Arc::new(values.clone()));
+    with_source(&shard, |source, node| {
+        let range = Selection::range(0..10);
+        let text = source.kept_bytes(node, &ArrowType::Utf8, &range).unwrap();
+        assert!(text.is_none(), "the window has a value that is not text");
+        let all = Selection::range(0..5000);
+        let bytes = source.kept_bytes(node, &ArrowType::Binary, &all).unwrap();
+        assert_eq!(bytes.unwrap().as_binary::<i32>(), &values);
+    });
+    let schema = Arc::new(Schema::new(vec![Field::new("c", ArrowType::Utf8, true)]));
+    let read = |rows: Range<u64>| -> Result<usize> {
+        let scan = shard
+            .scan()
+            .with_schema(schema.clone())
+            .with_row_range(rows);
+        let batches: Vec<RecordBatch> = scan.build()?.collect::<Result<_>>()?;
+        Ok(batches.iter().map(RecordBatch::num_rows).sum())
+    };
+    assert_eq!(read(0..700).unwrap(), 700);
+    assert_eq!(read(701..5000).unwrap(), 4299);
+    assert_eq!(
+        read(690..710).unwrap_err().kind(),
+        ErrorKind::ValueOutOfRange
+    );
 }
 
 /// A file that only answers reads.
