@@ -3,8 +3,10 @@
 //! A module and the modules inside of it may refer to each other, like a table of encodings and nested encodings. All
 //! other imports must go in one direction.
 
-use super::sources::{Leaf, Source, expand, sources};
+use super::sources::{Leaf, Source, expand, sources_in};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 
 /// The path of a module, from the root of the crate.
 type Module = Vec<String>;
@@ -28,12 +30,51 @@ struct File {
 
 struct Files(BTreeMap<Module, File>);
 
-/// Path of the command line, a crate of its own, below `src`.
-const COMMAND_LINE: &str = "bin/arrow-shard/";
+/// Returns the start of a path below `src` that leads to the root of its crate: `bin/name/` in a program with modules,
+/// `bin/` in programs of one file, and empty in all other crates.
+fn root_of(path: &str) -> &str {
+    let Some(rest) = path.strip_prefix("bin/") else {
+        return "";
+    };
+    let name = rest.find('/').map_or(0, |slash| slash + 1);
+    &path[.."bin/".len() + name]
+}
 
-fn module(source: &Source) -> Module {
-    let path = source.path.strip_suffix(".rs").unwrap();
-    let path = path.strip_prefix(COMMAND_LINE).unwrap_or(path);
+/// Returns the sources below a folder of the repository for each crate in it, by the root of the crate.
+fn crates_in(folder: &str) -> BTreeMap<String, Vec<Source>> {
+    let sources = sources_in(folder);
+    let has_library = sources.iter().any(|source| source.path == "lib.rs");
+    let mut crates: BTreeMap<String, Vec<Source>> = BTreeMap::new();
+    for source in sources {
+        // A program next to its library is one file, which imports nothing from other programs.
+        let is_program = has_library && source.path == "main.rs";
+        if !is_program && !source.is_test() && !source.is_generated() {
+            let root = root_of(&source.path).to_owned();
+            crates.entry(root).or_default().push(source);
+        }
+    }
+    crates
+}
+
+/// Returns the folders with the sources of packages outside of this one. The published package has none of them.
+fn other_folders() -> Vec<String> {
+    let mut folders = Vec::new();
+    for around in ["benches", "integrations"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(around);
+        for entry in fs::read_dir(path).into_iter().flatten() {
+            let entry = entry.unwrap();
+            if entry.path().join("Cargo.toml").exists() {
+                let name = entry.file_name().into_string().unwrap();
+                folders.push(format!("{around}/{name}/src"));
+            }
+        }
+    }
+    folders.sort();
+    folders
+}
+
+fn module(path: &str) -> Module {
+    let path = path.strip_suffix(".rs").unwrap_or(path);
     let mut names: Vec<_> = path.split('/').map(str::to_owned).collect();
     if names
         .last()
@@ -72,20 +113,17 @@ fn cut_imports(code: &str) -> (String, Vec<(String, bool)>) {
 }
 
 impl Files {
-    /// Reads the files of the library, or of the command line.
-    fn read(of_command_line: bool) -> Self {
+    /// Reads the files of a crate with this root below a folder of the repository.
+    fn read(folder: &str, root: &str, sources: &[Source]) -> Self {
         let mut files = BTreeMap::new();
-        for source in sources() {
-            let is_of_crate = (source.room() == "bin") == of_command_line;
-            if !is_of_crate || source.is_test() || source.is_generated() {
-                continue;
-            }
+        for source in sources {
+            let path = source.path.strip_prefix(root).unwrap();
             let file = File {
-                path: source.path.clone(),
+                path: format!("{folder}/{}", source.path),
                 code: source.code(),
                 imports: Vec::new(),
             };
-            files.insert(module(&source), file);
+            files.insert(module(path), file);
         }
         let mut files = Self(files);
         let modules: Vec<Module> = files.0.keys().cloned().collect();
@@ -243,31 +281,53 @@ fn circles(mut uses: BTreeMap<Module, BTreeSet<Module>>) -> BTreeMap<Module, BTr
     }
 }
 
-/// Fails if files import each other in a circle, or if fewer than `least` imports are found.
-fn check(files: &Files, least: usize) {
+/// Returns the number of imports between the files of a crate, and a line for each file in a circle.
+fn check(folder: &str, root: &str, sources: &[Source]) -> (usize, Vec<String>) {
+    let files = Files::read(folder, root, sources);
     let uses = files.uses();
-    let count: usize = uses.values().map(BTreeSet::len).sum();
-    assert!(count > least, "only {count} imports were found");
+    let count = uses.values().map(BTreeSet::len).sum();
     let circles = circles(uses);
-    let shown: Vec<String> = circles
-        .iter()
-        .map(|(module, uses)| {
-            let uses = uses.iter().filter(|to| circles.contains_key(*to));
-            let uses: Vec<String> = uses.map(|to| to.join("::")).collect();
-            format!("{} uses {}", files.0[module].path, uses.join(", "))
-        })
-        .collect();
-    assert!(shown.is_empty(), "{shown:#?}");
+    let lines = circles.iter().map(|(module, uses)| {
+        let uses = uses.iter().filter(|to| circles.contains_key(*to));
+        let uses: Vec<String> = uses.map(|to| to.join("::")).collect();
+        format!("{} uses {}", files.0[module].path, uses.join(", "))
+    });
+    (count, lines.collect())
 }
 
 #[test]
 fn no_files_import_each_other_in_a_circle() {
-    check(&Files::read(false), 500);
+    let crates = crates_in("src");
+    for (root, least) in [("", 500), ("bin/arrow-shard/", 100)] {
+        let (count, circles) = check("src", root, &crates[root]);
+        assert!(count > least, "only {count} imports were found");
+        assert!(circles.is_empty(), "{circles:#?}");
+    }
 }
 
 #[test]
-fn no_files_of_the_command_line_import_each_other_in_a_circle() {
-    check(&Files::read(true), 100);
+fn no_files_of_other_packages_import_each_other_in_a_circle() {
+    let folders = other_folders();
+    if folders.is_empty() {
+        eprintln!("SKIPPED: the published package has no other packages next to it");
+    }
+    let mut circles = Vec::new();
+    for folder in &folders {
+        let mut imports = 0;
+        for (root, sources) in crates_in(folder) {
+            let (count, found) = check(folder, &root, &sources);
+            imports += count;
+            circles.extend(found);
+        }
+        assert!(imports > 10, "only {imports} imports in {folder}");
+    }
+    assert!(circles.is_empty(), "{circles:#?}");
+}
+
+#[test]
+fn a_program_with_modules_is_a_crate() {
+    let paths = ["lib.rs", "a/mod.rs", "bin/b.rs", "bin/c/main.rs"];
+    assert_eq!(paths.map(root_of), ["", "", "bin/", "bin/c/"]);
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! Reads the sources of the crate, and their imports.
+//! Reads the sources of crates, and their imports.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A source file: its path below `src`, and its text.
+/// A source file: its path below `src` of its crate, and its text.
 pub(crate) struct Source {
     pub(crate) path: String,
     pub(crate) text: String,
@@ -68,8 +68,16 @@ pub(crate) fn strip(text: &str) -> String {
     out
 }
 
+/// Returns the sources of the library and of the command line.
 pub(crate) fn sources() -> Vec<Source> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let found = sources_in("src");
+    assert!(found.len() > 100, "only {} sources", found.len());
+    found
+}
+
+/// Returns the sources below a folder of the repository.
+pub(crate) fn sources_in(folder: &str) -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut found = Vec::new();
     let mut folders = vec![root.clone()];
     while let Some(folder) = folders.pop() {
@@ -88,7 +96,6 @@ pub(crate) fn sources() -> Vec<Source> {
         }
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
-    assert!(found.len() > 100, "only {} sources", found.len());
     found
 }
 

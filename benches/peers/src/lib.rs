@@ -17,6 +17,7 @@ mod counted;
 mod data;
 mod load;
 mod machine;
+mod mapped;
 mod peer;
 mod question;
 mod report;

@@ -2,6 +2,7 @@
 //! number of concurrent requests.
 
 use crate::counted::Reads;
+use crate::mapped::map;
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use object_store::memory::InMemory;
@@ -53,7 +54,7 @@ impl Remote {
         let runtime = Arc::new(Builder::new_current_thread().enable_time().build()?);
         let objects = InMemory::new();
         for (name, file) in files {
-            let bytes = PutPayload::from_bytes(crate::peer::map(file)?);
+            let bytes = PutPayload::from_bytes(map(file)?);
             runtime.block_on(objects.put(&Path::from(*name), bytes))?;
         }
         let path = Path::from(read);

@@ -1,16 +1,13 @@
 //! The Python classes of conditions on rows.
 
-use crate::errors::{exception, invalid_argument};
+use crate::errors::exception;
 use crate::literal::literal;
-use crate::polars;
 use crate::pyarrow;
-use arrow_schema::SchemaRef;
-use arrow_shard::Shard;
 use arrow_shard::read::{ColumnRef, Predicate, col as column_of, lit};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::PyTuple;
 
 /// A column, or a member of a struct as a path with dots, from :func:`col`. A comparison with a value, or with another
 /// column of the same type, returns an :class:`Expression`.
@@ -293,39 +290,4 @@ pub(crate) fn operand(object: &Bound<'_, PyAny>) -> PyResult<Predicate> {
             Err(PyTypeError::new_err(message))
         }
     }
-}
-
-/// Converts a filter: an [`Expression`] or [`Column`], the text of a condition, a pyarrow expression over columns of
-/// the schema, one of polars, or a list of filters that must all be true. If a shard is passed, a text is checked
-/// against its columns now; otherwise when a scan uses it.
-pub(crate) fn predicate(
-    object: &Bound<'_, PyAny>,
-    schema: &SchemaRef,
-    at_hand: Option<&Shard>,
-) -> PyResult<Predicate> {
-    if let Ok(all) = object.cast::<PyList>() {
-        let predicates = all
-            .iter()
-            .map(|one| predicate(&one, schema, at_hand))
-            .collect::<PyResult<Vec<_>>>()?;
-        let message = "expected a condition, found an empty list";
-        return predicates
-            .into_iter()
-            .reduce(Predicate::and)
-            .ok_or_else(|| invalid_argument(object.py(), message));
-    }
-    if let Ok(text) = object.extract::<String>() {
-        let parsed = match at_hand {
-            Some(shard) => shard.parse_predicate(&text),
-            None => text.parse(),
-        };
-        return parsed.map_err(|error| exception(object.py(), error));
-    }
-    if pyarrow::is_expression(object)? {
-        return pyarrow::predicate(object, schema);
-    }
-    if polars::is_expression(object)? {
-        return polars::predicate(object, schema);
-    }
-    operand(object)
 }

@@ -18,6 +18,7 @@ mod opening;
 mod ops;
 mod options;
 mod polars;
+mod predicate;
 mod progress;
 mod pyarrow;
 mod python_calls;

@@ -1,10 +1,10 @@
 //! Changes shards: merges, deletes and compaction, mostly by writing new directories over existing buffers.
 
 use crate::errors::{invalid, raised};
-use crate::filter::predicate;
 use crate::location::{self, Location};
 use crate::opening::file_columns;
 use crate::options::profile;
+use crate::predicate::predicate;
 use crate::progress::Follower;
 use crate::rows::{row_numbers, whole};
 use crate::runtime::{threads, wait, wait_to_the_end};

@@ -5,7 +5,6 @@ use crate::batch::{ArrowSchema, Batch, columns, row_field};
 use crate::interrupt;
 use crate::metrics::Metrics;
 use crate::runtime::{wait, wait_for_store};
-use crate::shard::ShardFile;
 use crate::signals::{InterruptWatch, attended, detached, hear, is_attended};
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{ArrowError, FieldRef, Schema, SchemaRef};
@@ -15,7 +14,7 @@ use arrow_shard::read::{ScanBuilder, ScanMetrics, ShardReader, ShardStream};
 use futures_util::TryStreamExt;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyTuple};
+use pyo3::types::{PyCapsule, PyTuple};
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayReader, to_schema_pycapsule, to_stream_pycapsule};
 use std::fmt;
@@ -36,9 +35,8 @@ use std::time::{Duration, Instant};
 #[pyclass(module = "arrow_shard", frozen)]
 #[derive(Debug)]
 pub(crate) struct Scan {
-    /// The file and the options of the call that made the scan.
-    file: Py<ShardFile>,
-    options: Py<PyDict>,
+    /// The file that made the scan, and the options of the call: a pickle repeats it.
+    call: Py<PyTuple>,
     builder: ScanBuilder,
     schema: SchemaRef,
     is_near: bool,
@@ -47,17 +45,16 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// Creates a scan, after building it once on one thread to get its schema.
+    /// Creates a scan, after building it once on one thread to get its schema. `call` is the file that makes the scan,
+    /// and the options of the call.
     pub(crate) fn new(
-        file: &Bound<'_, ShardFile>,
-        options: Bound<'_, PyDict>,
+        call: Bound<'_, PyTuple>,
         builder: ScanBuilder,
         is_near: bool,
     ) -> PyResult<Self> {
-        let schema = detached(file.py(), || schema_of(&builder, is_near))?;
+        let schema = detached(call.py(), || schema_of(&builder, is_near))?;
         Ok(Self {
-            file: file.clone().unbind(),
-            options: options.unbind(),
+            call: call.unbind(),
             builder,
             schema,
             is_near,
@@ -182,8 +179,7 @@ impl Scan {
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let scanned = py.import("arrow_shard._pickles")?.getattr("scanned")?;
-        let call = (self.file.bind(py), self.options.bind(py)).into_pyobject(py)?;
-        Ok((scanned, call))
+        Ok((scanned, self.call.bind(py).clone()))
     }
 
     fn __repr__(&self) -> String {

@@ -2,8 +2,8 @@
 
 use crate::batch::{ArrowSchema, Batch, counted, schema_of as schema_of_object};
 use crate::errors::{arrow_exception, invalid_argument};
-use crate::filter::predicate;
 use crate::location::Source;
+use crate::predicate::predicate;
 use crate::progress::Follower;
 use crate::rows::{row_numbers, whole};
 use crate::runtime::{threads, wait};
@@ -434,7 +434,8 @@ impl ShardFile {
         if let Some(rows) = row_range {
             scan = scan.with_row_range(self::row_range(rows)?);
         }
-        Scan::new(slf, options, scan, this.is_near)
+        let call = (slf, options).into_pyobject(py)?;
+        Scan::new(call, scan, this.is_near)
     }
 
     /// Returns the rows with these numbers, in this order; a number may be repeated. The numbers are a list, a numpy

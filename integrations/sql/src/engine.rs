@@ -6,8 +6,7 @@ use crate::files::FileTables;
 use crate::interrupt::Interrupts;
 use crate::output::{Printer, Style};
 use crate::session;
-use crate::statements::{self, Item};
-use crate::work::{Done, Piece, Work, check_syntax};
+use crate::work::{Done, Piece, Work};
 use datafusion::prelude::SessionContext;
 use futures::FutureExt;
 use std::io;
@@ -34,8 +33,9 @@ pub(crate) struct Engine {
     pub(crate) style: Style,
     pub(crate) timing: bool,
     pub(crate) force: bool,
+    /// The file for the rows of the only query.
+    pub(crate) output: Option<PathBuf>,
     quiet: bool,
-    output: Option<PathBuf>,
     interrupts: Interrupts,
     /// Receives signals and prints, on the thread of the caller. Operators may keep all workers busy for minutes
     /// without a pause, in which workers would receive no signal.
@@ -58,11 +58,11 @@ impl Engine {
         Ok(Self {
             ctx,
             files,
-            style: Style::new(args),
+            style: Style::new(args.format, args.max_rows, args.width),
             timing: args.timing,
             force: args.force,
-            quiet: args.quiet,
             output: args.output.clone(),
+            quiet: args.quiet,
             interrupts,
             front,
             workers: workers(threads)?,
@@ -80,59 +80,29 @@ impl Engine {
         self.workers.handle().clone()
     }
 
-    /// Runs a script. Statements with wrong syntax are found before any statement runs. `name` is the name of the file
-    /// for messages.
-    pub(crate) fn script(&mut self, script: &str, name: Option<&str>) -> Result<(), Failure> {
-        let items = statements::split(script);
-        let within = |item: &Item<'_>, failure: Failure| match name {
-            Some(name) => failure.within(format!("{name}:{}", item.line)),
-            None => failure,
-        };
-        for item in items.iter().filter(|item| !item.is_command()) {
-            check_syntax(&self.ctx, item.text).map_err(|failure| within(item, failure))?;
-        }
-        let queries = items.iter().filter(|item| !item.is_command()).count();
-        if self.output.is_some() && queries != 1 {
-            let message = format!("--output takes the rows of one query, and there are {queries}");
-            return Err(Failure::Usage(message));
-        }
-        for item in &items {
-            let flow = self
-                .run(item.text)
-                .map_err(|failure| within(item, failure))?;
-            if flow == Flow::Quit {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Runs a statement or a command of the prompt.
-    pub(crate) fn run(&mut self, text: &str) -> Result<Flow, Failure> {
-        if text.starts_with('.') {
-            return crate::prompt::command(self, text);
-        }
+    /// Runs a statement, and reports its time and the number of written rows.
+    pub(crate) fn run(&mut self, sql: &str) -> Result<(), Failure> {
         let start = Instant::now();
-        let done = self.statement(text);
+        let done = self.statement(sql);
         if self.timing {
             eprintln!("time: {:.3} s", start.elapsed().as_secs_f64());
         }
-        if !self.quiet {
-            let rows = |rows: u64| {
-                if rows == 1 {
-                    "1 row".to_owned()
-                } else {
-                    format!("{rows} rows")
-                }
-            };
-            match done? {
-                Done::Nothing => {}
-                Done::Copied { rows: n, target } => eprintln!("{} written to {target}", rows(n)),
-                Done::Inserted { rows: n } => eprintln!("{} inserted", rows(n)),
-            }
-            return Ok(Flow::Continue);
+        if self.quiet {
+            return done.map(|_| ());
         }
-        done.map(|_| Flow::Continue)
+        let rows = |rows: u64| {
+            if rows == 1 {
+                "1 row".to_owned()
+            } else {
+                format!("{rows} rows")
+            }
+        };
+        match done? {
+            Done::Nothing => {}
+            Done::Copied { rows: n, target } => eprintln!("{} written to {target}", rows(n)),
+            Done::Inserted { rows: n } => eprintln!("{} inserted", rows(n)),
+        }
+        Ok(())
     }
 
     fn statement(&mut self, sql: &str) -> Result<Done, Failure> {
@@ -212,13 +182,6 @@ impl Engine {
         self.workers.shutdown_timeout(GRACE);
         let _discarded = arrow_shard::io::discard_uncommitted();
     }
-}
-
-/// Whether a script or the prompt goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flow {
-    Continue,
-    Quit,
 }
 
 /// Starts the threads that run statements.

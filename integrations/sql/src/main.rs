@@ -4,6 +4,7 @@
 mod args;
 #[path = "../../../src/bin/arrow-shard/cell.rs"]
 mod cell;
+mod commands;
 mod engine;
 #[path = "../../../src/bin/arrow-shard/error_line.rs"]
 mod error_line;
@@ -17,6 +18,7 @@ mod pool;
 mod prompt;
 #[path = "../../../src/bin/arrow-shard/safe_text.rs"]
 mod safe_text;
+mod script;
 mod session;
 #[path = "../../../src/bin/arrow-shard/size.rs"]
 mod size;
@@ -30,6 +32,7 @@ use args::Args;
 use clap::Parser;
 use engine::Engine;
 use failure::Failure;
+use script::run_script;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
@@ -54,14 +57,14 @@ fn main() -> ExitCode {
 
 fn run(args: &Args, engine: &mut Engine) -> Result<(), Failure> {
     if let Some(sql) = args.sql.as_deref().or(args.command.as_deref()) {
-        return engine.script(sql, None);
+        return run_script(engine, sql, None);
     }
     match &args.file {
         Some(file) if file.as_os_str() != "-" => {
             let name = file.display().to_string();
             let script = std::fs::read_to_string(file);
             let script = script.map_err(|error| Failure::from(error).within(&name))?;
-            engine.script(&script, Some(&name))
+            run_script(engine, &script, Some(&name))
         }
         None if io::stdin().is_terminal() => {
             if args.output.is_some() {
@@ -71,7 +74,7 @@ fn run(args: &Args, engine: &mut Engine) -> Result<(), Failure> {
         }
         _ => {
             let script = io::read_to_string(io::stdin())?;
-            engine.script(&script, Some("standard input"))
+            run_script(engine, &script, Some("standard input"))
         }
     }
 }

@@ -12,6 +12,7 @@ mod skew;
 mod tests;
 mod visit;
 mod visitor;
+mod web;
 mod words;
 
 use arrow::array::{RecordBatch, RecordBatchReader};
@@ -20,12 +21,10 @@ use arrow::error::ArrowError;
 use columns::COLUMNS;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use site::{SITES, Site};
-use skew::{tail, zipf};
+use skew::tail;
 use std::sync::Arc;
 use visit::{Hit, Visit};
-use visitor::Visitor;
-use words::Words;
+use web::Web;
 
 const BATCH_ROWS: usize = 8192;
 /// Seconds from 1970 until the first hit, on 2013-07-02.
@@ -52,25 +51,9 @@ pub(crate) struct Hits {
     current: usize,
 }
 
-/// The users and sites.
-struct Web {
-    words: Words,
-    seed: u64,
-    users: usize,
-    /// Pages of the largest site.
-    pages: usize,
-}
-
 impl Hits {
     pub(crate) fn new(rows: usize, seed: u64) -> Self {
-        let web = Web {
-            words: Words::new(),
-            seed,
-            // More than half of them have no hit. About one hit in seven is the first of its user.
-            users: rows / 3 + 1,
-            // Large enough that about a fifth of the rows have an address that no earlier row has.
-            pages: rows / 100,
-        };
+        let web = Web::new(rows, seed);
         let mut rng = StdRng::seed_from_u64(seed);
         let visits = (rows / ROWS_PER_VISIT).max(16);
         Self {
@@ -119,21 +102,5 @@ impl RecordBatchReader for Hits {
     fn schema(&self) -> SchemaRef {
         let fields = COLUMNS.iter().map(|column| column.field());
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
-    }
-}
-
-impl Web {
-    fn visitor(&self, rng: &mut StdRng) -> Visitor {
-        Visitor::new(tail(self.users, 2, rng), self.seed)
-    }
-
-    fn site(&self, rng: &mut StdRng) -> Site {
-        Site::new(zipf(SITES, rng), self.pages, &self.words)
-    }
-
-    /// Returns the address of a page of any site.
-    fn page_of_any_site(&self, rng: &mut StdRng) -> String {
-        let site = self.site(rng);
-        site.url(tail(site.pages, 3, rng), &self.words)
     }
 }

@@ -1,9 +1,9 @@
 //! Origins of page views: searches, links, advertisements, or another page of the site.
 
-use super::Web;
 use super::site::Site;
 use super::skew::{pick, tail, zipf};
 use super::visitor::Visitor;
+use super::web::Web;
 use rand::Rng;
 use rand::rngs::StdRng;
 

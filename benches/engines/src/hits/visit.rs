@@ -1,10 +1,10 @@
 //! Visits: one user on one site, hit by hit.
 
-use super::Web;
 use super::origin::{Campaign, Origin};
 use super::site::Site;
 use super::skew::{flag, pick, rare, tail, zipf};
 use super::visitor::Visitor;
+use super::web::Web;
 use rand::Rng;
 use rand::rngs::StdRng;
 use std::sync::Arc;

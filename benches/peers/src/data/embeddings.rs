@@ -1,6 +1,7 @@
 //! Embeddings: a key, and 256 normally distributed f32 that have length 1.
 
-use super::{Scale, Table};
+use super::scale::Scale;
+use super::table::Table;
 use arrow_array::{ArrayRef, FixedSizeListArray, Float32Array, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use rand::rngs::StdRng;

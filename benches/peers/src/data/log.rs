@@ -1,6 +1,7 @@
 //! A log of services: four million lines of a few hundred concurrent traces.
 
-use super::{Scale, Table};
+use super::scale::Scale;
+use super::table::Table;
 use arrow_array::builder::{
     FixedSizeBinaryBuilder, Float64Builder, Int64Builder, ListBuilder, StringViewBuilder,
     TimestampMicrosecondBuilder, UInt16Builder,

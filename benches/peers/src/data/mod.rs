@@ -5,24 +5,21 @@ mod filter;
 mod log;
 mod real;
 mod records;
+mod scale;
+mod table;
 mod tpch;
 mod wide;
 
 pub(crate) use filter::Filter;
+pub use scale::Scale;
+pub(crate) use table::BATCH_ROWS;
 
 use anyhow::{Context, Result, bail};
-use arrow_array::RecordBatch;
 use arrow_ipc::reader::FileReader;
-use arrow_ipc::writer::FileWriter;
-use arrow_schema::{ArrowError, SchemaRef};
-use clap::ValueEnum;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-
-/// Rows of every batch but the last one of a table: in the input of writers, and in the output of readers with an
-/// option for it.
-pub(crate) const BATCH_ROWS: usize = 8192;
+use table::ROWS;
 
 /// All tables, in the order of generation, measurement and report.
 const TABLES: [&str; 19] = [
@@ -46,74 +43,6 @@ const TABLES: [&str; 19] = [
     "wide",
     "wide_50000",
 ];
-
-/// The key of the number of rows in the metadata of a file.
-const ROWS: &str = "rows";
-
-/// The size of the tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Scale {
-    /// For tests: thousands of rows, 50 columns where `full` has 10,000.
-    Tiny,
-    /// For development: a tenth of `full`.
-    Small,
-    /// The size for the report.
-    Full,
-}
-
-impl Scale {
-    /// Returns the number of rows or columns at this scale, from the number at full scale.
-    fn of(self, full: usize) -> usize {
-        match self {
-            Self::Tiny => full / 200,
-            Self::Small => full / 10,
-            Self::Full => full,
-        }
-    }
-
-    /// Returns the scale factor of TPC-H.
-    fn tpch(self) -> f64 {
-        match self {
-            Self::Tiny => 0.005,
-            Self::Small => 0.1,
-            Self::Full => 1.0,
-        }
-    }
-}
-
-/// Batches of [`BATCH_ROWS`] rows, made one after the other.
-struct Table {
-    schema: SchemaRef,
-    batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
-}
-
-impl Table {
-    /// Creates a table of `rows` rows; `make` creates a batch with a number of rows.
-    fn of_rows(
-        schema: SchemaRef,
-        rows: usize,
-        mut make: impl FnMut(usize) -> Result<RecordBatch, ArrowError> + 'static,
-    ) -> Self {
-        let starts = (0..rows).step_by(BATCH_ROWS);
-        Self {
-            schema,
-            batches: Box::new(starts.map(move |start| make(BATCH_ROWS.min(rows - start)))),
-        }
-    }
-
-    fn write(self, path: &Path) -> Result<usize> {
-        let mut rows = 0;
-        let mut writer = FileWriter::try_new_buffered(File::create(path)?, &self.schema)?;
-        for batch in self.batches {
-            let batch = batch?;
-            rows += batch.num_rows();
-            writer.write(&batch)?;
-        }
-        writer.write_metadata(ROWS, rows.to_string());
-        writer.finish()?;
-        Ok(rows)
-    }
-}
 
 fn folder(data: &Path) -> PathBuf {
     data.join("source")

@@ -1,7 +1,8 @@
 //! Small tables of real data, repeated to a million rows with a running key. Repetition at a distance of thousands of
 //! rows favors compressors with a long window.
 
-use super::{Scale, Table};
+use super::scale::Scale;
+use super::table::Table;
 use anyhow::{Context, Result};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, FieldRef, Schema};

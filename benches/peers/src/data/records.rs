@@ -1,6 +1,7 @@
 //! Records of sensors: one struct of 20 members, to look up whole rows.
 
-use super::{Scale, Table};
+use super::scale::Scale;
+use super::table::Table;
 use arrow_array::{
     ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, StructArray,
     TimestampMicrosecondArray,

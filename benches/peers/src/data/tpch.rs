@@ -1,6 +1,7 @@
 //! TPC-H lineitem and orders: decimals as Decimal128, strings as views or as Utf8.
 
-use super::{BATCH_ROWS, Scale, Table};
+use super::scale::Scale;
+use super::table::{BATCH_ROWS, Table};
 use crate::strings::{cast_batch, with_utf8};
 use anyhow::{Context, Result};
 use arrow_array::cast::AsArray;

@@ -1,6 +1,6 @@
 //! Wide tables: few rows of many f64 columns, each of them a random walk in steps of a hundredth.
 
-use super::Table;
+use super::table::Table;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use rand::rngs::StdRng;

@@ -1,8 +1,10 @@
 //! Arrow IPC files.
 
-use super::{Access, Batches, Opened, Peer, Source, Want};
+use super::traits::{Batches, Opened, Peer, Source, Want};
 use crate::counted::{CountedFile, Cursor};
 use crate::data::BATCH_ROWS;
+use crate::mapped::map;
+use crate::question::Access;
 use crate::strings::cast_batch;
 use anyhow::{Context, Result, bail, ensure};
 use arrow_array::RecordBatch;
@@ -146,7 +148,7 @@ struct IpcMap {
 
 impl IpcMap {
     fn open(path: &Path, trusted: bool) -> Result<Self> {
-        let file = Buffer::from(super::map(path)?);
+        let file = Buffer::from(map(path)?);
         let (rest, trailer) = file.split_last_chunk().context("the file has no trailer")?;
         let footer_len = read_footer_length(*trailer)?;
         ensure!(

@@ -1,7 +1,8 @@
 //! Writes the report as Markdown.
 
+use super::answers::Answers;
 use super::numbers::{date, megabytes, short};
-use super::{Answers, pairs, table};
+use super::{pairs, table};
 use anyhow::Result;
 use std::fmt::Write;
 

@@ -1,6 +1,6 @@
 //! Compares pairs of questions within the same format.
 
-use super::Answers;
+use super::answers::Answers;
 use super::numbers::{milliseconds, short};
 use crate::machine::reason_against_two_threads;
 use crate::peer::Format;

@@ -1,6 +1,7 @@
 //! Draws size against scan speed, with a panel for each table.
 
-use super::{Answers, numbers::short};
+use super::answers::Answers;
+use super::numbers::short;
 use crate::peer::Format;
 use crate::question::Question;
 use anyhow::Result;

@@ -1,7 +1,7 @@
 //! Writes tables of answers: a row for each question, a column for each format.
 
+use super::answers::{Answer, Answers};
 use super::numbers::{megabytes, milliseconds, short};
-use super::{Answer, Answers};
 use crate::allocator::Allocator;
 use crate::peer::Format;
 use crate::question::Question;

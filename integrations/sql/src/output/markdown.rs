@@ -1,7 +1,7 @@
 //! Rows as a table in Markdown.
 
-use super::Encoder;
 use super::cells::cells;
+use super::encoder::Encoder;
 use crate::failure::Failure;
 use crate::safe_text::shown;
 use datafusion::arrow::array::RecordBatch;

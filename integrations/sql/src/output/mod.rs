@@ -1,16 +1,17 @@
 //! Prints the rows of a result.
 
 mod cells;
+mod encoder;
 mod markdown;
 mod stream;
 mod table;
 mod text;
 
-use crate::args::Args;
 use crate::failure::Failure;
 use clap::ValueEnum;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
+use encoder::Encoder;
 use std::io::{self, IsTerminal, Write};
 
 /// How rows are printed.
@@ -46,13 +47,13 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// Returns the settings of the command line.
-    pub(crate) fn new(args: &Args) -> Self {
+    /// Returns the settings of standard output, with the bounds of a table that the user chose.
+    pub(crate) fn new(format: Format, max_rows: Option<usize>, width: Option<usize>) -> Self {
         let is_terminal = io::stdout().is_terminal();
         Self {
-            format: args.format,
-            max_rows: args.max_rows.or(is_terminal.then_some(TERMINAL_ROWS)),
-            width: args.width,
+            format,
+            max_rows: max_rows.or(is_terminal.then_some(TERMINAL_ROWS)),
+            width,
             is_terminal,
         }
     }
@@ -66,15 +67,6 @@ impl Style {
         self.width
             .or_else(|| terminal().filter(|_| self.is_terminal))
     }
-}
-
-/// Encodes rows, batch by batch.
-trait Encoder {
-    /// Appends the columns and rows, as far as they can be printed.
-    fn encode(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), Failure>;
-
-    /// Appends the end.
-    fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), Failure>;
 }
 
 /// Prints the rows of one statement on standard output.

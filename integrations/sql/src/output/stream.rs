@@ -1,6 +1,6 @@
 //! Rows as a stream of Arrow IPC.
 
-use super::Encoder;
+use super::encoder::Encoder;
 use crate::failure::Failure;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::Schema;

@@ -1,7 +1,7 @@
 //! Rows as a table for people.
 
-use super::Encoder;
 use super::cells::cells;
+use super::encoder::Encoder;
 use crate::cell::cut;
 use crate::failure::Failure;
 use crate::safe_text::shown;

@@ -1,7 +1,7 @@
 //! Rows as CSV and JSON, and plans as they are.
 
-use super::Encoder;
 use super::cells::{cells, flat};
+use super::encoder::Encoder;
 use crate::failure::Failure;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::csv;

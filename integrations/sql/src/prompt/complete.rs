@@ -1,6 +1,6 @@
 //! Completions at the prompt, and the end of statements of several lines.
 
-use super::commands::{COMMANDS, formats, habit};
+use crate::commands::{COMMANDS, formats, habit};
 use crate::engine::Engine;
 use crate::files::{FileTables, Kind};
 use crate::statements::{is_complete, open_quote, quoted};

@@ -1,15 +1,14 @@
 //! The prompt: reads statements from a terminal, with a history and completions.
 
-mod commands;
 mod complete;
 mod history;
 
-pub(crate) use commands::command;
-
-use crate::engine::{Engine, Flow};
+use crate::commands::{Flow, habit};
+use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::interrupt::ends_statement;
-use commands::habit;
+use crate::script::run_item;
+use crate::statements::split;
 use complete::{Names, SqlHelper};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
@@ -61,8 +60,8 @@ pub(crate) fn run(engine: &mut Engine) -> Result<(), Failure> {
 
 /// Runs the statements of a line. Only failures that end the prompt are returned.
 fn run_line(engine: &mut Engine, line: &str) -> Result<Flow, Failure> {
-    for item in crate::statements::split(line) {
-        match engine.run(item.text) {
+    for item in split(line) {
+        match run_item(engine, &item) {
             Ok(Flow::Continue) => {}
             Ok(Flow::Quit) => return Ok(Flow::Quit),
             Err(Failure::Interrupted(signal)) if ends_statement(signal) => {

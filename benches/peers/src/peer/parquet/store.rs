@@ -5,9 +5,9 @@
     reason = "the reader of users who do not implement their own"
 )]
 
-use super::super::{Opened, Source, Want};
-use super::{selection, wanted};
+use super::wanted::{selection, wanted};
 use crate::data::BATCH_ROWS;
+use crate::peer::traits::{Opened, Source, Want};
 use crate::store::Remote;
 use anyhow::Result;
 use arrow_array::RecordBatch;

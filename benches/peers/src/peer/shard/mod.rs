@@ -1,17 +1,18 @@
 //! Shards.
 
 mod store;
+mod wanted;
 
 pub(crate) use store::OpenObject;
 
-use super::{Access, Batches, Opened, Peer, Source, Want};
+use super::traits::{Batches, Opened, Peer, Source, Want};
 use crate::counted::Reads;
-use crate::data::BATCH_ROWS;
+use crate::mapped::map;
+use crate::question::Access;
 use anyhow::Result;
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_shard::io::{ByteRange, LocalFile, NoContainer, ReadAt, WriteSink};
-use arrow_shard::read::{Literal, ScanBuilder, col};
 use arrow_shard::write::{ColumnOptions, Profile, ShardWriter, WriterOptions};
 use arrow_shard::{Projection, Shard, ShardOptions};
 use bytes::Bytes;
@@ -19,6 +20,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
+use wanted::wanted;
 
 pub(super) struct Shards {
     profile: Profile,
@@ -79,7 +81,7 @@ impl Peer for Shards {
                 file: LocalFile::open(source.path)?,
                 reads: source.reads.clone(),
             }),
-            Access::Map | Access::TrustedMap | Access::Store => Arc::new(super::map(source.path)?),
+            Access::Map | Access::TrustedMap | Access::Store => Arc::new(map(source.path)?),
         };
         let shard = Shard::from_reader(reader, Arc::new(NoContainer), options)?;
         Ok(Some(Box::new(OpenShard {
@@ -115,22 +117,6 @@ impl ReadAt for CountedReadAt {
 struct OpenShard {
     shard: Shard,
     threads: usize,
-}
-
-/// Returns a scan of the wanted columns and rows.
-fn wanted(shard: &Shard, want: Want<'_>) -> Result<ScanBuilder> {
-    let scan = shard.scan().with_batch_size(BATCH_ROWS);
-    Ok(match want {
-        Want::Written => scan,
-        Want::Types(schema) => scan.with_schema(schema.clone()),
-        Want::Columns(columns) => scan.with_projection(columns.to_vec()),
-        Want::Names(names) => scan.with_projection(names.to_vec()),
-        Want::Matching(filter) => {
-            let literal = |value: &ArrayRef| Literal::try_new(value);
-            let (low, high) = (literal(&filter.low)?, literal(&filter.high)?);
-            scan.with_filter(col(&filter.name).between(low, high))
-        }
-    })
 }
 
 impl Opened for OpenShard {

@@ -1,7 +1,7 @@
 //! Reads objects of a store with streams.
 
-use super::super::{Opened, Source, Want};
-use super::wanted;
+use super::wanted::wanted;
+use crate::peer::traits::{Opened, Source, Want};
 use crate::store::Remote;
 use anyhow::Result;
 use arrow_array::RecordBatch;

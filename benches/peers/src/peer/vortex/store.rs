@@ -1,7 +1,7 @@
 //! Reads objects of a store on the runtime of Tokio.
 
-use super::super::{Opened, Source, Want};
-use super::{OpenFile, rows_of};
+use super::open_file::{OpenFile, rows_of};
+use crate::peer::traits::{Opened, Source, Want};
 use crate::store::Remote;
 use anyhow::{Context, Result};
 use arrow_array::RecordBatch;

@@ -1,6 +1,6 @@
 //! Commands of the prompt, which begin with a dot. Scripts may contain them.
 
-use crate::engine::{Engine, Flow};
+use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::names;
 use crate::output::Format;
@@ -29,8 +29,15 @@ Statements end with a semicolon, and may have several lines. Files, folders and 
   COPY (SELECT * FROM 'days/*.csv') TO 'days.parquet';
 Tab completes names. Ctrl-C ends a statement that runs.";
 
+/// Whether a script or the prompt goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flow {
+    Continue,
+    Quit,
+}
+
 /// Returns the command that a line means in the prompts of other programs, if it is one: `exit`, or psql's `\q`.
-pub(super) fn habit(line: &str) -> Option<&'static str> {
+pub(crate) fn habit(line: &str) -> Option<&'static str> {
     match line.trim().trim_end_matches(';').trim_end() {
         "exit" | "quit" | "\\q" => Some(".quit"),
         "help" | "\\?" | "\\h" => Some(".help"),
