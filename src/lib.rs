@@ -141,7 +141,7 @@
 //!   blocking form is an error that names its twin. Asynchronous forms need no feature and no particular runtime.
 //! * Options are passed by value, as the last argument. If there is also a form without options, the name of the form
 //!   with options ends in `_with`: [`Shard::open`] and [`Shard::open_with`].
-//! * The options of verify, merge, attach, delete, pack, compact and vacuum take a callback that follows their
+//! * The options of inspect, verify, merge, attach, delete, pack, compact and vacuum take a callback that follows their
 //!   [`Progress`] and may stop them.
 //!
 //! # Guarantees

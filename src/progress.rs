@@ -1,5 +1,6 @@
 //! The progress of long operations, and the callback of the caller that follows it.
 
+use crate::error::{Error, ErrorKind, Result};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,7 +38,7 @@ pub struct Progress<'a> {
     pub done: u64,
     /// Number of all units. It may grow while the operation finds more of them.
     pub total: u64,
-    /// The column that a verification has just checked; `None` in other operations.
+    /// The column that a verification or an inspection has just finished; `None` in other operations.
     pub field: Option<&'a str>,
 }
 
@@ -62,6 +63,20 @@ impl Listener {
                 callback(progress)
             }
             None => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Calls the callback, for an operation that fails when it is stopped.
+    ///
+    /// # Errors
+    /// Returns [`Stopped`](ErrorKind::Stopped) if the callback breaks.
+    pub(crate) fn check(&self, progress: Progress<'_>) -> Result<()> {
+        match self.report(progress) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Error::new(
+                ErrorKind::Stopped,
+                "the callback of `with_progress` has stopped the operation",
+            )),
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::format::{
     NameValuePair, ShardProperties, StripeProperties, WRITERS_PROPERTY, Wire, WriterInfo,
 };
 use crate::io::{Location, Place, Store};
-use crate::read::{Predicate, ShardOptions, ready_now};
+use crate::read::{Predicate, ShardOptions, ready_now_or};
 use crate::sorting::{SORTING_COLUMNS_PROPERTY, SortingColumn};
 use crate::write::ARROW_SCHEMA_PROPERTY;
 use arrow_schema::Schema;

@@ -9,7 +9,7 @@ use super::source::SourceShard;
 use crate::Shard;
 use crate::error::{Error, Result};
 use crate::io::{DescriptorUse, ExistingFile, Location, NotWritten, Place, VersionedFile};
-use crate::read::{ShardOptions, ready_now};
+use crate::read::{ShardOptions, ready_now, ready_now_or};
 use std::ffi::OsStr;
 
 impl ShardEditor {

@@ -80,7 +80,9 @@ pub fn merge_with<L: Into<Location>>(
     options: MergeOptions,
 ) -> Result<EditSummary> {
     let target = target.into();
-    target.store().check_near("merge_async or merge_with_async")?;
+    target
+        .store()
+        .check_near("merge_async or merge_with_async")?;
     let shards: Vec<Location> = shards.into_iter().map(Into::into).collect();
     ready_now(merge_with_async(shards, target, options))
 }

@@ -66,7 +66,7 @@ pub use compact::{
     CompactOptions, compact, compact_async, compact_to, compact_to_async, plan_compaction,
     plan_compaction_async,
 };
-pub use contained_shards::{held_by_others, held_by_others_async, held_shards_async};
+pub use contained_shards::{held_by_others, held_by_others_async, held_shards, held_shards_async};
 pub use deletes::DeleteOptions;
 pub use editor::ShardEditor;
 pub use files::{list_files, list_files_async};

@@ -1,6 +1,6 @@
 //! The work of long operations.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::progress::{Listener, Progress};
 
 /// The total and the finished number of rows or files.
@@ -29,7 +29,7 @@ impl WorkProgress {
     /// Adds `more` finished units, and calls the listener.
     ///
     /// # Errors
-    /// Returns [`Stopped`](ErrorKind::Stopped) if the listener stops the operation.
+    /// Returns [`Stopped`](crate::ErrorKind::Stopped) if the listener stops the operation.
     pub(super) fn add(&mut self, more: usize) -> Result<()> {
         self.set(self.done + more as u64)
     }
@@ -37,7 +37,7 @@ impl WorkProgress {
     /// Sets the number of finished units, and calls the listener.
     ///
     /// # Errors
-    /// Returns [`Stopped`](ErrorKind::Stopped) if the listener stops the operation.
+    /// Returns [`Stopped`](crate::ErrorKind::Stopped) if the listener stops the operation.
     pub(super) fn set(&mut self, done: u64) -> Result<()> {
         self.done = done;
         let progress = Progress {
@@ -45,12 +45,6 @@ impl WorkProgress {
             total: self.total,
             field: None,
         };
-        if self.listener.report(progress).is_break() {
-            return Err(Error::new(
-                ErrorKind::Stopped,
-                "the callback of `with_progress` has stopped the operation",
-            ));
-        }
-        Ok(())
+        self.listener.check(progress)
     }
 }

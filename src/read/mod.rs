@@ -33,7 +33,7 @@ pub(crate) use row_filter::{ColumnRange, RowFilter};
 pub(crate) use scan::row_selection::check_rows;
 pub(crate) use shard::projection::unknown_column;
 pub(crate) use shard::stored_types::StoredTypes;
-pub(crate) use shard::waiting::ready_now;
+pub(crate) use shard::waiting::{ready_now, ready_now_or};
 pub(crate) use widened_field::widen_field;
 
 pub use blob::{AsyncBlob, Blob};

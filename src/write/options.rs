@@ -144,8 +144,8 @@ settings! {
         creation_time, with_creation_time: Option<u64>;
         /// Whether [`ShardWriter::create_with`](super::ShardWriter::create_with) and
         /// [`AsyncShardWriter::create_with`](super::AsyncShardWriter::create_with) may replace a file; off by default.
-        /// With constructors for sinks and their factories, these decide. If it replaces
-        /// a two-level shard, the old stripe files stay, because directories in other folders may refer to them;
+        /// With constructors for sinks and their factories, these decide. If it replaces a two-level shard, the old
+        /// stripe files stay, because directories in other folders may refer to them;
         /// [`ops::vacuum`](crate::ops::vacuum) removes the files that no directory refers to.
         overwrite, with_overwrite: bool;
         /// The number of threads that encode columns, including the caller's; 1 by default. With more than one,

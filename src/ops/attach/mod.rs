@@ -219,10 +219,13 @@ pub fn attach_with<L: Into<Location>>(
     options: AttachOptions,
 ) -> Result<EditSummary> {
     let target = target.into();
-    target.store().check_near("attach_async or attach_with_async")?;
+    target
+        .store()
+        .check_near("attach_async or attach_with_async")?;
     let files: Vec<Location> = files.into_iter().map(Into::into).collect();
     for file in &files {
-        file.store().check_near("attach_async or attach_with_async")?;
+        file.store()
+            .check_near("attach_async or attach_with_async")?;
     }
     ready_now(attach_with_async(files, target, options))
 }

@@ -44,19 +44,16 @@ pub(super) async fn in_order<F: Future>(
     let _ = all.await;
 }
 
-/// Passes the outputs of the futures to `take`, in order, until one fails. At most `most` futures run at a time, see
-/// [`in_order_until`].
+/// Passes the outputs of the futures to `take`, in order, until one fails, or `take` does. At most `most` futures run
+/// at a time, see [`in_order_until`].
 pub(super) async fn try_in_order<T>(
     futures: impl Iterator<Item = impl Future<Output = Result<T>>>,
     most: usize,
-    mut take: impl FnMut(T),
+    mut take: impl FnMut(T) -> Result<()>,
 ) -> Result<()> {
     let mut failed = Ok(());
-    let all = in_order_until(futures, most, |output| match output {
-        Ok(output) => {
-            take(output);
-            ControlFlow::Continue(())
-        }
+    let all = in_order_until(futures, most, |output| match output.and_then(&mut take) {
+        Ok(()) => ControlFlow::Continue(()),
         Err(error) => {
             failed = Err(error);
             ControlFlow::Break(())

@@ -23,6 +23,7 @@ use crate::format::{
     TypeStats, Wire,
 };
 use crate::io::ByteRange;
+use crate::progress::{Listener, Progress, with_progress};
 use crate::read::open_shard::Shard;
 use crate::read::shard::waiting::ready_now_or;
 use crate::read::stripe::Stripe;
@@ -37,6 +38,7 @@ pub struct InspectOptions {
     encodings: bool,
     blocks: bool,
     prefetch: usize,
+    listener: Listener,
 }
 
 impl Default for InspectOptions {
@@ -45,6 +47,7 @@ impl Default for InspectOptions {
             encodings: true,
             blocks: false,
             prefetch: PREFETCH,
+            listener: Listener::default(),
         }
     }
 }
@@ -60,6 +63,12 @@ settings! {
         /// need more memory and send more requests at a time; the result does not depend on it.
         prefetch, with_prefetch: usize;
     }
+}
+
+with_progress! {
+    InspectOptions,
+    /// Calls `progress` for every column of every stripe, with its name in [`field`](crate::Progress::field). If it
+    /// breaks, the inspection stops with the error [`Stopped`](crate::ErrorKind::Stopped).
 }
 
 /// The structure of a shard.
@@ -351,7 +360,8 @@ impl Shard {
     /// other parts are reported.
     ///
     /// # Errors
-    /// Fails if the schema or the list of stripes is damaged or not supported. Also returns the error of a reader that
+    /// Fails if the schema or the list of stripes is damaged or not supported, and with
+    /// [`Stopped`](crate::ErrorKind::Stopped) if the progress callback breaks. Also returns the error of a reader that
     /// fails, which says nothing about the shard.
     pub fn inspect(&self, options: InspectOptions) -> Result<ShardInfo> {
         let inspected = async {
@@ -400,10 +410,15 @@ impl Shard {
         let described = stripes.iter().map(StripeInfo::of);
         let types = ValueTypes::of(self).await?;
         let prefetch = options.prefetch;
-        try_in_order(described, prefetch, |stripe| info.stripes.push(stripe)).await?;
+        try_in_order(described, prefetch, |stripe| {
+            info.stripes.push(stripe);
+            Ok(())
+        })
+        .await?;
         let columns: Vec<_> = (0..stripes.len())
             .flat_map(|i| schema.fields.iter().map(move |field| (i, field)))
             .collect();
+        let (mut done, total) = (0, columns.len() as u64);
         let columns = columns.into_iter().map(async |(i, field)| {
             let (stripe, node) = (i as u64, &field.data_type);
             let mut info = field::inspect(self, stripe, node, &types, &options).await?;
@@ -413,10 +428,18 @@ impl Shard {
         try_in_order(columns, prefetch, |(i, field)| {
             let bytes = field.total_encoded_bytes();
             info.encoded_bytes = info.encoded_bytes.saturating_add(bytes);
+            done += 1;
+            let path = Some(field.path.as_str());
+            options.listener.check(Progress {
+                done,
+                total,
+                field: path,
+            })?;
             if let Some(stripe) = info.stripes.get_mut(i) {
                 stripe.encoded_bytes = stripe.encoded_bytes.saturating_add(bytes);
                 stripe.fields.push(field);
             }
+            Ok(())
         })
         .await?;
         let artifacts = &self.inner.artifacts;
@@ -431,7 +454,11 @@ impl Shard {
             let name = artifacts.name_of(artifact);
             Ok(FileInfo { name, bytes })
         });
-        try_in_order(files, prefetch, |file| info.files.push(file)).await?;
+        try_in_order(files, prefetch, |file| {
+            info.files.push(file);
+            Ok(())
+        })
+        .await?;
         Ok(info)
     }
 

@@ -1,13 +1,15 @@
 //! Inspection of shards with known content.
 
 use super::InspectOptions;
+use crate::error::ErrorKind;
 use crate::format::{BufferKind, ValueKind};
 use crate::read::Shard;
 use crate::write::{PresenceLayout, Profile, ShardWriter, WriterOptions};
 use arrow_array::builder::{Int32Builder, ListBuilder};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Fields};
-use std::sync::Arc;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
 
 fn batch(rows: usize) -> RecordBatch {
     let ids = Int64Array::from_iter_values((0i64..).take(rows));
@@ -146,4 +148,35 @@ fn without_encodings_blocks_are_counted_but_not_read() {
         .unwrap();
     assert_eq!((blocks.values, blocks.max_values), (20_000, 8192));
     assert!(blocks.encodings.is_empty() && blocks.trees.is_empty());
+}
+
+#[test]
+fn progress_counts_the_columns_of_all_stripes_and_may_stop() {
+    let (shard, _) = shard(WriterOptions::default().with_stripe_rows(8192));
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let log = seen.clone();
+    let options = InspectOptions::default().with_progress(move |progress| {
+        let name = progress.field.unwrap().to_owned();
+        log.lock()
+            .unwrap()
+            .push((progress.done, progress.total, name));
+        ControlFlow::Continue(())
+    });
+    let info = shard.inspect(options).unwrap();
+    assert_eq!(info, shard.inspect(InspectOptions::default()).unwrap());
+    let names = ["id", "text", "list", "point"].iter().cycle();
+    let expected = (1..=12)
+        .zip(names)
+        .map(|(done, name)| (done, 12, (*name).to_owned()));
+    assert_eq!(*seen.lock().unwrap(), expected.collect::<Vec<_>>());
+
+    let options = InspectOptions::default().with_progress(|progress| {
+        assert!(progress.done <= 5, "it goes on");
+        match progress.done {
+            5 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    });
+    let stopped = shard.inspect(options).unwrap_err();
+    assert_eq!(stopped.kind(), ErrorKind::Stopped);
 }
